@@ -1,0 +1,49 @@
+# One place for every command. The two a newcomer needs are `make demo` and `make test`.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+WORKERS ?= 2
+
+.PHONY: demo test lint docs bench fresh clean test-oldest
+
+$(VENV)/.app: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[app]"
+	touch $@
+
+$(VENV)/.dev: $(VENV)/.app
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[app,zh,dev]"
+	touch $@
+
+$(VENV)/.docs: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[docs]"
+	touch $@
+
+demo: $(VENV)/.app          ## label the bundled sample and write a report
+	$(BIN)/isthmus demo --force
+
+test: lint                  ## lint, types, import rules, then the tests
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+	$(BIN)/mypy
+
+docs: $(VENV)/.docs         ## the documentation, warnings as errors
+	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+
+bench: $(VENV)/.dev         ## the quick benchmark suites (needs ISTHMUS_DATA)
+	$(BIN)/isthmus bench cocc --method nbc,svm,cocc
+
+fresh:                      ## clone into an empty folder and run demo and test there
+	dir=$$(mktemp -d) && git clone --quiet . "$$dir/isthmus" && $(MAKE) -C "$$dir/isthmus" demo test && rm -rf "$$dir"
+
+test-oldest:                ## the contract tests on the oldest supported scikit-learn
+	test -x .venv-oldest/bin/python || $(PYTHON) -m venv .venv-oldest
+	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check -e ".[app,zh,dev]" "scikit-learn==1.6.*"
+	.venv-oldest/bin/python -m pytest -n $(WORKERS) tests/contract tests/classify tests/features
+
+clean:
+	rm -rf $(VENV) .venv-oldest docs/_build demo-output

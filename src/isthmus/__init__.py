@@ -1,0 +1,37 @@
+"""Isthmus: labels in one domain of text, none in another.
+
+``import isthmus`` loads numpy, scipy and scikit-learn only; everything else arrives when it is first used.
+"""
+
+import importlib
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0"
+
+# Public name -> module it lives in. The one list of public names: docs and tests read it.
+_PUBLIC = {
+    "SourceOnlyClassifier": "isthmus.classify.baselines.source_only",
+    "SelfTrainingTransfer": "isthmus.classify.baselines.self_training",
+    "make_transfer_pipeline": "isthmus.base",
+    "label": "isthmus.api",
+}
+
+__all__ = ["__version__", *sorted(_PUBLIC)]
+
+if TYPE_CHECKING:
+    from isthmus.api import label
+    from isthmus.base import make_transfer_pipeline
+    from isthmus.classify.baselines.self_training import SelfTrainingTransfer
+    from isthmus.classify.baselines.source_only import SourceOnlyClassifier
+
+
+def __getattr__(name):
+    if name in _PUBLIC:
+        value = getattr(importlib.import_module(_PUBLIC[name]), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'isthmus' has no attribute {name!r}")
+
+
+def __dir__():
+    return __all__

@@ -1,0 +1,90 @@
+"""What a benchmark suite is: tasks, methods, seeds, and studies beside the main table.
+
+A suite is a module of this room that exposes ``SUITE``. The harness (:mod:`isthmus.bench.harness`) runs it; a suite
+neither writes files nor prints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+@dataclass
+class TaskData:
+    """One transfer task in memory. ``target_labels`` are for the scorer alone; no method may read them.
+
+    ``source_domain`` numbers the source domains (1, 2, …) where there are several. ``extra`` holds what a suite needs
+    beyond that (word labels, halves, titles).
+    """
+
+    source_texts: list[str]
+    source_labels: list[str]
+    target_texts: list[str]
+    target_labels: list[str]
+    source_domain: np.ndarray | None = None
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    def joined(self) -> tuple[list[str], list, np.ndarray]:
+        """Texts, labels (None for target) and ``sample_domain`` of all rows, source first."""
+        texts = [*self.source_texts, *self.target_texts]
+        labels = np.array([*self.source_labels, *([None] * len(self.target_texts))], dtype=object)
+        source = (
+            np.ones(len(self.source_texts), dtype=int) if self.source_domain is None else self.source_domain
+        )
+        return texts, labels, np.concatenate([source, np.full(len(self.target_texts), -1)])
+
+
+@dataclass(frozen=True)
+class Task:
+    """A named task; ``load`` gets the data folder, ``files`` are hashed into the record."""
+
+    name: str
+    load: Callable[[Path], TaskData]
+    files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Method:
+    """A named method.
+
+    ``run(data, seed)`` returns rows: dicts with at least ``metric`` and ``value``; the harness adds task, method, seed
+    and, where a row has none, ``seconds`` of the whole call. ``seeded=False``: the seed changes nothing, so it runs once.
+    """
+
+    name: str
+    run: Callable[[TaskData, int], Iterable[dict]]
+    seeded: bool = True
+
+
+@dataclass(frozen=True)
+class Study:
+    """A table beside the main one (a figure of the paper, sizes, a sweep).
+
+    ``run(folder, seeds)`` returns the table as a list of dicts. ``chart`` says how to draw it: ``kind`` (line, scatter,
+    bar, heatmap), ``x``, ``y``, and optionally ``color``, ``facet``, ``title``, ``x_title``, ``y_title``, ``log_x``.
+    """
+
+    name: str
+    summary: str
+    run: Callable[[Path, tuple[int, ...]], list[dict]]
+    files: tuple[str, ...] = ()
+    chart: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Everything ``isthmus bench NAME`` can run. ``tasks`` and ``methods`` not in the defaults run only when named."""
+
+    name: str
+    summary: str
+    tasks: Mapping[str, Task]
+    methods: Mapping[str, Method]
+    seeds: tuple[int, ...] = (0,)
+    default_tasks: tuple[str, ...] | None = None
+    default_methods: tuple[str, ...] | None = None
+    studies: Mapping[str, Study] = field(default_factory=dict)

@@ -1,0 +1,108 @@
+"""Errors and warnings a user may catch, each with a stable code.
+
+Codes are words, not numbers, and never change meaning. ``isthmus.exceptions.CODES`` lists them all; the
+command prints them in brackets behind the sentence, so that a script can look for them.
+"""
+
+CODES = {
+    # arrays and labels
+    "no-rows": "There are no documents at all.",
+    "length-mismatch": "Two inputs that describe the same rows have different lengths.",
+    "not-finite": "A matrix holds NaN or infinity.",
+    "negative-counts": "A matrix that must hold counts has negative entries.",
+    "not-text": "Texts were expected and something else was given.",
+    "bad-domain": "sample_domain is not one non-zero integer per row.",
+    "bad-labels": "Labels are of a kind that cannot name classes (several columns, measurements).",
+    "no-labels": "No source document carries a label.",
+    "one-class": "The source labels name only one class.",
+    "no-target": "There is no target document.",
+    "no-shared-words": "Source and target share no words.",
+    "empty-vocabulary": "No word is left after the frequency threshold.",
+    "bad-parameter": "A parameter has a value outside its range.",
+    "bad-kernel": "A kernel matrix is not square, not symmetric or not finite.",
+    "bad-word-labels": "Word labels contradict each other or name unknown classes.",
+    # files and the command
+    "missing-file": "A file that was named does not exist.",
+    "not-a-file": "A folder was given where a file was expected.",
+    "empty-file": "A file or folder holds no documents.",
+    "unreadable-file": "A file could not be read as the format its name promises.",
+    "bad-encoding": "A file's bytes are not text in any encoding that was tried.",
+    "nul-bytes": "A file holds NUL bytes, so it is not a text file.",
+    "unknown-column": "A column that was named is not in the file.",
+    "no-text-column": "No column looks like text.",
+    "no-label-column": "No column looks like labels.",
+    "unknown-format": "The file's ending names no format that can be read or written.",
+    "output-exists": "The output exists and --force was not given.",
+    "output-unwritable": "The output cannot be written where it was asked for.",
+    "unknown-method": "No method has this name.",
+    "unknown-name": "No data set, task or suite has this name.",
+    "missing-data": "The benchmark data folder or a file in it is not there.",
+    "missing-extra": "An optional package is not installed.",
+    "bad-model": "A saved model cannot be trusted or was written by another version.",
+    # warnings
+    "empty-documents": "Some documents have no known word; they are kept.",
+    "duplicate-ids": "Some ids occur more than once.",
+    "data-checks": "The data has oddities worth a look.",
+    "not-converged": "An iterative method stopped at its limit.",
+    "approximation": "An exact computation was replaced by a stated approximation.",
+    "fallback": "A simpler method was used, for the reason given.",
+    "unknown-words": "Labelled words that no document holds; they are kept for later.",
+    "weak-bridge": "Source and target share few words.",
+}
+
+
+class IsthmusError(Exception):
+    """Base of all Isthmus errors.
+
+    Parameters
+    ----------
+    message : str
+        What was given, what was expected, what to try: one sentence, or two.
+    code : str
+        One of :data:`CODES`.
+
+    Examples
+    --------
+    >>> from isthmus.exceptions import DataError
+    >>> try:
+    ...     raise DataError("Source labels name one class, 'staff'; two are needed.", code="one-class")
+    ... except DataError as error:
+    ...     print(error.code)
+    one-class
+    """
+
+    def __init__(self, message: str, *, code: str):
+        if code not in CODES:
+            raise KeyError(f"unknown error code {code!r}")
+        super().__init__(message)
+        self.code = code
+
+    def __reduce__(self):
+        # The default would call the class without its keyword and fail when an error crosses processes.
+        return _rebuild, (type(self), str(self), self.code)
+
+
+class DataError(IsthmusError, ValueError):
+    """The data cannot be used as given."""
+
+
+class UsageError(IsthmusError, ValueError):
+    """An argument or option is wrong, whatever the data."""
+
+
+class MissingExtraError(IsthmusError, ImportError):
+    """An optional dependency is needed and not installed."""
+
+
+class IsthmusWarning(UserWarning):
+    """Base of all Isthmus warnings; ``code`` as for errors."""
+
+    def __init__(self, message: str, *, code: str = "data-checks"):
+        if code not in CODES:
+            raise KeyError(f"unknown warning code {code!r}")
+        super().__init__(message)
+        self.code = code
+
+
+def _rebuild(kind, message, code):
+    return kind(message, code=code)

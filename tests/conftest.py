@@ -1,0 +1,18 @@
+"""Fixtures shared by all rooms."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """Folder with the benchmark corpora; the test says why when it skips."""
+    folder = os.environ.get("ISTHMUS_DATA")
+    if not folder:
+        pytest.skip("ISTHMUS_DATA is not set: this test reads the benchmark corpora")
+    path = Path(folder)
+    if not path.is_dir():
+        pytest.fail(f"ISTHMUS_DATA names {path}, which is not a folder")
+    return path
