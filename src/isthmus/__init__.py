@@ -18,7 +18,7 @@ _PUBLIC = {
 
 __all__ = ["__version__", *sorted(_PUBLIC)]
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # for editors and type checkers; at run time __getattr__ does this
     from isthmus.api import label
     from isthmus.base import make_transfer_pipeline
     from isthmus.classify.baselines.self_training import SelfTrainingTransfer

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.pipeline import Pipeline, _name_estimators
-from sklearn.utils import get_config
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter, validate_data
 
@@ -211,29 +211,21 @@ def read_labels(y: Any) -> tuple[np.ndarray, np.ndarray]:
     if array.dtype.kind in "Ub":
         return array, np.ones(len(array), dtype=bool)
     if array.dtype.kind != "O":
-        raise DataError(
-            f"y has dtype {array.dtype}; labels must be integers, strings or objects.", code="bad-labels"
-        )
+        raise DataError(f"y has dtype {array.dtype}; labels must be integers, strings or objects.", code="bad-labels")
     known = np.array([not _is_missing(value) for value in array], dtype=bool)
     if known.any() and all(
         isinstance(value, (int, np.integer)) and not isinstance(value, bool) for value in array[known]
     ):
-        known &= np.array(
-            [value != UNLABELLED if seen else False for value, seen in zip(array, known, strict=True)]
-        )
+        known &= np.array([value != UNLABELLED if seen else False for value, seen in zip(array, known, strict=True)])
     kinds = {type(value) for value in array[known]}
     if any(issubclass(kind, str) for kind in kinds) and not all(issubclass(kind, str) for kind in kinds):
         names = ", ".join(sorted(kind.__name__ for kind in kinds))
-        raise DataError(
-            f"y mixes labels of kinds {names}; use one kind, for example all str.", code="bad-labels"
-        )
+        raise DataError(f"y mixes labels of kinds {names}; use one kind, for example all str.", code="bad-labels")
     return array, known
 
 
 def _array_of(values: list) -> np.ndarray:
-    array = (
-        np.asarray(values) if not any(value is None for value in values) else np.array(values, dtype=object)
-    )
+    array = np.asarray(values) if not any(value is None for value in values) else np.array(values, dtype=object)
     # numpy turns ["a", nan] into the strings "a", "nan": keep the objects, so that NaN stays a missing label.
     if array.dtype.kind == "U" and not all(isinstance(value, str) for value in values):
         array = np.array(values, dtype=object)
@@ -325,17 +317,13 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        domains = open_gate(
-            self, X, y, sample_domain, kind=self._row_kind, extra_classes=self._extra_classes()
-        )
+        domains = open_gate(self, X, y, sample_domain, kind=self._row_kind, extra_classes=self._extra_classes())
         self.classes_ = domains.classes
         target_codes = self._fit(domains)
         codes = domains.codes.copy()
         codes[domains.target] = target_codes
         if len(domains.unlabelled_source):
-            codes[domains.unlabelled_source] = self._scores(domains.rows(domains.unlabelled_source)).argmax(
-                axis=1
-            )
+            codes[domains.unlabelled_source] = self._scores(domains.rows(domains.unlabelled_source)).argmax(axis=1)
         self.transduction_ = self.classes_[codes]
         return self
 

@@ -33,9 +33,7 @@ class TaskData:
         """Texts, labels (None for target) and ``sample_domain`` of all rows, source first."""
         texts = [*self.source_texts, *self.target_texts]
         labels = np.array([*self.source_labels, *([None] * len(self.target_texts))], dtype=object)
-        source = (
-            np.ones(len(self.source_texts), dtype=int) if self.source_domain is None else self.source_domain
-        )
+        source = np.ones(len(self.source_texts), dtype=int) if self.source_domain is None else self.source_domain
         return texts, labels, np.concatenate([source, np.full(len(self.target_texts), -1)])
 
 
