@@ -76,7 +76,11 @@ class Study:
 
 @dataclass(frozen=True)
 class Suite:
-    """Everything ``isthmus bench NAME`` can run. ``tasks`` and ``methods`` not in the defaults run only when named."""
+    """Everything ``isthmus bench NAME`` can run. ``tasks`` and ``methods`` not in the defaults run only when named.
+
+    ``pairs``, where given, are the (task, method) pairs that make sense; others are skipped. ``absent`` names tasks that
+    cannot be run and says why; they stand in the table as "not run". ``parallel=False``: one after another, for timings.
+    """
 
     name: str
     summary: str
@@ -86,3 +90,24 @@ class Suite:
     default_tasks: tuple[str, ...] | None = None
     default_methods: tuple[str, ...] | None = None
     studies: Mapping[str, Study] = field(default_factory=dict)
+    pairs: frozenset[tuple[str, str]] | None = None
+    absent: Mapping[str, str] = field(default_factory=dict)
+    parallel: bool = True
+
+
+@dataclass(frozen=True)
+class SpeedCase:
+    """One timing of ours against a peer, both measured in the same call.
+
+    ``name`` is the row's task (what is computed and at which size: ``gram-presence-4000``), ``method`` the row's method
+    (``tkc-presence``, ``cocc``, …). ``run(folder)`` gets the data folder and returns one dict with ``ours_s``, ``peer``
+    (the peer's name), ``peer_s`` and ``ratio`` (peer_s / ours_s; filled in where left out), and any further fields (``n``,
+    ``peak_mb``, ``difference`` between the two answers). Compile before the clock starts: a first call on tiny data.
+    A module ``isthmus.bench.speed_<x>`` lists its cases in ``CASES``; the suite "speed" collects them.
+    """
+
+    name: str
+    method: str
+    run: Callable[[Path], dict]
+    files: tuple[str, ...] = ()
+    summary: str = ""
