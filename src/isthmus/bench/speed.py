@@ -1,7 +1,8 @@
 """Suite "speed": ours against a peer, both measured in one run.
 
 The cases live beside the methods they time, in modules ``isthmus.bench.speed_<x>``, each with a tuple ``CASES`` of
-:class:`~isthmus.bench.suite.SpeedCase`. A task is a case name, a method the case's method; a pair that is no case is skipped.
+:class:`~isthmus.bench.suite.SpeedCase`. A task is a case's name, a method the case's method; a
+pair that is no case is skipped.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ neither writes files nor prints.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -39,11 +39,27 @@ class TaskData:
 
 @dataclass(frozen=True)
 class Task:
-    """A named task; ``load`` gets the data folder, ``files`` are hashed into the record."""
+    """A named task; ``load`` gets the data folder, ``files`` are hashed into the record.
+
+    ``optional``: the files cannot be had by everyone; without them the task stands as "not run" and nothing is refused.
+    """
 
     name: str
     load: Callable[[Path], TaskData]
     files: tuple[str, ...] = ()
+    optional: bool = False
+
+
+def pack_correct(truth: Sequence, predicted: Sequence) -> str:
+    """Which predictions are right, as a short text: the number of documents, a colon, the bits in hexadecimal."""
+    right = np.asarray(truth) == np.asarray(predicted)
+    return f"{len(right)}:{np.packbits(right).tobytes().hex()}"
+
+
+def unpack_correct(packed: str) -> np.ndarray:
+    """The array of booleans behind :func:`pack_correct`."""
+    size, _, bits = packed.partition(":")
+    return np.unpackbits(np.frombuffer(bytes.fromhex(bits), dtype=np.uint8))[: int(size)].astype(bool)
 
 
 @dataclass(frozen=True)
@@ -51,7 +67,9 @@ class Method:
     """A named method.
 
     ``run(data, seed)`` returns rows: dicts with at least ``metric`` and ``value``; the harness adds task, method, seed
-    and, where a row has none, ``seconds`` of the whole call. ``seeded=False``: the seed changes nothing, so it runs once.
+    and, where a row has none, ``seconds`` of the whole call. ``seeded=False``: the seed changes nothing, so it runs
+    once. A row may carry ``correct`` (one 0/1 per target document, made by :func:`pack_correct`): it is kept beside the
+    record, so that two methods can be compared document by document.
     """
 
     name: str
@@ -78,8 +96,9 @@ class Study:
 class Suite:
     """Everything ``isthmus bench NAME`` can run. ``tasks`` and ``methods`` not in the defaults run only when named.
 
-    ``pairs``, where given, are the (task, method) pairs that make sense; others are skipped. ``absent`` names tasks that
-    cannot be run and says why; they stand in the table as "not run". ``parallel=False``: one after another, for timings.
+    ``pairs``, where given, are the (task, method) pairs that make sense; others are skipped. ``absent`` names tasks
+    that cannot be run and says why; they stand in the table as "not run". ``parallel=False``: one after another, for
+    timings.
     """
 
     name: str
@@ -101,8 +120,9 @@ class SpeedCase:
 
     ``name`` is the row's task (what is computed and at which size: ``gram-presence-4000``), ``method`` the row's method
     (``tkc-presence``, ``cocc``, …). ``run(folder)`` gets the data folder and returns one dict with ``ours_s``, ``peer``
-    (the peer's name), ``peer_s`` and ``ratio`` (peer_s / ours_s; filled in where left out), and any further fields (``n``,
-    ``peak_mb``, ``difference`` between the two answers). Compile before the clock starts: a first call on tiny data.
+    (the peer's name), ``peer_s`` and ``ratio`` (peer_s / ours_s; filled in where left out), and any further fields
+    (``n``, ``peak_mb``, ``difference`` between the two answers). Compile before the clock starts: a first call on tiny
+    data.
     A module ``isthmus.bench.speed_<x>`` lists its cases in ``CASES``; the suite "speed" collects them.
     """
 
