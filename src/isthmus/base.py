@@ -85,6 +85,7 @@ def open_gate(
     *,
     kind: str = "matrix",
     extra_classes: Iterable | None = None,
+    need_overlap: bool = True,
     reset: bool = True,
 ) -> Domains:
     """Validate rows, labels and domains, mask target labels, and say who is who.
@@ -104,6 +105,8 @@ def open_gate(
         What ``X`` must be. "counts" also refuses negative entries.
     extra_classes : iterable, optional
         Classes known from elsewhere (word labels). With them, source labels may be missing.
+    need_overlap : bool
+        Refuse sparse source and target rows that share no column: nothing could be carried across.
     reset : bool
         Passed on to scikit-learn's ``validate_data``.
     """
@@ -132,7 +135,7 @@ def open_gate(
     classes = _classes(values[visible], extras)
     codes = np.full(n, UNLABELLED, dtype=np.int64)
     codes[visible] = np.searchsorted(classes, values[visible])
-    return Domains(
+    domains = Domains(
         X=X,
         codes=codes,
         domain=domain,
@@ -141,6 +144,19 @@ def open_gate(
         target=np.flatnonzero(domain < 0),
         unlabelled_source=np.flatnonzero((domain > 0) & ~known),
     )
+    if need_overlap and sp.issparse(X) and len(domains.source) and len(domains.target):
+        _check_overlap(domains)
+    return domains
+
+
+def _check_overlap(domains: Domains) -> None:
+    source, target = (np.unique(domains.X[rows].indices) for rows in (domains.source, domains.target))
+    if len(target) and not len(np.intersect1d(source, target, assume_unique=True)):
+        raise DataError(
+            f"Target shares 0 of its {len(target)} words with the source ({len(source)} words); labels travel on "
+            "shared words. Check that both are in one language, or try --method strings, which reads characters.",
+            code="no-shared-words",
+        )
 
 
 def check_rows(estimator: BaseEstimator, X: Any, *, kind: str = "matrix", reset: bool = False) -> Any:
@@ -167,7 +183,8 @@ def check_rows(estimator: BaseEstimator, X: Any, *, kind: str = "matrix", reset:
     if kind == "counts" and np.size(values) and values.min() < 0:
         raise DataError(
             f"Negative values in data passed to {type(estimator).__name__}: the smallest entry of X is "
-            f"{values.min():g}; counts or other non-negative weights are expected. Use raw counts, not centred or reduced data.",
+            f"{values.min():g}; counts or other non-negative weights are expected. Use raw counts, "
+            "not centred or reduced data.",
             code="negative-counts",
         )
     return X
@@ -188,7 +205,8 @@ def check_texts(texts: Any) -> list[str]:
     for i, text in enumerate(texts):
         if not isinstance(text, str):
             raise DataError(
-                f"Document {i} is {type(text).__name__} {_shorten(text)}; texts must be str. Replace missing texts by ''.",
+                f"Document {i} is {type(text).__name__} {_shorten(text)}; texts must be str. "
+                "Replace missing texts by ''.",
                 code="not-text",
             )
     return [str(text) for text in texts]
@@ -244,20 +262,23 @@ def _read_domain(sample_domain: Any, known: np.ndarray, n: int) -> np.ndarray:
     given = np.asarray(sample_domain)
     if given.ndim != 1 or len(given) != n:
         raise DataError(
-            f"sample_domain has shape {given.shape} for {n} rows; give one integer per row, positive source, negative target.",
+            f"sample_domain has shape {given.shape} for {n} rows; give one integer per row, "
+            "positive for source, negative for target.",
             code="length-mismatch" if given.ndim == 1 else "bad-domain",
         )
     if given.dtype.kind not in "iu":
         whole = given.dtype.kind == "f" and np.all(np.isfinite(given)) and np.all(given == np.round(given))
         if not whole:
             raise DataError(
-                f"sample_domain has dtype {given.dtype}; integers are expected, positive for source, negative for target.",
+                f"sample_domain has dtype {given.dtype}; integers are expected, "
+                "positive for source, negative for target.",
                 code="bad-domain",
             )
     domain = given.astype(np.int64)
     if np.any(domain == 0):
         raise DataError(
-            f"sample_domain is 0 for {int(np.sum(domain == 0))} rows; use a positive number for source, a negative for target.",
+            f"sample_domain is 0 for {int(np.sum(domain == 0))} rows; use a positive number for source, "
+            "a negative one for target.",
             code="bad-domain",
         )
     return domain
@@ -266,8 +287,8 @@ def _read_domain(sample_domain: Any, known: np.ndarray, n: int) -> np.ndarray:
 def _classes(labels: np.ndarray, extras: list) -> np.ndarray:
     if len(labels) == 0 and not extras:
         raise DataError(
-            "No source row carries a label; give labels for the source rows (sample_domain > 0), or leave sample_domain out "
-            "and mark unlabelled rows with -1 or None.",
+            "No source row carries a label; give labels for the source rows (sample_domain > 0), or leave "
+            "sample_domain out and mark unlabelled rows with -1 or None.",
             code="no-labels",
         )
     if len(labels):
@@ -292,14 +313,15 @@ def _shorten(value: Any, width: int = 40) -> str:
 class TransferClassifier(ClassifierMixin, BaseEstimator):
     """Base of all classifiers that carry labels from source rows to target rows.
 
-    A subclass sets ``_row_kind`` and writes ``_fit(domains)``, which stores fitted attributes and returns the class codes
-    of the target rows, and ``_scores(X)``, which returns one score per row and class (larger is better). It inherits
-    the gate, ``transduction_``, ``predict`` and, if its scores are log-probabilities, ``predict_proba``.
+    A subclass sets ``_row_kind`` and writes ``_fit(domains)``, which stores fitted attributes and returns the class
+    codes of the target rows, and ``_scores(X)``, which returns one score per row and class (larger is better). It
+    inherits the gate, ``transduction_``, ``predict`` and, if its scores are log-probabilities, ``predict_proba``.
     """
 
     # Class attribute instead of set_fit_request(): no user has to ask for it, no global switch is touched.
     __metadata_request__fit = {"sample_domain": True}
     _row_kind = "matrix"
+    _need_overlap = True
 
     def fit(self, X, y, sample_domain=None):
         """Fit on source and target rows together.
@@ -317,7 +339,15 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        domains = open_gate(self, X, y, sample_domain, kind=self._row_kind, extra_classes=self._extra_classes())
+        domains = open_gate(
+            self,
+            X,
+            y,
+            sample_domain,
+            kind=self._row_kind,
+            extra_classes=self._extra_classes(),
+            need_overlap=self._need_overlap,
+        )
         self.classes_ = domains.classes
         target_codes = self._fit(domains)
         codes = domains.codes.copy()
@@ -368,8 +398,8 @@ def softmax(scores: np.ndarray) -> np.ndarray:
 class TransferPipeline(Pipeline):
     """A scikit-learn pipeline whose ``fit`` takes ``sample_domain`` and hands it to the steps that want it.
 
-    Works with and without scikit-learn's metadata routing; the global configuration is not touched. Fitted attributes of
-    the last step (``transduction_``, ``history_`` and so on) can be read from the pipeline.
+    Works with and without scikit-learn's metadata routing; the global configuration is not touched. Fitted attributes
+    of the last step (``transduction_``, ``history_`` and so on) can be read from the pipeline.
     """
 
     def fit(self, X, y=None, sample_domain=None, **params):

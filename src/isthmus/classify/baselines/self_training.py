@@ -1,0 +1,93 @@
+"""Self-training: believe the surest target labels, train again, believe some more."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from isthmus.base import Domains, TransferClassifier, progress
+from isthmus.classify.baselines.source_only import default_estimator, log_probability
+from isthmus.exceptions import UsageError
+
+
+class SelfTrainingTransfer(TransferClassifier):
+    """Grow the training set by the most confident target rows, class by class, round by round.
+
+    In round i the share i/rounds of the target is added: of each predicted class its surest rows, so that no class
+    can swamp the others. Labels of added rows are predicted anew each round; a wrong one can leave again. Naive
+    self-training may amplify early mistakes: compare with :class:`SourceOnlyClassifier`.
+
+    Parameters
+    ----------
+    estimator : classifier with ``predict_proba``, default=LogisticRegression
+    rounds : int, default=10
+    target_weight : float, default=1.0
+        Weight of an added target row against a source row; needs an estimator that takes ``sample_weight`` if not 1.
+
+    Attributes
+    ----------
+    estimator_ : the fitted classifier
+    history_ : list of float
+        Share of target labels that changed in each round.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus import SelfTrainingTransfer
+    >>> X = np.array([[3, 0, 0], [0, 2, 0], [2, 0, 1], [0, 2, 2]])
+    >>> SelfTrainingTransfer().fit(X, ["a", "b", None, None]).transduction_.tolist()
+    ['a', 'b', 'a', 'b']
+    """
+
+    def __init__(self, estimator=None, rounds=10, target_weight=1.0):
+        self.estimator = estimator
+        self.rounds = rounds
+        self.target_weight = target_weight
+
+    def _fit(self, domains: Domains) -> np.ndarray:
+        if self.rounds < 1:
+            raise UsageError(f"rounds={self.rounds!r}; at least one round is needed.", code="bad-parameter")
+        prototype = default_estimator(self.estimator)
+        source, target = domains.rows(domains.source), domains.rows(domains.target)
+        codes = domains.source_codes
+        self.estimator_ = clone(prototype).fit(source, codes)
+        self.history_ = []
+        self.n_iter_ = 0
+        self.termination_condition_ = "no_target" if not len(domains.target) else "max_iter"
+        if not len(domains.target):
+            return np.zeros(0, dtype=np.int64)
+        scores = self._scores(target)
+        labels = scores.argmax(axis=1)
+        for round_ in range(1, self.rounds + 1):
+            chosen = surest_rows(scores, round_ / self.rounds)
+            stacked = sp.vstack([source, target[chosen]], format="csr") if sp.issparse(source) else None
+            rows = np.vstack([source, target[chosen]]) if stacked is None else stacked
+            weights = {}
+            if self.target_weight != 1.0:
+                weights["sample_weight"] = np.r_[np.ones(len(codes)), np.full(len(chosen), self.target_weight)]
+            self.estimator_ = clone(prototype).fit(rows, np.r_[codes, labels[chosen]], **weights)
+            scores = self._scores(target)
+            changed = float(np.mean(scores.argmax(axis=1) != labels))
+            labels = scores.argmax(axis=1)
+            self.history_.append(changed)
+            self.n_iter_ = round_
+            progress("self-training", round_, self.rounds)
+        if changed == 0:
+            self.termination_condition_ = "no_change"
+        return labels
+
+    def _scores(self, X) -> np.ndarray:
+        return log_probability(self.estimator_, X)
+
+
+def surest_rows(scores: np.ndarray, share: float) -> np.ndarray:
+    """Row numbers of the surest ``share`` of each predicted class (at least one row of each)."""
+    labels = scores.argmax(axis=1)
+    sureness = scores.max(axis=1)
+    chosen = []
+    for code in np.unique(labels):
+        rows = np.flatnonzero(labels == code)
+        count = max(1, int(np.ceil(share * len(rows))))
+        chosen.append(rows[np.argsort(-sureness[rows], kind="stable")[:count]])
+    return np.sort(np.concatenate(chosen))

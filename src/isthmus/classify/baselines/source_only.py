@@ -1,0 +1,90 @@
+"""Source-only classification: what one gets without any transfer."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+
+from isthmus._math.calibration import fit_temperature
+from isthmus.base import Domains, TransferClassifier
+
+
+class SourceOnlyClassifier(TransferClassifier):
+    """Train any scikit-learn classifier on the labelled source rows and apply it to the target as it is.
+
+    The yardstick for everything else in this package: a method that does not beat it should not be used.
+
+    Parameters
+    ----------
+    estimator : classifier, default=LogisticRegression
+        Fitted on a clone. One that only has ``decision_function`` (a linear SVM) gets probabilities from a
+        temperature fitted on out-of-fold source scores.
+    cv : int, default=3
+        Folds for that; classes with fewer documents than folds are scored without hold-out.
+
+    Attributes
+    ----------
+    estimator_ : the fitted classifier
+    temperature_ : float
+        Factor on the decision values before they become probabilities; 1 where the classifier has its own.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus import SourceOnlyClassifier
+    >>> X = np.array([[3, 0], [0, 2], [4, 1], [1, 5]])
+    >>> SourceOnlyClassifier().fit(X, ["a", "b", None, None]).transduction_.tolist()
+    ['a', 'b', 'a', 'b']
+    """
+
+    def __init__(self, estimator=None, cv=3):
+        self.estimator = estimator
+        self.cv = cv
+
+    def _fit(self, domains: Domains) -> np.ndarray:
+        X, codes = domains.rows(domains.source), domains.source_codes
+        prototype = default_estimator(self.estimator)
+        self.estimator_ = clone(prototype).fit(X, codes)
+        self.temperature_ = 1.0
+        if not hasattr(self.estimator_, "predict_proba"):
+            self.temperature_ = self._held_out_temperature(prototype, X, codes)
+        self.n_iter_ = 1
+        self.history_: list[float] = []
+        self.termination_condition_ = "fitted"
+        if not len(domains.target):
+            return np.zeros(0, dtype=np.int64)
+        return self._scores(domains.rows(domains.target)).argmax(axis=1)
+
+    def _held_out_temperature(self, prototype, X, codes) -> float:
+        folds = min(self.cv, int(np.bincount(codes).min()))
+        if folds < 2:
+            return fit_temperature(_decision(self.estimator_, X), codes)
+        split = StratifiedKFold(folds, shuffle=True, random_state=0)
+        held_out = cross_val_predict(clone(prototype), X, codes, cv=split, method="decision_function")
+        return fit_temperature(_two_columns(held_out), codes)
+
+    def _scores(self, X) -> np.ndarray:
+        if hasattr(self.estimator_, "predict_proba"):
+            return log_probability(self.estimator_, X)
+        return self.temperature_ * _decision(self.estimator_, X)
+
+
+def default_estimator(estimator):
+    """The classifier to clone: the one given, or plain logistic regression."""
+    return LogisticRegression(max_iter=1000) if estimator is None else estimator
+
+
+def log_probability(estimator, X) -> np.ndarray:
+    """Logarithms of predicted probabilities, never minus infinity."""
+    return np.log(np.maximum(estimator.predict_proba(X), 1e-300))
+
+
+def _decision(estimator, X) -> np.ndarray:
+    return _two_columns(estimator.decision_function(X))
+
+
+def _two_columns(decision: np.ndarray) -> np.ndarray:
+    # ±d/2 so that softmax of the two columns is the logistic function of d
+    return np.column_stack([-decision / 2, decision / 2]) if decision.ndim == 1 else decision

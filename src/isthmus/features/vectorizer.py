@@ -1,0 +1,248 @@
+"""Texts to sparse counts over the joint vocabulary."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+from sklearn.utils.validation import check_is_fitted
+
+from isthmus.base import check_texts, progress, row_blocks
+from isthmus.exceptions import DataError, UsageError
+from isthmus.features.ngrams import MAX_LENGTH, key_names, ngram_keys
+from isthmus.features.tokens import WordAnalyzer, guess_language
+from isthmus.features.weights import document_frequency, smooth_idf, weigh_tfidf
+
+_BLOCK = 20_000  # documents per block of the integer path: bounds the array of keys
+
+
+class TextVectorizer(TransformerMixin, BaseEstimator):
+    """Sparse counts, or tf-idf, over the vocabulary of all texts it is fitted on.
+
+    Fit it on source and target together (a :func:`isthmus.make_transfer_pipeline` does) and both share one
+    vocabulary. A document without any known word becomes an empty row; it is never dropped.
+
+    Parameters
+    ----------
+    analyzer : {"auto", "words", "bigrams", "chars"}, default="auto"
+        "words": Unicode words of two characters or more. "bigrams": character bigrams, for scripts without blanks
+        between words. "chars": character n-grams of the lengths in ``ngram_range``. "auto": words, or bigrams when
+        the texts are Chinese or Japanese.
+    ngram_range : (int, int), default=(1, 1)
+        Lengths of word sequences, or of character n-grams (at most 3; longer ones are the string kernels' work).
+    lowercase : bool, default=True
+    stop_words : {"auto", "english", None} or collection of str, default="auto"
+        "auto": the English list when the texts are English words.
+    stem : {"auto", True, False}, default="auto"
+        Porter stems; "auto": when the texts are English words.
+    min_df : int or "auto", default="auto"
+        Terms in fewer documents (of both domains together) are dropped. "auto" goes by the number of documents: 1
+        below 200, 2 below 1,000, else 3 (the papers' choice for thousands of documents).
+    max_df : float, default=1.0
+        Terms in more than this share of the documents are dropped.
+    weighting : {"counts", "binary", "tfidf"}, default="counts"
+        What the entries are; tf-idf rows have length one.
+    sublinear : bool, default=False
+        With tf-idf: 1 + log(count) instead of the count.
+
+    Attributes
+    ----------
+    analyzer_ : str
+        The analyser in use.
+    language_ : str
+        "en", "zh" or "other", as guessed.
+    feature_names_ : ndarray of str
+        The terms, sorted.
+    idf_ : ndarray
+        Inverse document frequencies over both domains.
+
+    Examples
+    --------
+    >>> from isthmus.features import TextVectorizer
+    >>> vectorizer = TextVectorizer(min_df=1)
+    >>> vectorizer.fit_transform(["The staff was friendly", "Friendly prices"]).toarray().tolist()
+    [[1.0, 0.0, 1.0], [1.0, 1.0, 0.0]]
+    >>> vectorizer.get_feature_names_out().tolist()
+    ['friendli', 'price', 'staff']
+    """
+
+    def __init__(
+        self,
+        analyzer="auto",
+        ngram_range=(1, 1),
+        lowercase=True,
+        stop_words="auto",
+        stem="auto",
+        min_df="auto",
+        max_df=1.0,
+        weighting="counts",
+        sublinear=False,
+    ):
+        self.analyzer = analyzer
+        self.ngram_range = ngram_range
+        self.lowercase = lowercase
+        self.stop_words = stop_words
+        self.stem = stem
+        self.min_df = min_df
+        self.max_df = max_df
+        self.weighting = weighting
+        self.sublinear = sublinear
+
+    def fit(self, X, y=None):
+        """Learn the vocabulary and document frequencies of the texts."""
+        self.fit_transform(X)
+        return self
+
+    def fit_transform(self, X, y=None):
+        """Learn the vocabulary and return the rows."""
+        texts = check_texts(X)
+        self._check_parameters()
+        self._choose_analyzer(texts)
+        if self.analyzer_ == "words":
+            names, counts = self._count_new_words(texts)
+        else:
+            self._keys, counts = self._count_new_keys(texts)
+            names = None
+        counts, kept = self._cut(counts)
+        if names is not None:
+            self.feature_names_ = names[kept]
+            self._index = {name: column for column, name in enumerate(self.feature_names_)}
+        else:
+            self._keys = self._keys[kept]
+            self.feature_names_ = key_names(self._keys)
+        self.idf_ = smooth_idf(document_frequency(counts), counts.shape[0])
+        return self._weigh(counts)
+
+    def transform(self, X):
+        """Rows of new texts over the learned vocabulary; unknown terms are left out."""
+        check_is_fitted(self)
+        texts = check_texts(X)
+        if self.analyzer_ == "words":
+            index, analyze = self._index, self._words
+            rows = [[index[term] for term in analyze(text) if term in index] for text in texts]
+            return self._weigh(_counts_from_rows(rows, len(self.feature_names_)))
+        blocks = []
+        for block in row_blocks(len(texts), _BLOCK):
+            keys, documents = self._ngram_keys(texts[block])
+            column = np.searchsorted(self._keys, keys)
+            column[column == len(self._keys)] = 0
+            known = self._keys[column] == keys
+            blocks.append(_counts(documents[known], column[known], (block.stop - block.start, len(self._keys))))
+        return self._weigh(sp.vstack(blocks, format="csr"))
+
+    def get_feature_names_out(self, input_features=None):
+        """The terms, in column order."""
+        check_is_fitted(self)
+        return np.asarray(self.feature_names_, dtype=object)
+
+    def analyze(self, text: str) -> list[str]:
+        """Terms of one text, as the fitted vectoriser sees them (also those outside the vocabulary)."""
+        check_is_fitted(self)
+        if self.analyzer_ == "words":
+            return self._words(text)
+        return key_names(self._ngram_keys([text])[0]).tolist()
+
+    def _check_parameters(self):
+        low, high = self.ngram_range
+        if self.analyzer not in ("auto", "words", "bigrams", "chars"):
+            raise UsageError(
+                f"analyzer={self.analyzer!r}; use 'auto', 'words', 'bigrams' or 'chars'.", code="bad-parameter"
+            )
+        if not 1 <= low <= high or (self.analyzer == "chars" and high > MAX_LENGTH):
+            raise UsageError(
+                f"ngram_range={self.ngram_range!r}; give two lengths, the first at least 1 and not above the second, "
+                f"at most {MAX_LENGTH} for characters (isthmus.StringKernel reads longer ones).",
+                code="bad-parameter",
+            )
+        if self.weighting not in ("counts", "binary", "tfidf"):
+            raise UsageError(f"weighting={self.weighting!r}; use 'counts', 'binary' or 'tfidf'.", code="bad-parameter")
+
+    def _choose_analyzer(self, texts: Sequence[str]):
+        self.language_ = guess_language(texts)
+        self.analyzer_ = self.analyzer
+        if self.analyzer == "auto":
+            self.analyzer_ = "bigrams" if self.language_ == "zh" else "words"
+        english = self.language_ == "en"
+        stop_words = self.stop_words
+        if isinstance(stop_words, str):
+            stop_words = ENGLISH_STOP_WORDS if stop_words == "english" or english else frozenset()
+        self._words = WordAnalyzer(
+            lowercase=self.lowercase,
+            stem=english if self.stem == "auto" else bool(self.stem),
+            stop_words=frozenset(stop_words or ()),
+            ngram_range=tuple(self.ngram_range),
+        )
+
+    def _count_new_words(self, texts):
+        index: dict[str, int] = {}
+        rows = []
+        for i, text in enumerate(texts):
+            rows.append([index.setdefault(term, len(index)) for term in self._words(text)])
+            if i % 5_000 == 4_999:
+                progress("reading words", i + 1, len(texts))
+        names = np.array(list(index), dtype=object)
+        order = np.argsort(names) if len(names) else np.zeros(0, dtype=int)
+        # Columns in the order of the terms, so that the order of documents changes nothing.
+        return names[order], _counts_from_rows(rows, len(names))[:, order]
+
+    def _count_new_keys(self, texts):
+        vocabulary = np.zeros(0, dtype=np.int64)
+        parts = []
+        for block in row_blocks(len(texts), _BLOCK):
+            keys, documents = self._ngram_keys(texts[block])
+            local, column = np.unique(keys, return_inverse=True)
+            parts.append((local, _counts(documents, column, (block.stop - block.start, len(local)))))
+            vocabulary = np.union1d(vocabulary, local)
+            progress("reading characters", block.stop, len(texts))
+        blocks = []
+        for local, counts in parts:
+            place = np.searchsorted(vocabulary, local)
+            blocks.append(
+                sp.csr_matrix((counts.data, place[counts.indices], counts.indptr), (counts.shape[0], len(vocabulary)))
+            )
+        return vocabulary, sp.vstack(blocks, format="csr")
+
+    def _ngram_keys(self, texts):
+        low, high = (2, 2) if self.analyzer_ == "bigrams" else self.ngram_range
+        return ngram_keys(texts, range(low, high + 1), lowercase=self.lowercase, words_only=self.analyzer_ == "bigrams")
+
+    def _cut(self, counts):
+        frequency = document_frequency(counts)
+        n_documents = counts.shape[0]
+        min_df = (1 if n_documents < 200 else 2 if n_documents < 1_000 else 3) if self.min_df == "auto" else self.min_df
+        kept = np.flatnonzero((frequency >= min_df) & (frequency <= self.max_df * n_documents))
+        if not len(kept):
+            raise DataError(
+                f"None of {counts.shape[1]} terms occurs in {min_df} or more of {n_documents} documents; "
+                "give more texts or lower min_df.",
+                code="empty-vocabulary",
+            )
+        return counts[:, kept], kept
+
+    def _weigh(self, counts):
+        if self.weighting == "binary":
+            counts.data[:] = 1.0
+        if self.weighting == "tfidf":
+            return weigh_tfidf(counts, self.idf_, sublinear=self.sublinear)
+        return counts
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.string = True
+        return tags
+
+
+def _counts_from_rows(rows: list[list[int]], n_columns: int) -> sp.csr_matrix:
+    lengths = np.fromiter((len(row) for row in rows), dtype=np.int64, count=len(rows))
+    columns = np.fromiter((column for row in rows for column in row), dtype=np.int64, count=int(lengths.sum()))
+    return _counts(np.repeat(np.arange(len(rows)), lengths), columns, (len(rows), n_columns))
+
+
+def _counts(rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]) -> sp.csr_matrix:
+    matrix = sp.csr_matrix((np.ones(len(rows)), (rows, columns)), shape=shape)
+    matrix.sum_duplicates()
+    return matrix

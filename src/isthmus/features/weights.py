@@ -1,0 +1,45 @@
+"""Weights for counts: tf-idf."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.preprocessing import normalize
+
+
+def document_frequency(X: sp.csr_matrix) -> np.ndarray:
+    """Number of rows in which each column occurs."""
+    return np.bincount(X.indices[X.data != 0], minlength=X.shape[1])
+
+
+def smooth_idf(frequency: np.ndarray, n_documents: int) -> np.ndarray:
+    """log((1 + n) / (1 + df)) + 1, as if one more document held every word: never zero, never infinite."""
+    return np.log((1.0 + n_documents) / (1.0 + frequency)) + 1.0
+
+
+def weigh_tfidf(X, idf=None, *, sublinear=False, norm="l2"):
+    """Counts to tf-idf rows of length one, sparse in and sparse out.
+
+    Parameters
+    ----------
+    X : CSR matrix of counts
+    idf : ndarray, optional
+        Inverse document frequencies; computed from ``X`` when left out.
+    sublinear : bool
+        Replace a count c by 1 + log c.
+    norm : {"l2", "l1", None}
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> from isthmus.features import weigh_tfidf
+    >>> weigh_tfidf(sp.csr_matrix([[2.0, 0.0], [0.0, 1.0]])).toarray().tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    X = sp.csr_matrix(X, dtype=np.float64, copy=True)
+    if idf is None:
+        idf = smooth_idf(document_frequency(X), X.shape[0])
+    if sublinear:
+        X.data[X.data > 0] = 1.0 + np.log(X.data[X.data > 0])
+    X.data *= np.asarray(idf)[X.indices]
+    return X if norm is None else normalize(X, norm=norm, copy=False)

@@ -1,0 +1,154 @@
+"""Recipes: named compositions text → vectoriser → method.
+
+The only place that joins the two. The command, the benchmarks and the documentation read :data:`RECIPES`; a new method
+becomes reachable everywhere by one entry here.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from isthmus.base import TransferPipeline, make_transfer_pipeline
+from isthmus.exceptions import UsageError
+from isthmus.features.vectorizer import TextVectorizer
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a caller may say about any recipe."""
+
+    random_state: int | None = 0
+    analyzer: str = "auto"
+    min_df: int | str = "auto"
+    word_labels: Mapping | None = None
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A named way from texts to labels.
+
+    Attributes
+    ----------
+    name, summary : str
+        As the command shows them.
+    build : callable
+        Options to an unfitted pipeline of raw texts.
+    adapts : bool
+        Whether the target's texts influence the model; False for the source-only yardsticks.
+    takes_words : bool
+        Whether it uses labelled words.
+    page : str
+        Page under ``docs/methods`` that describes it.
+    """
+
+    name: str
+    summary: str
+    build: Callable[[Options], TransferPipeline]
+    adapts: bool = True
+    takes_words: bool = False
+    page: str = ""
+
+
+def _counts(options: Options, **settings: Any) -> TextVectorizer:
+    return TextVectorizer(analyzer=options.analyzer, min_df=options.min_df, **settings)
+
+
+def _tfidf(options: Options, **settings: Any) -> TextVectorizer:
+    return _counts(options, weighting="tfidf", **settings)
+
+
+# -- baselines: imports stay inside the builders, so that reading the list of recipes loads no method ------------------
+
+
+def _build_nbc(options: Options) -> TransferPipeline:
+    from sklearn.naive_bayes import MultinomialNB
+
+    from isthmus.classify.baselines.source_only import SourceOnlyClassifier
+
+    return make_transfer_pipeline(_counts(options), SourceOnlyClassifier(MultinomialNB()))
+
+
+def _build_svm(options: Options) -> TransferPipeline:
+    from sklearn.svm import LinearSVC
+
+    from isthmus.classify.baselines.source_only import SourceOnlyClassifier
+
+    estimator = LinearSVC(random_state=options.random_state)
+    return make_transfer_pipeline(_tfidf(options), SourceOnlyClassifier(estimator))
+
+
+def _logistic(options: Options) -> tuple[TextVectorizer, Any]:
+    from sklearn.linear_model import LogisticRegression
+
+    # Word pairs without stems or stop words keep negation ("not good"), which sentiment needs.
+    vectorizer = _tfidf(options, ngram_range=(1, 2), stem=False, stop_words=None, sublinear=True)
+    return vectorizer, LogisticRegression(C=10.0, max_iter=1000)
+
+
+def _build_logistic(options: Options) -> TransferPipeline:
+    from isthmus.classify.baselines.source_only import SourceOnlyClassifier
+
+    vectorizer, estimator = _logistic(options)
+    return make_transfer_pipeline(vectorizer, SourceOnlyClassifier(estimator))
+
+
+def _build_self_training(options: Options) -> TransferPipeline:
+    from isthmus.classify.baselines.self_training import SelfTrainingTransfer
+
+    vectorizer, estimator = _logistic(options)
+    return make_transfer_pipeline(vectorizer, SelfTrainingTransfer(estimator))
+
+
+RECIPES: dict[str, Recipe] = {
+    recipe.name: recipe
+    for recipe in (
+        Recipe("nbc", "Naive Bayes on counts, source only", _build_nbc, adapts=False, page="source-only"),
+        Recipe("svm", "Linear SVM on tf-idf, source only", _build_svm, adapts=False, page="source-only"),
+        Recipe(
+            "logistic",
+            "Logistic regression on tf-idf of words and word pairs, source only",
+            _build_logistic,
+            adapts=False,
+            page="source-only",
+        ),
+        Recipe(
+            "self-training",
+            "Logistic regression that adds its surest target labels round by round",
+            _build_self_training,
+            page="self-training",
+        ),
+    )
+}
+
+
+def get_recipe(name: str) -> Recipe:
+    """The recipe of that name, or an error that names the nearest ones."""
+    if name in RECIPES:
+        return RECIPES[name]
+    near = difflib.get_close_matches(name, RECIPES, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise UsageError(f"Unknown method {name!r}; use one of {', '.join(RECIPES)}.{hint}", code="unknown-method")
+
+
+def make_recipe(name: str, **options: Any) -> TransferPipeline:
+    """Unfitted pipeline of a recipe, from raw texts to labels.
+
+    Parameters
+    ----------
+    name : str
+        A key of :data:`RECIPES`.
+    **options
+        Fields of :class:`Options`: ``random_state``, ``analyzer``, ``min_df``, ``word_labels``.
+
+    Examples
+    --------
+    >>> from isthmus.recipes import make_recipe
+    >>> pipeline = make_recipe("nbc", min_df=1)
+    >>> texts = ["kind staff", "great bike", "rude staff", "slow bike"]
+    >>> pipeline.fit(texts, ["staff", "product", None, None]).transduction_.tolist()
+    ['staff', 'product', 'staff', 'product']
+    """
+    return get_recipe(name).build(Options(**options))
