@@ -1,0 +1,121 @@
+"""From bytes to text: which encoding, or a clear refusal."""
+
+from __future__ import annotations
+
+import codecs
+import re
+
+from isthmus.exceptions import DataError
+
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark it begins with
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+# Characters above ASCII that Western European prose really uses; a file full of others is not Windows-1252.
+_WESTERN = frozenset(
+    "àáâãäåæçèéêëìíîïñòóôõöøùúûüßœšžÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜŒŠŽ‘’“”‚„‹›–—…€£¥©®™°·•«»¿¡´`§¶¹²³½¼¾ºª±\xa0"
+)
+_HIGH = re.compile(rb"[\x80-\xff]+")
+_SAMPLE = 1 << 20  # bytes looked at when an encoding is judged by how its text looks
+
+
+def decode(data: bytes, name: str) -> tuple[str, str, list[str]]:
+    """Text of ``data``, the encoding's name, and notes for the user.
+
+    A byte-order mark decides; then UTF-8; then GB18030 if the outcome looks like Chinese; then, with a note, Windows-1252
+    if the outcome looks like Western prose. Anything else is refused: a wrong guess would spoil every document.
+
+    Examples
+    --------
+    >>> from isthmus.corpus.decode import decode
+    >>> decode("prix: 5 €, déjà vu".encode("cp1252"), "prices.csv")[:2]
+    ('prix: 5 €, déjà vu', 'cp1252')
+    """
+    for mark, encoding in _BOMS:
+        if data.startswith(mark):
+            try:
+                text = data.decode(encoding)
+            except UnicodeDecodeError as error:
+                raise _broken(data, name, error, f"it begins with the mark of {encoding}") from None
+            _refuse_nul("\0" in text, name, text.find("\0"))
+            return text, encoding, []
+    _refuse_nul(b"\0" in data, name, data.find(b"\0"))
+    try:
+        return data.decode("utf-8"), "utf-8", []
+    except UnicodeDecodeError as error:
+        first = error
+    if _mostly_utf8(data):
+        raise _broken(data, name, first, "most of it is UTF-8")
+    text = _try(data, "gb18030")
+    if text is not None and _looks_chinese(text):
+        return text, "gb18030", [f"{name} is not UTF-8; it was read as GB18030 (Chinese)."]
+    text = _try(data, "cp1252")
+    if text is not None and _looks_western(text):
+        note = f"{name} is not UTF-8; it was read as Windows-1252 (Western European). If letters look wrong, save it as UTF-8."
+        return text, "cp1252", [note]
+    raise _broken(data, name, first, "it is neither UTF-8, UTF-16, GB18030 nor Windows-1252")
+
+
+def _refuse_nul(found: bool, name: str, at: int) -> None:
+    if found:
+        raise DataError(
+            f"{name} holds NUL bytes (the first at position {at:,}), so it is not a plain text file; "
+            "save it again as UTF-8 text (csv or jsonl).",
+            code="nul-bytes",
+        )
+
+
+def _broken(data: bytes, name: str, error: UnicodeDecodeError, why: str) -> DataError:
+    line = data.count(b"\n", 0, error.start) + 1
+    byte = data[error.start]
+    return DataError(
+        f"{name} cannot be read as text: {why}, but byte 0x{byte:02x} in line {line:,} does not belong there; "
+        "save the file again as UTF-8.",
+        code="bad-encoding",
+    )
+
+
+def _try(data: bytes, encoding: str) -> str | None:
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError:
+        return None
+
+
+def _mostly_utf8(data: bytes) -> bool:
+    """Whether most runs of bytes above ASCII are sound UTF-8: then the rest is damage, not another encoding."""
+    sound = broken = 0
+    for match in _HIGH.finditer(data):
+        if _try(match.group(), "utf-8") is None:
+            broken += 1
+        else:
+            sound += 1
+        if sound + broken >= 10_000:
+            break
+    return sound > broken
+
+
+def _looks_chinese(text: str) -> bool:
+    """Whether the characters above ASCII are everyday Chinese.
+
+    Western text misread as GB18030 pairs an accented letter with the ASCII letter behind it, which lands outside GB2312.
+    """
+    high = [char for char in text[:_SAMPLE] if char > "\x7f"]
+    everyday = sum(_try_gb2312(char) for char in high)
+    return bool(high) and everyday >= 0.8 * len(high)
+
+
+def _try_gb2312(char: str) -> bool:
+    try:
+        char.encode("gb2312")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _looks_western(text: str) -> bool:
+    high = [char for char in text[:_SAMPLE] if char > "\x7f"]
+    return sum(char in _WESTERN for char in high) >= 0.8 * len(high)

@@ -1,0 +1,119 @@
+"""Which column is the text, which the label, which the id: from names first, then from what the cells look like."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+from itertools import islice
+
+from isthmus.exceptions import DataError
+
+TEXT_NAMES = (
+    "text comment review body message content document description feedback answer response sentence remark note "
+    "narrative complaint question abstract summary headline title subject 文本 内容 评论 正文 标题"
+).split()
+LABEL_NAMES = "label class category topic target sentiment group tag code y type 标签 类别 分类".split()
+ID_NAMES = "id doc_id docid document_id record_id row_id uid uuid key number no nr".split()
+_SAMPLE = 2_000  # rows looked at
+_WORDS = re.compile(r"[^\W_]+")
+
+
+def find_column(given: str, columns: Iterable[str], name: str, what: str) -> str:
+    """The column called ``given``, or an error that lists the columns and names the closest."""
+    columns = list(columns)
+    if given in columns:
+        return given
+    folded = {column.casefold().strip(): column for column in columns}
+    close = difflib.get_close_matches(given.casefold().strip(), folded, n=1, cutoff=0.6)
+    hint = f" Did you mean {folded[close[0]]!r}?" if close else f" Name one of them as the {what} column."
+    shown = ", ".join(columns[:12]) + (f" and {len(columns) - 12} more" if len(columns) > 12 else "")
+    raise DataError(f"{name} has no column {given!r}; its columns are: {shown}.{hint}", code="unknown-column")
+
+
+def guess_text(columns: dict[str, list], taken: Sequence[str] = ()) -> str | None:
+    """The text column: by its name, else the one with the longest cells on average."""
+    free = {key: cells for key, cells in columns.items() if key not in taken and _is_text(cells)}
+    named = by_name(free, TEXT_NAMES)
+    if named is not None:
+        return named
+    # A label or an id is no text just because nothing longer is there.
+    labels = [by_name(free, LABEL_NAMES), by_name(free, ID_NAMES)]
+    lengths = {key: _mean_length(cells) for key, cells in free.items() if key not in labels}
+    best = max(lengths, key=lengths.__getitem__, default=None)
+    return best if best is not None and lengths[best] >= 2 else None
+
+
+def guess_label(columns: dict[str, list], taken: Sequence[str] = (), *, by_cells: bool = True) -> str | None:
+    """The label column: by its name, else (``by_cells``) the one with the fewest distinct short values that repeat."""
+    free = {key: cells for key, cells in columns.items() if key not in taken}
+    named = by_name(free, LABEL_NAMES)
+    if named is not None or not by_cells:
+        return named
+    best, fewest = None, 0
+    for key, cells in free.items():
+        seen = [cell for cell in _sample(cells) if cell.strip()]
+        distinct = len(set(seen))
+        # At least two documents a class on average, and no more classes than a person would name.
+        few = 2 <= distinct <= min(100, len(seen) // 2)
+        if few and max(map(len, seen)) <= 60 and not all(map(_is_number, seen)) and (best is None or distinct < fewest):
+            best, fewest = key, distinct
+    return best
+
+
+def guess_id(columns: dict[str, list], taken: Sequence[str] = ()) -> str | None:
+    """The id column, by its name alone."""
+    free = [key for key in columns if key not in taken]
+    return next((key for want in ID_NAMES for key in free if key.casefold().strip() == want), None)
+
+
+def by_name(columns: Iterable[str], names: Sequence[str]) -> str | None:
+    """The column whose name is one of ``names`` (earlier ones first), else one that ends or begins with one of them."""
+    words = {key: _WORDS.findall(key.casefold()) for key in columns}
+    for rank in (_is_name, _ends_with, _begins_with):
+        for want in names:
+            for key, parts in words.items():
+                if parts and rank(parts, want):
+                    return key
+    return None
+
+
+def _same(part: str, want: str) -> bool:
+    return part in (want, want + "s") or (want.endswith(("y", "s")) and part in (want[:-1] + "ies", want + "es"))
+
+
+def _is_name(parts: list[str], want: str) -> bool:
+    return len(parts) == 1 and _same(parts[0], want)
+
+
+def _ends_with(parts: list[str], want: str) -> bool:
+    return len(want) > 1 and _same(parts[-1], want)
+
+
+def _begins_with(parts: list[str], want: str) -> bool:
+    # "text_id" and "comment date" speak of the text, they are not the text.
+    return len(want) > 1 and _same(parts[0], want) and parts[-1] not in (*ID_NAMES, "date", "time", "length", "count")
+
+
+def _sample(cells: list) -> list[str]:
+    return [
+        cell if isinstance(cell, str) else str(cell) for cell in islice((c for c in cells if c is not None), _SAMPLE)
+    ]
+
+
+def _is_text(cells: list) -> bool:
+    seen = list(islice((cell for cell in cells if cell not in (None, "")), _SAMPLE))
+    return not seen or any(isinstance(cell, str) for cell in seen)
+
+
+def _mean_length(cells: list) -> float:
+    seen = [cell for cell in _sample(cells) if not _is_number(cell)]
+    return sum(map(len, seen)) / max(1, min(len(cells), _SAMPLE))
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell.replace(",", "."))
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,302 @@
+"""From bytes to named columns, one function per format. Cells of csv, tsv and xlsx stay text, exactly as they stand."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import islice
+
+from isthmus.corpus.decode import decode
+from isthmus.exceptions import DataError, MissingExtraError
+
+DELIMITERS = ",;\t|"
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+@dataclass
+class Table:
+    """Columns in the order of the file, all of one length."""
+
+    columns: dict[str, list]
+    encoding: str | None = None
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def n_rows(self) -> int:
+        return len(next(iter(self.columns.values()), []))
+
+
+def read_csv(data: bytes, name: str, delimiters: str = DELIMITERS) -> Table:
+    """Comma-, semicolon-, tab- or bar-separated text with a header row."""
+    text, encoding, notes = decode(data, name)
+    if not text.strip():
+        raise _empty(name)
+    delimiter = _sniff_delimiter(text, delimiters)
+    try:
+        header, columns = _parse_csv(text, name, delimiter)
+    except _BadQuotes as error:
+        # Tab-separated files often use no quoting at all; a lone quotation mark is then part of the text.
+        if delimiter != "\t":
+            raise DataError(
+                f"{name}, line {error.line:,}: {error.reason}; put cells that hold quotation marks between quotation marks "
+                'and double those inside ("").',
+                code="unreadable-file",
+            ) from None
+        header, columns = _parse_csv(text, name, delimiter, quoting=csv.QUOTE_NONE)
+        notes.append(f"{name}: quotation marks do not pair, so they were read as part of the text.")
+    names, renamed = _unique_names(header)
+    if delimiter != delimiters[0]:
+        notes.append(f"{name}: columns are separated by {_SEPARATOR_NAMES[delimiter]}.")
+    return Table(dict(zip(names, columns, strict=True)), encoding, notes + [f"{name}: {note}" for note in renamed])
+
+
+def read_tsv(data: bytes, name: str) -> Table:
+    """Tab-separated text with a header row."""
+    return read_csv(data, name, "\t")
+
+
+_SEPARATOR_NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+
+
+class _BadQuotes(Exception):
+    def __init__(self, line: int, reason: str):
+        super().__init__(reason)
+        self.line, self.reason = line, reason
+
+
+@contextmanager
+def _long_cells() -> Iterator[None]:
+    """Lift the csv module's limit of 131,072 characters a cell; it is global, so it is put back."""
+    before = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
+
+
+def _parse_csv(
+    text: str, name: str, delimiter: str, quoting: int = csv.QUOTE_MINIMAL
+) -> tuple[list[str], tuple[list[str], ...]]:
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True, quoting=quoting)
+    with _long_cells():
+        try:
+            header = next((row for row in rows if any(cell.strip() for cell in row)), None)
+            if header is None:
+                raise _empty(name)
+            width = len(header)
+            body = []
+            for row in rows:
+                if len(row) != width:
+                    if not row:  # a blank line
+                        continue
+                    row = _mend(row, width, name, rows.line_num, delimiter)
+                body.append(row)
+        except csv.Error as error:
+            raise _BadQuotes(rows.line_num, str(error)) from None
+    columns = tuple(list(column) for column in zip(*body, strict=True)) if body else tuple([] for _ in header)
+    return header, columns
+
+
+def _mend(row: list[str], width: int, name: str, line: int, delimiter: str) -> list[str]:
+    """A row with empty cells too many is cut; any other row of the wrong width is refused."""
+    if len(row) > width and not any(row[width:]):
+        return row[:width]
+    raise DataError(
+        f"{name}, line {line:,}: the row has {len(row)} cells and the header {width}; put cells that hold "
+        f"{_SEPARATOR_NAMES[delimiter]} or line breaks between quotation marks.",
+        code="unreadable-file",
+    )
+
+
+def _sniff_delimiter(text: str, candidates: str) -> str:
+    """The separator that cuts the first rows into equally many cells, and into most of them."""
+    if len(candidates) == 1:
+        return candidates
+    sample = text[: 1 << 17]
+    best, best_score = candidates[0], (0.0, 1)
+    with _long_cells():
+        for delimiter in candidates:
+            rows = [row for row in islice(csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter), 60) if row]
+            if len(sample) < len(text):
+                rows = rows[:-1] or rows  # the last one may be cut short
+            width = len(rows[0]) if rows else 0
+            if width < 2:
+                continue
+            fitting = sum(len(row) == width for row in rows) / len(rows)
+            if (fitting, width) > best_score:
+                best, best_score = delimiter, (fitting, width)
+    return best
+
+
+def _unique_names(header: list[str]) -> tuple[list[str], list[str]]:
+    """Names of the columns, made unique; and a note per change."""
+    names: list[str] = []
+    notes = []
+    for i, given in enumerate(header):
+        name = given.strip() or f"column_{i + 1}"
+        if name in names:
+            number = 2
+            while f"{name}_{number}" in names or f"{name}_{number}" in header:
+                number += 1
+            notes.append(f"the column name {name!r} occurs twice; the later one is called '{name}_{number}'.")
+            name = f"{name}_{number}"
+        names.append(name)
+    return names, notes
+
+
+def read_jsonl(data: bytes, name: str) -> Table:
+    """One JSON object a line, split at line feeds only."""
+    text, encoding, notes = decode(data, name)
+    records = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise DataError(
+                f"{name}, line {number:,}: not JSON ({error.msg} at character {error.pos + 1}); "
+                "a jsonl file holds one JSON object a line.",
+                code="unreadable-file",
+            ) from None
+        records.append(_check_record(record, f"{name}, line {number:,}"))
+    return _from_records(records, text, name, encoding, notes)
+
+
+def read_json(data: bytes, name: str) -> Table:
+    """A JSON array of objects; a file that holds one object a line is read as jsonl."""
+    text, encoding, notes = decode(data, name)
+    if not text.strip():
+        raise _empty(name)
+    try:
+        records = json.loads(text)
+    except json.JSONDecodeError as error:
+        if text.lstrip().startswith("{"):
+            return read_jsonl(data, name)
+        raise DataError(
+            f"{name}, line {error.lineno:,}: not JSON ({error.msg}); an array of objects is expected.",
+            code="unreadable-file",
+        ) from None
+    if isinstance(records, dict):
+        return read_jsonl(data, name)
+    if not isinstance(records, list):
+        raise DataError(
+            f"{name} holds a JSON {type(records).__name__}; an array of objects is expected.", code="unreadable-file"
+        )
+    records = [_check_record(record, f"{name}, item {i + 1:,}") for i, record in enumerate(records)]
+    return _from_records(records, text, name, encoding, notes)
+
+
+def _check_record(record: object, where: str) -> dict:
+    if not isinstance(record, dict):
+        raise DataError(
+            f'{where}: a JSON {type(record).__name__} was found; an object such as {{"text": …, "label": …}} is expected.',
+            code="unreadable-file",
+        )
+    return record
+
+
+def _from_records(records: list[dict], text: str, name: str, encoding: str, notes: list[str]) -> Table:
+    if not records:
+        raise _empty(name)
+    names: dict[str, None] = {}
+    for record in records:
+        if record.keys() != names.keys():
+            names.update(dict.fromkeys(record))
+    columns = {key: [record.get(key) for record in records] for key in names}
+    if (
+        "\\ud" in text or "\\uD" in text
+    ):  # half of a surrogate pair can be written in JSON and cannot be written out again
+        columns = {key: [_mend_surrogates(value) for value in values] for key, values in columns.items()}
+    return Table(columns, encoding, notes)
+
+
+def _mend_surrogates(value: object) -> object:
+    return _LONE_SURROGATE.sub("\ufffd", value) if isinstance(value, str) else value
+
+
+def read_parquet(data: bytes, name: str) -> Table:
+    """A parquet file, through polars."""
+    polars = _polars(name)
+    try:
+        frame = polars.read_parquet(io.BytesIO(data))
+        return Table({column.name: column.to_list() for column in frame})
+    except Exception as error:
+        raise _unreadable(name, "parquet", error) from None
+
+
+def read_xlsx(data: bytes, name: str) -> Table:
+    """The first sheet of a workbook, its first row the header; cells as text."""
+    _polars(name)
+    try:
+        import fastexcel
+    except ImportError:
+        raise _missing(name, "fastexcel") from None
+    try:
+        book = fastexcel.read_excel(data)
+        frame = book.load_sheet(0, header_row=None, dtypes="string").to_polars()
+        rows = [row for row in frame.iter_rows() if any(cell is not None for cell in row)]
+    except Exception as error:
+        raise _unreadable(name, "xlsx", error) from None
+    if not rows:
+        raise _empty(name)
+    names, notes = _unique_names([cell or "" for cell in rows[0]])
+    columns = [list(column) for column in zip(*rows[1:], strict=True)] or [[] for _ in names]
+    if len(book.sheet_names) > 1:
+        notes.append(f"the first of {len(book.sheet_names)} sheets, {book.sheet_names[0]!r}, was read.")
+    return Table(dict(zip(names, columns, strict=True)), None, [f"{name}: {note}" for note in notes])
+
+
+FORMATS: dict[str, Callable[[bytes, str], Table]] = {
+    "csv": read_csv,
+    "tsv": read_tsv,
+    "jsonl": read_jsonl,
+    "json": read_json,
+    "parquet": read_parquet,
+    "xlsx": read_xlsx,
+}
+
+
+def sniff_format(data: bytes) -> str:
+    """Format of bytes that have no name: parquet, xlsx, json, jsonl, or csv for all else."""
+    if data.startswith(b"PAR1"):
+        return "parquet"
+    if data.startswith(b"PK\x03\x04"):
+        return "xlsx"
+    head = data[:200].lstrip(b"\xef\xbb\xbf \t\r\n")
+    return "jsonl" if head.startswith(b"{") else "json" if head.startswith(b"[") else "csv"
+
+
+def _polars(name: str):
+    try:
+        import polars
+    except ImportError:
+        raise _missing(name, "polars") from None
+    return polars
+
+
+def _missing(name: str, package: str) -> MissingExtraError:
+    return MissingExtraError(
+        f"Reading {name} needs the package {package}; install it with: pip install 'isthmus[app]'.",
+        code="missing-extra",
+    )
+
+
+def _unreadable(name: str, kind: str, error: Exception) -> DataError:
+    reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    return DataError(
+        f"{name} cannot be read as {kind} ({reason[:120]}); check that the file is whole and its ending right.",
+        code="unreadable-file",
+    )
+
+
+def _empty(name: str) -> DataError:
+    return DataError(
+        f"{name} is empty; a table with a header row and at least one document is expected.", code="empty-file"
+    )
