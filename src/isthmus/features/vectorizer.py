@@ -28,7 +28,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     analyzer : {"auto", "words", "bigrams", "chars"}, default="auto"
-        "words": Unicode words of two characters or more. "bigrams": character bigrams, for scripts without blanks
+        "words": words of two Unicode letters or more. "bigrams": character bigrams, for scripts without blanks
         between words. "chars": character n-grams of the lengths in ``ngram_range``. "auto": words, or bigrams when
         the texts are Chinese or Japanese.
     ngram_range : (int, int), default=(1, 1)
