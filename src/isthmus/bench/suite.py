@@ -68,8 +68,9 @@ class Method:
 
     ``run(data, seed)`` returns rows: dicts with at least ``metric`` and ``value``; the harness adds task, method, seed
     and, where a row has none, ``seconds`` of the whole call. ``seeded=False``: the seed changes nothing, so it runs
-    once. A row may carry ``correct`` (one 0/1 per target document, made by :func:`pack_correct`): it is kept beside the
-    record, so that two methods can be compared document by document.
+    once, and its rows carry no seed. Several rows of one metric differ in further fields (``part``, ``words``), which
+    are kept. A row may carry ``correct`` (which target documents are right, made by :func:`pack_correct`): it is kept
+    beside the record, so that two methods can be compared document by document.
     """
 
     name: str
@@ -98,7 +99,8 @@ class Suite:
 
     ``pairs``, where given, are the (task, method) pairs that make sense; others are skipped. ``absent`` names tasks
     that cannot be run and says why; they stand in the table as "not run". ``parallel=False``: one after another, for
-    timings.
+    timings. ``contrasts`` asks for McNemar's test, task by task, of a method against the best of others:
+    ``{"cocc": ("nbc", "svm")}``; the methods' rows must carry ``correct``.
     """
 
     name: str
@@ -112,6 +114,7 @@ class Suite:
     pairs: frozenset[tuple[str, str]] | None = None
     absent: Mapping[str, str] = field(default_factory=dict)
     parallel: bool = True
+    contrasts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

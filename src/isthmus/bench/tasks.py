@@ -148,8 +148,8 @@ def reuters_task(first: str, second: str) -> Task:
 
     A story belongs to a class when it has categories of that field and none of the other. ``usa`` is no place: the
     paper drops the stories about it. Sub-categories go to source or target by :func:`halve_categories`, per task and
-    class; a story with sub-categories on both sides is left out. In each domain the larger class is thinned to the size of the
-    smaller one, evenly over time, since the paper's sets are balanced.
+    class; a story with sub-categories on both sides is left out. In each domain the larger class is thinned to
+    the size of the smaller one, evenly over time, since the paper's sets are balanced.
     """
 
     def load(folder: Path) -> TaskData:
