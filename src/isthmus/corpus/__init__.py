@@ -1,6 +1,19 @@
 """Read documents, look at them, write them: collections, readers, writers, benchmark data sets, the bundled sample."""
 
 from isthmus.corpus.collection import Collection
+from isthmus.corpus.datasets import data_folder, list_datasets, load_dataset, load_lexicon
 from isthmus.corpus.read import read_collection
+from isthmus.corpus.write import check_output, replacing, write_records, write_rows
 
-__all__ = ["Collection", "read_collection"]
+__all__ = [
+    "Collection",
+    "check_output",
+    "data_folder",
+    "list_datasets",
+    "load_dataset",
+    "load_lexicon",
+    "read_collection",
+    "replacing",
+    "write_records",
+    "write_rows",
+]

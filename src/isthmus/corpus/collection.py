@@ -130,7 +130,7 @@ class Collection:
         )
 
     def table(self) -> dict[str, list]:
-        """Every column in order, as it was read; for a collection made in memory id, text, label, domain and the rest."""
+        """Every column in order, as it was read; without a file: id, text, label, domain and the rest."""
         if self.cells is not None:
             return dict(self.cells)
         table: dict[str, list] = {"id": self.ids, "text": self.texts}
@@ -222,7 +222,7 @@ def _odd_labels(docs: Collection) -> list[dict]:
         _finding(
             "similar-labels",
             similar,
-            f"{plural(len(similar), 'group')} of label names that differ only by case or blanks: counted as separate classes.",
+            f"{plural(len(similar), 'group')} of label names that differ only by case or blanks: counted apart.",
         ),
     ]
 

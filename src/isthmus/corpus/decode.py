@@ -25,8 +25,8 @@ _SAMPLE = 1 << 20  # bytes looked at when an encoding is judged by how its text 
 def decode(data: bytes, name: str) -> tuple[str, str, list[str]]:
     """Text of ``data``, the encoding's name, and notes for the user.
 
-    A byte-order mark decides; then UTF-8; then GB18030 if the outcome looks like Chinese; then, with a note, Windows-1252
-    if the outcome looks like Western prose. Anything else is refused: a wrong guess would spoil every document.
+    A byte-order mark decides; then UTF-8; then GB18030 if the outcome looks like Chinese; then, with a note,
+    Windows-1252 if the outcome looks like Western prose. Anything else is refused: a wrong guess would spoil it all.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def decode(data: bytes, name: str) -> tuple[str, str, list[str]]:
         return text, "gb18030", [f"{name} is not UTF-8; it was read as GB18030 (Chinese)."]
     text = _try(data, "cp1252")
     if text is not None and _looks_western(text):
-        note = f"{name} is not UTF-8; it was read as Windows-1252 (Western European). If letters look wrong, save it as UTF-8."
+        note = f"{name} is not UTF-8; it was read as Windows-1252. If letters look wrong, save it as UTF-8."
         return text, "cp1252", [note]
     raise _broken(data, name, first, "it is neither UTF-8, UTF-16, GB18030 nor Windows-1252")
 
@@ -101,7 +101,7 @@ def _mostly_utf8(data: bytes) -> bool:
 def _looks_chinese(text: str) -> bool:
     """Whether the characters above ASCII are everyday Chinese.
 
-    Western text misread as GB18030 pairs an accented letter with the ASCII letter behind it, which lands outside GB2312.
+    Western text misread as GB18030 pairs an accented letter with the ASCII letter behind it: outside GB2312.
     """
     high = [char for char in text[:_SAMPLE] if char > "\x7f"]
     everyday = sum(_try_gb2312(char) for char in high)

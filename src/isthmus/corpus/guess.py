@@ -9,12 +9,52 @@ from itertools import islice
 
 from isthmus.exceptions import DataError
 
-TEXT_NAMES = (
-    "text comment review body message content document description feedback answer response sentence remark note "
-    "narrative complaint question abstract summary headline title subject 文本 内容 评论 正文 标题"
-).split()
-LABEL_NAMES = "label class category topic target sentiment group tag code y type 标签 类别 分类".split()
-ID_NAMES = "id doc_id docid document_id record_id row_id uid uuid key number no nr".split()
+TEXT_NAMES = [
+    "text",
+    "comment",
+    "review",
+    "body",
+    "message",
+    "content",
+    "document",
+    "description",
+    "feedback",
+    "answer",
+    "response",
+    "sentence",
+    "remark",
+    "note",
+    "narrative",
+    "complaint",
+    "question",
+    "abstract",
+    "summary",
+    "headline",
+    "title",
+    "subject",
+    "文本",
+    "内容",
+    "评论",
+    "正文",
+    "标题",
+]
+LABEL_NAMES = [
+    "label",
+    "class",
+    "category",
+    "topic",
+    "target",
+    "sentiment",
+    "group",
+    "tag",
+    "code",
+    "y",
+    "type",
+    "标签",
+    "类别",
+    "分类",
+]
+ID_NAMES = ["id", "doc_id", "docid", "document_id", "record_id", "row_id", "uid", "uuid", "key", "number", "no", "nr"]
 _SAMPLE = 2_000  # rows looked at
 _WORDS = re.compile(r"[^\W_]+")
 

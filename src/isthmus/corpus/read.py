@@ -162,7 +162,7 @@ def _to_collection(
         guess = guess_text(columns, [column for column in (id_column, label_column, id or guess_id(columns)) if column])
         if guess is None:
             raise DataError(
-                f"No column of {name} looks like text (its columns are: {', '.join(columns)}); name it with --text COLUMN.",
+                f"No column of {name} looks like text (there are: {', '.join(columns)}); name it with --text COLUMN.",
                 code="no-text-column",
             )
         text_columns = [guess]
@@ -175,7 +175,7 @@ def _to_collection(
             notes.append(f"{name}: {label_column!r} is taken as the label.")
         elif want_labels:
             raise DataError(
-                f"No column of {name} looks like labels (its columns are: {', '.join(columns)}); name it with --label COLUMN.",
+                f"No column of {name} looks like labels (there is: {', '.join(columns)}); name it with --label COLUMN.",
                 code="no-label-column",
             )
     if id_column is None:
@@ -271,8 +271,8 @@ def _read_folder(folder: Path, *, want_labels: bool | None) -> Collection:
         raise _not_a_file(folder, [])
     if want_labels and not any(labels):
         raise DataError(
-            f"The folder {folder.name!r} holds {plural(len(texts), 'text file')} and no sub-folders; put the files of each "
-            "label into a sub-folder of that name.",
+            f"The folder {folder.name!r} holds {plural(len(texts), 'text file')} and no sub-folders; put the files of "
+            "each label into a sub-folder of that name.",
             code="no-label-column",
         )
     if want_labels is False:
@@ -302,9 +302,7 @@ def _folder_notes(name: str, texts: list, labels: list, encodings: Counter, skip
             f"{name}: {sum(encodings[e] for e in other)} of {len(texts)} files were read as {', '.join(other)}."
         )
     if skipped:
-        notes.append(
-            f"{name}: {plural(len(skipped), 'file')} that cannot be read as text left out, first {skipped[0]!r}."
-        )
+        notes.append(f"{name}: {plural(len(skipped), 'file')} that hold no text left out, first {skipped[0]!r}.")
     return notes
 
 

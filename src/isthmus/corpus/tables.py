@@ -44,8 +44,8 @@ def read_csv(data: bytes, name: str, delimiters: str = DELIMITERS) -> Table:
         # Tab-separated files often use no quoting at all; a lone quotation mark is then part of the text.
         if delimiter != "\t":
             raise DataError(
-                f"{name}, line {error.line:,}: {error.reason}; put cells that hold quotation marks between quotation marks "
-                'and double those inside ("").',
+                f"{name}, line {error.line:,}: {error.reason}; put cells that hold quotation marks between "
+                'quotation marks and double those inside ("").',
                 code="unreadable-file",
             ) from None
         header, columns = _parse_csv(text, name, delimiter, quoting=csv.QUOTE_NONE)
@@ -196,7 +196,7 @@ def read_json(data: bytes, name: str) -> Table:
 def _check_record(record: object, where: str) -> dict:
     if not isinstance(record, dict):
         raise DataError(
-            f'{where}: a JSON {type(record).__name__} was found; an object such as {{"text": …, "label": …}} is expected.',
+            f'{where}: a JSON {type(record).__name__} was found; objects like {{"text": …, "label": …}} are expected.',
             code="unreadable-file",
         )
     return record
@@ -210,9 +210,7 @@ def _from_records(records: list[dict], text: str, name: str, encoding: str, note
         if record.keys() != names.keys():
             names.update(dict.fromkeys(record))
     columns = {key: [record.get(key) for record in records] for key in names}
-    if (
-        "\\ud" in text or "\\uD" in text
-    ):  # half of a surrogate pair can be written in JSON and cannot be written out again
+    if "\\ud" in text or "\\uD" in text:  # JSON may hold half of a surrogate pair; no file can
         columns = {key: [_mend_surrogates(value) for value in values] for key, values in columns.items()}
     return Table(columns, encoding, notes)
 

@@ -1,0 +1,313 @@
+"""Write tables by the ending of the file, whole or not at all."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import math
+import os
+import re
+import stat
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+from isthmus.exceptions import DataError, MissingExtraError
+
+_ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".xlsx")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet may run as a formula at the start of a cell
+_XLSX_CELL, _XLSX_ROWS = 32_767, 1_048_576
+
+
+def write_rows(
+    path: str | Path,
+    columns: Mapping[str, list],
+    *,
+    force: bool = False,
+    spreadsheet_safe: bool = False,
+    stdout: IO[bytes] | None = None,
+) -> None:
+    """Write columns as csv, tsv, jsonl, parquet or xlsx (text formats also with .gz).
+
+    The file appears whole or not at all: rows go to a temporary file beside it, which is renamed at the end.
+
+    Parameters
+    ----------
+    path : str or Path
+        The ending decides the format; ``"-"`` writes csv to standard output.
+    columns : mapping of str to list
+        All of one length. None is an empty cell; in csv, lists and objects become JSON.
+    force : bool
+        Replace a file that exists.
+    spreadsheet_safe : bool
+        csv and tsv: put ``'`` before cells that begin with ``= + - @``, so that a spreadsheet shows them instead of
+        running them. Off by default, because the file then no longer holds the texts exactly. In xlsx, texts are always
+        written as text.
+    stdout : binary file, optional
+        Written to instead of the process's standard output when ``path`` is ``"-"``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from isthmus.corpus import read_collection, write_rows
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_rows(f"{folder}/out.csv", {"text": ["one, two", "=1+1"], "label": ["a", None]})
+    ...     read_collection(f"{folder}/out.csv").texts
+    ['one, two', '=1+1']
+    """
+    lengths = {name: len(values) for name, values in columns.items()}
+    if len(set(lengths.values())) > 1:
+        raise DataError(
+            f"The columns to write differ in length: {lengths}; give one value per row.", code="length-mismatch"
+        )
+    if str(path) == "-":
+        out = stdout or sys.stdout.buffer
+        for block in _csv_blocks(columns, ",", spreadsheet_safe):
+            out.write(block.encode("utf-8", "replace"))
+        out.flush()
+        return
+    path = Path(path)
+    check_output(path, force=force)
+    _, save = _format(path)
+    with replacing(path, force=force) as out:
+        save(out, columns, spreadsheet_safe, path.name)
+
+
+def write_records(path: str | Path, records: Iterable[Mapping[str, Any]], *, force: bool = False) -> int:
+    """Write JSON lines (also .gz), one record at a time; gives back how many."""
+    path = Path(path)
+    check_output(path, force=force)
+    count = 0
+    with replacing(path, force=force) as out:
+        for record in records:
+            out.write(json.dumps(record, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
+            count += 1
+    return count
+
+
+def check_output(path: str | Path, *, force: bool = False) -> None:
+    """Refuse an output that could not be written: call it before the work, not after."""
+    if str(path) == "-":
+        return
+    path = Path(path)
+    if path.is_dir():
+        raise _unwritable(path, "it is a folder; name a file in it")
+    _format(path)
+    if _is_device(path):
+        return
+    if path.exists() and not force:
+        raise DataError(
+            f"{str(path)!r} exists; give another name, or --force to replace it.",
+            code="output-exists",
+        )
+    folder = path.resolve().parent
+    if not folder.is_dir():
+        raise _unwritable(path, f"there is no folder {str(path.parent)!r}; make it first")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise _unwritable(path, f"you may not write into {str(path.parent)!r}; choose another folder")
+
+
+@contextmanager
+def replacing(path: str | Path, *, force: bool = False):
+    """A binary file that takes the place of ``path`` when the block ends well, and vanishes when it does not."""
+    path = Path(path)
+    if _is_device(path):
+        with path.open("wb") as out:
+            yield out
+        return
+    real = path.resolve()  # a link stays a link
+    temporary = None
+    try:
+        try:
+            handle, temporary = tempfile.mkstemp(prefix=f".{real.name[:100]}.", suffix=".part", dir=real.parent)
+        except OSError as error:
+            raise _unwritable(path, f"{error.strerror}; choose another folder") from None
+        with os.fdopen(handle, "wb") as raw:
+            if path.suffix.lower() == ".gz":
+                # No name and no time in the header: the same rows give the same bytes.
+                with gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0, compresslevel=6) as out:
+                    yield out
+            else:
+                yield raw
+        _set_mode(temporary, real)
+        if real.exists() and not force:
+            raise DataError(f"{str(path)!r} appeared meanwhile; it was not replaced.", code="output-exists")
+        os.replace(temporary, real)
+        temporary = None
+    except OSError as error:
+        raise _unwritable(path, f"{error.strerror or error}") from None
+    finally:
+        if temporary is not None:
+            with suppress(OSError):
+                os.unlink(temporary)
+
+
+def _set_mode(temporary: str, real: Path) -> None:
+    """Temporary files are private; the output gets the mode it had, or what the user's mask says."""
+    if real.exists():
+        mode = stat.S_IMODE(real.stat().st_mode)
+    else:
+        mask = os.umask(0)
+        os.umask(mask)
+        mode = 0o666 & ~mask
+    with suppress(OSError):
+        os.chmod(temporary, mode)
+
+
+def _is_device(path: Path) -> bool:
+    """Whether the path is a pipe or a device such as /dev/null, which is written to and never replaced."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return False
+    return stat.S_ISCHR(mode) or stat.S_ISFIFO(mode)
+
+
+def _unwritable(path: Path, why: str) -> DataError:
+    return DataError(f"{str(path)!r} cannot be written: {why}.", code="output-unwritable")
+
+
+Save = Callable[[IO[bytes], Mapping[str, list], bool, str], None]
+
+
+def _format(path: Path) -> tuple[str, Save]:
+    endings = [ending.lower() for ending in path.suffixes]
+    zipped = bool(endings) and endings[-1] == ".gz"
+    ending = (endings[:-1] if zipped else endings)[-1:]
+    if _is_device(path):
+        ending = ending or [".csv"]
+    if not ending or ending[0] not in _ENDINGS or (zipped and ending[0] in (".parquet", ".xlsx")):
+        raise DataError(
+            f"{path.name!r} names no format that can be written; end it in .csv, .tsv or .jsonl (also with .gz), "
+            ".parquet or .xlsx.",
+            code="unknown-format",
+        )
+    return ending[0], _SAVERS[ending[0]]
+
+
+# csv: written here rather than by the csv module, which does not quote a lone carriage return in every version
+
+_NEEDS_QUOTES = re.compile(r'[",;\t\r\n]|^\s|\s$')
+
+
+def _cell(value: Any, safe: bool) -> str:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    if isinstance(value, str):
+        # A NUL byte would make the file unreadable for us and others.
+        text = value.replace("\0", "\ufffd") if "\0" in value else value
+        if safe and text.startswith(_FORMULA):
+            text = "'" + text
+    elif isinstance(value, (list, dict, tuple)):
+        text = json.dumps(value, ensure_ascii=False)
+    else:
+        return str(value)
+    return '"' + text.replace('"', '""') + '"' if _NEEDS_QUOTES.search(text) else text
+
+
+def _csv_blocks(columns: Mapping[str, list], delimiter: str, safe: bool, size: int = 2_000) -> Iterable[str]:
+    # "" for an only cell that is empty: a blank line would be no row at all.
+    empty = '""' if len(columns) == 1 else ""
+    yield delimiter.join(_cell(str(name), safe) or '""' for name in columns) + "\n"
+    block = []
+    for row in zip(*columns.values(), strict=True):
+        block.append((delimiter.join([_cell(value, safe) for value in row]) or empty) + "\n")
+        if len(block) == size:
+            yield "".join(block)
+            block = []
+    yield "".join(block)
+
+
+def _save_csv(out: IO[bytes], columns: Mapping[str, list], safe: bool, name: str, delimiter: str = ",") -> None:
+    for block in _csv_blocks(columns, delimiter, safe):
+        out.write(block.encode("utf-8", "replace"))
+
+
+def _save_tsv(out: IO[bytes], columns: Mapping[str, list], safe: bool, name: str) -> None:
+    _save_csv(out, columns, safe, name, "\t")
+
+
+def _save_jsonl(out: IO[bytes], columns: Mapping[str, list], safe: bool, name: str) -> None:
+    for row in zip(*columns.values(), strict=True):
+        record = {key: _plain(value) for key, value in zip(columns, row, strict=True)}
+        out.write(json.dumps(record, ensure_ascii=False, default=str).encode("utf-8", "replace") + b"\n")
+
+
+def _plain(value: Any) -> Any:
+    """What JSON can hold: NaN becomes null, numpy's numbers Python's."""
+    if hasattr(value, "item") and not isinstance(value, (str, bytes)):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _save_parquet(out: IO[bytes], columns: Mapping[str, list], safe: bool, name: str) -> None:
+    polars = _need("polars", name)
+    frame = {}
+    for key, values in columns.items():
+        values = [_plain(value) for value in values]
+        kinds = {type(value) for value in values if value is not None}
+        if kinds <= {int, float} and len(kinds) == 2:
+            values = [None if value is None else float(value) for value in values]
+        elif len(kinds) > 1 or kinds & {list, dict, tuple}:
+            values = [
+                None if value is None else value if isinstance(value, str) else _as_json(value) for value in values
+            ]
+        frame[key] = polars.Series(key, values, dtype=None if kinds else polars.String)
+    buffer = io.BytesIO()
+    polars.DataFrame(frame).write_parquet(buffer)
+    out.write(buffer.getbuffer())
+
+
+def _as_json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _save_xlsx(out: IO[bytes], columns: Mapping[str, list], safe: bool, name: str) -> None:
+    xlsxwriter = _need("xlsxwriter", name)
+    rows = len(next(iter(columns.values()), []))
+    longest = max((len(v) for values in columns.values() for v in values if isinstance(v, str)), default=0)
+    if rows >= _XLSX_ROWS or longest > _XLSX_CELL:
+        what = f"{rows:,} rows" if rows >= _XLSX_ROWS else f"a text of {longest:,} characters"
+        raise DataError(
+            f"{name!r} cannot hold {what} (xlsx ends at {_XLSX_ROWS:,} rows and {_XLSX_CELL:,} characters a cell); "
+            "write .csv, .jsonl or .parquet instead.",
+            code="output-unwritable",
+        )
+    buffer = io.BytesIO()
+    with xlsxwriter.Workbook(buffer, {"in_memory": True, "constant_memory": False}) as book:
+        sheet = book.add_worksheet()
+        for j, (key, values) in enumerate(columns.items()):
+            sheet.write_string(0, j, str(key))
+            for i, value in enumerate(map(_plain, values), 1):
+                if value is None:
+                    continue
+                if isinstance(value, bool) or not isinstance(value, (int, float)):
+                    sheet.write_string(i, j, value if isinstance(value, str) else _as_json(value))
+                else:
+                    sheet.write_number(i, j, value)
+    out.write(buffer.getbuffer())
+
+
+def _need(package: str, name: str):
+    import importlib
+
+    try:
+        return importlib.import_module(package)
+    except ImportError:
+        raise MissingExtraError(
+            f"Writing {name} needs the package {package}; try: pip install 'isthmus[app]'.", code="missing-extra"
+        ) from None
+
+
+_SAVERS: dict[str, Save] = {
+    ".csv": _save_csv,
+    ".tsv": _save_tsv,
+    ".jsonl": _save_jsonl,
+    ".ndjson": _save_jsonl,
+    ".parquet": _save_parquet,
+    ".xlsx": _save_xlsx,
+}
