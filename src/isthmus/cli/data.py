@@ -1,0 +1,53 @@
+"""``isthmus data``: which benchmark corpora there are, and how to make their files from the public archives."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    help="List the benchmark corpora, or make their files from the public archives.", no_args_is_help=True
+)
+
+
+@app.command("list")
+def list_corpora(
+    data: Annotated[
+        Path | None, typer.Option("--data", metavar="FOLDER", help="Folder with the corpora; ISTHMUS_DATA if left out.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """List every corpus that can be loaded by name, and whether its file is there."""
+    from isthmus.corpus import list_datasets
+
+    rows = list_datasets(data)
+    if as_json:
+        typer.echo(json.dumps(rows, ensure_ascii=False, indent=2))
+        return
+    width = max(len(row["name"]) for row in rows)
+    for row in rows:
+        size = f"{row['documents']:,}" if row["documents"] else "-"
+        there = "there" if row["present"] else "missing"
+        typer.echo(f"{row['name']:<{width}}  {size:>8}  {there:<7}  {row['summary']}")
+    if not any(row["present"] for row in rows):
+        typer.echo("No corpus found: give --data FOLDER or set ISTHMUS_DATA.", err=True)
+
+
+@app.command("import")
+def import_corpus(
+    name: Annotated[str, typer.Argument(help="newsgroups20, reuters21578, amazon_reviews or sraa.")],
+    path: Annotated[Path, typer.Argument(help="The archive as downloaded (.tar.gz, .tgz, .zip) or its folder.")],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Default: NAME.jsonl.gz.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the output if it exists.")] = False,
+) -> None:
+    """Turn a public archive into the file that the benchmarks read."""
+    from isthmus.corpus.importers import import_dataset
+
+    target = output or Path(f"{name}.jsonl.gz")
+    count = import_dataset(name, path, target, force=force)
+    typer.echo(f"{count:,} documents written to {target}", err=True)
