@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 
 # Public name -> module it lives in. The one list of public names: docs and tests read it.
 _PUBLIC = {
+    "TermProjection": "isthmus.features.projection",
     "SourceOnlyClassifier": "isthmus.classify.baselines.source_only",
     "SelfTrainingTransfer": "isthmus.classify.baselines.self_training",
     "make_transfer_pipeline": "isthmus.base",
@@ -23,6 +24,7 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time __getattr__ does
     from isthmus.base import make_transfer_pipeline
     from isthmus.classify.baselines.self_training import SelfTrainingTransfer
     from isthmus.classify.baselines.source_only import SourceOnlyClassifier
+    from isthmus.features.projection import TermProjection
 
 
 def __getattr__(name):

@@ -83,6 +83,13 @@ class TermStatistics:
         documents[: self.n_classes] = self.class_documents
         return TermStatistics(starts, self.klass, self.occurrences, self.documents, documents)
 
+    def relabelled(self, place: np.ndarray, n_classes: int) -> TermStatistics:
+        """The same statistics with class i renamed ``place[i]``; the order of classes must not change."""
+        documents = np.zeros(n_classes)
+        documents[place] = self.class_documents
+        klass = np.asarray(place, dtype=np.int32)[self.klass]
+        return TermStatistics(self.starts, klass, self.occurrences, self.documents, documents)
+
     def per_class(self, values: np.ndarray) -> sp.csr_matrix:
         """``values`` (occurrences or documents) as a sparse terms × classes matrix."""
         return sp.csr_matrix((values, self.klass, self.starts), shape=(self.n_terms, self.n_classes))

@@ -188,19 +188,14 @@ def probability_ratios(starts, klass, documents, class_documents, chosen, smooth
 
 
 @njit(cache=True, nogil=True)
-def project_rows(indptr, indices, data, term_class, weights, n_classes, tf_mode):
-    """Sum of weighted term frequencies per row and class; ``tf_mode`` 0 count, 1 1+log(count), 2 presence."""
+def project_rows(indptr, indices, data, term_class, weights, n_classes):
+    """Sum of weighted term frequencies per row and class."""
     n_rows = len(indptr) - 1
-    out = np.zeros((n_rows, n_classes))
+    features = np.zeros((n_rows, n_classes))
     for row in range(n_rows):
         for k in range(indptr[row], indptr[row + 1]):
             term = indices[k]
-            c = term_class[term]
-            if c >= 0 and data[k] > 0.0:
-                value = data[k]
-                if tf_mode == 1:
-                    value = 1.0 + np.log(value) if value >= 1.0 else value
-                elif tf_mode == 2:
-                    value = 1.0
-                out[row, c] += value * weights[term]
-    return out
+            code = term_class[term]
+            if code >= 0:
+                features[row, code] += data[k] * weights[term]
+    return features

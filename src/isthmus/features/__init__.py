@@ -4,8 +4,11 @@ import importlib
 
 # Public name -> module. Lazy, so that reading tokens does not load kernels.
 _PUBLIC = {
+    "TermProjection": "isthmus.features.projection",
     "TextVectorizer": "isthmus.features.vectorizer",
+    "chi2": "isthmus.features.selection",
     "guess_language": "isthmus.features.tokens",
+    "tf_chi2": "isthmus.features.selection",
     "tokenize_words": "isthmus.features.tokens",
     "weigh_tfidf": "isthmus.features.weights",
 }

@@ -1,0 +1,337 @@
+"""Term projection: documents as one feature per class.
+
+Each term goes to the class it is most associated with, by the modified χ²; a document's feature for a class is the
+weighted sum of its terms that went there. No parameters are trained and no clustering is run: everything follows from
+one pass over the labelled documents (Zheng, Liu, Teng and Sun, AIRS 2009, sections 3.2 and 4.1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.preprocessing import normalize
+from sklearn.utils.validation import check_is_fitted
+
+from isthmus._math.chi2 import TermStatistics, TermSummary, as_counts, count_terms, discriminability, summarise
+from isthmus.base import Domains, check_rows, open_gate
+from isthmus.exceptions import UsageError
+
+# Weight of a term from its probability ratio PR. The paper's own formula is lost; docs/methods/projection.md compares.
+_RATIO_WEIGHTS = {
+    "": np.ones_like,
+    "logpr": np.log,
+    "sqrtpr": np.sqrt,
+    "logpr2": lambda ratio: np.log(ratio) ** 2,
+    "pr": lambda ratio: ratio,
+}
+WEIGHTINGS = tuple("-".join(filter(None, ["tf", idf, ratio])) for ratio in _RATIO_WEIGHTS for idf in ("", "idf"))
+
+_PURITY_SLACK = 1e-9  # with two classes every term has purity 1/2 exactly, but for rounding
+
+
+@dataclass(frozen=True)
+class Projection:
+    """Where each term goes and with what weight.
+
+    Attributes
+    ----------
+    term_class : ndarray of int32
+        Class of each term; -1 for terms left out.
+    weight : ndarray
+        Weight of each term.
+    ratio : ndarray
+        Discriminability of each term (probability ratio, smoothed).
+    summary : TermSummary
+        χ² values of all terms.
+    n_classes : int
+    """
+
+    term_class: np.ndarray
+    weight: np.ndarray
+    ratio: np.ndarray
+    summary: TermSummary
+    n_classes: int
+
+    def features(self, X) -> np.ndarray:
+        """One feature per class for each row: Σ tf(t, d) · weight(t) over the terms of the class."""
+        from isthmus._math.chi2_kernels import project_rows
+
+        X = as_counts(X)
+        return project_rows(X.indptr, X.indices, X.data, self.term_class, self.weight, self.n_classes)
+
+    def term_matrix(self) -> sp.csr_matrix:
+        """The same map as a sparse terms × classes matrix."""
+        kept = np.flatnonzero(self.term_class >= 0)
+        shape = (len(self.term_class), self.n_classes)
+        return sp.csr_matrix((self.weight[kept], (kept, self.term_class[kept])), shape=shape)
+
+
+def project_terms(
+    stats: TermStatistics,
+    *,
+    n_terms: int | None = None,
+    purity: float = 0.5,
+    weighting: str = "tf-pr",
+    smoothing: float = 0.5,
+    idf: np.ndarray | None = None,
+) -> Projection:
+    """Send each term to a class and weigh it.
+
+    Parameters
+    ----------
+    stats : TermStatistics
+        Sums over the labelled documents.
+    n_terms : int, optional
+        Keep the terms with the largest χ²max; None keeps all.
+    purity : float
+        Then keep a term only if its class holds at least this share of its χ²total.
+    weighting : str
+        One of :data:`WEIGHTINGS`.
+    smoothing : float
+        Documents added to both sides of the probability ratio.
+    idf : ndarray, optional
+        Inverse document frequencies to use instead of those of ``stats``.
+    """
+    summary = summarise(stats)
+    term_class = np.where(summary.purity >= purity - _PURITY_SLACK, summary.klass, -1).astype(np.int32)
+    if n_terms is not None and n_terms < stats.n_terms:
+        # Stable, so that ties go to the earlier column whatever the machine.
+        out = np.argsort(-summary.largest, kind="stable")[n_terms:]
+        term_class[out] = -1
+    ratio = np.maximum(discriminability(stats, term_class, smoothing=smoothing), 1.0)
+    parts = weighting.split("-")
+    weight = _RATIO_WEIGHTS[parts[-1] if parts[-1] in _RATIO_WEIGHTS else ""](ratio)
+    if "idf" in parts:
+        weight = weight * (inverse_frequency(stats.document_frequency, stats.n_documents) if idf is None else idf)
+    return Projection(term_class, np.ascontiguousarray(weight), ratio, summary, stats.n_classes)
+
+
+def inverse_frequency(frequency: np.ndarray, n_documents: int) -> np.ndarray:
+    """log((1 + n) / (1 + df)) + 1, never zero and never infinite."""
+    return np.log((1.0 + n_documents) / (1.0 + frequency)) + 1.0
+
+
+def check_parameters(estimator) -> None:
+    """Refuse values of the shared parameters that make no sense."""
+    if estimator.n_terms is not None and (
+        not isinstance(estimator.n_terms, (int, np.integer)) or estimator.n_terms < 1
+    ):
+        raise UsageError(
+            f"n_terms={estimator.n_terms!r}; give a whole number of at least 1, or None for all terms.",
+            code="bad-parameter",
+        )
+    if not 0.0 <= estimator.purity <= 1.0:
+        raise UsageError(f"purity={estimator.purity!r}; give a share between 0 and 1.", code="bad-parameter")
+    if estimator.weighting not in WEIGHTINGS:
+        raise UsageError(
+            f"weighting={estimator.weighting!r}; use one of {', '.join(WEIGHTINGS)}.", code="bad-parameter"
+        )
+    if not estimator.smoothing > 0:
+        raise UsageError(
+            f"smoothing={estimator.smoothing!r}; give a number above 0, or terms of one class only weigh infinity.",
+            code="bad-parameter",
+        )
+
+
+def block_statistics(domains: Domains) -> TermStatistics:
+    """Statistics of the labelled source rows."""
+    return count_terms(domains.X, domains.codes, domains.n_classes)
+
+
+def add_block(estimator, X, y, classes, sample_domain) -> Domains:
+    """Add a block of rows to ``estimator.statistics_``; new classes may appear at any time."""
+    first = not hasattr(estimator, "statistics_")
+    known = [] if first else list(estimator.classes_)
+    if classes is not None:
+        known = sorted({*known, *np.asarray(classes).tolist()})
+    domains = open_gate(estimator, X, y, sample_domain, kind="counts", extra_classes=known or None, reset=first)
+    stats = block_statistics(domains)
+    if not first:
+        place = np.searchsorted(domains.classes, estimator.classes_)
+        stats = estimator.statistics_.relabelled(place, domains.n_classes) + stats
+    estimator.classes_ = domains.classes
+    estimator.statistics_ = stats
+    return domains
+
+
+class TermProjection(TransformerMixin, BaseEstimator):
+    """Documents to one feature per class, by the class each term is most associated with.
+
+    Assumes that classes have their own vocabulary and that this vocabulary holds across the domains. Fails where
+    classes differ by word order or by how often they use the same words, as opinions do.
+
+    Parameters
+    ----------
+    n_terms : int or None, default=None
+        Number of terms to keep, by χ²max; None keeps all.
+    purity : float, default=0.5
+        Share of χ²total that the term's class must hold (θ of the paper); terms of several classes are dropped.
+    weighting : str, default="tf-pr"
+        Weight of a term: "tf" or "tf-idf", alone or followed by "-pr", "-logpr", "-logpr2" or "-sqrtpr", a function of
+        the probability ratio (discriminability).
+    smoothing : float, default=0.5
+        Documents added to both sides of the probability ratio.
+    norm : {None, "l1", "l2"}, default=None
+        Length of the rows; None leaves the plain sums.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The classes, in the order of the features.
+    statistics_ : TermStatistics
+        Sums over the labelled documents; sums of blocks may be added in any order.
+    term_class_ : ndarray of int
+        Position of each term's class in ``classes_``; -1 for terms left out.
+    term_chi2_, term_purity_, term_discriminability_, term_weight_ : ndarray
+        χ² with that class, its share of χ²total, smoothed probability ratio, and weight.
+    empty_classes_ : ndarray
+        Classes no term was left for.
+
+    References
+    ----------
+    Zheng, Liu, Teng and Sun, "Efficient text classification using term projection", AIRS 2009.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus import TermProjection
+    >>> X = np.array([[5, 1, 0], [4, 1, 0], [1, 1, 3], [1, 1, 2]])
+    >>> projection = TermProjection(norm="l1").fit(X, ["red", "red", "blue", "blue"])
+    >>> projection.transform(np.array([[2, 0, 0], [0, 0, 4]])).tolist()
+    [[0.0, 1.0], [1.0, 0.0]]
+    >>> projection.get_feature_names_out().tolist()
+    ['blue', 'red']
+    """
+
+    __metadata_request__fit = {"sample_domain": True}
+    __metadata_request__partial_fit = {"sample_domain": True}
+
+    def __init__(self, n_terms=None, purity=0.5, weighting="tf-pr", smoothing=0.5, norm=None):
+        self.n_terms = n_terms
+        self.purity = purity
+        self.weighting = weighting
+        self.smoothing = smoothing
+        self.norm = norm
+
+    def fit(self, X, y, sample_domain=None):
+        """Learn where each term goes from the labelled source rows.
+
+        Parameters
+        ----------
+        X : {sparse matrix, ndarray} of shape (n_rows, n_terms)
+            Non-negative counts.
+        y : array-like
+            Labels; -1 (integers) or None/NaN (anything else) where unknown.
+        sample_domain : array-like of int, optional
+            Positive for source rows, negative for target rows, whose labels are ignored.
+        """
+        self._check_parameters()
+        domains = open_gate(self, X, y, sample_domain, kind="counts")
+        self.classes_ = domains.classes
+        self.statistics_ = block_statistics(domains)
+        return self._finish()
+
+    def partial_fit(self, X, y, classes=None, sample_domain=None):
+        """Add a block of rows; blocks in any order give the same model.
+
+        ``classes`` names the classes to come; a first block that holds one class only needs it.
+        """
+        self._check_parameters()
+        add_block(self, X, y, classes, sample_domain)
+        return self._finish()
+
+    def transform(self, X):
+        """One feature per class for each row, an array of shape (n_rows, n_classes)."""
+        check_is_fitted(self)
+        features = self.projection_.features(check_rows(self, X, kind="counts"))
+        return features if self.norm is None else normalize(features, norm=self.norm, copy=False)
+
+    def get_feature_names_out(self, input_features=None):
+        """The classes, as strings."""
+        check_is_fitted(self)
+        return np.array([str(name) for name in self.classes_], dtype=object)
+
+    def terms(self, label=None, n=20, names=None):
+        """The terms of each class, largest χ² first: the way back from features to words.
+
+        Parameters
+        ----------
+        label : class, optional
+            One class; None gives all.
+        n : int or None
+            Terms per class; None gives all.
+        names : sequence of str, optional
+            Names of the columns; ``feature_names_in_`` or column numbers when left out.
+
+        Returns
+        -------
+        list of dict
+            ``class``, ``term``, ``chi2``, ``purity``, ``discriminability``, ``weight``, ``documents``.
+        """
+        check_is_fitted(self)
+        if names is None:
+            names = getattr(self, "feature_names_in_", None)
+        return term_table(self.projection_, self.statistics_, self.classes_, label=label, n=n, names=names)
+
+    def _check_parameters(self):
+        check_parameters(self)
+        if self.norm not in (None, "l1", "l2"):
+            raise UsageError(f"norm={self.norm!r}; use None, 'l1' or 'l2'.", code="bad-parameter")
+
+    def _finish(self):
+        self.projection_ = project_terms(
+            self.statistics_,
+            n_terms=self.n_terms,
+            purity=self.purity,
+            weighting=self.weighting,
+            smoothing=self.smoothing,
+        )
+        store_terms(self, self.projection_)
+        return self
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        tags.target_tags.required = True
+        return tags
+
+
+def store_terms(estimator, projection: Projection) -> None:
+    """The fitted attributes that describe terms."""
+    estimator.term_class_ = projection.term_class
+    estimator.term_chi2_ = projection.summary.chi2
+    estimator.term_purity_ = projection.summary.purity
+    estimator.term_discriminability_ = projection.ratio
+    estimator.term_weight_ = projection.weight
+    present = np.bincount(projection.term_class[projection.term_class >= 0], minlength=projection.n_classes)
+    estimator.empty_classes_ = estimator.classes_[present == 0]
+
+
+def term_table(projection, stats, classes, *, label=None, n=20, names=None) -> list[dict]:
+    """Rows of :meth:`TermProjection.terms`."""
+    wanted = range(len(classes)) if label is None else np.flatnonzero(classes == label)
+    if len(wanted) == 0:
+        raise UsageError(f"label={label!r} is none of the {len(classes)} classes.", code="unknown-name")
+    frequency = stats.document_frequency
+    rows = []
+    for code in wanted:
+        terms = np.flatnonzero(projection.term_class == code)
+        terms = terms[np.argsort(-projection.summary.chi2[terms], kind="stable")][:n]
+        purity = projection.summary.purity[terms]
+        for term, share in zip(terms, purity, strict=True):
+            rows.append(
+                {
+                    "class": classes[code],
+                    "term": int(term) if names is None else names[term],
+                    "chi2": float(projection.summary.chi2[term]),
+                    "purity": float(share),
+                    "discriminability": float(projection.ratio[term]),
+                    "weight": float(projection.weight[term]),
+                    "documents": int(frequency[term]),
+                }
+            )
+    return rows
