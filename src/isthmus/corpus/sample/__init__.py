@@ -1,0 +1,29 @@
+"""The bundled sample: synthetic survey comments of a motorcycle dealer (labelled) and of a car dealer (not)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from isthmus.corpus.collection import Collection
+from isthmus.corpus.read import read_collection
+
+SAMPLE_FOLDER = Path(__file__).parent
+
+
+def load_sample() -> tuple[Collection, Collection, dict[str, str]]:
+    """Source comments, target comments, and the target's true categories by id (for scoring only).
+
+    Examples
+    --------
+    >>> from isthmus.corpus import load_sample
+    >>> source, target, truth = load_sample()
+    >>> len(source), len(target), sorted(set(source.labels))
+    (600, 600, ['price', 'product', 'service', 'staff'])
+    """
+    source = read_collection(SAMPLE_FOLDER / "motorcycles.csv", text="comment", label="category", want_labels=True)
+    target = read_collection(SAMPLE_FOLDER / "cars.csv", text="comment", want_labels=False)
+    truth = read_collection(SAMPLE_FOLDER / "cars_truth.csv", text="id", label="category", want_labels=True)
+    return source, target, dict(zip(truth.texts, truth.labels, strict=True))
+
+
+__all__ = ["SAMPLE_FOLDER", "load_sample"]

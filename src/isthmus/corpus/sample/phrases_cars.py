@@ -1,0 +1,83 @@
+"""What only customers of the car dealer write."""
+
+SLOTS = {
+    "vehicle": "{car|car|car|sedan|hatchback|estate|wagon|SUV|hybrid|coupe}",
+    "seller": "{sales consultant|consultant|adviser|receptionist|saleswoman|lady at reception|sales rep|young man}",
+}
+
+CLAUSES = {
+    ("staff", "+"): [
+        "the {receptionist|hostess|lady at reception} {offered us drinks|found toys for the kids|was charming}",
+        "the consultant {was courteous|never lectured us|was a true gentleman|was so attentive}",
+        "{explained|went through} every {button|screen|menu} with {endless patience|us twice}",
+        "the {test drive|handover} was {relaxed because nobody hovered|accompanied by a very pleasant consultant}",
+        "{competent|courteous|professional} {consultants|advisers|reception}",
+        "the {service adviser|finance lady} was {a gem|very considerate|cheerful} {on the telephone|in person|}",
+        "{showroom team|reception} {went the extra mile|greeted the children too|could not do enough}",
+        "{email|telephone} {replies|answers} were {prompt and courteous|always personal}",
+    ],
+    ("staff", "-"): [
+        "{consultant|sales rep} {kept checking his watch|addressed only my husband|vanished after the signature}",
+        "{receptionist|reception} {kept typing|sent us away|had an attitude}",
+        "{the finance office|the service adviser} was {condescending|cold|unhelpful and rude}",
+        "{showroom|reception} {deserted|unmanned}, {consultants hiding in glass offices|everyone at lunch}",
+        "{my emails|two emails|my messages} {went unanswered|were ignored} {by the consultant|}",
+        "{incompetent|uninterested|snobbish} {consultants|advisers|reception}",
+        "{had to chase|kept chasing} the consultant for {a test drive|an answer|the paperwork}",
+    ],
+    ("product", "+"): [
+        "{boot|trunk} is {enormous|cavernous|big enough for the pram and the dog}",
+        "{heated seats|heated steering wheel|climate control}, {a dream|wonderful|bliss in winter}",
+        "{the gearbox|the automatic|cruise control} {shifts like butter|makes traffic jams bearable}",
+        "{parking sensors|the reversing camera|lane assist} {saved my bumper|never failed me|helped in tight spots}",
+        "{quiet cabin|whisper quiet inside|great sound system}, {lovely upholstery|leather seats}",
+        "plenty of {legroom|space in the back|cup holders} for {three kids|the family|grandma}",
+        "{sunroof|navigation|bluetooth} {is brilliant|connects at once|is a treat}",
+        "{sips petrol|forty miles to the gallon|the battery range is excellent}",
+        "{tailgate|sliding doors|isofix}: {so practical|handy with babies}",
+    ],
+    ("product", "-"): [
+        "{boot|trunk|glovebox} {too small for a pram|lid sticks|lets water in}",
+        "{touchscreen|navigation|bluetooth} {freezes|crashes|loses the phone} {all the time|every morning|}",
+        "{windscreen|window|sunroof} {fogs up|whistles|leaks} {constantly|on the motorway|}",
+        "{air conditioning|heating|climate control} {smells|blows warm|died in July}",
+        "{upholstery|carpet|door trim} {stains easily|came loose|looks like plastic}",
+        "{the warning light|start stop|lane assist} {drives me mad|beeps for no reason|cannot be switched off}",
+        "{cramped|no legroom|no headroom} {in the rear seats|in the back|for anyone over six foot}",
+        "{battery flat every week|the automatic lurches|hybrid range is half of what the brochure says}",
+        "{vague steering|spongy pedals|the steering wheel pulls to the left}",
+    ],
+    ("service", "+"): [
+        "{wipers|bulbs|brake pads|filters} {replaced|swapped} {in twenty minutes|during my lunch break}",
+        "{loan car|shuttle|courtesy car} {was spotless|was waiting|took me to work}",
+        "{washed and vacuumed|valeted} {after the inspection|as a bonus|}",
+        "{inspection|emissions test|roadworthiness check} {passed first go|done in one go|went smoothly}",
+        "{windscreen|dent|bumper} {repaired invisibly|mended overnight}",
+        "{online booking|key drop|drop off} {is so convenient|at seven works well}",
+        "{software update|recall} {done in an hour|handled discreetly}",
+    ],
+    ("service", "-"): [
+        "{inspection|emissions test} {took until evening|booked and then cancelled|failed because of their bulbs}",
+        "{no loan car|courtesy car had no petrol|shuttle never came}",
+        "{greasy fingerprints|oil stains} on the {seats|steering wheel|upholstery} {afterwards|after inspection}",
+        "{warning light|steering wobble|squeal from the brakes} {back on the way home|not even looked at}",
+        "{tyres|winter wheels} {mixed up|stored and lost|fitted the wrong way round}",
+        "{software update|windscreen replacement|recall} {postponed three times|took nine days}",
+        "{key drop|online booking|hotline} {does not work|never answers|cancelled on me}",
+    ],
+    ("price", "+"): [
+        "{finance office|leasing offer|monthly rate} {was clear|beats the bank|is affordable}",
+        "{trade-in|part exchange} {valuation|offer} was {generous|better than expected}",
+        "{mats|winter wheels|tank of petrol} {included|thrown in for free}",
+        "{zero percent|low interest} {leasing|loan}, {no deposit|easy terms}",
+        "{service plan|warranty extension} {saves a lot|at a reasonable rate}",
+    ],
+    ("price", "-"): [
+        "{leasing|interest|monthly rate} {crept up|far above the advert|not as advertised}",
+        "{trade-in|part exchange} {valuation|offer} was {insulting|ridiculous|laughable}",
+        "{admin fee|documentation fee|delivery charge} {sneaked in|appeared at the end|of four hundred on top}",
+        "{wiper blades|a bulb|a key battery} for {sixty|ninety|fifty}, {unbelievable|outrageous}",
+        "{finance office|contract} {full of small print|sold us insurance we did not want}",
+        "{the options|all the extras} {cost thousands|are priced like gold}",
+    ],
+}

@@ -1,0 +1,80 @@
+"""What only customers of the motorcycle dealer write."""
+
+SLOTS = {
+    "vehicle": "{bike|bike|motorcycle|motorbike|cruiser|tourer|scooter|naked|enduro|twin}",
+    "seller": "{guy at the counter|lad in the shop|salesman|parts guy|shop owner|young fella|dealer}",
+}
+
+CLAUSES = {
+    ("staff", "+"): [
+        "{proper riders|bikers themselves} who {love to chat|talk your language|share the passion}",
+        "the {lads|guys} {in the shop|at the counter} {always have time for a chat|are a great laugh|help beginners}",
+        "{he|she} helped me {try on|choose} a {helmet|jacket} and was {patient|honest about the fit}",
+        "the mechanic {is a legend|came out to shake hands|talked me through it like a mate|was polite and funny}",
+        "as a {learner|beginner|new rider} I was {never laughed at|taken seriously|encouraged}",
+        "they organise {ride outs|Sunday rides} and {everyone is welcome|know all of us by name}",
+        "{spot on lads|top blokes|good bunch of bikers}",
+        "the {parts guy|shop owner} {went out of his way|stayed after closing|lent me his own gloves}",
+    ],
+    ("staff", "-"): [
+        "{bikers|riders} in there {think they are too cool|only talk to their mates|look down on scooters}",
+        "the {parts guy|lad} {shrugged|was on his phone|grunted at me}",
+        "{laughed at|made jokes about} {my old helmet|me being a learner|my scooter}",
+        "{if you don't wear leathers|unless you look like a racer} they {ignore you|don't take you seriously}",
+        "the guys {smoke outside|stand round the coffee pot} {instead of serving|and let you wait}",
+        "{typical boys club|macho attitude}, {not nice|felt unwelcome} as a {woman|learner}",
+    ],
+    ("product", "+"): [
+        "{the torque|the throttle|the clutch} is {silky|addictive|so light}",
+        "the exhaust {sounds amazing|has a great note|gives me goosebumps}",
+        "{the saddle|the seat height|the riding position} {fits me perfectly|is just right|is all day comfy}",
+        "{leans|tips} into corners {like a dream|without effort|on rails}",
+        "{the handlebar|the fairing|the windshield} {keeps the wind off|is well shaped|feels right}",
+        "{light|nimble|flickable} {in town|on twisty roads|on gravel}",
+        "the {boots|panniers|gloves} I bought {fit well|are top quality|keep me dry}",
+        "{the ABS|the suspension|the front fork} {works brilliantly|soaks up everything|is first class}",
+        "best {two wheels|cruiser|tourer} I ever {owned|rode}",
+    ],
+    ("product", "-"): [
+        "the {clutch|throttle|gearbox} is {heavy|jerky|clunky}",
+        "{the saddle|the seat|the pillion seat} {is a torture|is too high for me|gives me back ache}",
+        "{the mirrors|handlebar|footpegs} {vibrate|shake|buzz} {so much you see nothing|above 60|}",
+        "{chain rusted|forks leaked|sprocket worn out} {after one winter|at 3000 miles|already}",
+        "the exhaust {is too loud|burns my boots|rusts}",
+        "{wind blast|no wind protection} on the {motorway|highway} {is tiring|wears you out|}",
+        "top box {leaks|fell off|cracked}",
+        "the kickstand {bends|is too short|sinks in}, {bike fell over|nearly dropped it}",
+        "{helmet|jacket|gloves} {zip broke|fell apart|let the water in}",
+    ],
+    ("service", "+"): [
+        "{chain and sprockets|tyres|fork seals} {changed|fitted} {in an hour|before my tour|while I had coffee}",
+        "{carbs balanced|valves adjusted|chain lubed} and {it runs like new|she purrs again}",
+        "{winter storage|pick up with the van|recovery} {is a great thing|worked perfectly|was arranged in minutes}",
+        "lent me a {scooter|courtesy bike} {during the repair|for the day}",
+        "the {first service|annual service|valve check} was {done overnight|done with care|quick}",
+        "{rebuilt|tuned|set up} the {forks|carbs|suspension} {perfectly|for my weight}",
+    ],
+    ("service", "-"): [
+        "{chain left slack|wheel nut loose|brake lever loose} after {the service|tyre change}, {dangerous|scary}",
+        "{missed half the season|lost the whole summer} {waiting for a gasket|while it sat in the workshop}",
+        "{carbs still not right|forks leak again|valves still noisy} {after the service|}",
+        "{tyre change|first service|oil change} took {four hours|two days|forever}",
+        "no courtesy bike {offered|available} {during the repair|}",
+        "{left it out in the rain|sat outside for a week} {waiting for a mechanic|}",
+        "{recall|warranty claim} {took months|is still open|was ignored}",
+    ],
+    ("price", "+"): [
+        "{helmets|gear|tyres} {on sale|half price|reduced} {in winter|this month|}",
+        "{good|fair} money for my old {bike|scooter|cruiser}",
+        "{cheap|free} {tyre fitting|oil|gloves} {with the purchase|thrown in}",
+        "{insurance|finance} {sorted|at zero percent|was affordable} {for a learner|}",
+        "labour rate is {fair|lower than the big chains}",
+    ],
+    ("price", "-"): [
+        "{labour rate|hourly rate} is {a joke|higher than my dentist|insane}",
+        "{oil change|chain kit|valve check} for {three hundred|four hundred}, {seriously|no thanks}",
+        "{offered peanuts|insulting offer} for my old {bike|cruiser}",
+        "{helmets|jackets|spare parts|gear} {cost a fortune|are overpriced|cost more than the internet}",
+        "{shipping|setup|delivery} fee {of two hundred |}{was added|on top}",
+    ],
+}
