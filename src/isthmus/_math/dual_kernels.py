@@ -1,0 +1,191 @@
+"""Kernels over documents and over words as operators: linear, cosine, Gaussian, and Gaussian through landmarks."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+import scipy.sparse as sp
+
+BLOCK = 2048  # new rows are compared with fitted ones in blocks of this many
+
+
+class Kernel(Protocol):
+    """What the solvers ask of a kernel over the rows it was built on."""
+
+    exact: bool
+
+    def dot(self, a: np.ndarray) -> np.ndarray:
+        """``K a``."""
+
+    def dense(self) -> np.ndarray:
+        """``K`` as an array."""
+
+    def predictor(self, a: np.ndarray) -> Predictor:
+        """The functions ``f_j(x) = Σ_i a_ij k(x, x_i)`` (Eq. 3), ready for new rows."""
+
+
+class Predictor:
+    """Functions of an RKHS at new rows. Linear kernels keep one weight per feature, Gaussian ones their rows.
+
+    Parameters
+    ----------
+    weights : array
+        (features, m) for linear kernels, (centres, m) for Gaussian ones.
+    centres : sparse matrix, optional
+        Rows the Gaussian kernel is centred on; None for linear kernels.
+    width : float
+        Gaussian width.
+    unit : bool
+        Whether new rows are first brought to length 1 (the cosine kernel).
+    """
+
+    def __init__(self, weights, centres=None, width=1.0, unit=False):
+        self.weights = weights
+        self.centres = centres
+        self.width = width
+        self.unit = unit
+
+    def __call__(self, X: sp.spmatrix) -> np.ndarray:
+        """Values for each row of ``X``: (rows, m)."""
+        if self.unit:
+            X = unit_rows(X)
+        if self.centres is None:
+            return np.asarray(X @ self.weights)
+        out = np.empty((X.shape[0], self.weights.shape[1]))
+        for start in range(0, X.shape[0], BLOCK):
+            rows = slice(start, start + BLOCK)
+            out[rows] = gaussian(X[rows], self.centres, self.width) @ self.weights
+        return out
+
+
+class LinearKernel:
+    """``K = X Xᵀ``, kept as ``X``; ``unit=True`` first brings rows to length 1 (the cosine kernel)."""
+
+    exact = True
+
+    def __init__(self, X: sp.csr_matrix, unit: bool = False):
+        self.X = unit_rows(X) if unit else X
+        self.X_t = self.X.T.tocsr()
+        self.unit = unit
+
+    def dot(self, a: np.ndarray) -> np.ndarray:
+        return np.asarray(self.X @ (self.X_t @ a))
+
+    def dense(self) -> np.ndarray:
+        return np.asarray((self.X @ self.X_t).toarray())
+
+    def predictor(self, a: np.ndarray) -> Predictor:
+        return Predictor(self.X_t @ a, unit=self.unit)
+
+
+class GaussianKernel:
+    """``exp(-|x - x'|² / 2σ²)`` as a dense matrix: exact, n² memory."""
+
+    exact = True
+
+    def __init__(self, X: sp.csr_matrix, width: float):
+        self.X = X
+        self.width = width
+        self.K = gaussian(X, X, width)
+        self.K[np.diag_indices_from(self.K)] = 1.0
+
+    def dot(self, a: np.ndarray) -> np.ndarray:
+        return self.K @ a
+
+    def dense(self) -> np.ndarray:
+        return self.K
+
+    def predictor(self, a: np.ndarray) -> Predictor:
+        return Predictor(a, centres=self.X, width=self.width)
+
+
+class LandmarkKernel:
+    """Gaussian kernel of rank ``r`` through landmark rows (Nyström): ``K ≈ Z Zᵀ``, ``Z = k(X, L) k(L, L)^{-1/2}``."""
+
+    exact = False
+
+    def __init__(self, X: sp.csr_matrix, width: float, landmarks: np.ndarray):
+        self.centres = X[landmarks]
+        self.width = width
+        values, vectors = np.linalg.eigh(gaussian(self.centres, self.centres, width))
+        kept = values > values.max() * 1e-10
+        self.root = vectors[:, kept] / np.sqrt(values[kept])
+        self.Z = np.empty((X.shape[0], int(kept.sum())))
+        for start in range(0, X.shape[0], BLOCK):
+            rows = slice(start, start + BLOCK)
+            self.Z[rows] = gaussian(X[rows], self.centres, width) @ self.root
+
+    def dot(self, a: np.ndarray) -> np.ndarray:
+        return self.Z @ (self.Z.T @ a)
+
+    def dense(self) -> np.ndarray:
+        return self.Z @ self.Z.T
+
+    def predictor(self, a: np.ndarray) -> Predictor:
+        return Predictor(self.root @ (self.Z.T @ a), centres=self.centres, width=self.width)
+
+
+def make_kernel(
+    kind: str,
+    X: sp.csr_matrix,
+    *,
+    width: float | None,
+    quantile: float,
+    max_exact: int,
+    n_landmarks: int,
+    rng: np.random.RandomState,
+) -> Kernel:
+    """The kernel called ``kind`` over the rows of ``X``.
+
+    A Gaussian kernel over more than ``max_exact`` rows is approximated through ``n_landmarks`` random rows. Where
+    ``width`` is None, the width rule :func:`quantile_width` sets it.
+    """
+    if kind in ("linear", "cosine"):
+        return LinearKernel(X, unit=kind == "cosine")
+    if width is None:
+        width = quantile_width(X, quantile, rng)
+    if X.shape[0] <= max_exact:
+        return GaussianKernel(X, width)
+    return LandmarkKernel(X, width, np.sort(rng.choice(X.shape[0], size=n_landmarks, replace=False)))
+
+
+def quantile_width(X: sp.csr_matrix, quantile: float, rng: np.random.RandomState, sample: int = 1000) -> float:
+    """The ``quantile`` of the pairwise Euclidean distances between rows (the paper takes 1 / number of classes)."""
+    if X.shape[0] > sample:
+        X = X[np.sort(rng.choice(X.shape[0], size=sample, replace=False))]
+    distances = np.sqrt(squared_distances(X, X)[np.triu_indices(X.shape[0], k=1)])
+    distances = distances[distances > 0]
+    return float(np.quantile(distances, quantile)) if len(distances) else 1.0
+
+
+def gaussian(X: sp.spmatrix, centres: sp.spmatrix, width: float) -> np.ndarray:
+    """``exp(-|x - c|² / 2σ²)`` for each row of ``X`` and each centre."""
+    values = squared_distances(X, centres)
+    values *= -0.5 / (width * width)
+    np.exp(values, out=values)
+    return values
+
+
+def squared_distances(X: sp.spmatrix, Y: sp.spmatrix) -> np.ndarray:
+    """Squared Euclidean distances between the rows of two sparse matrices."""
+    values = np.asarray((X @ Y.T).toarray())
+    values *= -2.0
+    values += squared_norms(X)[:, None]
+    values += squared_norms(Y)[None, :]
+    np.maximum(values, 0.0, out=values)
+    return values
+
+
+def squared_norms(X: sp.spmatrix) -> np.ndarray:
+    """Squared length of each row."""
+    return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
+
+
+def unit_rows(X: sp.spmatrix) -> sp.csr_matrix:
+    """Rows brought to length 1; empty rows stay empty."""
+    X = sp.csr_matrix(X, copy=True)
+    lengths = np.sqrt(squared_norms(X))
+    lengths[lengths == 0] = 1.0
+    X.data /= np.repeat(lengths, np.diff(X.indptr))
+    return X
