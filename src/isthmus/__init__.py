@@ -11,6 +11,10 @@ __version__ = "0.1.0"
 # Public name -> module it lives in. The one list of public names: docs and tests read it.
 _PUBLIC = {
     "TermProjection": "isthmus.features.projection",
+    "TermProjectionClassifier": "isthmus.classify.projection",
+    "ManifoldDualClassifier": "isthmus.classify.dual",
+    "FactorDualClassifier": "isthmus.classify.dual_factor",
+    "CoClusteringClassifier": "isthmus.classify.cocc",
     "SourceOnlyClassifier": "isthmus.classify.baselines.source_only",
     "SelfTrainingTransfer": "isthmus.classify.baselines.self_training",
     "make_transfer_pipeline": "isthmus.base",
@@ -24,6 +28,10 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time __getattr__ does
     from isthmus.base import make_transfer_pipeline
     from isthmus.classify.baselines.self_training import SelfTrainingTransfer
     from isthmus.classify.baselines.source_only import SourceOnlyClassifier
+    from isthmus.classify.cocc import CoClusteringClassifier
+    from isthmus.classify.dual import ManifoldDualClassifier
+    from isthmus.classify.dual_factor import FactorDualClassifier
+    from isthmus.classify.projection import TermProjectionClassifier
     from isthmus.features.projection import TermProjection
 
 
