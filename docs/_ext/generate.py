@@ -1,0 +1,170 @@
+"""Pages and tables made from the package itself, so that they cannot go stale.
+
+Everything lands in ``docs/api/generated``: one page per public object, the API index, and tables that pages include
+(``.inc``): error codes, recipes, benchmark records.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import json
+from pathlib import Path
+from types import ModuleType
+
+import isthmus
+from isthmus.exceptions import CODES
+from isthmus.recipes import RECIPES
+
+# Rooms whose public names get pages of their own, in the order in which data moves.
+ROOMS = (
+    ("isthmus", "The short list", "What most programs need, importable from `isthmus` itself."),
+    ("isthmus.base", "The gate", "Who is source, who is target; pipelines; progress."),
+    ("isthmus.recipes", "Recipes", "Named ways from texts to labels."),
+    ("isthmus.corpus", "Read", "Collections of documents, and files they come from."),
+    ("isthmus.features", "Vectorise", "From texts to sparse matrices and kernels."),
+    ("isthmus.shift", "Measure", "How far apart two domains are."),
+    ("isthmus.classify", "Label", "Classifiers and the functions behind them."),
+    ("isthmus.cluster", "Group", "Clustering guided by another domain."),
+    ("isthmus.choose", "Judge", "Choosing a method without target labels."),
+    ("isthmus.evaluate", "Score", "Metrics, intervals, significance tests."),
+    ("isthmus.explain", "Account", "Why this label: tables from fitted attributes."),
+    ("isthmus.report", "Show", "Charts and the report page."),
+    ("isthmus.bench.suite", "Repeat", "What a benchmark suite is made of."),
+    ("isthmus.estimator_checks", "Check", "Checks for estimators, ours and yours."),
+    ("isthmus.exceptions", "Errors", "What may be raised, each with a stable code."),
+)
+
+
+def write_all(docs: Path) -> None:
+    """Write every generated file below ``docs``; files that would not change are left alone."""
+    folder = docs / "api" / "generated"
+    folder.mkdir(parents=True, exist_ok=True)
+    files = {**api_pages(), "codes.inc": codes_table(), "recipes.inc": recipes_table()}
+    files["records.inc"] = records_table(docs.parent / "benchmarks")
+    for stale in folder.iterdir():
+        if stale.name not in files:
+            stale.unlink()
+    for name, text in files.items():
+        path = folder / name
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+# -- the API reference ------------------------------------------------------------------------------------------------
+
+
+def public_names(module: ModuleType) -> list[str]:
+    """What a module offers: ``__all__``, or else its own functions and classes without a leading underscore."""
+    names = getattr(module, "__all__", None)
+    if names is None:
+        own = vars(module).items()
+        names = [name for name, value in own if getattr(value, "__module__", None) == module.__name__]
+    documented = (inspect.isclass, inspect.isroutine)
+    return sorted(
+        name for name in names if not name.startswith("_") and any(check(getattr(module, name)) for check in documented)
+    )
+
+
+def rooms() -> list[tuple[str, str, str, list[str]]]:
+    """Module, title, sentence and names of each room that exists; an object is listed once, where it comes first."""
+    seen: set[int] = set()
+    listed = []
+    for name, title, sentence in ROOMS:
+        if importlib.util.find_spec(name) is None:
+            continue
+        module = importlib.import_module(name)
+        fresh = [public for public in public_names(module) if id(getattr(module, public)) not in seen]
+        seen.update(id(getattr(module, public)) for public in fresh)
+        if fresh:
+            listed.append((name, title, sentence, fresh))
+    return listed
+
+
+def api_pages() -> dict[str, str]:
+    """File name to text: the tables of rooms for the API page, and a page per object."""
+    pages, tables = {}, []
+    for module_name, title, sentence, names in rooms():
+        module = importlib.import_module(module_name)
+        rows = []
+        for name in names:
+            value = getattr(module, name)
+            pages[f"{module_name}.{name}.rst"] = _object_page(module_name, name, value)
+            rows.append((f"[`{name}`](generated/{module_name}.{name}.rst)", _first_line(value)))
+        tables.append(f"## {title}\n\n`{module_name}`: {sentence}\n\n{_table(('Name', 'What it is'), rows)}")
+    pages["rooms.inc"] = "\n\n".join(tables) + "\n"
+    return pages
+
+
+def _object_page(module: str, name: str, value: object) -> str:
+    title = f"{module}.{name}"
+    lines = [title, "=" * len(title), "", f".. currentmodule:: {module}", ""]
+    if inspect.isclass(value):
+        lines += [f".. autoclass:: {name}", ""]
+        methods = _own_methods(value)
+        if methods:
+            lines += [".. rubric:: Methods", ""]
+        for method in methods:
+            lines += [f".. automethod:: {name}.{method}", ""]
+    else:
+        lines += [f".. autofunction:: {name}", ""]
+    return "\n".join(lines)
+
+
+def _own_methods(kind: type) -> list[str]:
+    """Documented public methods that this package wrote; scikit-learn documents its own."""
+    found = {}
+    for base in reversed(kind.__mro__):
+        if base.__module__.split(".")[0] != "isthmus":
+            continue
+        for name, value in vars(base).items():
+            written = inspect.isfunction(value) and value.__doc__ and not name.startswith("_")
+            # scikit-learn adds set_fit_request and the like to our classes
+            if written and value.__module__.split(".")[0] == "isthmus":
+                found[name] = None
+    return list(found)
+
+
+def _first_line(value: object) -> str:
+    text = (inspect.getdoc(value) or "").strip()
+    return text.splitlines()[0].replace("``", "`") if text else ""
+
+
+# -- tables that pages include ----------------------------------------------------------------------------------------
+
+
+def codes_table() -> str:
+    """Every error and warning code with its meaning."""
+    return _table(("Code", "Meaning"), [(f"`{code}`", meaning) for code, meaning in CODES.items()])
+
+
+def recipes_table() -> str:
+    """Every recipe with what it does and the page that describes it (paths as seen from ``docs/methods``)."""
+    rows = []
+    for recipe in RECIPES.values():
+        page = recipe.page or recipe.name
+        yes_no = ("yes" if recipe.adapts else "no", "yes" if recipe.takes_words else "no")
+        rows.append((f"[`{recipe.name}`]({page}.md)", recipe.summary, *yes_no))
+    return _table(("`--method`", "What it does", "Learns from the target's texts", "Takes labelled words"), rows)
+
+
+def records_table(folder: Path) -> str:
+    """Benchmark records found in the repository."""
+    rows = []
+    for path in sorted(folder.glob("**/*.json")) if folder.is_dir() else []:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        if isinstance(record, dict) and "rows" in record:
+            rows.append((f"`benchmarks/{path.relative_to(folder)}`", record.get("suite", ""), str(len(record["rows"]))))
+    return _table(("Record", "Suite", "Rows"), rows) if rows else "No record is in the repository yet.\n"
+
+
+def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    lines += ["| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in row) + " |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def describe() -> dict[str, list[str]]:
+    """Public names by room; what the tests look at."""
+    return {module: names for module, _, _, names in rooms()} | {"_PUBLIC": sorted(isthmus._PUBLIC)}
