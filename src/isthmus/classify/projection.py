@@ -1,0 +1,385 @@
+"""Classification by term projection: by rule, or by a linear SVM on one feature per class."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+from sklearn.preprocessing import normalize
+from sklearn.svm import LinearSVC
+from sklearn.utils.validation import check_is_fitted
+
+from isthmus._math.chi2 import TermStatistics, count_terms
+from isthmus.base import Domains, TransferClassifier, check_rows, progress, softmax
+from isthmus.exceptions import IsthmusWarning, UsageError
+from isthmus.features.projection import (
+    Projection,
+    add_block,
+    block_statistics,
+    check_parameters,
+    inverse_frequency,
+    project_terms,
+    store_terms,
+    term_table,
+)
+
+_MAX_TEMPERATURE_ROWS = 20_000  # enough to place one number
+_BLIND_TEMPERATURE = 10.0  # where only sums are at hand and no row to place it by
+
+
+def held_out_features(
+    X, codes: np.ndarray, stats: TermStatistics, build: Callable[[TermStatistics], Projection], folds: int, used: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Features of labelled rows by a projection that has not seen them, and the rows in question.
+
+    A rare term of a training document is by itself enough to send that term to the document's class, so features of the
+    training documents by their own projection are far too good. Sums can be taken out again: the projection for a fold
+    is built from ``stats`` minus that fold's own statistics. ``used`` of the ``folds`` are made.
+    """
+    parts, rows = [], []
+    for fold in range(used):
+        own = np.arange(fold, len(codes), folds)
+        X_own = X[own]
+        without = stats - count_terms(X_own, codes[own], stats.n_classes)
+        parts.append(build(without).features(X_own))
+        rows.append(own)
+        progress("cross-fitting", fold + 1, used)
+    return np.concatenate(parts), np.concatenate(rows)
+
+
+def adapt_statistics(
+    stats: TermStatistics,
+    X_target,
+    build: Callable[[TermStatistics], Projection],
+    *,
+    rounds: int,
+    share: float,
+) -> tuple[TermStatistics, list[dict], str]:
+    """Statistics with the surest target rows counted under their predicted class.
+
+    Each round: project the target, label it by rule, add the statistics of the rows with the largest margins to the
+    source's. The part of the target that counts as sure grows in equal steps up to ``share``. Stops early when neither
+    labels nor rows change.
+
+    Returns
+    -------
+    stats, history, termination
+        ``history`` has one entry per pass: target rows that changed label, mean share of the winning class.
+    """
+    adapted, history = stats, []
+    labels = np.full(X_target.shape[0], -1)
+    for step in range(rounds + 1):
+        shares = class_shares(build(adapted).features(X_target))
+        changed = int(np.sum(shares.argmax(axis=1) != labels))
+        labels = shares.argmax(axis=1)
+        history.append({"changed": changed, "mean_share": float(shares.max(axis=1).mean())})
+        progress("adapting", step, rounds)
+        if step == rounds:
+            break
+        margin = _margin(shares)
+        sure = (margin >= np.quantile(margin, 1.0 - share * (step + 1) / rounds)) & (margin > 0)
+        adapted = stats + count_terms(X_target, np.where(sure, labels, -1), stats.n_classes)
+    return adapted, history, "no_change" if history[-1]["changed"] == 0 else "max_iter"
+
+
+def class_shares(features: np.ndarray) -> np.ndarray:
+    """Rows of non-negative features to rows that sum to one; a row of zeros stays one."""
+    return normalize(features, norm="l1")
+
+
+def estimate_prior(probabilities: np.ndarray, source_prior: np.ndarray, max_iter: int = 100) -> np.ndarray:
+    """Class prior of unlabelled rows by expectation-maximisation (Saerens, Latinne and Decaestecker, 2002).
+
+    ``probabilities`` were made under ``source_prior``; the result is the prior under which re-weighted probabilities
+    average to the prior itself.
+    """
+    prior = source_prior.copy()
+    for _ in range(max_iter):
+        weighted = probabilities * (prior / source_prior)
+        weighted /= weighted.sum(axis=1, keepdims=True)
+        new = weighted.mean(axis=0)
+        if np.abs(new - prior).max() < 1e-6:
+            return new
+        prior = new
+    return prior
+
+
+def fit_temperature(scores: np.ndarray, codes: np.ndarray) -> float:
+    """Factor under which softmax(factor · scores) makes the labels likeliest, by golden section on its logarithm."""
+    rows = np.arange(len(codes))
+
+    def loss(log_factor: float) -> float:
+        probability = softmax(np.exp(log_factor) * scores)
+        return -float(np.mean(np.log(np.maximum(probability[rows, codes], 1e-300))))
+
+    low, high, golden = -3.0, 6.0, (np.sqrt(5.0) - 1.0) / 2.0
+    for _ in range(30):
+        a, b = high - golden * (high - low), low + golden * (high - low)
+        if loss(a) <= loss(b):
+            high = b
+        else:
+            low = a
+    return float(np.exp((low + high) / 2.0))
+
+
+def _margin(shares: np.ndarray) -> np.ndarray:
+    top = np.partition(shares, -2, axis=1)
+    return top[:, -1] - top[:, -2]
+
+
+class TermProjectionClassifier(TransferClassifier):
+    """Term projection with a rule or a linear SVM on top.
+
+    Assumes that classes have their own vocabulary and that it holds across the domains: a word that speaks for a class
+    in the source speaks for it in the target. Cheap: one pass over the rows, and prediction looks up one class per
+    term. Weak where classes share their words and differ in proportions only (opinions), and where a class has very few
+    source documents.
+
+    Parameters
+    ----------
+    classifier : {"rule", "svm"}, default="rule"
+        "rule": the class with the largest feature. "svm": a linear SVM on the features, rows of length one.
+    n_terms : int or None, default=None
+        Number of terms to keep, by χ²max; None keeps all.
+    purity : float, default=0.5
+        Share of χ²total that a term's class must hold.
+    weighting : str, default="tf-pr"
+        As for :class:`isthmus.TermProjection`.
+    smoothing : float, default=0.5
+        Documents added to both sides of the probability ratio.
+    adapt : int, default=8
+        Rounds in which the surest target rows are counted under their predicted class. 0: the paper's way, the target's
+        rows are not looked at before they are labelled.
+    adapt_share : float, default=0.8
+        Share of the target rows that counts as sure in the last round; it grows up to there in equal steps.
+    target_idf : bool, default=False
+        Inverse document frequencies from the target's rows instead of the source's, for weightings with idf.
+    target_prior : bool, default=False
+        Re-estimate the class prior on the target by expectation-maximisation and re-weigh the scores with it.
+    cross_fit : int, default=5
+        Folds by which the features of the source rows are made for the SVM and for the probabilities, so that no row
+        is projected by terms it sent to its own class. 0: the paper's way, every row by the one projection.
+    C : float, default=1.0
+        Penalty of the SVM.
+    random_state : int, RandomState or None, default=None
+        For the SVM's solver.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+    transduction_ : ndarray
+        Label of every fitted row.
+    term_class_, term_chi2_, term_purity_, term_discriminability_, term_weight_ : ndarray
+        As for :class:`isthmus.TermProjection`.
+    empty_classes_ : ndarray
+        Classes no term was left for; no document is given such a class by rule.
+    statistics_ : TermStatistics
+        The sums the projection was made from: labelled source rows and, with ``adapt``, the surest target rows.
+    svm_ : LinearSVC
+        With ``classifier="svm"``.
+    prior_ : ndarray
+        Class prior: of the source, or re-estimated with ``target_prior``.
+    n_iter_ : int
+        Passes over the target: 1, and 1 more for each round of adaptation.
+    history_ : list of dict
+        For each pass the target rows that changed label and the mean share of the winning class.
+    termination_condition_ : {"one_pass", "no_change", "max_iter"}
+
+    See Also
+    --------
+    isthmus.TermProjection : the features alone.
+
+    References
+    ----------
+    Zheng, Liu, Teng and Sun, "Efficient text classification using term projection", AIRS 2009.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus import TermProjectionClassifier
+    >>> X = np.array([[5, 1, 0], [4, 1, 0], [1, 1, 3], [1, 1, 2], [2, 0, 0], [0, 1, 4]])
+    >>> y = ["red", "red", "blue", "blue", None, None]
+    >>> TermProjectionClassifier().fit(X, y).transduction_[-2:].tolist()
+    ['red', 'blue']
+    """
+
+    __metadata_request__partial_fit = {"sample_domain": True}
+    _row_kind = "counts"
+
+    def __init__(
+        self,
+        classifier="rule",
+        n_terms=None,
+        purity=0.5,
+        weighting="tf-pr",
+        smoothing=0.5,
+        adapt=8,
+        adapt_share=0.8,
+        target_idf=False,
+        target_prior=False,
+        cross_fit=5,
+        C=1.0,
+        random_state=None,
+    ):
+        self.classifier = classifier
+        self.n_terms = n_terms
+        self.purity = purity
+        self.weighting = weighting
+        self.smoothing = smoothing
+        self.adapt = adapt
+        self.adapt_share = adapt_share
+        self.target_idf = target_idf
+        self.target_prior = target_prior
+        self.cross_fit = cross_fit
+        self.C = C
+        self.random_state = random_state
+
+    def _fit(self, domains: Domains) -> np.ndarray:
+        self._check_parameters()
+        X_target = domains.rows(domains.target)
+        idf = None
+        if self.target_idf and len(domains.target):
+            frequency = count_terms(X_target, np.zeros(len(domains.target)), 1).document_frequency
+            idf = inverse_frequency(frequency, len(domains.target))
+
+        def build(stats):
+            return self._build(stats, idf)
+
+        stats, self.history_, self.termination_condition_ = block_statistics(domains), [], "one_pass"
+        if self.adapt and len(domains.target):
+            stats, self.history_, self.termination_condition_ = adapt_statistics(
+                stats, X_target, build, rounds=self.adapt, share=self.adapt_share
+            )
+        self.statistics_, self.projection_ = stats, build(stats)
+        self.n_iter_ = max(len(self.history_), 1)
+        self._store(np.bincount(domains.source_codes, minlength=domains.n_classes))
+        self._fit_top(domains.rows(domains.source), domains.source_codes, build)
+        if not len(domains.target):
+            return np.zeros(0, dtype=int)
+        if self.target_prior:
+            self.prior_ = estimate_prior(softmax(self._scores(X_target)), self.source_prior_)
+        return self._scores(X_target).argmax(axis=1)
+
+    def partial_fit(self, X, y, classes=None, sample_domain=None):
+        """Add a block of labelled rows; blocks in any order give the same model (classifier "rule").
+
+        Target rows in a block are left out: adaptation needs all of them together, so use :meth:`fit`, or
+        :func:`isthmus.classify.projection_stream.label_stream` for files larger than memory.
+
+        Parameters
+        ----------
+        X, y, sample_domain
+            As for :meth:`fit`.
+        classes : array-like, optional
+            Classes to come; a first block that holds one class only needs it.
+        """
+        self._check_parameters()
+        if self.classifier != "rule":
+            raise UsageError(
+                "partial_fit takes classifier='rule'; an SVM needs all features at once: use fit, or fit_blocks.",
+                code="bad-parameter",
+            )
+        add_block(self, X, y, classes, sample_domain)
+        self.finish_statistics(self.statistics_, self.classes_)
+        return self
+
+    def finish_statistics(self, stats: TermStatistics, classes: np.ndarray):
+        """Make the rule from sums alone: how fits from blocks end."""
+        self.classes_, self.statistics_ = classes, stats
+        self.projection_ = self._build(stats, None)
+        self.history_, self.n_iter_, self.termination_condition_ = [], 1, "one_pass"
+        self._store(stats.class_documents)
+        self.temperature_ = _BLIND_TEMPERATURE
+        return self
+
+    def class_scores(self, X) -> np.ndarray:
+        """Score of each class before it becomes a probability: the class features, or the SVM's decision values.
+
+        :func:`isthmus.explain.projection.explain_projection` splits these scores into terms exactly.
+        """
+        check_is_fitted(self)
+        features = self.projection_.features(check_rows(self, X, kind=self._row_kind))
+        return features if self.classifier == "rule" else self._decision(features)
+
+    def terms(self, label=None, n=20, names=None):
+        """The terms of each class; see :meth:`isthmus.TermProjection.terms`."""
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None) if names is None else names
+        return term_table(self.projection_, self.statistics_, self.classes_, label=label, n=n, names=names)
+
+    def _build(self, stats: TermStatistics, idf: np.ndarray | None) -> Projection:
+        return project_terms(
+            stats,
+            n_terms=self.n_terms,
+            purity=self.purity,
+            weighting=self.weighting,
+            smoothing=self.smoothing,
+            idf=idf,
+        )
+
+    def _fit_top(self, X, codes, build):
+        """The SVM, and the temperature of the probabilities."""
+        svm, rows = self.classifier == "svm", np.arange(len(codes))
+        if self.cross_fit > 1 and len(codes) >= 2 * self.cross_fit:
+            used = self.cross_fit if svm else 1  # one number, the temperature, needs one fold only
+            features, rows = held_out_features(X, codes, self.statistics_, build, self.cross_fit, used)
+        else:
+            features = self.projection_.features(X)
+        if svm:
+            self.svm_ = LinearSVC(C=self.C, random_state=self.random_state)
+            self.svm_.fit(class_shares(features), codes[rows])
+        step = 1 + len(rows) // _MAX_TEMPERATURE_ROWS
+        evidence = self._decision(features[::step]) if svm else class_shares(features[::step])
+        self.temperature_ = fit_temperature(evidence, codes[rows[::step]])
+
+    def _store(self, source_documents: np.ndarray):
+        store_terms(self, self.projection_)
+        # One document more in every class: a class without documents in the blocks so far must not have the prior zero.
+        self.source_prior_ = (source_documents + 1.0) / (source_documents + 1.0).sum()
+        self.prior_ = self.source_prior_
+        if len(self.empty_classes_):
+            names = ", ".join(str(name) for name in self.empty_classes_[:5])
+            warnings.warn(
+                IsthmusWarning(
+                    f"{len(self.empty_classes_)} of {len(self.classes_)} classes have no term left at "
+                    f"purity={self.purity:g} ({names}); no document gets them by rule. Lower purity or raise n_terms.",
+                    code="fallback",
+                ),
+                stacklevel=5,
+            )
+
+    def _decision(self, features: np.ndarray) -> np.ndarray:
+        values = self.svm_.decision_function(class_shares(features))
+        return values if values.ndim == 2 else np.column_stack([-values, values])
+
+    def _scores(self, X) -> np.ndarray:
+        features = self.projection_.features(X)
+        change = np.log(self.prior_ / self.source_prior_)
+        if self.classifier == "svm":
+            return self.temperature_ * self._decision(features) + change
+        scores = self.temperature_ * class_shares(features) + change
+        empty = ~features.any(axis=1)
+        scores[empty] = np.log(self.prior_)  # no term speaks for any class: the commonest one
+        return scores
+
+    def _check_parameters(self):
+        check_parameters(self)
+        if self.classifier not in ("rule", "svm"):
+            raise UsageError(f"classifier={self.classifier!r}; use 'rule' or 'svm'.", code="bad-parameter")
+        if self.adapt < 0 or not 0.0 < self.adapt_share <= 1.0:
+            raise UsageError(
+                f"adapt={self.adapt!r}, adapt_share={self.adapt_share!r}; give a number of rounds of at least 0 and a "
+                "share above 0, at most 1.",
+                code="bad-parameter",
+            )
+        if self.cross_fit < 0 or self.cross_fit == 1:
+            raise UsageError(
+                f"cross_fit={self.cross_fit!r}; give at least 2 folds, or 0 for none.", code="bad-parameter"
+            )
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        # A column serves one class: fewer columns than classes, as in scikit-learn's toy data, cannot be learned.
+        tags.classifier_tags.poor_score = True
+        return tags
