@@ -14,9 +14,8 @@ from isthmus.bench import SUITES
 from isthmus.bench.records import Key, Record, cache_folder, hash_file, plain, stamp
 from isthmus.bench.suite import Study, Suite, Task
 from isthmus.bench.workers import Begun, Job, Outcome, load_suite, run_job, run_jobs
+from isthmus.corpus.datasets import ENVIRONMENT, data_folder
 from isthmus.exceptions import DataError, UsageError
-
-DATA_VARIABLE = "ISTHMUS_DATA"
 
 
 @dataclass
@@ -50,20 +49,10 @@ def find_suite(reference: str) -> Suite:
 
 
 def find_data(given: str | Path | None, files: Iterable[str] = ()) -> Path:
-    """The data folder: the one given or the one the environment names. Refused when it is needed and not there."""
-    named = given if given is not None else os.environ.get(DATA_VARIABLE)
-    if named and Path(named).is_dir():
-        return Path(named)
-    if not named and not any(files):
-        return Path(os.curdir)  # a suite that reads no files needs no folder
-    if not named:
-        raise DataError(
-            f"No benchmark data folder is named; give --data DIR or set {DATA_VARIABLE} to the folder with the files.",
-            code="missing-data",
-        )
-    raise DataError(
-        f"The benchmark data folder {named} is not there; name the right one with --data.", code="missing-data"
-    )
+    """The data folder: the one given or the one the environment names; only a suite that reads files needs one."""
+    if given is None and not any(files) and not os.environ.get(ENVIRONMENT):
+        return Path(os.curdir)
+    return data_folder(given)
 
 
 def choose(kind: str, wanted: Sequence[str] | None, known: Iterable[str], default: Iterable[str] | None) -> list[str]:

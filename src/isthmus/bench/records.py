@@ -13,7 +13,6 @@ import math
 import os
 import platform
 import sys
-import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
@@ -23,6 +22,7 @@ from typing import Any
 import numpy as np
 
 import isthmus
+from isthmus.corpus import replacing
 from isthmus.exceptions import DataError
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "PyStemmer")
@@ -99,22 +99,13 @@ def write_json(path: Path, content: Any) -> None:
 def write_text(path: Path, text: str) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     except OSError as error:
         raise DataError(
             f"{path.name} cannot be written to {path.parent} ({error.strerror}); name a folder that can be written to.",
             code="output-unwritable",
         ) from error
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(name, 0o666 & ~umask)  # mkstemp makes it private; a record is to be read
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    with replacing(path, force=True) as stream:
+        stream.write(text.encode("utf-8"))
 
 
 Key = tuple[str, str, int | None]

@@ -7,8 +7,6 @@ Nothing is cached on disk; the last files read stay in memory, so the tasks of o
 from __future__ import annotations
 
 import functools
-import gzip
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -16,7 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from isthmus.bench.suite import Task, TaskData
-from isthmus.exceptions import DataError
+from isthmus.corpus import load_dataset
+from isthmus.corpus.datasets import DATASETS
 
 NEWSGROUPS_FILE = "newsgroups20.jsonl.gz"
 REUTERS_FILE = "reuters21578.jsonl.gz"
@@ -85,14 +84,12 @@ CHINESE_PAIRS = {
 
 @functools.lru_cache(maxsize=3)
 def read_records(path: Path) -> tuple[dict, ...]:
-    """All records of one ``.jsonl.gz`` file. Lines end at ``\\n`` only: texts hold other line separators."""
-    if not path.is_file():
-        raise DataError(
-            f"The benchmark file {path.name} is not in the data folder; put it there or name a folder with --data.",
-            code="missing-data",
-        )
-    with gzip.open(path, "rt", encoding="utf-8", newline="\n") as lines:
-        return tuple(json.loads(line) for line in lines)
+    """All records of a benchmark file (data folder / file name), each a dict; ``label`` is None where there is none."""
+    data = next(data for data in DATASETS.values() if path.match(data.file))
+    folder = path.parents[data.file.count("/")]
+    read = load_dataset(data.name, folder)
+    fields = {"id": read.ids, "text": read.texts, "label": read.labels, "domain": read.domain, **read.columns}
+    return tuple(dict(zip(fields, row, strict=True)) for row in zip(*fields.values(), strict=True))
 
 
 # ------------------------------------------------------------------------------------------------------- newsgroups
@@ -253,24 +250,17 @@ def _at_most(rows: list[dict], label: Callable[[dict], str], per_class: int | No
 
 def sraa_task(name: str) -> Task:
     """``real-simulated`` (aviation → auto) or ``auto-aviation`` (simulated → real), as the paper's table has them."""
-    places = {
-        "real-simulated": (
-            {"realaviation": "real", "simaviation": "simulated"},
-            {"realauto": "real", "simauto": "simulated"},
-        ),
-        "auto-aviation": (
-            {"simauto": "auto", "simaviation": "aviation"},
-            {"realauto": "auto", "realaviation": "aviation"},
-        ),
+    source, target = {
+        "real-simulated": (("domain", "label", "aviation"), ("domain", "label", "auto")),
+        "auto-aviation": (("label", "domain", "simulated"), ("label", "domain", "real")),
     }[name]
 
     def load(folder: Path) -> TaskData:
         records = read_records(Path(folder) / SRAA_FILE)
         sides = []
-        for label_of in places:
-            rows = [(r["text"], label_of.get(r["label"].replace("-", ""))) for r in records]
-            rows = [row for row in rows if row[1]]
-            sides.append(([text for text, _ in rows], [label for _, label in rows]))
+        for label, field, value in (source, target):
+            rows = [r for r in records if r[field] == value]
+            sides.append(([r["text"] for r in rows], [r[label] for r in rows]))
         return TaskData(*sides[0], *sides[1])
 
     return Task(name=name, load=load, files=(SRAA_FILE,), optional=True)

@@ -1,0 +1,80 @@
+"""The record as pages to read: results.md, a table per study, significance tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from isthmus.bench.records import Record, machine, versions, write_text
+from isthmus.bench.significance import contrasts
+from isthmus.bench.suite import Suite
+from isthmus.bench.tables import Grid, grids, table_grid, to_csv
+
+
+def write_pages(suite: Suite, record: Record, not_run: dict[str, str]) -> list[Path]:
+    """Write ``results.md``, ``significance.csv`` and the studies' tables beside ``results.json``, and list them."""
+    folder = record.path.parent
+    written = [record.path]
+    tests = contrasts(suite, record)
+    if tests:
+        written.append(_write(folder / "significance.csv", to_csv(tests)))
+    for name, entry in record.studies.items():
+        if entry.get("rows"):
+            written.append(_write(folder / f"{name}.csv", to_csv(entry["rows"])))
+            written.append(_write(folder / f"{name}.md", _study_page(suite, name, entry)))
+    written.append(_write(folder / "results.md", results_page(suite, record, not_run, tests)))
+    return written
+
+
+def results_page(suite: Suite, record: Record, not_run: dict[str, str], tests: list[dict]) -> str:
+    """The whole record as Markdown: tables, what failed, tests, and what the figures were made with."""
+    absent = {**suite.absent, **not_run}
+    parts = [f"# Suite {suite.name}", suite.summary]
+    tables = grids(record.rows(), tasks=suite.tasks, methods=suite.methods, not_run=absent)
+    parts += [grid.markdown() for grid in tables]
+    if tables and any(row.get("seed") is not None for row in record.rows()):
+        parts.append("Mean ± standard deviation over seeds; no ± where one run is enough.")
+    remarks = [f"- {task}: not run, {reason}" for task, reason in absent.items()]
+    remarks += [f"- {f['task']}, {f['method']}: failed, {f['failure']}" for f in record.failures()]
+    if remarks:
+        parts.append("\n".join(dict.fromkeys(remarks)))
+    if tests:
+        parts += ["## McNemar's exact test against the best of the others", significance_grid(tests).markdown()]
+    if record.studies:
+        parts.append("## Studies\n\n" + "\n".join(f"- [{n}]({n}.md): {_summary(suite, n)}" for n in record.studies))
+    parts.append(_made_with(record))
+    return "\n\n".join(parts) + "\n"
+
+
+def significance_grid(tests: list[dict]) -> Grid:
+    """Tests as a table for reading."""
+    return table_grid([{**test, "p_value": f"{test['p_value']:.2g}"} for test in tests])
+
+
+def _made_with(record: Record) -> str:
+    lines = ["## Made with", "", "```", *record.commands, "```", ""]
+    lines.append(
+        "Machine: " + machine() + ". " + ", ".join(f"{name} {number}" for name, number in versions().items()) + "."
+    )
+    if record.data:
+        lines += ["", "| data file | SHA-256 |", "|---|---|"]
+        lines += [f"| {name} | `{digest}` |" for name, digest in sorted(record.data.items())]
+    return "\n".join(lines)
+
+
+def _study_page(suite: Suite, name: str, entry: dict) -> str:
+    study = suite.studies.get(name)
+    parts = [f"# {name}", _summary(suite, name)]
+    if study is not None and study.chart:
+        parts.append(f"![{name}]({name}.svg)")
+    parts.append(table_grid(entry["rows"]).markdown())
+    parts.append(f"Computed in {entry['seconds']:.1f} s.")
+    return "\n\n".join(parts) + "\n"
+
+
+def _summary(suite: Suite, name: str) -> str:
+    return suite.studies[name].summary if name in suite.studies else ""
+
+
+def _write(path: Path, text: str) -> Path:
+    write_text(path, text)
+    return path

@@ -1,0 +1,224 @@
+"""``isthmus bench``: re-run the papers' tables and figures, and speed against peers."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from isthmus.exceptions import DataError, UsageError
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the program."""
+    app.command("bench")(bench)
+
+
+def bench(
+    suite: Annotated[
+        str | None, typer.Argument(help="Suite: a name, or a Python file with SUITE. Left out: list them.")
+    ] = None,
+    task: Annotated[
+        list[str] | None, typer.Option("--task", help="Tasks, by comma or repeated; default: the suite's.")
+    ] = None,
+    method: Annotated[list[str] | None, typer.Option("--method", help="Methods, by comma or repeated.")] = None,
+    study: Annotated[list[str] | None, typer.Option("--study", help="Studies (tables and charts), or all.")] = None,
+    seeds: Annotated[str | None, typer.Option("--seeds", help="A list such as 0,1,2, or how many.")] = None,
+    data: Annotated[
+        Path | None, typer.Option("--data", metavar="DIR", help="Folder with the corpora; ISTHMUS_DATA if left out.")
+    ] = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write the rows as JSON; - for standard output.")
+    ] = None,
+    record: Annotated[
+        Path | None,
+        typer.Option("--record", metavar="DIR", help="Keep rows, tables and charts in DIR/SUITE (e.g. benchmarks)."),
+    ] = None,
+    jobs: Annotated[int, typer.Option("--jobs", min=1, help="Processes; timings always use one.")] = 2,
+    force: Annotated[
+        bool, typer.Option("--force", help="Compute finished rows again; replace the JSON file if it exists.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress on standard error.")] = False,
+    show: Annotated[bool, typer.Option("--list", help="List the suite's tasks, methods and studies.")] = False,
+) -> None:
+    """Run a benchmark suite: tasks × methods × seeds, in parallel, going on where the last run stopped."""
+    from isthmus.bench.harness import find_suite, run_suite
+
+    if suite is None or show:
+        _print_list(suite)
+        return
+    found = find_suite(suite)
+    tasks, methods, studies = _split(task), _split(method), _split(study)
+    chosen_seeds = _read_seeds(seeds)
+    _check_json(json_file, force)
+    talk = _Talk(quiet)
+    try:
+        run = run_suite(
+            suite,
+            data,
+            tasks,
+            methods,
+            chosen_seeds,
+            jobs,
+            record,
+            force,
+            talk,
+            studies=studies,
+            command=_command(suite, tasks, methods, studies, seeds),
+        )
+    except KeyboardInterrupt:
+        typer.echo(f"Stopped; {talk.done} finished rows are kept, the same command goes on from there.", err=True)
+        raise typer.Exit(130) from None
+    _print_run(found, run, to_stderr=str(json_file) == "-")
+    if json_file is not None:
+        _write_json(json_file, run.to_json())
+    if record is not None or studies:
+        _write_record(found, run, quiet)
+    if run.failures:
+        typer.echo(f"{len(run.failures)} of the units failed; the first says: {run.failures[0]['failure']}", err=True)
+        raise typer.Exit(1)
+
+
+# ------------------------------------------------------------------------------------------------------------ input
+
+
+def _split(values: list[str] | None) -> list[str] | None:
+    names = [name.strip() for value in values or () for name in value.split(",")]
+    return list(dict.fromkeys(name for name in names if name)) or None
+
+
+def _read_seeds(text: str | None) -> list[int] | None:
+    if text is None:
+        return None
+    try:
+        numbers = [int(part) for part in text.split(",")]
+    except ValueError:
+        raise UsageError(
+            f"--seeds is {text!r}; give numbers such as 0,1,2, or how many.", code="bad-parameter"
+        ) from None
+    counted = len(numbers) == 1 and "," not in text
+    if min(numbers) < 0 or (counted and numbers[0] == 0):
+        raise UsageError(f"--seeds is {text!r}; seeds are not negative, and one is the least.", code="bad-parameter")
+    return list(range(numbers[0])) if counted else numbers
+
+
+def _command(suite: str, tasks: Any, methods: Any, studies: Any, seeds: str | None) -> str:
+    """The command without the places on this machine."""
+    options = {"--task": tasks, "--method": methods, "--study": studies}
+    name = Path(suite).name if suite.endswith(".py") else suite
+    words = [word for option, names in options.items() if names for word in (option, ",".join(names))]
+    return " ".join(["isthmus bench", name, *words, *(["--seeds", seeds] if seeds else [])])
+
+
+# ----------------------------------------------------------------------------------------------------------- output
+
+
+class _Talk:
+    """Progress on standard error: one line per finished unit."""
+
+    def __init__(self, quiet: bool):
+        self.quiet, self.done = quiet, 0
+
+    def __call__(self, event: dict) -> None:
+        if event["event"] == "plan":
+            if event["kept"]:
+                self._say(f"{event['kept']} finished rows are kept from an earlier run (--force computes them again)")
+            return
+        if event["event"] == "begin":
+            return
+        self.done = event["done"]
+        name = event["task"] if event["study"] else f"{event['task']}  {event['method']}"
+        seed = "" if event["seed"] is None else f"  seed {event['seed']}"
+        said = event["failure"] or ", ".join(_result(row) for row in event["rows"][:3] if "metric" in row)
+        self._say(f"[{event['done']}/{event['total']}] {name}{seed}  {said}  {event['seconds']:.1f} s")
+        for warning in event["warnings"][:2]:
+            self._say(f"    {warning}")
+
+    def _say(self, text: str) -> None:
+        if not self.quiet:
+            typer.echo(text, err=True)
+
+
+def _result(row: dict) -> str:
+    value = row["value"]
+    return f"{row['metric']} {value:.4f}" if isinstance(value, (int, float)) else f"{row['metric']} {value}"
+
+
+def _print_run(found: Any, run: Any, *, to_stderr: bool) -> None:
+    from isthmus.bench.pages import significance_grid
+    from isthmus.bench.significance import contrasts
+    from isthmus.bench.tables import grids, table_grid
+
+    tables = grids(run.rows, tasks=found.tasks, methods=found.methods, not_run=run.not_run)
+    parts = [grid.text() for grid in tables]
+    shown = {row["task"] for row in run.rows}
+    tests = [test for test in contrasts(found, run.record) if test["task"] in shown]
+    if tests:
+        parts.append("McNemar's exact test against the best of the others\n" + significance_grid(tests).text())
+    parts += [table_grid(rows, title=name).text() for name, rows in run.studies.items() if rows]
+    parts += [f"{name}: not run, {reason}" for name, reason in run.not_run.items()]
+    typer.echo("\n\n".join(parts), err=to_stderr)
+
+
+def _check_json(path: Path | None, force: bool) -> None:
+    """Refuse before the work: a file that holds something is not replaced, and the folder must be there."""
+    if path is None or str(path) == "-":
+        return
+    if path.is_dir():
+        raise DataError(f"{path} is a folder; name a file for --json.", code="output-unwritable")
+    if path.is_file() and path.stat().st_size and not force:
+        raise DataError(f"{path} exists; give another name, or --force to replace it.", code="output-exists")
+    if not path.resolve().parent.is_dir():
+        raise DataError(f"There is no folder {path.parent} for {path.name}; make it first.", code="output-unwritable")
+
+
+def _write_json(path: Path, content: dict) -> None:
+    if str(path) == "-":
+        json.dump(content, sys.stdout, indent=1, ensure_ascii=False)
+        sys.stdout.write("\n")
+        return
+    from isthmus.bench.records import write_json
+
+    write_json(path, content)
+
+
+def _write_record(found: Any, run: Any, quiet: bool) -> None:
+    """Pages beside the record, and the studies' charts."""
+    from isthmus.bench.pages import write_pages
+    from isthmus.report.charts import draw, save_chart
+
+    written = write_pages(found, run.record, run.not_run)
+    for name, rows in run.studies.items():
+        spec = found.studies[name].chart
+        if not spec or not rows:
+            continue
+        chart = draw(rows, spec)
+        written += [save_chart(chart, run.record.path.parent / f"{name}{ending}") for ending in (".svg", ".png")]
+    if not quiet:
+        typer.echo(f"Recorded in {run.record.path.parent}: {', '.join(path.name for path in written)}", err=True)
+
+
+def _print_list(suite: str | None) -> None:
+    from isthmus.bench import SUITES
+    from isthmus.bench.harness import find_suite
+
+    if suite is None:
+        width = max(map(len, SUITES))
+        for name in SUITES:
+            typer.echo(f"{name:<{width}}  {SUITES[name].summary}")
+        return
+    found = find_suite(suite)
+    typer.echo(f"{found.name}: {found.summary}")
+    for kind, names, default in (
+        ("tasks", [*found.tasks, *found.absent], found.default_tasks),
+        ("methods", list(found.methods), found.default_methods),
+        ("studies", list(found.studies), ()),
+    ):
+        if names:
+            shown = (
+                n if default is None or n in default or kind == "studies" else f"({n})" for n in dict.fromkeys(names)
+            )
+            typer.echo(f"{kind}: {', '.join(shown)}")

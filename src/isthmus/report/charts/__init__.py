@@ -1,0 +1,113 @@
+"""Charts: a plain table and a description in, a Vega-Lite picture out. One file a kind of picture.
+
+Charts only draw: every number in them is already in the table. They need no network, on screen or on paper.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from isthmus.exceptions import DataError, MissingExtraError, UsageError
+
+KINDS = ("line", "scatter", "bar", "heatmap")
+FORMATS = (".svg", ".png", ".json")
+_OPTIONS = {
+    "kind", "x", "y", "color", "facet", "title", "x_title", "y_title", "color_title", "log_x", "log_y", "x_domain",
+    "y_domain", "x_type", "value", "value_format", "error", "label", "reference", "size", "opacity", "width", "height",
+    "columns", "diverging", "order", "trend", "points", "color_order", "horizontal",
+}  # fmt: skip
+
+
+def draw(table: Sequence[Mapping[str, Any]], spec: Mapping[str, Any]) -> Any:
+    """Draw a table.
+
+    Parameters
+    ----------
+    table : sequence of dicts
+        One dict per row, plain values.
+    spec : mapping
+        ``kind`` (line, scatter, bar, heatmap), ``x`` and ``y`` (column names), and as wanted: ``color``, ``facet``,
+        ``title``, ``x_title``, ``y_title``, ``color_title``, ``log_x``, ``log_y``, ``x_domain``, ``y_domain``,
+        ``width``, ``height``, ``columns`` (of facets). All but heatmaps: ``error`` (column: half the length of a bar
+        around y), ``reference`` (a value of y to mark by a line). Line: ``points=False``. Scatter: ``label`` (names),
+        ``trend`` (fitted straight line), ``size``, ``opacity``. Bar: ``horizontal``, ``order`` (``"table"`` or
+        ``"value"``). Heatmap: ``value`` (column shown by colour; ``color`` does as well), ``value_format`` (numbers
+        written into the cells), ``diverging`` (colours around 0).
+
+    Returns
+    -------
+    altair.Chart or altair.FacetChart
+
+    Examples
+    --------
+    >>> from isthmus.report.charts import draw
+    >>> table = [{"words": 16, "error": 0.05}, {"words": 64, "error": 0.03}]
+    >>> chart = draw(table, {"kind": "line", "x": "words", "y": "error", "log_x": True})
+    >>> chart.to_dict()["$schema"].split("/")[-2]
+    'vega-lite'
+    """
+    kind = spec.get("kind", "line")
+    if kind not in KINDS:
+        raise UsageError(f"No chart is of kind {kind!r}; choose one of {', '.join(KINDS)}.", code="bad-parameter")
+    unknown = sorted(set(spec) - _OPTIONS)
+    if unknown:
+        raise UsageError(f"A chart has no option {unknown[0]!r}; see isthmus.report.charts.draw.", code="bad-parameter")
+    _check_columns(table, spec, kind)
+    _need_altair()
+    return importlib.import_module(f"isthmus.report.charts.{kind}").draw(list(table), dict(spec))
+
+
+def save_chart(chart: Any, path: str | Path) -> Path:
+    """Write a chart as .svg, .png or .json (Vega-Lite), without network or browser."""
+    path = Path(path)
+    if path.suffix.lower() not in FORMATS:
+        raise UsageError(f"A chart cannot be written as {path.name!r}; use .svg, .png or .json.", code="unknown-format")
+    _need_altair()
+    import vl_convert  # heavy, and needed only here
+
+    content: bytes
+    if path.suffix.lower() == ".json":
+        content = (chart.to_json(indent=1) + "\n").encode()
+    elif path.suffix.lower() == ".svg":
+        content = vl_convert.vegalite_to_svg(chart.to_dict()).encode()
+    else:
+        content = vl_convert.vegalite_to_png(chart.to_dict(), scale=2)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    except OSError as error:
+        raise DataError(
+            f"{path} cannot be written ({error.strerror}); choose another place.", code="output-unwritable"
+        ) from error
+    return path
+
+
+def _check_columns(table: Sequence[Mapping[str, Any]], spec: Mapping[str, Any], kind: str) -> None:
+    if not table:
+        raise DataError("The table for a chart has no rows; there is nothing to draw.", code="no-rows")
+    for option in ("x", "y"):
+        if option not in spec:
+            raise UsageError(f"The chart does not say which column is {option}.", code="bad-parameter")
+    if kind == "heatmap" and not (spec.get("value") or spec.get("color")):
+        raise UsageError("A heat map needs 'value': the column that its colours show.", code="bad-parameter")
+    known = dict.fromkeys(key for row in table for key in row)
+    for option in ("x", "y", "color", "facet", "error", "label", "value"):
+        name = spec.get(option)
+        if name is not None and name not in known:
+            raise UsageError(
+                f"The chart's {option} is {name!r}, which is no column of the table ({', '.join(known)}).",
+                code="unknown-column",
+            )
+
+
+def _need_altair() -> None:
+    try:
+        importlib.import_module("altair")
+    except ImportError as error:
+        raise MissingExtraError(
+            "Charts need the package altair; install isthmus with its extra: pip install 'isthmus[app]'.",
+            code="missing-extra",
+        ) from error
