@@ -16,6 +16,7 @@ CODES = {
     "no-labels": "No source document carries a label.",
     "one-class": "The source labels name only one class.",
     "no-target": "There is no target document.",
+    "empty-class": "A class has no words in its source documents.",
     "no-shared-words": "Source and target share no words.",
     "empty-vocabulary": "No word is left after the frequency threshold.",
     "bad-parameter": "A parameter has a value outside its range.",

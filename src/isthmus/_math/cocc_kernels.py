@@ -1,0 +1,115 @@
+"""Compiled inner loops of co-clustering: one pass over the non-zeros per document step, none per word step."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True)
+def assign_documents(indptr, indices, data, word_scores, bias, labels, word_table):
+    """Best cluster of each row of a CSR block, and the block's share of the word × cluster table.
+
+    A row's score in cluster c is ``bias[c] + Σ value · word_scores[word, c]``. ``labels`` is overwritten; a row keeps
+    its cluster on a tie, so that rounding cannot make the search cycle. Returns how many labels changed.
+    """
+    n_clusters = word_scores.shape[1]
+    scores = np.empty(n_clusters)
+    changed = 0
+    for row in range(indptr.shape[0] - 1):
+        scores[:] = bias
+        for at in range(indptr[row], indptr[row + 1]):
+            word = indices[at]
+            value = data[at]
+            for c in range(n_clusters):
+                scores[c] += value * word_scores[word, c]
+        best = labels[row] if labels[row] >= 0 else 0
+        for c in range(n_clusters):
+            if scores[c] > scores[best]:
+                best = c
+        if best != labels[row]:
+            changed += 1
+            labels[row] = best
+        for at in range(indptr[row], indptr[row + 1]):
+            word_table[indices[at], best] += data[at]
+    return changed
+
+
+@njit(cache=True)
+def add_assigned(indptr, indices, data, labels, word_table):
+    """Add a block's values to the word × cluster table under fixed labels; rows with a negative label are left out."""
+    for row in range(indptr.shape[0] - 1):
+        if labels[row] >= 0:
+            for at in range(indptr[row], indptr[row + 1]):
+                word_table[indices[at], labels[row]] += data[at]
+
+
+@njit(cache=True)
+def assign_words(target_table, source_table, trade_off, target_logs, source_logs, labels):
+    """Best word cluster of each word (Eq. of the word step, cheap form); ties keep the cluster.
+
+    Tables are words × clusters/classes, logs are clusters/classes × word clusters with -inf for empty word clusters in
+    both. The inner loop runs over word clusters, which are contiguous, and no words × word clusters table is formed.
+    """
+    n_words, n_documents = target_table.shape
+    n_classes = source_table.shape[1]
+    k = target_logs.shape[1]
+    scores = np.empty(k)
+    changed = 0
+    for word in range(n_words):
+        scores[:] = 0.0
+        for c in range(n_documents):
+            weight = target_table[word, c]
+            if weight > 0.0:
+                for j in range(k):
+                    scores[j] += weight * target_logs[c, j]
+        for c in range(n_classes):
+            weight = trade_off * source_table[word, c]
+            if weight > 0.0:
+                for j in range(k):
+                    scores[j] += weight * source_logs[c, j]
+        best = labels[word]
+        for j in range(k):
+            if scores[j] > scores[best]:
+                best = j
+        if best != labels[word]:
+            changed += 1
+            labels[word] = best
+    return changed
+
+
+@njit(cache=True)
+def sum_by_label(table, labels, out):
+    """Rows of ``table`` added up by label."""
+    for row in range(table.shape[0]):
+        for c in range(table.shape[1]):
+            out[labels[row], c] += table[row, c]
+
+
+@njit(cache=True)
+def add_transposed_product(indptr, indices, data, rows, out):
+    """``out += Xᵀ · rows`` for one CSR block, row by row: the sum is the same however rows are cut in blocks."""
+    width = rows.shape[1]
+    for row in range(indptr.shape[0] - 1):
+        for at in range(indptr[row], indptr[row + 1]):
+            word = indices[at]
+            value = data[at]
+            for j in range(width):
+                out[word, j] += value * rows[row, j]
+
+
+@njit(cache=True)
+def row_log_sum(indptr, data):
+    """Σ over a block of v·log v and of r·log r, r the row sums: what the documents' own mutual information needs."""
+    entries = 0.0
+    rows = 0.0
+    for row in range(indptr.shape[0] - 1):
+        total = 0.0
+        for at in range(indptr[row], indptr[row + 1]):
+            value = data[at]
+            if value > 0.0:
+                total += value
+                entries += value * np.log(value)
+        if total > 0.0:
+            rows += total * np.log(total)
+    return entries, rows

@@ -1,0 +1,384 @@
+"""CoCC: label target documents by co-clustering them with words whose clusters the source's classes shape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from isthmus._math.calibration import fit_temperature
+from isthmus._math.cocc import (
+    BlockStatistics,
+    CoClustering,
+    assign_blocks,
+    block_statistics,
+    class_word_counts,
+    co_cluster,
+    document_logs,
+    match_clusters,
+    naive_bayes_scores,
+    smooth_source,
+)
+from isthmus.base import Domains, TransferClassifier, progress, row_blocks, softmax
+from isthmus.classify.cocc_blocks import labelled_blocks, plain_blocks
+from isthmus.classify.cocc_choice import choose_setting
+from isthmus.classify.cocc_start import group_words, sketch_words
+from isthmus.exceptions import DataError, UsageError
+
+DEFAULT_WORD_CLUSTERS = 64
+DEFAULT_TRADE_OFF = 0.25
+_BLOCK = 8192  # rows read at a time
+_LENGTH_POWERS = (0.0, 0.5, 1.0)
+
+
+@dataclass
+class Problem:
+    """All that the search needs, whoever holds the rows: readers of blocks and the tables made of them."""
+
+    read_source: Callable[[], Iterable[tuple[Any, np.ndarray]]]
+    target: BlockStatistics
+    class_counts: np.ndarray
+    priors: np.ndarray
+    fixed: np.ndarray | None = None  # document clusters that must stay (no target: the classes themselves)
+
+    @property
+    def n_words(self) -> int:
+        return self.class_counts.shape[0]
+
+    def read_all(self) -> Iterable[Any]:
+        """Blocks of both domains, for the words' document profiles."""
+        for block, _ in self.read_source():
+            yield block
+        if self.fixed is None:
+            yield from self.target.read()
+
+
+class CoClusteringClassifier(TransferClassifier):
+    """Co-clustering based classification (CoCC) of Dai, Xue, Yang and Yu (KDD 2007).
+
+    Target documents are co-clustered with all words. Word clusters must keep what words say about the classes in the
+    source *and* about the documents in the target; through them class knowledge reaches words, and documents, that the
+    source never saw. It assumes that a word means the same class in both domains, that the target's strongest division
+    is the one the classes make, and that the domains share words. Topic tasks suit it; sentiment, where the strongest
+    division of the target is topical, does not.
+
+    Parameters
+    ----------
+    n_word_clusters : int, "auto" or None, default=None
+        Number of word clusters k. None: 64, or half the vocabulary if that is less. "auto": chosen without target
+        labels, see Notes.
+    trade_off : float or "auto", default=0.25
+        λ, the weight of the source's word-class information against the target's word-document information.
+    n_init : int, default=5
+        Starts with different word clusters; the one with the smallest objective is kept.
+    max_iter : int, default=100
+        Iterations per start, each a word step and a document step.
+    smoothing : float, default=0.3
+        Share of the target's mass that is held by average documents, one pinned to each cluster; keeps all tables
+        positive and the objective monotone.
+    weighting : {"log", "counts"}, default="log"
+        "log": a count v enters as log(1 + v), so that one long repetitive document cannot found a cluster of its own.
+        "counts": as given, as in the paper.
+    random_state : int, RandomState or None, default=None
+
+    Attributes
+    ----------
+    classes_ : ndarray
+    transduction_ : ndarray
+        Class of every fitted row; source rows keep theirs.
+    document_clusters_ : ndarray of int
+        Cluster of every fitted row, numbered by the class it was matched with; -1 for source rows.
+    word_clusters_ : ndarray of int
+        Word cluster of every column.
+    target_table_, source_table_ : ndarray of shape (k, n_classes)
+        Joint distribution of word clusters with document clusters in the target, with classes in the source.
+    target_words_, source_words_ : ndarray of shape (n_features, n_classes)
+        The same for single words.
+    match_divergence_ : ndarray of shape (n_classes, n_classes)
+        Divergence of each class (row) from each document cluster (column, numbered as above).
+    objective_ : float
+        Information lost by the start that was kept.
+    history_ : list of float
+        Its objective before the first and after every step; never rises.
+    restart_histories_ : list of list of float
+        The same for every start.
+    n_iter_ : int
+    termination_condition_ : {"converged", "max_iter", "no_target"}
+    n_word_clusters_, trade_off_ : the values in use
+    choice_ : list of dict or None
+        What "auto" compared.
+
+    Notes
+    -----
+    Documents start from naive Bayes trained on the source, words from their document profiles. New documents go
+    through the document step with the fitted tables. Probabilities are softened by a factor fitted on the source
+    documents, whose own clusters were never part of the search. "auto" trains naive Bayes on the target
+    with the labels each setting gives and takes the setting under which it labels the source best (reverse validation).
+
+    References
+    ----------
+    .. [1] W. Dai, G.-R. Xue, Q. Yang, Y. Yu. Co-clustering based classification for out-of-domain documents. KDD 2007.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus import CoClusteringClassifier
+    >>> X = np.array([[3, 0, 1, 0, 1], [2, 0, 0, 0, 1], [0, 3, 0, 1, 1], [0, 2, 0, 0, 1],  # source
+    ...               [1, 0, 3, 0, 1], [0, 0, 2, 0, 1], [0, 1, 0, 3, 1], [0, 0, 0, 2, 1]])
+    >>> y = ["car", "car", "law", "law", None, None, None, None]
+    >>> CoClusteringClassifier(random_state=0).fit(X, y).transduction_[4:].tolist()
+    ['car', 'car', 'law', 'law']
+    """
+
+    _row_kind = "counts"
+
+    def __init__(
+        self,
+        n_word_clusters=None,
+        trade_off=DEFAULT_TRADE_OFF,
+        n_init=5,
+        max_iter=100,
+        smoothing=0.3,
+        weighting="log",
+        random_state=None,
+    ):
+        self.n_word_clusters = n_word_clusters
+        self.trade_off = trade_off
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.smoothing = smoothing
+        self.weighting = weighting
+        self.random_state = random_state
+
+    # -- in memory ----------------------------------------------------------------------------------------------------
+
+    def _fit(self, domains: Domains) -> np.ndarray:
+        self._check_parameters(domains.n_classes)
+        X = sp.csr_matrix(domains.X)
+        codes = domains.codes
+
+        def read_source():
+            for part in row_blocks(len(domains.source), _BLOCK):
+                rows = domains.source[part]
+                yield self._weigh(X[rows]), codes[rows]
+
+        target = self._weigh(X[domains.target]) if len(domains.target) else None
+        problem = self._problem(read_source, None if target is None else lambda: [target])
+        documents = self._solve(problem)
+        self.document_clusters_ = np.full(domains.n_rows, -1, dtype=np.int64)
+        if target is None:
+            return np.zeros(0, dtype=np.int64)
+        self.document_clusters_[domains.target] = documents
+        return documents
+
+    # -- from blocks --------------------------------------------------------------------------------------------------
+
+    def fit_blocks(self, source, target):
+        """Fit from row blocks that need not fit in memory together.
+
+        Parameters
+        ----------
+        source : callable or re-iterable of (X, y) blocks
+            Labelled source rows: sparse counts and labels. Read several times, so a generator must be wrapped in a
+            function that makes a new one.
+        target : callable or re-iterable of X blocks
+            Target rows.
+
+        Returns
+        -------
+        self
+            As after :meth:`fit` on the same rows, source first; only tables of words and labels of rows were held.
+        """
+        classes, labels, n_words = labelled_blocks(source)
+        self.classes_, self.n_features_in_ = classes, n_words
+        self._check_parameters(len(classes))
+
+        def read_source():
+            for X, codes in plain_blocks(source, n_words, type(self).__name__, classes=classes):
+                yield self._weigh(X), codes
+
+        def read_target():
+            for X, _ in plain_blocks(target, n_words, type(self).__name__):
+                yield self._weigh(X)
+
+        problem = self._problem(read_source, read_target)
+        if problem.target.n_rows == 0:
+            raise DataError("The target has no rows; give at least one document to be labelled.", code="no-target")
+        documents = self._solve(problem)
+        self.document_clusters_ = np.concatenate([np.full(len(labels), -1, dtype=np.int64), documents])
+        self.transduction_ = np.concatenate([classes[labels], classes[documents]])
+        return self
+
+    # -- the work -----------------------------------------------------------------------------------------------------
+
+    def _check_parameters(self, n_classes: int) -> None:
+        k, trade_off = self.n_word_clusters, self.trade_off
+        if k is not None and k != "auto" and (not _is_whole(k) or k < 1):
+            raise UsageError(
+                f"n_word_clusters={k!r}; a whole number from 1, 'auto' or None is expected.", code="bad-parameter"
+            )
+        if trade_off != "auto" and not (_is_number(trade_off) and trade_off >= 0):
+            raise UsageError(f"trade_off={trade_off!r}; a number from 0 or 'auto' is expected.", code="bad-parameter")
+        if not (_is_number(self.smoothing) and 0 <= self.smoothing < 1):
+            raise UsageError(f"smoothing={self.smoothing!r}; a number in [0, 1) is expected.", code="bad-parameter")
+        for name in ("n_init", "max_iter"):
+            if not _is_whole(getattr(self, name)) or getattr(self, name) < 1:
+                raise UsageError(
+                    f"{name}={getattr(self, name)!r}; a whole number from 1 is expected.", code="bad-parameter"
+                )
+        if self.weighting not in ("log", "counts"):
+            raise UsageError(f"weighting={self.weighting!r}; use 'log' or 'counts'.", code="bad-parameter")
+
+    def _weigh(self, X: sp.csr_matrix) -> sp.csr_matrix:
+        if self.weighting == "counts":
+            return X
+        return sp.csr_matrix((np.log1p(X.data), X.indices, X.indptr), shape=X.shape)
+
+    def _problem(self, read_source, read_target) -> Problem:
+        d, n_classes = self.n_features_in_, len(self.classes_)
+        class_counts = class_word_counts(read_source, d, n_classes)
+        codes = np.concatenate([block_codes for _, block_codes in read_source()])
+        priors = np.bincount(codes, minlength=n_classes).astype(float)
+        fixed = None
+        if read_target is None:
+            fixed = codes
+
+            def read_target():
+                return (block for block, _ in read_source())
+
+        problem = Problem(read_source, block_statistics(read_target, d), class_counts, priors, fixed)
+        self._check_words(problem)
+        return problem
+
+    def _check_words(self, problem: Problem) -> None:
+        wordless = np.flatnonzero(problem.class_counts.sum(axis=0) <= 0)
+        if len(wordless) and problem.fixed is None:
+            name = self.classes_[wordless[0]]
+            raise DataError(
+                f"Class {str(name)!r} has {int(problem.priors[wordless[0]])} source documents and no word in them; "
+                "CoCC learns a class from its words. Give it documents with words, or leave the class out.",
+                code="empty-class",
+            )
+        in_source, in_target = problem.class_counts.sum(axis=1) > 0, problem.target.word_totals > 0
+        if problem.fixed is None and not np.any(in_source & in_target):
+            raise DataError(
+                f"Target shares 0 of its {int(in_target.sum()):,} words with the source's {int(in_source.sum()):,}; "
+                "CoCC needs shared words. Vectorise both together and check their languages, or try method strings.",
+                code="no-shared-words",
+            )
+        k = self.n_word_clusters
+        if _is_whole(k) and k > problem.n_words:
+            raise DataError(
+                f"n_word_clusters={k} for a vocabulary of {problem.n_words} words; ask for at most as many clusters as "
+                "words, or leave n_word_clusters out.",
+                code="bad-parameter",
+            )
+
+    def _solve(self, problem: Problem) -> np.ndarray:
+        rng = _generator(self.random_state)
+        vectors = sketch_words(problem.read_all, problem.n_words, rng)
+        start = self._start_documents(problem)
+        source = smooth_source(problem.class_counts)
+        fallback = min(DEFAULT_WORD_CLUSTERS, max(1, problem.n_words // 2))
+        ks = self.n_word_clusters if self.n_word_clusters is not None else fallback
+
+        def search(k: int, trade_off: float, seeds: np.random.Generator) -> CoClustering:
+            return co_cluster(
+                problem.target,
+                source,
+                start,
+                group_words(vectors, k, seeds),
+                k,
+                trade_off=trade_off,
+                smoothing=self.smoothing,
+                max_iter=self.max_iter,
+                move_documents=problem.fixed is None,
+            )
+
+        k, trade_off, self.choice_ = choose_setting(problem, search, ks, self.trade_off, fallback, rng)
+        runs = []
+        for run, seeds in enumerate(rng.spawn(self.n_init), 1):
+            runs.append(search(k, trade_off, seeds))
+            progress("co-clustering", run, self.n_init, objective=runs[-1].objective)
+        best = min(runs, key=lambda result: result.objective)
+        self.n_word_clusters_, self.trade_off_ = k, trade_off
+        self.restart_histories_ = [result.history for result in runs]
+        return self._keep(problem, source, best)
+
+    def _start_documents(self, problem: Problem) -> np.ndarray:
+        if problem.fixed is not None:
+            return problem.fixed
+        documents = np.full(problem.target.n_rows, -1, dtype=np.int64)
+        assign_blocks(problem.target, *naive_bayes_scores(problem.class_counts, problem.priors), documents)
+        return documents
+
+    def _keep(self, problem: Problem, source: np.ndarray, best: CoClustering) -> np.ndarray:
+        mapping, divergence = match_clusters(best.target_table, best.source_table)
+        if problem.fixed is not None:
+            mapping = np.arange(len(self.classes_))
+        by_class = np.argsort(mapping)
+        self.word_clusters_ = best.words
+        self.target_table_, self.source_table_ = best.target_table[:, by_class], best.source_table
+        self.target_words_, self.source_words_ = best.word_table[:, by_class], source
+        self.match_divergence_ = divergence[:, by_class]
+        self.objective_, self.history_, self.n_iter_ = best.objective, best.history, best.n_iter
+        self.termination_condition_ = "converged" if best.converged else "max_iter"
+        if problem.fixed is not None:
+            self.termination_condition_ = "no_target"
+        self.word_scores_ = _finite(document_logs(self.target_table_)[self.word_clusters_])
+        self.length_power_, self.temperature_ = self._calibrate(problem)
+        return mapping[best.documents]
+
+    def _calibrate(self, problem: Problem) -> tuple[float, float]:
+        """Length power and factor under which the fitted tables are most honest about the source documents."""
+        scores, lengths, codes = [], [], []
+        for block, block_codes in problem.read_source():
+            scores.append(block @ self.word_scores_)
+            lengths.append(np.asarray(block.sum(axis=1)).ravel())
+            codes.append(block_codes)
+        scores, lengths, codes = np.concatenate(scores), np.concatenate(lengths), np.concatenate(codes)
+        fits = []
+        for power in _LENGTH_POWERS:
+            scaled = _per_length(scores, lengths, power)
+            factor = fit_temperature(scaled, codes)
+            loss = -np.mean(np.log(softmax(factor * scaled)[np.arange(len(codes)), codes] + 1e-300))
+            fits.append((loss, power, factor))
+        return min(fits)[1:]
+
+    def _scores(self, X) -> np.ndarray:
+        return self._weigh(sp.csr_matrix(X)) @ self.word_scores_
+
+    def predict_proba(self, X):
+        """Probability of each class for each new target document, calibrated on the source documents."""
+        check_is_fitted(self)
+        rows = self._weigh(sp.csr_matrix(self._check_new(X)))
+        lengths = np.asarray(rows.sum(axis=1)).ravel()
+        return softmax(self.temperature_ * _per_length(rows @ self.word_scores_, lengths, self.length_power_))
+
+
+def _per_length(scores: np.ndarray, lengths: np.ndarray, power: float) -> np.ndarray:
+    return scores / np.maximum(lengths, 1.0)[:, None] ** power
+
+
+def _finite(logs: np.ndarray) -> np.ndarray:
+    """Logs for scoring: without smoothing a table may hold zeros, and -inf would drown all other words."""
+    return np.ascontiguousarray(np.maximum(logs, np.log(1e-12)))
+
+
+def _generator(random_state) -> np.random.Generator:
+    """A generator that can make independent children, from any form of scikit-learn's ``random_state``."""
+    return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
+
+
+def _is_whole(value) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _is_number(value) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and np.isfinite(value)
