@@ -1,7 +1,7 @@
 """Pages and tables made from the package itself, so that they cannot go stale.
 
 Everything lands in ``docs/api/generated``: one page per public object, the API index, and tables that pages include
-(``.inc``): error codes, recipes, benchmark records.
+(``.inc``): error codes, recipes. Benchmark records become pages too.
 """
 
 from __future__ import annotations
@@ -9,11 +9,10 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import inspect
-import json
+import re
 from pathlib import Path
 from types import ModuleType
 
-import isthmus
 from isthmus.exceptions import CODES
 from isthmus.recipes import RECIPES
 
@@ -41,15 +40,19 @@ def write_all(docs: Path) -> None:
     """Write every generated file below ``docs``; files that would not change are left alone."""
     folder = docs / "api" / "generated"
     folder.mkdir(parents=True, exist_ok=True)
-    files = {**api_pages(), "codes.inc": codes_table(), "recipes.inc": recipes_table()}
-    files["records.inc"] = records_table(docs.parent / "benchmarks")
+    files = {
+        **api_pages(),
+        **bench_pages(docs.parent / "benchmarks"),
+        "codes.inc": codes_table(),
+        "recipes.inc": recipes_table(),
+    }
     for stale in folder.iterdir():
         if stale.name not in files:
             stale.unlink()
-    for name, text in files.items():
-        path = folder / name
-        if not path.exists() or path.read_text(encoding="utf-8") != text:
-            path.write_text(text, encoding="utf-8")
+    for name, content in files.items():
+        path, data = folder / name, content if isinstance(content, bytes) else content.encode("utf-8")
+        if not path.exists() or path.read_bytes() != data:
+            path.write_bytes(data)
 
 
 # -- the API reference ------------------------------------------------------------------------------------------------
@@ -149,22 +152,39 @@ def recipes_table() -> str:
     return _table(("`--method`", "What it does", "Learns from the target's texts", "Takes labelled words"), rows)
 
 
-def records_table(folder: Path) -> str:
-    """Benchmark records found in the repository."""
-    rows = []
-    for path in sorted(folder.glob("**/*.json")) if folder.is_dir() else []:
-        record = json.loads(path.read_text(encoding="utf-8"))
-        if isinstance(record, dict) and "rows" in record:
-            rows.append((f"`benchmarks/{path.relative_to(folder)}`", record.get("suite", ""), str(len(record["rows"]))))
-    return _table(("Record", "Suite", "Rows"), rows) if rows else "No record is in the repository yet.\n"
+def bench_pages(folder: Path) -> dict[str, str | bytes]:
+    """A page per recorded suite, its charts, and the list of those pages for the benchmarks page to include."""
+    files: dict[str, str | bytes] = {}
+    suites = sorted(path.parent for path in folder.glob("*/results.md"))
+    for suite in suites:
+        results = (suite / "results.md").read_text(encoding="utf-8")
+        # The list of studies links to files beside the record; here the studies follow on the same page.
+        parts = [re.sub(r"^## Studies\n+(?:- .*\n?)+", "", results, flags=re.M).strip()]
+        for page in sorted(path for path in suite.glob("*.md") if path.name != "results.md"):
+            parts.append(_demote(page.read_text(encoding="utf-8").strip()))
+        text = "\n\n".join(parts) + "\n"
+        for chart in sorted(suite.glob("*.svg")):
+            files[f"bench-{suite.name}-{chart.name}"] = chart.read_bytes()
+            text = text.replace(f"]({chart.name})", f"](bench-{suite.name}-{chart.name})")
+        files[f"bench-{suite.name}.md"] = text
+    if suites:
+        names = "\n".join(f"api/generated/bench-{suite.name}" for suite in suites)
+        files["records.inc"] = f"```{{toctree}}\n:maxdepth: 1\n\n{names}\n```\n"
+    else:
+        files["records.inc"] = "No record is in the repository yet.\n"
+    return files
+
+
+def _demote(text: str) -> str:
+    """Headings one level down, code left alone."""
+    lines, fenced = [], False
+    for line in text.splitlines():
+        fenced ^= line.startswith("```")
+        lines.append("#" + line if line.startswith("#") and not fenced else line)
+    return "\n".join(lines)
 
 
 def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     lines += ["| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in row) + " |" for row in rows]
     return "\n".join(lines) + "\n"
-
-
-def describe() -> dict[str, list[str]]:
-    """Public names by room; what the tests look at."""
-    return {module: names for module, _, _, names in rooms()} | {"_PUBLIC": sorted(isthmus._PUBLIC)}
