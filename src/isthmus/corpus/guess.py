@@ -86,7 +86,8 @@ def guess_text(columns: dict[str, list], taken: Sequence[str] = ()) -> str | Non
 
 def guess_label(columns: dict[str, list], taken: Sequence[str] = (), *, by_cells: bool = True) -> str | None:
     """The label column: by its name, else (``by_cells``) the one with the fewest distinct short values that repeat."""
-    free = {key: cells for key, cells in columns.items() if key not in taken}
+    # A list of tags names several classes at once; it is no label.
+    free = {key: cells for key, cells in columns.items() if key not in taken and not _holds_lists(cells)}
     named = by_name(free, LABEL_NAMES)
     if named is not None or not by_cells:
         return named
@@ -119,6 +120,8 @@ def by_name(columns: Iterable[str], names: Sequence[str]) -> str | None:
 
 
 def _same(part: str, want: str) -> bool:
+    if len(want) == 1:  # "y" has no plural: "yes" is another word
+        return part == want
     return part in (want, want + "s") or (want.endswith(("y", "s")) and part in (want[:-1] + "ies", want + "es"))
 
 
@@ -139,6 +142,10 @@ def _sample(cells: list) -> list[str]:
     return [
         cell if isinstance(cell, str) else str(cell) for cell in islice((c for c in cells if c is not None), _SAMPLE)
     ]
+
+
+def _holds_lists(cells: list) -> bool:
+    return any(isinstance(cell, (list, dict)) for cell in islice(cells, _SAMPLE))
 
 
 def _is_text(cells: list) -> bool:
