@@ -76,6 +76,14 @@ def test_refusals(true, pred, code):
     assert caught.value.code == code
 
 
+def test_columns_of_a_data_frame():
+    pandas = pytest.importorskip("pandas")
+    true = pandas.Series(["a", "b", "a"], dtype="category")
+    assert accuracy(true, pandas.Series(["a", "b", "b"])) == pytest.approx(2 / 3)
+    with pytest.raises(DataError, match="missing"):
+        accuracy(pandas.Series([1, None, 2], dtype="Int64"), [1, 2, 2])
+
+
 def test_no_classes_are_refused():
     with pytest.raises(UsageError, match="at least one class"):
         micro_f1([1, 2], [1, 2], classes=[])
