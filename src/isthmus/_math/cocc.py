@@ -6,8 +6,8 @@ is lost in the target and, weighted by λ, between classes and words in the sour
     I(D;W) − I(D̂;Ŵ) + λ·[ I(C;W) − I(C;Ŵ) ].
 
 **Cheap form.** A document's divergence to a cluster depends on the cluster through the k × C table alone, a word's
-through two tables of that size. One pass over the non-zeros serves the document step and, fused with it, the word × cluster
-sums f(w,d̂); the word step reads those sums only. What a pass needs of documents is a sum over row blocks, so blocks may
+through two tables of that size. One pass over the non-zeros serves the document step and, fused with it, the sums
+f(w,d̂); the word step reads those sums only. What a pass needs of documents is a sum over row blocks, so blocks may
 lie in memory, on disk or elsewhere.
 
 **Smoothing that keeps the objective monotone.** Both joint distributions are smoothed once, up front, and the objective

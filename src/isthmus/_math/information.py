@@ -26,9 +26,10 @@ def mutual_information(table: ArrayLike) -> float:
     if total <= 0:
         return 0.0
     joint = joint / total
-    outer = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0, keepdims=True)
+    # Sums of logs: the product of two tiny marginals would underflow.
+    logs = safe_log(joint.sum(axis=1))[:, None] + safe_log(joint.sum(axis=0))
     seen = joint > 0
-    return float(joint[seen] @ np.log(joint[seen] / outer[seen]))
+    return float(joint[seen] @ (np.log(joint[seen]) - logs[seen]))
 
 
 def kl_divergence(p: ArrayLike, q: ArrayLike) -> float:

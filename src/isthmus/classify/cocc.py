@@ -208,8 +208,6 @@ class CoClusteringClassifier(TransferClassifier):
                 yield self._weigh(X)
 
         problem = self._problem(read_source, read_target)
-        if problem.target.n_rows == 0:
-            raise DataError("The target has no rows; give at least one document to be labelled.", code="no-target")
         documents = self._solve(problem)
         self.document_clusters_ = np.concatenate([np.full(len(labels), -1, dtype=np.int64), documents])
         self.transduction_ = np.concatenate([classes[labels], classes[documents]])
@@ -257,6 +255,8 @@ class CoClusteringClassifier(TransferClassifier):
         return problem
 
     def _check_words(self, problem: Problem) -> None:
+        if problem.target.n_rows == 0:
+            raise DataError("The target has no rows; give at least one document to be labelled.", code="no-target")
         wordless = np.flatnonzero(problem.class_counts.sum(axis=0) <= 0)
         if len(wordless) and problem.fixed is None:
             name = self.classes_[wordless[0]]
@@ -285,7 +285,7 @@ class CoClusteringClassifier(TransferClassifier):
         vectors = sketch_words(problem.read_all, problem.n_words, rng)
         start = self._start_documents(problem)
         source = smooth_source(problem.class_counts)
-        fallback = min(DEFAULT_WORD_CLUSTERS, max(1, problem.n_words // 2))
+        fallback = min(DEFAULT_WORD_CLUSTERS, max(2, problem.n_words // 2), problem.n_words)
         ks = self.n_word_clusters if self.n_word_clusters is not None else fallback
 
         def search(k: int, trade_off: float, seeds: np.random.Generator) -> CoClustering:
@@ -350,6 +350,12 @@ class CoClusteringClassifier(TransferClassifier):
             loss = -np.mean(np.log(softmax(factor * scaled)[np.arange(len(codes)), codes] + 1e-300))
             fits.append((loss, power, factor))
         return min(fits)[1:]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        # As for scikit-learn's multinomial naive Bayes: counts of words, not measurements in two dimensions.
+        tags.classifier_tags.poor_score = True
+        return tags
 
     def _scores(self, X) -> np.ndarray:
         return self._weigh(sp.csr_matrix(X)) @ self.word_scores_

@@ -34,7 +34,7 @@ def choose_setting(
     """
     if n_word_clusters != "auto" and trade_off != "auto":
         return int(n_word_clusters), float(trade_off), None
-    limit = max(1, problem.n_words // 2)
+    limit = min(max(2, problem.n_words // 2), problem.n_words)
     ks = sorted({min(k, limit) for k in WORD_CLUSTERS}) if n_word_clusters == "auto" else [int(n_word_clusters)]
     trade_offs = TRADE_OFFS if trade_off == "auto" else (float(trade_off),)
     seed = int(rng.integers(2**31))  # the same start for all settings: they differ by their values only
