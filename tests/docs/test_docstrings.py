@@ -1,0 +1,61 @@
+"""Every public name says what it is and shows it; every example in a docstring runs."""
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+import re
+
+import pytest
+
+import isthmus
+
+# Modules that run something when imported.
+_NOT_IMPORTED = {"isthmus.__main__", "isthmus.cli.__main__"}
+
+
+def modules() -> list[str]:
+    found = ["isthmus"]
+    for module in pkgutil.walk_packages(isthmus.__path__, "isthmus."):
+        if module.name not in _NOT_IMPORTED:
+            found.append(module.name)
+    return found
+
+
+@pytest.mark.parametrize("public", sorted(isthmus._PUBLIC))
+def test_public_names_have_a_docstring_with_an_example(public):
+    text = inspect.getdoc(getattr(isthmus, public)) or ""
+    assert text, f"isthmus.{public} has no docstring"
+    example = re.search(r"^Examples?\n-+\n", text, re.M)
+    assert example, f"the docstring of isthmus.{public} has no section 'Examples'"
+    assert ">>> " in text[example.end() :], f"the example of isthmus.{public} shows no code (>>> ...)"
+
+
+@pytest.mark.parametrize("public", sorted(isthmus._PUBLIC))
+def test_public_names_describe_every_parameter(public):
+    value = getattr(isthmus, public)
+    text = inspect.getdoc(value) or ""
+    for name, parameter in inspect.signature(value).parameters.items():
+        shown = {parameter.VAR_POSITIONAL: rf"\*{name}", parameter.VAR_KEYWORD: rf"\*\*{name}"}.get(
+            parameter.kind, name
+        )
+        described = re.search(rf"^(?:[\w*]+, )*{shown}(?:, [\w*]+)*(?: :|$)", text, re.M)
+        assert described, f"the docstring of isthmus.{public} does not describe its parameter {name!r}"
+
+
+@pytest.mark.parametrize("name", modules())
+def test_examples_in_docstrings_run(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # an example may write files
+    module = importlib.import_module(name)
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
+    report: list[str] = []
+    for test in doctest.DocTestFinder(exclude_empty=True).find(module, name):
+        runner.run(test, out=report.append)
+    assert runner.failures == 0, "".join(report)
+
+
+def test_the_runner_sees_the_examples():
+    # A finder that finds nothing would let every module pass.
+    finder = doctest.DocTestFinder()
+    found = finder.find(importlib.import_module("isthmus.evaluate.labels"))
+    assert sum(len(test.examples) for test in found) >= 4
