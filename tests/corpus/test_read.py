@@ -56,6 +56,11 @@ def test_semicolons_win_over_commas_in_the_text(tmp_path):
     assert any("semicolons" in note for note in docs.notes)
 
 
+def test_the_line_that_excel_writes_first(tmp_path):
+    docs = read_collection(put(tmp_path, "a.csv", "sep=;\r\nid;text\r\n1;a, b\r\n"))
+    assert docs.table() == {"id": ["1"], "text": ["a, b"]}
+
+
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_line_ends(tmp_path, end):
     docs = read_collection(put(tmp_path, "a.csv", end.join(["text,label", "one,a", "two,b", ""])))
@@ -254,6 +259,13 @@ def test_guesses(tmp_path, header, text, label):
     docs = read_collection(put(tmp_path, "a.csv", "\n".join([header, *rows])), want_labels=True)
     assert any(f"{text!r} is taken as the text" in note for note in docs.notes)
     assert any(f"{label!r} is taken as the label" in note for note in docs.notes)
+
+
+def test_names_that_only_resemble(tmp_path):
+    rows = "".join(f"p{i},A. B.,a long account of matter {i} and more,{i}x\n" for i in range(8))
+    docs = read_collection(put(tmp_path, "a.csv", "message id,comment author,Bericht,code\n" + rows))
+    assert docs.texts[0].startswith("a long account")
+    assert not docs.has_labels  # the codes are all different
 
 
 def test_lists_are_no_labels(tmp_path):

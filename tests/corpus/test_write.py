@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isthmus.corpus import check_output, read_collection, write_records, write_rows
+from isthmus.corpus import check_output, read_collection, with_columns, write_records, write_rows
 from isthmus.exceptions import DataError
 
 # Every character but NUL and halves of surrogate pairs.
@@ -85,6 +85,18 @@ def test_spreadsheet_safe_is_asked_for(tmp_path):
     assert read_collection(tmp_path / "exact.csv").texts == table["text"]
     write_rows(tmp_path / "safe.csv", table, spreadsheet_safe=True)
     assert read_collection(tmp_path / "safe.csv", text="text").texts == ["'=cmd()", "fine", "'-1"]
+
+
+def test_added_columns_never_hide_input_columns():
+    table = {"label": ["old"], "label_input": ["older"], "text": ["a"]}
+    joined = with_columns(table, {"label": ["new"], "confidence": [0.5]})
+    assert joined == {
+        "label_input_": ["old"],
+        "label_input": ["older"],
+        "text": ["a"],
+        "label": ["new"],
+        "confidence": [0.5],
+    }
 
 
 def test_nul_does_not_reach_a_csv(tmp_path):

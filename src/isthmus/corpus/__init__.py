@@ -4,7 +4,7 @@ from isthmus.corpus.collection import Collection
 from isthmus.corpus.datasets import data_folder, list_datasets, load_dataset, load_lexicon
 from isthmus.corpus.read import read_collection
 from isthmus.corpus.sample import load_sample
-from isthmus.corpus.write import check_output, replacing, write_records, write_rows
+from isthmus.corpus.write import check_output, replacing, with_columns, write_records, write_rows
 
 __all__ = [
     "Collection",
@@ -16,6 +16,7 @@ __all__ = [
     "load_sample",
     "read_collection",
     "replacing",
+    "with_columns",
     "write_records",
     "write_rows",
 ]

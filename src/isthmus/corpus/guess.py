@@ -54,6 +54,7 @@ LABEL_NAMES = [
     "类别",
     "分类",
 ]
+SURE_LABEL_NAMES = ("label", "labels", "class", "category", "topic", "标签", "类别", "分类")
 ID_NAMES = ["id", "doc_id", "docid", "document_id", "record_id", "row_id", "uid", "uuid", "key", "number", "no", "nr"]
 _SAMPLE = 2_000  # rows looked at
 _WORDS = re.compile(r"[^\W_]+")
@@ -74,21 +75,26 @@ def find_column(given: str, columns: Iterable[str], name: str, what: str) -> str
 def guess_text(columns: dict[str, list], taken: Sequence[str] = ()) -> str | None:
     """The text column: by its name, else the one with the longest cells on average."""
     free = {key: cells for key, cells in columns.items() if key not in taken and _is_text(cells)}
-    named = by_name(free, TEXT_NAMES)
+    named = by_name(free, TEXT_NAMES, exact=True)
     if named is not None:
         return named
     # A label or an id is no text just because nothing longer is there.
     labels = [by_name(free, LABEL_NAMES), by_name(free, ID_NAMES)]
     lengths = {key: _mean_length(cells) for key, cells in free.items() if key not in labels}
     best = max(lengths, key=lengths.__getitem__, default=None)
-    return best if best is not None and lengths[best] >= 2 else None
+    if best is None or lengths[best] < 2:
+        return None
+    # "customer comment" is a text, "comment author" is not: a name that only resembles must come with long cells.
+    return by_name([key for key in lengths if lengths[key] >= lengths[best] / 2], TEXT_NAMES) or best
 
 
 def guess_label(columns: dict[str, list], taken: Sequence[str] = (), *, by_cells: bool = True) -> str | None:
     """The label column: by its name, else (``by_cells``) the one with the fewest distinct short values that repeat."""
     # A list of tags names several classes at once; it is no label.
     free = {key: cells for key, cells in columns.items() if key not in taken and not _holds_lists(cells)}
-    named = by_name(free, LABEL_NAMES)
+    named = by_name(
+        [key for key in free if key.casefold().strip() in SURE_LABEL_NAMES or _repeats(free[key])], LABEL_NAMES
+    )
     if named is not None or not by_cells:
         return named
     best, fewest = None, 0
@@ -108,10 +114,10 @@ def guess_id(columns: dict[str, list], taken: Sequence[str] = ()) -> str | None:
     return next((key for want in ID_NAMES for key in free if key.casefold().strip() == want), None)
 
 
-def by_name(columns: Iterable[str], names: Sequence[str]) -> str | None:
+def by_name(columns: Iterable[str], names: Sequence[str], *, exact: bool = False) -> str | None:
     """The column whose name is one of ``names`` (earlier ones first), else one that ends or begins with one of them."""
     words = {key: _WORDS.findall(key.casefold()) for key in columns}
-    for rank in (_is_name, _ends_with, _begins_with):
+    for rank in (_is_name,) if exact else (_is_name, _ends_with, _begins_with):
         for want in names:
             for key, parts in words.items():
                 if parts and rank(parts, want):
@@ -142,6 +148,12 @@ def _sample(cells: list) -> list[str]:
     return [
         cell if isinstance(cell, str) else str(cell) for cell in islice((c for c in cells if c is not None), _SAMPLE)
     ]
+
+
+def _repeats(cells: list) -> bool:
+    """Whether values occur twice on average, as labels do and codes of single documents do not."""
+    seen = [cell for cell in _sample(cells) if cell.strip()]
+    return len(set(seen)) <= max(2, len(seen) // 2)
 
 
 def _holds_lists(cells: list) -> bool:

@@ -16,6 +16,7 @@ from isthmus.corpus.decode import decode
 from isthmus.exceptions import DataError, MissingExtraError
 
 DELIMITERS = ",;\t|"
+_SEP_LINE = re.compile(r"sep=([,;\t|])\r?\n")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -37,7 +38,10 @@ def read_csv(data: bytes, name: str, delimiters: str = DELIMITERS) -> Table:
     text, encoding, notes = decode(data, name)
     if not text.strip():
         raise _empty(name)
-    delimiter = _sniff_delimiter(text, delimiters)
+    told = _SEP_LINE.match(text)  # Excel's own way to say it, a line "sep=;" before the header
+    if told:
+        text = text[told.end() :]
+    delimiter = told.group(1) if told else _sniff_delimiter(text, delimiters)
     try:
         header, columns = _parse_csv(text, name, delimiter)
     except _BadQuotes as error:

@@ -77,10 +77,28 @@ def write_rows(
         save(out, columns, spreadsheet_safe, path.name)
 
 
+def with_columns(table: Mapping[str, list], added: Mapping[str, list]) -> dict[str, list]:
+    """All columns of ``table``, then the ``added`` ones; an input column of the same name is kept as ``NAME_input``.
+
+    Examples
+    --------
+    >>> from isthmus.corpus import with_columns
+    >>> with_columns({"text": ["a"], "label": ["old"]}, {"label": ["new"]})
+    {'text': ['a'], 'label_input': ['old'], 'label': ['new']}
+    """
+    joined: dict[str, list] = {}
+    for name, values in table.items():
+        kept = f"{name}_input" if name in added else name
+        while kept != name and (kept in table or kept in added):
+            kept += "_"
+        joined[kept] = values
+    return joined | dict(added)
+
+
 def write_records(path: str | Path, records: Iterable[Mapping[str, Any]], *, force: bool = False) -> int:
     """Write JSON lines (also .gz), one record at a time; gives back how many."""
     path = Path(path)
-    check_output(path, force=force)
+    check_output(path, force=force, table=False)
     count = 0
     with replacing(path, force=force) as out:
         for record in records:
@@ -89,14 +107,18 @@ def write_records(path: str | Path, records: Iterable[Mapping[str, Any]], *, for
     return count
 
 
-def check_output(path: str | Path, *, force: bool = False) -> None:
-    """Refuse an output that could not be written: call it before the work, not after."""
+def check_output(path: str | Path, *, force: bool = False, table: bool = True) -> None:
+    """Refuse an output that could not be written: call it before the work, not after.
+
+    ``table=False`` leaves the ending alone, for outputs that are no tables (a report, a record of the run).
+    """
     if str(path) == "-":
         return
     path = Path(path)
     if path.is_dir():
         raise _unwritable(path, "it is a folder; name a file in it")
-    _format(path)
+    if table:
+        _format(path)
     if _is_device(path):
         return
     if path.exists() and not force:
