@@ -1,7 +1,7 @@
 """Pages and tables made from the package itself, so that they cannot go stale.
 
 Everything lands in ``docs/api/generated``: one page per public object, the API index, and tables that pages include
-(``.inc``): error codes, recipes. Benchmark records become pages too.
+(``.inc``): error codes, recipes, commands. Benchmark records become pages too.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ def write_all(docs: Path) -> None:
         **api_pages(),
         **bench_pages(docs.parent / "benchmarks"),
         "codes.inc": codes_table(),
+        "commands.inc": command_reference(),
         "recipes.inc": recipes_table(),
     }
     for stale in folder.iterdir():
@@ -150,6 +151,35 @@ def recipes_table() -> str:
         yes_no = ("yes" if recipe.adapts else "no", "yes" if recipe.takes_words else "no")
         rows.append((f"[`{recipe.name}`]({page}.md)", recipe.summary, *yes_no))
     return _table(("`--method`", "What it does", "Learns from the target's texts", "Takes labelled words"), rows)
+
+
+def command_reference() -> str:
+    """Every command with its arguments and options, as the program itself knows them."""
+    if importlib.util.find_spec("typer") is None:
+        return "The command needs the extra `app`.\n"
+    import typer
+
+    cli = importlib.import_module("isthmus.cli")
+    app = next((value for value in vars(cli).values() if isinstance(value, typer.Typer)), None)
+    if app is None:
+        return "There is no command in this version.\n"
+    return "\n\n".join(_command_sections(typer.main.get_command(app), "isthmus")) + "\n"
+
+
+def _command_sections(command, name: str) -> list[str]:
+    if hasattr(command, "commands"):
+        parts = [_command_sections(part, f"{name} {key}") for key, part in command.commands.items() if not part.hidden]
+        return [section for part in parts for section in part]
+    arguments = [parameter for parameter in command.params if parameter.param_type_name == "argument"]
+    usage = " ".join([name, *((parameter.metavar or parameter.name).upper() for parameter in arguments), "[OPTIONS]"])
+    rows = []
+    for parameter in command.params:
+        if getattr(parameter, "hidden", False) or parameter.name == "help":
+            continue
+        shown = parameter.opts if parameter not in arguments else [(parameter.metavar or parameter.name).upper()]
+        rows.append((", ".join(f"`{opt}`" for opt in shown), " ".join((parameter.help or "").split())))
+    text = (command.help or "").replace("\b", "").replace("\f", "").strip()
+    return [f"## `{name}`", f"```text\n{usage}\n```", text, _table(("Argument or option", "What it does"), rows)]
 
 
 def bench_pages(folder: Path) -> dict[str, str | bytes]:
