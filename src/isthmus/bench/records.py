@@ -21,11 +21,10 @@ from typing import Any
 
 import numpy as np
 
-import isthmus
 from isthmus.corpus import replacing
 from isthmus.exceptions import DataError
 
-PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "PyStemmer")
+PACKAGES = ("isthmus", "numpy", "scipy", "scikit-learn", "numba", "PyStemmer")
 
 
 def cache_folder() -> Path:
@@ -44,7 +43,7 @@ def cache_folder() -> Path:
 
 def versions() -> dict[str, str]:
     """Versions of Python, Isthmus and what it computes with."""
-    found = {"isthmus": isthmus.__version__, "python": platform.python_version()}
+    found = {"python": platform.python_version()}
     for name in PACKAGES:
         try:
             found[name] = version(name)
@@ -72,7 +71,7 @@ def _hash_file(path: Path, size: int, mtime: int) -> str:
 
 def stamp(hashes: Mapping[str, str]) -> str:
     """What a finished row depends on, beside its own name: our version and the data's bytes."""
-    facts = json.dumps([isthmus.__version__, sorted(hashes.items())])
+    facts = json.dumps([version("isthmus"), sorted(hashes.items())])
     return hashlib.sha256(facts.encode()).hexdigest()[:16]
 
 

@@ -1,0 +1,105 @@
+"""Charts: every kind draws, nothing is loaded from the network, wrong descriptions are refused."""
+
+import json
+import math
+import re
+
+import pytest
+
+from isthmus.exceptions import DataError, UsageError
+from isthmus.report.charts import draw, save_chart
+
+pytest.importorskip("altair")
+
+CURVE = [
+    {"k": k, "error": 0.05 + 0.01 * place / k, "λ": lam, "sd": 0.01, "task": task}
+    for task in ("rec-talk", "a.b [c]")
+    for place, lam in enumerate(("0.1", "0.5"))
+    for k in (4, 16, 64)
+]
+NAMED = [{"word": "price", "weight": 0.4}, {"word": "staff", "weight": -0.3}]
+CELLS = [{"true": a, "label": b, "n": i + j} for i, a in enumerate("xyz") for j, b in enumerate("xyz")]
+
+
+def marks(spec):
+    """Kinds of marks in a Vega-Lite specification, outermost first."""
+    inner = spec.get("spec", spec)
+    return [layer["mark"]["type"] for layer in inner.get("layer", [inner])]
+
+
+@pytest.mark.parametrize(
+    ("table", "spec", "expected"),
+    [
+        (CURVE, {"kind": "line", "x": "k", "y": "error", "color": "λ", "log_x": True}, ["line", "point"]),
+        (CURVE, {"kind": "line", "x": "k", "y": "error", "points": False}, ["line"]),
+        (CURVE, {"x": "k", "y": "error", "error": "sd", "reference": 0.05}, ["rule", "line", "rule", "point"]),
+        (CURVE, {"kind": "scatter", "x": "k", "y": "error", "label": "task", "trend": True}, ["line", "point", "text"]),
+        (CURVE, {"kind": "bar", "x": "task", "y": "error", "color": "λ", "error": "sd"}, ["bar", "rule"]),
+        (NAMED, {"kind": "bar", "x": "word", "y": "weight", "horizontal": True, "order": "value"}, ["bar"]),
+        (CELLS, {"kind": "heatmap", "x": "label", "y": "true", "value": "n", "value_format": "d"}, ["rect", "text"]),
+        (CELLS, {"kind": "heatmap", "x": "label", "y": "true", "color": "n", "diverging": True}, ["rect"]),
+    ],
+)
+def test_every_kind_draws_its_marks(table, spec, expected, tmp_path):
+    chart = draw(table, spec)
+    assert marks(chart.to_dict()) == expected
+    svg = save_chart(chart, tmp_path / "chart.svg").read_text()
+    assert svg.startswith("<svg")
+    assert not re.search(r"(?:href|src)=\"https?:", svg)
+
+
+def test_facets_titles_and_axis_names(tmp_path):
+    spec = {
+        "kind": "line", "x": "k", "y": "error", "color": "λ", "facet": "task", "title": "Error by clusters",
+        "x_title": "word clusters", "y_title": "test error", "color_title": "trade-off",
+    }  # fmt: skip
+    svg = save_chart(draw(CURVE, spec), tmp_path / "chart.svg").read_text()
+    for text in ("Error by clusters", "word clusters", "test error", "trade-off", "rec-talk", "a.b [c]"):
+        assert text in svg
+
+
+def test_odd_column_names_still_draw_their_values(tmp_path):
+    table = [{"macro.f1 [%]": 1.0 + i, "n:k": i} for i in range(3)]
+    svg = save_chart(draw(table, {"x": "n:k", "y": "macro.f1 [%]"}), tmp_path / "c.svg").read_text()
+    assert len(re.findall(r'aria-roledescription="point"', svg)) == 3
+
+
+def test_gaps_are_left_out(tmp_path):
+    table = [{"x": 1, "y": 1.0}, {"x": 2, "y": math.nan}, {"x": 3, "y": 2.0}]
+    content = json.loads(save_chart(draw(table, {"x": "x", "y": "y"}), tmp_path / "c.json").read_text())
+    assert content["data"]["values"][1]["y"] is None
+
+
+def test_formats_and_repeatability(tmp_path):
+    chart = draw(NAMED, {"kind": "bar", "x": "word", "y": "weight"})
+    assert save_chart(chart, tmp_path / "new" / "c.png").read_bytes().startswith(b"\x89PNG")
+    first = save_chart(chart, tmp_path / "a.svg").read_bytes()
+    again = draw(NAMED, {"kind": "bar", "x": "word", "y": "weight"})
+    assert save_chart(again, tmp_path / "b.svg").read_bytes() == first
+    with pytest.raises(UsageError, match=r"\.svg, \.png or \.json"):
+        save_chart(chart, tmp_path / "c.pdf")
+
+
+def test_colours_follow_the_order_of_the_table_and_shapes_repeat_them():
+    spec = draw(CURVE, {"x": "k", "y": "error", "color": "λ"}).to_dict()
+    points = spec["layer"][1]["encoding"]
+    assert points["color"]["scale"]["domain"] == ["0.1", "0.5"]
+    assert points["shape"]["scale"]["domain"] == ["0.1", "0.5"]
+    assert spec["config"]["background"] == "#FFFFFF"
+
+
+@pytest.mark.parametrize(
+    ("table", "spec", "kind", "code"),
+    [
+        (CURVE, {"kind": "pie", "x": "k", "y": "error"}, UsageError, "bad-parameter"),
+        (CURVE, {"x": "k", "y": "error", "colour": "λ"}, UsageError, "bad-parameter"),
+        (CURVE, {"x": "k", "y": "f1"}, UsageError, "unknown-column"),
+        (CURVE, {"x": "k"}, UsageError, "bad-parameter"),
+        (CELLS, {"kind": "heatmap", "x": "label", "y": "true"}, UsageError, "bad-parameter"),
+        ([], {"x": "k", "y": "error"}, DataError, "no-rows"),
+    ],
+)
+def test_wrong_descriptions_are_refused(table, spec, kind, code):
+    with pytest.raises(kind) as caught:
+        draw(table, spec)
+    assert caught.value.code == code
