@@ -41,7 +41,7 @@ R&D rose &amp; fell.
 &#3;</BODY></TEXT>
 </REUTERS>
 <REUTERS TOPICS="NO" LEWISSPLIT="TEST" CGISPLIT="TRAINING-SET" OLDID="5545" NEWID="2">
-<DATE>26-FEB-1987 15:02:20.00</DATE>
+<DATE>26-FEB-1987 15:02:20.00&#5;&#5;F</DATE>
 <TOPICS></TOPICS>
 <PLACES><D>usa</D></PLACES>
 <PEOPLE><D>volcker</D></PEOPLE>
@@ -197,6 +197,7 @@ def test_reuters(tmp_path):
     }
     assert (brief["type"], brief["text"], brief["label"]) == ("BRIEF", "", "")
     assert brief["title"] == "FED BUYS 1.5 BILLION DLRS, FED SAYS"
+    assert brief["date"] == "26-FEB-1987 15:02:20.00&#5;&#5;F"
     assert (brief["people"], brief["orgs"], brief["exchanges"]) == (["volcker"], ["imf"], ["nyse"])
     assert (raw["type"], raw["title"], raw["text"]) == ("UNPROC", "", "RAW ü TEXT\n  all of it")
     assert (raw["label"], raw["topics"], raw["orgs"]) == ("", ["acq", "earn"], [])
