@@ -39,7 +39,9 @@ def decode(data: bytes, name: str) -> tuple[str, str, list[str]]:
             try:
                 text = data.decode(encoding)
             except UnicodeDecodeError as error:
-                raise _broken(data, name, error, f"it begins with the mark of {encoding}") from None
+                raise _broken(
+                    data, name, error, f"it begins with the mark of {encoding}, but some bytes are damaged"
+                ) from None
             _refuse_nul("\0" in text, name, text.find("\0"))
             return text, encoding, []
     _refuse_nul(b"\0" in data, name, data.find(b"\0"))
@@ -48,7 +50,7 @@ def decode(data: bytes, name: str) -> tuple[str, str, list[str]]:
     except UnicodeDecodeError as error:
         first = error
     if _mostly_utf8(data):
-        raise _broken(data, name, first, "most of it is UTF-8")
+        raise _broken(data, name, first, "most of it is UTF-8, but some bytes are damaged")
     text = _try(data, "gb18030")
     if text is not None and _looks_chinese(text):
         return text, "gb18030", [f"{name} is not UTF-8; it was read as GB18030 (Chinese)."]
@@ -72,8 +74,7 @@ def _broken(data: bytes, name: str, error: UnicodeDecodeError, why: str) -> Data
     line = data.count(b"\n", 0, error.start) + 1
     byte = data[error.start]
     return DataError(
-        f"{name} cannot be read as text: {why}, but byte 0x{byte:02x} in line {line:,} does not belong there; "
-        "save the file again as UTF-8.",
+        f"{name} cannot be read as text: {why} (see byte 0x{byte:02x} in line {line:,}); save the file again as UTF-8.",
         code="bad-encoding",
     )
 

@@ -162,7 +162,7 @@ def _to_collection(
         guess = guess_text(columns, [column for column in (id_column, label_column, id or guess_id(columns)) if column])
         if guess is None:
             raise DataError(
-                f"No column of {name} looks like text (there are: {', '.join(columns)}); name it with --text COLUMN.",
+                f"No column of {name} looks like text (columns: {', '.join(columns)}); name it with --text COLUMN.",
                 code="no-text-column",
             )
         text_columns = [guess]
@@ -175,7 +175,7 @@ def _to_collection(
             notes.append(f"{name}: {label_column!r} is taken as the label.")
         elif want_labels:
             raise DataError(
-                f"No column of {name} looks like labels (there is: {', '.join(columns)}); name it with --label COLUMN.",
+                f"No column of {name} looks like labels (columns: {', '.join(columns)}); name it with --label COLUMN.",
                 code="no-label-column",
             )
     if id_column is None:
@@ -311,4 +311,4 @@ def _not_a_file(folder: Path, tables: list[Path]) -> DataError:
         hint = f"name one of the files in it, for example {str(tables[0])!r}"
     else:
         hint = "name a file, or a folder of text files with one sub-folder per label"
-    return DataError(f"{str(folder)!r} is a folder without readable documents of its own; {hint}.", code="not-a-file")
+    return DataError(f"{str(folder)!r} is a folder, and no text files can be read from it; {hint}.", code="not-a-file")
