@@ -86,6 +86,7 @@ def open_gate(
     kind: str = "matrix",
     extra_classes: Iterable | None = None,
     need_overlap: bool = True,
+    min_classes: int = 2,
     reset: bool = True,
 ) -> Domains:
     """Validate rows, labels and domains, mask target labels, and say who is who.
@@ -107,6 +108,8 @@ def open_gate(
         Classes known from elsewhere (word labels). With them, source labels may be missing.
     need_overlap : bool
         Refuse sparse source and target rows that share no column: nothing could be carried across.
+    min_classes : int
+        Fewest classes the source must name; 1 leaves the check to the caller.
     reset : bool
         Passed on to scikit-learn's ``validate_data``.
     """
@@ -132,7 +135,7 @@ def open_gate(
         )
     visible = known & (domain > 0)
     extras = list(extra_classes) if extra_classes is not None else []
-    classes = _classes(values[visible], extras)
+    classes = _classes(values[visible], extras, min_classes)
     codes = np.full(n, UNLABELLED, dtype=np.int64)
     codes[visible] = np.searchsorted(classes, values[visible])
     domains = Domains(
@@ -224,6 +227,10 @@ def read_labels(y: Any) -> tuple[np.ndarray, np.ndarray]:
         return array, array != UNLABELLED
     if array.dtype.kind == "f":
         known = ~np.isnan(array)
+        if np.isinf(array).any():
+            raise DataError(
+                "Input y contains infinity; labels must be finite, or NaN where unknown.", code="bad-labels"
+            )
         check_classification_targets(array[known]) if known.any() else None
         return array, known
     if array.dtype.kind in "Ub":
@@ -284,7 +291,7 @@ def _read_domain(sample_domain: Any, known: np.ndarray, n: int) -> np.ndarray:
     return domain
 
 
-def _classes(labels: np.ndarray, extras: list) -> np.ndarray:
+def _classes(labels: np.ndarray, extras: list, min_classes: int) -> np.ndarray:
     if len(labels) == 0 and not extras:
         raise DataError(
             "No source row carries a label; give labels for the source rows (sample_domain > 0), or leave "
@@ -297,7 +304,7 @@ def _classes(labels: np.ndarray, extras: list) -> np.ndarray:
     classes = np.unique(pool)
     if extras and len(labels):
         classes = classes.astype(labels.dtype) if labels.dtype.kind != "U" else classes.astype(str)
-    if len(classes) < 2:
+    if len(classes) < min_classes:
         raise DataError(
             f"The source labels name one class, {_shorten(classes[0])}; a classifier needs at least two classes.",
             code="one-class",

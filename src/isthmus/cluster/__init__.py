@@ -1,0 +1,1 @@
+"""Group: cross-guided k-means, the alignment of clusters with source groups, and plain clusterings to compare with."""

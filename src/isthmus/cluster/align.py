@@ -1,0 +1,149 @@
+"""Source groups, and their alignment with target clusters by maximum-weight matching."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.optimize import linear_sum_assignment
+
+from isthmus._math.kmeans import Pull, group_means
+from isthmus.shift.similarity import CrossSimilarity
+
+
+class Match(NamedTuple):
+    """What a target cluster is aligned with; ``group`` is None for a new cluster.
+
+    Attributes
+    ----------
+    cluster : int
+        Number of the target cluster.
+    group : object or None
+        Label of the source group.
+    strength : float
+        Match weight δ: cross-domain similarity of the two centres, 0 for a new cluster.
+    collection : int or None
+        Number of the source collection (``sample_domain``) the group is in.
+    """
+
+    cluster: int
+    group: Any
+    strength: float
+    collection: int | None
+
+
+@dataclass(frozen=True)
+class SourceGroups:
+    """Groups of one or several source collections, one row each.
+
+    Attributes
+    ----------
+    centers : ndarray of shape (n_groups, n_words)
+        Means of the groups' rows.
+    codes, collections, sizes : ndarray of int
+        Label code, number of the collection, number of rows.
+    """
+
+    centers: np.ndarray
+    codes: np.ndarray
+    collections: np.ndarray
+    sizes: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+
+def source_groups(X: sp.csr_matrix, codes: np.ndarray, collections: np.ndarray) -> SourceGroups:
+    """Means of the rows of each (collection, label) pair."""
+    keys, member = np.unique(np.column_stack([collections, codes]), axis=0, return_inverse=True)
+    member = member.ravel()
+    sizes = np.bincount(member, minlength=len(keys))
+    return SourceGroups(group_means(X, member, len(keys)), keys[:, 1], keys[:, 0], sizes)
+
+
+def match_weights(similarity: np.ndarray, collections: np.ndarray) -> np.ndarray:
+    """Match weights δ (clusters × groups): the best one-to-one match within each source collection, 0 elsewhere.
+
+    A cluster that several collections match is drawn to all of them; their weights are then shares, so that the whole
+    pull is the strength-weighted mean of the strengths and equals δ when there is one collection.
+    """
+    weights = np.zeros_like(similarity)
+    for collection in np.unique(collections):
+        columns = np.flatnonzero(collections == collection)
+        rows, picked = linear_sum_assignment(similarity[:, columns], maximize=True)
+        weights[rows, columns[picked]] = similarity[rows, columns[picked]]
+    return weights
+
+
+def share_pull(weights: np.ndarray) -> np.ndarray:
+    """δ²/Σδ per cluster: with one collection δ itself."""
+    total = weights.sum(axis=1, keepdims=True)
+    return np.divide(weights**2, total, out=np.zeros_like(weights), where=total > 0)
+
+
+class Aligner:
+    """Step b of an iteration: cross-domain similarities, matching, and the pull that follows from it.
+
+    Centres share most of their weight in words that are common everywhere, so the similarity of unrelated groups is
+    far from zero. The *contrast* of a pair compares instead what sets each apart in its own domain: the cosine of the
+    centres after the domain's mean is taken away. Unrelated pairs lie around zero; below ``min_contrast`` a pair is
+    not matched.
+
+    Parameters
+    ----------
+    groups : SourceGroups
+    similarity : CrossSimilarity
+    target_mean : ndarray
+        Mean row of the target. Centres are drawn along the target's words only, since the others cannot bring a
+        document nearer.
+    warmup : int
+        Plain iterations before the first alignment.
+    min_contrast : float
+        Pairs with less contrast are not matched; -1 matches all, as in the paper.
+    """
+
+    def __init__(self, groups: SourceGroups, similarity: CrossSimilarity, target_mean, *, warmup=5, min_contrast=0.05):
+        self.groups = groups
+        self.similarity = similarity
+        self.target_mean = np.asarray(target_mean, dtype=np.float64).ravel()
+        self.warmup = warmup
+        self.min_contrast = min_contrast
+        self.anchors = groups.centers * (self.target_mean != 0)
+        self._source = similarity.on_pivots(groups.centers, "source")
+        self._source_contrast = similarity.on_pivots(groups.centers - groups.centers.mean(axis=0), "source")
+
+    def similarities(self, centers: np.ndarray) -> np.ndarray:
+        """Cross-domain similarities, clusters × groups."""
+        return np.clip(self.similarity.on_pivots(centers, "target") @ self._source.T, 0.0, 1.0)
+
+    def contrasts(self, centers: np.ndarray) -> np.ndarray:
+        """Cosines of what sets clusters and groups apart in their domains, clusters × groups, from -1 to 1."""
+        return self.similarity.on_pivots(centers - self.target_mean, "target") @ self._source_contrast.T
+
+    def weights(self, centers: np.ndarray) -> np.ndarray:
+        """Match weights δ of these centres."""
+        similarity = self.similarities(centers)
+        if self.min_contrast > -1 and len(self.groups) > 1 and len(centers) > 1:
+            similarity = np.where(self.contrasts(centers) >= self.min_contrast, similarity, 0.0)
+        return match_weights(similarity, self.groups.collections)
+
+    def __call__(self, centers: np.ndarray, iteration: int) -> Pull | None:
+        if iteration <= self.warmup:
+            return None
+        return Pull(share_pull(self.weights(centers)), self.anchors)
+
+
+def alignment_table(weights: np.ndarray, groups: SourceGroups, classes: np.ndarray) -> list[Match]:
+    """One :class:`Match` per cluster: its strongest group over all collections, or none."""
+    matches = []
+    for cluster, row in enumerate(weights):
+        best = int(row.argmax()) if len(row) else -1
+        if best < 0 or row[best] <= 0:
+            matches.append(Match(cluster, None, 0.0, None))
+            continue
+        group = classes[groups.codes[best]]
+        group = group.item() if isinstance(group, np.generic) else group
+        matches.append(Match(cluster, group, float(row[best]), int(groups.collections[best])))
+    return matches

@@ -1,0 +1,183 @@
+"""Pivot words, and the company that words keep in each domain.
+
+A pivot word occurs in both domains. Whether it also means the same in both is judged by its context vectors: the words
+it occurs near in the source, and in the target (section V of Bhattacharya et al., ICDM 2009).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from isthmus.base import row_blocks
+from isthmus.features.weights import document_frequency
+
+_BLOCK_DOCUMENTS = 2_000
+
+
+@dataclass(frozen=True)
+class Contexts:
+    """Context counts of every word in the two domains.
+
+    Attributes
+    ----------
+    columns : ndarray of int
+        Which words (columns of the document matrix) serve as context: pivots that are frequent in both domains.
+    source, target : CSR matrix of shape (n_words, len(columns))
+        How often a word and a context word occur together in that domain.
+    unit : str
+        "window" (within some tokens) or "document".
+    """
+
+    columns: np.ndarray
+    source: sp.csr_matrix
+    target: sp.csr_matrix
+    unit: str = "document"
+
+
+def pivot_words(source: sp.csr_matrix, target: sp.csr_matrix) -> np.ndarray:
+    """Columns that occur in both domains.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> from isthmus.features.contexts import pivot_words
+    >>> pivot_words(sp.csr_matrix([[1, 1, 0]]), sp.csr_matrix([[0, 2, 1]])).tolist()
+    [1]
+    """
+    return np.flatnonzero((document_frequency(source) > 0) & (document_frequency(target) > 0))
+
+
+def context_words(source: sp.csr_matrix, target: sp.csr_matrix, limit: int = 1_000) -> np.ndarray:
+    """Sorted columns of the ``limit`` pivots most frequent in both domains, by the smaller share of documents."""
+    shares = [document_frequency(X) / max(X.shape[0], 1) for X in (source, target)]
+    common = np.minimum(*shares)
+    order = np.argsort(-common, kind="stable")[:limit]
+    return np.sort(order[common[order] > 0])
+
+
+def document_contexts(source: sp.csr_matrix, target: sp.csr_matrix, *, limit: int = 1_000) -> Contexts:
+    """Contexts where word order is not known: two words meet when a document holds both."""
+    columns = context_words(source, target, limit)
+    return Contexts(columns, _meet_in_documents(source, columns), _meet_in_documents(target, columns), "document")
+
+
+def _meet_in_documents(X: sp.csr_matrix, columns: np.ndarray) -> sp.csr_matrix:
+    present = sp.csr_matrix((np.ones(X.nnz, dtype=np.float32), X.indices, X.indptr), shape=X.shape)
+    present.data[X.data == 0] = 0.0
+    present.eliminate_zeros()
+    return _without_self(sp.csr_matrix(present.T @ present[:, columns]), columns)
+
+
+def window_contexts(
+    source_tokens: Iterable[Sequence[str]],
+    target_tokens: Iterable[Sequence[str]],
+    vocabulary: Mapping[str, int],
+    columns: np.ndarray,
+    *,
+    window: int = 5,
+) -> Contexts:
+    """Contexts from running text: two words meet when at most ``window`` tokens lie between their positions.
+
+    Parameters
+    ----------
+    source_tokens, target_tokens : iterables of token lists
+        Documents in reading order, as the vectoriser's analyser gives them.
+    vocabulary : mapping of str to int
+        Column of each word; other words keep their place in the text but are not counted.
+    columns : ndarray of int
+        Context words, for example of :func:`context_words`.
+    window : int
+        Largest distance in tokens.
+
+    Examples
+    --------
+    >>> from isthmus.features.contexts import window_contexts
+    >>> words = {"loud": 0, "engine": 1, "new": 2}
+    >>> found = window_contexts([["loud", "engine"]], [["new", "engine"]], words, [0, 1, 2], window=1)
+    >>> found.source.toarray().tolist(), found.target.toarray().tolist()
+    ([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]], [[0.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
+    """
+    columns = np.asarray(columns, dtype=np.int64)
+    place = np.full(len(vocabulary), -1, dtype=np.int64)
+    place[columns] = np.arange(len(columns))
+    sides = [_meet_in_windows(tokens, vocabulary, place, columns, window) for tokens in (source_tokens, target_tokens)]
+    return Contexts(columns, sides[0], sides[1], "window")
+
+
+def _meet_in_windows(documents, vocabulary, place, columns, window) -> sp.csr_matrix:
+    documents = list(documents)
+    total = sp.csr_matrix((len(vocabulary), len(columns)))
+    for block in row_blocks(len(documents), _BLOCK_DOCUMENTS):
+        rows = [[vocabulary.get(token, -1) for token in tokens] for tokens in documents[block]]
+        # Padding between documents, so that no window reaches into the next one.
+        words = np.array([word for row in rows for word in (*row, *([-1] * window))], dtype=np.int64)
+        total = total + _count_pairs(words, place, total.shape, window)
+    return _without_self(total, columns)
+
+
+def _count_pairs(words: np.ndarray, place: np.ndarray, shape: tuple[int, int], window: int) -> sp.csr_matrix:
+    rows, columns = [], []
+    for distance in range(1, window + 1):
+        left, right = words[:-distance], words[distance:]
+        for word, other in ((left, right), (right, left)):
+            met = (word >= 0) & (other >= 0)
+            met[met] = place[other[met]] >= 0
+            rows.append(word[met])
+            columns.append(place[other[met]])
+    row, column = np.concatenate(rows), np.concatenate(columns)
+    return sp.coo_matrix((np.ones(len(row)), (row, column)), shape=shape).tocsr()
+
+
+def _without_self(contexts: sp.csr_matrix, columns: np.ndarray) -> sp.csr_matrix:
+    """A word is no context of itself."""
+    contexts = contexts.tocoo()
+    other = columns[contexts.col] != contexts.row
+    return sp.csr_matrix(
+        (contexts.data[other], (contexts.row[other], contexts.col[other])), shape=contexts.shape, dtype=np.float64
+    )
+
+
+def weigh_contexts(contexts: sp.csr_matrix) -> sp.csr_matrix:
+    """tf-idf of context counts: a context word that goes with every word says nothing about any."""
+    used = int(np.count_nonzero(np.diff(contexts.indptr)))
+    idf = np.log((1.0 + used) / (1.0 + document_frequency(contexts)))
+    weighed = contexts.copy()
+    weighed.data = np.log1p(weighed.data) * idf[weighed.indices]
+    return weighed
+
+
+def pivot_weights(contexts: Contexts, pivots: np.ndarray, *, smoothing: float = 0.1) -> np.ndarray:
+    """How far each pivot keeps the same company in both domains: (cosine + λ) / (1 + λ), in [λ/(1+λ), 1].
+
+    λ keeps rare pivots, whose few contexts need not overlap, from being switched off.
+    """
+    source, target = (weigh_contexts(side)[pivots] for side in (contexts.source, contexts.target))
+    products = np.asarray(source.multiply(target).sum(axis=1)).ravel()
+    lengths = [np.sqrt(np.asarray(side.multiply(side).sum(axis=1)).ravel()) for side in (source, target)]
+    length = lengths[0] * lengths[1]
+    cosine = np.divide(products, length, out=np.zeros(len(pivots)), where=length > 0)
+    return (cosine + smoothing) / (1.0 + smoothing)
+
+
+def projection_matrix(contexts: sp.csr_matrix, columns: np.ndarray, pivots: np.ndarray) -> sp.csr_matrix:
+    """How the weight of every non-pivot word is spread over pivots: rows of weighted contexts that sum to one.
+
+    Rows are words, columns are positions in ``pivots``; rows of pivots, and of words without context, are empty.
+    """
+    n_words = contexts.shape[0]
+    weighed = weigh_contexts(contexts)
+    outside = np.ones(n_words, dtype=bool)
+    outside[pivots] = False
+    sums = np.asarray(weighed.sum(axis=1)).ravel()
+    scale = np.where(outside & (sums > 0), 1.0 / np.where(sums > 0, sums, 1.0), 0.0)
+    spread = sp.csr_matrix(sp.diags(scale) @ weighed)
+    spread.eliminate_zeros()
+    to_pivot = sp.csr_matrix(
+        (np.ones(len(columns)), (np.arange(len(columns)), np.searchsorted(pivots, columns))),
+        shape=(len(columns), len(pivots)),
+    )
+    return sp.csr_matrix(spread @ to_pivot)

@@ -1,0 +1,74 @@
+import numpy as np
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from isthmus.features.contexts import (
+    Contexts,
+    context_words,
+    document_contexts,
+    pivot_weights,
+    pivot_words,
+    projection_matrix,
+    window_contexts,
+)
+
+WORDS = {"loud": 0, "engine": 1, "new": 2, "agent": 3, "polite": 4}
+
+
+def slow_window(documents, window):
+    counts = np.zeros((len(WORDS), len(WORDS)))
+    for tokens in documents:
+        for i, first in enumerate(tokens):
+            for j, second in enumerate(tokens):
+                met = i != j and abs(i - j) <= window and first in WORDS and second in WORDS
+                if met and first != second:
+                    counts[WORDS[first], WORDS[second]] += 1
+    return counts
+
+
+@given(
+    documents=st.lists(st.lists(st.sampled_from([*WORDS, "unknown"]), max_size=8), max_size=5),
+    window=st.integers(1, 4),
+)
+@settings(max_examples=50, deadline=None)
+def test_window_counts_equal_the_double_loop(documents, window):
+    found = window_contexts(documents, documents[:1], WORDS, np.arange(5), window=window)
+    assert np.array_equal(found.source.toarray(), slow_window(documents, window))
+    assert np.array_equal(found.target.toarray(), slow_window(documents[:1], window))
+
+
+def test_context_columns_can_be_a_selection():
+    found = window_contexts([["loud", "engine", "new"]], [], WORDS, np.array([0, 2]), window=2)
+    assert found.source.toarray()[1].tolist() == [1.0, 1.0]
+    assert found.source.toarray()[0].tolist() == [0.0, 1.0]
+
+
+def test_document_contexts_count_documents_with_both_words():
+    X = sp.csr_matrix([[2.0, 1, 0], [1, 1, 1], [0, 0, 3]])
+    found = document_contexts(X, X)
+    assert found.source.toarray().tolist() == [[0, 2, 1], [2, 0, 1], [1, 1, 0]]
+
+
+def test_pivots_are_in_both_domains_and_contexts_the_frequent_ones():
+    source = sp.csr_matrix([[1, 1, 0, 1], [1, 0, 0, 1]])
+    target = sp.csr_matrix([[0, 1, 1, 1], [0, 0, 1, 1]])
+    assert pivot_words(source, target).tolist() == [1, 3]
+    assert context_words(source, target, limit=1).tolist() == [3]
+
+
+def test_same_company_gives_weight_one_and_other_company_the_floor():
+    same = sp.csr_matrix([[0, 3.0, 0, 0], [3.0, 0, 0, 0], [0, 0, 0, 2.0], [0, 0, 2.0, 0]])
+    swapped = same[[2, 1, 0, 3]]
+    weights = pivot_weights(Contexts(np.arange(4), same, swapped), np.arange(4), smoothing=0.25)
+    np.testing.assert_allclose(weights[1], 1.0)
+    np.testing.assert_allclose(weights[0], 0.25 / 1.25)
+
+
+def test_projection_spreads_all_weight_of_a_word_over_its_pivots():
+    contexts = sp.csr_matrix([[0, 1.0], [1.0, 0], [3.0, 1.0], [0, 0]])
+    spread = projection_matrix(contexts, np.array([0, 1]), np.array([0, 1])).toarray()
+    assert spread[:2].sum() == 0  # pivots keep their own weight
+    np.testing.assert_allclose(spread[2].sum(), 1.0)
+    assert spread[2, 0] > spread[2, 1]
+    assert spread[3].sum() == 0

@@ -1,0 +1,142 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.cluster import KMeans
+
+from isthmus._math.kmeans import (
+    BlockStatistics,
+    Pull,
+    assign_rows,
+    boosted_guidance,
+    combined_divergence,
+    group_means,
+    kmeans,
+    pulled_means,
+    row_norms,
+    threads_for,
+    unit_rows,
+)
+
+
+def sparse_rows(seed, n=60, d=15):
+    return sp.random(n, d, density=0.4, format="csr", random_state=seed) + sp.eye(n, d, format="csr") * 0.1
+
+
+def reference_labels(X, centers):
+    gaps = X.toarray()[:, None, :] - centers[None]
+    return (gaps**2).sum(axis=2)
+
+
+@given(seed=st.integers(0, 10_000), k=st.integers(1, 6))
+@settings(max_examples=25, deadline=None)
+def test_assignment_equals_the_dense_definition(seed, k):
+    X = sparse_rows(seed).tocsr()
+    centers = np.random.default_rng(seed).random((k, X.shape[1]))
+    labels, distances, stats = assign_rows(X, centers)
+    expected = reference_labels(X, centers)
+    assert np.array_equal(labels, expected.argmin(axis=1))
+    np.testing.assert_allclose(distances, expected.min(axis=1), atol=1e-10)
+    np.testing.assert_allclose(stats.sums, group_means(X, labels, k) * np.bincount(labels, minlength=k)[:, None])
+    assert stats.counts.sum() == X.shape[0]
+
+
+@given(seed=st.integers(0, 10_000), k=st.integers(2, 5))
+@settings(max_examples=20, deadline=None)
+def test_plain_runs_are_scikit_learns(seed, k):
+    X = sparse_rows(seed).tocsr()
+    start = X[np.random.default_rng(seed).choice(X.shape[0], k, replace=False)].toarray()
+    ours = kmeans(X, start, max_iter=100)
+    theirs = KMeans(k, init=start, n_init=1, max_iter=100, tol=0, algorithm="lloyd").fit(X)
+    assert np.array_equal(ours.labels, theirs.labels_)
+    np.testing.assert_allclose(ours.centers, theirs.cluster_centers_, atol=1e-10)
+    assert ours.n_iter == theirs.n_iter_
+
+
+@given(seed=st.integers(0, 10_000), cosine=st.booleans())
+@settings(max_examples=20, deadline=None)
+def test_divergence_of_plain_runs_never_rises(seed, cosine):
+    X = sparse_rows(seed).tocsr()
+    X = sp.csr_matrix(unit_rows(X.toarray())) if cosine else X
+    run = kmeans(X, X[:4].toarray(), cosine=cosine)
+    assert np.all(np.diff(run.history) <= 1e-9)
+    assert run.termination == "stable"
+
+
+@given(seed=st.integers(0, 10_000), guidance=st.floats(0.05, 0.95))
+@settings(max_examples=20, deadline=None)
+def test_combined_divergence_never_rises_while_the_alignment_stays(seed, guidance):
+    rng = np.random.default_rng(seed)
+    X = sparse_rows(seed).tocsr()
+    pull = Pull(np.diag(rng.random(3)), rng.random((3, X.shape[1])))
+    run = kmeans(X, X[:3].toarray(), align=lambda centers, iteration: pull, guidance=guidance, max_iter=30)
+    # The assignment ignores the pull's term |C|·δ·d², so a step may trade some of it; each re-estimation may not.
+    labels, _, stats = assign_rows(X, run.centers)
+    best = combined_divergence(stats, row_norms(X), pulled_means(stats, run.centers, pull, guidance), pull, guidance)
+    for _ in range(5):
+        other = run.centers + 0.05 * rng.standard_normal(run.centers.shape)
+        assert combined_divergence(stats, row_norms(X), other, pull, guidance) >= best - 1e-9
+    assert len(labels) == X.shape[0]
+
+
+def test_pulled_means_follow_equation_3():
+    stats = BlockStatistics(np.array([[2.0, 0.0], [0.0, 4.0]]), np.array([2, 4]), 0.0)
+    pull = Pull(np.array([[0.5], [0.0]]), np.array([[0.0, 3.0]]))
+    moved = pulled_means(stats, np.zeros((2, 2)), pull, 0.4)
+    weight = 0.6 * 2 + 0.4 * 2 * 0.5
+    np.testing.assert_allclose(moved[0], (0.6 * np.array([2.0, 0.0]) + 0.4 * 2 * 0.5 * np.array([0.0, 3.0])) / weight)
+    np.testing.assert_allclose(moved[1], [0.0, 1.0])
+
+
+def test_full_guidance_leaves_unmatched_clusters_at_their_mean():
+    stats = BlockStatistics(np.array([[2.0, 0.0], [0.0, 4.0]]), np.array([2, 4]), 0.0)
+    moved = pulled_means(stats, np.zeros((2, 2)), Pull(np.array([[0.5], [0.0]]), np.array([[0.0, 3.0]])), 1.0)
+    np.testing.assert_allclose(moved, [[0.0, 3.0], [0.0, 1.0]])
+
+
+@given(seed=st.integers(0, 1_000), cut=st.integers(1, 59))
+@settings(max_examples=20, deadline=None)
+def test_statistics_of_blocks_add_up(seed, cut):
+    X = sparse_rows(seed).tocsr()
+    centers = X[:3].toarray()
+    whole = assign_rows(X, centers)[2]
+    parts = assign_rows(X[:cut], centers)[2] + assign_rows(X[cut:], centers)[2]
+    np.testing.assert_allclose(parts.sums, whole.sums)
+    assert np.array_equal(parts.counts, whole.counts)
+    assert parts.divergence == pytest.approx(whole.divergence)
+
+
+def test_threads_change_nothing(monkeypatch):
+    monkeypatch.setattr("isthmus._math.kmeans.BLOCK_ROWS", 7)
+    X = sparse_rows(3).tocsr()
+    one, two = (assign_rows(X, X[:4].toarray(), n_threads=n) for n in (1, 3))
+    assert np.array_equal(one[0], two[0])
+    np.testing.assert_allclose(one[2].sums, two[2].sums)
+
+
+def test_an_empty_cluster_gets_the_farthest_row():
+    X = sp.csr_matrix([[1.0, 0.0], [1.1, 0.0], [0.0, 5.0], [0.9, 0.0]])
+    start = np.array([[1.0, 0.0], [-50.0, -50.0]])
+    ours = kmeans(X, start)
+    theirs = KMeans(2, init=start, n_init=1, tol=0).fit(X)
+    assert np.array_equal(ours.labels, theirs.labels_)
+    assert set(ours.labels) == {0, 1}
+
+
+def test_row_order_does_not_matter():
+    X = sparse_rows(5).tocsr()
+    start = X[:3].toarray()
+    order = np.random.default_rng(0).permutation(X.shape[0])
+    assert np.array_equal(kmeans(X[order], start).labels, kmeans(X, start).labels[order])
+
+
+@pytest.mark.parametrize(("guidance", "expected"), [(0.0, 0.0), (0.5, 0.8), (1.0, 1.0)])
+def test_boost_multiplies_the_odds(guidance, expected):
+    assert boosted_guidance(guidance, 4.0) == pytest.approx(expected)
+
+
+def test_threads_for_counts_like_joblib():
+    assert threads_for(None) == 1
+    assert threads_for(2) == 2
+    assert threads_for(-1) >= 1
