@@ -51,6 +51,10 @@ class Recipe:
     takes_words: bool = False
     page: str = ""
 
+    def build_with(self, **options: Any) -> TransferPipeline:
+        """Unfitted pipeline; keywords are fields of :class:`Options`."""
+        return self.build(Options(**options))
+
 
 def _counts(options: Options, **settings: Any) -> TextVectorizer:
     return TextVectorizer(analyzer=options.analyzer, min_df=options.min_df, **settings)
@@ -102,6 +106,35 @@ def _build_self_training(options: Options) -> TransferPipeline:
     return make_transfer_pipeline(vectorizer, SelfTrainingTransfer(estimator))
 
 
+# -- dual supervision: labelled words beside labelled documents ---------------------------------------------------------
+
+
+def _build_dual_manifold(options: Options) -> TransferPipeline:
+    from isthmus.classify.dual import ManifoldDualClassifier
+
+    # Set on held-out halves of source domains (docs/methods/dual-manifold): exact at any size, word pairs for negation.
+    method = ManifoldDualClassifier(
+        options.word_labels, kernel="linear", gamma=3.0, mu=3.0, power=1, tol=1e-6, random_state=options.random_state
+    )
+    return _with_words(options, method, (1, 2))
+
+
+def _build_dual_factor(options: Options) -> TransferPipeline:
+    from isthmus.classify.dual_factor import FactorDualClassifier
+
+    method = FactorDualClassifier(
+        options.word_labels, kernel="linear", gamma=1.0, mu=0.1, cg_iter=50, random_state=options.random_state
+    )
+    return _with_words(options, method, (1, 1))
+
+
+def _with_words(options: Options, method: Any, ngram_range: tuple[int, int]) -> TransferPipeline:
+    from isthmus.classify.dual_words import WordLabelPipeline
+
+    vectorizer = _tfidf(options, ngram_range=ngram_range, stem=False, stop_words=None, sublinear=True)
+    return WordLabelPipeline([("textvectorizer", vectorizer), ("dual", method)])
+
+
 RECIPES: dict[str, Recipe] = {
     recipe.name: recipe
     for recipe in (
@@ -119,6 +152,20 @@ RECIPES: dict[str, Recipe] = {
             "Logistic regression that adds its surest target labels round by round",
             _build_self_training,
             page="self-training",
+        ),
+        Recipe(
+            "dual-manifold",
+            "Labels of documents and of words, spread over the graph that joins them",
+            _build_dual_manifold,
+            takes_words=True,
+            page="dual-manifold",
+        ),
+        Recipe(
+            "dual-factor",
+            "Labels of documents and of words that also factorise the matrix",
+            _build_dual_factor,
+            takes_words=True,
+            page="dual-factor",
         ),
     )
 }
@@ -151,4 +198,4 @@ def make_recipe(name: str, **options: Any) -> TransferPipeline:
     >>> pipeline.fit(texts, ["staff", "product", None, None]).transduction_.tolist()
     ['staff', 'product', 'staff', 'product']
     """
-    return get_recipe(name).build(Options(**options))
+    return get_recipe(name).build_with(**options)

@@ -1,0 +1,63 @@
+"""Account: why this label. Tables only, computed from fitted attributes.
+
+Every method gives the same form: rows with ``class``, ``term`` and ``contribution``, largest first.
+:func:`explain_document` finds the right module for a fitted pipeline.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+from isthmus.base import TransferPipeline
+from isthmus.exceptions import UsageError
+
+# Type of a pipeline's last step -> module of this room with ``document_terms(pipeline, text)``.
+_ACCOUNTS = {
+    "SourceOnlyClassifier": "isthmus.explain.linear",
+    "SelfTrainingTransfer": "isthmus.explain.linear",
+}
+
+
+def explain_document(pipeline: TransferPipeline, text: str, *, top: int | None = 10) -> list[dict]:
+    """Terms of one document that speak for and against each class.
+
+    Parameters
+    ----------
+    pipeline : TransferPipeline
+        Fitted, from raw text to labels.
+    text : str
+    top : int or None
+        Rows per class, by absolute contribution; None for all.
+
+    Returns
+    -------
+    list of dict
+        ``class``, ``term``, ``contribution`` (positive speaks for the class), ordered by class as in ``classes_`` and
+        then by absolute contribution.
+
+    Examples
+    --------
+    >>> from isthmus.explain import explain_document
+    >>> from isthmus.recipes import make_recipe
+    >>> texts = ["kind staff", "great bike", "rude staff", "slow bike"]
+    >>> pipeline = make_recipe("nbc", min_df=1).fit(texts, ["staff", "product", None, None])
+    >>> [(row["class"], row["term"]) for row in explain_document(pipeline, "rude staff", top=1)]
+    [('product', 'staff'), ('staff', 'staff')]
+    """
+    kind = type(pipeline.steps[-1][1]).__name__
+    if kind not in _ACCOUNTS:
+        raise UsageError(
+            f"{kind} has no account of its labels; use one of {', '.join(_ACCOUNTS)}.", code="bad-parameter"
+        )
+    rows = importlib.import_module(_ACCOUNTS[kind]).document_terms(pipeline, text)
+    rank = {label: place for place, label in enumerate(pipeline.classes_.tolist())}
+    rows.sort(key=lambda row: (rank[row["class"]], -abs(row["contribution"]), row["term"]))
+    if top is None:
+        return rows
+    kept: list[dict] = []
+    seen: dict = {}
+    for row in rows:
+        seen[row["class"]] = seen.get(row["class"], 0) + 1
+        if seen[row["class"]] <= top:
+            kept.append(row)
+    return kept

@@ -1,0 +1,297 @@
+"""Checks that any estimator with the transfer contract must pass, beside scikit-learn's own.
+
+For authors of estimators, here and elsewhere::
+
+    import pytest
+    from isthmus.estimator_checks import transfer_checks
+
+    @pytest.mark.parametrize("check", transfer_checks(MyClassifier()), ids=lambda check: check.__name__)
+    def test_contract(check):
+        check(MyClassifier())
+
+Each check takes an unfitted estimator, works on small synthetic data of its own and raises ``AssertionError`` with a
+sentence when the contract is broken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone, is_classifier, is_clusterer
+from sklearn.utils import get_tags
+from sklearn.utils.metadata_routing import get_routing_for_object
+
+from isthmus.exceptions import IsthmusError
+
+_TOPICS = {
+    "staff": ("staff", "friendly", "manager", "polite", "rude", "helped"),
+    "price": ("price", "bill", "cheap", "expensive", "discount", "paid"),
+}
+_SOURCE_ONLY = {"staff": ("counter", "bikers"), "price": ("helmet", "exhaust")}
+_TARGET_ONLY = {"staff": ("desk", "drivers"), "price": ("sedan", "windscreen")}
+_FITTED_SUFFIX = "_"
+
+
+def example_texts(n=24, seed=0):
+    """Small two-topic texts of two domains: texts, true labels, ``sample_domain``; first half source."""
+    rng = np.random.default_rng(seed)
+    texts, labels, domain = [], [], []
+    for i in range(2 * n):
+        side = _SOURCE_ONLY if i < n else _TARGET_ONLY
+        topic = sorted(_TOPICS)[i % 2]
+        words = [*rng.choice(_TOPICS[topic], size=5), *rng.choice(side[topic], size=2)]
+        texts.append(" ".join(words))
+        labels.append(topic)
+        domain.append(1 if i < n else -1)
+    return texts, np.array(labels), np.array(domain)
+
+
+def example_data(estimator, seed=0):
+    """``(X, y, sample_domain)`` in the form the estimator takes: texts, or sparse counts."""
+    texts, labels, domain = example_texts(seed=seed)
+    if get_tags(estimator).input_tags.string:
+        return texts, labels, domain
+    vocabulary = sorted({word for text in texts for word in text.split()})
+    counts = np.array([[text.split().count(word) for word in vocabulary] for text in texts], dtype=float)
+    return sp.csr_matrix(counts), labels, domain
+
+
+def transfer_checks(estimator) -> list[Callable]:
+    """The checks that apply to this estimator."""
+    checks = [
+        check_target_labels_are_masked,
+        check_same_seed_same_answer,
+        check_domains_may_be_left_out,
+        check_several_source_domains,
+        check_constructor_only_stores,
+        check_routing_request,
+        check_errors_have_codes,
+    ]
+    if not is_clusterer(estimator):
+        checks += [
+            check_transduction,
+            check_predicts_new_documents,
+            check_string_and_integer_labels_agree,
+            check_record_of_iterations,
+        ]
+    if not get_tags(estimator).input_tags.string:
+        checks += [check_sparse_formats_agree, check_input_is_untouched, check_refuses_bad_matrices]
+    if not is_classifier(estimator) and not is_clusterer(estimator):  # a transformer: it labels no rows
+        labelling = (
+            check_several_source_domains,
+            check_transduction,
+            check_predicts_new_documents,
+            check_string_and_integer_labels_agree,
+            check_record_of_iterations,
+            check_sparse_formats_agree,
+        )
+        checks = [check for check in checks if check not in labelling]
+    return checks
+
+
+def check_target_labels_are_masked(estimator):
+    """Shuffling, inventing or hiding target labels changes no fitted attribute."""
+    X, y, domain = example_data(estimator)
+    reference = clone(estimator).fit(X, y, sample_domain=domain)
+    rng = np.random.default_rng(1)
+    shuffled, foreign = y.copy(), y.astype(object)
+    shuffled[domain < 0] = rng.permutation(y[domain < 0])
+    foreign[domain < 0] = "a class the source has never seen"
+    hidden = y.astype(object)
+    hidden[domain < 0] = None
+    for name, labels in {"shuffled": shuffled, "foreign": foreign, "hidden": hidden}.items():
+        other = clone(estimator).fit(X, labels, sample_domain=domain)
+        difference = first_difference(reference, other)
+        assert difference is None, f"target labels leak: {name} target labels change {difference}"
+
+
+def check_same_seed_same_answer(estimator):
+    """Two fits with the same ``random_state`` are equal in every fitted attribute."""
+    X, y, domain = example_data(estimator)
+    difference = first_difference(*(clone(estimator).fit(X, y, sample_domain=domain) for _ in range(2)))
+    assert difference is None, f"two fits with the same random_state differ in {difference}"
+
+
+def check_domains_may_be_left_out(estimator):
+    """Without ``sample_domain`` unlabelled rows are target, with the same result."""
+    X, y, domain = example_data(estimator)
+    hidden = y.astype(object)
+    hidden[domain < 0] = None
+    told = clone(estimator).fit(X, hidden, sample_domain=np.where(domain > 0, 1, -2))
+    difference = first_difference(told, clone(estimator).fit(X, hidden))
+    assert difference is None, f"leaving sample_domain out changes {difference}"
+
+
+def check_several_source_domains(estimator):
+    """Several source domains are taken, and the numbers they carry do not matter for which rows are source."""
+    X, y, domain = example_data(estimator)
+    several = domain.copy()
+    several[: len(domain) // 4] = 7
+    fitted = clone(estimator).fit(X, y, sample_domain=several)
+    rows = fitted.labels_ if is_clusterer(estimator) else fitted.transduction_
+    assert len(rows) == len(y), "with several source domains not every row got a label"
+
+
+def check_transduction(estimator):
+    """Every fitted row has a label; source rows keep theirs; the easy target is mostly right."""
+    X, y, domain = example_data(estimator)
+    fitted = clone(estimator).fit(X, y, sample_domain=domain)
+    assert fitted.transduction_.shape == y.shape, "transduction_ needs one label per fitted row"
+    assert np.array_equal(fitted.transduction_[domain > 0], y[domain > 0]), "source rows must keep their labels"
+    assert set(fitted.transduction_) <= set(fitted.classes_), "transduction_ holds labels that are not in classes_"
+    right = np.mean(fitted.transduction_[domain < 0] == y[domain < 0])
+    assert right >= 0.75, f"only {right:.0%} of an easy target are right"
+
+
+def check_predicts_new_documents(estimator):
+    """``predict`` and ``predict_proba`` work on new rows, agree with each other, and sum to one."""
+    X, y, domain = example_data(estimator)
+    X_new, y_new, new_domain = example_data(estimator, seed=5)
+    if not get_tags(estimator).input_tags.string and X_new.shape[1] != X.shape[1]:
+        raise AssertionError("example vocabularies differ; choose other seeds")
+    fitted = clone(estimator).fit(X, y, sample_domain=domain)
+    rows = np.flatnonzero(new_domain < 0)
+    X_new = [X_new[i] for i in rows] if isinstance(X_new, list) else X_new[rows]
+    predicted = fitted.predict(X_new)
+    assert np.mean(predicted == y_new[rows]) >= 0.75, "new documents of an easy target are mostly wrong"
+    if hasattr(fitted, "predict_proba"):
+        probability = fitted.predict_proba(X_new)
+        assert probability.shape == (len(rows), len(fitted.classes_)), "predict_proba: one column per class"
+        assert np.allclose(probability.sum(axis=1), 1.0), "probabilities of a row must sum to one"
+        assert np.array_equal(fitted.classes_[probability.argmax(axis=1)], predicted), (
+            "predict and predict_proba differ"
+        )
+
+
+def check_string_and_integer_labels_agree(estimator):
+    """The names of the classes do not matter."""
+    X, y, domain = example_data(estimator)
+    codes = np.where(domain < 0, -1, np.searchsorted(np.unique(y), y))
+    by_name = clone(estimator).fit(X, y, sample_domain=domain).transduction_
+    by_code = clone(estimator).fit(X, codes, sample_domain=domain).transduction_
+    assert np.array_equal(np.searchsorted(np.unique(y), by_name), by_code), "integer and string labels disagree"
+
+
+def check_record_of_iterations(estimator):
+    """``n_iter_``, ``history_`` and ``termination_condition_`` are there."""
+    X, y, domain = example_data(estimator)
+    fitted = clone(estimator).fit(X, y, sample_domain=domain)
+    for name in ("classes_", "n_iter_", "history_", "termination_condition_"):
+        assert hasattr(fitted, name), f"{name} is missing after fit"
+    assert isinstance(fitted.termination_condition_, str), "termination_condition_ must be a str"
+
+
+def check_constructor_only_stores(estimator):
+    """Parameters come back as they were given, and ``clone`` of a fitted estimator is unfitted."""
+    X, y, domain = example_data(estimator)
+    before = estimator.get_params(deep=False)
+    fitted = clone(estimator).fit(X, y, sample_domain=domain)
+    after = fitted.get_params(deep=False)
+    for name, value in before.items():
+        same = after[name] is value or type(after[name]) is type(value)
+        assert same, f"fit changed the parameter {name}"
+    assert not fitted_attributes(clone(fitted)), "clone() keeps fitted attributes"
+
+
+def check_routing_request(estimator):
+    """``sample_domain`` is requested in ``fit`` without anybody asking for it."""
+    requests = get_routing_for_object(clone(estimator)).fit.requests
+    assert requests.get("sample_domain") is True, "__metadata_request__fit = {'sample_domain': True} is missing"
+
+
+def check_errors_have_codes(estimator):
+    """Bad domains and missing labels are refused with an error that carries a code."""
+    X, y, domain = example_data(estimator)
+    nothing = np.full(len(y), None, dtype=object)
+    cases = {
+        "sample_domain of another length": (y, domain[:-1]),
+        "sample_domain with zeros": (y, np.zeros(len(y), dtype=int)),
+        "no label at all": (nothing, domain),
+        "no target row": (y, np.ones(len(y), dtype=int)),
+    }
+    for name, (labels, domains) in cases.items():
+        try:
+            clone(estimator).fit(X, labels, sample_domain=domains)
+        except IsthmusError as error:
+            if not (error.code and str(error)):
+                raise AssertionError(f"{name}: the error has no code or no text") from error
+        else:
+            raise AssertionError(f"{name} was accepted")
+
+
+def check_sparse_formats_agree(estimator):
+    """CSR, CSC, COO and dense rows give the same labels."""
+    X, y, domain = example_data(estimator)
+    attribute = "labels_" if is_clusterer(estimator) else "transduction_"
+    reference = getattr(clone(estimator).fit(X, y, sample_domain=domain), attribute)
+    for name, other in {"csc": X.tocsc(), "coo": X.tocoo(), "dense": X.toarray(), "array": sp.csr_array(X)}.items():
+        labels = getattr(clone(estimator).fit(other, y, sample_domain=domain), attribute)
+        assert np.array_equal(labels, reference), f"{name} input gives other labels than CSR"
+
+
+def check_input_is_untouched(estimator):
+    """``fit`` writes nothing into the caller's arrays."""
+    X, y, domain = example_data(estimator)
+    copies = X.copy(), y.copy(), domain.copy()
+    clone(estimator).fit(X, y, sample_domain=domain)
+    changes = (copies[0] != X).nnz
+    assert changes == 0, "fit changed X"
+    assert np.array_equal(y, copies[1]), "fit changed y"
+    assert np.array_equal(domain, copies[2]), "fit changed sample_domain"
+
+
+def check_refuses_bad_matrices(estimator):
+    """NaN is refused everywhere, negative entries where counts are needed; both with a code."""
+    X, y, domain = example_data(estimator)
+    bad = {"not-finite": X.copy()}
+    bad["not-finite"].data[0] = np.nan
+    if get_tags(estimator).input_tags.positive_only:
+        bad["negative-counts"] = X.copy()
+        bad["negative-counts"].data[0] = -1.0
+    for code, matrix in bad.items():
+        try:
+            clone(estimator).fit(matrix, y, sample_domain=domain)
+        except IsthmusError as error:
+            if error.code != code:
+                raise AssertionError(f"expected the code {code}, got {error.code}") from error
+        else:
+            raise AssertionError(f"a matrix with {code} was accepted")
+
+
+def fitted_attributes(estimator) -> dict:
+    """Public attributes that end in an underscore."""
+    return {
+        name: value
+        for name, value in vars(estimator).items()
+        if name.endswith(_FITTED_SUFFIX) and not name.startswith("_")
+    }
+
+
+def first_difference(first, second) -> str | None:
+    """Name of the first fitted attribute in which two fitted estimators differ, or None."""
+    one, two = fitted_attributes(first), fitted_attributes(second)
+    if set(one) != set(two):
+        return f"the set of attributes ({', '.join(sorted(set(one) ^ set(two)))})"
+    return next((name for name in one if not _same(one[name], two[name])), None)
+
+
+def _same(a, b) -> bool:
+    if sp.issparse(a):
+        return a.shape == b.shape and (a != b).nnz == 0
+    if isinstance(a, np.ndarray):
+        if a.dtype.kind == "O":
+            return a.shape == b.shape and all(_same(x, y) for x, y in zip(a.ravel(), b.ravel(), strict=True))
+        return a.shape == b.shape and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(_same(a[key], b[key]) for key in a)
+    if isinstance(a, (list, tuple)):
+        return len(a) == len(b) and all(_same(x, y) for x, y in zip(a, b, strict=True))
+    if isinstance(a, float):
+        return a == b or (np.isnan(a) and np.isnan(b))
+    if hasattr(a, "get_params"):
+        return type(a) is type(b) and first_difference(a, b) is None
+    if hasattr(a, "__dict__") and type(a).__module__.startswith("isthmus"):
+        return _same(vars(a), vars(b))
+    return type(a) is type(b) and (a == b if type(a).__eq__ is not object.__eq__ else True)

@@ -1,0 +1,190 @@
+"""The gate: who is source, who is target, and what a method may know."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import sklearn
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, KFold
+
+import isthmus
+from isthmus.base import check_texts, listen, make_transfer_pipeline, open_gate, progress, read_labels
+from isthmus.estimator_checks import example_texts
+from isthmus.exceptions import CODES, DataError
+from isthmus.features import TextVectorizer
+
+X4 = np.arange(8.0).reshape(4, 2)
+
+
+def gate(X, y, domain=None, **options):
+    return open_gate(isthmus.SourceOnlyClassifier(), X, y, domain, **options)
+
+
+@pytest.mark.parametrize(
+    ("y", "known"),
+    [
+        ([1, -1, 2], [True, False, True]),
+        (["a", None, "b"], [True, False, True]),
+        (["a", float("nan"), "b"], [True, False, True]),
+        ([1.0, float("nan"), 2.0], [True, False, True]),
+        (np.array([1, -1, 2], dtype=object), [True, False, True]),
+        ([True, False, True], [True, True, True]),
+        (np.array(["a", "", "b"]), [True, True, True]),
+    ],
+)
+def test_unlabelled_markers(y, known):
+    assert read_labels(y)[1].tolist() == known
+
+
+def test_pandas_missing_values_are_unlabelled():
+    pd = pytest.importorskip("pandas")
+    assert read_labels(pd.Series(["a", pd.NA, "b"], dtype=object))[1].tolist() == [True, False, True]
+
+
+def test_domains_left_out_make_unlabelled_rows_target():
+    domains = gate(X4, ["a", None, "b", None])
+    assert domains.source.tolist() == [0, 2]
+    assert domains.target.tolist() == [1, 3]
+
+
+def test_target_labels_are_masked_and_name_no_class():
+    domains = gate(X4, ["a", "b", "secret", "a"], [1, 2, -1, -3])
+    assert domains.codes.tolist() == [0, 1, -1, -1]
+    assert domains.classes.tolist() == ["a", "b"]
+    assert domains.source_domains.tolist() == [1, 2]
+
+
+def test_unlabelled_source_rows_are_neither_source_nor_target_but_get_a_label():
+    y = np.array(["a", "b", None, None], dtype=object)
+    domains = gate(X4, y, [1, 1, 1, -1])
+    assert domains.unlabelled_source.tolist() == [2]
+    fitted = isthmus.SourceOnlyClassifier().fit(X4, y, sample_domain=[1, 1, 1, -1])
+    assert fitted.transduction_[2] in ("a", "b")
+
+
+@given(st.lists(st.sampled_from([-1, 0, 1, 2]), min_size=2, max_size=30))
+def test_every_row_has_exactly_one_place(y):
+    if len(set(y) - {-1}) < 2:
+        return
+    domains = gate(np.ones((len(y), 1)), y)
+    places = np.concatenate([domains.source, domains.target, domains.unlabelled_source])
+    assert sorted(places) == list(range(len(y)))
+
+
+@pytest.mark.parametrize(
+    ("y", "domain", "code"),
+    [
+        (["a", "a", None, None], None, "one-class"),
+        ([None] * 4, None, "no-labels"),
+        (["a", "b", "a"], None, "length-mismatch"),
+        (["a", "b", "a", "b"], [1, 1, 1, 1], "no-target"),
+        (["a", "b", "a", "b"], [1, 1, -1], "length-mismatch"),
+        (["a", "b", "a", "b"], [1, 0, -1, -1], "bad-domain"),
+        (["a", "b", "a", "b"], [1, 0.5, -1, -1], "bad-domain"),
+        (["a", "b", "a", "b"], ["s", "s", "t", "t"], "bad-domain"),
+        (["a", 1, None, None], None, "bad-labels"),
+        ([0.5, 0.7, 1.5, float("inf")], None, "bad-labels"),
+        (None, None, "no-labels"),
+    ],
+)
+def test_refusals_say_what_and_carry_a_code(y, domain, code):
+    with pytest.raises(DataError) as caught:
+        gate(X4, y, domain)
+    assert caught.value.code == code
+    assert code in CODES
+
+
+def test_no_shared_words_is_refused():
+    X = sp.csr_matrix([[1.0, 0, 0], [2.0, 0, 0], [0, 1.0, 1.0]])
+    with pytest.raises(DataError, match="shares 0 of its 2 words") as caught:
+        gate(X, ["a", "b", None])
+    assert caught.value.code == "no-shared-words"
+    assert len(gate(X, ["a", "b", None], need_overlap=False).target) == 1
+
+
+@pytest.mark.parametrize("texts", ["one text", [1, 2], [None], np.ones((2, 2)), []])
+def test_texts_must_be_texts(texts):
+    with pytest.raises(DataError):
+        check_texts(texts)
+
+
+def test_errors_survive_pickling():
+    import pickle
+
+    error = pickle.loads(pickle.dumps(DataError("No.", code="one-class")))
+    assert (str(error), error.code) == ("No.", "one-class")
+
+
+def text_pipeline():
+    return make_transfer_pipeline(TextVectorizer(min_df=1), isthmus.SourceOnlyClassifier())
+
+
+@pytest.mark.parametrize("routing", [False, True])
+def test_pipeline_takes_sample_domain_with_and_without_routing(routing):
+    texts, labels, domain = example_texts()
+    with sklearn.config_context(enable_metadata_routing=routing):
+        pipeline = text_pipeline().fit(texts, labels, sample_domain=domain)
+    assert np.mean(pipeline.transduction_[domain < 0] == labels[domain < 0]) > 0.9
+    assert not sklearn.get_config()["enable_metadata_routing"]
+
+
+@pytest.mark.parametrize("routing", [False, True])
+def test_grid_search_hands_sample_domain_on(routing):
+    texts, labels, domain = example_texts()
+    with sklearn.config_context(enable_metadata_routing=routing):
+        search = GridSearchCV(
+            text_pipeline(), {"sourceonlyclassifier__cv": [2, 3]}, cv=KFold(2, shuffle=True, random_state=0)
+        )
+        search.fit(texts, labels, sample_domain=domain)
+    assert search.best_score_ > 0.9
+
+
+def test_pipeline_does_not_invent_attributes():
+    with pytest.raises(AttributeError):
+        _ = text_pipeline().transduction_
+    with pytest.raises(AttributeError):
+        _ = text_pipeline().no_such_thing
+
+
+def test_works_inside_a_skada_pipeline():
+    skada = pytest.importorskip("skada", reason="skada is not installed: the interoperability test needs it")
+    texts, labels, domain = example_texts()
+    X = TextVectorizer(min_df=1).fit_transform(texts).toarray()
+    codes = np.where(domain < 0, -1, np.searchsorted(np.unique(labels), labels))
+    try:
+        pipeline = skada.make_da_pipeline(isthmus.SelfTrainingTransfer(LogisticRegression()))
+        pipeline.fit(X, codes, sample_domain=domain)
+        predicted = pipeline.predict(X[domain < 0], sample_domain=domain[domain < 0])
+    finally:
+        sklearn.set_config(enable_metadata_routing=False)  # skada switches it on when imported
+    assert np.mean(np.unique(labels)[predicted] == labels[domain < 0]) > 0.9
+
+
+def test_progress_reaches_only_listeners():
+    heard = []
+    progress("before", 1)
+    with listen(heard.append):
+        progress("inside", 1, 2)
+    progress("after", 1)
+    assert [event["phase"] for event in heard] == ["inside"]
+
+
+def test_import_is_light():
+    heavy = ["numba", "typer", "polars", "altair", "jinja2", "pandas", "rich"]
+    code = f"import sys, isthmus; dir(isthmus); print([name for name in {heavy} if name in sys.modules])"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "[]"
+
+
+def test_importing_everything_public_leaves_the_global_configuration_alone():
+    code = (
+        "import sklearn, isthmus; before = sklearn.get_config(); "
+        "[getattr(isthmus, name) for name in isthmus._PUBLIC]; print(sklearn.get_config() == before)"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "True"
