@@ -106,7 +106,7 @@ def _build_self_training(options: Options) -> TransferPipeline:
     return make_transfer_pipeline(vectorizer, SelfTrainingTransfer(estimator))
 
 
-# -- dual supervision: labelled words beside labelled documents ---------------------------------------------------------
+# -- dual supervision: labelled words beside labelled documents --------------------------------------------------------
 
 
 def _build_dual_manifold(options: Options) -> TransferPipeline:
