@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -11,8 +10,8 @@ from isthmus._math.dual_influence import word_influence
 from isthmus._math.dual_kernels import make_kernel
 from isthmus._math.dual_manifold import ManifoldProblem, solve_manifold
 from isthmus._math.laplacian import BipartiteLaplacian
-from isthmus.base import Domains, progress, softmax
-from isthmus.classify.dual_base import DualClassifier, Sides, mean_margin, one_of, positive, warn_of_limit
+from isthmus.base import Domains, progress
+from isthmus.classify.dual_base import DualClassifier, Sides, one_of, positive, warn_of_limit, word_chances
 from isthmus.exceptions import UsageError
 
 
@@ -146,34 +145,26 @@ class ManifoldDualClassifier(DualClassifier):
         -------
         list of dict
             ``word``, ``column``, ``likely`` (class), ``sureness`` of that, ``target_documents`` that hold it,
-            ``expected_flips`` (target documents whose label would change), ``expected_change`` of scores.
+            ``expected_use`` (target documents whose label would change), ``expected_change`` of their scores.
         """
         check_is_fitted(self)
-        holds = target_counts(self._rows, self._target)
-        chances = word_chances(self.word_scores_)
-        doubt = 1.0 - chances.max(axis=1)
-        worth = holds * (doubt + 0.05)
-        worth[self.labelled_words_] = 0.0
-        chosen = np.argsort(-worth, kind="stable")[: min(shortlist, int((worth > 0).sum()))]
+        rows = super().suggest_words(shortlist)
+        chosen = np.array([row["column"] for row in rows], dtype=np.int64)
         problem = self._restore_problem()
-        values = problem.kernel(self._coefficients)
-        rows = self._target if len(self._target) else np.arange(problem.n_rows)
-        table = word_influence(
-            problem, values, chosen, chances[chosen], rows, self._document_moments, tol=1e-6, max_iter=self.max_iter
+        target = self._target if len(self._target) else np.arange(problem.n_rows)
+        effects = word_influence(
+            problem,
+            problem.kernel(self._coefficients),
+            chosen,
+            word_chances(self.word_scores_)[chosen],
+            target,
+            self._document_moments,
+            max_iter=self.max_iter,
         )
-        order = sorted(range(len(chosen)), key=lambda i: (-table[i][0], -table[i][1], -holds[chosen[i]]))[:n_words]
-        return [
-            {
-                "word": _plain(self.word_names_[chosen[i]]),
-                "column": int(chosen[i]),
-                "likely": _plain(self.classes_[chances[chosen[i]].argmax()]),
-                "sureness": float(chances[chosen[i]].max()),
-                "target_documents": int(holds[chosen[i]]),
-                "expected_flips": float(table[i][0]),
-                "expected_change": float(table[i][1]),
-            }
-            for i in order
-        ]
+        for row, (flips, change) in zip(rows, effects, strict=True):
+            row.update(expected_use=flips, expected_change=change)
+        rows.sort(key=lambda row: (-row["expected_use"], -row["expected_change"], row["column"]))
+        return rows[:n_words]
 
     def _check_parameters(self):
         super()._check_parameters()
@@ -213,7 +204,7 @@ class ManifoldDualClassifier(DualClassifier):
 
     def _restore_problem(self) -> ManifoldProblem:
         """The fitted problem again, from the rows: kernels are too large to keep."""
-        X, n = self._rows, self._rows.shape[0]
+        X, n = self.fitted_rows_, self.fitted_rows_.shape[0]
         settings = {
             "quantile": 1.0 / len(self.classes_),
             "max_exact": self.max_exact,
@@ -225,18 +216,3 @@ class ManifoldDualClassifier(DualClassifier):
         columns = make_kernel(self.word_kernel or self.kernel, X.T.tocsr(), width=widths[1], **settings)
         targets, weights = self._labels
         return self._problem(Sides(X, targets[:n], weights[:n], targets[n:], weights[n:], rows, columns))
-
-
-def target_counts(X: sp.csr_matrix, target: np.ndarray) -> np.ndarray:
-    """In how many target documents each word occurs (in how many of all, where there is no target)."""
-    rows = X[target] if len(target) else X
-    return np.bincount(rows.indices[rows.data > 0], minlength=X.shape[1])
-
-
-def word_chances(scores: np.ndarray) -> np.ndarray:
-    """Scores of words as probabilities of classes: at the mean margin the best of two classes has 0.88."""
-    return softmax(scores * (2.0 / max(mean_margin(scores), 1e-12)))
-
-
-def _plain(value):
-    return value.item() if isinstance(value, np.generic) else value

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._math.dual_kernels import Kernel, Predictor, make_kernel
-from isthmus.base import Domains, TransferClassifier
+from isthmus.base import Domains, TransferClassifier, softmax
 from isthmus.classify.dual_words import classes_of, find_terms, place_words
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 
@@ -99,6 +99,40 @@ class DualClassifier(TransferClassifier):
                 code="length-mismatch",
             )
         return self._word_class_names()[self._normal_words(self._word_function(columns)).argmax(axis=1)]
+
+    def suggest_words(self, n_words=20):
+        """Unlabelled words worth labelling next, by how many target documents they touch and how unsure their class is.
+
+        Parameters
+        ----------
+        n_words : int
+            Length of the list.
+
+        Returns
+        -------
+        list of dict
+            ``word``, ``column``, ``likely`` (class), ``sureness`` of that, ``target_documents`` that hold the word, and
+            ``expected_use``: documents times the chance that the likely class is wrong.
+        """
+        check_is_fitted(self)
+        rows = self.fitted_rows_[self._target] if len(self._target) else self.fitted_rows_
+        holds = np.bincount(rows.indices[rows.data > 0], minlength=rows.shape[1])
+        chances = word_chances(self.word_scores_)
+        use = holds * (1.0 - chances.max(axis=1))
+        use[self.labelled_words_] = 0.0
+        names = self._word_class_names()
+        order = np.argsort(-use, kind="stable")[: min(n_words, int((use > 0).sum()))]
+        return [
+            {
+                "word": plain(self.word_names_[column]),
+                "column": int(column),
+                "likely": plain(names[chances[column].argmax()]),
+                "sureness": float(chances[column].max()),
+                "target_documents": int(holds[column]),
+                "expected_use": float(use[column]),
+            }
+            for column in order
+        ]
 
     # -- fitting -----------------------------------------------------------------------------------------------------
 
@@ -240,7 +274,7 @@ class DualClassifier(TransferClassifier):
         said = (sides.column_targets > 0).any(axis=1)
         codes[said] = sides.column_targets[said].argmax(axis=1)
         self.word_transduction_ = self._word_class_names()[codes]
-        self._rows, self._target = sides.X, domains.target
+        self.fitted_rows_, self._target = sides.X, domains.target
         return self.document_scores_[domains.target].argmax(axis=1)
 
     def _normal_documents(self, values: np.ndarray) -> np.ndarray:
@@ -281,6 +315,16 @@ def mean_margin(scores: np.ndarray) -> float:
     """Mean distance between the best and the second-best class."""
     top = np.sort(scores, axis=1)[:, -2:]
     return float(np.mean(top[:, 1] - top[:, 0])) if len(top) else 1.0
+
+
+def word_chances(scores: np.ndarray) -> np.ndarray:
+    """Scores of words as probabilities of classes: at the mean margin the better of two classes has 0.88."""
+    return softmax(scores * (2.0 / max(mean_margin(scores), 1e-12)))
+
+
+def plain(value):
+    """A numpy scalar as Python's own."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def describe(kernel: Kernel) -> str:

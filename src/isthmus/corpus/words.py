@@ -1,0 +1,113 @@
+"""Read labelled words: a table with the columns word, label and, optionally, weight."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+from isthmus.corpus.read import _as_text, _format_of, _read_bytes, _unzip
+from isthmus.corpus.tables import FORMATS
+from isthmus.exceptions import DataError
+
+_WORD_NAMES = ("word", "words", "term", "token")
+_LABEL_NAMES = ("label", "class", "category")
+_WEIGHT_NAMES = ("weight", "score")
+
+
+def read_words(path: str | Path) -> dict[str, dict[str, float]]:
+    """Labelled words of a csv, tsv, jsonl, json, parquet or xlsx file, as ``word_labels`` takes them.
+
+    A row without a weight counts 1. A negative weight speaks against the class. One word may have several rows with
+    different classes if their weights are below 1; otherwise they contradict each other and the file is refused.
+
+    Parameters
+    ----------
+    path : str or Path
+        File with the columns ``word``, ``label`` and optionally ``weight``.
+
+    Returns
+    -------
+    dict
+        Word to {class: weight}.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from isthmus.corpus.words import read_words
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "words.csv"
+    ...     _ = file.write_text("word,label,weight\\nsuperb,positive,\\ndull,positive,-0.5\\n")
+    ...     read_words(file)
+    {'superb': {'positive': 1.0}, 'dull': {'positive': -0.5}}
+    """
+    path = Path(path)
+    name = path.name
+    data = _unzip(_read_bytes(path), name)
+    if not data.strip():
+        raise DataError(f"{name} is empty; a table with the columns word and label is expected.", code="empty-file")
+    table = FORMATS[_format_of(path)](data, name)
+    words = _column(table.columns, _WORD_NAMES, name)
+    labels = _column(table.columns, _LABEL_NAMES, name)
+    weights = _column(table.columns, _WEIGHT_NAMES, name, needed=False)
+    read: dict[str, dict[str, float]] = {}
+    first_line: dict[str, int] = {}
+    for row, (word, label) in enumerate(zip(words, labels, strict=True)):
+        word, label = _as_text(word).strip(), _as_text(label).strip()
+        if not word and not label:
+            continue
+        if not word or not label:
+            lacks = "label" if word else "word"
+            raise DataError(f"Row {row + 1} of {name} has no {lacks}; give both.", code="bad-word-labels")
+        weight = _weight(weights[row] if weights is not None else None, row, name)
+        given = read.setdefault(word, {})
+        first_line.setdefault(word, row + 1)
+        if label in given and given[label] != weight:
+            raise _contradiction(
+                word, f"{given[label]:g} and {weight:g} for {label!r}", first_line[word], row + 1, name
+            )
+        given[label] = weight
+        full = [other for other, value in given.items() if value >= 1]
+        if len(full) > 1:
+            raise _contradiction(word, " and ".join(map(repr, full)), first_line[word], row + 1, name)
+    if not read:
+        raise DataError(f"{name} holds no labelled word; give at least one row.", code="empty-file")
+    return read
+
+
+def _column(columns: dict[str, list], names: tuple[str, ...], file: str, *, needed: bool = True) -> Any:
+    for column in columns:
+        if column.strip().casefold() in names:
+            return columns[column]
+    if not needed:
+        return None
+    raise DataError(
+        f"{file} has the columns {', '.join(columns)}; a column called {names[0]!r} is expected.", code="unknown-column"
+    )
+
+
+def _weight(cell: Any, row: int, name: str) -> float:
+    text = _as_text(cell).strip()
+    if not text:
+        return 1.0
+    try:
+        weight = float(text.replace(",", "."))
+    except ValueError:
+        weight = math.nan
+    if not math.isfinite(weight) or weight == 0:
+        raise DataError(
+            f"Row {row + 1} of {name} has the weight {cell!r}; a number other than 0 is expected, negative if the word "
+            "speaks against the label.",
+            code="bad-word-labels",
+        )
+    return weight
+
+
+def _contradiction(word: str, what: str, first: int, second: int, name: str) -> DataError:
+    return DataError(
+        f"Rows {first} and {second} of {name} contradict each other: the word {word!r} has {what}; keep one, "
+        f"or give both a "
+        "weight below 1.",
+        code="bad-word-labels",
+    )

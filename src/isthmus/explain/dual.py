@@ -1,0 +1,114 @@
+"""Dual supervision: the labelled and learned words behind a document's label, and the words of each class."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from isthmus.base import TransferPipeline
+
+
+def document_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
+    """Rows of class, term, contribution and ``labelled`` for one text.
+
+    A document and its words are neighbours in the graph: the contribution is the edge's weight times the word's score
+    for the class, less its mean over the classes. ``labelled`` says whether a person labelled the word or the method
+    learned its score.
+    """
+    row = pipeline[:-1].transform([text])
+    return row_terms(pipeline.steps[-1][1], row)
+
+
+def row_terms(model, row) -> list[dict]:
+    """As :func:`document_terms`, for one row of the matrix and a fitted classifier."""
+    row = sp.csr_matrix(row)
+    scores = _class_scores(model)[row.indices]
+    shares = row.data[:, None] / max(float(row.data.sum()), 1e-300)
+    contributions = shares * (scores - scores.mean(axis=1, keepdims=True))
+    labelled = set(model.labelled_words_.tolist())
+    return [
+        {
+            "class": label,
+            "term": str(model.word_names_[column]),
+            "contribution": float(contributions[place, code]),
+            "labelled": column in labelled,
+        }
+        for code, label in enumerate(model.classes_.tolist())
+        for place, column in enumerate(row.indices.tolist())
+    ]
+
+
+def top_words(model, n_words: int = 15, *, labelled: bool = False) -> list[dict]:
+    """Words with the highest score of each class, as in the paper's Figure 2.
+
+    Parameters
+    ----------
+    model : ManifoldDualClassifier or FactorDualClassifier
+        Fitted.
+    n_words : int
+        Per class.
+    labelled : bool, default=False
+        Whether words that were labelled by hand may appear.
+
+    Returns
+    -------
+    list of dict
+        ``class``, ``rank``, ``term``, ``score``, ``documents`` (how many fitted documents hold the word).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus import ManifoldDualClassifier
+    >>> from isthmus.explain.dual import top_words
+    >>> X = np.array([[2, 0, 1, 0], [0, 2, 0, 1], [0, 0, 2, 0], [0, 0, 0, 3]])
+    >>> names = ["superb", "awful", "gripping", "tedious"]
+    >>> model = ManifoldDualClassifier({"superb": "good", "awful": "bad"}, feature_names=names).fit(X, [None] * 4)
+    >>> [(row["class"], row["term"]) for row in top_words(model, 1)]
+    [('bad', 'tedious'), ('good', 'gripping')]
+    """
+    scores = model.word_scores_
+    documents = np.bincount(model.fitted_rows_.indices, minlength=len(scores))
+    allowed = documents > 0
+    if not labelled:
+        allowed[model.labelled_words_] = False
+    best = scores.argmax(axis=1)
+    names = getattr(model, "word_classes_", model.classes_).tolist()
+    rows = []
+    for code, label in enumerate(names):
+        columns = np.flatnonzero(allowed & (best == code))
+        order = columns[np.argsort(-scores[columns, code], kind="stable")[:n_words]]
+        rows += [
+            {
+                "class": label,
+                "rank": rank + 1,
+                "term": str(model.word_names_[column]),
+                "score": float(scores[column, code]),
+                "documents": int(documents[column]),
+            }
+            for rank, column in enumerate(order)
+        ]
+    return rows
+
+
+def words_to_label(model, n_words: int = 20) -> list[dict]:
+    """Unlabelled words worth labelling next: see ``suggest_words`` of the classifier.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus import ManifoldDualClassifier
+    >>> from isthmus.explain.dual import words_to_label
+    >>> X = np.array([[2, 0, 1, 0], [0, 2, 0, 1], [0, 0, 2, 1], [0, 0, 2, 3]])
+    >>> model = ManifoldDualClassifier({0: "good", 1: "bad"}).fit(X, [None] * 4)
+    >>> sorted(row["column"] for row in words_to_label(model))
+    [2, 3]
+    """
+    return model.suggest_words(n_words)
+
+
+def _class_scores(model) -> np.ndarray:
+    """Word scores per document class; a factorisation's word classes are carried over by ``Q``."""
+    scores = model.word_scores_
+    if scores.shape[1] != len(model.classes_) or getattr(model, "word_classes", None) is not None:
+        return scores @ model.Q_.T
+    return scores
