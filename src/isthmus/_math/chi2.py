@@ -171,20 +171,27 @@ def as_counts(X: Any) -> sp.csr_matrix:
     return X
 
 
-def summarise(stats: TermStatistics, *, level: str = "occurrences") -> TermSummary:
+def summarise(stats: TermStatistics, other: TermStatistics | None = None, *, level: str = "occurrences") -> TermSummary:
     """Class, χ² of that class, largest and total χ² of every term.
 
     Parameters
     ----------
     stats : TermStatistics
+    other : TermStatistics, optional
+        A second stratum, over the same terms and classes: documents of another domain. χ² is then Mantel and
+        Haenszel's, which compares classes within each stratum only.
     level : {"occurrences", "documents"}
         What the 2 × 2 table counts: occurrences (the paper's modified χ²) or documents (the traditional one, Eq. 1).
     """
-    from isthmus._math.chi2_kernels import summarise_terms
+    from isthmus._math.chi2_kernels import summarise_pairs, summarise_terms
 
     joint, totals, everything = _level(stats, level)
-    largest_first = np.argsort(-totals, kind="stable")
-    klass, best, largest, total = summarise_terms(stats.starts, stats.klass, joint, totals, everything, largest_first)
+    if other is None:
+        order = np.argsort(-totals, kind="stable")
+        klass, best, largest, total = summarise_terms(stats.starts, stats.klass, joint, totals, everything, order)
+        return TermSummary(klass, best, largest, total)
+    second = (other.starts, other.klass, *_level(other, level))
+    klass, best, largest, total = summarise_pairs(stats.starts, stats.klass, joint, totals, everything, *second)
     return TermSummary(klass, best, largest, total)
 
 
@@ -206,23 +213,23 @@ def chi2_per_class(stats: TermStatistics, *, level: str = "occurrences") -> np.n
     return np.divide(gap * gap * everything, below, out=np.zeros_like(table), where=below > 0)
 
 
-def discriminability(stats: TermStatistics, klass: np.ndarray, *, smoothing: float = 1.0) -> np.ndarray:
+def discriminability(
+    stats: TermStatistics, klass: np.ndarray, other: TermStatistics | None = None, *, smoothing: float = 1.0
+) -> np.ndarray:
     """Probability ratio PR(t, c) of each term for the class given.
 
     PR(t,c) = [df(t,c)/df(c)] / [df(t,¬c)/df(¬c)] (the paper's section 4.1). ``smoothing`` is added to both document
     counts of the term, and twice that to both class sizes, so that a term seen in one class only gets a large ratio,
-    not an infinite one.
+    not an infinite one. With a second stratum the ratio is Mantel and Haenszel's.
     """
-    from isthmus._math.chi2_kernels import probability_ratios
+    from isthmus._math.chi2_kernels import pooled_ratios, probability_ratios
 
-    return probability_ratios(
-        stats.starts,
-        stats.klass,
-        stats.documents,
-        stats.class_documents,
-        np.asarray(klass, dtype=np.int32),
-        float(smoothing),
-    )
+    klass = np.asarray(klass, dtype=np.int32)
+    first = (stats.starts, stats.klass, stats.documents, stats.class_documents)
+    if other is None:
+        return probability_ratios(*first, klass, float(smoothing))
+    second = (other.starts, other.klass, other.documents, other.class_documents)
+    return pooled_ratios(*first, *second, klass, float(smoothing))
 
 
 def _level(stats: TermStatistics, level: str) -> tuple[np.ndarray, np.ndarray, float]:

@@ -168,6 +168,75 @@ def summarise_terms(starts, klass, joint, class_totals, everything, largest_firs
 
 
 @njit(cache=True, nogil=True)
+def summarise_pairs(
+    starts_a, class_a, joint_a, totals_a, everything_a, starts_b, class_b, joint_b, totals_b, everything_b
+):
+    """As :func:`summarise_terms` for two strata, each with its own margins (Cochran, Mantel and Haenszel).
+
+    The gap between found and expected is summed over the strata, and so is its variance. What a term gains only from
+    being frequent in one stratum is expected there and adds nothing.
+    """
+    n_terms, n_classes = len(starts_a) - 1, len(totals_a)
+    best_class = np.full(n_terms, -1, dtype=np.int32)
+    best, largest, total = np.zeros(n_terms), np.zeros(n_terms), np.zeros(n_terms)
+    spread_a, spread_b = np.zeros(n_classes), np.zeros(n_classes)
+    for c in range(n_classes):
+        spread_a[c] = totals_a[c] * (everything_a - totals_a[c]) / max(everything_a, 1.0) ** 2
+        spread_b[c] = totals_b[c] * (everything_b - totals_b[c]) / max(everything_b, 1.0) ** 2
+    row = np.zeros(n_classes)
+    for term in range(n_terms):
+        row[:] = 0.0
+        n_a, n_b = 0.0, 0.0
+        for p in range(starts_a[term], starts_a[term + 1]):
+            row[class_a[p]] += joint_a[p]
+            n_a += joint_a[p]
+        for p in range(starts_b[term], starts_b[term + 1]):
+            row[class_b[p]] += joint_b[p]
+            n_b += joint_b[p]
+        if n_a + n_b <= 0.0:
+            continue
+        rate_a, rate_b = n_a / max(everything_a, 1.0), n_b / max(everything_b, 1.0)
+        for c in range(n_classes):
+            gap = row[c] - rate_a * totals_a[c] - rate_b * totals_b[c]
+            variance = n_a * (1.0 - rate_a) * spread_a[c] + n_b * (1.0 - rate_b) * spread_b[c]
+            if variance <= 0.0:
+                continue
+            value = gap * gap / variance
+            total[term] += value
+            largest[term] = max(largest[term], value)
+            if gap > 0.0 and value > best[term]:
+                best[term] = value
+                best_class[term] = c
+    return best_class, best, largest, total
+
+
+@njit(cache=True, nogil=True)
+def pooled_ratios(starts_a, class_a, docs_a, sizes_a, starts_b, class_b, docs_b, sizes_b, chosen, smoothing):
+    """Mantel and Haenszel's ratio over two strata for the chosen class of each term, smoothed; 1 without a class."""
+    n_terms = len(starts_a) - 1
+    ratios = np.ones(n_terms)
+    n_a, n_b = max(sizes_a.sum(), 1.0), max(sizes_b.sum(), 1.0)
+    for term in range(n_terms):
+        c = chosen[term]
+        if c < 0:
+            continue
+        inside, outside = 0.0, 0.0
+        for p in range(starts_a[term], starts_a[term + 1]):
+            if class_a[p] == c:
+                inside += docs_a[p] * (n_a - sizes_a[c]) / n_a
+            else:
+                outside += docs_a[p] * sizes_a[c] / n_a
+        for p in range(starts_b[term], starts_b[term + 1]):
+            if class_b[p] == c:
+                inside += docs_b[p] * (n_b - sizes_b[c]) / n_b
+            else:
+                outside += docs_b[p] * sizes_b[c] / n_b
+        size = (sizes_a[c] + sizes_b[c]) / (n_a + n_b)
+        ratios[term] = (inside + smoothing * (1.0 - size)) / (outside + smoothing * size)
+    return ratios
+
+
+@njit(cache=True, nogil=True)
 def probability_ratios(starts, klass, documents, class_documents, chosen, smoothing):
     """PR(t, chosen class of t), smoothed; 1 where there is no chosen class."""
     n_terms = len(starts) - 1

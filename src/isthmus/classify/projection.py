@@ -49,38 +49,59 @@ def held_out_features(
 
 
 def adapt_statistics(
-    stats: TermStatistics,
     X_target,
-    build: Callable[[TermStatistics], Projection],
+    n_classes: int,
+    build: Callable[[TermStatistics | None], Projection],
     *,
     rounds: int,
     share: float,
 ) -> tuple[TermStatistics, list[dict], str]:
-    """Statistics with the surest target rows counted under their predicted class.
+    """Statistics of the surest target rows under their predicted class.
 
-    Each round: project the target, label it by rule, add the statistics of the rows with the largest margins to the
-    source's. The part of the target that counts as sure grows in equal steps up to ``share``. Stops early when neither
-    labels nor rows change.
+    Each round: project the target, label it by rule, count the rows with the largest margins of each class. The part of
+    each class that counts as sure grows in equal steps up to ``share``.
+
+    Parameters
+    ----------
+    X_target : CSR matrix
+    n_classes : int
+    build : callable
+        Target statistics, None at first, to a projection.
+    rounds : int
+    share : float
 
     Returns
     -------
-    stats, history, termination
+    target, history, termination
         ``history`` has one entry per pass: target rows that changed label, mean share of the winning class.
     """
-    adapted, history = stats, []
+    target, history = None, []
     labels = np.full(X_target.shape[0], -1)
     for step in range(rounds + 1):
-        shares = class_shares(build(adapted).features(X_target))
+        shares = class_shares(build(target).features(X_target))
         changed = int(np.sum(shares.argmax(axis=1) != labels))
         labels = shares.argmax(axis=1)
         history.append({"changed": changed, "mean_share": float(shares.max(axis=1).mean())})
         progress("adapting", step, rounds)
-        if step == rounds:
-            break
-        margin = _margin(shares)
-        sure = (margin >= np.quantile(margin, 1.0 - share * (step + 1) / rounds)) & (margin > 0)
-        adapted = stats + count_terms(X_target, np.where(sure, labels, -1), stats.n_classes)
-    return adapted, history, "no_change" if history[-1]["changed"] == 0 else "max_iter"
+        if step < rounds:
+            sure = surest_rows(shares, share * (step + 1) / rounds)
+            target = count_terms(X_target, np.where(sure, labels, -1), n_classes)
+    return target, history, "no_change" if changed == 0 else "max_iter"
+
+
+def surest_rows(shares: np.ndarray, share: float) -> np.ndarray:
+    """Rows among the ``share`` with the largest margins of those given the same class; never rows without a margin.
+
+    Class by class, so that a class that is easy to tell cannot crowd out the others.
+    """
+    top = np.partition(shares, -2, axis=1)
+    margin = top[:, -1] - top[:, -2]
+    labels = shares.argmax(axis=1)
+    sure = np.zeros(len(shares), dtype=bool)
+    for code in np.unique(labels):
+        rows = np.flatnonzero(labels == code)
+        sure[rows] = margin[rows] >= np.quantile(margin[rows], 1.0 - share)
+    return sure & (margin > 0)
 
 
 def class_shares(features: np.ndarray) -> np.ndarray:
@@ -123,11 +144,6 @@ def fit_temperature(scores: np.ndarray, codes: np.ndarray) -> float:
     return float(np.exp((low + high) / 2.0))
 
 
-def _margin(shares: np.ndarray) -> np.ndarray:
-    top = np.partition(shares, -2, axis=1)
-    return top[:, -1] - top[:, -2]
-
-
 class TermProjectionClassifier(TransferClassifier):
     """Term projection with a rule or a linear SVM on top.
 
@@ -152,7 +168,8 @@ class TermProjectionClassifier(TransferClassifier):
         Rounds in which the surest target rows are counted under their predicted class. 0: the paper's way, the target's
         rows are not looked at before they are labelled.
     adapt_share : float, default=0.8
-        Share of the target rows that counts as sure in the last round; it grows up to there in equal steps.
+        Share of the target rows of each predicted class that counts as sure in the last round; it grows up to there in
+        equal steps.
     target_idf : bool, default=False
         Inverse document frequencies from the target's rows instead of the source's, for weightings with idf.
     target_prior : bool, default=False
@@ -174,8 +191,9 @@ class TermProjectionClassifier(TransferClassifier):
         As for :class:`isthmus.TermProjection`.
     empty_classes_ : ndarray
         Classes no term was left for; no document is given such a class by rule.
-    statistics_ : TermStatistics
-        The sums the projection was made from: labelled source rows and, with ``adapt``, the surest target rows.
+    statistics_, target_statistics_ : TermStatistics
+        The sums the projection was made from: over the labelled source rows and, with ``adapt``, over the surest target
+        rows (otherwise None).
     svm_ : LinearSVC
         With ``classifier="svm"``.
     prior_ : ndarray
@@ -242,19 +260,24 @@ class TermProjectionClassifier(TransferClassifier):
         if self.target_idf and len(domains.target):
             frequency = count_terms(X_target, np.zeros(len(domains.target)), 1).document_frequency
             idf = inverse_frequency(frequency, len(domains.target))
-
-        def build(stats):
-            return self._build(stats, idf)
-
-        stats, self.history_, self.termination_condition_ = block_statistics(domains), [], "one_pass"
+        self.statistics_, self.target_statistics_ = block_statistics(domains), None
+        self.history_, self.termination_condition_ = [], "one_pass"
         if self.adapt and len(domains.target):
-            stats, self.history_, self.termination_condition_ = adapt_statistics(
-                stats, X_target, build, rounds=self.adapt, share=self.adapt_share
+            self.target_statistics_, self.history_, self.termination_condition_ = adapt_statistics(
+                X_target,
+                domains.n_classes,
+                lambda target: self._build(self.statistics_, target, idf),
+                rounds=self.adapt,
+                share=self.adapt_share,
             )
-        self.statistics_, self.projection_ = stats, build(stats)
         self.n_iter_ = max(len(self.history_), 1)
-        self._store(np.bincount(domains.source_codes, minlength=domains.n_classes))
-        self._fit_top(domains.rows(domains.source), domains.source_codes, build)
+        self.projection_ = self._build(self.statistics_, self.target_statistics_, idf)
+        self._store()
+        self._fit_top(
+            domains.rows(domains.source),
+            domains.source_codes,
+            lambda stats: self._build(stats, self.target_statistics_, idf),
+        )
         if not len(domains.target):
             return np.zeros(0, dtype=int)
         if self.target_prior:
@@ -287,9 +310,10 @@ class TermProjectionClassifier(TransferClassifier):
     def finish_statistics(self, stats: TermStatistics, classes: np.ndarray):
         """Make the rule from sums alone: how fits from blocks end."""
         self.classes_, self.statistics_ = classes, stats
-        self.projection_ = self._build(stats, None)
+        self.target_statistics_ = None
+        self.projection_ = self._build(stats)
         self.history_, self.n_iter_, self.termination_condition_ = [], 1, "one_pass"
-        self._store(stats.class_documents)
+        self._store()
         self.temperature_ = _BLIND_TEMPERATURE
         return self
 
@@ -308,9 +332,10 @@ class TermProjectionClassifier(TransferClassifier):
         names = getattr(self, "feature_names_in_", None) if names is None else names
         return term_table(self.projection_, self.statistics_, self.classes_, label=label, n=n, names=names)
 
-    def _build(self, stats: TermStatistics, idf: np.ndarray | None) -> Projection:
+    def _build(self, stats, target=None, idf=None) -> Projection:
         return project_terms(
             stats,
+            target,
             n_terms=self.n_terms,
             purity=self.purity,
             weighting=self.weighting,
@@ -333,10 +358,11 @@ class TermProjectionClassifier(TransferClassifier):
         evidence = self._decision(features[::step]) if svm else class_shares(features[::step])
         self.temperature_ = fit_temperature(evidence, codes[rows[::step]])
 
-    def _store(self, source_documents: np.ndarray):
+    def _store(self):
         store_terms(self, self.projection_)
+        documents = self.statistics_.class_documents
         # One document more in every class: a class without documents in the blocks so far must not have the prior zero.
-        self.source_prior_ = (source_documents + 1.0) / (source_documents + 1.0).sum()
+        self.source_prior_ = (documents + 1.0) / (documents + 1.0).sum()
         self.prior_ = self.source_prior_
         if len(self.empty_classes_):
             names = ", ".join(str(name) for name in self.empty_classes_[:5])

@@ -71,6 +71,7 @@ class Projection:
 
 def project_terms(
     stats: TermStatistics,
+    target: TermStatistics | None = None,
     *,
     n_terms: int | None = None,
     purity: float = 0.5,
@@ -84,6 +85,9 @@ def project_terms(
     ----------
     stats : TermStatistics
         Sums over the labelled documents.
+    target : TermStatistics, optional
+        Sums over target documents under predicted classes; classes are then compared within each domain only, so that a
+        word of the target's own style is not taken for a word of the class with the most target documents.
     n_terms : int, optional
         Keep the terms with the largest χ²max; None keeps all.
     purity : float
@@ -95,13 +99,13 @@ def project_terms(
     idf : ndarray, optional
         Inverse document frequencies to use instead of those of ``stats``.
     """
-    summary = summarise(stats)
+    summary = summarise(stats, target)
     term_class = np.where(summary.purity >= purity - _PURITY_SLACK, summary.klass, -1).astype(np.int32)
     if n_terms is not None and n_terms < stats.n_terms:
         # Stable, so that ties go to the earlier column whatever the machine.
         out = np.argsort(-summary.largest, kind="stable")[n_terms:]
         term_class[out] = -1
-    ratio = np.maximum(discriminability(stats, term_class, smoothing=smoothing), 1.0)
+    ratio = np.maximum(discriminability(stats, term_class, target, smoothing=smoothing), 1.0)
     parts = weighting.split("-")
     weight = _RATIO_WEIGHTS[parts[-1] if parts[-1] in _RATIO_WEIGHTS else ""](ratio)
     if "idf" in parts:

@@ -1,0 +1,196 @@
+"""The classifier: rule and SVM, adaptation, probabilities, edge cases."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from isthmus import TermProjectionClassifier, make_transfer_pipeline
+from isthmus.classify.projection import estimate_prior, fit_temperature, surest_rows
+from isthmus.exceptions import DataError, IsthmusWarning, UsageError
+from isthmus.features import TextVectorizer
+
+
+def shifted(n=300, d=90, n_classes=3, seed=0):
+    """Source and target share a third of each class's words; the rest belongs to one domain."""
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, n_classes, size=2 * n)
+    domain = np.where(np.arange(2 * n) < n, 1, -1)
+    term = np.arange(d)
+    group = (term // n_classes) % 3  # 0 shared, 1 source only, 2 target only
+    here = (group == 0) * 0.35 + ((group == 1)[None, :] & (domain > 0)[:, None]) * 0.5
+    here = here + ((group == 2)[None, :] & (domain < 0)[:, None]) * 0.9
+    rate = np.where((term % n_classes)[None, :] == codes[:, None], here, here * 0.35)
+    return sp.csr_matrix(rng.poisson(rate).astype(float)), np.array(["x", "y", "z", "w"])[codes], domain
+
+
+def accuracy(model, y, domain):
+    return np.mean(model.transduction_[domain < 0] == y[domain < 0])
+
+
+@pytest.mark.parametrize("classifier", ["rule", "svm"])
+def test_labels_an_easy_target(classifier):
+    X, y, domain = shifted()
+    model = TermProjectionClassifier(classifier=classifier, random_state=0).fit(X, y, sample_domain=domain)
+    assert accuracy(model, y, domain) > 0.8
+    np.testing.assert_array_equal(model.predict(X[domain < 0]), model.transduction_[domain < 0])
+    probability = model.predict_proba(X[domain < 0])
+    np.testing.assert_array_equal(model.classes_[probability.argmax(axis=1)], model.transduction_[domain < 0])
+
+
+def test_adaptation_learns_words_of_the_target():
+    X, y, domain = shifted()
+    before = TermProjectionClassifier(adapt=0).fit(X, y, sample_domain=domain)
+    after = TermProjectionClassifier().fit(X, y, sample_domain=domain)
+    assert accuracy(after, y, domain) > accuracy(before, y, domain) + 0.03
+    target_only = (np.arange(90) // 3) % 3 == 2
+    assert np.all(before.term_class_[target_only & (before.term_chi2_ == 0)] == -1)
+    assert after.n_iter_ == 9
+    assert len(after.history_) == 9
+    assert after.termination_condition_ in ("no_change", "max_iter")
+    assert before.termination_condition_ == "one_pass"
+
+
+def test_adaptation_does_not_run_away():
+    """Words of the target's own style must not drag all rows to one class: classes are compared within domains."""
+    for seed in range(4):
+        X, y, domain = shifted(seed=seed)
+        before = TermProjectionClassifier(adapt=0).fit(X, y, sample_domain=domain)
+        after = TermProjectionClassifier().fit(X, y, sample_domain=domain)
+        assert accuracy(after, y, domain) > accuracy(before, y, domain)
+        assert np.unique(after.transduction_[domain < 0], return_counts=True)[1].max() < 0.6 * 300
+
+
+def test_surest_rows_are_taken_from_every_class():
+    shares = np.array([[0.9, 0.1], [0.8, 0.2], [0.45, 0.55], [0.4, 0.6], [0.5, 0.5]])
+    assert surest_rows(shares, 0.5).tolist() == [True, True, False, True, False]
+    assert surest_rows(shares, 1.0).tolist() == [True, True, True, True, False]
+
+
+def test_source_alone_is_what_adapt_zero_sees():
+    X, y, domain = shifted()
+    with_target = TermProjectionClassifier(adapt=0).fit(X, y, sample_domain=domain)
+    alone = TermProjectionClassifier().fit(X[domain > 0], y[domain > 0])
+    np.testing.assert_array_equal(with_target.term_weight_, alone.term_weight_)
+    np.testing.assert_array_equal(with_target.predict(X), alone.predict(X))
+
+
+def test_row_order_changes_nothing():
+    X, y, domain = shifted(n=80)
+    order = np.random.default_rng(3).permutation(len(y))
+    one = TermProjectionClassifier().fit(X, y, sample_domain=domain)
+    two = TermProjectionClassifier().fit(X[order], y[order], sample_domain=domain[order])
+    np.testing.assert_array_equal(one.transduction_[order], two.transduction_)
+    np.testing.assert_array_equal(one.term_weight_, two.term_weight_)
+
+
+def test_partial_fit_equals_fit_on_the_source():
+    X, y, domain = shifted()
+    X, y = X[domain > 0], y[domain > 0]
+    whole = TermProjectionClassifier().fit(X, y)
+    parts = TermProjectionClassifier()
+    for rows in (slice(200, 300), slice(0, 120), slice(120, 200)):
+        parts.partial_fit(X[rows], y[rows], classes=["x", "y", "z"])
+    np.testing.assert_array_equal(parts.term_weight_, whole.term_weight_)
+    np.testing.assert_array_equal(parts.predict(X), whole.predict(X))
+    with pytest.raises(UsageError, match="rule"):
+        TermProjectionClassifier(classifier="svm").partial_fit(X, y)
+
+
+def test_a_document_without_known_terms_gets_the_commonest_class():
+    X, y, domain = shifted(n_classes=3)
+    source = np.flatnonzero(domain > 0)
+    rows = np.concatenate([source[y[source] == "z"], source[y[source] != "z"][:60]])
+    model = TermProjectionClassifier().fit(X[rows], y[rows])
+    assert model.predict(sp.csr_matrix((1, X.shape[1]))).tolist() == ["z"]
+    np.testing.assert_allclose(model.predict_proba(sp.csr_matrix((1, X.shape[1])))[0], model.prior_)
+
+
+def test_a_class_without_terms_is_reported_and_every_document_still_gets_a_label():
+    X = np.array([[8, 0], [9, 0], [0, 8], [0, 9], [4, 4], [4, 4]])
+    y = ["a", "a", "b", "b", "c", "c"]
+    with pytest.warns(IsthmusWarning, match=r"1 of 3 classes .*\(c\)") as caught:
+        model = TermProjectionClassifier(purity=0.5).fit(X, y)
+    assert caught[0].message.code == "fallback"
+    assert model.empty_classes_.tolist() == ["c"]
+    assert set(model.predict(X)) == {"a", "b"}
+
+
+def test_target_prior_moves_towards_the_target():
+    X, y, domain = shifted(n=600)
+    target = np.flatnonzero(domain < 0)
+    target = np.concatenate([target[y[target] == "x"], target[y[target] != "x"][:40]])
+    rows = np.concatenate([np.flatnonzero(domain > 0), target])
+    model = TermProjectionClassifier(target_prior=True).fit(X[rows], y[rows], sample_domain=domain[rows])
+    assert model.prior_[0] > 0.6 > 0.45 > model.source_prior_[0]
+    assert model.prior_.sum() == pytest.approx(1.0)
+
+
+def test_target_idf_changes_weights():
+    X, y, domain = shifted()
+    plain = TermProjectionClassifier(weighting="tf-idf-pr", adapt=0).fit(X, y, sample_domain=domain)
+    target = TermProjectionClassifier(weighting="tf-idf-pr", adapt=0, target_idf=True).fit(X, y, sample_domain=domain)
+    np.testing.assert_array_equal(plain.term_class_, target.term_class_)
+    assert not np.allclose(plain.term_weight_, target.term_weight_)
+
+
+def test_probabilities_are_calibrated_on_rows_the_projection_has_not_seen():
+    X, y, _ = shifted(n=1200)
+    source, fresh = slice(0, 600), slice(600, 1200)
+    model = TermProjectionClassifier().fit(X[source], y[source])
+    probability = model.predict_proba(X[fresh])
+    right = model.predict(X[fresh]) == y[fresh]
+    assert abs(probability.max(axis=1).mean() - right.mean()) < 0.08
+
+
+def test_temperature_and_prior_recover_known_values():
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(4000, 3))
+    odds = np.exp(2.5 * scores)
+    codes = np.array([rng.choice(3, p=row / row.sum()) for row in odds])
+    assert fit_temperature(scores, codes) == pytest.approx(2.5, rel=0.1)
+    prior = np.array([0.7, 0.2, 0.1])
+    truth = rng.choice(3, size=5000, p=prior)
+    density = np.exp(3 * (np.eye(3)[truth] + rng.normal(scale=0.3, size=(5000, 3))))
+    np.testing.assert_allclose(
+        estimate_prior(density / density.sum(axis=1, keepdims=True), np.full(3, 1 / 3)), prior, atol=0.06
+    )
+
+
+def test_in_a_pipeline_from_text_words_and_bigrams():
+    for texts in (
+        ["kind staff", "cheap price", "polite staff", "fair price", "rude staff here", "high price there"],
+        ["球队比赛胜利", "股票市场上涨", "球队训练比赛", "股票价格下跌", "比赛球队输了", "股票市场价格"],
+    ):
+        pipeline = make_transfer_pipeline(TextVectorizer(min_df=1), TermProjectionClassifier())
+        fitted = pipeline.fit(texts, ["s", "p", "s", "p", None, None])
+        assert fitted.transduction_.tolist() == ["s", "p"] * 3
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{"classifier": "tree"}, {"adapt": -1}, {"adapt_share": 0.0}, {"adapt_share": 1.5}, {"cross_fit": 1}],
+)
+def test_bad_parameters(parameters):
+    X, y, domain = shifted(n=30)
+    with pytest.raises(UsageError) as error:
+        TermProjectionClassifier(**parameters).fit(X, y, sample_domain=domain)
+    assert error.value.code == "bad-parameter"
+
+
+def test_bad_data():
+    X, y, domain = shifted(n=30)
+    with pytest.raises(DataError) as error:
+        TermProjectionClassifier().fit(-X, y, sample_domain=domain)
+    assert error.value.code == "negative-counts"
+    with pytest.raises(DataError) as error:
+        TermProjectionClassifier().fit(X, np.full(60, "x"), sample_domain=domain)
+    assert error.value.code == "one-class"
+
+
+def test_no_warning_on_ordinary_data():
+    X, y, domain = shifted()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        TermProjectionClassifier().fit(X, y, sample_domain=domain)
