@@ -1,0 +1,147 @@
+"""Transductive support vector machine: a margin through the gaps of the target (Joachims, ICML 1999)."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.svm import LinearSVC
+from sklearn.utils import check_random_state
+
+from isthmus._math.calibration import fit_temperature
+from isthmus.base import Domains, TransferClassifier, progress
+from isthmus.exceptions import UsageError
+
+
+def balanced_signs(scores: np.ndarray, n_positive: int) -> np.ndarray:
+    """+1 for the ``n_positive`` highest scores, -1 for the rest."""
+    signs = np.full(len(scores), -1.0)
+    signs[np.argsort(-scores, kind="stable")[:n_positive]] = 1.0
+    return signs
+
+
+def switch_pairs(signs: np.ndarray, scores: np.ndarray) -> int:
+    """Swap the labels of pairs (one of each sign) whose slacks add up to more than two, in place; how many.
+
+    Such a swap lowers the slack part of the objective, for the hinge and for its square, and keeps the share of
+    positives. The worst are paired with the worst.
+    """
+    slack = np.maximum(0.0, 1.0 - signs * scores)
+    positive, negative = np.flatnonzero(signs > 0), np.flatnonzero(signs < 0)
+    positive = positive[np.argsort(-slack[positive], kind="stable")]
+    negative = negative[np.argsort(-slack[negative], kind="stable")]
+    m = min(len(positive), len(negative))
+    a, b = slack[positive[:m]], slack[negative[:m]]
+    n_pairs = int(np.sum((a > 0) & (b > 0) & (a + b > 2.0 + 1e-9)))
+    signs[positive[:n_pairs]], signs[negative[:n_pairs]] = -1.0, 1.0
+    return n_pairs
+
+
+class TransductiveSVM(TransferClassifier):
+    """Linear transductive SVM: target labels are switched in pairs while their weight grows.
+
+    The target's rows take part with labels of their own, at first with hardly any weight. Labels of a pair are
+    switched where that lowers the loss; when no pair is left the weight doubles, up to that of the source. The share of
+    each class in the target is held at its share in the source. It assumes that classes lie in clusters with a gap
+    between them and that the class shares agree; more than two classes are taken one against the rest.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Weight of errors on source rows.
+    target_C : float, default=1.0
+        Final weight of errors on target rows.
+    start_C : float, default=1e-3
+        Their first weight.
+    growth : float, default=2.0
+        Factor by which it grows.
+    max_switches : int, default=20
+        Rounds of switching per weight.
+    random_state : int, RandomState or None, default=None
+
+    Attributes
+    ----------
+    coef_, intercept_ : ndarray
+        One row per class (two classes: still two, of opposite sign).
+    n_iter_ : int
+        Support vector machines trained.
+    history_ : list of int
+        Pairs switched in each round.
+    termination_condition_ : {"converged", "max_iter", "no_target"}
+
+    References
+    ----------
+    .. [1] T. Joachims. Transductive inference for text classification using support vector machines. ICML 1999.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus import TransductiveSVM
+    >>> X = np.array([[1.0, 0.0], [0.0, 1.0], [0.8, 0.1], [0.1, 0.9]])
+    >>> TransductiveSVM(random_state=0).fit(X, ["a", "b", None, None]).transduction_.tolist()
+    ['a', 'b', 'a', 'b']
+    """
+
+    def __init__(self, C=1.0, target_C=1.0, start_C=1e-3, growth=2.0, max_switches=20, random_state=None):
+        self.C = C
+        self.target_C = target_C
+        self.start_C = start_C
+        self.growth = growth
+        self.max_switches = max_switches
+        self.random_state = random_state
+
+    def _fit(self, domains: Domains) -> np.ndarray:
+        for name in ("C", "target_C", "start_C"):
+            if not getattr(self, name) > 0:
+                raise UsageError(f"{name}={getattr(self, name)!r}; a number above 0 is expected.", code="bad-parameter")
+        if not self.growth > 1:
+            raise UsageError(f"growth={self.growth!r}; a factor above 1 is expected.", code="bad-parameter")
+        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self.history_, self.n_iter_ = [], 0
+        self.termination_condition_ = "converged" if len(domains.target) else "no_target"
+        source, target, codes = domains.rows(domains.source), domains.rows(domains.target), domains.source_codes
+        n_planes = 1 if domains.n_classes == 2 else domains.n_classes
+        planes = []
+        for plane in range(n_planes):
+            positive = 1 if n_planes == 1 else plane
+            planes.append(self._fit_plane(source, target, np.where(codes == positive, 1.0, -1.0)))
+            progress("transductive svm", plane + 1, n_planes)
+        coef, intercept = np.array([p[0] for p in planes]), np.array([p[1] for p in planes])
+        if n_planes == 1:
+            coef, intercept = np.vstack([-coef, coef]), np.append(-intercept, intercept)
+        self.coef_, self.intercept_ = coef, intercept
+        self.temperature_ = fit_temperature(self._margins(source), codes)
+        return self._margins(target).argmax(axis=1) if len(domains.target) else np.zeros(0, dtype=np.int64)
+
+    def _fit_plane(self, source, target, signs: np.ndarray) -> tuple[np.ndarray, float]:
+        n_source, n_target = len(signs), target.shape[0]
+        coef, intercept = self._train(source, signs, np.full(n_source, self.C))
+        if n_target == 0:
+            return coef, intercept
+        n_positive = int(np.clip(round(np.mean(signs > 0) * n_target), min(1, n_target - 1), max(n_target - 1, 1)))
+        target_signs = balanced_signs(target @ coef + intercept, n_positive)
+        rows = sp.vstack([source, target], format="csr") if sp.issparse(source) else np.vstack([source, target])
+        weight = min(self.start_C, self.target_C)
+        while True:
+            for _ in range(self.max_switches):
+                weights = np.concatenate([np.full(n_source, self.C), np.full(n_target, weight)])
+                coef, intercept = self._train(rows, np.concatenate([signs, target_signs]), weights)
+                switched = switch_pairs(target_signs, target @ coef + intercept)
+                self.history_.append(switched)
+                if not switched:
+                    break
+            else:
+                self.termination_condition_ = "max_iter"
+            if weight >= self.target_C:
+                return coef, intercept
+            weight = min(weight * self.growth, self.target_C)
+
+    def _train(self, rows, signs: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, float]:
+        self.n_iter_ += 1
+        machine = LinearSVC(C=1.0, random_state=self._seed, tol=1e-3).fit(rows, signs, sample_weight=weights)
+        return machine.coef_.ravel(), float(machine.intercept_[0])
+
+    def _margins(self, X) -> np.ndarray:
+        return np.asarray(X @ self.coef_.T) + self.intercept_
+
+    def _scores(self, X) -> np.ndarray:
+        return self.temperature_ * self._margins(X)
