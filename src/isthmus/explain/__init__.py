@@ -13,6 +13,7 @@ from isthmus.exceptions import UsageError
 
 # Type of a pipeline's last step -> module of this room with ``document_terms(pipeline, text)``.
 _ACCOUNTS = {
+    "TermProjectionClassifier": "isthmus.explain.projection",
     "SourceOnlyClassifier": "isthmus.explain.linear",
     "SelfTrainingTransfer": "isthmus.explain.linear",
 }

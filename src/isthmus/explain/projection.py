@@ -1,0 +1,92 @@
+"""Why a document got its class by term projection: the terms and what each adds to each class's score."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from isthmus._math.chi2 import as_counts
+from isthmus.base import TransferPipeline, check_rows
+from isthmus.classify.projection import TermProjectionClassifier
+
+INTERCEPT = "(class as such)"
+
+
+def explain_projection(model: TermProjectionClassifier, row, names=None) -> list[dict]:
+    """Contributions of one document's terms to the score of every class.
+
+    By rule a term speaks for its own class only, with count · weight. With the SVM it speaks for or against every
+    class, by the SVM's coefficient for the feature it goes to; the intercept is a row of its own. For each class the
+    contributions add up to :meth:`~isthmus.TermProjectionClassifier.class_scores`.
+
+    Parameters
+    ----------
+    model : TermProjectionClassifier
+        Fitted.
+    row : {sparse matrix, ndarray} of shape (1, n_terms)
+        Counts of the document.
+    names : sequence of str, optional
+        Names of the columns; column numbers when left out.
+
+    Returns
+    -------
+    list of dict
+        ``class``, ``term``, ``contribution``, ``count``, ``term_class`` (the class the term is projected to).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus import TermProjectionClassifier
+    >>> from isthmus.explain.projection import explain_projection
+    >>> X = np.array([[5, 1, 0], [4, 1, 0], [1, 1, 3], [1, 1, 2]])
+    >>> model = TermProjectionClassifier().fit(X, ["red", "red", "blue", "blue"])
+    >>> rows = explain_projection(model, np.array([[0, 0, 2]]), names=["rose", "and", "sky"])
+    >>> [(row["class"], row["term"], round(row["contribution"], 6)) for row in rows]
+    [('blue', 'sky', 10.0)]
+    """
+    counts = as_counts(check_rows(model, row, kind="counts"))
+    projection, classes = model.projection_, model.classes_.tolist()
+    known = (projection.term_class[counts.indices] >= 0) & (counts.data > 0)
+    terms, count = counts.indices[known], counts.data[known]
+    goes_to, amount = projection.term_class[terms], count * projection.weight[terms]
+    share = np.eye(len(classes))[goes_to]  # rule: everything to the term's own class
+    intercept = np.zeros(len(classes))
+    if model.classifier == "svm":
+        coefficients, intercept = _svm_tables(model)
+        share = coefficients[:, goes_to].T / amount.sum() if len(terms) else np.zeros((0, len(classes)))
+    rows = []
+    for code, label in enumerate(classes):
+        for place in np.flatnonzero(share[:, code]):
+            rows.append(
+                {
+                    "class": label,
+                    "term": int(terms[place]) if names is None else names[terms[place]],
+                    "contribution": float(amount[place] * share[place, code]),
+                    "count": float(count[place]),
+                    "term_class": classes[goes_to[place]],
+                }
+            )
+        if intercept[code]:
+            rows.append(
+                {
+                    "class": label,
+                    "term": INTERCEPT,
+                    "contribution": float(intercept[code]),
+                    "count": 0.0,
+                    "term_class": None,
+                }
+            )
+    return rows
+
+
+def document_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
+    """Rows of :func:`explain_projection` for one text and a fitted pipeline."""
+    row = pipeline[:-1].transform([text])
+    names = pipeline[:-1].get_feature_names_out()
+    return explain_projection(pipeline.steps[-1][1], row, names)
+
+
+def _svm_tables(model) -> tuple[np.ndarray, np.ndarray]:
+    coefficients, intercept = model.svm_.coef_, np.broadcast_to(model.svm_.intercept_, len(model.svm_.coef_))
+    if len(coefficients) == 1:  # two classes: one vector, read both ways
+        return np.vstack([-coefficients, coefficients]), np.concatenate([-intercept, intercept])
+    return coefficients, intercept
