@@ -46,6 +46,16 @@ def dies(data, seed):
     os._exit(3)
 
 
+def talks(data, seed):
+    from isthmus.base import progress
+
+    limit = time.monotonic() + 1.3
+    while time.monotonic() < limit:
+        progress("counting", 3, 7)
+        time.sleep(0.02)
+    return [{"metric": "error", "value": 0.0}]
+
+
 def slow(data, seed):
     time.sleep(60)
 
@@ -86,6 +96,7 @@ SUITE = Suite(
             Method("broken", broken),
             Method("dies", dies),
             Method("slow", slow),
+            Method("talks", talks),
             Method("meet", meet),
             Method("threads", threads),
         )

@@ -6,6 +6,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from isthmus.bench.workers import load_suite, run_job
 from isthmus.cli.bench import register
 from isthmus.exceptions import DataError, UsageError
 
@@ -13,8 +14,14 @@ pytest.importorskip("altair")
 
 
 @pytest.fixture
-def command(suite_file, folder):
-    """Run the command in this process; the suite's workers are real."""
+def command(suite_file, folder, monkeypatch):
+    """Run the command in this process, units too; workers have their own tests."""
+
+    def run_here(reference, jobs, folder, **options):
+        for job in jobs:
+            yield from run_job(load_suite(reference), job, folder)
+
+    monkeypatch.setattr("isthmus.bench.harness.run_jobs", run_here)
     app = typer.Typer()
     register(app)
     app.command("other")(lambda: None)  # with one command only, typer would drop its name

@@ -106,6 +106,13 @@ def test_a_process_that_dies_costs_one_unit(suite_file, folder):
     assert run.failures[0]["failure"] == "the process ended with code 3"
 
 
+def test_what_a_method_reports_comes_home(suite_file, folder):
+    events = []
+    run_suite(str(suite_file), folder, ["two"], ["talks"], [0], progress=events.append)
+    steps = [event for event in events if event["event"] == "step"]
+    assert steps == [{"event": "step", "task": "two", "phase": "counting", "done": 3, "total": 7}]
+
+
 def test_parallel_and_sequential_runs_agree(suite_file, suite, folder, tmp_path):
     one = run_suite(suite, folder, record_dir=tmp_path / "a")
     two = run_suite(str(suite_file), folder, record_dir=tmp_path / "b", jobs=2)

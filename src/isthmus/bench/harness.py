@@ -13,7 +13,7 @@ from typing import Any
 from isthmus.bench import SUITES
 from isthmus.bench.records import Key, Record, cache_folder, hash_file, plain, stamp
 from isthmus.bench.suite import Study, Suite, Task
-from isthmus.bench.workers import Begun, Job, Outcome, load_suite, run_job, run_jobs
+from isthmus.bench.workers import Begun, Job, Message, Outcome, Step, load_suite, run_job, run_jobs
 from isthmus.corpus.datasets import ENVIRONMENT, data_folder
 from isthmus.exceptions import DataError, UsageError
 
@@ -105,7 +105,7 @@ def run_suite(
     force : bool
         Compute again what is finished.
     progress : callable, optional
-        Gets a dict per event: ``event`` is plan, begin, done or failed.
+        Gets a dict per event: ``event`` is plan, begin, step, done or failed.
     studies : sequence of str, optional
         Studies to run instead of the main table (``["all"]`` for all).
     command : str, optional
@@ -136,6 +136,9 @@ def run_suite(
         for message in messages:
             if isinstance(message, Begun):
                 tell({"event": "begin", "task": message.task, "method": message.unit[0], "seed": message.unit[1]})
+                continue
+            if isinstance(message, Step):
+                tell({"event": "step", **vars(message)})
                 continue
             done += 1
             _keep(record, message, plan.stamps[message.task])
@@ -226,7 +229,7 @@ def _task_jobs(keys: Iterable[Key]) -> list[Job]:
     return [Job(task=task, units=tuple(units)) for task, units in by_task.items()]
 
 
-def _messages(suite: str | Suite, found: Suite, work: list[Job], folder: Path, jobs: int) -> Iterator[Begun | Outcome]:
+def _messages(suite: str | Suite, found: Suite, work: list[Job], folder: Path, jobs: int) -> Iterator[Message]:
     if isinstance(suite, str):
         workers = jobs if found.parallel else 1
         yield from run_jobs(suite, work, folder, n_workers=workers, one_thread=found.parallel)

@@ -29,7 +29,7 @@ def results_page(suite: Suite, record: Record, not_run: dict[str, str], tests: l
     """The whole record as Markdown: tables, what failed, tests, and what the figures were made with."""
     absent = {**suite.absent, **not_run}
     parts = [f"# Suite {suite.name}", suite.summary]
-    tables = grids(record.rows(), tasks=suite.tasks, methods=suite.methods, not_run=absent)
+    tables = grids(record.rows(), tasks=suite.tasks, methods=suite.methods, not_run=absent, means=suite.means)
     parts += [grid.markdown() for grid in tables]
     if tables and any(row.get("seed") is not None for row in record.rows()):
         parts.append("Mean ± standard deviation over seeds; no ± where one run is enough.")

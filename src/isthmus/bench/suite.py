@@ -19,7 +19,8 @@ class TaskData:
     """One transfer task in memory. ``target_labels`` are for the scorer alone; no method may read them.
 
     ``source_domain`` numbers the source domains (1, 2, …) where there are several. ``extra`` holds what a suite needs
-    beyond that (word labels, halves, titles).
+    beyond that (word labels, halves, titles), and may hold what the methods of a task share: all units of a task run
+    one after another in one process on one ``TaskData``.
     """
 
     source_texts: list[str]
@@ -83,7 +84,8 @@ class Study:
     """A table beside the main one (a figure of the paper, sizes, a sweep).
 
     ``run(folder, seeds)`` returns the table as a list of dicts. ``chart`` says how to draw it: ``kind`` (line, scatter,
-    bar, heatmap), ``x``, ``y``, and optionally ``color``, ``facet``, ``title``, ``x_title``, ``y_title``, ``log_x``.
+    bar, heatmap), ``x``, ``y``, and optionally ``color``, ``facet``, ``title``, ``x_title``, ``y_title``, ``log_x``;
+    all options are in :func:`isthmus.report.charts.draw`.
     """
 
     name: str
@@ -100,7 +102,8 @@ class Suite:
     ``pairs``, where given, are the (task, method) pairs that make sense; others are skipped. ``absent`` names tasks
     that cannot be run and says why; they stand in the table as "not run". ``parallel=False``: one after another, for
     timings. ``contrasts`` asks for McNemar's test, task by task, of a method against the best of others:
-    ``{"cocc": ("nbc", "svm")}``; the methods' rows must carry ``correct``.
+    ``{"cocc": ("nbc", "svm")}``; the methods' rows must carry ``correct``. ``means`` names groups of tasks whose means
+    stand below the table (``{"newsgroups": ("rec-talk", …)}``); left out, one mean over all.
     """
 
     name: str
@@ -115,6 +118,7 @@ class Suite:
     absent: Mapping[str, str] = field(default_factory=dict)
     parallel: bool = True
     contrasts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    means: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

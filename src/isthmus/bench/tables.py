@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,11 +44,17 @@ class Grid:
 
 
 def grids(
-    rows: Sequence[dict], *, tasks: Iterable[str] = (), methods: Iterable[str] = (), not_run: Iterable[str] = ()
+    rows: Sequence[dict],
+    *,
+    tasks: Iterable[str] = (),
+    methods: Iterable[str] = (),
+    not_run: Iterable[str] = (),
+    means: Mapping[str, tuple[str, ...]] | None = None,
 ) -> list[Grid]:
     """One grid per metric (tasks × methods, mean ± standard deviation over seeds, mean row), and the speed table.
 
     ``tasks`` and ``methods`` give the order; what they do not name comes after. Tasks ``not_run`` stand in every grid.
+    ``means`` names groups of tasks; a group stands below the table where at least two of its tasks do.
     """
     timed = [row for row in rows if "ours_s" in row]
     scored = [row for row in rows if "ours_s" not in row]
@@ -59,20 +65,27 @@ def grids(
     for metric in dict.fromkeys(row["metric"] for row in scored):
         chosen = [(row, label) for row, label in labelled if row["metric"] == metric]
         names = [label for label in columns if any(label == own for _, own in chosen)]
-        found.append(_metric_grid(metric, chosen, task_order, names, list(not_run)))
+        found.append(_metric_grid(metric, chosen, task_order, names, list(not_run), means or {}))
     return found
 
 
 def _metric_grid(
-    metric: str, rows: list[tuple[dict, str]], tasks: list[str], labels: list[str], not_run: list[str]
+    metric: str,
+    rows: list[tuple[dict, str]],
+    tasks: list[str],
+    labels: list[str],
+    not_run: list[str],
+    means: Mapping[str, tuple[str, ...]],
 ) -> Grid:
     values: dict[tuple[str, str], list[float]] = {}
     for row, label in rows:
         values.setdefault((row["task"], label), []).append(np.nan if row["value"] is None else float(row["value"]))
     shown = [task for task in tasks if any((task, label) in values for label in labels)]
     body = [[task, *(_cell(values.get((task, label))) for label in labels)] for task in shown]
-    if len(shown) > 1:
-        body.append(["mean", *(_mean_cell([values.get((task, label)) for task in shown]) for label in labels)])
+    groups = {f"mean {name}": [t for t in shown if t in own] for name, own in means.items()} or {"mean": shown}
+    for name, members in groups.items():
+        if len(members) > 1:
+            body.append([name, *(_mean_cell([values.get((task, label)) for task in members]) for label in labels)])
     body += [[task, *("not run" for _ in labels)] for task in not_run]
     return Grid(title=metric, header=["task", *labels], body=body)
 
@@ -86,6 +99,8 @@ def _cell(values: list[float] | None) -> str:
 
 def _mean_cell(cells: list[list[float] | None]) -> str:
     there = [np.mean(cell) for cell in cells if cell]
+    if not there:
+        return "–"
     mean = f"{np.mean(there):.4f}"
     return mean if len(there) == len(cells) else f"{mean} ({len(there)} of {len(cells)})"
 

@@ -14,12 +14,13 @@ import sys
 import time
 import warnings
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing import connection
 from pathlib import Path
 
+from isthmus.base import listen
 from isthmus.bench import SUITES
 from isthmus.bench.suite import Suite
 from isthmus.exceptions import IsthmusError
@@ -48,6 +49,16 @@ class Begun:
 
 
 @dataclass(frozen=True)
+class Step:
+    """How far a unit has come: what the method itself reports."""
+
+    task: str
+    phase: str
+    done: int
+    total: int | None
+
+
+@dataclass(frozen=True)
 class Outcome:
     """A finished unit or study: its rows, or why there are none."""
 
@@ -58,6 +69,9 @@ class Outcome:
     seconds: float
     study: str | None = None
     warnings: tuple[str, ...] = field(default=())
+
+
+Message = Begun | Step | Outcome
 
 
 def load_suite(reference: str) -> Suite:
@@ -137,7 +151,7 @@ def _describe(error: BaseException) -> str:
 
 def run_jobs(
     reference: str, jobs: Iterable[Job], folder: Path, *, n_workers: int, one_thread: bool = True
-) -> Iterator[Begun | Outcome]:
+) -> Iterator[Message]:
     """Run jobs in ``n_workers`` processes, yielding their messages as they come. Closing it ends the processes."""
     waiting = deque(jobs)
     crew = [_Worker(reference, folder, one_thread) for _ in range(min(n_workers, len(waiting)))]
@@ -202,10 +216,10 @@ class _Worker:
         with suppress(OSError):  # already dead: reading from the pipe will say so
             self.pipe.send(self.job)
 
-    def note(self, message: Begun | Outcome) -> None:
+    def note(self, message: Message) -> None:
         if isinstance(message, Begun):
             self.unit = message.unit
-        else:
+        elif isinstance(message, Outcome):
             self.unit = None
             self.left = [unit for unit in self.left if unit != message.unit]
 
@@ -238,8 +252,22 @@ def _serve(pipe: connection.Connection, reference: str, folder: str) -> None:
     suite = load_suite(reference)
     try:
         while (job := pipe.recv()) is not None:
-            for message in run_job(suite, job, Path(folder)):
-                pipe.send(message)
+            with listen(_reporter(pipe, job.task)):
+                for message in run_job(suite, job, Path(folder)):
+                    pipe.send(message)
             pipe.send(None)
     except (EOFError, OSError):  # the parent is gone
         return
+
+
+def _reporter(pipe: connection.Connection, task: str, every: float = 1.0) -> Callable[[dict], None]:
+    """A listener that passes on at most one event a second."""
+    last = time.monotonic()
+
+    def report(event: dict) -> None:
+        nonlocal last
+        if event["time"] - last >= every:
+            last = event["time"]
+            pipe.send(Step(task, event["phase"], event["done"], event["total"]))
+
+    return report

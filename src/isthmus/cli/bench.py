@@ -127,7 +127,8 @@ class _Talk:
             if event["kept"]:
                 self._say(f"{event['kept']} finished rows are kept from an earlier run (--force computes them again)")
             return
-        if event["event"] == "begin":
+        if event["event"] in ("begin", "step"):
+            self._show(event)
             return
         self.done = event["done"]
         name = event["task"] if event["study"] else f"{event['task']}  {event['method']}"
@@ -137,9 +138,19 @@ class _Talk:
         for warning in event["warnings"][:2]:
             self._say(f"    {warning}")
 
+    def _show(self, event: dict) -> None:
+        """What is going on now, on one line of a terminal that the next line overwrites."""
+        if self.quiet or not sys.stderr.isatty():
+            return
+        whole = f" of {event['total']}" if event.get("total") else ""
+        doing = event["method"] if event["event"] == "begin" else f"{event['phase']} {event['done']}{whole}"
+        sys.stderr.write(f"\r\033[K    {event['task']}  {doing} …")
+        sys.stderr.flush()
+
     def _say(self, text: str) -> None:
-        if not self.quiet:
-            typer.echo(text, err=True)
+        if self.quiet:
+            return
+        typer.echo(("\r\033[K" if sys.stderr.isatty() else "") + text, err=True)
 
 
 def _result(row: dict) -> str:
@@ -152,7 +163,7 @@ def _print_run(found: Any, run: Any, *, to_stderr: bool) -> None:
     from isthmus.bench.significance import contrasts
     from isthmus.bench.tables import grids, table_grid
 
-    tables = grids(run.rows, tasks=found.tasks, methods=found.methods, not_run=run.not_run)
+    tables = grids(run.rows, tasks=found.tasks, methods=found.methods, not_run=run.not_run, means=found.means)
     parts = [grid.text() for grid in tables]
     shown = {row["task"] for row in run.rows}
     tests = [test for test in contrasts(found, run.record) if test["task"] in shown]
