@@ -135,6 +135,30 @@ def _with_words(options: Options, method: Any, ngram_range: tuple[int, int]) -> 
     return WordLabelPipeline([("textvectorizer", vectorizer), ("dual", method)])
 
 
+def _build_cocc(options: Options) -> TransferPipeline:
+    from isthmus.classify.cocc import CoClusteringClassifier
+
+    return make_transfer_pipeline(_counts(options), CoClusteringClassifier(random_state=options.random_state))
+
+
+def _build_tsvm(options: Options) -> TransferPipeline:
+    from isthmus.classify.baselines.tsvm import TransductiveSVM
+
+    return make_transfer_pipeline(_tfidf(options), TransductiveSVM(random_state=options.random_state))
+
+
+def _build_sgt(options: Options) -> TransferPipeline:
+    from isthmus.classify.baselines.sgt import SpectralGraphTransducer
+
+    return make_transfer_pipeline(_tfidf(options), SpectralGraphTransducer(random_state=options.random_state))
+
+
+def _build_strings(options: Options) -> TransferPipeline:
+    from isthmus.classify.kernels import TransductiveKernelClassifier
+
+    return make_transfer_pipeline(TransductiveKernelClassifier(random_state=options.random_state))
+
+
 RECIPES: dict[str, Recipe] = {
     recipe.name: recipe
     for recipe in (
@@ -153,6 +177,17 @@ RECIPES: dict[str, Recipe] = {
             _build_self_training,
             page="self-training",
         ),
+        Recipe(
+            "cocc", "Co-clusters target documents with words tied to the source's classes", _build_cocc, page="cocc"
+        ),
+        Recipe(
+            "strings",
+            "String kernels adapted to the target, with a second round on its surest documents",
+            _build_strings,
+            page="strings",
+        ),
+        Recipe("tsvm", "Transductive SVM: a margin through the gaps of the target", _build_tsvm, page="tsvm"),
+        Recipe("sgt", "Spectral graph transducer on a nearest-neighbour graph", _build_sgt, page="sgt"),
         Recipe(
             "dual-manifold",
             "Labels of documents and of words, spread over the graph that joins them",
@@ -199,3 +234,24 @@ def make_recipe(name: str, **options: Any) -> TransferPipeline:
     ['staff', 'product', 'staff', 'product']
     """
     return get_recipe(name).build_with(**options)
+
+
+def make_grouping(source_texts, target_texts, *, analyzer="auto", min_df="auto", window=5, **settings):
+    """Vectoriser and unfitted cross-guided k-means for two collections, and their tf-idf rows, source first.
+
+    Contexts of shared words are counted within ``window`` tokens of the running text; collections of more than 20,000
+    documents, and character features, use whole documents instead.
+    """
+    from isthmus.cluster.guided import CrossGuidedKMeans
+    from isthmus.features.contexts import context_words, window_contexts
+
+    vectorizer = TextVectorizer(analyzer=analyzer, min_df=min_df, weighting="tfidf")
+    texts, n_source = [*source_texts, *target_texts], len(source_texts)
+    rows = vectorizer.fit_transform(texts)
+    model = CrossGuidedKMeans(**settings)
+    if vectorizer.analyzer_ == "words" and len(texts) <= 20_000 and model.guidance > 0:
+        vocabulary = {word: column for column, word in enumerate(vectorizer.feature_names_)}
+        tokens = [vectorizer.analyze(text) for text in texts]
+        columns = context_words(rows[:n_source], rows[n_source:])
+        model.contexts = window_contexts(tokens[:n_source], tokens[n_source:], vocabulary, columns, window=window)
+    return vectorizer, model, rows

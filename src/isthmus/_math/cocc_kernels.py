@@ -113,3 +113,52 @@ def row_log_sum(indptr, data):
         if total > 0.0:
             rows += total * np.log(total)
     return entries, rows
+
+
+@njit(cache=True)
+def assign_to_centroids(indptr, indices, data, weights, centroids, labels, sums):
+    """Rows, weighted by word and scaled to length one, to the centroid of largest cosine; ``sums`` adds them up.
+
+    ``centroids`` is words × classes with columns of length one. A row without words keeps its label. Returns how many
+    labels changed and the sum of the rows' cosines with their centroids.
+    """
+    n_classes = centroids.shape[1]
+    scores = np.empty(n_classes)
+    changed = 0
+    fit = 0.0
+    for row in range(indptr.shape[0] - 1):
+        scores[:] = 0.0
+        square = 0.0
+        for at in range(indptr[row], indptr[row + 1]):
+            word = indices[at]
+            value = data[at] * weights[word]
+            square += value * value
+            for c in range(n_classes):
+                scores[c] += value * centroids[word, c]
+        if square == 0.0:
+            continue
+        best = labels[row]
+        for c in range(n_classes):
+            if scores[c] > scores[best]:
+                best = c
+        if best != labels[row]:
+            changed += 1
+            labels[row] = best
+        length = np.sqrt(square)
+        fit += scores[best] / length
+        for at in range(indptr[row], indptr[row + 1]):
+            sums[indices[at], best] += data[at] * weights[indices[at]] / length
+    return changed, fit
+
+
+@njit(cache=True)
+def add_unit_rows(indptr, indices, data, weights, labels, sums):
+    """Weighted rows of length one added to the column of their label."""
+    for row in range(indptr.shape[0] - 1):
+        square = 0.0
+        for at in range(indptr[row], indptr[row + 1]):
+            value = data[at] * weights[indices[at]]
+            square += value * value
+        if square > 0.0:
+            for at in range(indptr[row], indptr[row + 1]):
+                sums[indices[at], labels[row]] += data[at] * weights[indices[at]] / np.sqrt(square)

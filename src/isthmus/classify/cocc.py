@@ -12,7 +12,6 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._math.calibration import fit_temperature
 from isthmus._math.cocc import (
     BlockStatistics,
     CoClustering,
@@ -28,13 +27,14 @@ from isthmus._math.cocc import (
 from isthmus.base import Domains, TransferClassifier, progress, row_blocks, softmax
 from isthmus.classify.cocc_blocks import labelled_blocks, plain_blocks
 from isthmus.classify.cocc_choice import choose_setting
+from isthmus.classify.cocc_finish import settle
+from isthmus.classify.cocc_scores import calibrate, per_length, score_rows
 from isthmus.classify.cocc_start import group_words, sketch_words
 from isthmus.exceptions import DataError, UsageError
 
 DEFAULT_WORD_CLUSTERS = 64
 DEFAULT_TRADE_OFF = 0.25
 _BLOCK = 8192  # rows read at a time
-_LENGTH_POWERS = (0.0, 0.5, 1.0)
 
 
 @dataclass
@@ -85,6 +85,9 @@ class CoClusteringClassifier(TransferClassifier):
     weighting : {"log", "counts"}, default="log"
         "log": a count v enters as log(1 + v), so that one long repetitive document cannot found a cluster of its own.
         "counts": as given, as in the paper.
+    finish : {"centroids", None}, default="centroids"
+        "centroids": after co-clustering, documents settle at the nearest tf-idf centroid of their classes, which also
+        score new documents. None: the co-clustering's word, as in the paper.
     random_state : int, RandomState or None, default=None
 
     Attributes
@@ -93,7 +96,8 @@ class CoClusteringClassifier(TransferClassifier):
     transduction_ : ndarray
         Class of every fitted row; source rows keep theirs.
     document_clusters_ : ndarray of int
-        Cluster of every fitted row, numbered by the class it was matched with; -1 for source rows.
+        Cluster of every fitted row, numbered by the class it was matched with; -1 for source rows. With a finish some
+        documents end in another class than that of their cluster.
     word_clusters_ : ndarray of int
         Word cluster of every column.
     target_table_, source_table_ : ndarray of shape (k, n_classes)
@@ -108,6 +112,10 @@ class CoClusteringClassifier(TransferClassifier):
         Its objective before the first and after every step; never rises.
     restart_histories_ : list of list of float
         The same for every start.
+    finish_history_ : list of float
+        Mean cosine of the documents with their centroids after every pass of the finish; never falls.
+    finish_condition_ : {"converged", "max_iter", "given_up", "off"}
+        "given_up": a class would have lost half of its documents, so the co-clustering's labels were kept.
     n_iter_ : int
     termination_condition_ : {"converged", "max_iter", "no_target"}
     n_word_clusters_, trade_off_ : the values in use
@@ -146,6 +154,7 @@ class CoClusteringClassifier(TransferClassifier):
         max_iter=100,
         smoothing=0.3,
         weighting="log",
+        finish="centroids",
         random_state=None,
     ):
         self.n_word_clusters = n_word_clusters
@@ -154,6 +163,7 @@ class CoClusteringClassifier(TransferClassifier):
         self.max_iter = max_iter
         self.smoothing = smoothing
         self.weighting = weighting
+        self.finish = finish
         self.random_state = random_state
 
     # -- in memory ----------------------------------------------------------------------------------------------------
@@ -170,12 +180,12 @@ class CoClusteringClassifier(TransferClassifier):
 
         target = self._weigh(X[domains.target]) if len(domains.target) else None
         problem = self._problem(read_source, None if target is None else lambda: [target])
-        documents = self._solve(problem)
+        labels, clusters = self._solve(problem)
         self.document_clusters_ = np.full(domains.n_rows, -1, dtype=np.int64)
         if target is None:
             return np.zeros(0, dtype=np.int64)
-        self.document_clusters_[domains.target] = documents
-        return documents
+        self.document_clusters_[domains.target] = clusters
+        return labels
 
     # -- from blocks --------------------------------------------------------------------------------------------------
 
@@ -208,9 +218,9 @@ class CoClusteringClassifier(TransferClassifier):
                 yield self._weigh(X)
 
         problem = self._problem(read_source, read_target)
-        documents = self._solve(problem)
-        self.document_clusters_ = np.concatenate([np.full(len(labels), -1, dtype=np.int64), documents])
-        self.transduction_ = np.concatenate([classes[labels], classes[documents]])
+        target_labels, clusters = self._solve(problem)
+        self.document_clusters_ = np.concatenate([np.full(len(labels), -1, dtype=np.int64), clusters])
+        self.transduction_ = np.concatenate([classes[labels], classes[target_labels]])
         return self
 
     # -- the work -----------------------------------------------------------------------------------------------------
@@ -232,6 +242,8 @@ class CoClusteringClassifier(TransferClassifier):
                 )
         if self.weighting not in ("log", "counts"):
             raise UsageError(f"weighting={self.weighting!r}; use 'log' or 'counts'.", code="bad-parameter")
+        if self.finish not in ("centroids", None):
+            raise UsageError(f"finish={self.finish!r}; use 'centroids' or None.", code="bad-parameter")
 
     def _weigh(self, X: sp.csr_matrix) -> sp.csr_matrix:
         if self.weighting == "counts":
@@ -280,7 +292,7 @@ class CoClusteringClassifier(TransferClassifier):
                 code="bad-parameter",
             )
 
-    def _solve(self, problem: Problem) -> np.ndarray:
+    def _solve(self, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
         rng = _generator(self.random_state)
         vectors = sketch_words(problem.read_all, problem.n_words, rng)
         start = self._start_documents(problem)
@@ -318,7 +330,7 @@ class CoClusteringClassifier(TransferClassifier):
         assign_blocks(problem.target, *naive_bayes_scores(problem.class_counts, problem.priors), documents)
         return documents
 
-    def _keep(self, problem: Problem, source: np.ndarray, best: CoClustering) -> np.ndarray:
+    def _keep(self, problem: Problem, source: np.ndarray, best: CoClustering) -> tuple[np.ndarray, np.ndarray]:
         mapping, divergence = match_clusters(best.target_table, best.source_table)
         if problem.fixed is not None:
             mapping = np.arange(len(self.classes_))
@@ -331,25 +343,23 @@ class CoClusteringClassifier(TransferClassifier):
         self.termination_condition_ = "converged" if best.converged else "max_iter"
         if problem.fixed is not None:
             self.termination_condition_ = "no_target"
-        self.word_scores_ = _finite(document_logs(self.target_table_)[self.word_clusters_])
-        self.length_power_, self.temperature_ = self._calibrate(problem)
-        return mapping[best.documents]
+        clusters = mapping[best.documents]
+        labels = self._finish(problem, clusters)
+        self.length_power_, self.temperature_ = calibrate(problem.read_source, self._score)
+        return labels, clusters
 
-    def _calibrate(self, problem: Problem) -> tuple[float, float]:
-        """Length power and factor under which the fitted tables are most honest about the source documents."""
-        scores, lengths, codes = [], [], []
-        for block, block_codes in problem.read_source():
-            scores.append(block @ self.word_scores_)
-            lengths.append(np.asarray(block.sum(axis=1)).ravel())
-            codes.append(block_codes)
-        scores, lengths, codes = np.concatenate(scores), np.concatenate(lengths), np.concatenate(codes)
-        fits = []
-        for power in _LENGTH_POWERS:
-            scaled = _per_length(scores, lengths, power)
-            factor = fit_temperature(scaled, codes)
-            loss = -np.mean(np.log(softmax(factor * scaled)[np.arange(len(codes)), codes] + 1e-300))
-            fits.append((loss, power, factor))
-        return min(fits)[1:]
+    def _finish(self, problem: Problem, documents: np.ndarray) -> np.ndarray:
+        """Labels and what new documents are scored with: the tables, or the centroids if documents settled there."""
+        self.word_scores_, self.word_weights_ = _finite(document_logs(self.target_table_)[self.word_clusters_]), None
+        self.finish_history_, self.finish_condition_ = [], "off"
+        if self.finish is None or problem.fixed is not None:
+            return documents
+        result = settle(problem.target, documents, len(self.classes_))
+        self.finish_history_, self.finish_condition_ = result.history, result.stopped
+        if result.stopped == "given_up":
+            return documents
+        self.word_scores_, self.word_weights_ = result.centroids * result.weights[:, None], result.weights
+        return result.labels
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -357,19 +367,17 @@ class CoClusteringClassifier(TransferClassifier):
         tags.classifier_tags.poor_score = True
         return tags
 
+    def _score(self, rows) -> np.ndarray:
+        return score_rows(rows, self.word_scores_, self.word_weights_)
+
     def _scores(self, X) -> np.ndarray:
-        return self._weigh(sp.csr_matrix(X)) @ self.word_scores_
+        return self._score(self._weigh(sp.csr_matrix(X)))
 
     def predict_proba(self, X):
         """Probability of each class for each new target document, calibrated on the source documents."""
         check_is_fitted(self)
         rows = self._weigh(sp.csr_matrix(self._check_new(X)))
-        lengths = np.asarray(rows.sum(axis=1)).ravel()
-        return softmax(self.temperature_ * _per_length(rows @ self.word_scores_, lengths, self.length_power_))
-
-
-def _per_length(scores: np.ndarray, lengths: np.ndarray, power: float) -> np.ndarray:
-    return scores / np.maximum(lengths, 1.0)[:, None] ** power
+        return softmax(self.temperature_ * per_length(self._score(rows), rows, self.length_power_))
 
 
 def _finite(logs: np.ndarray) -> np.ndarray:

@@ -1,0 +1,71 @@
+"""The finish: target documents settle at the nearest centroid of the classes that co-clustering gave them.
+
+Co-clustering sees words through k clusters and long documents weigh more; once it has found the classes, a document's
+own rare words and an equal say for every document decide the doubtful ones better. This is k-means on the sphere
+(tf-idf, cosine) started from the co-clustering's labels: sums over row blocks, an objective that never falls.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from isthmus._math.cocc import BlockStatistics
+
+
+@dataclass
+class Finish:
+    """Labels after the finish, the centroids (words × classes, columns of length one) and the word weights."""
+
+    labels: np.ndarray
+    centroids: np.ndarray
+    weights: np.ndarray
+    history: list[float] = field(default_factory=list)
+    stopped: str = "converged"
+
+
+def inverse_frequency(target: BlockStatistics) -> np.ndarray:
+    """log((1 + n) / (1 + df)) + 1 per word, over target documents."""
+    frequency = np.zeros(len(target.word_totals))
+    for _, block in target.blocks():
+        frequency += np.bincount(block.indices[block.data > 0], minlength=len(frequency))
+    return np.log((1.0 + target.n_rows) / (1.0 + frequency)) + 1.0
+
+
+def settle(target: BlockStatistics, labels: np.ndarray, n_classes: int, *, max_iter: int = 50) -> Finish:
+    """Move documents to the nearest centroid until none moves.
+
+    It gives up, and returns the labels it was given, when a class would lose more than half of its documents: then the
+    centroids follow some other division of the target than the one the co-clustering found.
+    """
+    from isthmus._math.cocc_kernels import add_unit_rows, assign_to_centroids
+
+    given = np.array(labels, dtype=np.int64)
+    labels, weights = given.copy(), inverse_frequency(target)
+    before = np.bincount(given, minlength=n_classes)
+    sums = np.zeros((len(weights), n_classes))
+    for rows, block in target.blocks():
+        add_unit_rows(block.indptr, block.indices, block.data, weights, labels[rows], sums)
+    first = unit_columns(sums)
+    centroids, history = first, []
+    for _ in range(max_iter):
+        sums, changed, fit = np.zeros_like(sums), 0, 0.0
+        for rows, block in target.blocks():
+            moved, part = assign_to_centroids(
+                block.indptr, block.indices, block.data, weights, centroids, labels[rows], sums
+            )
+            changed, fit = changed + moved, fit + part
+        history.append(fit / max(1, target.n_rows))
+        if np.any(2 * np.bincount(labels, minlength=n_classes) < before):
+            return Finish(given, first, weights, [], "given_up")
+        if not changed:
+            return Finish(labels, centroids, weights, history)
+        centroids = unit_columns(sums)
+    return Finish(labels, centroids, weights, history, "max_iter")
+
+
+def unit_columns(table: np.ndarray) -> np.ndarray:
+    """Columns scaled to length one; empty ones stay zero."""
+    norms = np.sqrt((table**2).sum(axis=0))
+    return np.ascontiguousarray(table / np.where(norms > 0, norms, 1.0))
