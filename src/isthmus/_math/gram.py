@@ -205,7 +205,7 @@ def _ngram_ids(codes: np.ndarray, left: np.ndarray, lo: int, hi: int):
             ids = np.unique(ids, return_inverse=True)[1].astype(np.int64)
             used = int(ids.max(initial=0)).bit_length()
         ids <<= bits
-        ids[: len(ids) - length + 1] |= ranks[length - 1 :]
+        ids[: max(len(ids) - length + 1, 0)] |= ranks[length - 1 :]
         ids[left < length] = 0
         used += bits
         if length >= lo:

@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Compiled kernels behind :mod:`isthmus._math.gram`. Importing this module loads numba.
 
 The plan: sort all positions of all sequences once by the n-gram of the greatest length that starts there; n-grams of

@@ -1,0 +1,166 @@
+"""Ridge regression and discriminant analysis on kernels whose rows are known for all documents.
+
+The transductive kernel K̄·K̄ᵀ (Ionescu and Butnaru 2018, Section 3) is a linear kernel on the rows R of K̄. It is never
+formed whole: training needs R_train·R_trainᵀ only, and a prediction is R·(R_trainᵀ·a).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_solve, cholesky, eigh, solve_triangular
+
+
+def rbf(K: np.ndarray) -> np.ndarray:
+    """exp(K̂ − 1), in place: the normalised kernel read as a distance ‖x − x'‖² = 2 − 2K̂ with width one."""
+    K -= 1.0
+    return np.exp(K, out=K)
+
+
+def indicator(codes: np.ndarray, n_classes: int) -> np.ndarray:
+    """One column per class: +1 for its rows, −1 for the others (one against all)."""
+    Y = np.full((len(codes), n_classes), -1.0)
+    Y[np.arange(len(codes)), codes] = 1.0
+    return Y
+
+
+class GrowingRidge:
+    """Solve (A_TT + αI)·x = b for training rows T, where T only grows: the factor of earlier rows is kept.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, p)
+        The kernel itself (``linear=False``, p = n), or feature rows whose inner products are the kernel.
+    alpha : float
+        Ridge.
+    linear : bool
+        Which of the two ``rows`` are.
+    """
+
+    def __init__(self, rows: np.ndarray, alpha: float, *, linear: bool):
+        self.rows, self.alpha, self.linear = rows, alpha, linear
+        self.train = np.zeros(0, np.int64)
+        self._factor: np.ndarray | None = np.zeros((0, 0))
+        self._primal = None
+
+    def block(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """The kernel between rows a and rows b."""
+        if not self.linear:
+            return self.rows[np.ix_(a, b)]
+        left = self.rows[a]
+        return left @ (left if a is b else self.rows[b]).T
+
+    def extend(self, new: np.ndarray) -> None:
+        """Add training rows. With the factor L of the old block, only the new rows are factorised."""
+        old, self.train = self.train, np.concatenate([self.train, new])
+        if self.linear and len(self.train) > self.rows.shape[1]:
+            self._factor = None  # more rows than features: the normal equations are smaller
+            return
+        corner = self.block(new, new)
+        corner[np.diag_indices(len(new))] += self.alpha
+        if self._factor is None:
+            return
+        try:
+            if len(old) == 0:
+                self._factor = cholesky(corner, lower=True, overwrite_a=True, check_finite=False)
+                return
+            side = solve_triangular(self._factor, self.block(old, new), lower=True, check_finite=False).T
+            corner -= side @ side.T
+            lower = cholesky(corner, lower=True, overwrite_a=True, check_finite=False)
+        except LinAlgError:
+            self._factor = None
+            return
+        n, m = len(old), len(new)
+        factor = np.zeros((n + m, n + m))
+        factor[:n, :n], factor[n:, :n], factor[n:, n:] = self._factor, side, lower
+        self._factor = factor
+
+    def dual(self, Y: np.ndarray) -> np.ndarray:
+        """Dual weights, one column per class."""
+        if self._factor is not None:
+            return cho_solve((self._factor, True), Y, check_finite=False)
+        # Repeated rows or an indefinite kernel: drop directions without weight instead of dividing by noise.
+        A = self.block(self.train, self.train)
+        values, vectors = eigh(A, check_finite=False)
+        keep = values > max(values[-1], 0.0) * len(values) * np.finfo(float).eps
+        vectors = vectors[:, keep]
+        return vectors @ ((vectors.T @ Y) / (values[keep] + self.alpha)[:, None])
+
+    def weights(self, Y: np.ndarray) -> np.ndarray:
+        """What a row is multiplied with: R_trainᵀ·a for feature rows (p × classes), the dual weights for a kernel."""
+        if not self.linear:
+            return self.dual(Y)
+        if len(self.train) <= self.rows.shape[1]:
+            return self.rows[self.train].T @ self.dual(Y)
+        R = self.rows[self.train]
+        A = R.T @ R
+        A[np.diag_indices(len(A))] += self.alpha
+        values, vectors = eigh(A, check_finite=False)
+        keep = values > values[-1] * len(values) * np.finfo(float).eps
+        vectors = vectors[:, keep]
+        return vectors @ ((vectors.T @ (R.T @ Y)) / values[keep][:, None])
+
+    def scores(self, weights: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Scores of the given rows of the matrix."""
+        columns = self.rows[rows] if self.linear else self.rows[np.ix_(rows, self.train)]
+        return columns @ weights
+
+
+def leave_one_out(A: np.ndarray, Y: np.ndarray, alpha: float) -> np.ndarray:
+    """Scores each training row would get from a ridge fitted without it: y − a / diag((A + αI)⁻¹)."""
+    B = A + alpha * np.eye(len(A))
+    try:
+        factor = cholesky(B, lower=True, check_finite=False)
+        inverse_factor = solve_triangular(factor, np.eye(len(A)), lower=True, check_finite=False)
+        diagonal = np.einsum("ij,ij->j", inverse_factor, inverse_factor)
+        dual = cho_solve((factor, True), Y, check_finite=False)
+    except LinAlgError:
+        values, vectors = eigh(B, check_finite=False)
+        inverse = 1.0 / np.maximum(values, max(values[-1], 1e-300) * len(values) * np.finfo(float).eps)
+        diagonal = (vectors**2) @ inverse
+        dual = vectors @ (inverse[:, None] * (vectors.T @ Y))
+    return Y - dual / diagonal[:, None]
+
+
+def discriminant_responses(codes: np.ndarray, n_classes: int) -> np.ndarray:
+    """Orthonormal class indicators orthogonal to the constant: C − 1 columns.
+
+    Regressing on them with a ridge gives the directions of kernel discriminant analysis (spectral regression; Cai, He
+    and Han 2007).
+    """
+    stacked = np.column_stack([np.ones(len(codes)), *(codes == c for c in range(n_classes))]).astype(float)
+    basis = np.linalg.qr(stacked[:, : n_classes + 1])[0]
+    return basis[:, 1:n_classes] * np.sqrt(len(codes))
+
+
+def centroid_scores(Z: np.ndarray, centres: np.ndarray, spread: float) -> np.ndarray:
+    """−‖z − centre‖² / (2·spread): log-likelihood of round classes up to a constant."""
+    return -((Z[:, None, :] - centres[None, :, :]) ** 2).sum(axis=2) / (2.0 * spread)
+
+
+def most_confident(scores: np.ndarray, r: int, *, balanced: bool = False) -> np.ndarray:
+    """Row numbers of the r largest winning scores, surest first; balanced: evenly over predicted classes."""
+    predicted, confidence = scores.argmax(axis=1), scores.max(axis=1)
+    order = np.argsort(-confidence, kind="stable")
+    if not balanced:
+        return order[:r]
+    n_classes = scores.shape[1]
+    place = np.empty(len(order), np.int64)
+    for c in range(n_classes):
+        own = order[predicted[order] == c]
+        place[own] = np.arange(len(own))
+    # By rank within the predicted class first: every class gives its k-th before any gives its k+1-th.
+    return np.lexsort((-confidence, place))[:r]
+
+
+def kernel_problem(K: np.ndarray) -> str | None:
+    """What is wrong with a kernel matrix between the same rows, in words; None if nothing is."""
+    if K.ndim != 2 or K.shape[0] != K.shape[1]:
+        return f"has shape {K.shape} and is not square"
+    if not np.all(np.isfinite(K)):
+        return f"holds {int(np.sum(~np.isfinite(K)))} entries that are NaN or inf"
+    gap = float(np.abs(K - K.T).max(initial=0.0))
+    if gap > 1e-8 * max(float(np.abs(K).max(initial=0.0)), 1e-300):
+        return f"is not symmetric: K and its transpose differ by up to {gap:g}"
+    if np.any(np.diag(K) < 0):
+        return f"has {int(np.sum(np.diag(K) < 0))} negative values on its diagonal"
+    return None

@@ -1,0 +1,261 @@
+"""String kernels: how alike two texts are by the character n-grams they share. No words, no language, no vocabulary."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from isthmus._math.gram import KINDS, inverse_roots, ngram_gram
+from isthmus.base import check_texts, progress
+from isthmus.exceptions import DataError, IsthmusWarning, UsageError
+
+MEMORY_SHARE = 0.6  # of the free memory that a matrix may take before it goes to a file
+
+
+@dataclass(frozen=True)
+class StringKernel:
+    """Kernel on texts from shared character n-grams, exact, for any script (Ionescu and Butnaru 2018).
+
+    Parameters
+    ----------
+    kind : {"presence", "intersection", "spectrum"}, default="presence"
+        presence: number of distinct n-grams in both texts; intersection: Σ min(count, count); spectrum: Σ count·count.
+    ngram_range : (int, int), default=(5, 8)
+        Shortest and longest n-gram; the kernels of all lengths are summed.
+    lowercase : bool, default=True
+    squeeze : bool, default=True
+        Turn every stretch of white space into one blank and strip the ends.
+    normalize : bool, default=False
+        K̂_ij = K_ij / √(K_ii·K_jj). A text without any n-gram is like nothing but itself.
+    n_jobs : int, default=1
+        Threads; -1 for all cores. The result does not depend on it.
+
+    Notes
+    -----
+    A character is a Unicode code point: combining marks and the parts of joined emoji count as characters of their own.
+    Small inputs run on scipy; from about 150,000 characters on, compiled code is loaded.
+
+    References
+    ----------
+    R. T. Ionescu, A. M. Butnaru: Transductive learning with string kernels for cross-domain text classification.
+    ICONIP 2018.
+
+    Examples
+    --------
+    >>> from isthmus import StringKernel
+    >>> StringKernel("presence", ngram_range=(2, 3)).gram(["banana", "bandana"]).tolist()
+    [[6, 5], [5, 10]]
+    >>> StringKernel("intersection", ngram_range=(2, 2)).cross(["banana"], ["ananas", "bread"]).tolist()
+    [[4, 0]]
+    """
+
+    kind: str = "presence"
+    ngram_range: tuple[int, int] = (5, 8)
+    lowercase: bool = True
+    squeeze: bool = True
+    normalize: bool = False
+    n_jobs: int = 1
+
+    def gram(self, texts: Sequence[str], *, normalize: bool | None = None, out: Any = None, dtype: Any = None):
+        """Kernel matrix of the texts with each other.
+
+        Parameters
+        ----------
+        texts : sequence of str
+        normalize : bool, optional
+            Overrides the kernel's own setting.
+        out : path or ndarray, optional
+            A path: the matrix is written block by block to that ``.npy`` file and returned memory-mapped. Left out, a
+            matrix that would take more than 60 % of the free memory goes to a temporary file, with a warning.
+        dtype : dtype, optional
+            Default: float64 if normalised, otherwise int32 (int64 for spectrum).
+
+        Returns
+        -------
+        ndarray of shape (n_texts, n_texts)
+        """
+        return self.gram_and_diagonal(texts, normalize=normalize, out=out, dtype=dtype)[0]
+
+    def gram_and_diagonal(self, texts, *, normalize=None, out=None, dtype=None):
+        """Like :meth:`gram`, and the raw diagonal beside it (what normalising divides by)."""
+        codes, offsets = self._encode(check_texts(texts))
+        return self._compute(codes, offsets, 0, normalize, out, dtype)
+
+    def cross(
+        self, texts_a: Sequence[str], texts_b: Sequence[str], *, normalize: bool | None = None, dtype: Any = None
+    ):
+        """Kernel matrix of ``texts_a`` (rows) with ``texts_b`` (columns)."""
+        return self.cross_and_diagonals(texts_a, texts_b, normalize=normalize, dtype=dtype)[0]
+
+    def cross_and_diagonals(self, texts_a, texts_b, *, normalize=None, dtype=None):
+        """Like :meth:`cross`, and the raw diagonals of both sides."""
+        texts_a, texts_b = check_texts(texts_a), check_texts(texts_b)
+        codes, offsets = self._encode([*texts_b, *texts_a], known=len(texts_b))
+        K, diag = self._compute(codes, offsets, len(texts_b), normalize, None, dtype)
+        return K, diag[len(texts_b) :], diag[: len(texts_b)]
+
+    def __call__(self, texts_a: Sequence[str], texts_b: Sequence[str] | None = None):
+        """``gram(texts_a)``, or ``cross(texts_a, texts_b)``."""
+        return self.gram(texts_a) if texts_b is None else self.cross(texts_a, texts_b)
+
+    def __add__(self, other) -> KernelSum:
+        return KernelSum((self,)) + other
+
+    def prepare(self, text: str) -> str:
+        """A text as the kernel sees it."""
+        if self.lowercase:
+            text = text.lower()
+        return " ".join(text.split()) if self.squeeze else text
+
+    def without_ngrams(self, texts: Sequence[str]) -> np.ndarray:
+        """Which texts are too short to hold any n-gram."""
+        return np.array([len(self.prepare(text)) < self._lengths()[0] for text in texts], dtype=bool)
+
+    def _lengths(self) -> tuple[int, int]:
+        if self.kind not in KINDS:
+            raise UsageError(f"kind is {self.kind!r}; use one of {', '.join(KINDS)}.", code="bad-parameter")
+        try:
+            lo, hi = (int(value) for value in self.ngram_range)
+        except (TypeError, ValueError):
+            lo, hi = 0, 0
+        if not 1 <= lo <= hi:
+            raise UsageError(
+                f"ngram_range is {self.ngram_range!r}; give two lengths, shortest first, for example (5, 8).",
+                code="bad-parameter",
+            )
+        return lo, hi
+
+    def _encode(self, texts: list[str], known: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        """Code points of all texts and where each begins; the first ``known`` texts have been warned about before."""
+        lo, _ = self._lengths()
+        texts = [self.prepare(text) for text in texts]
+        offsets = np.zeros(len(texts) + 1, np.int64)
+        np.cumsum([len(text) for text in texts], out=offsets[1:])
+        short = int(np.sum(np.diff(offsets)[known:] < lo))
+        if short:
+            warnings.warn(
+                IsthmusWarning(
+                    f"{short} of {len(texts) - known} texts are shorter than the shortest n-gram ({lo} characters); they are "
+                    "kept, but resemble no other text. Try a smaller ngram_range.",
+                    code="empty-documents",
+                ),
+                stacklevel=5,
+            )
+        # A lone surrogate is no valid text but occurs in scraped data; it is a symbol like any other here.
+        return np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), dtype="<u4"), offsets
+
+    def _compute(self, codes, offsets, split, normalize, out, dtype):
+        lo, hi = self._lengths()
+        normalize = self.normalize if normalize is None else normalize
+        if dtype is None:
+            dtype = np.float64 if normalize else (np.int64 if self.kind == "spectrum" else np.int32)
+        n = len(offsets) - 1
+        shape = (n - split, split) if split else (n, n)
+        return ngram_gram(
+            codes,
+            offsets,
+            lo,
+            hi,
+            self.kind,
+            split=split,
+            normalize=normalize,
+            out=_room(shape, np.dtype(dtype), out),
+            n_jobs=self.n_jobs,
+            report=lambda done, total: progress("kernel", done, total),
+        )
+
+
+@dataclass(frozen=True)
+class KernelSum:
+    """Weighted sum of string kernels, each normalised or raw as it is set.
+
+    Examples
+    --------
+    >>> from isthmus import StringKernel
+    >>> both = StringKernel("presence", (2, 2)) + StringKernel("intersection", (2, 2))
+    >>> both.gram(["banana"]).tolist()
+    [[8.0]]
+    """
+
+    kernels: tuple[StringKernel, ...]
+    weights: tuple[float, ...] | None = None
+
+    def gram(self, texts, *, normalize: bool | None = None):
+        """Kernel matrix of the texts with each other."""
+        return self._sum([kernel.gram(texts, normalize=normalize) for kernel in self.kernels])
+
+    def cross(self, texts_a, texts_b, *, normalize: bool | None = None):
+        """Kernel matrix of ``texts_a`` (rows) with ``texts_b`` (columns)."""
+        return self._sum([kernel.cross(texts_a, texts_b, normalize=normalize) for kernel in self.kernels])
+
+    def __call__(self, texts_a, texts_b=None):
+        return self.gram(texts_a) if texts_b is None else self.cross(texts_a, texts_b)
+
+    def __add__(self, other) -> KernelSum:
+        if isinstance(other, StringKernel):
+            other = KernelSum((other,))
+        if not isinstance(other, KernelSum):
+            return NotImplemented
+        return KernelSum(self.kernels + other.kernels, self._weights() + other._weights())
+
+    def _weights(self) -> tuple[float, ...]:
+        return self.weights or (1.0,) * len(self.kernels)
+
+    def _sum(self, matrices) -> np.ndarray:
+        total = np.zeros(matrices[0].shape)
+        for weight, matrix in zip(self._weights(), matrices, strict=True):
+            total += weight * matrix
+        return total
+
+
+def normalize_kernel(K: np.ndarray, diag_rows: np.ndarray, diag_columns: np.ndarray) -> np.ndarray:
+    """K_ij / √(d_i·d_j) as float64; rows and columns with d = 0 become zeros."""
+    scaled = K * inverse_roots(np.asarray(diag_rows))[:, None]
+    scaled *= inverse_roots(np.asarray(diag_columns))[None, :]
+    return scaled
+
+
+def _room(shape: tuple[int, int], dtype: np.dtype, out: Any) -> np.ndarray:
+    """Where the matrix goes: a given array, a named file, memory, or a temporary file when memory is short."""
+    if isinstance(out, np.ndarray):
+        if out.shape != shape:
+            raise DataError(f"out has shape {out.shape}; {shape} is needed.", code="length-mismatch")
+        return out
+    if out is not None:
+        return np.lib.format.open_memmap(Path(out), mode="w+", dtype=dtype, shape=shape)
+    size, free = shape[0] * shape[1] * dtype.itemsize, _free_memory()
+    if free is None or size <= MEMORY_SHARE * free:
+        return np.empty(shape, dtype)
+    with tempfile.NamedTemporaryFile(prefix="isthmus-kernel-", suffix=".npy", delete=False) as file:
+        name = file.name
+    warnings.warn(
+        IsthmusWarning(
+            f"The kernel matrix of {shape[0]:,} × {shape[1]:,} texts takes {size / 1e9:.1f} GB and {free / 1e9:.1f} GB "
+            f"of memory are free; it is written to {name}. Give out= to choose the file, or use landmarks.",
+            code="fallback",
+        ),
+        stacklevel=6,
+    )
+    return np.lib.format.open_memmap(name, mode="w+", dtype=dtype, shape=shape)
+
+
+def _free_memory() -> int | None:
+    """Bytes that can be taken without swapping, where the system says so."""
+    try:
+        with open("/proc/meminfo") as lines:
+            for line in lines:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    try:
+        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return None

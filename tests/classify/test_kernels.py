@@ -1,0 +1,180 @@
+"""Transductive kernel classifier."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from isthmus import StringKernel, TransductiveKernelClassifier
+from isthmus._math.kernel_ridge import indicator, rbf
+from isthmus.estimator_checks import example_texts
+from isthmus.exceptions import DataError, IsthmusError, IsthmusWarning
+
+
+@pytest.fixture(scope="module")
+def data():
+    texts, labels, domain = example_texts(n=40)
+    return texts, labels, domain
+
+
+def right(model, data):
+    _, labels, domain = data
+    return np.mean(model.transduction_[domain < 0] == labels[domain < 0])
+
+
+def test_two_rounds_follow_the_algorithm_step_by_step(data):
+    """Against a literal version that forms K̄K̄ᵀ whole and solves each round from scratch."""
+    texts, labels, domain = data
+    model = TransductiveKernelClassifier(alpha=1e-5, n_added=10).fit(texts, labels, domain)
+    R = rbf(StringKernel().gram(texts, normalize=True))
+    K = R @ R.T
+    classes = np.unique(labels)
+    source, target = np.flatnonzero(domain > 0), np.flatnonzero(domain < 0)
+    codes = np.searchsorted(classes, labels)
+    train, train_codes = source, codes[source]
+    for _ in range(2):
+        A = K[np.ix_(train, train)] + 1e-5 * np.eye(len(train))
+        scores = K[np.ix_(target, train)] @ np.linalg.solve(A, indicator(train_codes, 2))
+        added = np.argsort(-scores.max(axis=1), kind="stable")[:10]
+        train = np.concatenate([source, target[added]])
+        train_codes = np.concatenate([codes[source], scores.argmax(axis=1)[added]])
+        if _ == 0:
+            first_added = target[added]
+    assert np.array_equal(model.added_, first_added)
+    assert np.allclose(model.target_scores_, scores, atol=1e-5)
+    assert model.n_iter_ == 2
+    assert [step["added"] for step in model.history_] == [0, 10]
+
+
+@pytest.mark.parametrize("kernel", ["presence", "intersection", "spectrum", StringKernel(ngram_range=(2, 4))])
+@pytest.mark.parametrize("settings", [{}, {"transductive": False, "rbf": False}, {"classifier": "discriminant"}])
+def test_kernels_and_variants_solve_an_easy_target(data, kernel, settings):
+    texts, labels, domain = data
+    model = TransductiveKernelClassifier(kernel, ngram_range=(3, 5), **settings).fit(texts, labels, domain)
+    assert right(model, data) >= 0.9
+    again = model.predict([texts[i] for i in np.flatnonzero(domain < 0)])
+    assert np.array_equal(again, model.transduction_[domain < 0])
+
+
+@pytest.mark.parametrize("transductive", [True, False])
+def test_precomputed_and_callable_agree_with_the_name(data, transductive):
+    texts, labels, domain = data
+    settings = {"transductive": transductive, "n_rounds": 2}
+    named = TransductiveKernelClassifier(ngram_range=(2, 4), **settings).fit(texts, labels, domain)
+    kernel = StringKernel(ngram_range=(2, 4))
+    called = TransductiveKernelClassifier(lambda a, b: kernel.cross(a, b), **settings).fit(texts, labels, domain)
+    K = kernel.gram(texts, normalize=True)
+    given = TransductiveKernelClassifier("precomputed", **settings).fit(K, labels, domain)
+    new = ["the manager was rude", "a cheap bill"]
+    rows = StringKernel(ngram_range=(2, 4), normalize=True).cross(new, texts)
+    for other, X in ((called, new), (given, rows)):
+        assert np.allclose(named.target_scores_, other.target_scores_, atol=1e-6)
+        assert np.allclose(named.predict_proba(new), other.predict_proba(X), atol=1e-6)
+
+
+def test_callable_on_matrix_rows():
+    rng = np.random.default_rng(0)
+    X = np.abs(rng.normal(size=(40, 3))) + np.repeat([[4, 0, 0], [0, 4, 0]], 20, axis=0)
+    y = np.array([0] * 10 + [-1] * 10 + [1] * 10 + [-1] * 10)
+    model = TransductiveKernelClassifier(lambda a, b: a @ b.T).fit(X, y)
+    assert model.transduction_[10:20].tolist() == [0] * 10
+    assert model.predict(X[30:]).tolist() == [1] * 10
+
+
+def test_probabilities_are_calibrated_on_source(data):
+    texts, labels, domain = data
+    model = TransductiveKernelClassifier().fit(texts, labels, domain)
+    probability = model.predict_proba(texts)
+    assert np.allclose(probability.sum(axis=1), 1)
+    assert model.temperature_ > 0
+    assert model.decision_function(texts[:3]).shape == (3,)
+
+
+def test_balanced_adds_equally_many(data):
+    texts, labels, domain = data
+    unbalanced = np.concatenate([np.flatnonzero(domain > 0), np.flatnonzero((domain < 0) & (labels == "staff"))])
+    texts, labels, domain = [texts[i] for i in unbalanced], labels[unbalanced], domain[unbalanced]
+    model = TransductiveKernelClassifier(n_added=4, balanced=True).fit(texts, labels, domain)
+    assert len(model.added_) == 4
+    assert set(model.ranking_) == set(np.flatnonzero(domain < 0))
+
+
+def test_more_rounds_grow_the_added_set(data):
+    texts, labels, domain = data
+    model = TransductiveKernelClassifier(n_rounds=5, n_added=1.0).fit(texts, labels, domain)
+    assert [step["added"] for step in model.history_] == [0, 10, 20, 30, 40]
+    assert model.n_iter_ == 5
+
+
+def test_landmarks_are_close_to_exact(data):
+    texts, labels, domain = data
+    for transductive in (True, False):
+        model = TransductiveKernelClassifier(n_landmarks=30, transductive=transductive).fit(texts, labels, domain)
+        assert len(model.landmarks_) == 30
+        assert np.sum(domain[model.landmarks_] < 0) == 15
+        assert right(model, data) >= 0.9
+        assert model.predict(texts[-2:]).tolist() == model.transduction_[-2:].tolist()
+
+
+def test_many_documents_switch_to_landmarks_with_a_warning(data, monkeypatch):
+    texts, labels, domain = data
+    texts, labels, domain = texts * 30, np.tile(labels, 30), np.tile(domain, 30)
+    with pytest.warns(IsthmusWarning, match="landmark documents") as caught:
+        model = TransductiveKernelClassifier(max_exact=100).fit(texts, labels, domain)
+    assert caught[0].message.code == "approximation"
+    assert len(model.landmarks_) == 2000
+
+
+def test_short_and_identical_texts_survive(data):
+    texts, labels, domain = data
+    texts = [*texts[:-3], "ab", "", texts[0]]
+    with pytest.warns(IsthmusWarning, match="2 of 80 texts"):
+        model = TransductiveKernelClassifier().fit(texts, labels, domain)
+    assert model.transduction_[-1] == labels[0]
+    assert model.predict(["the staff was polite"]).tolist() == ["staff"]
+
+
+def test_source_alone_is_enough(data):
+    texts, labels, _ = data
+    model = TransductiveKernelClassifier().fit(texts, labels)
+    assert model.termination_condition_ == "no_target"
+    assert np.mean(model.predict(texts) == labels) == 1
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"kernel": "words"},
+        {"classifier": "tree"},
+        {"alpha": -1},
+        {"n_rounds": 0},
+        {"n_added": 1.5},
+        {"n_added": 41},
+        {"kernel": "presence", "ngram_range": (8, 5)},
+    ],
+)
+def test_wrong_settings_are_refused(data, settings):
+    with pytest.raises(IsthmusError) as caught:
+        TransductiveKernelClassifier(**settings).fit(*data)
+    assert caught.value.code == "bad-parameter"
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda K: K + np.triu(np.ones_like(K), 1),
+        lambda K: np.where(np.eye(len(K)) > 0, np.inf, K),
+        lambda K: K * 100,
+        lambda K: K[:, :-1],
+    ],
+)
+def test_unsound_kernels_are_refused(data, spoil):
+    texts, labels, domain = data
+    K = StringKernel().gram(texts, normalize=True)
+    with pytest.raises(DataError) as caught:
+        TransductiveKernelClassifier("precomputed").fit(spoil(K), labels, domain)
+    assert caught.value.code in ("bad-kernel", "not-finite")
+
+
+def test_clone_keeps_a_kernel_object():
+    model = clone(TransductiveKernelClassifier(StringKernel("spectrum", (2, 3))))
+    assert model.kernel == StringKernel("spectrum", (2, 3))

@@ -1,0 +1,136 @@
+"""String kernels on texts."""
+
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.feature_extraction.text import CountVectorizer
+
+from isthmus import StringKernel
+from isthmus.base import listen
+from isthmus.exceptions import DataError, IsthmusError, IsthmusWarning, UsageError
+from isthmus.features import strings
+from isthmus.features.strings import KernelSum, normalize_kernel
+
+
+def test_lower_case_and_white_space():
+    kernel = StringKernel(ngram_range=(1, 2))
+    assert kernel.cross(["A  b\n"], ["a b"])[0, 0] == kernel.gram(["a b"])[0, 0]
+    exact = StringKernel(ngram_range=(1, 1), lowercase=False, squeeze=False)
+    assert exact.cross(["A"], ["a"])[0, 0] == 0
+
+
+@pytest.mark.parametrize("text", ["Привет, мир", "السلام عليكم", "今天天气很好", "👩‍👩‍👧 🙂", "e\u0301te\u0301"])
+def test_any_script(text):
+    n = len(text)
+    K = StringKernel(ngram_range=(1, 2), lowercase=False, squeeze=False).gram([text, text[::-1]])
+    assert K[0, 0] == len(set(text)) + len({text[i : i + 2] for i in range(n - 1)})
+    assert K[0, 1] >= len(set(text))
+
+
+def test_normalised_equals_raw_divided():
+    texts = ["banana", "bandana", "cabana"]
+    kernel = StringKernel("spectrum", (2, 3))
+    raw = kernel.gram(texts)
+    assert np.allclose(kernel.gram(texts, normalize=True), normalize_kernel(raw, np.diag(raw), np.diag(raw)))
+    cross = StringKernel("spectrum", (2, 3), normalize=True).cross(texts[:1], texts[1:])
+    assert np.allclose(cross, kernel.gram(texts, normalize=True)[:1, 1:])
+
+
+def test_sum_of_kernels():
+    texts = ["banana", "bandana"]
+    first, second = StringKernel("presence", (2, 2)), StringKernel("spectrum", (3, 3))
+    assert np.array_equal((first + second).gram(texts), first.gram(texts) + second.gram(texts))
+    weighted = KernelSum((first, second), (2.0, 0.5))
+    assert np.array_equal(weighted(texts, texts[:1]), 2 * first(texts, texts[:1]) + 0.5 * second(texts, texts[:1]))
+    assert len((weighted + first).kernels) == 3
+
+
+def test_short_texts_survive_and_say_so():
+    with pytest.warns(IsthmusWarning, match="2 of 3 texts are shorter") as caught:
+        K = StringKernel(normalize=True).gram(["abc", "", "long enough"])
+    assert caught[0].message.code == "empty-documents"
+    assert np.array_equal(K, np.eye(3))
+    assert StringKernel().without_ngrams(["abc", "long enough"]).tolist() == [True, False]
+
+
+def test_identical_texts():
+    K = StringKernel(normalize=True).gram(["the same text"] * 3)
+    assert np.allclose(K, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "texts"),
+    [
+        (StringKernel("subsequence"), ["a text"]),
+        (StringKernel(ngram_range=(3, 2)), ["a text"]),
+        (StringKernel(ngram_range=(0, 2)), ["a text"]),
+        (StringKernel(ngram_range=5), ["a text"]),
+        (StringKernel(), "one string"),
+        (StringKernel(), ["a text", None]),
+        (StringKernel(), []),
+    ],
+)
+def test_wrong_input_is_refused(kernel, texts):
+    with pytest.raises(IsthmusError) as caught:
+        kernel.gram(texts)
+    assert caught.value.code
+
+
+def test_file_output_and_progress(tmp_path):
+    texts = ["banana", "bandana", "cabana"]
+    kernel = StringKernel(ngram_range=(2, 3))
+    events = []
+    with listen(events.append):
+        K = kernel.gram(texts, out=tmp_path / "kernel.npy", normalize=True)
+    assert events[-1]["phase"] == "kernel"
+    assert events[-1]["done"] == 3
+    assert isinstance(K, np.memmap)
+    K.flush()
+    assert np.array_equal(np.load(tmp_path / "kernel.npy"), kernel.gram(texts, normalize=True))
+    with pytest.raises(DataError):
+        kernel.gram(texts, out=np.empty((2, 2)))
+
+
+def test_matrix_that_does_not_fit_goes_to_a_file(monkeypatch):
+    monkeypatch.setattr(strings, "_free_memory", lambda: 10)
+    with pytest.warns(IsthmusWarning, match="is written to") as caught:
+        K = StringKernel(ngram_range=(2, 3)).gram(["banana", "bandana"])
+    assert caught[0].message.code == "fallback"
+    assert isinstance(K, np.memmap)
+    assert K.tolist() == [[6, 5], [5, 10]]
+
+
+def test_small_input_needs_no_compiler():
+    code = (
+        "import sys; from isthmus import StringKernel, TransductiveKernelClassifier as T\n"
+        "texts = ['some words here', 'other words there'] * 200\n"
+        "StringKernel().gram(texts); T().fit(texts, ['a', 'b'] * 100 + [None] * 200)\n"
+        "assert 'numba' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_unknown_addition_is_a_type_error():
+    with pytest.raises(TypeError):
+        StringKernel() + 3
+
+
+def test_usage_errors_are_value_errors():
+    assert issubclass(UsageError, ValueError)
+
+
+@pytest.mark.data
+def test_equal_to_scikit_learn_on_500_reviews(data_dir):
+    from isthmus.bench.tasks import AMAZON_PAIRS
+
+    task = AMAZON_PAIRS["books-kitchen"].load(data_dir)
+    texts = [StringKernel().prepare(text) for text in [*task.source_texts[:250], *task.target_texts[:250]]]
+    counts = CountVectorizer(analyzer="char", ngram_range=(5, 8)).fit_transform(texts)
+    for kind, X in (("presence", counts.sign()), ("spectrum", counts)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", IsthmusWarning)
+            K = StringKernel(kind).gram(texts)
+        assert np.array_equal(K, (X @ X.T).toarray())
