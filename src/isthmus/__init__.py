@@ -15,6 +15,8 @@ _PUBLIC = {
     "ManifoldDualClassifier": "isthmus.classify.dual",
     "FactorDualClassifier": "isthmus.classify.dual_factor",
     "CoClusteringClassifier": "isthmus.classify.cocc",
+    "StringKernel": "isthmus.features.strings",
+    "TransductiveKernelClassifier": "isthmus.classify.kernels",
     "SourceOnlyClassifier": "isthmus.classify.baselines.source_only",
     "SelfTrainingTransfer": "isthmus.classify.baselines.self_training",
     "make_transfer_pipeline": "isthmus.base",
@@ -31,8 +33,10 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time __getattr__ does
     from isthmus.classify.cocc import CoClusteringClassifier
     from isthmus.classify.dual import ManifoldDualClassifier
     from isthmus.classify.dual_factor import FactorDualClassifier
+    from isthmus.classify.kernels import TransductiveKernelClassifier
     from isthmus.classify.projection import TermProjectionClassifier
     from isthmus.features.projection import TermProjection
+    from isthmus.features.strings import StringKernel
 
 
 def __getattr__(name):
