@@ -142,8 +142,8 @@ class StringKernel:
         if short:
             warnings.warn(
                 IsthmusWarning(
-                    f"{short} of {len(texts) - known} texts are shorter than the shortest n-gram ({lo} characters); they are "
-                    "kept, but resemble no other text. Try a smaller ngram_range.",
+                    f"{short} of {len(texts) - known} texts are shorter than the shortest n-gram ({lo} characters); "
+                    "they are kept, but resemble no other text. Try a smaller ngram_range.",
                     code="empty-documents",
                 ),
                 stacklevel=5,
