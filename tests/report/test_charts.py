@@ -76,6 +76,8 @@ def test_formats_and_repeatability(tmp_path):
     first = save_chart(chart, tmp_path / "a.svg").read_bytes()
     again = draw(NAMED, {"kind": "bar", "x": "word", "y": "weight"})
     assert save_chart(again, tmp_path / "b.svg").read_bytes() == first
+    names = set(re.findall(r'id="([^"]+)"', first.decode()))
+    assert set(re.findall(r"url\(#([^)]+)\)", first.decode())) == names != set()
     with pytest.raises(UsageError, match=r"\.svg, \.png or \.json"):
         save_chart(chart, tmp_path / "c.pdf")
 
@@ -86,6 +88,13 @@ def test_colours_follow_the_order_of_the_table_and_shapes_repeat_them():
     assert points["color"]["scale"]["domain"] == ["0.1", "0.5"]
     assert points["shape"]["scale"]["domain"] == ["0.1", "0.5"]
     assert spec["config"]["background"] == "#FFFFFF"
+
+
+def test_more_names_than_colours_still_differ():
+    table = [{"x": i, "y": i, "g": f"group {i}"} for i in range(20)]
+    points = draw(table, {"kind": "scatter", "x": "x", "y": "y", "color": "g"}).to_dict()["encoding"]
+    looks = list(zip(points["color"]["scale"]["range"], points["shape"]["scale"]["range"], strict=True))
+    assert len(set(looks)) == 20
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,9 @@ Charts only draw: every number in them is already in the table. They need no net
 
 from __future__ import annotations
 
+import hashlib
 import importlib
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -60,6 +62,14 @@ def draw(table: Sequence[Mapping[str, Any]], spec: Mapping[str, Any]) -> Any:
     return importlib.import_module(f"isthmus.report.charts.{kind}").draw(list(table), dict(spec))
 
 
+def to_svg(chart: Any) -> str:
+    """A chart as SVG text; whatever the data says is escaped in it."""
+    _need_altair()
+    import vl_convert  # heavy, and needed only here
+
+    return _stable_ids(vl_convert.vegalite_to_svg(chart.to_dict()))
+
+
 def save_chart(chart: Any, path: str | Path) -> Path:
     """Write a chart as .svg, .png or .json (Vega-Lite), without network or browser."""
     path = Path(path)
@@ -72,7 +82,7 @@ def save_chart(chart: Any, path: str | Path) -> Path:
     if path.suffix.lower() == ".json":
         content = (chart.to_json(indent=1) + "\n").encode()
     elif path.suffix.lower() == ".svg":
-        content = vl_convert.vegalite_to_svg(chart.to_dict()).encode()
+        content = to_svg(chart).encode()
     else:
         content = vl_convert.vegalite_to_png(chart.to_dict(), scale=2)
     try:
@@ -83,6 +93,22 @@ def save_chart(chart: Any, path: str | Path) -> Path:
             f"{path} cannot be written ({error.strerror}); choose another place.", code="output-unwritable"
         ) from error
     return path
+
+
+def _stable_ids(svg: str) -> str:
+    """Names of clips and gradients made from the picture itself.
+
+    The renderer counts them through its life, so the same chart would differ from run to run, and two charts made apart
+    could share a name on one page.
+    """
+    names = list(dict.fromkeys(re.findall(r'id="([^"]+)"', svg)))
+    if not names:
+        return svg
+    either = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+    pattern = re.compile(rf'(?<=id=")(?:{either})(?=")|(?<=url\(#)(?:{either})(?=\))')
+    places = {name: place for place, name in enumerate(names)}
+    digest = hashlib.sha256(pattern.sub(lambda match: str(places[match.group()]), svg).encode()).hexdigest()[:8]
+    return pattern.sub(lambda match: f"c{digest}-{places[match.group()]}", svg)
 
 
 def _check_columns(table: Sequence[Mapping[str, Any]], spec: Mapping[str, Any], kind: str) -> None:

@@ -33,7 +33,7 @@ def draw(table: list[dict], spec: dict) -> Any:
         order = spec.get("color_order") or theme.in_order(table, spec["color"])
         channel, offset = ("yOffset", alt.YOffset) if flat else ("xOffset", alt.XOffset)
         where[channel] = offset(field=group, type="nominal", sort=order)
-    layers = [base.mark_bar().encode(color=theme.colour(table, spec), **where)]
+    layers = [base.mark_bar(clip=True).encode(color=theme.colour(table, spec), **where)]
     if spec.get("error") and not flat:
         bars = theme.error_bars(base.encode(**{k: v for k, v in where.items() if k != "y"}), table, spec)
         layers.append(bars.encode(color=alt.value(theme.INK)))

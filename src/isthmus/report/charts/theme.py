@@ -74,8 +74,9 @@ def axis(channel: type, table: list[dict], spec: dict, which: str, **more: Any) 
         options.pop("scale_options", None)
     else:
         options.setdefault("sort", in_order(table, name))
-        if which == "x":
-            options["axis"] = alt.Axis(labelAngle=-35 if _is_crowded(table, name) else 0, labelLimit=160)
+        numbers = field_type(table, name) == "quantitative"
+        turned = which == "x" and channel is alt.X and not numbers and _is_crowded(table, name)
+        options["axis"] = alt.Axis(labelAngle=-35 if turned else 0, labelLimit=160, labelOverlap=numbers)
     return channel(**options)
 
 
@@ -101,12 +102,15 @@ def colour(table: list[dict], spec: dict, **more: Any) -> Any:
 
 
 def shape(table: list[dict], spec: dict) -> Any:
-    """Shapes repeat what colours say, for readers who cannot tell the colours apart."""
+    """Shapes repeat what colours say, for readers who cannot tell the colours apart.
+
+    When the colours are used up and come again, the shapes have moved on by one: no two names look the same.
+    """
     name = spec.get("color")
     if name is None:
         return alt.value("circle")
     names = spec.get("color_order") or in_order(table, name)
-    scale = alt.Scale(domain=names, range=[SHAPES[i % len(SHAPES)] for i in range(len(names))])
+    scale = alt.Scale(domain=names, range=[SHAPES[(i + i // len(SHAPES)) % len(SHAPES)] for i in range(len(names))])
     title = spec.get("color_title", name.replace("_", " "))
     return alt.Shape(field=escape(name), type="nominal", sort=names, scale=scale, title=title)
 
@@ -118,7 +122,7 @@ def error_bars(base: alt.Chart, table: list[dict], spec: dict) -> alt.Chart:
         base.transform_calculate(
             _low=f"datum[{y!r}] - (datum[{error!r}] || 0)", _high=f"datum[{y!r}] + (datum[{error!r}] || 0)"
         )
-        .mark_rule(strokeWidth=1.5, opacity=0.7)
+        .mark_rule(strokeWidth=1.5, opacity=0.7, clip=True)
         .encode(
             y=alt.Y("_low:Q", title=spec.get("y_title", y.replace("_", " "))), y2="_high:Q", color=colour(table, spec)
         )
