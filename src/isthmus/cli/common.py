@@ -1,0 +1,206 @@
+"""What the commands share: the program, errors as sentences, notes and progress on standard error, the run record."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import sys
+import time
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import metadata
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import isthmus
+from isthmus.base import listen
+from isthmus.corpus import Collection, replacing
+from isthmus.exceptions import IsthmusError, IsthmusWarning, UsageError
+
+STOPPED = 130
+PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "PyStemmer", "polars")
+
+
+def make_app() -> typer.Typer:
+    """The program with all its commands."""
+    from isthmus.cli import bench, data, demo, label
+
+    app = typer.Typer(
+        name="isthmus",
+        help="Labels in one domain of text, none in another: label or group the new text, and say how far to trust it.",
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+    )
+    app.callback(invoke_without_command=True)(_program)
+    for command in (demo, label, bench):
+        command.register(app)
+    app.add_typer(data.app, name="data")
+    return app
+
+
+def _program(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+) -> None:
+    if version:
+        typer.echo(f"isthmus {isthmus.__version__}")
+    elif context.invoked_subcommand is None:
+        say(context.get_help())
+        raise typer.Exit(2)
+
+
+def run_command(arguments: list[str] | None = None) -> int:
+    """Run the program and turn whatever happens into an exit code."""
+    try:
+        code = int(make_app()(args=arguments, standalone_mode=False) or 0)
+        if code == STOPPED:  # typer turns Ctrl-C into this code and says nothing
+            say("Stopped; no file was left half-written.")
+        return code
+    except typer.Exit as leave:
+        return leave.exit_code
+    except (typer.Abort, KeyboardInterrupt):
+        say("Stopped; no file was left half-written.")
+        return STOPPED
+    except BrokenPipeError:
+        return 0
+    except IsthmusError as error:
+        say(f"isthmus: {one_line(str(error))} [{error.code}]")
+        return 2 if isinstance(error, UsageError) else 1
+    except MemoryError:
+        say("isthmus: there is not enough memory for this; try a smaller file or --method nbc. [bad-parameter]")
+        return 1
+    except Exception as error:
+        # click's own errors: wrong option, missing argument. The class lives in a private package of typer's.
+        if type(error).__name__ == "NoArgsIsHelpError":
+            say(error.format_message())
+            return 2
+        if hasattr(error, "exit_code") and hasattr(error, "format_message"):
+            say(f"isthmus: {one_line(error.format_message())} See isthmus --help.")
+            return error.exit_code
+        raise
+
+
+def say(text: str = "") -> None:
+    """Talk goes to standard error."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def one_line(text: str) -> str:
+    """A sentence for the terminal: line breaks and control characters of hostile data made harmless."""
+    return "".join(char if char.isprintable() else " " for char in " ".join(text.split()))
+
+
+@contextmanager
+def talking(quiet: bool) -> Iterator[None]:
+    """Show progress and warnings on standard error while the block runs; nothing when quiet."""
+    with warnings.catch_warnings():
+        if quiet:
+            warnings.simplefilter("ignore", IsthmusWarning)
+            yield
+            return
+        warnings.simplefilter("always", IsthmusWarning)
+        plain = warnings.showwarning
+
+        def show(message, category, *where, **more):
+            if issubclass(category, IsthmusWarning):
+                say(f"note: {one_line(str(message))} [{message.code}]")
+            else:
+                plain(message, category, *where, **more)
+
+        warnings.showwarning = show
+        with listen(ProgressLine()):
+            yield
+
+
+class ProgressLine:
+    """Progress as one rewritten line on a terminal, or as a plain line every few seconds elsewhere."""
+
+    def __init__(self, every: float = 5.0):
+        self.every = every
+        self.started: dict[str, float] = {}
+        self.spoke = time.monotonic()
+
+    def __call__(self, event: dict) -> None:
+        now, phase, done, total = event["time"], event["phase"], event["done"], event["total"]
+        start = self.started.setdefault(phase, now)
+        finished = total is not None and done >= total
+        terminal = sys.stderr.isatty()
+        if now - self.spoke < (0.2 if terminal else self.every) and not (finished and terminal):
+            return
+        self.spoke = now
+        text = f"{phase}: {done:,}" + (f" of {total:,}" if total else "")
+        if total and 0 < done < total and now > start:
+            text += f", about {(now - start) / done * (total - done):.0f} s left"
+        if terminal:
+            sys.stderr.write(f"\r\033[K{text}" + ("\n" if finished else ""))
+            sys.stderr.flush()
+        else:
+            say(text)
+
+
+def describe(docs: Collection, role: str, quiet: bool) -> None:
+    """Say what was read: size, columns, classes and oddities."""
+    if quiet:
+        return
+    say(f"{role}: {one_line(docs.name)}, {len(docs):,} documents" + (f", {docs.encoding}" if docs.encoding else ""))
+    for note in docs.notes:
+        say(f"  {one_line(note)}")
+    counts = Counter(label for label in docs.labels if label is not None)
+    if counts:
+        shown = ", ".join(f"{one_line(name)} {count:,}" for name, count in counts.most_common(12))
+        more = f" and {len(counts) - 12} more" if len(counts) > 12 else ""
+        missing = sum(label is None for label in docs.labels)
+        say(f"  classes: {shown}{more}" + (f"; {missing:,} without a label" if missing else ""))
+    for finding in docs.checks():
+        say(f"  check: {one_line(finding['message'])}")
+
+
+def versions() -> dict[str, str]:
+    """Versions of what a result depends on."""
+    found = {"isthmus": isthmus.__version__, "python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def write_json(path: Path, content: Any, *, force: bool = True) -> None:
+    """Write JSON whole or not at all."""
+    with replacing(path, force=force) as out:
+        out.write((json.dumps(content, ensure_ascii=False, indent=2) + "\n").encode("utf-8", "replace"))
+
+
+def run_record_path(output: Path) -> Path:
+    """``run.json`` beside the output; ``NAME.run.json`` if that one tells of another output."""
+    beside = output.parent / "run.json"
+    try:
+        other = json.loads(beside.read_text(encoding="utf-8")).get("output")
+    except (OSError, ValueError, AttributeError):
+        other = None if not beside.exists() else "?"
+    return beside if other in (None, output.name) else output.parent / f"{output.name}.run.json"
+
+
+def file_hash(path: str | os.PathLike, known: str | None = None) -> str | None:
+    """SHA-256 of an input, for the record; of a folder, over the names and bytes of its files."""
+    if known is not None:
+        return known
+    if str(path) == "-":
+        return None
+    digest = hashlib.sha256()
+    place = Path(path)
+    files = sorted(place.rglob("*")) if place.is_dir() else [place]
+    for file in files:
+        if file.is_file():
+            if place.is_dir():
+                digest.update(str(file.relative_to(place)).encode())
+            digest.update(file.read_bytes())
+    return digest.hexdigest()

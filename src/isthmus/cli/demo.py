@@ -1,0 +1,63 @@
+"""``isthmus demo``: the bundled sample, end to end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from isthmus.cli.common import describe, run_record_path, say, talking, versions, write_json
+from isthmus.cli.label import check_outputs, describe_input, label_collections, run_record, write_outputs
+from isthmus.corpus.sample import SAMPLE_FOLDER, load_sample
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the program."""
+    app.command("demo")(demo)
+
+
+def demo(
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Where the files go.")] = Path(
+        "demo-output"
+    ),
+    method: Annotated[str, typer.Option("--method", help="A method, or auto.")] = "auto",
+    seed: Annotated[int, typer.Option("--seed")] = 0,
+    force: Annotated[bool, typer.Option("--force", help="Replace files of an earlier run.")] = False,
+) -> None:
+    """Label the bundled sample (motorcycle dealer → car dealer) and write a report."""
+    from isthmus.evaluate import accuracy, wilson_interval
+
+    output.mkdir(parents=True, exist_ok=True)
+    table, page = output / "cars_labelled.csv", output / "report.html"
+    check_outputs(str(table), page, force)
+    source, target, truth = load_sample()
+    with talking(False):
+        describe(source, "source", False)
+        describe(target, "target", False)
+        result = label_collections(source, target, method=method, seed=seed)
+        written = write_outputs(result, source, target, str(table), page, force)
+    inputs = [describe_input(str(SAMPLE_FOLDER / docs.name), docs) for docs in (source, target)]
+    for entry in inputs:
+        entry["path"] = Path(entry["path"]).name
+    record = run_record_path(table)
+    write_json(record, {**run_record(result, inputs, table), "versions": versions()})
+    true_labels = [truth[number] for number in target.ids]
+    right = accuracy(true_labels, result.labels)
+    interval = wilson_interval(round(right * len(true_labels)), len(true_labels))
+    say(f"method: {result.method} ({next(row['why'] for row in result.decision if row['chosen'])})")
+    typer.echo(
+        f"accuracy against the sample's true labels: {right:.1%} of {len(true_labels)} "
+        f"(95% interval {interval.low:.1%} to {interval.high:.1%})"
+    )
+    kept = ~result.needs_review
+    if kept.any():
+        typer.echo(
+            f"of the {int(kept.sum())} labels that need no review: {_share(true_labels, result, kept):.1%} right"
+        )
+    for file in (*written, str(record)):
+        typer.echo(f"wrote {file}")
+
+
+def _share(true_labels, result, rows) -> float:
+    return sum(t == p for t, p, keep in zip(true_labels, result.labels, rows, strict=True) if keep) / int(rows.sum())

@@ -1,0 +1,207 @@
+"""``isthmus label``: two files in, a labelled file out."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from isthmus.cli.common import describe, file_hash, run_record_path, say, talking, versions, write_json
+from isthmus.corpus import Collection, check_output, read_collection, with_columns, write_rows
+from isthmus.exceptions import DataError, UsageError
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the program."""
+    app.command("label")(label)
+
+
+def label(
+    source: Annotated[str, typer.Argument(help="Labelled documents: csv, tsv, jsonl, parquet, xlsx, a folder, or -.")],
+    target: Annotated[str, typer.Argument(help="Documents to label, in any of these forms.")],
+    text: Annotated[str | None, typer.Option("--text", metavar="COL", help="Text column; guessed if left out.")] = None,
+    label_column: Annotated[
+        str | None, typer.Option("--label", metavar="COL", help="Label column of the source; guessed if left out.")
+    ] = None,
+    target_text: Annotated[
+        str | None, typer.Option("--target-text", metavar="COL", help="Text column of the target, where it differs.")
+    ] = None,
+    method: Annotated[str, typer.Option("--method", help="A method, or auto. See: isthmus label --methods.")] = "auto",
+    words: Annotated[
+        Path | None, typer.Option("--words", metavar="FILE", help="Labelled words (columns word, label, weight).")
+    ] = None,
+    output: Annotated[
+        str, typer.Option("-o", "--output", metavar="OUT", help="Where the labelled target goes; - is stdout.")
+    ] = "-",
+    report: Annotated[Path | None, typer.Option("--report", metavar="HTML", help="Write a report page.")] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Same seed, same answer.")] = 0,
+    error_budget: Annotated[
+        float, typer.Option("--error-budget", help="Share of wrong labels tolerated among those not to be reviewed.")
+    ] = 0.1,
+    analyzer: Annotated[str, typer.Option("--analyzer", help="auto, words, bigrams or chars.")] = "auto",
+    as_json: Annotated[bool, typer.Option("--json", help="Print a summary as JSON on stdout.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace outputs that exist.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No talk on standard error.")] = False,
+) -> None:
+    """Label the documents of TARGET with the labels of SOURCE.
+
+    Every column of TARGET is kept; label, confidence and needs_review are added. A run.json beside the output says
+    how to repeat the run.
+    """
+    from isthmus.recipes import get_recipe
+
+    if method != "auto":
+        get_recipe(method)
+    if source == "-" and target == "-":
+        raise UsageError("Both SOURCE and TARGET are '-'; only one can be standard input.", code="bad-parameter")
+    if as_json and output == "-":
+        raise UsageError("--json prints on stdout; name a file for the labels with -o OUT.", code="bad-parameter")
+    check_outputs(output, report, force)
+    with talking(quiet):
+        source_docs = read_collection(source, text=text, label=label_column, want_labels=True)
+        target_docs = read_collection(target, text=target_text or text, want_labels=False)
+        describe(source_docs, "source", quiet)
+        describe(target_docs, "target", quiet)
+        result = label_collections(
+            source_docs,
+            target_docs,
+            method=method,
+            words=words,
+            seed=seed,
+            error_budget=error_budget,
+            analyzer=analyzer,
+        )
+        written = write_outputs(result, source_docs, target_docs, output, report, force)
+    summary = summarise(result, source_docs, target_docs, output, written)
+    if output != "-":
+        inputs = [describe_input(source, source_docs), describe_input(target, target_docs)]
+        if words is not None:
+            inputs.append({"path": str(words), "sha256": file_hash(words)})
+        record = run_record_path(Path(output))
+        write_json(record, run_record(result, inputs, Path(output)))
+        written.append(str(record))
+        summary["files"] = written
+    if not quiet:
+        tell(summary)
+    if as_json:
+        json.dump(summary, sys.stdout, ensure_ascii=False, indent=2)
+        sys.stdout.write("\n")
+
+
+def check_outputs(output: str, report: Path | None, force: bool) -> None:
+    """Refuse outputs that could not be written before any work is done."""
+    check_output(output, force=force)
+    if report is not None:
+        check_output(report, force=force, table=False)
+        if output != "-" and Path(output).resolve() == report.resolve():
+            raise UsageError("-o and --report name the same file; give them two names.", code="bad-parameter")
+
+
+def label_collections(
+    source: Collection,
+    target: Collection,
+    *,
+    method: str,
+    words: Path | None = None,
+    seed: int = 0,
+    error_budget: float = 0.1,
+    analyzer: str = "auto",
+):
+    """Label one collection from another."""
+    from isthmus.api import label as label_texts
+
+    word_labels = None
+    if words is not None:
+        from isthmus.corpus.words import read_word_labels
+
+        word_labels = read_word_labels(words)
+    if len({name for name in source.labels if name is not None}) < 2:
+        only = next(name for name in source.labels if name is not None)
+        raise DataError(
+            f"All labelled documents of {source.name} carry the label {only!r}; at least two classes are needed. "
+            "Check --label.",
+            code="one-class",
+        )
+    return label_texts(
+        source.texts,
+        source.labels,
+        target.texts,
+        method=method,
+        word_labels=word_labels,
+        random_state=seed,
+        error_budget=error_budget,
+        analyzer=analyzer,
+    )
+
+
+def write_outputs(result, source, target, output: str, report: Path | None, force: bool) -> list[str]:
+    """The labelled table and, if asked for, the report; names of the files written."""
+    columns = result.columns()
+    added = {name: columns[name] for name in ("label", "confidence", "needs_review")}
+    written = []
+    if report is not None:
+        from isthmus.report import write_label_report
+
+        write_label_report(result, report, force=force, source=source, target=target)
+    try:
+        write_rows(output, with_columns(target.table(), added), force=force)
+    except BaseException:
+        if report is not None:
+            report.unlink(missing_ok=True)
+        raise
+    if output != "-":
+        written.append(output)
+    if report is not None:
+        written.append(str(report))
+    return written
+
+
+def describe_input(path: str, docs: Collection) -> dict[str, Any]:
+    """What the record says about an input."""
+    return {"path": path, "documents": len(docs), "sha256": file_hash(path, docs.sha256), "notes": docs.notes}
+
+
+def run_record(result, inputs: list[dict], output: Path) -> dict[str, Any]:
+    """Everything needed to repeat the run."""
+    return {
+        "command": "isthmus label",
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "output": output.name,
+        "inputs": inputs,
+        "settings": result.settings,
+        "method": result.method,
+        "decision": result.decision,
+        "versions": versions(),
+    }
+
+
+def summarise(result, source: Collection, target: Collection, output: str, written: list[str]) -> dict[str, Any]:
+    """The outcome in a few numbers."""
+    return {
+        "method": result.method,
+        "why": next(row["why"] for row in result.decision if row["chosen"]),
+        "source_documents": len(source),
+        "target_documents": len(target),
+        "labels": dict(Counter(str(name) for name in result.labels.tolist()).most_common()),
+        "mean_confidence": round(float(result.confidence.mean()), 4),
+        "needs_review": int(result.needs_review.sum()),
+        "output": output,
+        "files": written,
+    }
+
+
+def tell(summary: dict[str, Any]) -> None:
+    """The outcome in a few lines."""
+    say(f"method: {summary['method']} ({summary['why']})")
+    say("labels: " + ", ".join(f"{' '.join(name.split())} {count:,}" for name, count in summary["labels"].items()))
+    say(
+        f"confidence: {summary['mean_confidence']:.2f} on average; {summary['needs_review']:,} of "
+        f"{summary['target_documents']:,} documents need review"
+    )
+    for file in summary["files"]:
+        say(f"wrote {file}")

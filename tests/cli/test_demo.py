@@ -1,0 +1,16 @@
+"""``isthmus demo`` runs the main job on the bundled sample."""
+
+from isthmus.cli.common import run_command
+
+
+def test_demo_labels_the_sample_and_names_its_files(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert run_command(["demo"]) == 0
+    out = capsys.readouterr().out
+    assert "accuracy against the sample's true labels" in out
+    for name in ("cars_labelled.csv", "report.html", "run.json"):
+        assert f"wrote demo-output/{name}" in out
+        assert (tmp_path / "demo-output" / name).stat().st_size > 100
+    assert run_command(["demo"]) == 1
+    assert "[output-exists]" in capsys.readouterr().err
+    assert run_command(["demo", "--force"]) == 0

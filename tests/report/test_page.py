@@ -1,0 +1,64 @@
+"""The report: one file, no network, hostile content stays text."""
+
+from html.parser import HTMLParser
+
+import pytest
+
+import isthmus
+from isthmus.exceptions import DataError
+
+HOSTILE = "<script>alert('x')</script>"
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    source = ["friendly staff", "high price", "rude staff", "fair price"] * 3
+    labels = [HOSTILE, 'price "&" cost'] * 6
+    target = [f"staff {HOSTILE}", "price </style><img src=x onerror=alert(1)>", ""]
+    path = tmp_path_factory.mktemp("report") / "page.html"
+    isthmus.label(source, labels, target, method="nbc").report(path)
+    return path.read_text(encoding="utf-8")
+
+
+def test_hostile_content_stays_text(page):
+    assert "<script" not in page
+    assert "<img" not in page
+    assert "&lt;script&gt;" in page
+
+
+class Links(HTMLParser):
+    """Everything a browser would fetch."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.found = []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        names = ("src", "href", "xlink:href", "data", "action", "poster", "srcset")
+        self.found += [value for name, value in attrs if name in names or "url(" in (value or "")]
+
+
+def test_nothing_is_fetched(page):
+    assert [link for link in Links(page).found if not link.startswith(("#", "data:", "url(#"))] == []
+    assert "url(" not in page.partition("</style>")[0]
+    assert "default-src 'none'" in page
+
+
+def test_every_section_is_there(page):
+    for section in ("summary", "data", "results", "decision", "doubtful", "reasons", "settings"):
+        assert f'<section id="{section}">' in page
+    assert page.count("<svg") == 2
+    assert page.count("show the table") == 2
+
+
+def test_refuses_to_overwrite(tmp_path):
+    path = tmp_path / "page.html"
+    path.write_text("precious")
+    result = isthmus.label(["kind staff", "fast bike"], ["a", "b"], ["staff bike"], method="nbc")
+    with pytest.raises(DataError) as caught:
+        result.report(path)
+    assert caught.value.code == "output-exists"
+    assert path.read_text() == "precious"
+    result.report(path, force=True)
+    assert "precious" not in path.read_text()
