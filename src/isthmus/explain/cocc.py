@@ -1,0 +1,180 @@
+"""Account of a co-clustering: what each word cluster says in both domains, and which words decided a document."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import scipy.sparse as sp
+
+from isthmus.base import TransferPipeline
+from isthmus.classify.cocc import CoClusteringClassifier
+
+
+def cluster_table(
+    model: CoClusteringClassifier, names: Sequence[str] | None = None, *, top: int = 10, clusters: int | None = None
+) -> list[dict]:
+    """Word clusters with their words and their leaning in source and target.
+
+    Parameters
+    ----------
+    model : CoClusteringClassifier
+        Fitted.
+    names : sequence of str, optional
+        Words, in the order of the columns; column numbers if left out.
+    top : int
+        Words per cluster, those with the largest share of the target first, then of the source.
+    clusters : int, optional
+        Only so many clusters, those that lean most (largest information between cluster and class in either domain).
+
+    Returns
+    -------
+    list of dict
+        ``cluster``, ``size`` (words), ``class`` (towards which it leans in the source), ``source`` and ``target``
+        (class → p(class | cluster) in each domain), ``agree`` (both lean the same way), ``share`` (of the target's
+        text), ``strength`` and ``words``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus import CoClusteringClassifier
+    >>> from isthmus.explain.cocc import cluster_table
+    >>> X = np.array([[3, 0, 1, 0], [0, 3, 0, 1], [1, 0, 3, 0], [0, 1, 0, 3]])
+    >>> model = CoClusteringClassifier(random_state=0).fit(X, ["car", "law", None, None])
+    >>> [(row["class"], row["words"]) for row in cluster_table(model, ["engine", "court", "wheel", "judge"])]
+    [('car', ['wheel', 'engine']), ('law', ['judge', 'court'])]
+    """
+    labels = [_plain(label) for label in model.classes_]
+    names = np.arange(len(model.word_clusters_)).astype(str) if names is None else np.asarray(names, dtype=str)
+    target, source = _leaning(model.target_table_), _leaning(model.source_table_)
+    strength = _strength(model.target_table_) + model.trade_off_ * _strength(model.source_table_)
+    weight = model.target_words_.sum(axis=1) + 1e-9 * model.source_words_.sum(axis=1)
+    sizes = np.bincount(model.word_clusters_, minlength=model.n_word_clusters_)
+    rows = []
+    for cluster in np.flatnonzero(sizes):
+        members = np.flatnonzero(model.word_clusters_ == cluster)
+        members = members[np.argsort(-weight[members], kind="stable")][:top]
+        rows.append(
+            {
+                "cluster": int(cluster),
+                "size": int(sizes[cluster]),
+                "class": labels[int(source[cluster].argmax())],
+                "source": dict(zip(labels, source[cluster].tolist(), strict=True)),
+                "target": dict(zip(labels, target[cluster].tolist(), strict=True)),
+                "agree": bool(source[cluster].argmax() == target[cluster].argmax()),
+                "share": float(model.target_table_[cluster].sum() / model.target_table_.sum()),
+                "strength": float(strength[cluster]),
+                "words": names[members].tolist(),
+            }
+        )
+    if clusters is not None:
+        rows = sorted(rows, key=lambda row: -row["strength"])[:clusters]
+    order = {label: place for place, label in enumerate(labels)}
+    return sorted(rows, key=lambda row: (order[row["class"]], -row["strength"], row["cluster"]))
+
+
+def document_contributions(model: CoClusteringClassifier, X) -> list[np.ndarray]:
+    """Contribution of each word of each row to each class (words of the row × classes), centred over the classes.
+
+    They add up to the document's centred scores: log p(ŵ|d̂) summed over words, or, after a finish, the cosine with
+    each class's centroid.
+    """
+    rows = model._weigh(sp.csr_matrix(model._check_new(X)))
+    centred = model.word_scores_ - model.word_scores_.mean(axis=1, keepdims=True)
+    parts = []
+    for i in range(rows.shape[0]):
+        span = slice(rows.indptr[i], rows.indptr[i + 1])
+        words, values = rows.indices[span], rows.data[span]
+        scale = 1.0
+        if model.word_weights_ is not None:
+            scale = 1.0 / max(float(np.linalg.norm(values * model.word_weights_[words])), 1e-300)
+        parts.append(centred[words] * (values * scale)[:, None])
+    return parts
+
+
+def document_table(
+    model: CoClusteringClassifier,
+    X,
+    names: Sequence[str] | None = None,
+    *,
+    document: int | str = 0,
+    top: int | None = None,
+) -> list[dict]:
+    """Words, with their word clusters, that decided the first row of ``X``.
+
+    Returns rows of ``document``, ``class``, ``word``, ``contribution`` (positive speaks for the class), ``cluster`` and
+    ``target_only`` (the source never used the word: its class came through its cluster), largest first.
+    """
+    matrix = sp.csr_matrix(X)
+    words = matrix.indices[matrix.indptr[0] : matrix.indptr[1]]
+    names = np.arange(len(model.word_clusters_)).astype(str) if names is None else np.asarray(names, dtype=str)
+    floor = model.source_words_.min() * (1 + 1e-9)
+    rows = [
+        {
+            "document": document,
+            "class": _plain(label),
+            "word": str(names[word]),
+            "contribution": float(value),
+            "cluster": int(model.word_clusters_[word]),
+            "target_only": bool(np.all(model.source_words_[word] <= floor)),
+        }
+        for word, values in zip(words, document_contributions(model, matrix[:1])[0], strict=True)
+        for label, value in zip(model.classes_, values, strict=True)
+    ]
+    rows.sort(key=lambda row: (-abs(row["contribution"]), row["word"], str(row["class"])))
+    return rows if top is None else rows[:top]
+
+
+def document_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
+    """Rows of class, term and contribution for one text (what :func:`isthmus.explain.explain_document` reads)."""
+    vectorizer, model = pipeline[:-1], pipeline.steps[-1][1]
+    table = document_table(model, vectorizer.transform([text]), vectorizer.get_feature_names_out())
+    return [{"class": row["class"], "term": row["word"], "contribution": row["contribution"]} for row in table]
+
+
+def bridge_words(model: CoClusteringClassifier, names: Sequence[str], *, top: int = 20) -> list[dict]:
+    """Target words the source hardly knows, and the class their word cluster carried to them.
+
+    Returns rows of ``word``, ``cluster``, ``class``, ``share`` (of the target's text) and ``companions``: words of the
+    same cluster that the source does know and uses for that class.
+    """
+    names = np.asarray(names, dtype=str)
+    floor = model.source_words_.min() * (1 + 1e-9)
+    unknown = np.all(model.source_words_ <= floor, axis=1)
+    share = model.target_words_.sum(axis=1)
+    leaning = _leaning(model.target_table_)
+    rows = []
+    for word in np.flatnonzero(unknown)[np.argsort(-share[unknown], kind="stable")][:top]:
+        cluster = model.word_clusters_[word]
+        code = int(leaning[cluster].argmax())
+        known = np.flatnonzero((model.word_clusters_ == cluster) & ~unknown)
+        companions = known[np.argsort(-model.source_words_[known, code], kind="stable")][:5]
+        rows.append(
+            {
+                "word": str(names[word]),
+                "cluster": int(cluster),
+                "class": _plain(model.classes_[code]),
+                "share": float(share[word] / share.sum()),
+                "companions": names[companions].tolist(),
+            }
+        )
+    return rows
+
+
+def _leaning(table: np.ndarray) -> np.ndarray:
+    """p(class | cluster) with all classes equally frequent, so that a large class does not colour every cluster."""
+    rates = table / np.maximum(table.sum(axis=0), 1e-300)
+    total = rates.sum(axis=1, keepdims=True)
+    return np.where(total > 0, rates / np.where(total > 0, total, 1.0), 1.0 / table.shape[1])
+
+
+def _strength(table: np.ndarray) -> np.ndarray:
+    """Each cluster's part in the mutual information of clusters and classes."""
+    joint = table / table.sum()
+    outer = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0)
+    ratio = np.where(joint > 0, joint / np.where(outer > 0, outer, 1.0), 1.0)
+    return (joint * np.log(ratio)).sum(axis=1)
+
+
+def _plain(label):
+    return label.item() if isinstance(label, np.generic) else label

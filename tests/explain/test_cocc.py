@@ -1,0 +1,72 @@
+"""Tables that account for a co-clustering."""
+
+import numpy as np
+import pytest
+
+from isthmus import CoClusteringClassifier
+from isthmus.explain.cocc import bridge_words, cluster_table, document_contributions, document_table, document_terms
+from isthmus.recipes import make_recipe
+
+SOURCE = ["engine wheel road", "wheel engine drive", "court judge law", "law court verdict"] * 3
+TARGET = ["engine tyre road", "tyre drive wheel", "court jury law", "jury judge verdict"] * 3
+NAMES = ["car", "car", "law", "law"] * 3
+
+
+@pytest.fixture(scope="module")
+def pipeline():
+    labels = np.array([*NAMES, *[None] * len(TARGET)], dtype=object)
+    made = make_recipe("cocc", min_df=1, random_state=0)
+    return made.fit([*SOURCE, *TARGET], labels, sample_domain=np.repeat([1, -1], 12))
+
+
+@pytest.mark.parametrize("finish", [None, "centroids"])
+def test_contributions_add_up_to_the_scores(finish):
+    rng = np.random.default_rng(0)
+    X = rng.poisson(1.0, (20, 12))
+    y = np.array([*["a", "b"] * 5, *[None] * 10], dtype=object)
+    model = CoClusteringClassifier(random_state=0, finish=finish).fit(X, y)
+    scores = model._scores(X)
+    centred = scores - scores.mean(axis=1, keepdims=True)
+    sums = np.array([part.sum(axis=0) for part in document_contributions(model, X)])
+    assert np.allclose(sums, centred)
+
+
+def test_clusters_hold_every_word_once_and_lean_like_their_words(pipeline):
+    model = pipeline.steps[-1][1]
+    names = pipeline[:-1].get_feature_names_out()
+    table = cluster_table(model, names, top=100)
+    words = [word for row in table for word in row["words"]]
+    assert sorted(words) == sorted(names)
+    assert {row["class"] for row in table if "engin" in row["words"]} == {"car"}
+    assert {row["class"] for row in table if "court" in row["words"]} == {"law"}
+    for row in table:
+        assert sum(row["source"].values()) == pytest.approx(1)
+        assert sum(row["target"].values()) == pytest.approx(1)
+        assert row["size"] == len(row["words"])
+    assert len(cluster_table(model, names, clusters=2)) == 2
+
+
+def test_a_document_is_decided_by_its_own_words(pipeline):
+    vectorizer, model = pipeline[:-1], pipeline.steps[-1][1]
+    rows = document_table(
+        model, vectorizer.transform(["jury court"]), vectorizer.get_feature_names_out(), document="d7"
+    )
+    assert {row["word"] for row in rows} == {"juri", "court"}
+    assert {row["document"] for row in rows} == {"d7"}
+    assert all(row["contribution"] > 0 for row in rows if row["class"] == "law")
+    assert {row["word"] for row in rows if row["target_only"]} == {"juri"}
+    terms = document_terms(pipeline, "jury court")
+    assert {"class", "term", "contribution"} == set(terms[0])
+
+
+def test_bridges_name_the_class_that_reached_words_the_source_never_saw(pipeline):
+    vectorizer = pipeline[:-1]
+    names = vectorizer.get_feature_names_out()
+    labels = np.array([*NAMES, *[None] * len(TARGET)], dtype=object)
+    model = CoClusteringClassifier(n_word_clusters=2, random_state=0).fit(
+        vectorizer.transform([*SOURCE, *TARGET]), labels
+    )
+    rows = {row["word"]: row for row in bridge_words(model, names)}
+    assert {word: row["class"] for word, row in rows.items()} == {"tyre": "car", "juri": "law"}
+    assert "engin" in rows["tyre"]["companions"]
+    assert "court" in rows["juri"]["companions"]
