@@ -13,6 +13,7 @@ import re
 from pathlib import Path
 from types import ModuleType
 
+import isthmus
 from isthmus.exceptions import CODES
 from isthmus.recipes import RECIPES
 
@@ -65,10 +66,18 @@ def public_names(module: ModuleType) -> list[str]:
     if names is None:
         own = vars(module).items()
         names = [name for name, value in own if getattr(value, "__module__", None) == module.__name__]
-    documented = (inspect.isclass, inspect.isroutine)
-    return sorted(
-        name for name in names if not name.startswith("_") and any(check(getattr(module, name)) for check in documented)
-    )
+    return sorted(name for name in names if not name.startswith("_") and _is_documented(find(module, name)))
+
+
+def find(module: ModuleType, name: str) -> object:
+    """What a public name stands for: ``isthmus.cluster`` is a function, though its room has the same name."""
+    if module is isthmus and name in isthmus._PUBLIC:
+        return getattr(importlib.import_module(isthmus._PUBLIC[name]), name)
+    return getattr(module, name)
+
+
+def _is_documented(value: object) -> bool:
+    return inspect.isclass(value) or inspect.isroutine(value)
 
 
 def rooms() -> list[tuple[str, str, str, list[str]]]:
@@ -79,8 +88,8 @@ def rooms() -> list[tuple[str, str, str, list[str]]]:
         if importlib.util.find_spec(name) is None:
             continue
         module = importlib.import_module(name)
-        fresh = [public for public in public_names(module) if id(getattr(module, public)) not in seen]
-        seen.update(id(getattr(module, public)) for public in fresh)
+        fresh = [public for public in public_names(module) if id(find(module, public)) not in seen]
+        seen.update(id(find(module, public)) for public in fresh)
         if fresh:
             listed.append((name, title, sentence, fresh))
     return listed
@@ -93,7 +102,7 @@ def api_pages() -> dict[str, str]:
         module = importlib.import_module(module_name)
         rows = []
         for name in names:
-            value = getattr(module, name)
+            value = find(module, name)
             pages[f"{module_name}.{name}.rst"] = _object_page(module_name, name, value)
             rows.append((f"[`{name}`](generated/{module_name}.{name}.rst)", _first_line(value)))
         tables.append(f"## {title}\n\n`{module_name}`: {sentence}\n\n{_table(('Name', 'What it is'), rows)}")
@@ -103,7 +112,10 @@ def api_pages() -> dict[str, str]:
 
 def _object_page(module: str, name: str, value: object) -> str:
     title = f"{module}.{name}"
-    lines = [title, "=" * len(title), "", f".. currentmodule:: {module}", ""]
+    # Where a room has the function's name, Sphinx would find the room: point it to the function's own module.
+    shadowed = importlib.util.find_spec(title) is not None if module == "isthmus" else False
+    home = value.__module__ if shadowed else module
+    lines = [title, "=" * len(title), "", f".. currentmodule:: {home}", ""]
     if inspect.isclass(value):
         lines += [f".. autoclass:: {name}", ""]
         methods = _own_methods(value)
@@ -159,10 +171,7 @@ def command_reference() -> str:
         return "The command needs the extra `app`.\n"
     import typer
 
-    cli = importlib.import_module("isthmus.cli")
-    app = next((value for value in vars(cli).values() if isinstance(value, typer.Typer)), None)
-    if app is None:
-        return "There is no command in this version.\n"
+    app = importlib.import_module("isthmus.cli.common").make_app()
     return "\n\n".join(_command_sections(typer.main.get_command(app), "isthmus")) + "\n"
 
 
