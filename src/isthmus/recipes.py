@@ -159,6 +159,22 @@ def _build_strings(options: Options) -> TransferPipeline:
     return make_transfer_pipeline(TransductiveKernelClassifier(random_state=options.random_state))
 
 
+# -- term projection ---------------------------------------------------------------------------------------------------
+
+
+def _build_projection(options: Options) -> TransferPipeline:
+    from isthmus.classify.projection import TermProjectionClassifier
+
+    return make_transfer_pipeline(_counts(options), TermProjectionClassifier(random_state=options.random_state))
+
+
+def _build_projection_svm(options: Options) -> TransferPipeline:
+    from isthmus.classify.projection import TermProjectionClassifier
+
+    method = TermProjectionClassifier(classifier="svm", random_state=options.random_state)
+    return make_transfer_pipeline(_counts(options), method)
+
+
 RECIPES: dict[str, Recipe] = {
     recipe.name: recipe
     for recipe in (
@@ -185,6 +201,18 @@ RECIPES: dict[str, Recipe] = {
             "String kernels adapted to the target, with a second round on its surest documents",
             _build_strings,
             page="strings",
+        ),
+        Recipe(
+            "projection",
+            "Each word speaks for the class it is typical of; fast, for many classes and large files",
+            _build_projection,
+            page="projection",
+        ),
+        Recipe(
+            "projection-svm",
+            "Term projection with a linear SVM on its one feature per class",
+            _build_projection_svm,
+            page="projection",
         ),
         Recipe("tsvm", "Transductive SVM: a margin through the gaps of the target", _build_tsvm, page="tsvm"),
         Recipe("sgt", "Spectral graph transducer on a nearest-neighbour graph", _build_sgt, page="sgt"),
