@@ -44,8 +44,8 @@ def test_grid_shows_mean_and_deviation_over_seeds_and_the_mean_of_tasks():
 
 def test_means_of_groups_of_tasks():
     rows = [row(task, "m", value) for task, value in (("a", 0.1), ("b", 0.3), ("c", 0.8))]
-    (grid,) = grids(rows, means={"ab": ("a", "b"), "all": ("a", "b", "c"), "c": ("c",)})
-    assert grid.body[3:] == [["mean ab", "0.2000"], ["mean all", "0.4000"]]
+    (grid,) = grids(rows, means={"ab": ("a", "b"), "all": ("a", "b", "c", "d"), "c": ("c",)})
+    assert grid.body[3:] == [["mean ab", "0.2000"], ["mean all", "0.4000 (3 of 4)"]]
 
 
 def test_rows_of_one_metric_are_told_apart_by_their_names_not_by_measures():

@@ -54,7 +54,8 @@ def grids(
     """One grid per metric (tasks × methods, mean ± standard deviation over seeds, mean row), and the speed table.
 
     ``tasks`` and ``methods`` give the order; what they do not name comes after. Tasks ``not_run`` stand in every grid.
-    ``means`` names groups of tasks; a group stands below the table where at least two of its tasks do.
+    ``means`` names groups of tasks; a group stands below the table where at least two of its tasks do, and says so if
+    not all do.
     """
     timed = [row for row in rows if "ours_s" in row]
     scored = [row for row in rows if "ours_s" not in row]
@@ -82,9 +83,9 @@ def _metric_grid(
         values.setdefault((row["task"], label), []).append(np.nan if row["value"] is None else float(row["value"]))
     shown = [task for task in tasks if any((task, label) in values for label in labels)]
     body = [[task, *(_cell(values.get((task, label))) for label in labels)] for task in shown]
-    groups = {f"mean {name}": [t for t in shown if t in own] for name, own in means.items()} or {"mean": shown}
+    groups = {f"mean {name}": list(own) for name, own in means.items()} or {"mean": shown}
     for name, members in groups.items():
-        if len(members) > 1:
+        if sum(task in shown for task in members) > 1:
             body.append([name, *(_mean_cell([values.get((task, label)) for task in members]) for label in labels)])
     body += [[task, *("not run" for _ in labels)] for task in not_run]
     return Grid(title=metric, header=["task", *labels], body=body)
