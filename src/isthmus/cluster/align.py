@@ -104,7 +104,7 @@ class Aligner:
         Pairs with less contrast are not matched; -1 matches all, as in the paper.
     """
 
-    def __init__(self, groups: SourceGroups, similarity: CrossSimilarity, target_mean, *, warmup=5, min_contrast=0.05):
+    def __init__(self, groups: SourceGroups, similarity: CrossSimilarity, target_mean, *, warmup=5, min_contrast=0.0):
         self.groups = groups
         self.similarity = similarity
         self.target_mean = np.asarray(target_mean, dtype=np.float64).ravel()

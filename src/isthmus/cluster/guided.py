@@ -57,7 +57,7 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
         Factor on the odds of source to target in the first ``boost_iter`` guided iterations; 1 is the paper's
         algorithm. A strong pull at first leaves poor local optima of the same objective.
     boost_iter : int, default=5
-    min_contrast : float, default=0.05
+    min_contrast : float, default=0.0
         Pairs of a cluster and a group whose deviations from their domains' means have a smaller cosine are not
         aligned; -1 aligns whatever can be aligned, as in the paper.
     pivot_weights : bool, default=True
@@ -77,6 +77,10 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
     labels_ : ndarray of int of shape (n_rows,)
         Cluster of each target row; of a source row the cluster its group is aligned with, -1 if none.
     cluster_centers_ : ndarray of shape (n_clusters, n_words)
+        Centres with the pull of the source; ``predict`` compares with these.
+    cluster_means_, target_mean_ : ndarray
+        Means of the clusters' rows, and of all target rows, without any pull.
+    cluster_sizes_ : ndarray of int
     alignment_ : list of Match
         Per cluster: source group (None: a new cluster), strength, source collection.
     match_weights_ : ndarray of shape (n_clusters, n_groups)
@@ -123,7 +127,7 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
         warmup=5,
         boost=4.0,
         boost_iter=5,
-        min_contrast=0.05,
+        min_contrast=0.0,
         pivot_weights=True,
         projection=True,
         smoothing=0.1,
@@ -327,11 +331,13 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
                 matched[key] for key in zip(rows.collections.tolist(), rows.codes.tolist(), strict=True)
             ]
         labels[filled] = best.labels
-        means = group_means(prepared.target, best.labels, self.n_clusters_)
-        lengths = np.where(best.counts > 0, np.linalg.norm(means, axis=1), np.inf)
+        self.cluster_means_ = group_means(prepared.target, best.labels, self.n_clusters_)
+        self.target_mean_ = np.asarray(prepared.target.mean(axis=0)).ravel()
+        lengths = np.where(best.counts > 0, np.linalg.norm(self.cluster_means_, axis=1), np.inf)
         self._least_specific = int(lengths.argmin())
         labels[np.setdiff1d(rows.target, filled)] = self._least_specific
         self.labels_ = labels
+        self.cluster_sizes_ = np.bincount(labels[rows.target], minlength=self.n_clusters_)
 
     def _set_alignment(self, best: KMeansRun):
         if self._groups is None or self._aligner is None or best.pull is None:

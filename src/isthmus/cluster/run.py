@@ -56,7 +56,7 @@ def prepare(
     *,
     cosine=True,
     warmup=5,
-    min_contrast=0.05,
+    min_contrast=0.0,
     pivot_weights=True,
     projection=True,
     smoothing=0.1,

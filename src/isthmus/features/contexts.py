@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from isthmus.base import row_blocks
-from isthmus.features.weights import document_frequency
+from isthmus.features.weights import document_frequency, smooth_idf
 
 _BLOCK_DOCUMENTS = 2_000
 
@@ -142,9 +142,9 @@ def _without_self(contexts: sp.csr_matrix, columns: np.ndarray) -> sp.csr_matrix
 
 
 def weigh_contexts(contexts: sp.csr_matrix) -> sp.csr_matrix:
-    """tf-idf of context counts: a context word that goes with every word says nothing about any."""
+    """tf-idf of context counts: a context word that goes with every word says little about any."""
     used = int(np.count_nonzero(np.diff(contexts.indptr)))
-    idf = np.log((1.0 + used) / (1.0 + document_frequency(contexts)))
+    idf = smooth_idf(document_frequency(contexts), used)
     weighed = contexts.copy()
     weighed.data = np.log1p(weighed.data) * idf[weighed.indices]
     return weighed

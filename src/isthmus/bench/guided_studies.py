@@ -1,0 +1,195 @@
+"""Tables beside the main one of suite "guided": guidance, relevance of the source, an adversary, foresight."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from isthmus.bench.guided_prepare import Collections, prepare_data
+from isthmus.bench.guided_tasks import NEWSGROUP_PAIRS, TASKS, subject_and_body
+from isthmus.bench.suite import Study
+from isthmus.bench.tasks import NEWSGROUPS_FILE, read_records
+from isthmus.cluster.foresight import foresee_guidance
+from isthmus.cluster.run import Prepared, guided_kmeans, prepare
+from isthmus.evaluate import adjusted_rand, pair_scores
+from isthmus.shift.clusterability import clusterability, cross_clusterability, matchability
+
+ITERATIONS = 25
+GUIDANCE = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+
+# Section VII, table II: the target's groups and their counterparts; the others take part one after another.
+RELEVANT = {
+    "alt.atheism": "talk.religion.misc",
+    "comp.windows.x": "comp.graphics",
+    "rec.motorcycles": "rec.autos",
+    "rec.sport.baseball": "rec.sport.hockey",
+}
+UNRELATED = ("sci.space", "sci.med", "misc.forsale", "talk.politics.mideast", "sci.crypt", "sci.electronics")
+
+
+def sweep_guidance(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
+    """Mean F1 and ARI over the seeds for every guidance and task."""
+    rows = []
+    for name, task in TASKS.items():
+        data = task.load(Path(folder))
+        ready = prepare_data(data)
+        for guidance in GUIDANCE:
+            scores = _scores(ready, ready.prepared(), data.target_labels, guidance, seeds)
+            rows.append({"task": name, "guidance": guidance, **_means(scores)})
+    return rows
+
+
+def vary_relevance(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
+    """Table II: relevant source groups replaced, irrelevant ones added, relevant ones removed.
+
+    ``m/n`` says that m of n source groups are relevant. All settings share one vocabulary and the same starts, so the
+    row ``km`` holds for all of them.
+    """
+    pool = (*RELEVANT, *UNRELATED)
+    ready, truth = _newsgroups(folder, pool, tuple(RELEVANT.values()))
+    rows = [{"setting": "km", "source": "-", **_means(_scores(ready, ready.prepared(), truth, 0.0, seeds))}]
+    for setting, groups in relevance_settings():
+        relevant = sum(group in RELEVANT for group in groups)
+        scores = _scores(ready, _subset(ready, groups), truth, 0.5, seeds)
+        rows.append({"setting": setting, "source": f"{relevant}/{len(groups)}", **_means(scores)})
+    return rows
+
+
+def relevance_settings() -> list[tuple[str, tuple[str, ...]]]:
+    """Names and source groups of the settings, in the order of the table."""
+    relevant = tuple(RELEVANT)
+    replaced = [("replace", (*relevant[: 4 - i], *UNRELATED[:i])) for i in range(5)]
+    added = [("add", (*relevant[:2], *UNRELATED[:i])) for i in (0, 2, 3, 4, 6)]
+    removed = [("remove", relevant[: 4 - i]) for i in range(4)]
+    return [*replaced, *added, *removed]
+
+
+def mislead(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
+    """A source made to mislead: every group is half of one topic and half of the next, so no match is plain."""
+    ready, truth = _newsgroups(folder, tuple(NEWSGROUP_PAIRS), tuple(NEWSGROUP_PAIRS.values()))
+    codes = crossed_codes(ready)
+    prepared = prepare(ready.source, codes, np.ones(len(codes), dtype=np.int64), ready.target)
+    rows = []
+    for guidance in GUIDANCE:
+        rows.append({"guidance": guidance, **_means(_scores(ready, prepared, truth, guidance, seeds))})
+    return rows
+
+
+def crossed_codes(ready: Collections) -> np.ndarray:
+    """Source groups in a ring: every second document of a group goes to the next one."""
+    place = np.zeros(len(ready.codes), dtype=np.int64)
+    for group in range(len(ready.groups)):
+        members = np.flatnonzero(ready.codes == group)
+        place[members[1::2]] = 1
+    return (ready.codes + place) % len(ready.groups)
+
+
+def weigh_foresight(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
+    """Clusterability with gold labels, foresight without them, and what guidance really gained."""
+    rows = []
+    for name, task in TASKS.items():
+        data = task.load(Path(folder))
+        ready = prepare_data(data)
+        rows.append(_foresight_row(name, ready, ready.prepared(), ready.codes, data.target_labels, seeds))
+    ready, truth = _newsgroups(folder, tuple(NEWSGROUP_PAIRS), tuple(NEWSGROUP_PAIRS.values()))
+    codes = crossed_codes(ready)
+    crossed = prepare(ready.source, codes, np.ones(len(codes), dtype=np.int64), ready.target)
+    rows.append(_foresight_row("crossed source", ready, crossed, codes, truth, seeds))
+    pool = (*RELEVANT, *UNRELATED)
+    ready, truth = _newsgroups(folder, pool, tuple(RELEVANT.values()))
+    for setting, groups in relevance_settings():
+        relevant = sum(group in RELEVANT for group in groups)
+        if len(groups) > 1:
+            name = f"{setting} {relevant}/{len(groups)}"
+            kept = np.isin(ready.groups[ready.codes], groups)
+            codes = np.where(kept, ready.codes, -1)
+            rows.append(_foresight_row(name, ready, _subset(ready, groups), codes, truth, seeds))
+    return rows
+
+
+def _foresight_row(name: str, ready: Collections, prepared: Prepared, codes, truth, seeds) -> dict:
+    plain = _scores(ready, prepared, truth, 0.0, seeds)
+    guided = _scores(ready, prepared, truth, 0.5, seeds)
+    gold = np.unique(np.asarray(truth, dtype=str), return_inverse=True)[1]
+    alone = clusterability(ready.target, gold)
+    centers = np.vstack([np.asarray(ready.target[gold == g].mean(axis=0)) for g in range(gold.max() + 1)])
+    match = matchability(prepared.aligner.similarities(centers))
+    seen = foresee_guidance(prepared, n_clusters=ready.n_clusters, random_state=0)
+    return {
+        "case": name,
+        "gain_f1": float(guided[:, 0].mean() - plain[:, 0].mean()),
+        "gain_ari": float(guided[:, 1].mean() - plain[:, 1].mean()),
+        "cab_gold": alone,
+        "mab_gold": match.both,
+        "cab_with_source_gold": cross_clusterability(alone, match),
+        **seen.as_row(),
+    }
+
+
+def _newsgroups(folder: Path, source: Sequence[str], target: Sequence[str]) -> tuple[Collections, list[str]]:
+    records = read_records(Path(folder) / NEWSGROUPS_FILE)
+    sides = [[r for r in records if r["label"] in groups] for groups in (source, target)]
+    texts = [[subject_and_body(r["text"]) for r in side] for side in sides]
+    labels = [[r["label"] for r in side] for side in sides]
+    return Collections(texts[0], labels[0], texts[1], len(target)), labels[1]
+
+
+def _subset(ready: Collections, groups: Sequence[str]) -> Prepared:
+    rows = np.flatnonzero(np.isin(ready.groups[ready.codes], groups))
+    codes = np.unique(ready.codes[rows], return_inverse=True)[1]
+    return prepare(ready.source[rows], codes, np.ones(len(rows), dtype=np.int64), ready.target)
+
+
+def _scores(ready: Collections, prepared: Prepared, truth, guidance: float, seeds: Sequence[int]) -> np.ndarray:
+    """F1 and ARI, one row per seed."""
+    found = []
+    for seed in seeds:
+        run = guided_kmeans(
+            prepared, ready.start(seed), guidance=guidance, max_iter=ITERATIONS, boost=4.0, boost_iter=5
+        )
+        found.append((pair_scores(truth, run.labels).f1, adjusted_rand(truth, run.labels)))
+    return np.array(found)
+
+
+def _means(scores: np.ndarray) -> dict:
+    return {
+        "pair_f1": float(scores[:, 0].mean()),
+        "ari": float(scores[:, 1].mean()),
+        "f1_sd": float(scores[:, 0].std(ddof=1)) if len(scores) > 1 else 0.0,
+        "runs": len(scores),
+    }
+
+
+_NEWS = (NEWSGROUPS_FILE,)
+STUDIES: dict[str, Study] = {
+    "guidance": Study(
+        "guidance",
+        "F1 over the weight of the source, all corpora",
+        sweep_guidance,
+        files=tuple(dict.fromkeys(file for task in TASKS.values() for file in task.files)),
+        chart={"kind": "line", "x": "guidance", "y": "pair_f1", "color": "task", "title": "F1 over guidance"},
+    ),
+    "relevance": Study(
+        "relevance",
+        "Relevant source groups replaced, irrelevant ones added, relevant ones removed",
+        vary_relevance,
+        files=_NEWS,
+        chart={"kind": "bar", "x": "source", "y": "pair_f1", "facet": "setting", "title": "Relevance of the source"},
+    ),
+    "adversary": Study(
+        "adversary",
+        "A source whose groups each resemble two target groups",
+        mislead,
+        files=_NEWS,
+        chart={"kind": "line", "x": "guidance", "y": "pair_f1", "title": "A misleading source"},
+    ),
+    "foresight": Study(
+        "foresight",
+        "Clusterability and the estimate without gold labels against the actual gain",
+        weigh_foresight,
+        files=tuple(dict.fromkeys(file for task in TASKS.values() for file in task.files)),
+        chart={"kind": "scatter", "x": "expected", "y": "gain_f1", "title": "Foreseen and actual gain"},
+    ),
+}

@@ -1,0 +1,150 @@
+"""``isthmus cluster``: grouped documents and ungrouped documents in, named clusters out."""
+
+from __future__ import annotations
+
+import json
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from isthmus.cli.common import describe, one_line, run_record_path, say, talking, versions, write_json
+from isthmus.cli.label import check_outputs, describe_input
+from isthmus.corpus import read_collection, with_columns, write_rows
+from isthmus.exceptions import UsageError
+
+ADDED = ("cluster", "cluster_name", "aligned_to", "strength")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the program."""
+    app.command("cluster")(cluster)
+
+
+def cluster(
+    source: Annotated[str, typer.Argument(help="Grouped documents: csv, tsv, jsonl, parquet, xlsx, a folder, or -.")],
+    target: Annotated[str, typer.Argument(help="Documents to group, in any of these forms.")],
+    text: Annotated[str | None, typer.Option("--text", metavar="COL", help="Text column; guessed if left out.")] = None,
+    label_column: Annotated[
+        str | None, typer.Option("--label", metavar="COL", help="Column with the source's groups; guessed if left out.")
+    ] = None,
+    target_text: Annotated[
+        str | None, typer.Option("--target-text", metavar="COL", help="Text column of the target, where it differs.")
+    ] = None,
+    clusters: Annotated[
+        int | None,
+        typer.Option("--clusters", metavar="K", min=1, help="Number of clusters; as fine as the source if left out."),
+    ] = None,
+    guidance: Annotated[
+        float, typer.Option("--guidance", min=0.0, max=1.0, help="Weight of the source; 0 is plain k-means.")
+    ] = 0.5,
+    output: Annotated[
+        str, typer.Option("-o", "--output", metavar="OUT", help="Where the grouped target goes; - is stdout.")
+    ] = "-",
+    report: Annotated[Path | None, typer.Option("--report", metavar="HTML", help="Write a report page.")] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Same seed, same answer.")] = 0,
+    analyzer: Annotated[str, typer.Option("--analyzer", help="auto, words, bigrams or chars.")] = "auto",
+    as_json: Annotated[bool, typer.Option("--json", help="Print a summary as JSON on stdout.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace outputs that exist.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No talk on standard error.")] = False,
+) -> None:
+    """Group the documents of TARGET, following the groups of SOURCE where they fit.
+
+    Every column of TARGET is kept; cluster, cluster_name, aligned_to and strength are added. A run.json beside the
+    output says how to repeat the run.
+    """
+    if source == "-" and target == "-":
+        raise UsageError("Both SOURCE and TARGET are '-'; only one can be standard input.", code="bad-parameter")
+    if as_json and output == "-":
+        raise UsageError("--json prints on stdout; name a file for the clusters with -o OUT.", code="bad-parameter")
+    check_outputs(output, report, force)
+    with talking(quiet):
+        source_docs = read_collection(source, text=text, label=label_column, want_labels=True)
+        target_docs = read_collection(target, text=target_text or text, want_labels=False)
+        describe(source_docs, "source", quiet)
+        describe(target_docs, "target", quiet)
+        result = _group(source_docs, target_docs, clusters, guidance, seed, analyzer)
+        written = _write(result, target_docs, output, report, force)
+    summary = summarise(result, source_docs, target_docs, output, written)
+    if output != "-":
+        inputs = [describe_input(source, source_docs), describe_input(target, target_docs)]
+        record = run_record_path(Path(output))
+        write_json(record, _record(result, inputs, Path(output)))
+        summary["files"] = [*written, str(record)]
+    if not quiet:
+        tell(summary)
+    if as_json:
+        json.dump(summary, sys.stdout, ensure_ascii=False, indent=2)
+        sys.stdout.write("\n")
+
+
+def _group(source, target, clusters, guidance, seed, analyzer):
+    from isthmus.grouping import cluster as group_texts
+
+    return group_texts(
+        source.texts,
+        source.labels,
+        target.texts,
+        n_clusters=clusters,
+        guidance=guidance,
+        random_state=seed,
+        analyzer=analyzer,
+    )
+
+
+def _write(result, target, output: str, report: Path | None, force: bool) -> list[str]:
+    columns = result.columns()
+    if report is not None:
+        result.report(report, force=force)
+    try:
+        write_rows(output, with_columns(target.table(), {name: columns[name] for name in ADDED}), force=force)
+    except BaseException:
+        if report is not None:
+            report.unlink(missing_ok=True)
+        raise
+    return [name for name in (output if output != "-" else None, str(report) if report else None) if name]
+
+
+def _record(result, inputs: list[dict], output: Path) -> dict[str, Any]:
+    return {
+        "command": "isthmus cluster",
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "output": output.name,
+        "inputs": inputs,
+        "settings": result.settings,
+        "n_clusters": len(result.names),
+        "versions": versions(),
+    }
+
+
+def summarise(result, source, target, output: str, written: list[str]) -> dict[str, Any]:
+    """The outcome in a few numbers."""
+    clusters = [
+        {name: row[name] for name in ("cluster", "name", "size", "aligned_to", "strength", "words")}
+        for row in result.clusters(top=6, documents=0)
+    ]
+    matched = {match.group for match in result.alignment if match.group is not None}
+    groups = sorted({str(label) for label in source.labels if label is not None})
+    return {
+        "source_documents": len(source),
+        "target_documents": len(target),
+        "clusters": clusters,
+        "groups_not_used": [group for group in groups if group not in {str(name) for name in matched}],
+        "output": output,
+        "files": written,
+    }
+
+
+def tell(summary: dict[str, Any]) -> None:
+    """The outcome in a few lines."""
+    for row in summary["clusters"]:
+        aligned = "new" if row["aligned_to"] is None else f"aligned with {row['aligned_to']}, {row['strength']:.2f}"
+        say(
+            one_line(f"cluster {row['cluster']}: {row['name']}, {row['size']:,} ({aligned}): {', '.join(row['words'])}")
+        )
+    if summary["groups_not_used"]:
+        say(one_line(f"source groups without a cluster: {', '.join(summary['groups_not_used'])}"))
+    for file in summary["files"]:
+        say(f"wrote {file}")

@@ -1,0 +1,108 @@
+"""Account for a cross-guided clustering: tables (lists of dicts) from fitted attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from isthmus._math.kmeans import unit_rows
+from isthmus.cluster.names import distinctive_words, name_clusters
+from isthmus.cluster.run import metric_rows
+
+
+def cluster_table(model, words: Sequence[str], *, top: int = 10) -> list[dict]:
+    """Per cluster: ``cluster``, ``name``, ``size``, ``aligned_to``, ``collection``, ``strength``, ``words``.
+
+    Parameters
+    ----------
+    model : CrossGuidedKMeans
+        Fitted.
+    words : sequence of str
+        Name of each column.
+    top : int
+        Number of words.
+    """
+    columns = distinctive_words(model.cluster_means_, model.target_mean_, top)
+    names = name_clusters(model, words)
+    return [
+        {
+            "cluster": match.cluster,
+            "name": names[match.cluster],
+            "size": int(model.cluster_sizes_[match.cluster]),
+            "aligned_to": match.group,
+            "collection": match.collection,
+            "strength": match.strength,
+            "words": [str(words[column]) for column in columns[match.cluster]],
+        }
+        for match in model.alignment_
+    ]
+
+
+def representative_documents(model, X_target, *, top: int = 3) -> list[dict]:
+    """The target rows nearest to each centre: ``cluster``, ``row`` (in ``X_target``), ``similarity``."""
+    rows = metric_rows(X_target, True)
+    labels = model.predict(X_target)
+    similarity = np.asarray(rows @ unit_rows(model.cluster_centers_).T)
+    table = []
+    for cluster in range(model.n_clusters_):
+        members = np.flatnonzero(labels == cluster)
+        order = members[np.argsort(-similarity[members, cluster], kind="stable")[:top]]
+        table += [{"cluster": cluster, "row": int(row), "similarity": float(similarity[row, cluster])} for row in order]
+    return table
+
+
+def match_pivots(model, words: Sequence[str], *, top: int = 10) -> list[dict]:
+    """The shared words that made each match: ``cluster``, ``aligned_to``, ``word``, ``share``, ``weight``.
+
+    ``share`` is the word's part of the similarity; ``weight`` is the pivot weight: how far the word keeps the same
+    company in both domains.
+    """
+    table = []
+    for match in model.alignment_:
+        if match.group is None:
+            continue
+        group = int(np.argmax(model.match_weights_[match.cluster]))
+        similarity = model._aligner.similarity
+        parts = similarity.parts(model.cluster_centers_[match.cluster], model._groups.centers[group])
+        total = parts.sum()
+        for place in np.argsort(-parts, kind="stable")[:top]:
+            if parts[place] <= 0:
+                break
+            table.append(
+                {
+                    "cluster": match.cluster,
+                    "aligned_to": match.group,
+                    "word": str(words[similarity.pivots[place]]),
+                    "share": float(parts[place] / total),
+                    "weight": float(similarity.weights[place]),
+                }
+            )
+    return table
+
+
+def pivot_table(model, words: Sequence[str], *, top: int | None = None, contexts: int = 5) -> list[dict]:
+    """Per shared word: ``word``, ``weight``, and its strongest contexts in ``source`` and ``target``; heaviest first.
+
+    Only words whose contexts were counted are listed; with ``pivot_weights=False`` every weight is 1.
+    """
+    if model._aligner is None:
+        return []
+    similarity = model._aligner.similarity
+    order = np.argsort(-similarity.weights, kind="stable")[:top]
+    found = similarity.contexts
+    table = []
+    for place in order:
+        column = int(similarity.pivots[place])
+        row = {"word": str(words[column]), "weight": float(similarity.weights[place])}
+        for side in ("source", "target"):
+            row[side] = (
+                [] if found is None else _strongest(getattr(found, side)[column], found.columns, words, contexts)
+            )
+        table.append(row)
+    return table
+
+
+def _strongest(row, columns: np.ndarray, words: Sequence[str], top: int) -> list[str]:
+    order = np.argsort(-row.data, kind="stable")[:top]
+    return [str(words[columns[row.indices[i]]]) for i in order]

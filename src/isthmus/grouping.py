@@ -1,0 +1,202 @@
+"""The short way to groups: texts and source groups in, named clusters out."""
+
+from __future__ import annotations
+
+import html
+import importlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from isthmus.base import check_texts, read_labels
+from isthmus.cluster.align import Match
+from isthmus.cluster.guided import CrossGuidedKMeans
+from isthmus.cluster.names import name_clusters
+from isthmus.exceptions import DataError, MissingExtraError
+from isthmus.explain.clusters import cluster_table, match_pivots, representative_documents
+from isthmus.recipes import make_grouping
+
+
+@dataclass
+class GroupingResult:
+    """Clusters of the target, what each is aligned with, and why.
+
+    Attributes
+    ----------
+    labels : ndarray of int
+        Cluster of each target text.
+    alignment : list of Match
+        Per cluster: source group (None: a new cluster), strength, source collection.
+    names : list of str
+        Name per cluster: the aligned group's, or the words that set a new cluster apart.
+    model : CrossGuidedKMeans
+    vectorizer : TextVectorizer
+        With ``model``, groups later documents: see :meth:`predict`.
+    """
+
+    labels: np.ndarray
+    alignment: list[Match]
+    names: list[str]
+    model: CrossGuidedKMeans
+    vectorizer: Any
+    texts: list[str] = field(repr=False)
+    rows: Any = field(repr=False)
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def words(self) -> np.ndarray:
+        """Name of each column of the model."""
+        return self.vectorizer.get_feature_names_out()
+
+    def clusters(self, *, top: int = 10, documents: int = 3) -> list[dict]:
+        """Per cluster: number, name, size, aligned group, strength, words, pivots of the match, typical texts."""
+        table = cluster_table(self.model, self.words, top=top)
+        pivots = match_pivots(self.model, self.words, top=top)
+        typical = representative_documents(self.model, self.rows, top=documents)
+        for row in table:
+            row["pivots"] = [pivot["word"] for pivot in pivots if pivot["cluster"] == row["cluster"]]
+            row["documents"] = [self.texts[found["row"]] for found in typical if found["cluster"] == row["cluster"]]
+        return table
+
+    def columns(self) -> dict[str, list]:
+        """The result as columns: text, cluster, cluster_name, aligned_to, strength."""
+        found = self.labels.tolist()
+        return {
+            "text": list(self.texts),
+            "cluster": found,
+            "cluster_name": [self.names[cluster] for cluster in found],
+            "aligned_to": [self.alignment[cluster].group for cluster in found],
+            "strength": [round(self.alignment[cluster].strength, 4) for cluster in found],
+        }
+
+    def to_frame(self):
+        """The result as a polars data frame (extra ``app``)."""
+        try:
+            import polars
+        except ImportError:
+            raise MissingExtraError(
+                "to_frame() needs polars; install it with: pip install 'isthmus[app]'", code="missing-extra"
+            ) from None
+        return polars.DataFrame(self.columns())
+
+    def predict(self, texts: Sequence[str]) -> np.ndarray:
+        """Cluster of each new target text, without refitting."""
+        return self.model.predict(self.vectorizer.transform(check_texts(texts)))
+
+    def report(self, path, *, force: bool = False) -> Path:
+        """Write one self-contained HTML page about the clusters; returns its path."""
+        from isthmus.corpus.write import check_output, replacing
+
+        # The report room may bring a richer page; until then a plain one.
+        writer = getattr(importlib.import_module("isthmus.report"), "write_cluster_report", None)
+        if writer is not None:
+            return writer(self, path, force=force)
+        check_output(path, force=force, table=False)
+        with replacing(Path(path), force=force) as out:
+            out.write(plain_page(self).encode("utf-8", "replace"))
+        return Path(path)
+
+
+def cluster(
+    source_texts: Sequence[str],
+    source_groups: Sequence,
+    target_texts: Sequence[str],
+    n_clusters: int | None = None,
+    random_state: int | None = 0,
+    *,
+    guidance: float = 0.5,
+    n_init: int = 10,
+    analyzer: str = "auto",
+    min_df: int | str = "auto",
+    source_collections: Sequence[int] | None = None,
+) -> GroupingResult:
+    """Group the target texts, following the groups of the source texts where they fit.
+
+    Parameters
+    ----------
+    source_texts, target_texts : sequences of str
+    source_groups : sequence
+        One group per source text; None where unknown.
+    n_clusters : int, optional
+        Number of target clusters; left out, as fine as the source's own groups are.
+    random_state : int, default=0
+    guidance : float in [0, 1], default=0.5
+        Weight of the source; 0 is plain k-means.
+    n_init : int, default=10
+        Starts.
+    analyzer, min_df
+        As for :class:`isthmus.features.TextVectorizer`.
+    source_collections : sequence of int, optional
+        A number from 1 up per source text, where the source is several collections with groups of their own.
+
+    Returns
+    -------
+    GroupingResult
+
+    Examples
+    --------
+    >>> import isthmus
+    >>> source = ["kind staff", "great bike", "polite staff", "fast bike"]
+    >>> target = ["rude staff", "slow car", "kind staff", "great car"]
+    >>> result = isthmus.cluster(source, ["staff", "product"] * 2, target, n_clusters=2)
+    >>> [result.names[label] for label in result.labels]
+    ['staff', 'product', 'staff', 'product']
+    """
+    source_texts, target_texts = check_texts(source_texts), check_texts(target_texts)
+    values, known = read_labels(list(source_groups))
+    if len(values) != len(source_texts):
+        raise DataError(
+            f"There are {len(source_texts)} source texts and {len(values)} groups; give one group per text.",
+            code="length-mismatch",
+        )
+    n_source = len(source_texts)
+    groups = np.empty(n_source + len(target_texts), dtype=object)
+    groups[:n_source] = np.where(known, values.astype(object), None)
+    collections = np.ones(n_source, dtype=int) if source_collections is None else np.asarray(source_collections)
+    domain = np.concatenate([collections, np.full(len(target_texts), -1)])
+    vectorizer, model, rows = make_grouping(
+        source_texts,
+        target_texts,
+        n_clusters=n_clusters,
+        guidance=guidance,
+        n_init=n_init,
+        random_state=random_state,
+        analyzer=analyzer,
+        min_df=min_df,
+    )
+    model.fit(rows, groups, sample_domain=domain)
+    settings = {
+        "n_clusters": n_clusters,
+        "random_state": random_state,
+        "guidance": guidance,
+        "n_init": n_init,
+        "analyzer": analyzer,
+        "min_df": min_df,
+    }
+    names = name_clusters(model, vectorizer.get_feature_names_out())
+    labels = model.labels_[n_source:]
+    return GroupingResult(
+        labels, model.alignment_, names, model, vectorizer, target_texts, rows[n_source:], settings=settings
+    )
+
+
+def plain_page(result: GroupingResult) -> str:
+    """A self-contained page: one section per cluster."""
+    parts = []
+    for row in result.clusters():
+        aligned = "new" if row["aligned_to"] is None else f"aligned with {row['aligned_to']} ({row['strength']:.2f})"
+        texts = "".join(f"<li>{html.escape(text[:400])}</li>" for text in row["documents"])
+        pivots = f"<p>Shared words: {html.escape(', '.join(row['pivots']))}</p>" if row["pivots"] else ""
+        parts.append(
+            f"<section><h2>{html.escape(row['name'])}</h2><p>{row['size']:,} documents, {html.escape(aligned)}</p>"
+            f"<p>Words: {html.escape(', '.join(row['words']))}</p>{pivots}<ul>{texts}</ul></section>"
+        )
+    style = "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}"
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Clusters</title><style>{style}</style>'
+        f"</head><body><h1>{len(result.names)} clusters of {len(result.texts):,} documents</h1>{''.join(parts)}"
+        "</body></html>\n"
+    )

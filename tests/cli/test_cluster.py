@@ -1,0 +1,82 @@
+import csv
+import json
+
+import pytest
+import typer
+
+from isthmus.cli import cluster as command
+from isthmus.exceptions import DataError, UsageError
+
+SOURCE = [
+    ("staff", "kind staff helped"),
+    ("staff", "polite staff smiled"),
+    ("bikes", "great bike engine"),
+    ("bikes", "loud engine"),
+]
+TARGET = ["friendly staff helped", "kind staff", "car engine loud", "great car engine"]
+
+
+@pytest.fixture
+def files(tmp_path):
+    source, target = tmp_path / "source.csv", tmp_path / "target.csv"
+    with open(source, "w", newline="", encoding="utf-8") as out:
+        csv.writer(out).writerows([("label", "text"), *(SOURCE * 3)])
+    with open(target, "w", newline="", encoding="utf-8") as out:
+        csv.writer(out).writerows([("id", "text"), *((i, text) for i, text in enumerate(TARGET * 3))])
+    return source, target, tmp_path
+
+
+def run(*arguments):
+    app = typer.Typer()
+    app.callback()(lambda: None)
+    command.register(app)
+    return app(["cluster", *map(str, arguments)], standalone_mode=False)
+
+
+def test_columns_are_added_and_the_rest_is_kept(files):
+    source, target, folder = files
+    out = folder / "out.csv"
+    run(source, target, "--clusters", 2, "-o", out, "--quiet")
+    with open(out, newline="", encoding="utf-8") as rows:
+        table = list(csv.DictReader(rows))
+    assert list(table[0]) == ["id", "text", "cluster", "cluster_name", "aligned_to", "strength"]
+    assert [row["cluster_name"] for row in table[:4]] == ["staff", "staff", "bikes", "bikes"]
+    assert all(0 < float(row["strength"]) <= 1 for row in table)
+    record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    assert record["command"] == "isthmus cluster"
+    assert record["n_clusters"] == 2
+
+
+def test_summary_and_report(files, capsys):
+    source, target, folder = files
+    run(source, target, "-o", folder / "out.jsonl", "--report", folder / "page.html", "--json")
+    talk = capsys.readouterr()
+    summary = json.loads(talk.out)
+    assert summary["target_documents"] == 12
+    assert {row["aligned_to"] for row in summary["clusters"]} >= {"staff"}
+    assert "cluster 0" in talk.err
+    assert (folder / "page.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_nothing_is_overwritten(files):
+    source, target, folder = files
+    out = folder / "out.csv"
+    out.write_text("mine")
+    with pytest.raises(DataError) as caught:
+        run(source, target, "-o", out)
+    assert caught.value.code == "output-exists"
+    assert out.read_text() == "mine"
+
+
+def test_json_needs_a_file_for_the_clusters(files):
+    source, target, _ = files
+    with pytest.raises(UsageError):
+        run(source, target, "--json")
+
+
+def test_too_many_clusters_are_refused_and_nothing_is_written(files):
+    source, target, folder = files
+    with pytest.raises(DataError, match="only 12 documents"):
+        run(source, target, "--clusters", 40, "-o", folder / "out.csv", "--report", folder / "page.html", "--quiet")
+    assert not (folder / "out.csv").exists()
+    assert not (folder / "page.html").exists()
