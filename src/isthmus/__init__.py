@@ -17,10 +17,14 @@ _PUBLIC = {
     "CoClusteringClassifier": "isthmus.classify.cocc",
     "StringKernel": "isthmus.features.strings",
     "TransductiveKernelClassifier": "isthmus.classify.kernels",
+    "SpectralGraphTransducer": "isthmus.classify.baselines.sgt",
+    "TransductiveSVM": "isthmus.classify.baselines.tsvm",
+    "CrossGuidedKMeans": "isthmus.cluster.guided",
     "SourceOnlyClassifier": "isthmus.classify.baselines.source_only",
     "SelfTrainingTransfer": "isthmus.classify.baselines.self_training",
     "make_transfer_pipeline": "isthmus.base",
     "label": "isthmus.api",
+    "cluster": "isthmus.grouping",
 }
 
 __all__ = ["__version__", *sorted(_PUBLIC)]
@@ -29,14 +33,18 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time __getattr__ does
     from isthmus.api import label
     from isthmus.base import make_transfer_pipeline
     from isthmus.classify.baselines.self_training import SelfTrainingTransfer
+    from isthmus.classify.baselines.sgt import SpectralGraphTransducer
     from isthmus.classify.baselines.source_only import SourceOnlyClassifier
+    from isthmus.classify.baselines.tsvm import TransductiveSVM
     from isthmus.classify.cocc import CoClusteringClassifier
     from isthmus.classify.dual import ManifoldDualClassifier
     from isthmus.classify.dual_factor import FactorDualClassifier
     from isthmus.classify.kernels import TransductiveKernelClassifier
     from isthmus.classify.projection import TermProjectionClassifier
+    from isthmus.cluster.guided import CrossGuidedKMeans
     from isthmus.features.projection import TermProjection
     from isthmus.features.strings import StringKernel
+    from isthmus.grouping import cluster
 
 
 def __getattr__(name):
