@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.base import clone
 
 from isthmus.bench import cocc_studies as studies
+from isthmus.bench import speed_cocc
 from isthmus.bench.suite import Method, Study, Suite, TaskData, pack_correct
 from isthmus.bench.tasks import NEWSGROUP_TASKS, NEWSGROUPS_FILE, REUTERS_FILE, REUTERS_TASKS, SRAA_TASKS
 from isthmus.evaluate.labels import error_rate
@@ -159,6 +160,12 @@ STUDIES = {
                 "x_title": "words, by leaning to the first class",
                 "y_title": "documents",
             },
+        ),
+        Study(
+            name="growth",
+            summary="Seconds and memory of a fit by number of non-zeros, up to 50 million",
+            run=speed_cocc.growth,
+            chart={"kind": "line", "x": "nonzeros", "y": "seconds", "title": "Cost of a fit (five iterations)"},
         ),
     )
 }

@@ -176,9 +176,9 @@ class CoClusteringClassifier(TransferClassifier):
         def read_source():
             for part in row_blocks(len(domains.source), _BLOCK):
                 rows = domains.source[part]
-                yield self._weigh(X[rows]), codes[rows]
+                yield self._weigh(X[rows], own=True), codes[rows]
 
-        target = self._weigh(X[domains.target]) if len(domains.target) else None
+        target = self._weigh(X[domains.target], own=True) if len(domains.target) else None
         problem = self._problem(read_source, None if target is None else lambda: [target])
         labels, clusters = self._solve(problem)
         self.document_clusters_ = np.full(domains.n_rows, -1, dtype=np.int64)
@@ -245,10 +245,11 @@ class CoClusteringClassifier(TransferClassifier):
         if self.finish not in ("centroids", None):
             raise UsageError(f"finish={self.finish!r}; use 'centroids' or None.", code="bad-parameter")
 
-    def _weigh(self, X: sp.csr_matrix) -> sp.csr_matrix:
+    def _weigh(self, X: sp.csr_matrix, *, own: bool = False) -> sp.csr_matrix:
+        """Weighted rows; ``own=True`` overwrites the values, which saves a copy where nobody else holds them."""
         if self.weighting == "counts":
             return X
-        return sp.csr_matrix((np.log1p(X.data), X.indices, X.indptr), shape=X.shape)
+        return sp.csr_matrix((np.log1p(X.data, out=X.data if own else None), X.indices, X.indptr), shape=X.shape)
 
     def _problem(self, read_source, read_target) -> Problem:
         d, n_classes = self.n_features_in_, len(self.classes_)
