@@ -16,6 +16,7 @@ from isthmus.base import row_blocks
 from isthmus.features.weights import document_frequency, smooth_idf
 
 _BLOCK_DOCUMENTS = 2_000
+_CELLS = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -59,9 +60,12 @@ def context_words(source: sp.csr_matrix, target: sp.csr_matrix, limit: int = 1_0
     return np.sort(order[common[order] > 0])
 
 
-def document_contexts(source: sp.csr_matrix, target: sp.csr_matrix, *, limit: int = 1_000) -> Contexts:
-    """Contexts where word order is not known: two words meet when a document holds both."""
-    columns = context_words(source, target, limit)
+def document_contexts(source: sp.csr_matrix, target: sp.csr_matrix, *, limit: int | None = None) -> Contexts:
+    """Contexts where word order is not known: two words meet when a document holds both.
+
+    ``limit`` context words; left out, 1,000 or as many as keep the table below ten million cells.
+    """
+    columns = context_words(source, target, limit or min(1_000, max(50, _CELLS // source.shape[1])))
     return Contexts(columns, _meet_in_documents(source, columns), _meet_in_documents(target, columns), "document")
 
 
@@ -134,11 +138,11 @@ def _count_pairs(words: np.ndarray, place: np.ndarray, shape: tuple[int, int], w
 
 def _without_self(contexts: sp.csr_matrix, columns: np.ndarray) -> sp.csr_matrix:
     """A word is no context of itself."""
-    contexts = contexts.tocoo()
-    other = columns[contexts.col] != contexts.row
-    return sp.csr_matrix(
-        (contexts.data[other], (contexts.row[other], contexts.col[other])), shape=contexts.shape, dtype=np.float64
-    )
+    contexts = contexts.astype(np.float64)
+    rows = np.repeat(np.arange(contexts.shape[0]), np.diff(contexts.indptr))
+    contexts.data[columns[contexts.indices] == rows] = 0.0
+    contexts.eliminate_zeros()
+    return contexts
 
 
 def weigh_contexts(contexts: sp.csr_matrix) -> sp.csr_matrix:
