@@ -16,6 +16,12 @@ _ACCOUNTS = {
     "TermProjectionClassifier": "isthmus.explain.projection",
     "SourceOnlyClassifier": "isthmus.explain.linear",
     "SelfTrainingTransfer": "isthmus.explain.linear",
+    "TransductiveSVM": "isthmus.explain.linear",
+    "SpectralGraphTransducer": "isthmus.explain.graph",
+    "CoClusteringClassifier": "isthmus.explain.cocc",
+    "ManifoldDualClassifier": "isthmus.explain.dual",
+    "FactorDualClassifier": "isthmus.explain.dual",
+    "TransductiveKernelClassifier": "isthmus.explain.strings",
 }
 
 

@@ -29,7 +29,8 @@ def document_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
     """Rows of class, term and contribution for one text."""
     row = pipeline[:-1].transform([text]).tocsr()
     model = pipeline.steps[-1][1]
-    weights = class_weights(model.estimator_)[:, row.indices] * row.data
+    # TransductiveSVM carries its weights itself; the others wrap a scikit-learn classifier
+    weights = class_weights(getattr(model, "estimator_", model))[:, row.indices] * row.data
     names = pipeline[:-1].get_feature_names_out()[row.indices]
     return [
         {"class": label, "term": str(term), "contribution": float(weights[code, column])}

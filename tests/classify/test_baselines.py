@@ -1,0 +1,84 @@
+"""Source-only and self-training."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import MultinomialNB
+from sklearn.svm import LinearSVC
+
+from isthmus import SelfTrainingTransfer, SourceOnlyClassifier
+from isthmus._math.calibration import fit_temperature
+from isthmus.base import softmax
+from isthmus.classify.baselines.self_training import surest_rows
+from isthmus.exceptions import UsageError
+
+
+def shifted(seed=0, n=200):
+    """Two Gaussian classes whose target lies turned by thirty degrees."""
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, 2, n)
+    X = rng.normal(0, 0.6, (n, 2)) + np.where(codes[:, None] == 1, [2.0, 0.0], [-2.0, 0.0])
+    angle = np.pi / 6
+    turned = X @ np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
+    domain = np.where(np.arange(n) < n // 2, 1, -1)
+    return np.where(domain[:, None] > 0, X, turned), codes, domain
+
+
+@pytest.mark.parametrize("estimator", [LogisticRegression(), LinearSVC(), None])
+def test_source_only_equals_the_classifier_on_source_alone(estimator):
+    X, y, domain = shifted()
+    ours = SourceOnlyClassifier(estimator).fit(X, y, sample_domain=domain)
+    peer = (estimator or LogisticRegression()).fit(X[domain > 0], y[domain > 0])
+    assert np.array_equal(ours.transduction_[domain < 0], peer.predict(X[domain < 0]))
+
+
+def test_svm_probabilities_are_calibrated_on_held_out_source():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 5))
+    y = (X[:, 0] + rng.normal(size=600) > 0).astype(int)
+    domain = np.where(np.arange(600) < 400, 1, -1)
+    model = SourceOnlyClassifier(LinearSVC()).fit(X, y, sample_domain=domain)
+    probability = model.predict_proba(X[domain < 0])
+    right = probability.argmax(axis=1) == y[domain < 0]
+    assert abs(probability.max(axis=1).mean() - right.mean()) < 0.08
+
+
+def test_temperature_recovers_the_scale_that_made_the_labels():
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(20_000, 3))
+    codes = np.array([rng.choice(3, p=p) for p in softmax(2.5 * scores)])
+    assert abs(fit_temperature(scores, codes) - 2.5) < 0.1
+
+
+def test_self_training_follows_a_turned_target():
+    X, y, domain = shifted()
+    target = domain < 0
+    before = SourceOnlyClassifier().fit(X, y, sample_domain=domain).transduction_[target]
+    model = SelfTrainingTransfer().fit(X, y, sample_domain=domain)
+    assert np.mean(model.transduction_[target] == y[target]) >= np.mean(before == y[target])
+    assert len(model.history_) == model.n_iter_ == 10
+
+
+def test_surest_rows_takes_of_every_class():
+    scores = np.log(np.array([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3], [0.4, 0.6]]))
+    assert surest_rows(scores, 0.3).tolist() == [0, 3]
+    assert surest_rows(scores, 1.0).tolist() == [0, 1, 2, 3]
+
+
+def test_target_weight_reaches_the_estimator():
+    X, y, domain = shifted()
+    heavy = SelfTrainingTransfer(target_weight=100.0).fit(X, y, sample_domain=domain)
+    light = SelfTrainingTransfer(target_weight=1e-9).fit(X, y, sample_domain=domain)
+    source_only = SourceOnlyClassifier().fit(X, y, sample_domain=domain)
+    assert np.allclose(light.estimator_.coef_, source_only.estimator_.coef_, atol=1e-3)
+    assert not np.allclose(heavy.estimator_.coef_, source_only.estimator_.coef_, atol=1e-2)
+
+
+def test_rounds_must_be_positive():
+    with pytest.raises(UsageError):
+        SelfTrainingTransfer(rounds=0).fit(np.eye(4), [0, 1, -1, -1])
+
+
+def test_naive_bayes_needs_counts_and_says_so_through_its_own_error():
+    with pytest.raises(ValueError, match="egative"):
+        SourceOnlyClassifier(MultinomialNB()).fit(-np.eye(4), [0, 1, -1, -1])

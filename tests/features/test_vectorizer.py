@@ -1,0 +1,177 @@
+"""Words, stems, bigrams, counts over the joint vocabulary, tf-idf."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
+
+from isthmus.exceptions import IsthmusError
+from isthmus.features import TextVectorizer, guess_language, tokenize_words, weigh_tfidf
+from isthmus.features.ngrams import key_names, ngram_keys
+
+ENGLISH = ["The riders were riding the bikes", "A rider and a price", "prices, prices and 42 prices"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Don't re-read e-mail 2x", ["don", "re", "read", "mail"]),
+        ("Über naïve Müller", ["über", "naïve", "müller"]),
+        ("cafe\u0301 noir", ["cafe\u0301", "noir"]),
+        ("हिन्दी भाषा", ["हिन्दी", "भाषा"]),
+        ("Привет, мир", ["привет", "мир"]),
+        ("مرحبا بالعالم", ["مرحبا", "بالعالم"]),
+        ("snake_case 😀 x", ["snake", "case"]),
+        ("", []),
+    ],
+)
+def test_words_are_unicode_letters(text, words):
+    assert tokenize_words(text) == words
+
+
+@pytest.mark.parametrize(
+    ("texts", "language"),
+    [
+        (["the price of the bike was too high for us"], "en"),
+        (["价格太高了", "服务很好"], "zh"),
+        (["バイクの価格"], "zh"),
+        (["der Preis für das Fahrrad war für uns zu hoch, schöne Grüße"], "other"),
+        (["цена была слишком высокой"], "other"),
+        ([""], "en"),
+    ],
+)
+def test_language_guess(texts, language):
+    assert guess_language(texts) == language
+
+
+def test_english_defaults_stem_and_drop_stop_words():
+    vectorizer = TextVectorizer(min_df=1).fit(ENGLISH)
+    assert vectorizer.get_feature_names_out().tolist() == ["bike", "price", "ride", "rider"]
+
+
+def test_other_languages_are_left_as_they_are():
+    names = TextVectorizer(min_df=1).fit(["Die Preise für Räder", "Größe und Preise"]).get_feature_names_out()
+    assert "preise" in names
+    assert "die" in names
+
+
+@settings(deadline=None)
+@given(st.lists(st.text(alphabet="ab c,é中", max_size=20), min_size=1, max_size=6))
+def test_counts_equal_scikit_learn(texts):
+    peer = CountVectorizer(token_pattern=r"[^\W\d_]{2,}")
+    try:
+        expected = peer.fit_transform(texts)
+    except ValueError:
+        with pytest.raises(IsthmusError):
+            TextVectorizer("words", stem=False, stop_words=None, min_df=1).fit(texts)
+        return
+    ours = TextVectorizer("words", stem=False, stop_words=None, min_df=1)
+    counts = ours.fit_transform(texts)
+    assert ours.get_feature_names_out().tolist() == peer.get_feature_names_out().tolist()
+    assert (counts != expected).nnz == 0
+
+
+@settings(deadline=None)
+@given(st.lists(st.text(max_size=15), min_size=1, max_size=5))
+def test_character_ngrams_equal_slices(texts):
+    keys, documents = ngram_keys(texts, [1, 2, 3], lowercase=False, words_only=False)
+    found = sorted(zip(documents.tolist(), key_names(keys).tolist(), strict=True))
+    expected = []
+    for i, text in enumerate(texts):
+        bare = "".join(text.split())
+        expected += [(i, bare[j : j + n]) for n in (1, 2, 3) for j in range(len(bare) - n + 1)]
+    assert found == sorted(expected)
+
+
+def test_chinese_bigrams_ignore_segmentation_and_stop_at_punctuation():
+    vectorizer = TextVectorizer(min_df=1)
+    X = vectorizer.fit_transform(["北京 天气，很好", "北京天气，很好"])
+    assert vectorizer.analyzer_ == "bigrams"
+    assert sorted(vectorizer.get_feature_names_out()) == sorted(["北京", "京天", "天气", "很好"])
+    assert (X[0] != X[1]).nnz == 0
+
+
+@pytest.mark.parametrize("texts", [ENGLISH, ["北京天气", "天气很好", "股票上涨"]])
+@pytest.mark.parametrize("weighting", ["counts", "binary", "tfidf"])
+def test_transform_repeats_fit_transform(texts, weighting):
+    vectorizer = TextVectorizer(min_df=1, weighting=weighting)
+    X = vectorizer.fit_transform(texts)
+    assert sp.issparse(X)
+    assert abs(X - vectorizer.transform(texts)).max() < 1e-12
+    assert abs(X[[1]] - vectorizer.transform(texts[1:2])).max() < 1e-12
+
+
+def test_empty_and_unknown_documents_survive():
+    vectorizer = TextVectorizer(min_df=1)
+    X = vectorizer.fit_transform([*ENGLISH, "", "the"])
+    assert X.shape[0] == 5
+    assert X[3:].nnz == 0
+    assert vectorizer.transform(["unseen", ""]).shape == (2, 4)
+
+
+def test_blocks_do_not_change_the_result(monkeypatch):
+    texts = [f"北京{i}天气{i % 3}很好" for i in range(50)]
+    whole = TextVectorizer(min_df=1).fit_transform(texts)
+    monkeypatch.setattr("isthmus.features.vectorizer._BLOCK", 7)
+    assert (TextVectorizer(min_df=1).fit_transform(texts) != whole).nnz == 0
+
+
+def test_order_of_documents_does_not_matter():
+    forward, backward = TextVectorizer(min_df=1), TextVectorizer(min_df=1)
+    X, Y = forward.fit_transform(ENGLISH), backward.fit_transform(ENGLISH[::-1])
+    assert forward.get_feature_names_out().tolist() == backward.get_feature_names_out().tolist()
+    assert (Y[::-1] != X).nnz == 0
+
+
+def test_document_frequency_threshold_counts_both_domains():
+    texts = ["rare common", "common", "common rare", "once common"]
+    names = TextVectorizer("words", min_df=2, stop_words=None, stem=False).fit(texts).get_feature_names_out()
+    assert names.tolist() == ["common", "rare"]
+    names = TextVectorizer("words", min_df=1, max_df=0.9, stop_words=None, stem=False).fit(texts).feature_names_
+    assert names.tolist() == ["once", "rare"]
+
+
+@pytest.mark.parametrize(("n", "kept"), [(50, True), (500, False)])
+def test_automatic_threshold_goes_by_size(n, kept):
+    names = TextVectorizer().fit(["unique word"] + ["common word"] * n).get_feature_names_out()
+    assert ("uniqu" in names) == kept
+
+
+def test_word_pairs():
+    vectorizer = TextVectorizer("words", ngram_range=(1, 2), min_df=1, stop_words=None, stem=False)
+    names = vectorizer.fit(["not good at all"]).get_feature_names_out().tolist()
+    assert names == ["all", "at", "at all", "good", "good at", "not", "not good"]
+
+
+@given(st.lists(st.lists(st.integers(0, 4), min_size=3, max_size=3), min_size=1, max_size=6))
+def test_tfidf_equals_scikit_learn(rows):
+    X = sp.csr_matrix(np.array(rows, dtype=float))
+    X.eliminate_zeros()
+    assert np.allclose(weigh_tfidf(X).toarray(), TfidfTransformer().fit_transform(X).toarray())
+    assert np.allclose(
+        weigh_tfidf(X, sublinear=True).toarray(), TfidfTransformer(sublinear_tf=True).fit_transform(X).toarray()
+    )
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{"analyzer": "wrods"}, {"ngram_range": (2, 1)}, {"analyzer": "chars", "ngram_range": (5, 8)}, {"weighting": "x"}],
+)
+def test_bad_parameters_are_refused(parameters):
+    with pytest.raises(IsthmusError) as caught:
+        TextVectorizer(**parameters).fit(ENGLISH)
+    assert caught.value.code == "bad-parameter"
+
+
+def test_no_term_left_is_refused():
+    with pytest.raises(IsthmusError) as caught:
+        TextVectorizer(min_df=3).fit(ENGLISH[:2])
+    assert caught.value.code == "empty-vocabulary"
+
+
+def test_is_clonable_and_analyses_like_it_counts():
+    vectorizer = clone(TextVectorizer(min_df=1)).fit(ENGLISH)
+    assert vectorizer.analyze("Riding bikes and planes") == ["ride", "bike", "plane"]

@@ -1,0 +1,53 @@
+"""Every recipe runs from raw text to labels, and explains itself."""
+
+import numpy as np
+import pytest
+
+import isthmus
+from isthmus.estimator_checks import example_texts
+from isthmus.exceptions import UsageError
+from isthmus.explain import explain_document
+from isthmus.recipes import RECIPES, get_recipe, make_recipe
+
+WORDS = {"polite": "staff", "cheap": "price"}
+
+
+@pytest.mark.filterwarnings("ignore::isthmus.exceptions.IsthmusWarning")
+@pytest.mark.parametrize("name", RECIPES)
+def test_recipe_labels_new_text_and_explains(name):
+    texts, labels, domain = example_texts()
+    source = [text for text, side in zip(texts, domain, strict=True) if side > 0]
+    target = [text for text, side in zip(texts, domain, strict=True) if side < 0]
+    words = WORDS if RECIPES[name].takes_words else None
+    result = isthmus.label(source, labels[domain > 0], target, method=name, word_labels=words)
+    assert np.mean(result.labels == labels[domain < 0]) > 0.8
+    assert result.method == name
+    assert np.all((result.confidence > 0) & (result.confidence <= 1 + 1e-9))
+    rows = result.reasons(0)
+    assert rows
+    assert {"class", "term", "contribution"} <= set(rows[0])
+    assert {row["class"] for row in rows} <= {"price", "staff"}
+
+
+def test_contributions_of_a_linear_method_add_up_to_its_score():
+    texts, labels, domain = example_texts()
+    pipeline = make_recipe("svm").fit(texts, labels, sample_domain=domain)
+    rows = explain_document(pipeline, texts[-1], top=None)
+    model = pipeline[-1].estimator_
+    decision = model.decision_function(pipeline[:-1].transform([texts[-1]]))[0] - model.intercept_[0]
+    by_class = {name: sum(row["contribution"] for row in rows if row["class"] == name) for name in pipeline.classes_}
+    assert np.isclose(by_class[pipeline.classes_[1]] - by_class[pipeline.classes_[0]], decision)
+
+
+def test_unknown_recipe_names_the_nearest():
+    with pytest.raises(UsageError, match="Did you mean 'logistic'") as caught:
+        get_recipe("logistics")
+    assert caught.value.code == "unknown-method"
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_recipe_says_what_it_is(name):
+    recipe = RECIPES[name]
+    assert recipe.name == name
+    assert recipe.summary
+    assert recipe.page
