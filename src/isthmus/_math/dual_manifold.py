@@ -13,7 +13,7 @@ import numpy as np
 
 from isthmus._math.dual_kernels import Kernel
 from isthmus._math.laplacian import BipartiteLaplacian
-from isthmus._math.solvers import kernel_cg, kernel_direct
+from isthmus._math.solvers import kernel_cg, solve_in_place
 
 HINGE_BEND = 0.25  # half-width of the parabola that rounds the hinge's corner
 
@@ -118,9 +118,12 @@ def _solve_squared(problem: ManifoldProblem, solver: str, tol: float, max_iter: 
 
 def _direct(problem: ManifoldProblem, weights: np.ndarray, rhs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     K = problem.dense_kernel()
-    penalty = problem.mu * problem.graph.dense()
-    penalty[np.diag_indices_from(penalty)] += weights
-    a = kernel_direct(K, penalty, problem.gamma, rhs)
+    # The graph is sparse: its product with K costs far less than the factorisation that follows.
+    A = problem.graph.dot(K)
+    A *= problem.mu
+    A += weights[:, None] * K
+    A[np.diag_indices_from(A)] += problem.gamma.ravel()
+    a = solve_in_place(A, rhs)
     return a, K @ a
 
 

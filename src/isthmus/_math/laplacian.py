@@ -68,15 +68,6 @@ class BipartiteLaplacian:
             scores = out
         return scores
 
-    def dense(self) -> np.ndarray:
-        """``M^p`` as an array, for the direct solver."""
-        n, d = self.edges.shape
-        M = np.eye(n + d)
-        S = self.edges.toarray()
-        M[:n, n:] -= S
-        M[n:, :n] -= S.T
-        return np.asarray(np.linalg.matrix_power(M, self.power))
-
 
 def neighbour_laplacian(X: sp.spmatrix, n_neighbors: int) -> sp.csr_matrix:
     """Normalised Laplacian of the symmetric nearest-neighbour graph of the rows of ``X`` (0/1 weights, Euclidean)."""

@@ -102,17 +102,18 @@ def _ratio(above: Any, below: Any) -> np.ndarray:
     return np.divide(above, below, out=np.zeros_like(np.asarray(above, dtype=float)), where=np.asarray(below) > 0)
 
 
-def kernel_direct(kernel: np.ndarray, penalty: np.ndarray, gamma: np.ndarray | float, rhs: np.ndarray) -> np.ndarray:
-    """Coefficients ``a`` of ``(γ I + penalty kernel) a = rhs`` by LU with partial pivoting."""
-    A = penalty @ kernel
-    A[np.diag_indices_from(A)] += np.broadcast_to(np.ravel(gamma), (len(A),))
-    return np.asarray(scipy.linalg.solve(A, rhs, overwrite_a=True, check_finite=False))
+def solve_in_place(A: np.ndarray, rhs: np.ndarray) -> np.ndarray:
+    """``A⁻¹ rhs`` by LU with partial pivoting; ``A`` is overwritten."""
+    factors = scipy.linalg.lu_factor(A, overwrite_a=True, check_finite=False)
+    return np.asarray(scipy.linalg.lu_solve(factors, rhs, check_finite=False))
 
 
 def diagonal_direct(kernel: np.ndarray, diagonal: np.ndarray, gamma: float, rhs: np.ndarray) -> np.ndarray:
     """``(γ I + D K)⁻¹ rhs`` for a diagonal ``D``: by Cholesky of ``γ I + √D K √D``, by LU where ``D`` has zeros."""
     if diagonal.min() <= 1e-12 * diagonal.max():
-        return kernel_direct(kernel, np.diag(diagonal), gamma, rhs)
+        A = diagonal[:, None] * kernel
+        A[np.diag_indices_from(A)] += gamma
+        return solve_in_place(A, rhs)
     root = np.sqrt(diagonal)
     A = root[:, None] * kernel * root
     A[np.diag_indices_from(A)] += gamma
