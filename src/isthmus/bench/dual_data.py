@@ -42,13 +42,16 @@ class DualData:
 
 
 def toy_data(seed: int) -> DualData:
-    """The paper's section 4.1: 200 examples a class, 100 features, two overlapping classes."""
+    """The paper's section 4.1: 200 examples a class, 100 features, two overlapping classes.
+
+    The two halves of an example are drawn apart from each other: with one draw for both, the right column partition
+    would separate the classes without error, and the paper says almost.
+    """
     rng = np.random.RandomState(seed)
-    u = 2.0 * rng.rand(400, 50)
     shift = np.where(np.arange(400) < 200, 0.1, -0.1)[:, None]
     # The smallest entries would be a little below zero; a graph's weights may not be.
-    X = np.maximum(np.hstack([u - shift, u + shift]), 0.0)
-    columns = np.repeat([0, 1], 50)
+    X = np.maximum(2.0 * rng.rand(400, 100) + np.hstack([-shift * np.ones((1, 50)), shift * np.ones((1, 50))]), 0.0)
+    columns = np.repeat([1, 0], 50)  # a column goes with the class whose examples have more of it
     names = np.array([f"f{j}" for j in range(100)], dtype=object)
     return DualData(sp.csr_matrix(X), np.repeat([0, 1], 200), columns, names)
 
