@@ -114,7 +114,7 @@ def _build_dual_manifold(options: Options) -> TransferPipeline:
 
     # Set on held-out halves of source domains (docs/methods/dual-manifold): exact at any size, word pairs for negation.
     method = ManifoldDualClassifier(
-        options.word_labels, kernel="linear", gamma=3.0, mu=3.0, power=1, tol=1e-6, random_state=options.random_state
+        options.word_labels, kernel="linear", gamma=3.0, mu=1.0, power=2, tol=1e-6, random_state=options.random_state
     )
     return _with_words(options, method, (1, 2))
 
