@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-import isthmus
 from isthmus.corpus import Collection, check_output, replacing
 from isthmus.exceptions import MissingExtraError
 
@@ -226,9 +225,5 @@ def documents(result, target: Collection, rows: np.ndarray) -> list[dict]:
 
 
 def _versions() -> dict[str, str]:
-    names = ("numpy", "scipy", "scikit-learn")
-    return {
-        "isthmus": isthmus.__version__,
-        "python": platform.python_version(),
-        **{name: metadata.version(name) for name in names},
-    }
+    names = ("isthmus", "numpy", "scipy", "scikit-learn")
+    return {"python": platform.python_version(), **{name: metadata.version(name) for name in names}}
