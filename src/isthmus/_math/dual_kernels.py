@@ -79,6 +79,12 @@ class LinearKernel:
         return Predictor(self.X_t @ a, unit=self.unit)
 
 
+def shares_matrix(rows: Kernel, columns: Kernel) -> bool:
+    """Whether two kernels are ``X Xᵀ`` and ``Xᵀ X`` of one matrix."""
+    plain = isinstance(rows, LinearKernel) and isinstance(columns, LinearKernel)
+    return plain and not rows.unit and not columns.unit  # type: ignore[attr-defined]
+
+
 class GaussianKernel:
     """``exp(-|x - x'|² / 2σ²)`` as a dense matrix: exact, n² memory."""
 

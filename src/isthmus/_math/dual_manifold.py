@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isthmus._math.dual_kernels import Kernel
+from isthmus._math.dual_kernels import Kernel, shares_matrix
+from isthmus._math.dual_products import both_products
 from isthmus._math.laplacian import BipartiteLaplacian
 from isthmus._math.solvers import kernel_cg, solve_in_place
 
@@ -50,6 +51,10 @@ class ManifoldProblem:
     def kernel(self, a: np.ndarray) -> np.ndarray:
         """``diag(K_r, K_c) a``."""
         n = self.n_rows
+        if shares_matrix(self.row_kernel, self.column_kernel):
+            # K_r = X Xᵀ and K_c = Xᵀ X: two passes over X instead of four.
+            X = self.row_kernel.X  # type: ignore[attr-defined]
+            return np.concatenate(both_products(X, *both_products(X, a[:n], a[n:])))
         return np.concatenate([self.row_kernel.dot(a[:n]), self.column_kernel.dot(a[n:])])
 
     def dense_kernel(self) -> np.ndarray:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from isthmus._math.dual_products import both_products
+
 
 def normalised_edges(X: sp.spmatrix) -> sp.csr_matrix:
     """Edge weights ``S = D_r^{-1/2} X D_c^{-1/2}`` of the bipartite graph of ``X``.
@@ -54,18 +56,16 @@ class BipartiteLaplacian:
 
     def __init__(self, X: sp.spmatrix, power: int = 1):
         self.edges = normalised_edges(X)
-        # Kept as CSR too: products with a transposed view walk memory badly.
-        self.edges_t = self.edges.T.tocsr()
         self.power = int(power)
 
     def dot(self, scores: np.ndarray) -> np.ndarray:
         """``M^p`` times ``scores`` of shape (n + d, m)."""
         n = self.edges.shape[0]
         for _ in range(self.power):
-            out = scores.copy()
-            out[:n] -= self.edges @ scores[n:]
-            out[n:] -= self.edges_t @ scores[:n]
-            scores = out
+            top, bottom = both_products(self.edges, scores[:n], scores[n:])
+            scores = scores.copy()
+            scores[:n] -= top
+            scores[n:] -= bottom
         return scores
 
 
