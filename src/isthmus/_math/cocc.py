@@ -127,6 +127,7 @@ class _Search:
         self.target, self.source, self.k = target, source, k
         self.trade_off, self.smoothing = trade_off, smoothing
         self.n_clusters = source.shape[1]
+        self.weighted_source = trade_off * source
         shares = target.word_totals / target.total
         self.pinned = np.repeat((smoothing / self.n_clusters) * shares[:, None], self.n_clusters, axis=1)
         self.constant = (1 - smoothing) * target.information + trade_off * mutual_information(source)
@@ -151,8 +152,11 @@ class _Search:
         from isthmus._math.cocc_kernels import assign_words
 
         alive = np.bincount(words, minlength=self.k) > 0
-        logs = _word_logs(self.target_table, alive), _word_logs(self.source_table, alive)
-        return assign_words(self.word_table, self.source, self.trade_off, *logs, words)
+        logs = np.vstack([_word_logs(self.target_table, alive), _word_logs(self.source_table, alive)])
+        # Finite stand-ins for -inf: a weight of zero times them is zero, any other weight rules the cluster out.
+        logs = np.maximum(logs, -1e300)
+        weights = np.concatenate([self.word_table, self.weighted_source], axis=1)
+        return assign_words(weights, logs, words)
 
     def document_step(self, words: np.ndarray, documents: np.ndarray) -> int:
         word_scores = np.ascontiguousarray(document_logs(self.target_table)[words])

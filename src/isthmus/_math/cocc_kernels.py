@@ -17,12 +17,17 @@ def assign_documents(indptr, indices, data, word_scores, bias, labels, word_tabl
     scores = np.empty(n_clusters)
     changed = 0
     for row in range(indptr.shape[0] - 1):
-        scores[:] = bias
-        for at in range(indptr[row], indptr[row + 1]):
-            word = indices[at]
-            value = data[at]
-            for c in range(n_clusters):
-                scores[c] += value * word_scores[word, c]
+        if n_clusters == 2:  # the common case keeps both sums in registers
+            first, second = bias[0], bias[1]
+            for at in range(indptr[row], indptr[row + 1]):
+                first += data[at] * word_scores[indices[at], 0]
+                second += data[at] * word_scores[indices[at], 1]
+            scores[0], scores[1] = first, second
+        else:
+            scores[:] = bias
+            for at in range(indptr[row], indptr[row + 1]):
+                for c in range(n_clusters):
+                    scores[c] += data[at] * word_scores[indices[at], c]
         best = labels[row] if labels[row] >= 0 else 0
         for c in range(n_clusters):
             if scores[c] > scores[best]:
@@ -44,37 +49,43 @@ def add_assigned(indptr, indices, data, labels, word_table):
                 word_table[indices[at], labels[row]] += data[at]
 
 
-@njit(cache=True)
-def assign_words(target_table, source_table, trade_off, target_logs, source_logs, labels):
-    """Best word cluster of each word (Eq. of the word step, cheap form); ties keep the cluster.
+@njit(cache=True, fastmath={"reassoc", "nsz", "contract"})
+def assign_words(weights, logs, labels):
+    """Best word cluster of each word (the word step in its cheap form); ties keep the cluster.
 
-    Tables are words × clusters/classes, logs are clusters/classes × word clusters with -inf for empty word clusters in
-    both. The inner loop runs over word clusters, which are contiguous, and no words × word clusters table is formed.
+    ``weights`` is words × (document clusters and classes, the latter already times λ), ``logs`` the same columns × word
+    clusters, finite. The inner loop runs over word clusters, which are contiguous, four columns at a time; no words ×
+    word clusters table is formed. Returns how many labels changed.
     """
-    n_words, n_documents = target_table.shape
-    n_classes = source_table.shape[1]
-    k = target_logs.shape[1]
+    n_words, width = weights.shape
+    k = logs.shape[1]
     scores = np.empty(k)
     changed = 0
     for word in range(n_words):
         scores[:] = 0.0
-        for c in range(n_documents):
-            weight = target_table[word, c]
-            if weight > 0.0:
-                for j in range(k):
-                    scores[j] += weight * target_logs[c, j]
-        for c in range(n_classes):
-            weight = trade_off * source_table[word, c]
-            if weight > 0.0:
-                for j in range(k):
-                    scores[j] += weight * source_logs[c, j]
-        best = labels[word]
+        column = 0
+        while column + 4 <= width:
+            a, b = weights[word, column], weights[word, column + 1]
+            c, d = weights[word, column + 2], weights[word, column + 3]
+            for j in range(k):
+                scores[j] += (a * logs[column, j] + b * logs[column + 1, j]) + (
+                    c * logs[column + 2, j] + d * logs[column + 3, j]
+                )
+            column += 4
+        while column < width:
+            a = weights[word, column]
+            for j in range(k):
+                scores[j] += a * logs[column, j]
+            column += 1
+        highest = scores[0]
         for j in range(k):
-            if scores[j] > scores[best]:
-                best = j
-        if best != labels[word]:
+            highest = max(highest, scores[j])
+        if highest > scores[labels[word]]:
             changed += 1
-            labels[word] = best
+            for j in range(k):
+                if scores[j] == highest:
+                    labels[word] = j
+                    break
     return changed
 
 
