@@ -16,6 +16,10 @@ _PUBLIC = {
     "FactorDualClassifier": "isthmus.classify.dual_factor",
     "CoClusteringClassifier": "isthmus.classify.cocc",
     "StringKernel": "isthmus.features.strings",
+    "SpectralFeatureAlignment": "isthmus.classify.baselines.sfa",
+    "StructuralCorrespondence": "isthmus.classify.baselines.scl",
+    "CorrelationAlignment": "isthmus.classify.baselines.coral",
+    "BoostedTransfer": "isthmus.classify.baselines.tradaboost",
     "TransductiveKernelClassifier": "isthmus.classify.kernels",
     "SpectralGraphTransducer": "isthmus.classify.baselines.sgt",
     "TransductiveSVM": "isthmus.classify.baselines.tsvm",
@@ -32,9 +36,13 @@ __all__ = ["__version__", *sorted(_PUBLIC)]
 if TYPE_CHECKING:  # for editors and type checkers; at run time __getattr__ does this
     from isthmus.api import label
     from isthmus.base import make_transfer_pipeline
+    from isthmus.classify.baselines.coral import CorrelationAlignment
+    from isthmus.classify.baselines.scl import StructuralCorrespondence
     from isthmus.classify.baselines.self_training import SelfTrainingTransfer
+    from isthmus.classify.baselines.sfa import SpectralFeatureAlignment
     from isthmus.classify.baselines.sgt import SpectralGraphTransducer
     from isthmus.classify.baselines.source_only import SourceOnlyClassifier
+    from isthmus.classify.baselines.tradaboost import BoostedTransfer
     from isthmus.classify.baselines.tsvm import TransductiveSVM
     from isthmus.classify.cocc import CoClusteringClassifier
     from isthmus.classify.dual import ManifoldDualClassifier
