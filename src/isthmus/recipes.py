@@ -175,6 +175,35 @@ def _build_projection_svm(options: Options) -> TransferPipeline:
     return make_transfer_pipeline(_counts(options), method)
 
 
+def _words_and_pairs(options: Options, method: Any) -> TransferPipeline:
+    # The representation of the logistic regression they start from, so that a difference is the method's.
+    return make_transfer_pipeline(_logistic(options)[0], method)
+
+
+def _build_sfa(options: Options) -> TransferPipeline:
+    from isthmus.classify.baselines.sfa import SpectralFeatureAlignment
+
+    return _words_and_pairs(options, SpectralFeatureAlignment())
+
+
+def _build_scl(options: Options) -> TransferPipeline:
+    from isthmus.classify.baselines.scl import StructuralCorrespondence
+
+    return _words_and_pairs(options, StructuralCorrespondence(random_state=options.random_state))
+
+
+def _build_coral(options: Options) -> TransferPipeline:
+    from isthmus.classify.baselines.coral import CorrelationAlignment
+
+    return _words_and_pairs(options, CorrelationAlignment())
+
+
+def _build_tradaboost(options: Options) -> TransferPipeline:
+    from isthmus.classify.baselines.tradaboost import BoostedTransfer
+
+    return _words_and_pairs(options, BoostedTransfer())
+
+
 RECIPES: dict[str, Recipe] = {
     recipe.name: recipe
     for recipe in (
@@ -213,6 +242,15 @@ RECIPES: dict[str, Recipe] = {
             "Term projection with a linear SVM on its one feature per class",
             _build_projection_svm,
             page="projection",
+        ),
+        Recipe("sfa", "Words of both domains aligned through shared words (SFA)", _build_sfa, page="sfa"),
+        Recipe("scl", "Words described by the pivot words they predict (SCL-MI)", _build_scl, page="scl"),
+        Recipe("coral", "Source rows given the target's correlations (CORAL)", _build_coral, page="coral"),
+        Recipe(
+            "tradaboost",
+            "Source documents that contradict the target lose weight (TrAdaBoost)",
+            _build_tradaboost,
+            page="tradaboost",
         ),
         Recipe("tsvm", "Transductive SVM: a margin through the gaps of the target", _build_tsvm, page="tsvm"),
         Recipe("sgt", "Spectral graph transducer on a nearest-neighbour graph", _build_sgt, page="sgt"),
