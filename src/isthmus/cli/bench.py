@@ -70,7 +70,7 @@ def bench(
             command=_command(suite, tasks, methods, studies, seeds),
         )
     except KeyboardInterrupt:
-        typer.echo(f"Stopped; {talk.done} finished rows are kept, the same command goes on from there.", err=True)
+        typer.echo(f"Stopped; {_rows(talk.done)} kept, the same command goes on from there.", err=True)
         raise typer.Exit(130) from None
     _print_run(found, run, to_stderr=str(json_file) == "-")
     if json_file is not None:
@@ -125,7 +125,7 @@ class _Talk:
     def __call__(self, event: dict) -> None:
         if event["event"] == "plan":
             if event["kept"]:
-                self._say(f"{event['kept']} finished rows are kept from an earlier run (--force computes them again)")
+                self._say(f"{_rows(event['kept'])} kept from an earlier run (--force computes them again)")
             return
         if event["event"] in ("begin", "step"):
             self._show(event)
@@ -151,6 +151,10 @@ class _Talk:
         if self.quiet:
             return
         typer.echo(("\r\033[K" if sys.stderr.isatty() else "") + text, err=True)
+
+
+def _rows(count: int) -> str:
+    return "1 finished row is" if count == 1 else f"{count} finished rows are"
 
 
 def _result(row: dict) -> str:
