@@ -76,6 +76,8 @@ class TransductiveKernelClassifier(TransferClassifier):
         ``history_`` has one dict per round: training documents, added documents, target labels that changed.
     added_ : ndarray of int
         Rows of the target documents trained on in the last round, surest first.
+    first_round_ : ndarray
+        Labels of the target rows after the first round, before any target document was added.
     ranking_ : ndarray of int
         All target rows, surest first.
     target_scores_ : ndarray of shape (n_target, n_classes)
@@ -159,6 +161,7 @@ class TransductiveKernelClassifier(TransferClassifier):
         self._model = _Model(self.classifier, domains.n_classes)
         codes = domains.source_codes
         scores = self._model.fit(base, codes).scores(base, domains.target)
+        self.first_round_ = self.classes_[scores.argmax(axis=1)] if len(scores) else self.classes_[:0]
         self.history_ = [{"round": 1, "trained_on": len(codes), "added": 0, "changed": None}]
         added = np.zeros(0, np.int64)
         rounds = self.n_rounds if len(domains.target) and r else 1
