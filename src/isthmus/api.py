@@ -10,11 +10,12 @@ import numpy as np
 
 from isthmus.base import TransferPipeline, check_texts, read_labels
 from isthmus.choose.trust import review_mask
-from isthmus.exceptions import DataError, MissingExtraError
+from isthmus.exceptions import DataError, MissingExtraError, UsageError
 from isthmus.explain import explain_document
-from isthmus.recipes import get_recipe
+from isthmus.recipes import RECIPES, get_recipe
 
 _FALLBACK = "logistic"
+_WITH_WORDS = "dual-manifold"
 
 
 @dataclass
@@ -133,13 +134,16 @@ def label(
             f"There are {len(source_texts)} source texts and {len(values)} labels; give one label per text.",
             code="length-mismatch",
         )
-    chosen, decision = _decide(method)
+    chosen, decision = _decide(method, word_labels)
     recipe = get_recipe(chosen)
+    if word_labels and not recipe.takes_words:
+        takers = ", ".join(name for name, other in RECIPES.items() if other.takes_words)
+        raise UsageError(f"Method {chosen!r} uses no labelled words; use one of {takers}.", code="bad-word-labels")
     pipeline = recipe.build_with(
         random_state=random_state,
         analyzer=analyzer,
         min_df=min_df,
-        word_labels=word_labels if recipe.takes_words else None,
+        word_labels=word_labels,
     )
     joint = np.empty(len(source_texts) + len(target_texts), dtype=object)
     joint[: len(source_texts)] = np.where(known, values.astype(object), None)
@@ -172,9 +176,11 @@ def label(
     )
 
 
-def _decide(method: str) -> tuple[str, list[dict]]:
+def _decide(method: str, word_labels: Mapping | None) -> tuple[str, list[dict]]:
     if method != "auto":
         return method, [{"method": method, "chosen": True, "why": "named by the caller"}]
+    if word_labels:
+        return _WITH_WORDS, [{"method": _WITH_WORDS, "chosen": True, "why": "labelled words were given"}]
     why = (
         "source-only, because this version does not yet weigh the methods against each other for a pair of collections"
     )

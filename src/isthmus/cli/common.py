@@ -202,5 +202,7 @@ def file_hash(path: str | os.PathLike, known: str | None = None) -> str | None:
         if file.is_file():
             if place.is_dir():
                 digest.update(str(file.relative_to(place)).encode())
-            digest.update(file.read_bytes())
+            with file.open("rb") as content:
+                while block := content.read(1 << 20):
+                    digest.update(block)
     return digest.hexdigest()

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from isthmus.cli.common import describe, run_record_path, say, talking, versions, write_json
+from isthmus.cli.common import describe, run_record_path, say, talking, write_json
 from isthmus.cli.label import check_outputs, describe_input, label_collections, run_record, write_outputs
 from isthmus.corpus.sample import SAMPLE_FOLDER, load_sample
 
@@ -21,7 +21,7 @@ def demo(
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Where the files go.")] = Path(
         "demo-output"
     ),
-    method: Annotated[str, typer.Option("--method", help="A method, or auto.")] = "auto",
+    method: Annotated[str, typer.Option("--method", help="A method, or auto.")] = "cocc",
     seed: Annotated[int, typer.Option("--seed")] = 0,
     force: Annotated[bool, typer.Option("--force", help="Replace files of an earlier run.")] = False,
 ) -> None:
@@ -41,7 +41,7 @@ def demo(
     for entry in inputs:
         entry["path"] = Path(entry["path"]).name
     record = run_record_path(table)
-    write_json(record, {**run_record(result, inputs, table), "versions": versions()})
+    write_json(record, run_record(result, inputs, table))
     true_labels = [truth[number] for number in target.ids]
     right = accuracy(true_labels, result.labels)
     interval = wilson_interval(round(right * len(true_labels)), len(true_labels))

@@ -15,6 +15,8 @@ from isthmus.cli.common import describe, file_hash, run_record_path, say, talkin
 from isthmus.corpus import Collection, check_output, read_collection, with_columns, write_rows
 from isthmus.exceptions import DataError, UsageError
 
+STREAM_BYTES = 256 * 2**20  # files larger than this together are read in blocks where the method can
+
 
 def register(app: typer.Typer) -> None:
     """Add the command to the program."""
@@ -62,6 +64,11 @@ def label(
     if as_json and output == "-":
         raise UsageError("--json prints on stdout; name a file for the labels with -o OUT.", code="bad-parameter")
     check_outputs(output, report, force)
+    if method == "projection" and is_large(source, target) and report is None and words is None:
+        stream_label(
+            source, target, output, text, label_column, target_text, error_budget, analyzer, as_json, force, quiet
+        )
+        return
     with talking(quiet):
         source_docs = read_collection(source, text=text, label=label_column, want_labels=True)
         target_docs = read_collection(target, text=target_text or text, want_labels=False)
@@ -89,8 +96,65 @@ def label(
     if not quiet:
         tell(summary)
     if as_json:
-        json.dump(summary, sys.stdout, ensure_ascii=False, indent=2)
-        sys.stdout.write("\n")
+        print_json(summary)
+
+
+def is_large(*paths: str) -> bool:
+    """Whether the files are better read in blocks than held in memory, and can be."""
+    from isthmus.corpus.blocks import can_stream
+
+    readable = all(path != "-" and Path(path).is_file() and can_stream(path) for path in paths)
+    return readable and sum(Path(path).stat().st_size for path in paths) > STREAM_BYTES
+
+
+def stream_label(
+    source: str,
+    target: str,
+    output: str,
+    text: str | None,
+    label_column: str | None,
+    target_text: str | None,
+    error_budget: float,
+    analyzer: str,
+    as_json: bool,
+    force: bool,
+    quiet: bool,
+) -> None:
+    """Label by term projection block by block; memory grows with the vocabulary, not with the files."""
+    from isthmus.choose import review_mask
+    from isthmus.classify.projection_stream import label_stream
+
+    if not quiet:
+        say("large files: read in blocks, none is held in memory; needs_review goes by the budget within each block")
+    with talking(quiet):
+        outcome = label_stream(
+            source,
+            target,
+            output,
+            text=text,
+            label=label_column,
+            target_text=target_text,
+            analyzer=analyzer,
+            review=lambda confidence: review_mask(confidence, error_budget),
+            force=force,
+        )
+    summary = {"method": "projection", "why": "named by the caller", **outcome, "output": output, "files": []}
+    if output != "-":
+        settings = {"method": "projection", "error_budget": error_budget, "analyzer": analyzer, "blocks": True}
+        record = run_record_path(Path(output))
+        inputs = [{"path": path, "sha256": file_hash(path)} for path in (source, target)]
+        write_json(record, record_of(Path(output), inputs, settings, "projection", []))
+        summary["files"] = [output, str(record)]
+    if not quiet:
+        tell(summary)
+    if as_json:
+        print_json(summary)
+
+
+def print_json(content: dict[str, Any]) -> None:
+    """One JSON object on standard output."""
+    json.dump(content, sys.stdout, ensure_ascii=False, indent=2)
+    sys.stdout.write("\n")
 
 
 def check_outputs(output: str, report: Path | None, force: bool) -> None:
@@ -117,9 +181,9 @@ def label_collections(
 
     word_labels = None
     if words is not None:
-        from isthmus.corpus.words import read_word_labels
+        from isthmus.corpus.words import read_words
 
-        word_labels = read_word_labels(words)
+        word_labels = read_words(words)
     if len({name for name in source.labels if name is not None}) < 2:
         only = next(name for name in source.labels if name is not None)
         raise DataError(
@@ -168,14 +232,19 @@ def describe_input(path: str, docs: Collection) -> dict[str, Any]:
 
 def run_record(result, inputs: list[dict], output: Path) -> dict[str, Any]:
     """Everything needed to repeat the run."""
+    return record_of(output, inputs, result.settings, result.method, result.decision)
+
+
+def record_of(output: Path, inputs: list[dict], settings: dict, method: str, decision: list[dict]) -> dict[str, Any]:
+    """The record's form, whatever made the labels."""
     return {
         "command": "isthmus label",
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         "output": output.name,
         "inputs": inputs,
-        "settings": result.settings,
-        "method": result.method,
-        "decision": result.decision,
+        "settings": settings,
+        "method": method,
+        "decision": decision,
         "versions": versions(),
     }
 

@@ -81,7 +81,6 @@ def label_facts(result, source: Collection, target: Collection) -> dict[str, Any
         "decision": result.decision,
         "doubtful": documents(result, target, np.argsort(result.confidence, kind="stable")[:_DOUBTFUL]),
         "examples": documents(result, target, sure_examples(result)),
-        "history": [float(value) for value in getattr(result.model, "history_", [])][:200],
         "settings": {**result.settings, "method used": result.method},
         "versions": _versions(),
         "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
