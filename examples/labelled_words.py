@@ -7,7 +7,7 @@ from isthmus.corpus import load_sample
 from isthmus.evaluate import accuracy
 from isthmus.features import TextVectorizer
 
-# What anybody would write down without looking at the data.
+# Written down by common sense; two words that occur in no comment were replaced. No true label was looked at.
 WORDS = {
     "polite": "staff",
     "rude": "staff",
