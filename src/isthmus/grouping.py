@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import importlib
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,11 +14,15 @@ import numpy as np
 
 from isthmus.base import check_texts, read_labels
 from isthmus.cluster.align import Match
+from isthmus.cluster.foresight import Foresight, foresee_guidance
 from isthmus.cluster.guided import CrossGuidedKMeans
 from isthmus.cluster.names import name_clusters
-from isthmus.exceptions import DataError, MissingExtraError
+from isthmus.cluster.run import prepare
+from isthmus.exceptions import DataError, IsthmusWarning, MissingExtraError
 from isthmus.explain.clusters import cluster_table, match_pivots, representative_documents
 from isthmus.recipes import make_grouping
+
+_SAMPLE = 3_000  # target documents on which the source is judged
 
 
 @dataclass
@@ -35,6 +40,8 @@ class GroupingResult:
     model : CrossGuidedKMeans
     vectorizer : TextVectorizer
         With ``model``, groups later documents: see :meth:`predict`.
+    foresight : Foresight or None
+        Whether this source can be expected to help, judged without labels; None where there is nothing to follow.
     """
 
     labels: np.ndarray
@@ -44,6 +51,7 @@ class GroupingResult:
     vectorizer: Any
     texts: list[str] = field(repr=False)
     rows: Any = field(repr=False)
+    foresight: Foresight | None = None
     settings: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -168,6 +176,7 @@ def cluster(
         min_df=min_df,
     )
     model.fit(rows, groups, sample_domain=domain)
+    foresight = _look_ahead(model, rows, groups, collections, random_state)
     settings = {
         "n_clusters": n_clusters,
         "random_state": random_state,
@@ -179,8 +188,33 @@ def cluster(
     names = name_clusters(model, vectorizer.get_feature_names_out())
     labels = model.labels_[n_source:]
     return GroupingResult(
-        labels, model.alignment_, names, model, vectorizer, target_texts, rows[n_source:], settings=settings
+        labels, model.alignment_, names, model, vectorizer, target_texts, rows[n_source:], foresight, settings
     )
+
+
+def _look_ahead(model: CrossGuidedKMeans, rows, groups, collections, random_state) -> Foresight | None:
+    """Judge the source on a sample of the target; warn where following it may do harm."""
+    n_source = len(collections)
+    known = np.flatnonzero([group is not None for group in groups[:n_source]])
+    target = rows[n_source:]
+    target = target[np.diff(target.indptr) > 0]
+    if model.guidance == 0 or model._aligner is None or model.n_clusters_ < 2:
+        return None
+    if target.shape[0] > _SAMPLE:
+        picked = np.random.RandomState(0).choice(target.shape[0], _SAMPLE, replace=False)
+        target = target[np.sort(picked)]
+    if model.n_clusters_ > target.shape[0]:
+        return None
+    codes = np.searchsorted(model.classes_, groups[known])
+    prepared = prepare(rows[known], codes, collections[known], target, contexts=model.contexts)
+    if prepared.aligner is None:
+        return None
+    seen = foresee_guidance(
+        prepared, n_clusters=model.n_clusters_, guidance=model.guidance, n_starts=3, random_state=random_state
+    )
+    if not seen.helps:
+        warnings.warn(IsthmusWarning(seen.reason, code="weak-bridge"), stacklevel=3)
+    return seen
 
 
 def plain_page(result: GroupingResult) -> str:

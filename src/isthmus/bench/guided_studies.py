@@ -11,6 +11,7 @@ from isthmus.bench.guided_prepare import Collections, prepare_data
 from isthmus.bench.guided_tasks import NEWSGROUP_PAIRS, TASKS, subject_and_body
 from isthmus.bench.suite import Study
 from isthmus.bench.tasks import NEWSGROUPS_FILE, read_records
+from isthmus.cluster.choice import choose_n_clusters
 from isthmus.cluster.foresight import foresee_guidance
 from isthmus.cluster.run import Prepared, guided_kmeans, prepare
 from isthmus.evaluate import adjusted_rand, pair_scores
@@ -26,6 +27,9 @@ RELEVANT = {
     "rec.motorcycles": "rec.autos",
     "rec.sport.baseball": "rec.sport.hockey",
 }
+# The misleading source: graphics and autos find one group, politics and religion find one, cryptography finds three.
+MERGED = (("comp.windows.x", "rec.motorcycles"), ("talk.politics.mideast", "alt.atheism"))
+SPLIT = "sci.electronics"
 UNRELATED = ("sci.space", "sci.med", "misc.forsale", "talk.politics.mideast", "sci.crypt", "sci.electronics")
 
 
@@ -67,9 +71,9 @@ def relevance_settings() -> list[tuple[str, tuple[str, ...]]]:
 
 
 def mislead(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
-    """A source made to mislead: every group is half of one topic and half of the next, so no match is plain."""
+    """A source made to mislead: two pairs of topics merged, the fifth topic split in three (see MERGED and SPLIT)."""
     ready, truth = _newsgroups(folder, tuple(NEWSGROUP_PAIRS), tuple(NEWSGROUP_PAIRS.values()))
-    codes = crossed_codes(ready)
+    codes = misleading_codes(ready)
     prepared = prepare(ready.source, codes, np.ones(len(codes), dtype=np.int64), ready.target)
     rows = []
     for guidance in GUIDANCE:
@@ -77,13 +81,14 @@ def mislead(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
     return rows
 
 
-def crossed_codes(ready: Collections) -> np.ndarray:
-    """Source groups in a ring: every second document of a group goes to the next one."""
-    place = np.zeros(len(ready.codes), dtype=np.int64)
-    for group in range(len(ready.groups)):
-        members = np.flatnonzero(ready.codes == group)
-        place[members[1::2]] = 1
-    return (ready.codes + place) % len(ready.groups)
+def misleading_codes(ready: Collections) -> np.ndarray:
+    """Source groups that match many to one and one to many: figure 3 (b) and (c) of the paper."""
+    codes = np.empty(len(ready.codes), dtype=np.int64)
+    for code, topics in enumerate(MERGED):
+        codes[np.isin(ready.groups[ready.codes], topics)] = code
+    members = np.flatnonzero(ready.groups[ready.codes] == SPLIT)
+    codes[members] = len(MERGED) + np.arange(len(members)) % 3
+    return codes
 
 
 def weigh_foresight(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
@@ -92,24 +97,36 @@ def weigh_foresight(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
     for name, task in TASKS.items():
         data = task.load(Path(folder))
         ready = prepare_data(data)
-        rows.append(_foresight_row(name, ready, ready.prepared(), ready.codes, data.target_labels, seeds))
+        rows.append(_foresight_row(name, ready, ready.prepared(), data.target_labels, seeds))
     ready, truth = _newsgroups(folder, tuple(NEWSGROUP_PAIRS), tuple(NEWSGROUP_PAIRS.values()))
-    codes = crossed_codes(ready)
-    crossed = prepare(ready.source, codes, np.ones(len(codes), dtype=np.int64), ready.target)
-    rows.append(_foresight_row("crossed source", ready, crossed, codes, truth, seeds))
+    codes = misleading_codes(ready)
+    misleading = prepare(ready.source, codes, np.ones(len(codes), dtype=np.int64), ready.target)
+    rows.append(_foresight_row("misleading source", ready, misleading, truth, seeds))
     pool = (*RELEVANT, *UNRELATED)
     ready, truth = _newsgroups(folder, pool, tuple(RELEVANT.values()))
     for setting, groups in relevance_settings():
         relevant = sum(group in RELEVANT for group in groups)
         if len(groups) > 1:
             name = f"{setting} {relevant}/{len(groups)}"
-            kept = np.isin(ready.groups[ready.codes], groups)
-            codes = np.where(kept, ready.codes, -1)
-            rows.append(_foresight_row(name, ready, _subset(ready, groups), codes, truth, seeds))
+            rows.append(_foresight_row(name, ready, _subset(ready, groups), truth, seeds))
     return rows
 
 
-def _foresight_row(name: str, ready: Collections, prepared: Prepared, codes, truth, seeds) -> dict:
+def count_clusters(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
+    """The number of clusters that ``n_clusters="auto"`` chooses, per seed, beside the true one."""
+    rows = []
+    for name, task in TASKS.items():
+        data = task.load(Path(folder))
+        ready = prepare_data(data)
+        for seed in seeds:
+            chosen, _ = choose_n_clusters(ready.target, ready.source, len(ready.groups), random_state=seed)
+            rows.append(
+                {"task": name, "seed": seed, "groups": len(ready.groups), "true": ready.n_clusters, "chosen": chosen}
+            )
+    return rows
+
+
+def _foresight_row(name: str, ready: Collections, prepared: Prepared, truth, seeds) -> dict:
     plain = _scores(ready, prepared, truth, 0.0, seeds)
     guided = _scores(ready, prepared, truth, 0.5, seeds)
     gold = np.unique(np.asarray(truth, dtype=str), return_inverse=True)[1]
@@ -180,10 +197,17 @@ STUDIES: dict[str, Study] = {
     ),
     "adversary": Study(
         "adversary",
-        "A source whose groups each resemble two target groups",
+        "A source made to mislead: topics merged and split",
         mislead,
         files=_NEWS,
         chart={"kind": "line", "x": "guidance", "y": "pair_f1", "title": "A misleading source"},
+    ),
+    "number": Study(
+        "number",
+        "Clusters chosen without labels, and the true number",
+        count_clusters,
+        files=tuple(dict.fromkeys(file for task in TASKS.values() for file in task.files)),
+        chart={"kind": "scatter", "x": "true", "y": "chosen", "color": "task", "title": "Number of clusters"},
     ),
     "foresight": Study(
         "foresight",

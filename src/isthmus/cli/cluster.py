@@ -131,6 +131,8 @@ def summarise(result, source, target, output: str, written: list[str]) -> dict[s
         "source_documents": len(source),
         "target_documents": len(target),
         "clusters": clusters,
+        "source_helps": None if result.foresight is None else result.foresight.helps,
+        "foresight": None if result.foresight is None else result.foresight.reason,
         "groups_not_used": [group for group in groups if group not in {str(name) for name in matched}],
         "output": output,
         "files": written,

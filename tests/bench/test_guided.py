@@ -1,0 +1,74 @@
+import numpy as np
+import pytest
+
+from isthmus.bench.guided import SUITE
+from isthmus.bench.guided_prepare import Collections, prepare_data, score_rows
+from isthmus.bench.guided_studies import MERGED, RELEVANT, SPLIT, misleading_codes, relevance_settings
+from isthmus.bench.guided_tasks import TASKS, subject_and_body
+from isthmus.bench.suite import TaskData
+
+
+@pytest.fixture(scope="module")
+def small():
+    topics = {"staff": "staff kind polite helped", "bikes": "bike engine gears brakes"}
+    cars = {"crew": "staff polite rude helped", "cars": "car engine gears seats"}
+    sides = []
+    for side in (topics, cars):
+        rng = np.random.default_rng(len(sides))
+        texts = [" ".join(rng.choice(words.split(), 4)) for words in side.values() for _ in range(15)]
+        sides += [texts, [name for name in side for _ in range(15)]]
+    return TaskData(*sides)
+
+
+def test_every_method_gives_both_scores(small):
+    for name, method in SUITE.methods.items():
+        rows = list(method.run(small, 0))
+        assert [row["metric"] for row in rows] == ["pair_f1", "ari"], name
+        assert all(-1 <= row["value"] <= 1 for row in rows)
+
+
+def test_a_seed_is_the_same_start_for_every_method(small):
+    ready = prepare_data(small)
+    assert ready is prepare_data(small)
+    assert np.array_equal(ready.start(3), ready.start(3))
+    assert not np.array_equal(ready.start(3), ready.start(4))
+
+
+def test_guided_beats_chance_on_an_easy_task(small):
+    rows = {row["metric"]: row["value"] for row in SUITE.methods["guided"].run(small, 1)}
+    assert rows["pair_f1"] > 0.8
+
+
+def test_scores_of_a_perfect_grouping():
+    assert [row["value"] for row in score_rows(["a", "a", "b"], np.array([1, 1, 0]))] == [1.0, 1.0]
+
+
+def test_subject_and_body_only():
+    message = "From: someone@example.org\nSubject: Re: gears\nOrganization: none\n\nThey jam."
+    assert subject_and_body(message) == "Re: gears\nThey jam."
+
+
+def test_settings_of_the_relevance_study():
+    counts = [(name, sum(g in RELEVANT for g in groups), len(groups)) for name, groups in relevance_settings()]
+    assert counts[:5] == [("replace", 4 - i, 4) for i in range(5)]
+    assert [c[1:] for c in counts if c[0] == "add"] == [(2, 2), (2, 4), (2, 5), (2, 6), (2, 8)]
+    assert [c[1:] for c in counts if c[0] == "remove"] == [(4, 4), (3, 3), (2, 2), (1, 1)]
+
+
+def test_the_misleading_source_merges_and_splits():
+    labels = [*MERGED[0], *MERGED[1], SPLIT, SPLIT, SPLIT]
+    ready = Collections.__new__(Collections)
+    ready.groups, ready.codes = np.unique(np.array(labels, dtype=object).astype(str), return_inverse=True)
+    assert misleading_codes(ready).tolist() == [0, 0, 1, 1, 2, 3, 4]
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("name", "source", "target"),
+    [("newsgroups", 5, 5), ("dmoz", 14, 14), ("reuters", 7, 7), ("rcv1", 6, 6), ("webkb", 4, 4)],
+)
+def test_tasks_have_the_groups_they_promise(data_dir, name, source, target):
+    data = TASKS[name].load(data_dir)
+    assert len(set(data.source_labels)) == source
+    assert len(set(data.target_labels)) == target
+    assert len(data.source_texts) == len(data.source_labels)
