@@ -1,0 +1,57 @@
+"""Accounts of dual supervision: which words, labelled or learned, and which words next."""
+
+import numpy as np
+import pytest
+
+from isthmus import FactorDualClassifier, ManifoldDualClassifier
+from isthmus.explain.dual import document_terms, row_terms, top_words, words_to_label
+from isthmus.recipes import make_recipe
+
+X = np.array([[2, 0, 1, 0], [0, 2, 0, 1], [0, 0, 2, 0], [0, 0, 0, 3]])
+NAMES = ["superb", "awful", "gripping", "tedious"]
+WORDS = {"superb": "good", "awful": "bad"}
+
+
+def test_contributions_point_to_the_label_and_tell_labelled_from_learned():
+    model = ManifoldDualClassifier(WORDS, feature_names=NAMES).fit(X, [None] * 4)
+    rows = row_terms(model, X[[0]])
+    assert {(row["class"], row["term"]) for row in rows} == {
+        (label, term) for label in ("bad", "good") for term in ("superb", "gripping")
+    }
+    assert all((row["contribution"] > 0) == (row["class"] == "good") for row in rows)
+    assert {row["term"]: row["labelled"] for row in rows} == {"superb": True, "gripping": False}
+
+
+def test_document_terms_of_a_recipe():
+    texts = ["superb and gripping", "awful and tedious", "gripping", "tedious"]
+    pipeline = make_recipe("dual-manifold", word_labels=WORDS, min_df=1).fit(texts, [None] * 4)
+    rows = document_terms(pipeline, "a gripping tale")
+    best = max(rows, key=lambda row: row["contribution"])
+    assert (best["class"], best["term"], best["labelled"]) == ("good", "gripping", False)
+
+
+@pytest.mark.parametrize("cls", [ManifoldDualClassifier, FactorDualClassifier])
+def test_top_words_leave_out_labelled_ones_unless_asked(cls):
+    model = cls(WORDS, feature_names=NAMES, random_state=0).fit(X, [None] * 4)
+    assert [(row["class"], row["term"]) for row in top_words(model)] == [("bad", "tedious"), ("good", "gripping")]
+    everything = top_words(model, labelled=True)
+    assert len(everything) == 4
+    for label in ("bad", "good"):
+        scores = [row["score"] for row in everything if row["class"] == label]
+        assert scores == sorted(scores, reverse=True)
+
+
+def test_terms_of_a_factorisation_with_its_own_word_classes():
+    model = FactorDualClassifier(word_classes=3, feature_names=NAMES, random_state=0).fit(
+        X, ["good", "bad", None, None]
+    )
+    rows = row_terms(model, X[[2]])
+    assert {row["class"] for row in rows} == {"bad", "good"}
+    best = max(rows, key=lambda row: row["contribution"])
+    assert best["class"] == model.transduction_[2]
+
+
+def test_words_to_label_come_from_the_model():
+    model = ManifoldDualClassifier(WORDS, feature_names=NAMES).fit(X, [None] * 4)
+    assert words_to_label(model, 2) == model.suggest_words(2)
+    assert {row["word"] for row in words_to_label(model)} == {"gripping", "tedious"}
