@@ -8,7 +8,7 @@ from isthmus import CoClusteringClassifier
 from isthmus._math.cocc import block_statistics
 from isthmus.base import listen
 from isthmus.classify.cocc_blocks import MappedMatrix
-from isthmus.classify.cocc_finish import settle
+from isthmus.classify.cocc_finish import inverse_frequency, settle
 from isthmus.classify.cocc_start import group_words, sketch_words
 from isthmus.exceptions import DataError, UsageError
 
@@ -177,10 +177,12 @@ def test_the_finish_gives_up_when_a_class_melts_away():
     # Three of the four documents of class 0 are those of class 1; only the first is its own.
     X = sp.csr_matrix(np.array([[1.0, 0.0]] + [[0.0, 1.0]] * 9))
     labels = np.array([0, 0, 0, 0, 1, 1, 1, 1, 1, 1])
-    result = settle(block_statistics(lambda: [X], 2), labels, 2)
+    weights = inverse_frequency(lambda: [X], 2)
+    assert weights[0] > weights[1]
+    result = settle(block_statistics(lambda: [X], 2), labels, 2, weights)
     assert result.stopped == "given_up"
     assert np.array_equal(result.labels, labels)
-    easy = settle(block_statistics(lambda: [X], 2), np.array([0, 0, 1, 1, 1, 1, 1, 1, 1, 1]), 2)
+    easy = settle(block_statistics(lambda: [X], 2), np.array([0, 0, 1, 1, 1, 1, 1, 1, 1, 1]), 2, weights)
     assert easy.stopped == "converged"
     assert easy.labels.tolist() == [0] + [1] * 9
 

@@ -27,7 +27,7 @@ from isthmus._math.cocc import (
 from isthmus.base import Domains, TransferClassifier, progress, row_blocks, softmax
 from isthmus.classify.cocc_blocks import labelled_blocks, plain_blocks
 from isthmus.classify.cocc_choice import choose_setting
-from isthmus.classify.cocc_finish import settle
+from isthmus.classify.cocc_finish import inverse_frequency, settle
 from isthmus.classify.cocc_scores import calibrate, per_length, score_rows
 from isthmus.classify.cocc_start import group_words, sketch_words
 from isthmus.exceptions import DataError, UsageError
@@ -301,7 +301,7 @@ class CoClusteringClassifier(TransferClassifier):
         fallback = min(DEFAULT_WORD_CLUSTERS, max(2, problem.n_words // 2), problem.n_words)
         ks = self.n_word_clusters if self.n_word_clusters is not None else fallback
 
-        def search(k: int, trade_off: float, seeds: np.random.Generator) -> CoClustering:
+        def search(k: int, trade_off: float, seeds: np.random.Generator, limit: int | None = None) -> CoClustering:
             return co_cluster(
                 problem.target,
                 source,
@@ -310,7 +310,7 @@ class CoClusteringClassifier(TransferClassifier):
                 k,
                 trade_off=trade_off,
                 smoothing=self.smoothing,
-                max_iter=self.max_iter,
+                max_iter=min(self.max_iter, limit or self.max_iter),
                 move_documents=problem.fixed is None,
             )
 
@@ -355,7 +355,8 @@ class CoClusteringClassifier(TransferClassifier):
         self.finish_history_, self.finish_condition_ = [], "off"
         if self.finish is None or problem.fixed is not None:
             return documents
-        result = settle(problem.target, documents, len(self.classes_))
+        weights = inverse_frequency(problem.read_all, problem.n_words)
+        result = settle(problem.target, documents, len(self.classes_), weights)
         self.finish_history_, self.finish_condition_ = result.history, result.stopped
         if result.stopped == "given_up":
             return documents

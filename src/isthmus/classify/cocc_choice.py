@@ -13,13 +13,14 @@ from isthmus.base import progress
 if TYPE_CHECKING:
     from isthmus.classify.cocc import Problem
 
-WORD_CLUSTERS = (16, 32, 64, 128, 256)
+WORD_CLUSTERS = (16, 64, 256)
 TRADE_OFFS = (0.0625, 0.25, 1.0, 4.0)
+_ITERATIONS = 20  # enough to tell settings apart; the search itself goes on to the end
 
 
 def choose_setting(
     problem: Problem,
-    search: Callable[[int, float, np.random.Generator], CoClustering],
+    search: Callable[..., CoClustering],
     n_word_clusters,
     trade_off,
     default_k: int,
@@ -41,7 +42,7 @@ def choose_setting(
     table = []
     for k in ks:
         for value in trade_offs:
-            result = search(k, value, np.random.default_rng(seed))
+            result = search(k, value, np.random.default_rng(seed), limit=_ITERATIONS)
             error = reverse_error(problem, result)
             table.append(
                 {"n_word_clusters": k, "trade_off": value, "reverse_error": error, "objective": result.objective}

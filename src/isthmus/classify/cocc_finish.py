@@ -7,7 +7,9 @@ own rare words and an equal say for every document decide the doubtful ones bett
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -25,16 +27,22 @@ class Finish:
     stopped: str = "converged"
 
 
-def inverse_frequency(target: BlockStatistics) -> np.ndarray:
-    """log((1 + n) / (1 + df)) + 1 per word, over target documents."""
-    frequency = np.zeros(len(target.word_totals))
-    for _, block in target.blocks():
-        frequency += np.bincount(block.indices[block.data > 0], minlength=len(frequency))
-    return np.log((1.0 + target.n_rows) / (1.0 + frequency)) + 1.0
+def inverse_frequency(read: Callable[[], Iterable[Any]], n_words: int) -> np.ndarray:
+    """log((1 + n) / (1 + df)) + 1 per word, over the blocks' documents.
+
+    Both domains together: a word that both use everywhere tells least, and twice the documents give a steadier weight.
+    """
+    frequency, n = np.zeros(n_words), 0
+    for block in read():
+        frequency += np.bincount(block.indices[block.data > 0], minlength=n_words)
+        n += block.shape[0]
+    return np.log((1.0 + n) / (1.0 + frequency)) + 1.0
 
 
-def settle(target: BlockStatistics, labels: np.ndarray, n_classes: int, *, max_iter: int = 50) -> Finish:
-    """Move documents to the nearest centroid until none moves.
+def settle(
+    target: BlockStatistics, labels: np.ndarray, n_classes: int, weights: np.ndarray, *, max_iter: int = 50
+) -> Finish:
+    """Move documents to the nearest centroid until none moves; ``weights`` multiply the words' values.
 
     It gives up, and returns the labels it was given, when a class would lose more than half of its documents: then the
     centroids follow some other division of the target than the one the co-clustering found.
@@ -42,7 +50,7 @@ def settle(target: BlockStatistics, labels: np.ndarray, n_classes: int, *, max_i
     from isthmus._math.cocc_kernels import add_unit_rows, assign_to_centroids
 
     given = np.array(labels, dtype=np.int64)
-    labels, weights = given.copy(), inverse_frequency(target)
+    labels = given.copy()
     before = np.bincount(given, minlength=n_classes)
     sums = np.zeros((len(weights), n_classes))
     for rows, block in target.blocks():
