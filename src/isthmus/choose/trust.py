@@ -16,7 +16,7 @@ def review_mask(confidence, error_budget: float = 0.1) -> np.ndarray:
     Examples
     --------
     >>> from isthmus.choose import review_mask
-    >>> review_mask([0.99, 0.6, 0.95, 0.5], error_budget=0.15).tolist()
+    >>> review_mask([0.99, 0.6, 0.95, 0.5], error_budget=0.16).tolist()
     [False, False, False, True]
     """
     if not 0 <= error_budget <= 1:

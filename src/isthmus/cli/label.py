@@ -33,7 +33,9 @@ def label(
     target_text: Annotated[
         str | None, typer.Option("--target-text", metavar="COL", help="Text column of the target, where it differs.")
     ] = None,
-    method: Annotated[str, typer.Option("--method", help="A method, or auto. See: isthmus label --methods.")] = "auto",
+    method: Annotated[
+        str, typer.Option("--method", help="A method, or auto; an unknown name lists them all.")
+    ] = "auto",
     words: Annotated[
         Path | None, typer.Option("--words", metavar="FILE", help="Labelled words (columns word, label, weight).")
     ] = None,
