@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import importlib
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +17,7 @@ from isthmus.cluster.foresight import Foresight, foresee_guidance
 from isthmus.cluster.guided import CrossGuidedKMeans
 from isthmus.cluster.names import name_clusters
 from isthmus.cluster.run import prepare
-from isthmus.exceptions import DataError, IsthmusWarning, MissingExtraError
+from isthmus.exceptions import DataError, MissingExtraError
 from isthmus.explain.clusters import cluster_table, match_pivots, representative_documents
 from isthmus.recipes import make_grouping
 
@@ -193,7 +192,7 @@ def cluster(
 
 
 def _look_ahead(model: CrossGuidedKMeans, rows, groups, collections, random_state) -> Foresight | None:
-    """Judge the source on a sample of the target; warn where following it may do harm."""
+    """Judge the source on a sample of the target."""
     n_source = len(collections)
     known = np.flatnonzero([group is not None for group in groups[:n_source]])
     target = rows[n_source:]
@@ -209,12 +208,9 @@ def _look_ahead(model: CrossGuidedKMeans, rows, groups, collections, random_stat
     prepared = prepare(rows[known], codes, collections[known], target, contexts=model.contexts)
     if prepared.aligner is None:
         return None
-    seen = foresee_guidance(
+    return foresee_guidance(
         prepared, n_clusters=model.n_clusters_, guidance=model.guidance, n_starts=3, random_state=random_state
     )
-    if not seen.helps:
-        warnings.warn(IsthmusWarning(seen.reason, code="weak-bridge"), stacklevel=3)
-    return seen
 
 
 def plain_page(result: GroupingResult) -> str:

@@ -51,11 +51,6 @@ class KMeansRun:
     history: list[float] = field(default_factory=list)
     pull: Pull | None = None
 
-    @property
-    def score(self) -> float:
-        """What starts are compared by: the divergence, combined with the pull's where there is one."""
-        return self.divergence if self.pull is None else self.history[-1]
-
 
 @dataclass
 class Pull:
@@ -250,7 +245,7 @@ def combined_divergence(
     inside = max(float(norms.sum()) - 2.0 * cross + spread, 0.0)
     if pull is None or guidance == 0:
         return (1.0 - guidance) * inside
-    return (1.0 - guidance) * inside + guidance * pull.divergence(centers, stats.counts, cosine=cosine)
+    return (1.0 - guidance) * inside + guidance * float(pull.divergence(centers, stats.counts, cosine=cosine))
 
 
 def relocate_empty(X: sp.csr_matrix, labels: np.ndarray, distances: np.ndarray, stats: BlockStatistics) -> None:

@@ -146,6 +146,8 @@ def tell(summary: dict[str, Any]) -> None:
         say(
             one_line(f"cluster {row['cluster']}: {row['name']}, {row['size']:,} ({aligned}): {', '.join(row['words'])}")
         )
+    if summary["source_helps"] is False:
+        say(f"note: {summary['foresight']}")
     if summary["groups_not_used"]:
         say(one_line(f"source groups without a cluster: {', '.join(summary['groups_not_used'])}"))
     for file in summary["files"]:

@@ -104,7 +104,7 @@ def _sentence(cab: float, match: Matchability, helps: bool) -> str:
     figures = f"matchability {match.both:.3f}, clusterability {cab:.3f}"
     if helps:
         return f"The source's groups match the target at least as plainly as its own clusters stand apart ({figures})."
-    side = "a source group resembles several clusters"
-    if match.target_side < match.source_side:
-        side = "a cluster resembles several source groups"
-    return f"Guidance may do harm: {side} ({figures}); compare with guidance=0 before you rely on it."
+    return (
+        "Guidance is not expected to help: the target's own clusters stand apart more plainly than the source's groups "
+        f"match them ({figures}); compare with guidance=0 before you rely on it."
+    )

@@ -42,7 +42,8 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
     guidance : float in [0, 1], default=0.5
         Weight of the source, 1 − α of the paper; 0 is k-means.
     n_init : int, default=10
-        Starts; the run with the smallest combined divergence is kept.
+        Starts; kept is the run whose documents lie nearest to their centres. The centres bear the pull, so a wrong
+        alignment shows; equation (2) itself cannot compare runs, since a cluster without a match pays nothing.
     init : {"k-means++", "random"} or ndarray of shape (n_clusters, n_words), default="k-means++"
         First centres, drawn exactly as scikit-learn's ``KMeans`` draws them from the target rows.
     metric : {"cosine", "euclidean"}, default="cosine"
@@ -92,8 +93,10 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
         What was weighed when ``n_clusters="auto"``.
     n_empty_ : int
         Target rows without any word.
-    inertia_, history_, n_iter_, termination_condition_
-        Combined divergence at the end and after every iteration, number of iterations, why the best run ended.
+    inertia_ : float
+        Sum of squared distances of the target rows to their centres, by which starts are compared.
+    history_, n_iter_, termination_condition_
+        Combined divergence (equation 2) after every iteration of the best run, their number, why it ended.
 
     References
     ----------
@@ -312,14 +315,14 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
                 n_threads=threads_for(self.n_jobs),
             )
             progress("grouping", i + 1, n_init)
-            if best is None or run.score < best.score:
+            if best is None or run.divergence < best.divergence:
                 best = run
         return best
 
     def _store(self, best: KMeansRun, rows: _Rows, prepared: Prepared):
         self.cluster_centers_ = best.centers
         self.history_, self.n_iter_ = best.history, best.n_iter
-        self.inertia_, self.termination_condition_ = best.score, best.termination
+        self.inertia_, self.termination_condition_ = best.divergence, best.termination
         filled = rows.target[np.diff(rows.X.indptr)[rows.target] > 0]
         labels = np.full(rows.n_rows, -1, dtype=np.int64)
         self._aligner, self._groups = prepared.aligner, prepared.groups
