@@ -47,7 +47,8 @@ def test_coral_gives_the_source_the_targets_covariance():
     X[200:] = X[200:] @ rng.normal(size=(6, 6))
     y, domain = np.arange(400) % 2, np.repeat([1, -1], 200)
     model = CorrelationAlignment(ridge=1e-9).fit(X, y, domain)
-    source, target = model._map_source(sp.csr_matrix(X[:200])), model._map(sp.csr_matrix(X[200:]))
+    basis = model._learn(sp.csr_matrix(X), open_gate(model, X, y, domain))
+    source, target = model._move_source(X[:200] @ basis), X[200:] @ basis
     assert np.allclose(np.cov(source.T), np.cov(target.T), atol=1e-6)
 
 
@@ -68,6 +69,14 @@ def test_mutual_information_and_singular_vectors():
     U, s = top_singular(M, 5)
     assert np.allclose(s, np.linalg.svd(M.toarray())[1][:5])
     assert np.allclose(U.T @ U, np.eye(5))
+
+
+def test_weights_are_folded_onto_the_columns():
+    X, y, domain = two_domains()
+    for cls in (SpectralFeatureAlignment, StructuralCorrespondence, CorrelationAlignment, BoostedTransfer):
+        model = cls().fit(X, y, domain)
+        assert model.estimator_.coef_.shape == (1, 30)
+        assert np.array_equal(model.estimator_.predict(X[domain < 0]), model.transduction_[domain < 0])
 
 
 def test_pivots_are_shared_words():

@@ -37,7 +37,8 @@ def expected_failures(estimator):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore::isthmus.exceptions.IsthmusWarning")
 @parametrize_with_checks(
-    [cls() for cls in public_estimators()],
+    # scikit-learn has no data for estimators of raw texts; ours are checked by the transfer contract below.
+    [cls() for cls in public_estimators() if not get_tags(cls()).input_tags.string],
     expected_failed_checks=expected_failures,
 )
 def test_scikit_learn_contract(estimator, check):

@@ -43,21 +43,20 @@ class CorrelationAlignment(RepresentedClassifier):
         self.ridge = ridge
         self.C = C
 
-    def _learn(self, X: sp.csr_matrix, domains: Domains) -> None:
-        self._basis, values = top_singular(X.T.tocsr(), self.n_components)
+    _keep_columns = False
+
+    def _learn(self, X: sp.csr_matrix, domains: Domains) -> np.ndarray:
+        basis, values = top_singular(X.T.tocsr(), self.n_components)
         size = np.sqrt(np.sum(values**2) / max(X.shape[0], 1))
-        self._basis = self._basis / (size if size > 0 else 1.0) * np.sqrt(self._basis.shape[1])
-        self._colour = np.eye(self._basis.shape[1])
-        if not len(domains.target):
-            return
-        source, target = (self._map(X[rows]) for rows in (domains.source, domains.target))
-        self._colour = _power(source, -0.5, self.ridge) @ _power(target, 0.5, self.ridge)
+        basis = basis / (size if size > 0 else 1.0) * np.sqrt(basis.shape[1])
+        self._colour = np.eye(basis.shape[1])
+        if len(domains.target):
+            source, target = (X[rows] @ basis for rows in (domains.source, domains.target))
+            self._colour = _power(source, -0.5, self.ridge) @ _power(target, 0.5, self.ridge)
+        return basis
 
-    def _map(self, X: sp.csr_matrix) -> np.ndarray:
-        return X @ self._basis
-
-    def _map_source(self, X: sp.csr_matrix) -> np.ndarray:
-        return self._map(X) @ self._colour
+    def _move_source(self, Z: np.ndarray) -> np.ndarray:
+        return Z @ self._colour
 
 
 def _power(Z: np.ndarray, exponent: float, ridge: float) -> np.ndarray:

@@ -10,39 +10,52 @@ from isthmus.base import Domains, TransferClassifier
 
 
 class RepresentedClassifier(TransferClassifier):
-    """Base: a subclass writes ``_learn(domains)`` (store the map) and ``_map(X)``; may override ``_map_source(X)``."""
+    """Base: a subclass writes ``_learn(X, domains)``, which returns a map A (columns × new features) or None.
+
+    The classifier sees the columns themselves beside X·A (``_keep_columns``), or X·A alone. Either way its score is
+    linear in X, so the weights are folded back onto the columns: ``estimator_`` is a linear model of X.
+    """
 
     _row_kind = "matrix"
+    _keep_columns = True
 
     def _fit(self, domains: Domains) -> np.ndarray:
         X = sp.csr_matrix(domains.X)
-        self._learn(X, domains)
-        self.estimator_ = LogisticRegression(C=self.C, max_iter=1000)
-        self.estimator_.fit(self._map_source(X[domains.source]), domains.source_codes)
+        A = self._learn(X, domains)
+        rows, d = X[domains.source], X.shape[1]
+        if A is None:
+            Z = rows
+        elif self._keep_columns:
+            Z = sp.hstack([rows, sp.csr_matrix(rows @ A)], format="csr")
+        else:
+            Z = self._move_source(rows @ A)
+        self.estimator_ = LogisticRegression(C=self.C, max_iter=1000).fit(Z, domains.source_codes)
+        if A is not None:
+            weights = self.estimator_.coef_
+            own, new = (weights[:, :d], weights[:, d:]) if self._keep_columns else (0.0, weights)
+            self.estimator_.coef_ = own + new @ A.T
+            self.estimator_.n_features_in_ = d
         self.n_iter_ = 1
         self.history_ = []
         self.termination_condition_ = "closed_form"
         if not len(domains.target):
             return np.zeros(0, np.int64)
-        return self._log_proba(self._map(X[domains.target])).argmax(axis=1)
+        return self._scores(X[domains.target]).argmax(axis=1)
 
     def _scores(self, X) -> np.ndarray:
-        return self._log_proba(self._map(sp.csr_matrix(X)))
+        return linear_scores(self.estimator_, X)
 
-    def _log_proba(self, Z) -> np.ndarray:
-        scores = self.estimator_.decision_function(Z)
-        if scores.ndim == 1:
-            return np.column_stack([np.zeros(len(scores)), scores])
-        return scores
+    def _move_source(self, Z: np.ndarray) -> np.ndarray:
+        return Z
 
-    def _map_source(self, X):
-        return self._map(X)
-
-    def _learn(self, X: sp.csr_matrix, domains: Domains) -> None:
+    def _learn(self, X: sp.csr_matrix, domains: Domains) -> np.ndarray | None:
         raise NotImplementedError
 
-    def _map(self, X: sp.csr_matrix):
-        raise NotImplementedError
+
+def linear_scores(estimator, X) -> np.ndarray:
+    """One score per class; for two classes zero and the decision value, so that softmax gives the logistic curve."""
+    scores = np.asarray(X @ estimator.coef_.T) + estimator.intercept_
+    return np.hstack([np.zeros((len(scores), 1)), scores]) if scores.shape[1] == 1 else scores
 
 
 def mutual_information(X: sp.csr_matrix, groups: np.ndarray, n_groups: int) -> np.ndarray:

@@ -62,10 +62,9 @@ class StructuralCorrespondence(RepresentedClassifier):
         self.C = C
         self.random_state = random_state
 
-    def _learn(self, X: sp.csr_matrix, domains: Domains) -> None:
-        self._theta = None
+    def _learn(self, X: sp.csr_matrix, domains: Domains) -> np.ndarray | None:
         if not len(domains.target) or X.shape[1] < 2:
-            return
+            return None
         others = np.flatnonzero(domains.domain > 0)
         both = np.minimum(document_frequency(X, others), document_frequency(X, domains.target))
         information = mutual_information(X[domains.source], domains.source_codes, domains.n_classes)
@@ -89,8 +88,5 @@ class StructuralCorrespondence(RepresentedClassifier):
         theta[rest] = vectors
         scale, _ = unit_columns(X @ theta)
         norm = np.sqrt(np.mean(X.multiply(X).sum(axis=1)))
-        self._theta = theta / scale * (self.gamma * norm / np.sqrt(theta.shape[1]))
         self.pivots_ = pivots
-
-    def _map(self, X: sp.csr_matrix):
-        return X if self._theta is None else sp.hstack([X, sp.csr_matrix(X @ self._theta)], format="csr")
+        return theta / scale * (self.gamma * norm / np.sqrt(theta.shape[1]))

@@ -51,10 +51,9 @@ class SpectralFeatureAlignment(RepresentedClassifier):
         self.gamma = gamma
         self.C = C
 
-    def _learn(self, X: sp.csr_matrix, domains: Domains) -> None:
-        self._align = None
+    def _learn(self, X: sp.csr_matrix, domains: Domains) -> np.ndarray | None:
         if not len(domains.target) or X.shape[1] < 2:
-            return
+            return None
         side = (domains.domain < 0).astype(int)
         both = np.minimum(document_frequency(X, np.flatnonzero(side == 0)), document_frequency(X, domains.target))
         # Frequent in both first; among those, the ones that tell least about the domain.
@@ -73,8 +72,5 @@ class SpectralFeatureAlignment(RepresentedClassifier):
         align[specific] = vectors
         scale, _ = unit_columns(X @ align)
         norm = np.sqrt(np.mean(X.multiply(X).sum(axis=1)))
-        self._align = align / scale * (self.gamma * norm / np.sqrt(align.shape[1]))
         self.pivots_ = pivots
-
-    def _map(self, X: sp.csr_matrix):
-        return X if self._align is None else sp.hstack([X, sp.csr_matrix(X @ self._align)], format="csr")
+        return align / scale * (self.gamma * norm / np.sqrt(align.shape[1]))

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from isthmus.base import Domains, TransferClassifier, progress
+from isthmus.classify.baselines.represented import linear_scores
 
 
 class BoostedTransfer(TransferClassifier):
@@ -46,7 +47,7 @@ class BoostedTransfer(TransferClassifier):
     def _fit(self, domains: Domains) -> np.ndarray:
         source, codes, n_target = domains.rows(domains.source), domains.source_codes, len(domains.target)
         first = self._estimator().fit(source, codes)
-        self._voters, self._votes, self.history_ = [first], [1.0], []
+        self.estimator_, self.history_ = first, []
         self.n_iter_, self.termination_condition_ = 1, "no_target"
         if n_target == 0:
             return np.zeros(0, np.int64)
@@ -78,14 +79,16 @@ class BoostedTransfer(TransferClassifier):
                 break
             weights[:n_source] *= np.where(wrong[:n_source], source_rate, 1.0)
             weights[n_source:] *= np.where(wrong[n_source:], min(1 / rate, 10.0), 1.0)
+        self.n_iter_ = len(voters)
         half = len(voters) // 2
-        self._voters, self._votes, self.n_iter_ = voters[half:], votes[half:], len(voters)
+        share = np.array(votes[half:]) / np.sum(votes[half:])
+        # A weighted sum of log-odds of linear models is the log-odds of one linear model.
+        self.estimator_ = voters[-1]
+        self.estimator_.coef_ = np.tensordot(share, [model.coef_ for model in voters[half:]], axes=1)
+        self.estimator_.intercept_ = np.tensordot(share, [model.intercept_ for model in voters[half:]], axes=1)
 
     def _estimator(self) -> LogisticRegression:
         return LogisticRegression(C=self.C, max_iter=1000)
 
     def _scores(self, X) -> np.ndarray:
-        total = np.zeros((X.shape[0], len(self.classes_)))
-        for model, vote in zip(self._voters, self._votes, strict=True):
-            total[:, model.classes_] += vote * model.predict_log_proba(X)
-        return total / np.sum(self._votes)
+        return linear_scores(self.estimator_, X)
