@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import numpy as np
 from sklearn.preprocessing import normalize
-from sklearn.svm import LinearSVC
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._math.chi2 import TermStatistics, count_terms
+from isthmus._math.hinge import fit_squared_hinge
 from isthmus.base import Domains, TransferClassifier, check_rows, progress, softmax
 from isthmus.exceptions import IsthmusWarning, UsageError
 from isthmus.features.projection import (
@@ -25,6 +25,7 @@ from isthmus.features.projection import (
 )
 
 _MAX_TEMPERATURE_ROWS = 20_000  # enough to place one number
+_TEMPERATURE_FOLDS = 5  # every fifth source row is held out to place it
 _BLIND_TEMPERATURE = 10.0  # where only sums are at hand and no row to place it by
 
 
@@ -155,7 +156,7 @@ class TermProjectionClassifier(TransferClassifier):
     Parameters
     ----------
     classifier : {"rule", "svm"}, default="rule"
-        "rule": the class with the largest feature. "svm": a linear SVM on the features, rows of length one.
+        "rule": the class with the largest feature. "svm": a linear SVM on the features, rows that sum to one.
     n_terms : int or None, default=None
         Number of terms to keep, by χ²max; None keeps all.
     purity : float, default=0.5
@@ -174,13 +175,13 @@ class TermProjectionClassifier(TransferClassifier):
         Inverse document frequencies from the target's rows instead of the source's, for weightings with idf.
     target_prior : bool, default=False
         Re-estimate the class prior on the target by expectation-maximisation and re-weigh the scores with it.
-    cross_fit : int, default=5
-        Folds by which the features of the source rows are made for the SVM and for the probabilities, so that no row
-        is projected by terms it sent to its own class. 0: the paper's way, every row by the one projection.
+    cross_fit : int, default=0
+        Folds by which the features of the source rows are made for the SVM, so that no row is projected by terms it
+        sent to its own class. 0: the paper's way, every row by the one projection.
     C : float, default=1.0
         Penalty of the SVM.
     random_state : int, RandomState or None, default=None
-        For the SVM's solver.
+        Nothing is random here; taken so that all classifiers of the package can be built alike.
 
     Attributes
     ----------
@@ -194,8 +195,8 @@ class TermProjectionClassifier(TransferClassifier):
     statistics_, target_statistics_ : TermStatistics
         The sums the projection was made from: over the labelled source rows and, with ``adapt``, over the surest target
         rows (otherwise None).
-    svm_ : LinearSVC
-        With ``classifier="svm"``.
+    coef_, intercept_ : ndarray of shape (n_classes, n_classes) and (n_classes,)
+        Of the SVM, with ``classifier="svm"``.
     prior_ : ndarray
         Class prior: of the source, or re-estimated with ``target_prior``.
     n_iter_ : int
@@ -236,7 +237,7 @@ class TermProjectionClassifier(TransferClassifier):
         adapt_share=0.8,
         target_idf=False,
         target_prior=False,
-        cross_fit=5,
+        cross_fit=0,
         C=1.0,
         random_state=None,
     ):
@@ -345,17 +346,19 @@ class TermProjectionClassifier(TransferClassifier):
 
     def _fit_top(self, X, codes, build):
         """The SVM, and the temperature of the probabilities."""
-        svm, rows = self.classifier == "svm", np.arange(len(codes))
-        if self.cross_fit > 1 and len(codes) >= 2 * self.cross_fit:
-            used = self.cross_fit if svm else 1  # one number, the temperature, needs one fold only
-            features, rows = held_out_features(X, codes, self.statistics_, build, self.cross_fit, used)
-        else:
-            features = self.projection_.features(X)
-        if svm:
-            self.svm_ = LinearSVC(C=self.C, random_state=self.random_state)
-            self.svm_.fit(class_shares(features), codes[rows])
+        svm, n_classes = self.classifier == "svm", len(self.classes_)
+        folds = self.cross_fit or _TEMPERATURE_FOLDS
+        enough = len(codes) >= 2 * folds
+        used = self.cross_fit if svm and self.cross_fit else 1  # one number, the temperature, needs one fold only
+        unseen, rows = self.projection_.features(X), np.arange(len(codes))
+        if svm and not (self.cross_fit and enough):
+            self.coef_, self.intercept_, _ = fit_squared_hinge(class_shares(unseen), codes, n_classes, C=self.C)
+        if enough:
+            unseen, rows = held_out_features(X, codes, self.statistics_, build, folds, used)
+        if svm and self.cross_fit and enough:
+            self.coef_, self.intercept_, _ = fit_squared_hinge(class_shares(unseen), codes[rows], n_classes, C=self.C)
         step = 1 + len(rows) // _MAX_TEMPERATURE_ROWS
-        evidence = self._decision(features[::step]) if svm else class_shares(features[::step])
+        evidence = self._decision(unseen[::step]) if svm else class_shares(unseen[::step])
         self.temperature_ = fit_temperature(evidence, codes[rows[::step]])
 
     def _store(self):
@@ -376,8 +379,7 @@ class TermProjectionClassifier(TransferClassifier):
             )
 
     def _decision(self, features: np.ndarray) -> np.ndarray:
-        values = self.svm_.decision_function(class_shares(features))
-        return values if values.ndim == 2 else np.column_stack([-values, values])
+        return class_shares(features) @ self.coef_.T + self.intercept_
 
     def _scores(self, X) -> np.ndarray:
         features = self.projection_.features(X)

@@ -51,8 +51,8 @@ def explain_projection(model: TermProjectionClassifier, row, names=None) -> list
     share = np.eye(len(classes))[goes_to]  # rule: everything to the term's own class
     intercept = np.zeros(len(classes))
     if model.classifier == "svm":
-        coefficients, intercept = _svm_tables(model)
-        share = coefficients[:, goes_to].T / amount.sum() if len(terms) else np.zeros((0, len(classes)))
+        intercept = model.intercept_
+        share = model.coef_[:, goes_to].T / amount.sum() if len(terms) else np.zeros((0, len(classes)))
     rows = []
     for code, label in enumerate(classes):
         for place in np.flatnonzero(share[:, code]):
@@ -83,10 +83,3 @@ def document_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
     row = pipeline[:-1].transform([text])
     names = pipeline[:-1].get_feature_names_out()
     return explain_projection(pipeline.steps[-1][1], row, names)
-
-
-def _svm_tables(model) -> tuple[np.ndarray, np.ndarray]:
-    coefficients, intercept = model.svm_.coef_, np.broadcast_to(model.svm_.intercept_, len(model.svm_.coef_))
-    if len(coefficients) == 1:  # two classes: one vector, read both ways
-        return np.vstack([-coefficients, coefficients]), np.concatenate([-intercept, intercept])
-    return coefficients, intercept
