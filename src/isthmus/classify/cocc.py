@@ -88,7 +88,7 @@ class CoClusteringClassifier(TransferClassifier):
     finish : {"centroids", None}, default="centroids"
         "centroids": after co-clustering, documents settle at the nearest tf-idf centroid of their classes, which also
         score new documents. None: the co-clustering's word, as in the paper.
-    random_state : int, RandomState or None, default=None
+    random_state : int, RandomState or None, default=0
 
     Attributes
     ----------
@@ -155,7 +155,7 @@ class CoClusteringClassifier(TransferClassifier):
         smoothing=0.3,
         weighting="log",
         finish="centroids",
-        random_state=None,
+        random_state=0,
     ):
         self.n_word_clusters = n_word_clusters
         self.trade_off = trade_off

@@ -110,7 +110,7 @@ class SpectralGraphTransducer(TransferClassifier):
     n_eigenvectors : int, default=80
     c : float, default=3200.0
         Weight of the source labels against smoothness.
-    random_state : int, RandomState or None, default=None
+    random_state : int, RandomState or None, default=0
         Start vector of the eigenvalue solver.
 
     Attributes
@@ -137,7 +137,7 @@ class SpectralGraphTransducer(TransferClassifier):
     ['a', 'b', 'a', 'b', 'a', 'b']
     """
 
-    def __init__(self, n_neighbors=100, n_eigenvectors=80, c=3200.0, random_state=None):
+    def __init__(self, n_neighbors=100, n_eigenvectors=80, c=3200.0, random_state=0):
         self.n_neighbors = n_neighbors
         self.n_eigenvectors = n_eigenvectors
         self.c = c

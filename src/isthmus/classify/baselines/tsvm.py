@@ -56,7 +56,7 @@ class TransductiveSVM(TransferClassifier):
         Factor by which it grows.
     max_switches : int, default=20
         Rounds of switching per weight.
-    random_state : int, RandomState or None, default=None
+    random_state : int, RandomState or None, default=0
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class TransductiveSVM(TransferClassifier):
     ['a', 'b', 'a', 'b']
     """
 
-    def __init__(self, C=1.0, target_C=1.0, start_C=1e-3, growth=2.0, max_switches=20, random_state=None):
+    def __init__(self, C=1.0, target_C=1.0, start_C=1e-3, growth=2.0, max_switches=20, random_state=0):
         self.C = C
         self.target_C = target_C
         self.start_C = start_C
