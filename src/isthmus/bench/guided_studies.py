@@ -11,10 +11,11 @@ from isthmus.bench.guided_prepare import Collections, prepare_data
 from isthmus.bench.guided_tasks import NEWSGROUP_PAIRS, TASKS, subject_and_body
 from isthmus.bench.suite import Study
 from isthmus.bench.tasks import NEWSGROUPS_FILE, read_records
+from isthmus.cluster.baselines import kmeans_with_source
 from isthmus.cluster.choice import choose_n_clusters
 from isthmus.cluster.foresight import foresee_guidance
 from isthmus.cluster.run import Prepared, guided_kmeans, prepare
-from isthmus.evaluate import adjusted_rand, pair_scores
+from isthmus.evaluate import adjusted_rand, pair_scores, paired_t_test
 from isthmus.shift.clusterability import clusterability, cross_clusterability, matchability
 
 ITERATIONS = 25
@@ -42,6 +43,33 @@ def sweep_guidance(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
         for guidance in GUIDANCE:
             scores = _scores(ready, ready.prepared(), data.target_labels, guidance, seeds)
             rows.append({"task": name, "guidance": guidance, **_means(scores)})
+    return rows
+
+
+def compare_pairs(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
+    """Paired t-tests over shared starts: guided against k-means on the target, and on source and target."""
+    rows = []
+    for name, task in TASKS.items():
+        data = task.load(Path(folder))
+        ready = prepare_data(data)
+        truth = data.target_labels
+        guided = _scores(ready, ready.prepared(), truth, 0.5, seeds)
+        plain = _scores(ready, ready.prepared(), truth, 0.0, seeds)
+        both = [kmeans_with_source(ready.source, ready.target, ready.start(s), max_iter=ITERATIONS) for s in seeds]
+        others = {"km": plain, "km-asd": np.array([_score(truth, labels) for labels in both])}
+        for other, scores in others.items():
+            for column, metric in enumerate(("pair_f1", "ari")):
+                found = paired_t_test(guided[:, column], scores[:, column], confidence=0.99)
+                rows.append(
+                    {
+                        "task": name,
+                        "against": other,
+                        "metric": metric,
+                        "gain": found.mean_difference,
+                        "p_value": found.p_value,
+                        "runs": len(seeds),
+                    }
+                )
     return rows
 
 
@@ -166,8 +194,12 @@ def _scores(ready: Collections, prepared: Prepared, truth, guidance: float, seed
         run = guided_kmeans(
             prepared, ready.start(seed), guidance=guidance, max_iter=ITERATIONS, boost=4.0, boost_iter=5
         )
-        found.append((pair_scores(truth, run.labels).f1, adjusted_rand(truth, run.labels)))
+        found.append(_score(truth, run.labels))
     return np.array(found)
+
+
+def _score(truth, labels: np.ndarray) -> tuple[float, float]:
+    return pair_scores(truth, labels).f1, adjusted_rand(truth, labels)
 
 
 def _means(scores: np.ndarray) -> dict:
@@ -181,6 +213,12 @@ def _means(scores: np.ndarray) -> dict:
 
 _NEWS = (NEWSGROUPS_FILE,)
 STUDIES: dict[str, Study] = {
+    "paired": Study(
+        "paired",
+        "Paired t-tests of guided against the two k-means, over shared starts",
+        compare_pairs,
+        files=tuple(dict.fromkeys(file for task in TASKS.values() for file in task.files)),
+    ),
     "guidance": Study(
         "guidance",
         "F1 over the weight of the source, all corpora",
