@@ -51,8 +51,8 @@ class ManifoldDualClassifier(DualClassifier):
         mean 0 and deviation 1 over the unlabelled documents before they are compared.
     solver : {"auto", "direct", "cg"}, default="auto"
         LU of the whole system, or conjugate gradients that never form it; "auto" goes by size.
-    tol, max_iter : float, int
-        Of conjugate gradients.
+    tol, max_iter : float, default=1e-6, int
+        Of conjugate gradients: relative residual at which they stop, and most steps.
     max_exact, n_landmarks : int
         A Gaussian kernel over more documents or words than ``max_exact`` is approximated through ``n_landmarks`` of
         them.
@@ -102,7 +102,7 @@ class ManifoldDualClassifier(DualClassifier):
         loss="squared",
         class_normalisation="both",
         solver="auto",
-        tol=1e-8,
+        tol=1e-6,
         max_iter=2000,
         max_exact=4000,
         n_landmarks=500,
