@@ -24,7 +24,7 @@ from isthmus.features.projection import (
     term_table,
 )
 
-_MAX_TEMPERATURE_ROWS = 20_000  # enough to place one number
+_MAX_TEMPERATURE_ROWS = 4_000  # enough to place one number
 _TEMPERATURE_FOLDS = 5  # every fifth source row is held out to place it
 _BLIND_TEMPERATURE = 10.0  # where only sums are at hand and no row to place it by
 
@@ -136,7 +136,7 @@ def fit_temperature(scores: np.ndarray, codes: np.ndarray) -> float:
         return -float(np.mean(np.log(np.maximum(probability[rows, codes], 1e-300))))
 
     low, high, golden = -3.0, 6.0, (np.sqrt(5.0) - 1.0) / 2.0
-    for _ in range(30):
+    for _ in range(20):
         a, b = high - golden * (high - low), low + golden * (high - low)
         if loss(a) <= loss(b):
             high = b
@@ -317,6 +317,19 @@ class TermProjectionClassifier(TransferClassifier):
         self._store()
         self.temperature_ = _BLIND_TEMPERATURE
         return self
+
+    def predict(self, X):
+        """Class of each new target document, without refitting."""
+        check_is_fitted(self)
+        X = self._check_new(X)
+        if self.classifier != "rule" or self.prior_ is not self.source_prior_:
+            return self.classes_[self._scores(X).argmax(axis=1)]
+        # The rule alone: shares and temperature do not move the largest feature.
+        features = self.projection_.features(X)
+        codes = features.argmax(axis=1)
+        empty = np.flatnonzero(codes == 0)
+        codes[empty[features[empty, 0] == 0]] = self.prior_.argmax()
+        return self.classes_[codes]
 
     def class_scores(self, X) -> np.ndarray:
         """Score of each class before it becomes a probability: the class features, or the SVM's decision values.
