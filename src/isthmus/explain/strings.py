@@ -1,0 +1,153 @@
+"""String kernels: which n-grams, which words and which fitted documents made a label. Exact, from the weights.
+
+A score is Σ_j w_j·φ(k_j) over the fitted documents j, with k_j the normalised kernel, a sum over the n-grams that the
+text shares with j, and φ(k) = k or exp(k − 1). For φ(k) = exp(k − 1) the change from a text sharing nothing is dealt
+out in proportion, (φ(k_j) − φ(0))·k_jg / k_j for n-gram g: what integrating the gradient along the straight line
+from nothing to the text gives. Contributions plus the score of an empty text add up to the score.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+
+from isthmus._math.gram import inverse_roots
+from isthmus.base import TransferPipeline
+from isthmus.exceptions import UsageError
+from isthmus.features.strings import StringKernel
+
+
+def ngram_contributions(model, text: str) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Contribution of every n-gram of a text to every class, and the scores an empty text would get.
+
+    Parameters
+    ----------
+    model : TransductiveKernelClassifier
+        Fitted on texts with ridge.
+    text : str
+
+    Examples
+    --------
+    >>> from isthmus import TransductiveKernelClassifier
+    >>> from isthmus.explain.strings import ngram_contributions
+    >>> texts = ["kind staff", "great bike", "rude staff", "slow bike"]
+    >>> model = TransductiveKernelClassifier(ngram_range=(4, 4)).fit(texts, ["staff", "product", None, None])
+    >>> table, base = ngram_contributions(model, "staff")
+    >>> sorted(table)
+    ['staf', 'taff']
+    """
+    kernel, rows = _kernel_of(model), model._rows
+    lo, hi = kernel.ngram_range
+    shown = kernel.prepare(text)
+    own = Counter(_ngrams(shown, lo, hi))
+    shared, diagonal = _shared_ngrams(kernel, own, rows.columns)
+    own_diagonal = np.array([_self_value(own, kernel.kind)])
+    scale = inverse_roots(own_diagonal)[0] * inverse_roots(diagonal)
+    weights = model._model.weights if rows.root is None else rows.root @ model._model.weights
+    total = np.zeros(len(diagonal))
+    for j, values in enumerate(shared):
+        total[j] = scale[j] * sum(values.values())
+    slope = np.ones(len(total))
+    if rows.use_rbf:
+        touched = total > 0
+        slope[touched] = (np.exp(total[touched] - 1) - np.exp(-1)) / total[touched]
+    table = {gram: np.zeros(weights.shape[1]) for gram in own}
+    for j, values in enumerate(shared):
+        for gram, value in values.items():
+            table[gram] += weights[j] * (slope[j] * scale[j] * value)
+    base = weights.sum(axis=0) * np.exp(-1) if rows.use_rbf else np.zeros(weights.shape[1])
+    return table, base
+
+
+def word_contributions(model, text: str) -> list[tuple[str, np.ndarray]]:
+    """The same by word: each n-gram's share goes to the words it touches, by characters, evenly over its places."""
+    kernel = _kernel_of(model)
+    shown = kernel.prepare(text)
+    table, _ = ngram_contributions(model, text)
+    n_classes = len(model.classes_)
+    by_character = np.zeros((len(shown), n_classes))
+    counts = Counter(_ngrams(shown, *kernel.ngram_range))
+    for length in range(kernel.ngram_range[0], kernel.ngram_range[1] + 1):
+        for i in range(len(shown) - length + 1):
+            gram = shown[i : i + length]
+            ink = [k for k in range(i, i + length) if not shown[k].isspace()] or [i]
+            by_character[ink] += table[gram] / (counts[gram] * len(ink))
+    words, i = [], 0
+    for word in shown.split():
+        i = shown.index(word, i)
+        words.append((word, by_character[i : i + len(word)].sum(axis=0)))
+        i += len(word)
+    return words
+
+
+def document_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
+    """Rows of class, term (a word of the text) and contribution; a word that occurs twice is summed."""
+    model = pipeline.steps[-1][1]
+    total: dict[str, np.ndarray] = {}
+    for word, values in word_contributions(model, text):
+        total[word] = total.get(word, 0.0) + values
+    return [
+        {"class": label, "term": word, "contribution": float(values[code])}
+        for code, label in enumerate(model.classes_.tolist())
+        for word, values in total.items()
+    ]
+
+
+def nearest_documents(model, text: str, source_texts: list[str], source_labels, *, top: int = 5) -> list[dict]:
+    """The source documents most like a text: ``document``, ``label``, ``similarity``, ``text``."""
+    similarity = _kernel_of(model).cross([text], list(source_texts), normalize=True)[0]
+    order = np.argsort(-similarity, kind="stable")[:top]
+    return [
+        {
+            "document": int(i),
+            "label": source_labels[int(i)],
+            "similarity": float(similarity[i]),
+            "text": source_texts[int(i)],
+        }
+        for i in order
+    ]
+
+
+def _kernel_of(model) -> StringKernel:
+    kernel = model._rows.kernel
+    if not isinstance(kernel, StringKernel) or model.classifier != "ridge":
+        raise UsageError(
+            "n-grams can be accounted for where the kernel is a string kernel and the classifier is ridge; here it is "
+            f"{type(kernel).__name__} with {model.classifier}.",
+            code="bad-parameter",
+        )
+    return kernel
+
+
+def _ngrams(text: str, lo: int, hi: int) -> Iterator[str]:
+    return (text[i : i + n] for n in range(lo, hi + 1) for i in range(len(text) - n + 1))
+
+
+def _self_value(counts: Counter, kind: str) -> int:
+    if kind == "spectrum":
+        return sum(count * count for count in counts.values())
+    return len(counts) if kind == "presence" else counts.total()
+
+
+def _shared_ngrams(kernel: StringKernel, own: Counter, columns) -> tuple[list[dict[str, int]], np.ndarray]:
+    """For each fitted document: the kernel value of each n-gram it shares with the text; and its own diagonal value."""
+    lo, hi = kernel.ngram_range
+    shared, diagonal = [], np.zeros(len(columns), np.int64)
+    value = {
+        "presence": lambda a, b: 1,
+        "intersection": min,
+        "spectrum": lambda a, b: a * b,
+    }[kernel.kind]
+    for j, document in enumerate(columns):
+        text = kernel.prepare(document)
+        if kernel.kind == "presence":
+            found = set(_ngrams(text, lo, hi))
+            diagonal[j] = len(found)
+            shared.append(dict.fromkeys(own.keys() & found, 1))
+            continue
+        counts = Counter(_ngrams(text, lo, hi))
+        diagonal[j] = _self_value(counts, kernel.kind)
+        shared.append({gram: value(own[gram], counts[gram]) for gram in own.keys() & counts.keys()})
+    return shared, diagonal

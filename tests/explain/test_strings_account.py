@@ -1,0 +1,55 @@
+"""Accounts of string-kernel labels add up."""
+
+import numpy as np
+import pytest
+
+from isthmus import StringKernel, TransductiveKernelClassifier
+from isthmus.estimator_checks import example_texts
+from isthmus.exceptions import UsageError
+from isthmus.explain import explain_document
+from isthmus.explain.strings import nearest_documents, ngram_contributions, word_contributions
+from isthmus.recipes import make_recipe
+
+TEXT = "the manager paid the expensive bill, the bill"
+
+
+@pytest.mark.parametrize("kind", ["presence", "intersection", "spectrum"])
+@pytest.mark.parametrize("settings", [{}, {"transductive": False, "rbf": False}, {"n_landmarks": 20}])
+def test_contributions_add_up_to_the_score(kind, settings):
+    model = TransductiveKernelClassifier(kind, ngram_range=(3, 5), **settings).fit(*example_texts())
+    table, base = ngram_contributions(model, TEXT)
+    score = model._scores([TEXT])[0]
+    assert np.allclose(sum(table.values()) + base, score, atol=1e-8)
+    words = word_contributions(model, TEXT)
+    assert [word for word, _ in words] == TEXT.split()
+    assert np.allclose(sum(values for _, values in words) + base, score, atol=1e-8)
+
+
+def test_landmarks_of_a_plain_kernel_add_up_too():
+    model = TransductiveKernelClassifier(n_landmarks=20, transductive=False, rbf=False).fit(*example_texts())
+    table, base = ngram_contributions(model, TEXT)
+    assert np.allclose(sum(table.values()) + base, model._scores([TEXT])[0], atol=1e-8)
+
+
+def test_words_of_the_topic_lead():
+    texts, labels, domain = example_texts()
+    pipeline = make_recipe("strings").fit(texts, labels, sample_domain=domain)
+    rows = explain_document(pipeline, "a polite manager and one bill", top=2)
+    assert {row["term"] for row in rows if row["class"] == "staff" and row["contribution"] > 0} <= {"polite", "manager"}
+
+
+def test_nearest_source_documents():
+    texts, labels, domain = example_texts()
+    model = TransductiveKernelClassifier().fit(texts, labels, domain)
+    rows = nearest_documents(model, texts[3], texts[:24], labels[:24], top=3)
+    assert rows[0]["document"] == 3
+    assert rows[0]["similarity"] == pytest.approx(1.0)
+    assert rows[0]["label"] == labels[3]
+
+
+def test_other_kernels_have_no_ngrams():
+    texts, labels, domain = example_texts()
+    K = StringKernel().gram(texts, normalize=True)
+    model = TransductiveKernelClassifier("precomputed").fit(K, labels, domain)
+    with pytest.raises(UsageError):
+        ngram_contributions(model, TEXT)
