@@ -56,6 +56,16 @@ def test_same_seed_same_answer_and_other_seed_other_start():
     assert fits[0].history_[0] != fits[2].history_[0]
 
 
+def test_the_start_that_is_kept_goes_on_until_nothing_moves():
+    X, y, domain = two_domains(shared=0.8)
+    for seed in range(4):
+        loose = CoClusteringClassifier(tol=0.5, n_init=4, random_state=seed).fit(X, y, domain)
+        assert loose.termination_condition_ == "converged"
+        assert loose.n_iter_ == (len(loose.history_) - 1) / 2
+        assert sum(history is loose.history_ for history in loose.restart_histories_) == 1
+        assert min(len(history) for history in loose.restart_histories_) < len(loose.history_)
+
+
 def test_several_source_domains_are_pooled():
     X, y, domain = two_domains()
     split = domain.copy()
@@ -137,7 +147,7 @@ def test_an_empty_target_is_refused():
 @pytest.mark.parametrize(
     "wrong",
     [{"n_word_clusters": 0}, {"n_word_clusters": "many"}, {"trade_off": -1}, {"trade_off": "x"}, {"n_init": 0},
-     {"max_iter": 0}, {"smoothing": 1.0}, {"weighting": "idf"}, {"finish": "x"}],
+     {"max_iter": 0}, {"smoothing": 1.0}, {"weighting": "idf"}, {"finish": "x"}, {"tol": -1}],
     ids=str,
 )  # fmt: skip
 def test_wrong_parameters_are_refused(wrong):

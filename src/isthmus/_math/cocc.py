@@ -86,7 +86,7 @@ def naive_bayes_scores(class_counts: np.ndarray, priors: np.ndarray) -> tuple[np
     return np.log(raised / raised.sum(axis=0)), safe_log(priors / priors.sum())
 
 
-@dataclass
+@dataclass(eq=False)
 class CoClustering:
     """A fitted co-clustering. ``target_table`` and ``source_table`` are word clusters × clusters/classes, smoothed."""
 
@@ -186,6 +186,7 @@ def co_cluster(
     trade_off: float = 0.25,
     smoothing: float = 0.3,
     max_iter: int = 100,
+    tol: float = 0.0,
     move_documents: bool = True,
     keep_trace: bool = False,
 ) -> CoClustering:
@@ -206,6 +207,8 @@ def co_cluster(
         Share of f held by the pinned average documents, in [0, 1).
     max_iter : int
         Document and word steps at most; it stops when neither changes anything.
+    tol : float
+        It also stops when an iteration lowers the objective by less than this share of what all lowered it by.
     move_documents : bool
         False: only words move; the documents' clusters are taken as given.
     keep_trace : bool
@@ -222,7 +225,7 @@ def co_cluster(
     search.tables(words)
     history = [search.objective()]
     trace = [documents.copy()]
-    converged, n_iter = False, 0
+    converged, n_iter, steps = False, 0, 2 if move_documents else 1
     for n_iter in range(1, max_iter + 1):  # noqa: B007  (its last value is the number of iterations)
         # Words first: the starting word clusters know nothing of classes, so the source has its say through λ before
         # any document is moved. The paper's order differs in the first iteration only.
@@ -237,6 +240,8 @@ def co_cluster(
             trace.append(documents.copy())
         if not changed:
             converged = True
+            break
+        if history[-1 - steps] - history[-1] < tol * (history[0] - history[-1]):
             break
     return CoClustering(
         documents, words, search.target_table, search.source_table, history[-1], history, n_iter, converged,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -28,9 +27,10 @@ from isthmus.base import Domains, TransferClassifier, progress, row_blocks, soft
 from isthmus.classify.cocc_blocks import labelled_blocks, plain_blocks
 from isthmus.classify.cocc_choice import choose_setting
 from isthmus.classify.cocc_finish import inverse_frequency, settle
+from isthmus.classify.cocc_parameters import check_parameters, is_whole
 from isthmus.classify.cocc_scores import calibrate, per_length, score_rows
 from isthmus.classify.cocc_start import group_words, sketch_words
-from isthmus.exceptions import DataError, UsageError
+from isthmus.exceptions import DataError
 
 DEFAULT_WORD_CLUSTERS = 64
 DEFAULT_TRADE_OFF = 0.25
@@ -79,6 +79,9 @@ class CoClusteringClassifier(TransferClassifier):
         Starts with different word clusters; the one with the smallest objective is kept.
     max_iter : int, default=100
         Iterations per start, each a word step and a document step.
+    tol : float, default=1e-4
+        A start ends when an iteration lowers the objective by less than this share of what all its iterations did; the
+        start that is kept goes on until nothing moves.
     smoothing : float, default=0.3
         Share of the target's mass that is held by average documents, one pinned to each cluster; keeps all tables
         positive and the objective monotone.
@@ -152,6 +155,7 @@ class CoClusteringClassifier(TransferClassifier):
         trade_off=DEFAULT_TRADE_OFF,
         n_init=5,
         max_iter=100,
+        tol=1e-4,
         smoothing=0.3,
         weighting="log",
         finish="centroids",
@@ -161,6 +165,7 @@ class CoClusteringClassifier(TransferClassifier):
         self.trade_off = trade_off
         self.n_init = n_init
         self.max_iter = max_iter
+        self.tol = tol
         self.smoothing = smoothing
         self.weighting = weighting
         self.finish = finish
@@ -169,7 +174,7 @@ class CoClusteringClassifier(TransferClassifier):
     # -- in memory ----------------------------------------------------------------------------------------------------
 
     def _fit(self, domains: Domains) -> np.ndarray:
-        self._check_parameters(domains.n_classes)
+        check_parameters(self)
         X = sp.csr_matrix(domains.X)
         codes = domains.codes
 
@@ -207,7 +212,7 @@ class CoClusteringClassifier(TransferClassifier):
         """
         classes, labels, n_words = labelled_blocks(source)
         self.classes_, self.n_features_in_ = classes, n_words
-        self._check_parameters(len(classes))
+        check_parameters(self)
 
         def read_source():
             for X, codes in plain_blocks(source, n_words, type(self).__name__, classes=classes):
@@ -224,26 +229,6 @@ class CoClusteringClassifier(TransferClassifier):
         return self
 
     # -- the work -----------------------------------------------------------------------------------------------------
-
-    def _check_parameters(self, n_classes: int) -> None:
-        k, trade_off = self.n_word_clusters, self.trade_off
-        if k is not None and k != "auto" and (not _is_whole(k) or k < 1):
-            raise UsageError(
-                f"n_word_clusters={k!r}; a whole number from 1, 'auto' or None is expected.", code="bad-parameter"
-            )
-        if trade_off != "auto" and not (_is_number(trade_off) and trade_off >= 0):
-            raise UsageError(f"trade_off={trade_off!r}; a number from 0 or 'auto' is expected.", code="bad-parameter")
-        if not (_is_number(self.smoothing) and 0 <= self.smoothing < 1):
-            raise UsageError(f"smoothing={self.smoothing!r}; a number in [0, 1) is expected.", code="bad-parameter")
-        for name in ("n_init", "max_iter"):
-            if not _is_whole(getattr(self, name)) or getattr(self, name) < 1:
-                raise UsageError(
-                    f"{name}={getattr(self, name)!r}; a whole number from 1 is expected.", code="bad-parameter"
-                )
-        if self.weighting not in ("log", "counts"):
-            raise UsageError(f"weighting={self.weighting!r}; use 'log' or 'counts'.", code="bad-parameter")
-        if self.finish not in ("centroids", None):
-            raise UsageError(f"finish={self.finish!r}; use 'centroids' or None.", code="bad-parameter")
 
     def _weigh(self, X: sp.csr_matrix, *, own: bool = False) -> sp.csr_matrix:
         """Weighted rows; ``own=True`` overwrites the values, which saves a copy where nobody else holds them."""
@@ -286,7 +271,7 @@ class CoClusteringClassifier(TransferClassifier):
                 code="no-shared-words",
             )
         k = self.n_word_clusters
-        if _is_whole(k) and k > problem.n_words:
+        if is_whole(k) and k > problem.n_words:
             raise DataError(
                 f"n_word_clusters={k} for a vocabulary of {problem.n_words} words; ask for at most as many clusters as "
                 "words, or leave n_word_clusters out.",
@@ -301,25 +286,26 @@ class CoClusteringClassifier(TransferClassifier):
         fallback = min(DEFAULT_WORD_CLUSTERS, max(2, problem.n_words // 2), problem.n_words)
         ks = self.n_word_clusters if self.n_word_clusters is not None else fallback
 
-        def search(k: int, trade_off: float, seeds: np.random.Generator, limit: int | None = None) -> CoClustering:
+        def search(k: int, trade_off: float, words: np.ndarray, documents=start, **options) -> CoClustering:
+            options = {"max_iter": self.max_iter, "tol": self.tol, **options}
+            options["move_documents"] = problem.fixed is None
             return co_cluster(
-                problem.target,
-                source,
-                start,
-                group_words(vectors, k, seeds),
-                k,
-                trade_off=trade_off,
-                smoothing=self.smoothing,
-                max_iter=min(self.max_iter, limit or self.max_iter),
-                move_documents=problem.fixed is None,
+                problem.target, source, documents, words, k, trade_off=trade_off, smoothing=self.smoothing, **options
             )
 
-        k, trade_off, self.choice_ = choose_setting(problem, search, ks, self.trade_off, fallback, rng)
+        def first_words(k: int, seeds: np.random.Generator) -> np.ndarray:
+            return group_words(vectors, k, seeds)
+
+        k, trade_off, self.choice_ = choose_setting(problem, search, first_words, ks, self.trade_off, fallback, rng)
         runs = []
         for run, seeds in enumerate(rng.spawn(self.n_init), 1):
-            runs.append(search(k, trade_off, seeds))
+            runs.append(search(k, trade_off, first_words(k, seeds)))
             progress("co-clustering", run, self.n_init, objective=runs[-1].objective)
         best = min(runs, key=lambda result: result.objective)
+        if not best.converged and best.n_iter < self.max_iter:  # ended by the tolerance: the one that is kept goes on
+            rest = search(k, trade_off, best.words, best.documents, max_iter=self.max_iter - best.n_iter, tol=0.0)
+            rest.history, rest.n_iter = [*best.history, *rest.history[1:]], best.n_iter + rest.n_iter
+            runs[runs.index(best)] = best = rest
         self.n_word_clusters_, self.trade_off_ = k, trade_off
         self.restart_histories_ = [result.history for result in runs]
         return self._keep(problem, source, best)
@@ -390,11 +376,3 @@ def _finite(logs: np.ndarray) -> np.ndarray:
 def _generator(random_state) -> np.random.Generator:
     """A generator that can make independent children, from any form of scikit-learn's ``random_state``."""
     return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
-
-
-def _is_whole(value) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)
-
-
-def _is_number(value) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and np.isfinite(value)

@@ -21,6 +21,7 @@ _ITERATIONS = 20  # enough to tell settings apart; the search itself goes on to 
 def choose_setting(
     problem: Problem,
     search: Callable[..., CoClustering],
+    first_words: Callable[[int, np.random.Generator], np.ndarray],
     n_word_clusters,
     trade_off,
     default_k: int,
@@ -42,7 +43,7 @@ def choose_setting(
     table = []
     for k in ks:
         for value in trade_offs:
-            result = search(k, value, np.random.default_rng(seed), limit=_ITERATIONS)
+            result = search(k, value, first_words(k, np.random.default_rng(seed)), max_iter=_ITERATIONS)
             error = reverse_error(problem, result)
             table.append(
                 {"n_word_clusters": k, "trade_off": value, "reverse_error": error, "objective": result.objective}
