@@ -105,6 +105,27 @@ def test_more_rounds_grow_the_added_set(data):
     assert model.n_iter_ == 5
 
 
+@pytest.mark.parametrize("align", ["mean", "domain"])
+@pytest.mark.parametrize("settings", [{}, {"n_rounds": 4, "n_added": 1.0}, {"n_landmarks": 30}])
+def test_aligned_rows(data, align, settings):
+    texts, labels, domain = data
+    model = TransductiveKernelClassifier(align=align, alpha=0.01, **settings).fit(texts, labels, domain)
+    assert right(model, data) >= 0.9
+    again = model._scores([texts[i] for i in np.flatnonzero(domain < 0)])
+    assert np.allclose(again, model.target_scores_, atol=1e-8)
+
+
+def test_alignment_takes_out_what_tells_the_domains_apart(data):
+    """The centre of each domain's rows is zero, so a shift common to one domain cannot matter."""
+    texts, labels, domain = data
+    K = StringKernel(ngram_range=(2, 4)).gram(texts, normalize=True)
+    model = TransductiveKernelClassifier("precomputed", align="domain", rbf=False, alpha=0.01)
+    plain = model.fit(K, labels, domain).target_scores_
+    step = 0.1 * np.outer(domain > 0, domain > 0) + 0.05 * np.outer(domain < 0, domain < 0)
+    moved = model.fit(K + step, labels, domain).target_scores_
+    assert np.allclose(plain, moved)
+
+
 def test_landmarks_are_close_to_exact(data):
     texts, labels, domain = data
     for transductive in (True, False):
@@ -149,6 +170,8 @@ def test_source_alone_is_enough(data):
         {"n_rounds": 0},
         {"n_added": 1.5},
         {"n_added": 41},
+        {"align": "words"},
+        {"align": "mean", "transductive": False},
         {"kernel": "presence", "ngram_range": (8, 5)},
     ],
 )

@@ -49,6 +49,11 @@ class TransductiveKernelClassifier(TransferClassifier):
         False: the plain kernel, without the target's documents.
     rbf : bool, default=True
         exp(K̂ − 1) before anything else.
+    align : {None, "mean", "domain"}, default=None
+        Move the rows of the transductive kernel before training. "mean": subtract the mean row, which gives the ridge
+        an intercept. "domain": subtract each domain's own mean row and scale rows to length one, so that what merely
+        tells the domains apart is gone and long texts weigh no more than short ones; it assumes that the classes have
+        about the same shares in both domains.
     classifier : {"ridge", "discriminant"}, default="ridge"
         Ridge one against all, or kernel discriminant analysis.
     alpha : float, default=1e-5
@@ -113,6 +118,7 @@ class TransductiveKernelClassifier(TransferClassifier):
         squeeze=True,
         transductive=True,
         rbf=True,
+        align=None,
         classifier="ridge",
         alpha=1e-5,
         n_rounds=2,
@@ -129,6 +135,7 @@ class TransductiveKernelClassifier(TransferClassifier):
         self.squeeze = squeeze
         self.transductive = transductive
         self.rbf = rbf
+        self.align = align
         self.classifier = classifier
         self.alpha = alpha
         self.n_rounds = n_rounds
@@ -156,7 +163,9 @@ class TransductiveKernelClassifier(TransferClassifier):
         r = self._check_parameters(len(domains.target))
         rows = KernelRows.from_settings(self)
         matrix, linear = rows.fit(domains, self._landmarks(domains))
-        base = GrowingRidge(matrix, self.alpha, linear=linear)
+        # Several rounds use the same inner products again and again: multiply once.
+        cached = linear and rows.landmarks is None and self.n_rounds > 2
+        base = GrowingRidge(matrix @ matrix.T if cached else matrix, self.alpha, linear=linear and not cached)
         base.extend(domains.source)
         self._model = _Model(self.classifier, domains.n_classes)
         codes = domains.source_codes
@@ -174,6 +183,8 @@ class TransductiveKernelClassifier(TransferClassifier):
             scores = self._model.fit(ridge, np.concatenate([codes, before[added]])).scores(ridge, domains.target)
             changed = int(np.sum(scores.argmax(axis=1) != before))
             self.history_.append({"round": k, "trained_on": len(ridge.train), "added": len(added), "changed": changed})
+        if cached:
+            self._model.weights = matrix[self._model.train].T @ self._model.weights
         self.temperature_ = self._calibrate(base, codes)
         self.added_ = domains.target[added]
         self.target_scores_ = scores
@@ -243,6 +254,11 @@ class TransductiveKernelClassifier(TransferClassifier):
         """Refuse what cannot work; returns the number of target documents to add."""
         if self.classifier not in ("ridge", "discriminant"):
             raise UsageError(f"classifier is {self.classifier!r}; use 'ridge' or 'discriminant'.", code="bad-parameter")
+        if self.align not in (None, "mean", "domain") or (self.align and not self.transductive):
+            raise UsageError(
+                f"align is {self.align!r}; use None, 'mean' or 'domain', the latter two with transductive=True.",
+                code="bad-parameter",
+            )
         if not self.alpha >= 0:
             raise UsageError(f"alpha is {self.alpha!r}; use a number that is not negative.", code="bad-parameter")
         if not (isinstance(self.n_rounds, (int, np.integer)) and self.n_rounds >= 1):

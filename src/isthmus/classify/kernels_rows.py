@@ -28,10 +28,12 @@ class KernelRows:
     kernel: Any
     use_rbf: bool
     transductive: bool
+    align: str | None = None
     columns: Any = None
     landmarks: np.ndarray | None = None
     root: np.ndarray | None = None
     train: np.ndarray | None = None
+    centre: np.ndarray | None = None
 
     @classmethod
     def from_settings(cls, estimator) -> KernelRows:
@@ -49,7 +51,7 @@ class KernelRows:
                 f"kernel is {kernel!r}; use one of {', '.join(KINDS)}, 'precomputed', a StringKernel or a function.",
                 code="bad-parameter",
             )
-        return cls(kernel, estimator.rbf, estimator.transductive)
+        return cls(kernel, estimator.rbf, estimator.transductive, estimator.align)
 
     def fit(self, domains: Domains, landmarks: np.ndarray | None) -> tuple[np.ndarray, bool]:
         """Rows of all documents, and whether they are features (inner products are the kernel) or the kernel itself."""
@@ -57,6 +59,7 @@ class KernelRows:
         if landmarks is None:
             self.columns = None if self._precomputed else domains.X
             K = self._curve(self._whole(domains.X))
+            self._align(K, domains)
             return K, self.transductive
         self.columns = domains.rows(landmarks)
         rows = np.empty((domains.n_rows, len(landmarks)))
@@ -67,7 +70,23 @@ class KernelRows:
             # Nyström: K ≈ C·K_mm⁺·Cᵀ, so C·K_mm^(−1/2) are features of the plain kernel.
             self.root = inverse_root(rows[landmarks])
             rows = rows @ self.root
+        self._align(rows, domains)
         return rows, True
+
+    def _align(self, rows: np.ndarray, domains: Domains) -> None:
+        """Centre the rows, in place; the centre of the target is kept for documents to come."""
+        if self.align is None:
+            return
+        if self.align == "mean" or not len(domains.target):
+            self.centre = rows.mean(axis=0)
+            rows -= self.centre
+        else:
+            self.centre = rows[domains.target].mean(axis=0)
+            for number in np.unique(domains.domain):
+                mask = domains.domain == number
+                rows[mask] -= rows[mask].mean(axis=0)
+        if self.align == "domain":
+            _unit(rows)
 
     def keep(self, train: np.ndarray | None) -> KernelRows:
         """Forget what prediction does not need: a plain kernel looks at its training documents only."""
@@ -79,9 +98,14 @@ class KernelRows:
     def new_rows(self, X: Any) -> np.ndarray:
         """Rows of new documents against the columns."""
         if self._precomputed:
-            return self._curve(_dense(X) if self.train is None else _dense(X)[:, self.train])
-        rows = self._curve(self._between(X, self.columns))
-        return rows if self.root is None else rows @ self.root
+            rows = self._curve(_dense(X).copy() if self.train is None else _dense(X)[:, self.train])
+        else:
+            rows = self._curve(self._between(X, self.columns))
+        if self.root is not None:
+            rows = rows @ self.root
+        if self.centre is not None:
+            rows -= self.centre
+        return _unit(rows) if self.align == "domain" else rows
 
     @property
     def _precomputed(self) -> bool:
@@ -126,6 +150,14 @@ class KernelRows:
                 code="bad-kernel",
             )
         return rbf(K)
+
+
+def _unit(rows: np.ndarray) -> np.ndarray:
+    """Scale rows to length one, in place."""
+    length = np.linalg.norm(rows, axis=1, keepdims=True)
+    length[length == 0] = 1.0
+    rows /= length
+    return rows
 
 
 def _dense(X: Any) -> np.ndarray:

@@ -58,7 +58,15 @@ def ngram_contributions(model, text: str) -> tuple[dict[str, np.ndarray], np.nda
         for gram, value in values.items():
             table[gram] += weights[j] * (slope[j] * scale[j] * value)
     base = weights.sum(axis=0) * np.exp(-1) if rows.use_rbf else np.zeros(weights.shape[1])
-    return table, base
+    if rows.centre is None:
+        return table, base
+    # Centred rows only move the base; rows of length one divide all by the length of this text's row.
+    base = base - rows.centre @ weights
+    length = 1.0
+    if rows.align == "domain":
+        row = (np.exp(total - 1) if rows.use_rbf else total) - rows.centre
+        length = float(np.linalg.norm(row)) or 1.0
+    return {gram: values / length for gram, values in table.items()}, base / length
 
 
 def word_contributions(model, text: str) -> list[tuple[str, np.ndarray]]:
