@@ -127,14 +127,18 @@ class _Search:
         self.target, self.source, self.k = target, source, k
         self.trade_off, self.smoothing = trade_off, smoothing
         self.n_clusters = source.shape[1]
-        self.weighted_source = trade_off * source
+        # One array of weights per word, f(w,d̂) and λ·g(c,w) side by side, as the word step reads it.
+        self.weights = np.empty((source.shape[0], 2 * self.n_clusters))
+        self.weights[:, self.n_clusters :] = trade_off * source
+        self.word_table = self.weights[:, : self.n_clusters]
         shares = target.word_totals / target.total
         self.pinned = np.repeat((smoothing / self.n_clusters) * shares[:, None], self.n_clusters, axis=1)
         self.constant = (1 - smoothing) * target.information + trade_off * mutual_information(source)
 
     def place(self, counts: np.ndarray) -> None:
         """Take word × document-cluster counts as f, smoothed."""
-        self.word_table = counts * ((1 - self.smoothing) / self.target.total) + self.pinned
+        np.multiply(counts, (1 - self.smoothing) / self.target.total, out=self.word_table)
+        self.word_table += self.pinned
 
     def tables(self, words: np.ndarray) -> None:
         from isthmus._math.cocc_kernels import sum_by_label
@@ -155,8 +159,7 @@ class _Search:
         logs = np.vstack([_word_logs(self.target_table, alive), _word_logs(self.source_table, alive)])
         # Finite stand-ins for -inf: a weight of zero times them is zero, any other weight rules the cluster out.
         logs = np.maximum(logs, -1e300)
-        weights = np.concatenate([self.word_table, self.weighted_source], axis=1)
-        return assign_words(weights, logs, words)
+        return assign_words(self.weights, logs, words)
 
     def document_step(self, words: np.ndarray, documents: np.ndarray) -> int:
         word_scores = np.ascontiguousarray(document_logs(self.target_table)[words])
@@ -245,7 +248,7 @@ def co_cluster(
             break
     return CoClustering(
         documents, words, search.target_table, search.source_table, history[-1], history, n_iter, converged,
-        search.word_table, trace if keep_trace else None,
+        search.word_table.copy(), trace if keep_trace else None,
     )  # fmt: skip
 
 

@@ -54,24 +54,23 @@ def assign_words(weights, logs, labels):
     """Best word cluster of each word (the word step in its cheap form); ties keep the cluster.
 
     ``weights`` is words × (document clusters and classes, the latter already times λ), ``logs`` the same columns × word
-    clusters, finite. The inner loop runs over word clusters, which are contiguous, four columns at a time; no words ×
-    word clusters table is formed. Returns how many labels changed.
+    clusters, finite. The inner loop runs over word clusters, which are contiguous; no words × word clusters table is
+    formed. Returns how many labels changed.
     """
     n_words, width = weights.shape
     k = logs.shape[1]
     scores = np.empty(k)
     changed = 0
     for word in range(n_words):
-        scores[:] = 0.0
         column = 0
-        while column + 4 <= width:
-            a, b = weights[word, column], weights[word, column + 1]
-            c, d = weights[word, column + 2], weights[word, column + 3]
+        if width >= 4:  # the first four columns write, the others add
+            a, b = weights[word, 0], weights[word, 1]
+            c, d = weights[word, 2], weights[word, 3]
             for j in range(k):
-                scores[j] += (a * logs[column, j] + b * logs[column + 1, j]) + (
-                    c * logs[column + 2, j] + d * logs[column + 3, j]
-                )
-            column += 4
+                scores[j] = (a * logs[0, j] + b * logs[1, j]) + (c * logs[2, j] + d * logs[3, j])
+            column = 4
+        else:
+            scores[:] = 0.0
         while column < width:
             a = weights[word, column]
             for j in range(k):
