@@ -28,6 +28,7 @@ _PUBLIC = {
     "SelfTrainingTransfer": "isthmus.classify.baselines.self_training",
     "make_transfer_pipeline": "isthmus.base",
     "label": "isthmus.api",
+    "load": "isthmus.keep",
     "cluster": "isthmus.grouping",
 }
 
@@ -53,6 +54,7 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time __getattr__ does
     from isthmus.features.projection import TermProjection
     from isthmus.features.strings import StringKernel
     from isthmus.grouping import cluster
+    from isthmus.keep import load
 
 
 def __getattr__(name):

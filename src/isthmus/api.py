@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -38,7 +38,9 @@ class LabelResult:
     probabilities : ndarray
         One column per class, in the order of ``classes``.
     model : TransferPipeline
-        The fitted pipeline; ``model.predict(new_texts)`` labels later documents without refitting.
+        The fitted pipeline; :meth:`label_new` asks it about later documents without refitting.
+    ids : list of str or None
+        Names of the texts, where they came with some.
     """
 
     labels: np.ndarray
@@ -53,6 +55,28 @@ class LabelResult:
     source_texts: list[str] = field(repr=False)
     source_labels: np.ndarray = field(repr=False)
     settings: dict[str, Any] = field(default_factory=dict)
+    ids: list[str] | None = field(default=None, repr=False)
+
+    def predict(self, texts: Sequence[str]) -> np.ndarray:
+        """Label of each later text, without refitting."""
+        return self.label_new(texts).labels
+
+    def label_new(self, texts: Sequence[str], *, ids: Sequence[str] | None = None) -> LabelResult:
+        """The same model on later texts, without refitting: labels with confidence, review and reasons."""
+        texts = check_texts(texts)
+        probabilities = self.model.predict_proba(texts)
+        codes = np.searchsorted(self.classes, self.model.predict(texts))
+        confidence = probabilities[np.arange(len(codes)), codes]
+        empty = np.array([not text.strip() for text in texts], dtype=bool)
+        return replace(
+            self,
+            labels=self.classes[codes],
+            confidence=confidence,
+            needs_review=review_mask(confidence, self.settings.get("error_budget", 0.1)) | empty,
+            probabilities=probabilities,
+            texts=texts,
+            ids=None if ids is None else list(ids),
+        )
 
     def reasons(self, i: int, top: int = 10) -> list[dict]:
         """Terms of target text ``i`` that speak for or against each class: ``class``, ``term``, ``contribution``."""
@@ -82,6 +106,12 @@ class LabelResult:
         from isthmus.report import write_label_report
 
         return write_label_report(self, path, force=force)
+
+    def save(self, path, *, force: bool = False):
+        """Write the model with its texts and labels into one file for :func:`isthmus.load`; returns its path."""
+        from isthmus.keep import save_result
+
+        return save_result(self, path, force=force)
 
 
 def label(
@@ -145,8 +175,7 @@ def label(
         min_df=min_df,
         word_labels=word_labels,
     )
-    joint = np.empty(len(source_texts) + len(target_texts), dtype=object)
-    joint[: len(source_texts)] = np.where(known, values.astype(object), None)
+    joint = _joint_labels(values, known, len(target_texts))
     domain = np.concatenate([np.ones(len(source_texts), dtype=int), np.full(len(target_texts), -1)])
     pipeline.fit([*source_texts, *target_texts], joint, sample_domain=domain)
     probabilities = pipeline.predict_proba(target_texts)
@@ -165,7 +194,7 @@ def label(
         model=pipeline,
         texts=target_texts,
         source_texts=source_texts,
-        source_labels=joint[: len(source_texts)],
+        source_labels=np.where(known, values.astype(object), None),
         settings={
             "method": method,
             "random_state": random_state,
@@ -174,6 +203,19 @@ def label(
             "min_df": min_df,
         },
     )
+
+
+def _joint_labels(values: np.ndarray, known: np.ndarray, n_target: int) -> np.ndarray:
+    """Labels of all rows, unknown for the target; numbers stay numbers, which the gate tells from names."""
+    natural = np.array(values[known].tolist())
+    unknown = {"i": -1, "u": -1, "f": np.nan}.get(natural.dtype.kind)
+    if unknown is None:
+        joint = np.empty(len(values) + n_target, dtype=object)
+        joint[: len(values)] = np.where(known, values.astype(object), None)
+        return joint
+    joint = np.full(len(values) + n_target, unknown, dtype=natural.dtype)
+    joint[: len(values)][known] = natural
+    return joint
 
 
 def _decide(method: str, word_labels: Mapping | None) -> tuple[str, list[dict]]:

@@ -24,8 +24,13 @@ def register(app: typer.Typer) -> None:
 
 
 def label(
-    source: Annotated[str, typer.Argument(help="Labelled documents: csv, tsv, jsonl, parquet, xlsx, a folder, or -.")],
-    target: Annotated[str, typer.Argument(help="Documents to label, in any of these forms.")],
+    source: Annotated[
+        str,
+        typer.Argument(
+            help="Labelled documents: csv, tsv, jsonl, parquet, xlsx, a folder, or -. Left out with --model."
+        ),
+    ],
+    target: Annotated[str | None, typer.Argument(help="Documents to label, in any of these forms.")] = None,
     text: Annotated[str | None, typer.Option("--text", metavar="COL", help="Text column; guessed if left out.")] = None,
     label_column: Annotated[
         str | None, typer.Option("--label", metavar="COL", help="Label column of the source; guessed if left out.")
@@ -43,16 +48,23 @@ def label(
         str, typer.Option("-o", "--output", metavar="OUT", help="Where the labelled target goes; - is stdout.")
     ] = "-",
     report: Annotated[Path | None, typer.Option("--report", metavar="HTML", help="Write a report page.")] = None,
+    model: Annotated[
+        Path | None, typer.Option("--model", metavar="FILE", help="Label by a saved model, without SOURCE.")
+    ] = None,
+    save: Annotated[
+        Path | None, typer.Option("--save", metavar="FILE", help="Save the model with its texts and labels.")
+    ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Same seed, same answer.")] = 0,
     error_budget: Annotated[
-        float, typer.Option("--error-budget", help="Share of wrong labels tolerated among those not to be reviewed.")
-    ] = 0.1,
+        float | None,
+        typer.Option("--error-budget", help="Share of wrong labels tolerated among those not to be reviewed (0.1)."),
+    ] = None,
     analyzer: Annotated[str, typer.Option("--analyzer", help="auto, words, bigrams or chars.")] = "auto",
     as_json: Annotated[bool, typer.Option("--json", help="Print a summary as JSON on stdout.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace outputs that exist.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No talk on standard error.")] = False,
 ) -> None:
-    """Label the documents of TARGET with the labels of SOURCE.
+    """Label the documents of TARGET with the labels of SOURCE, or by a saved model (--model FILE TARGET).
 
     Every column of TARGET is kept; label, confidence and needs_review are added. A run.json beside the output says
     how to repeat the run.
@@ -61,12 +73,35 @@ def label(
 
     if method != "auto":
         get_recipe(method)
+    if model is not None:
+        label_saved(
+            model,
+            source,
+            target,
+            text,
+            target_text,
+            method,
+            words,
+            save,
+            error_budget,
+            output,
+            report,
+            as_json,
+            force,
+            quiet,
+        )
+        return
+    if target is None:
+        raise UsageError(
+            "TARGET is missing: isthmus label SOURCE TARGET, or --model FILE TARGET.", code="bad-parameter"
+        )
+    error_budget = 0.1 if error_budget is None else error_budget
     if source == "-" and target == "-":
         raise UsageError("Both SOURCE and TARGET are '-'; only one can be standard input.", code="bad-parameter")
     if as_json and output == "-":
         raise UsageError("--json prints on stdout; name a file for the labels with -o OUT.", code="bad-parameter")
-    check_outputs(output, report, force)
-    if method == "projection" and is_large(source, target) and report is None and words is None:
+    check_outputs(output, report, force, save)
+    if method == "projection" and is_large(source, target) and report is None and words is None and save is None:
         stream_label(
             source, target, output, text, label_column, target_text, error_budget, analyzer, as_json, force, quiet
         )
@@ -85,20 +120,68 @@ def label(
             error_budget=error_budget,
             analyzer=analyzer,
         )
-        written = write_outputs(result, source_docs, target_docs, output, report, force)
-    summary = summarise(result, source_docs, target_docs, output, written)
+        result.ids = list(target_docs.ids)
+        written = write_outputs(result, source_docs, target_docs, output, report, force, save)
+    inputs = [describe_input(source, source_docs), describe_input(target, target_docs)]
+    if words is not None:
+        inputs.append({"path": str(words), "sha256": file_hash(words)})
+    conclude(result, source_docs, target_docs, inputs, output, written, as_json, quiet)
+
+
+def conclude(result, source, target, inputs: list[dict], output: str, written: list[str], as_json: bool, quiet: bool):
+    """The record beside the output, and the outcome on the terminal."""
+    summary = summarise(result, source, target, output, written)
     if output != "-":
-        inputs = [describe_input(source, source_docs), describe_input(target, target_docs)]
-        if words is not None:
-            inputs.append({"path": str(words), "sha256": file_hash(words)})
         record = run_record_path(Path(output))
         write_json(record, run_record(result, inputs, Path(output)))
-        written.append(str(record))
-        summary["files"] = written
+        summary["files"] = [*written, str(record)]
     if not quiet:
         tell(summary)
     if as_json:
         print_json(summary)
+
+
+def label_saved(
+    model: Path,
+    target: str,
+    second: str | None,
+    text: str | None,
+    target_text: str | None,
+    method: str,
+    words: Path | None,
+    save: Path | None,
+    error_budget: float | None,
+    output: str,
+    report: Path | None,
+    as_json: bool,
+    force: bool,
+    quiet: bool,
+) -> None:
+    """Label later documents by a saved model, without refitting."""
+    from isthmus.keep import load
+
+    if second is not None:
+        raise UsageError(
+            "--model needs no SOURCE; give one file: isthmus label --model FILE TARGET.", code="bad-parameter"
+        )
+    if method != "auto" or words is not None or save is not None:
+        raise UsageError("--model refits nothing; leave out --method, --words and --save.", code="bad-parameter")
+    if as_json and output == "-":
+        raise UsageError("--json prints on stdout; name a file for the labels with -o OUT.", code="bad-parameter")
+    check_outputs(output, report, force)
+    with talking(quiet):
+        saved = load(model)
+        if error_budget is not None:
+            saved.settings = {**saved.settings, "error_budget": error_budget}
+        target_docs = read_collection(target, text=target_text or text, want_labels=False)
+        describe(target_docs, "target", quiet)
+        result = saved.label_new(target_docs.texts, ids=target_docs.ids)
+        source_docs = Collection.from_texts(
+            saved.source_texts, list(saved.source_labels), name=f"source of {model.name}"
+        )
+        written = write_outputs(result, source_docs, target_docs, output, report, force)
+    inputs = [{"path": str(model), "sha256": file_hash(model)}, describe_input(target, target_docs)]
+    conclude(result, source_docs, target_docs, inputs, output, written, as_json, quiet)
 
 
 def is_large(*paths: str) -> bool:
@@ -159,13 +242,17 @@ def print_json(content: dict[str, Any]) -> None:
     sys.stdout.write("\n")
 
 
-def check_outputs(output: str, report: Path | None, force: bool) -> None:
+def check_outputs(output: str, report: Path | None, force: bool, save: Path | None = None) -> None:
     """Refuse outputs that could not be written before any work is done."""
     check_output(output, force=force)
-    if report is not None:
-        check_output(report, force=force, table=False)
-        if output != "-" and Path(output).resolve() == report.resolve():
-            raise UsageError("-o and --report name the same file; give them two names.", code="bad-parameter")
+    places = {} if output == "-" else {Path(output).resolve(): "-o"}
+    for option, path in (("--report", report), ("--save", save)):
+        if path is None:
+            continue
+        check_output(path, force=force, table=False)
+        other = places.setdefault(path.resolve(), option)
+        if other != option:
+            raise UsageError(f"{other} and {option} name the same file; give them two names.", code="bad-parameter")
 
 
 def label_collections(
@@ -205,26 +292,26 @@ def label_collections(
     )
 
 
-def write_outputs(result, source, target, output: str, report: Path | None, force: bool) -> list[str]:
-    """The labelled table and, if asked for, the report; names of the files written."""
+def write_outputs(
+    result, source, target, output: str, report: Path | None, force: bool, save: Path | None = None
+) -> list[str]:
+    """The labelled table and, if asked for, the report and the saved model; names of the files written."""
     columns = result.columns()
     added = {name: columns[name] for name in ("label", "confidence", "needs_review")}
-    written = []
-    if report is not None:
-        from isthmus.report import write_label_report
-
-        write_label_report(result, report, force=force, source=source, target=target)
+    beside: list[Path] = []
     try:
+        if report is not None:
+            from isthmus.report import write_label_report
+
+            beside.append(write_label_report(result, report, force=force, source=source, target=target))
+        if save is not None:
+            beside.append(result.save(save, force=force))
         write_rows(output, with_columns(target.table(), added), force=force)
     except BaseException:
-        if report is not None:
-            report.unlink(missing_ok=True)
+        for path in beside:
+            path.unlink(missing_ok=True)
         raise
-    if output != "-":
-        written.append(output)
-    if report is not None:
-        written.append(str(report))
-    return written
+    return [*([output] if output != "-" else []), *map(str, beside)]
 
 
 def describe_input(path: str, docs: Collection) -> dict[str, Any]:

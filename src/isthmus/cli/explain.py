@@ -1,0 +1,109 @@
+"""``isthmus explain``: which terms of a document spoke for which class."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from isthmus.cli.common import one_line, say, talking
+from isthmus.corpus import check_output, write_rows
+from isthmus.exceptions import DataError, UsageError
+
+_COLUMNS = ("document", "class", "term", "contribution")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the program."""
+    app.command("explain")(explain)
+
+
+def explain(
+    result: Annotated[Path, typer.Argument(metavar="RESULT", help="A file written by: isthmus label --save.")],
+    document: Annotated[
+        list[str] | None, typer.Option("--document", metavar="ID", help="Id of a labelled document; may be repeated.")
+    ] = None,
+    text: Annotated[
+        list[str] | None, typer.Option("--text", metavar="TEXT", help="A text of your own instead; may be repeated.")
+    ] = None,
+    top: Annotated[int, typer.Option("--top", min=1, help="Terms per class, by size of contribution.")] = 10,
+    output: Annotated[str, typer.Option("-o", "--output", metavar="OUT", help="Where the table goes.")] = "-",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of csv.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an output that exists.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No talk on standard error.")] = False,
+) -> None:
+    """Say which terms spoke for and against each class of a document: document, class, term, contribution."""
+    from isthmus.keep import load
+
+    if not document and not text:
+        raise UsageError("Name a document with --document ID, or give a text with --text TEXT.", code="bad-parameter")
+    if as_json and output != "-":
+        raise UsageError("--json prints on stdout; leave out -o, or leave out --json.", code="bad-parameter")
+    check_output(output, force=force)
+    with talking(quiet):
+        saved = load(result)
+        if text:
+            fresh = saved.label_new(text, ids=[f"text {number + 1}" for number in range(len(text))])
+            asked = [(fresh, row) for row in range(len(text))]
+        else:
+            asked = []
+        asked = [(saved, row) for row in find_documents(saved, document or [], result)] + asked
+        tables = [account(found, row, top) for found, row in asked]
+    if not quiet:
+        for found, row in asked:
+            tell(found, row)
+    if as_json:
+        json.dump([entry for table in tables for entry in table], sys.stdout, ensure_ascii=False, indent=2)
+        sys.stdout.write("\n")
+        return
+    rows = [entry for table in tables for entry in table]
+    write_rows(output, {name: [entry[name] for entry in rows] for name in _COLUMNS}, force=force)
+
+
+def find_documents(saved, wanted: list[str], path: Path) -> list[int]:
+    """Rows with the wanted ids, in that order; an id that several documents share gives all of them."""
+    ids = names_of(saved)
+    found = []
+    for name in wanted:
+        rows = [row for row, known in enumerate(ids) if known == name]
+        if not rows:
+            shown = ", ".join(repr(known) for known in ids[:3])
+            raise DataError(
+                f"No document of {path.name!r} has the id {name!r}; it holds {len(ids):,} ({shown}, …).",
+                code="unknown-name",
+            )
+        found += rows
+    return found
+
+
+def names_of(saved) -> list[str]:
+    """The documents' ids, or their numbers from 1 where they came without."""
+    return saved.ids or [str(number + 1) for number in range(len(saved.texts))]
+
+
+def account(saved, row: int, top: int) -> list[dict]:
+    """The table of one document."""
+    name = names_of(saved)[row]
+    return [
+        {
+            "document": name,
+            "class": entry["class"],
+            "term": entry["term"],
+            "contribution": round(float(entry["contribution"]), 6),
+        }
+        for entry in saved.reasons(row, top=top)
+    ]
+
+
+def tell(saved, row: int) -> None:
+    """What was decided about the document."""
+    text = saved.texts[row]
+    say(
+        one_line(
+            f"{names_of(saved)[row]}: {saved.labels[row]}, confidence {saved.confidence[row]:.2f}, "
+            f"by {saved.method}: {text[:200]}{'…' if len(text) > 200 else ''}"
+        )
+    )

@@ -1,0 +1,208 @@
+"""Keep: a labelling in one file, read back without running anything that the file says.
+
+The file is a zip archive: ``isthmus.json`` (format number and versions), ``texts.json`` (ids and texts, plain JSON) and
+``model.skops`` (everything else, by skops, which rebuilds objects of named types only). Types are named here; a file
+that asks for any other type is refused.
+"""
+
+from __future__ import annotations
+
+import importlib
+import io
+import json
+import platform
+import warnings
+import zipfile
+from dataclasses import fields
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from isthmus.base import TransferPipeline
+from isthmus.corpus import check_output, replacing
+from isthmus.exceptions import DataError, IsthmusWarning, MissingExtraError
+
+FORMAT = 1  # raise it when an older isthmus could no longer read what this one writes
+_HEADER, _TEXTS, _MODEL = "isthmus.json", "texts.json", "model.skops"
+_HEADER_BYTES = 1_000_000
+_PLAIN = ("texts", "source_texts", "ids")  # lists of str: kept as JSON, a hundred times faster than one node each
+
+# Rooms whose classes a file may name. Nothing in them acts when an object is made; the rooms that read, write and run
+# commands are not among them.
+_ROOMS = ("isthmus.base", "isthmus._math", "isthmus.features", "isthmus.classify", "isthmus.cluster", "isthmus.choose")
+# Beyond what skops itself trusts (scikit-learn's estimators, numpy's and scipy's public types).
+_TYPES = {
+    "builtins.frozenset",
+    "scipy.sparse._csr.csr_matrix",
+    "scipy.sparse._csc.csc_matrix",
+    "scipy.sparse._csr.csr_array",
+    "scipy.sparse._csc.csc_array",
+}
+
+
+def save_result(result, path, *, force: bool = False) -> Path:
+    """Write a :class:`isthmus.api.LabelResult` with its model and its texts; see :func:`load`.
+
+    Parameters
+    ----------
+    result : LabelResult
+    path : path
+        Any name; ``.isthmus`` is customary. The file appears whole or not at all.
+    force : bool
+        Replace a file that exists.
+    """
+    check_output(path, force=force, table=False)
+    skops_io = _skops()
+    content = {field.name: getattr(result, field.name) for field in fields(result)}
+    texts = {name: content.pop(name, None) for name in _PLAIN}
+    model = skops_io.dumps(content, compression=zipfile.ZIP_DEFLATED)
+    strange = _unknown(skops_io.get_untrusted_types(data=model))
+    if strange:
+        raise DataError(
+            f"The model holds {strange[0]}, which could not be loaded again; use parts of isthmus and scikit-learn.",
+            code="bad-model",
+        )
+    with replacing(path, force=force) as out, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(_HEADER, json.dumps(_header(result.method)))
+        archive.writestr(_TEXTS, json.dumps(texts))
+        archive.writestr(_MODEL, model, compress_type=zipfile.ZIP_STORED)
+    return Path(path)
+
+
+def load(path):
+    """Read a labelling that was saved with ``result.save(path)`` or ``isthmus label --save``.
+
+    Only known types are rebuilt, so a file from elsewhere cannot run code; one that asks for other types, was written
+    in a newer format or is no such file at all is refused with the code ``bad-model``.
+
+    Parameters
+    ----------
+    path : path
+
+    Returns
+    -------
+    LabelResult
+        With ``predict(texts)`` and ``label_new(texts)`` for later documents, and all that it had before.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import isthmus
+    >>> source = ["kind staff", "great bike", "polite staff", "fast bike"]
+    >>> result = isthmus.label(source, ["staff", "product"] * 2, ["rude staff", "slow bike"], method="nbc")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     loaded = isthmus.load(result.save(f"{folder}/dealer.isthmus"))
+    >>> loaded.predict(["the bike is fast"]).tolist()
+    ['product']
+    """
+    path = Path(path)
+    if not path.exists():
+        raise DataError(f"There is no file {str(path)!r}; check the name.", code="missing-file")
+    if path.is_dir():
+        raise DataError(f"{str(path)!r} is a folder; name the saved model in it.", code="not-a-file")
+    skops_io = _skops()
+    try:
+        with zipfile.ZipFile(path) as archive:
+            _check_header(archive, path)
+            texts = json.loads(archive.read(_TEXTS))
+            model = archive.read(_MODEL)
+    except (OSError, zipfile.BadZipFile, KeyError, ValueError, RuntimeError, EOFError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise _bad(path, "is not a model saved by isthmus; save one with isthmus label --save FILE") from error
+    return _rebuild(path, texts, _read_model(path, model, skops_io))
+
+
+def _header(method: str) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "kind": "label",
+        "method": method,
+        "isthmus": metadata.version("isthmus"),
+        "scikit-learn": metadata.version("scikit-learn"),
+        "python": platform.python_version(),
+    }
+
+
+def _check_header(archive: zipfile.ZipFile, path: Path) -> None:
+    if archive.getinfo(_HEADER).file_size > _HEADER_BYTES:
+        raise ValueError("header too long")
+    header = json.loads(archive.read(_HEADER))
+    number = header.get("format") if isinstance(header, dict) else None
+    if not isinstance(number, int) or isinstance(number, bool) or number < 1 or header.get("kind") != "label":
+        raise ValueError("no header")
+    if number > FORMAT:
+        version = str(header.get("isthmus"))[:40]
+        raise _bad(
+            path,
+            f"is of format {number}, written by isthmus {version!r}; this version reads up to format {FORMAT}. "
+            "Update isthmus",
+        )
+
+
+def _read_model(path: Path, model: bytes, skops_io) -> dict[str, Any]:
+    try:
+        untrusted = skops_io.get_untrusted_types(data=model)
+        strange = _unknown(untrusted)
+        if strange:
+            raise _bad(path, f"asks for {strange[0][:80]!r}, which is no part of a model; do not use it")
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            content = skops_io.load(io.BytesIO(model), trusted=untrusted)
+    except DataError:
+        raise
+    except Exception as error:  # whatever a damaged or forged archive makes skops stumble over
+        raise _bad(path, "is damaged, or was saved with other versions of its parts") from error
+    if caught:
+        message = f"{path.name!r} was saved with other versions of its parts ({caught[0].message})"
+        warnings.warn(IsthmusWarning(" ".join(message.split())[:300], code="bad-model"), stacklevel=4)
+    return content
+
+
+def _rebuild(path: Path, texts: Any, content: Any):
+    from isthmus.api import LabelResult
+
+    if not isinstance(texts, dict) or not isinstance(content, dict):
+        raise _bad(path, "does not hold a labelling")
+    known = {field.name for field in fields(LabelResult)}
+    plain = {name: texts[name] for name in _PLAIN if name in known and name in texts}
+    lists_of_text = all(
+        value is None or (isinstance(value, list) and all(isinstance(text, str) for text in value))
+        for value in plain.values()
+    )
+    if not lists_of_text or not isinstance(content.get("model"), TransferPipeline):
+        raise _bad(path, "does not hold a labelling")
+    try:
+        return LabelResult(**{name: value for name, value in content.items() if name in known}, **plain)
+    except TypeError as error:
+        raise _bad(path, "lacks parts of a labelling; it was written by another version of isthmus") from error
+
+
+def _unknown(names: list[str]) -> list[str]:
+    return sorted(name for name in names if name not in _TYPES and not _is_ours(name))
+
+
+def _is_ours(name: str) -> bool:
+    """Whether it names a class of a room that only computes."""
+    module_name, _, class_name = name.rpartition(".")
+    if not any(module_name == room or module_name.startswith(f"{room}.") for room in _ROOMS):
+        return False
+    try:
+        found = getattr(importlib.import_module(module_name), class_name, None)
+    except ImportError:
+        return False
+    return isinstance(found, type) and found.__module__ == module_name
+
+
+def _bad(path: Path, what: str) -> DataError:
+    return DataError(f"{str(path)!r} {what}.", code="bad-model")
+
+
+def _skops():
+    try:
+        import skops.io
+    except ImportError:
+        raise MissingExtraError(
+            "Saved models need skops; install it with: pip install 'isthmus[app]'", code="missing-extra"
+        ) from None
+    return skops.io
