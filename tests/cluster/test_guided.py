@@ -181,3 +181,20 @@ def test_full_guidance_takes_the_source_centres(task):
     X, groups, domain = task
     model = CrossGuidedKMeans(3, guidance=1.0).fit(X, groups, sample_domain=domain)
     assert adjusted_rand_score(groups[domain < 0], model.labels_[domain < 0]) > 0.9
+
+
+def test_stored_zeros_and_repeated_entries_do_not_matter(task):
+    X, groups, domain = task
+    reference = CrossGuidedKMeans(3).fit(X, groups, sample_domain=domain)
+    half = X.copy()
+    half.data /= 2
+    columns = np.concatenate([X.indices, X.indices, np.zeros(1, dtype=X.indices.dtype)])
+    rows = np.concatenate([np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))] * 2 + [[0]])
+    order = np.argsort(rows, kind="stable")
+    data = np.concatenate([half.data, half.data, [0.0]])[order]
+    starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=X.shape[0]))])
+    messy = sp.csr_matrix((data, columns[order], starts), shape=X.shape)
+    assert not messy.has_canonical_format
+    found = CrossGuidedKMeans(3).fit(messy, groups, sample_domain=domain)
+    assert np.array_equal(found.labels_, reference.labels_)
+    assert not messy.has_canonical_format

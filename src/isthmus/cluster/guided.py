@@ -17,7 +17,7 @@ from isthmus._math.kmeans import KMeansRun, assign_rows, group_means, threads_fo
 from isthmus.base import check_rows, open_gate, progress
 from isthmus.cluster.align import Match, alignment_table
 from isthmus.cluster.choice import choose_n_clusters
-from isthmus.cluster.run import Prepared, guided_kmeans, metric_rows, prepare
+from isthmus.cluster.run import Prepared, clean_rows, guided_kmeans, metric_rows, prepare
 from isthmus.cluster.starts import initial_centers
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 
@@ -188,7 +188,7 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
     def predict(self, X):
         """Cluster of each new target document."""
         check_is_fitted(self)
-        X = metric_rows(check_rows(self, X), self.metric == "cosine")
+        X = metric_rows(clean_rows(check_rows(self, X)), self.metric == "cosine")
         labels = assign_rows(X, self.cluster_centers_, cosine=self.metric == "cosine")[0]
         return self._place_empty(X, labels).astype(np.int64)
 
@@ -215,7 +215,7 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
         if y is None:
             if sample_domain is not None:
                 open_gate(self, X, y, sample_domain)  # refuses: domains without groups
-            X = sp.csr_matrix(check_rows(self, X, reset=True))
+            X = clean_rows(check_rows(self, X, reset=True))
             everything, nothing = np.arange(X.shape[0]), np.zeros(0, dtype=np.int64)
             self.classes_ = np.zeros(0, dtype=object)
             return _Rows(X, nothing, nothing, nothing, everything, X.shape[0])
@@ -228,7 +228,7 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
             )
         self.classes_ = gate.classes
         target = gate.target if len(gate.target) else np.arange(gate.n_rows)
-        X = sp.csr_matrix(gate.X)
+        X = clean_rows(gate.X)
         return _Rows(X, gate.source, gate.source_codes, gate.domain[gate.source], target, gate.n_rows)
 
     def _prepare(self, rows: _Rows) -> Prepared:

@@ -78,6 +78,17 @@ def prepare(
     return Prepared(target, norms, groups, aligner)
 
 
+def clean_rows(X) -> sp.csr_matrix:
+    """CSR rows without stored zeros and repeated entries, which would hide empty rows and spoil lengths."""
+    X = sp.csr_matrix(X, dtype=np.float64)
+    if X.has_canonical_format and np.all(X.data):
+        return X
+    X = X.copy()
+    X.sum_duplicates()
+    X.eliminate_zeros()
+    return X
+
+
 def metric_rows(X, cosine: bool) -> sp.csr_matrix:
     """Float CSR rows with 32-bit indices; of length one for the cosine."""
     X = sp.csr_matrix(X, dtype=np.float64)
