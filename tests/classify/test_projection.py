@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from isthmus import TermProjectionClassifier, make_transfer_pipeline
-from isthmus.classify.projection import estimate_prior, fit_temperature, surest_rows
+from isthmus.classify.projection_steps import estimate_prior, fit_temperature, surest_rows
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 from isthmus.features import TextVectorizer
 

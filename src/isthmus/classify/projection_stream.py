@@ -16,7 +16,8 @@ import numpy as np
 
 from isthmus._math.chi2 import TermStatistics, count_terms
 from isthmus.base import progress, read_labels
-from isthmus.classify.projection import TermProjectionClassifier, adapt_statistics
+from isthmus.classify.projection import TermProjectionClassifier
+from isthmus.classify.projection_steps import adapt_statistics, class_shares, fit_temperature
 from isthmus.corpus.blocks import BlockReader
 from isthmus.corpus.write import check_output, replacing, with_columns
 from isthmus.exceptions import DataError, UsageError
@@ -218,8 +219,6 @@ def adapt_to_sample(model: TermProjectionClassifier, vectorizer: BlockVectorizer
 
 def place_temperature(model: TermProjectionClassifier, held: list) -> None:
     """Set the temperature by a few source documents, taken out of the sums again."""
-    from isthmus.classify.projection import class_shares, fit_temperature
-
     index = {name: code for code, name in enumerate(model.classes_.tolist())}
     scores, truth = [], []
     for X, labels in held:
