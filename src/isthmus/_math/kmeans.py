@@ -54,10 +54,14 @@ class KMeansRun:
 
 @dataclass
 class Pull:
-    """Where centres are drawn to: ``weights`` (clusters × anchors) and the ``anchors`` themselves, in row space."""
+    """Where centres are drawn to: ``weights`` (clusters × anchors) and the ``anchors`` themselves, in row space.
+
+    ``directions`` are the anchors as unit vectors; computed when needed, or handed over by who keeps them.
+    """
 
     weights: np.ndarray
     anchors: np.ndarray
+    directions: np.ndarray | None = None
 
     @property
     def strength(self) -> np.ndarray:
@@ -70,11 +74,13 @@ class Pull:
 
     def divergence(self, centers: np.ndarray, counts: np.ndarray, *, cosine: bool) -> float:
         """Σᵢⱼ δᵢⱼ·|Cᵢ|·d(cᵢ, aⱼ)², the second term of equation (2)."""
-        anchors = unit_rows(self.anchors) if cosine else self.anchors
+        if cosine and self.directions is None:
+            self.directions = unit_rows(self.anchors)
+        anchors = self.directions if cosine and self.directions is not None else self.anchors
         total = 0.0
         for i, j in zip(*np.nonzero(self.weights), strict=True):
             gap = centers[i] - anchors[j]
-            total += self.weights[i, j] * counts[i] * float(gap @ gap)
+            total += float(self.weights[i, j] * counts[i]) * float(gap @ gap)
         return total
 
 

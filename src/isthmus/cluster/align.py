@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
 
-from isthmus._math.kmeans import Pull, group_means
+from isthmus._math.kmeans import Pull, group_means, unit_rows
 from isthmus.shift.similarity import CrossSimilarity
 
 
@@ -113,26 +113,35 @@ class Aligner:
         self.anchors = groups.centers * (self.target_mean != 0)
         self._source = similarity.on_pivots(groups.centers, "source")
         self._source_contrast = similarity.on_pivots(groups.centers - groups.centers.mean(axis=0), "source")
+        self._spread_mean = similarity.spread(self.target_mean[None], "target")
+        self._directions = unit_rows(self.anchors)
 
     def similarities(self, centers: np.ndarray) -> np.ndarray:
         """Cross-domain similarities, clusters × groups."""
-        return np.clip(self.similarity.on_pivots(centers, "target") @ self._source.T, 0.0, 1.0)
+        return self._similarities(self.similarity.spread(centers, "target"))
 
     def contrasts(self, centers: np.ndarray) -> np.ndarray:
         """Cosines of what sets clusters and groups apart in their domains, clusters × groups, from -1 to 1."""
-        return self.similarity.on_pivots(centers - self.target_mean, "target") @ self._source_contrast.T
+        return self._contrasts(self.similarity.spread(centers, "target"))
+
+    def _similarities(self, spread: np.ndarray) -> np.ndarray:
+        return np.clip(unit_rows(spread) @ self._source.T, 0.0, 1.0)
+
+    def _contrasts(self, spread: np.ndarray) -> np.ndarray:
+        return unit_rows(spread - self._spread_mean) @ self._source_contrast.T
 
     def weights(self, centers: np.ndarray) -> np.ndarray:
         """Match weights δ of these centres."""
-        similarity = self.similarities(centers)
+        spread = self.similarity.spread(centers, "target")
+        similarity = self._similarities(spread)
         if self.min_contrast > -1 and len(self.groups) > 1 and len(centers) > 1:
-            similarity = np.where(self.contrasts(centers) >= self.min_contrast, similarity, 0.0)
+            similarity = np.where(self._contrasts(spread) >= self.min_contrast, similarity, 0.0)
         return match_weights(similarity, self.groups.collections)
 
     def __call__(self, centers: np.ndarray, iteration: int) -> Pull | None:
         if iteration <= self.warmup:
             return None
-        return Pull(share_pull(self.weights(centers)), self.anchors)
+        return Pull(share_pull(self.weights(centers)), self.anchors, self._directions)
 
 
 def alignment_table(weights: np.ndarray, groups: SourceGroups, classes: np.ndarray) -> list[Match]:

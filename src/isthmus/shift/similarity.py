@@ -35,11 +35,15 @@ class CrossSimilarity:
 
     def on_pivots(self, centers: np.ndarray, side: str) -> np.ndarray:
         """Unit rows in pivot space such that the inner product of two rows is the weighted cosine."""
+        return unit_rows(self.spread(centers, side))
+
+    def spread(self, centers: np.ndarray, side: str) -> np.ndarray:
+        """Rows in pivot space before they are made unit vectors; linear in the centres."""
         projection = self.source_projection if side == "source" else self.target_projection
         rows = centers[:, self.pivots]
         if projection is not None:
             rows = rows + (projection.T @ centers.T).T
-        return unit_rows(rows * np.sqrt(self.weights))
+        return rows * np.sqrt(self.weights)
 
     def between(self, target_centers: np.ndarray, source_centers: np.ndarray) -> np.ndarray:
         """Similarities, target clusters × source groups, at least 0."""
