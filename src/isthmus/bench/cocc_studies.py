@@ -119,6 +119,7 @@ class _Prepared:
         self.vectors = sketch_words(lambda: [source, target], X.shape[1], np.random.default_rng(0))
 
     def run(self, k: int, trade_off: float, **options: Any):
+        k = min(k, len(self.vectors))
         words = group_words(self.vectors, k, np.random.default_rng(0))
         return co_cluster(self.target, self.source, self.start, words, k, trade_off=trade_off, **options)
 

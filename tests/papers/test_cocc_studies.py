@@ -1,0 +1,87 @@
+"""Studies and speed cases of the suite on data small enough to need no corpus."""
+
+import numpy as np
+import pytest
+
+from isthmus.bench import cocc_studies as studies
+from isthmus.bench import speed_cocc
+from isthmus.bench.cocc import STUDIES, features
+from isthmus.bench.suite import Task, TaskData
+from isthmus.recipes import make_recipe
+from isthmus.report.charts import draw
+
+WORDS = {"car": "engine wheel road drive tyre brake gear", "law": "court judge verdict jury appeal statute trial"}
+
+
+def texts(label, start, n, seed):
+    rng = np.random.default_rng(seed)
+    own, other = WORDS[label].split()[start : start + 4], ["day", "year", "people", "time", "week", "place"]
+    return [" ".join([*rng.choice(own, 6), *rng.choice(other, 4)]) for _ in range(n)]
+
+
+@pytest.fixture(scope="module")
+def data():
+    labels = ["car"] * 15 + ["law"] * 15
+    source = [*texts("car", 0, 15, 0), *texts("law", 0, 15, 1)]
+    target = [*texts("car", 3, 15, 2), *texts("law", 3, 15, 3)]
+    return TaskData(source, labels, target, labels)
+
+
+def test_sizes_and_gain(data, tmp_path):
+    task = Task("tiny", lambda folder: data)
+    row = studies.sizes(tmp_path, [task])[0]
+    assert (row["source_documents"], row["target_documents"]) == (30, 30)
+    assert row["divergence"] > 0
+    assert row["svm_target_ten_fold"] == 0
+    gains = studies.gain(tmp_path, [task])
+    assert [row["against"] for row in gains] == ["nbc", "svm"]
+    assert all(row["gain"] <= 1 for row in gains)
+
+
+def test_iterations_begin_with_naive_bayes_and_never_raise_the_objective(data, tmp_path):
+    rows = studies.iterations([Task("tiny", lambda folder: data)], tmp_path, limit=5)
+    assert [row["iteration"] for row in rows] == list(range(len(rows)))
+    assert np.all(np.diff([row["objective"] for row in rows]) <= 1e-12)
+    assert rows[-1]["error"] <= rows[0]["error"]
+
+
+def test_share_and_sweeps(data, monkeypatch):
+    monkeypatch.setattr(studies, "SHARES", (0.2, 1.0))
+    rows = studies.source_share(data, (0,))
+    assert {(row["share"], row["method"]) for row in rows} == {(s, m) for s in (0.2, 1.0) for m in ("nbc", "cocc")}
+    monkeypatch.setattr(studies, "TRADE_OFFS", (0.25, 1.0))
+    monkeypatch.setattr(studies, "WORD_CLUSTERS", (2, 4))
+    assert len(studies.trade_off(data, ks=(4,))) == 2
+    assert len(studies.word_clusters(data, values=(0.25,))) == 2
+
+
+def test_the_picture_is_brightest_where_classes_meet_their_words(data):
+    rows = studies.picture(data, height=4, width=4)
+    grid = np.zeros((4, 4))
+    for row in rows:
+        grid[row["documents"], row["words"]] = row["density"]
+    assert grid[0, 0] > 1 > grid[1, 0]
+    assert grid[3, 3] > 1 > grid[2, 3]
+    assert draw(rows, STUDIES["picture"].chart) is not None
+
+
+def test_features_are_made_once(data):
+    vectorizer = make_recipe("cocc").steps[0][1]
+    assert features(data, vectorizer)[0] is features(data, vectorizer)[0]
+
+
+@pytest.mark.parametrize("peer", [speed_cocc.PerCluster, speed_cocc.Products, speed_cocc.Dense])
+def test_the_peers_give_our_answer(peer):
+    row = speed_cocc._compare(peer, "peer", 120, 90, 12, 8, 6, whole=peer is speed_cocc.Dense)
+    assert row["difference"] < 1e-9
+    assert row["iterations"] > 1
+    assert row["ours_s"] > 0
+
+
+def test_growth_prints_what_the_study_reads(capsys):
+    speed_cocc.grow_once(20_000, d=500, iterations=2)
+    seconds, iterations, matrix, before, peak = (float(word) for word in capsys.readouterr().out.split())
+    assert seconds > 0
+    assert iterations <= 2
+    assert matrix > 20_000 * 12 * 0.9
+    assert peak >= before > 0
