@@ -345,7 +345,7 @@ class _CountIndex:
 
     @classmethod
     def build(cls, codes, offsets, lo, hi, split):
-        from isthmus._math import gram_kernels as kernels
+        from isthmus._math import gram_counts as kernels
 
         n = len(offsets) - 1
         order = _Sorted.build(codes, offsets, lo, hi, _doc_type(n))
@@ -365,7 +365,7 @@ class _CountIndex:
         return cls(diag, split, lists, counts, starts, entry_ptr, places, owners)
 
     def add_rows(self, a: int, b: int, out: np.ndarray) -> None:
-        from isthmus._math import gram_kernels as kernels
+        from isthmus._math import gram_counts as kernels
 
         kernels.add_count_rows(
             a, b, self.split, self.lists, self.counts, self.starts, self.entry_ptr, self.places, self.owners, out

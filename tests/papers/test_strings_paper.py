@@ -1,0 +1,44 @@
+"""Small checks of Ionescu and Butnaru 2018 on real reviews: a quarter of two pairs, a few seconds."""
+
+import numpy as np
+import pytest
+
+from isthmus import StringKernel, TransductiveKernelClassifier
+from isthmus.bench.strings import SUITE
+
+
+@pytest.fixture(scope="module")
+def quarter(data_dir):
+    """Every fourth review of electronics (source) and kitchen (target), and their presence kernel."""
+    data = SUITE.tasks["electronics-kitchen"].load(data_dir)
+    texts, labels, domain = data.joined()
+    truth = np.array([*data.source_labels, *data.target_labels])
+    kept = np.arange(0, len(texts), 4)
+    K = StringKernel().gram([texts[i] for i in kept], normalize=True)
+    return K, labels[kept], domain[kept], truth[kept]
+
+
+def accuracy(quarter, **settings):
+    K, labels, domain, truth = quarter
+    model = TransductiveKernelClassifier("precomputed", **settings).fit(K, labels, domain)
+    return np.mean(model.transduction_[domain < 0] == truth[domain < 0])
+
+
+@pytest.mark.data
+def test_each_step_of_the_paper_works_on_reviews(quarter):
+    plain = accuracy(quarter, transductive=False, rbf=False, n_rounds=1)
+    transductive = accuracy(quarter, n_rounds=1)
+    tkc = accuracy(quarter)
+    assert plain > 0.75
+    assert transductive > plain - 0.02
+    assert tkc > plain
+
+
+@pytest.mark.data
+def test_tasks_have_2000_reviews_a_domain(data_dir):
+    data = SUITE.tasks["multi-books"].load(data_dir)
+    assert len(data.source_texts) == 6000
+    assert sorted(set(data.source_domain)) == [1, 2, 3]
+    assert data.target_labels.count("positive") == 1000
+    text_only = SUITE.tasks["multi-books-text"].load(data_dir)
+    assert len(text_only.target_texts[0]) < len(data.target_texts[0])
