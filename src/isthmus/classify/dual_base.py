@@ -219,7 +219,7 @@ class DualClassifier(TransferClassifier):
             more = f" and {len(placed.unknown) - 5} more" if len(placed.unknown) > 5 else ""
             warnings.warn(
                 IsthmusWarning(
-                    f"{len(placed.unknown)} of {len(placed.unknown) + len(placed.columns)} labelled words occur in no "
+                    f"{len(placed.unknown)} of {placed.given} labelled words occur in no "
                     f"document ({shown}{more}); they are kept for later documents.",
                     code="unknown-words",
                 ),

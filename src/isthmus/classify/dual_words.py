@@ -27,11 +27,14 @@ class WordLabels:
         Labelled words that no document holds.
     contested : list of int
         Columns on which several labelled words meet (they share a stem) that name different classes.
+    given : int
+        How many words were labelled.
     """
 
     columns: dict[int, Weights]
     unknown: list = field(default_factory=list)
     contested: list[int] = field(default_factory=list)
+    given: int = 0
 
 
 def read_word_labels(word_labels: Mapping | None) -> dict[Any, Weights]:
@@ -123,7 +126,8 @@ def place_words(
     index = {} if names is None else {str(name): column for column, name in enumerate(names)}
     placed: dict[int, list[Weights]] = {}
     unknown = []
-    for word, weights in read_word_labels(word_labels).items():
+    given = read_word_labels(word_labels)
+    for word, weights in given.items():
         if isinstance(word, str):
             if names is None:
                 raise UsageError(
@@ -141,7 +145,7 @@ def place_words(
             unknown.append(word)
     columns = {column: _average(several) for column, several in sorted(placed.items())}
     contested = [column for column, several in sorted(placed.items()) if len({_side(one) for one in several}) > 1]
-    return WordLabels(columns, unknown, contested)
+    return WordLabels(columns, unknown, contested, len(given))
 
 
 def _average(several: list[Weights]) -> Weights:
@@ -191,6 +195,8 @@ class WordLabelPipeline(TransferPipeline):
     def _fit(self, *args, **kwargs):
         rows = super()._fit(*args, **kwargs)
         method = self.steps[-1][1]
-        if len(self.steps) > 1 and hasattr(method, "read_names"):
-            method.read_names(self.steps[-2][1])
+        if hasattr(method, "read_names"):
+            for _, step in self.steps[:-1]:
+                if hasattr(step, "analyze") or hasattr(step, "build_analyzer"):
+                    method.read_names(step)
         return rows
