@@ -6,7 +6,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from isthmus.cluster.align import Aligner, alignment_table, source_groups
 from isthmus.cluster.baselines import cocluster, kmeans_with_source, plain_kmeans
-from isthmus.cluster.choice import choose_n_clusters
+from isthmus.cluster.choice import choose_n_clusters, count_counterparts
 from isthmus.cluster.run import guided_kmeans, metric_rows, prepare
 from isthmus.cluster.starts import initial_centers
 from isthmus.exceptions import UsageError
@@ -109,6 +109,14 @@ def test_number_of_clusters_follows_the_sources_grain(build_task):
     assert coarse < fine
     divergence = [row["divergence"] for row in table]
     assert np.all(np.diff(divergence) <= 1e-12)
+
+
+def test_counterparts_are_counted_and_strangers_are_not(build_task):
+    X, groups, domain = build_task(n_topics=4, seed=8)
+    source, target = X[domain > 0], X[(domain < 0) & (groups < 3)]
+    prepared = prepare(source, groups[domain > 0], np.ones(160, dtype=int), target)
+    assert count_counterparts(prepared) == 3
+    assert count_counterparts(prepare(None, None, None, target)) == 0
 
 
 def test_few_rows_give_one_cluster():

@@ -12,7 +12,7 @@ from isthmus.bench.guided_tasks import NEWSGROUP_PAIRS, TASKS, subject_and_body
 from isthmus.bench.suite import Study
 from isthmus.bench.tasks import NEWSGROUPS_FILE, read_records
 from isthmus.cluster.baselines import kmeans_with_source
-from isthmus.cluster.choice import choose_n_clusters
+from isthmus.cluster.choice import choose_n_clusters, count_counterparts
 from isthmus.cluster.foresight import foresee_guidance
 from isthmus.cluster.run import Prepared, guided_kmeans, prepare
 from isthmus.evaluate import adjusted_rand, pair_scores, paired_t_test
@@ -147,9 +147,18 @@ def count_clusters(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
         data = task.load(Path(folder))
         ready = prepare_data(data)
         for seed in seeds:
-            chosen, _ = choose_n_clusters(ready.target, ready.source, len(ready.groups), random_state=seed)
+            grain, _ = choose_n_clusters(ready.target, ready.source, len(ready.groups), random_state=seed)
+            found = count_counterparts(ready.prepared(), random_state=seed)
             rows.append(
-                {"task": name, "seed": seed, "groups": len(ready.groups), "true": ready.n_clusters, "chosen": chosen}
+                {
+                    "task": name,
+                    "seed": seed,
+                    "groups": len(ready.groups),
+                    "true": ready.n_clusters,
+                    "by_grain": grain,
+                    "counterparts": found,
+                    "chosen": max(grain, found),
+                }
             )
     return rows
 

@@ -143,9 +143,8 @@ def tell(summary: dict[str, Any]) -> None:
     """The outcome in a few lines."""
     for row in summary["clusters"]:
         aligned = "new" if row["aligned_to"] is None else f"aligned with {row['aligned_to']}, {row['strength']:.2f}"
-        say(
-            one_line(f"cluster {row['cluster']}: {row['name']}, {row['size']:,} ({aligned}): {', '.join(row['words'])}")
-        )
+        words = ", ".join(row["words"])
+        say(one_line(f"cluster {row['cluster']}: {row['name']}, {row['size']:,} documents ({aligned}): {words}"))
     if summary["source_helps"] is False:
         say(f"note: {summary['foresight']}")
     if summary["groups_not_used"]:

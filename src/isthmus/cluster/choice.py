@@ -6,13 +6,15 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
-from isthmus._math.kmeans import kmeans
+from isthmus._math.kmeans import group_means, kmeans
+from isthmus.cluster.run import Prepared, guided_kmeans
 from isthmus.cluster.starts import initial_centers
 
 _SAMPLE = 2_000
 _STARTS = 3
 _ITERATIONS = 15
 _FEWEST_ROWS = 4  # rows a cluster should have on average
+_PLAIN = 0.15  # contrast from which a match is plain; unrelated groups lie around 0
 
 
 def choose_n_clusters(
@@ -59,6 +61,35 @@ def choose_n_clusters(
         for k, d, s in zip(every, divergence, score, strict=True)
     ]
     return best, table
+
+
+def count_counterparts(prepared: Prepared, *, cosine: bool = True, random_state=0) -> int:
+    """How many source groups plainly have a counterpart in the target: a lower bound on its number of clusters.
+
+    The target is grouped under guidance into as many clusters as the largest source collection has groups; a cluster
+    counts when the contrast between its documents' mean and the group it is aligned with reaches 0.15.
+    """
+    if prepared.aligner is None:
+        return 0
+    rng = check_random_state(random_state)
+    n_groups = int(np.bincount(prepared.aligner.groups.collections).max())
+    k = min(n_groups, prepared.target.shape[0])
+    if k < 2:
+        return 0
+    runs = [
+        guided_kmeans(
+            prepared,
+            initial_centers(prepared.target, k, "k-means++", rng),
+            cosine=cosine,
+            max_iter=_ITERATIONS,
+            boost=4.0,
+        )
+        for _ in range(_STARTS)
+    ]
+    best = min(runs, key=lambda run: run.divergence)
+    contrast = prepared.aligner.contrasts(group_means(prepared.target, best.labels, k))
+    plain = (prepared.aligner.weights(best.centers) > 0) & (contrast >= _PLAIN) & (best.counts > 0)[:, None]
+    return int(plain.any(axis=1).sum())
 
 
 def _slope(rows: sp.csr_matrix, k: int, rng, cosine: bool) -> float:

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from isthmus._math.kmeans import KMeansRun, assign_rows, group_means, threads_for
 from isthmus.base import check_rows, open_gate, progress
 from isthmus.cluster.align import Match, alignment_table
-from isthmus.cluster.choice import choose_n_clusters
+from isthmus.cluster.choice import choose_n_clusters, count_counterparts
 from isthmus.cluster.run import Prepared, clean_rows, guided_kmeans, metric_rows, prepare
 from isthmus.cluster.starts import initial_centers
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
@@ -38,7 +38,7 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
     ----------
     n_clusters : int or "auto", default="auto"
         Number of target clusters. "auto" looks for the number at which a further cluster gains as little as it does in
-        the source at the source's own number of groups.
+        the source at the source's own number of groups; source groups with a plain counterpart set the least number.
     guidance : float in [0, 1], default=0.5
         Weight of the source, 1 − α of the paper; 0 is k-means.
     n_init : int, default=10
@@ -278,13 +278,15 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
             else:
                 cosine = self.metric == "cosine"
                 source = metric_rows(rows.X[rows.source], cosine) if len(rows.source) else None
-                self.n_clusters_, self.n_clusters_table_ = choose_n_clusters(
+                seed = check_random_state(self.random_state).randint(2**31 - 1)
+                chosen, self.n_clusters_table_ = choose_n_clusters(
                     prepared.target,
                     source,
                     len(np.unique(np.column_stack([rows.collections, rows.codes]), axis=0)) if len(rows.codes) else 0,
                     cosine=cosine,
-                    random_state=check_random_state(self.random_state).randint(2**31 - 1),
+                    random_state=seed,
                 )
+                self.n_clusters_ = max(chosen, count_counterparts(prepared, cosine=cosine, random_state=seed))
         else:
             self.n_clusters_ = int(self.n_clusters)
         if self.n_clusters_ > n:
