@@ -59,9 +59,18 @@ def _split(data: DualData, task: str, seed: int) -> tuple[np.ndarray, np.ndarray
     rng = np.random.RandomState(seed)
     rows, columns = rng.permutation(len(data.rows)), rng.permutation(len(data.columns))
     if task == "toy":
-        return rows, rows[:0], columns
+        return _both_classes_first(rows, data.rows), rows[:0], columns
     quarter = len(rows) // 4
     return rows[:quarter], rows[quarter:], columns
+
+
+def _both_classes_first(rows: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """The same order, unless all of the fewest labelled rows are of one class: then the last of them is exchanged."""
+    few = min(TOY_ROWS)
+    if len(np.unique(classes[rows[:few]])) == 1:
+        other = np.flatnonzero(classes[rows] != classes[rows[0]])[0]
+        rows[[few - 1, other]] = rows[[other, few - 1]]
+    return rows
 
 
 def _score(data: DualData, model, train, test, n_labelled: int, words: dict[int, int]) -> list[dict]:
