@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from isthmus.cli.common import describe, one_line, run_record_path, say, talking, versions, write_json
-from isthmus.cli.label import check_outputs, describe_input
+from isthmus.cli.label_run import check_outputs, describe_input
 from isthmus.corpus import read_collection, with_columns, write_rows
 from isthmus.exceptions import UsageError
 
