@@ -10,9 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from isthmus.cli.common import describe, one_line, run_record_path, say, talking, versions, write_json
-from isthmus.cli.label_run import check_outputs, describe_input
-from isthmus.corpus import read_collection, with_columns, write_rows
+from isthmus.cli.common import describe, file_hash, one_line, run_record_path, say, talking, versions, write_json
+from isthmus.corpus import check_output, read_collection, with_columns, write_rows
 from isthmus.exceptions import UsageError
 
 ADDED = ("cluster", "cluster_name", "aligned_to", "strength")
@@ -59,7 +58,7 @@ def cluster(
         raise UsageError("Both SOURCE and TARGET are '-'; only one can be standard input.", code="bad-parameter")
     if as_json and output == "-":
         raise UsageError("--json prints on stdout; name a file for the clusters with -o OUT.", code="bad-parameter")
-    check_outputs(output, report, force)
+    _check_outputs(output, report, force)
     with talking(quiet):
         source_docs = read_collection(source, text=text, label=label_column, want_labels=True)
         target_docs = read_collection(target, text=target_text or text, want_labels=False)
@@ -69,7 +68,7 @@ def cluster(
         written = _write(result, target_docs, output, report, force)
     summary = summarise(result, source_docs, target_docs, output, written)
     if output != "-":
-        inputs = [describe_input(source, source_docs), describe_input(target, target_docs)]
+        inputs = [_describe_input(source, source_docs), _describe_input(target, target_docs)]
         record = run_record_path(Path(output))
         write_json(record, _record(result, inputs, Path(output)))
         summary["files"] = [*written, str(record)]
@@ -78,6 +77,18 @@ def cluster(
     if as_json:
         json.dump(summary, sys.stdout, ensure_ascii=False, indent=2)
         sys.stdout.write("\n")
+
+
+def _check_outputs(output: str, report: Path | None, force: bool) -> None:
+    check_output(output, force=force)
+    if report is not None:
+        check_output(report, force=force, table=False)
+        if output != "-" and Path(output).resolve() == report.resolve():
+            raise UsageError("-o and --report name the same file; give them two names.", code="bad-parameter")
+
+
+def _describe_input(path: str, docs) -> dict[str, Any]:
+    return {"path": path, "documents": len(docs), "sha256": file_hash(path, docs.sha256), "notes": docs.notes}
 
 
 def _group(source, target, clusters, guidance, seed, analyzer):
