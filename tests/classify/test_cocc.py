@@ -8,7 +8,7 @@ from isthmus import CoClusteringClassifier
 from isthmus._math.cocc import block_statistics
 from isthmus.base import listen
 from isthmus.classify.cocc_blocks import MappedMatrix
-from isthmus.classify.cocc_finish import inverse_frequency, settle
+from isthmus.classify.cocc_finish import compactness, inverse_frequency, settle
 from isthmus.classify.cocc_start import group_words, sketch_words
 from isthmus.exceptions import DataError, UsageError
 
@@ -157,11 +157,12 @@ def test_wrong_parameters_are_refused(wrong):
     assert caught.value.code == "bad-parameter"
 
 
-def test_auto_chooses_from_the_source_and_says_what_it_compared():
+def test_auto_takes_the_most_compact_classes_and_says_what_it_compared():
     X, y, domain = two_domains()
     model = CoClusteringClassifier(n_word_clusters="auto", trade_off="auto", n_init=1, random_state=0).fit(X, y, domain)
     chosen = [row for row in model.choice_ if row["chosen"]]
     assert len(chosen) == 1
+    assert chosen[0]["compactness"] == max(row["compactness"] for row in model.choice_)
     assert (model.n_word_clusters_, model.trade_off_) == (chosen[0]["n_word_clusters"], chosen[0]["trade_off"])
     assert np.mean(model.transduction_[domain < 0] == y[domain < 0]) > 0.95
     shuffled = y.copy()
@@ -194,6 +195,7 @@ def test_the_finish_gives_up_when_a_class_melts_away():
     assert np.array_equal(result.labels, labels)
     easy = settle(block_statistics(lambda: [X], 2), np.array([0, 0, 1, 1, 1, 1, 1, 1, 1, 1]), 2, weights)
     assert easy.stopped == "converged"
+    assert compactness(block_statistics(lambda: [X], 2), easy.labels, 2, weights) == pytest.approx(easy.history[-1])
     assert easy.labels.tolist() == [0] + [1] * 9
 
 

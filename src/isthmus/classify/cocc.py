@@ -129,8 +129,9 @@ class CoClusteringClassifier(TransferClassifier):
     -----
     Documents start from naive Bayes trained on the source, words from their document profiles. New documents go
     through the document step with the fitted tables. Probabilities are softened by a factor fitted on the source
-    documents, whose own clusters were never part of the search. "auto" trains naive Bayes on the target
-    with the labels each setting gives and takes the setting under which it labels the source best (reverse validation).
+    documents, whose own clusters were never part of the search. "auto" tries 3 numbers of word clusters and 4 values of
+    λ and takes the setting whose document clusters are most compact: largest mean cosine of the documents with their
+    clusters' tf-idf centroids. No label enters that choice.
 
     References
     ----------
@@ -296,7 +297,7 @@ class CoClusteringClassifier(TransferClassifier):
         def first_words(k: int, seeds: np.random.Generator) -> np.ndarray:
             return group_words(vectors, k, seeds)
 
-        k, trade_off, self.choice_ = choose_setting(problem, search, first_words, ks, self.trade_off, fallback, rng)
+        k, trade_off, self.choice_ = choose_setting(problem, search, first_words, ks, self.trade_off, rng)
         runs = []
         for run, seeds in enumerate(rng.spawn(self.n_init), 1):
             runs.append(search(k, trade_off, first_words(k, seeds)))

@@ -1,4 +1,4 @@
-"""Number of word clusters and λ without target labels: reverse validation."""
+"""Number of word clusters and λ without target labels: the most compact classes win."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isthmus._math.cocc import CoClustering, match_clusters, naive_bayes_scores
+from isthmus._math.cocc import CoClustering
 from isthmus.base import progress
+from isthmus.classify.cocc_finish import compactness, inverse_frequency
 
 if TYPE_CHECKING:
     from isthmus.classify.cocc import Problem
@@ -24,15 +25,13 @@ def choose_setting(
     first_words: Callable[[int, np.random.Generator], np.ndarray],
     n_word_clusters,
     trade_off,
-    default_k: int,
     rng: np.random.Generator,
 ) -> tuple[int, float, list[dict] | None]:
     """Values for what was left to "auto", and the table they were chosen from.
 
-    Each setting labels the target; naive Bayes learns those labels from the target's words and labels the source, whose
-    true labels are known. A setting that puts the target in wrong classes teaches the way back wrongly too. Settings
-    within one standard error of the best error are equal for this purpose; among them the one nearest to the defaults
-    is taken, so that noise does not choose.
+    Objectives of different k and λ cannot be compared. What can be is how well each setting's document clusters hold
+    together in a space that knows neither: the mean cosine of the documents with their clusters' tf-idf centroids. No
+    label of either domain enters.
     """
     if n_word_clusters != "auto" and trade_off != "auto":
         return int(n_word_clusters), float(trade_off), None
@@ -40,33 +39,16 @@ def choose_setting(
     ks = sorted({min(k, limit) for k in WORD_CLUSTERS}) if n_word_clusters == "auto" else [int(n_word_clusters)]
     trade_offs = TRADE_OFFS if trade_off == "auto" else (float(trade_off),)
     seed = int(rng.integers(2**31))  # the same start for all settings: they differ by their values only
-    table = []
+    weights = inverse_frequency(problem.read_all, problem.n_words)
+    table: list[dict] = []
     for k in ks:
+        words = first_words(k, np.random.default_rng(seed))
         for value in trade_offs:
-            result = search(k, value, first_words(k, np.random.default_rng(seed)), max_iter=_ITERATIONS)
-            error = reverse_error(problem, result)
-            table.append(
-                {"n_word_clusters": k, "trade_off": value, "reverse_error": error, "objective": result.objective}
-            )
+            result = search(k, value, words, max_iter=_ITERATIONS)
+            fit = compactness(problem.target, result.documents, problem.class_counts.shape[1], weights)
+            table.append({"n_word_clusters": k, "trade_off": value, "compactness": fit, "objective": result.objective})
             progress("choosing", len(table), len(ks) * len(trade_offs))
-    best = min(row["reverse_error"] for row in table)
-    slack = np.sqrt(best * (1 - best) / max(1.0, problem.priors.sum()))
-    close = [row for row in table if row["reverse_error"] <= best + slack]
-    chosen = min(close, key=lambda row: (_distance(row, default_k), row["reverse_error"]))
+    chosen = max(table, key=lambda row: row["compactness"])
     for row in table:
         row["chosen"] = row is chosen
     return chosen["n_word_clusters"], chosen["trade_off"], table
-
-
-def reverse_error(problem: Problem, result: CoClustering) -> float:
-    """Error on the source of naive Bayes trained on the target with the labels of ``result``."""
-    mapping, _ = match_clusters(result.target_table, result.source_table)
-    by_class = np.argsort(mapping)
-    counts = result.word_table[:, by_class] * problem.target.total
-    scores, _ = naive_bayes_scores(counts, np.ones(len(mapping)))
-    wrong = sum(int(np.sum((block @ scores).argmax(axis=1) != codes)) for block, codes in problem.read_source())
-    return wrong / problem.priors.sum()
-
-
-def _distance(row: dict, default_k: int) -> float:
-    return abs(np.log2(row["n_word_clusters"] / default_k)) + abs(np.log2(row["trade_off"] / 0.25)) / 2

@@ -39,6 +39,21 @@ def inverse_frequency(read: Callable[[], Iterable[Any]], n_words: int) -> np.nda
     return np.log((1.0 + n) / (1.0 + frequency)) + 1.0
 
 
+def compactness(target: BlockStatistics, labels: np.ndarray, n_classes: int, weights: np.ndarray) -> float:
+    """Mean cosine of the documents with the centroids of their classes: for unit rows the centroid sums' lengths."""
+    sums = _class_sums(target, np.asarray(labels, dtype=np.int64), n_classes, weights)
+    return float(np.sqrt((sums**2).sum(axis=0)).sum() / max(1, target.n_rows))
+
+
+def _class_sums(target: BlockStatistics, labels: np.ndarray, n_classes: int, weights: np.ndarray) -> np.ndarray:
+    from isthmus._math.cocc_kernels import add_unit_rows
+
+    sums = np.zeros((len(weights), n_classes))
+    for rows, block in target.blocks():
+        add_unit_rows(block.indptr, block.indices, block.data, weights, labels[rows], sums)
+    return sums
+
+
 def settle(
     target: BlockStatistics, labels: np.ndarray, n_classes: int, weights: np.ndarray, *, max_iter: int = 50
 ) -> Finish:
@@ -47,14 +62,12 @@ def settle(
     It gives up, and returns the labels it was given, when a class would lose more than half of its documents: then the
     centroids follow some other division of the target than the one the co-clustering found.
     """
-    from isthmus._math.cocc_kernels import add_unit_rows, assign_to_centroids
+    from isthmus._math.cocc_kernels import assign_to_centroids
 
     given = np.array(labels, dtype=np.int64)
     labels = given.copy()
     before = np.bincount(given, minlength=n_classes)
-    sums = np.zeros((len(weights), n_classes))
-    for rows, block in target.blocks():
-        add_unit_rows(block.indptr, block.indices, block.data, weights, labels[rows], sums)
+    sums = _class_sums(target, labels, n_classes, weights)
     first = unit_columns(sums)
     centroids, history = first, []
     for _ in range(max_iter):
