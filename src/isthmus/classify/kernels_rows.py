@@ -34,6 +34,7 @@ class KernelRows:
     root: np.ndarray | None = None
     train: np.ndarray | None = None
     centre: np.ndarray | None = None
+    length: float = 1.0
 
     @classmethod
     def from_settings(cls, estimator) -> KernelRows:
@@ -80,6 +81,9 @@ class KernelRows:
         if self.align == "mean" or not len(domains.target):
             self.centre = rows.mean(axis=0)
             rows -= self.centre
+            # Mean squared length one: the ridge means the same for every kernel.
+            self.length = float(np.sqrt(np.einsum("ij,ij->", rows, rows) / len(rows))) or 1.0
+            rows /= self.length
         else:
             self.centre = rows[domains.target].mean(axis=0)
             for number in np.unique(domains.domain):
@@ -105,6 +109,7 @@ class KernelRows:
             rows = rows @ self.root
         if self.centre is not None:
             rows -= self.centre
+            rows /= self.length
         return _unit(rows) if self.align == "domain" else rows
 
     @property

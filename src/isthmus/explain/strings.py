@@ -62,7 +62,7 @@ def ngram_contributions(model, text: str) -> tuple[dict[str, np.ndarray], np.nda
         return table, base
     # Centred rows only move the base; rows of length one divide all by the length of this text's row.
     base = base - rows.centre @ weights
-    length = 1.0
+    length = rows.length
     if rows.align == "domain":
         row = (np.exp(total - 1) if rows.use_rbf else total) - rows.centre
         length = float(np.linalg.norm(row)) or 1.0
