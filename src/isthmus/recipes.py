@@ -154,9 +154,9 @@ def _build_sgt(options: Options) -> TransferPipeline:
 
 
 def _build_strings(options: Options) -> TransferPipeline:
-    from isthmus.classify.kernels import TransductiveKernelClassifier
+    from isthmus.classify.kernels import ALIGNED, TransductiveKernelClassifier
 
-    return make_transfer_pipeline(TransductiveKernelClassifier(random_state=options.random_state))
+    return make_transfer_pipeline(TransductiveKernelClassifier(random_state=options.random_state, **ALIGNED))
 
 
 # -- term projection ---------------------------------------------------------------------------------------------------
@@ -276,7 +276,7 @@ def get_recipe(name: str) -> Recipe:
     """The recipe of that name, or an error that names the nearest ones."""
     if name in RECIPES:
         return RECIPES[name]
-    near = difflib.get_close_matches(name, RECIPES, n=1)
+    near = difflib.get_close_matches(str(name), RECIPES, n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     raise UsageError(f"Unknown method {name!r}; use one of {', '.join(RECIPES)}.{hint}", code="unknown-method")
 
