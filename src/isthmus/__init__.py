@@ -30,6 +30,7 @@ _PUBLIC = {
     "label": "isthmus.api",
     "load": "isthmus.keep",
     "cluster": "isthmus.grouping",
+    "diagnose": "isthmus.shift.diagnose",
 }
 
 __all__ = ["__version__", *sorted(_PUBLIC)]
@@ -55,6 +56,7 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time __getattr__ does
     from isthmus.features.strings import StringKernel
     from isthmus.grouping import cluster
     from isthmus.keep import load
+    from isthmus.shift.diagnose import diagnose
 
 
 def __getattr__(name):

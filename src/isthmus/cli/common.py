@@ -29,7 +29,7 @@ PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "PyStemmer", "polars")
 
 def make_app() -> typer.Typer:
     """The program with all its commands."""
-    from isthmus.cli import bench, data, demo, explain, label
+    from isthmus.cli import bench, data, demo, diagnose, explain, label
 
     app = typer.Typer(
         name="isthmus",
@@ -39,7 +39,7 @@ def make_app() -> typer.Typer:
         rich_markup_mode=None,
     )
     app.callback(invoke_without_command=True)(_program)
-    for command in (demo, label, explain, bench):
+    for command in (demo, label, explain, diagnose, bench):
         command.register(app)
     app.add_typer(data.app, name="data")
     return app

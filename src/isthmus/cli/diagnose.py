@@ -1,0 +1,68 @@
+"""``isthmus diagnose``: what separates two collections, and what to do about it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from isthmus.cli.common import describe, one_line, say, talking
+from isthmus.corpus import check_output, read_collection
+from isthmus.exceptions import UsageError
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the program."""
+    app.command("diagnose")(diagnose)
+
+
+def diagnose(
+    source: Annotated[str, typer.Argument(help="Labelled documents: csv, tsv, jsonl, parquet, xlsx, a folder, or -.")],
+    target: Annotated[str, typer.Argument(help="Documents without labels, in any of these forms.")],
+    text: Annotated[str | None, typer.Option("--text", metavar="COL", help="Text column; guessed if left out.")] = None,
+    label_column: Annotated[
+        str | None, typer.Option("--label", metavar="COL", help="Label column of the source; guessed if left out.")
+    ] = None,
+    target_text: Annotated[
+        str | None, typer.Option("--target-text", metavar="COL", help="Text column of the target, where it differs.")
+    ] = None,
+    report: Annotated[Path | None, typer.Option("--report", metavar="HTML", help="Write a report page.")] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Same seed, same answer.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON on stdout.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace a report that exists.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No talk on standard error.")] = False,
+) -> None:
+    """Say whether labels can travel from SOURCE to TARGET, and what to watch.
+
+    Findings are printed gravest first, each with advice. No label of TARGET is needed or read. The exit code is 0 even
+    when the advice is not to transfer.
+    """
+    if source == "-" and target == "-":
+        raise UsageError("Both SOURCE and TARGET are '-'; only one can be standard input.", code="bad-parameter")
+    if report is not None:
+        check_output(report, force=force, table=False)
+    with talking(quiet):
+        source_docs = read_collection(source, text=text, label=label_column, want_labels=True)
+        target_docs = read_collection(target, text=target_text or text, want_labels=False)
+        describe(source_docs, "source", quiet)
+        describe(target_docs, "target", quiet)
+        from isthmus.shift.diagnose import diagnose as compare
+
+        result = compare(source_docs.texts, source_docs.labels, target_docs.texts, random_state=seed)
+        result.settings |= {"source": source_docs.name, "target": target_docs.name}
+        if report is not None:
+            from isthmus.report.diagnosis import write_diagnosis_report
+
+            write_diagnosis_report(result, report, force=force, source=source_docs, target=target_docs)
+    if as_json:
+        json.dump(result.to_dict(), sys.stdout, ensure_ascii=False, indent=2)
+        sys.stdout.write("\n")
+    else:
+        # Words and labels of hostile data must not steer the terminal; the table's own indents are kept.
+        for line in str(result).splitlines():
+            typer.echo(" " * (len(line) - len(line.lstrip())) + one_line(line))
+    if report is not None and not quiet:
+        say(f"wrote {report}")

@@ -1,0 +1,338 @@
+"""What could carry labels across: words of both domains that tell classes, and words that may have changed sides.
+
+One instrument serves all questions: multinomial naive Bayes on the presence of words, with equal priors. Its score is a
+sum over words, so a word can be taken out of a document's score exactly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.optimize import nnls
+from scipy.special import ndtr
+from sklearn.model_selection import StratifiedKFold
+
+from isthmus._math.information import safe_log
+from isthmus.base import progress
+from isthmus.features.weights import document_frequency
+
+_FOLDS = 5
+_FEWEST = 5  # documents a class for it to be held out
+_SMOOTHING = 0.5
+_TIED = 3.0  # standard errors
+
+
+def log_weights(X: sp.csr_matrix, codes: np.ndarray, n_classes: int) -> np.ndarray:
+    """log p(word | class), classes × words, smoothed; ``X`` holds presences."""
+    member = sp.csr_matrix((np.ones(len(codes)), (codes, np.arange(len(codes)))), shape=(n_classes, len(codes)))
+    sums = np.asarray((member @ X).todense()) + _SMOOTHING  # classes × words: small and full
+    return np.log(sums) - np.log(sums.sum(axis=1, keepdims=True))
+
+
+def presence(X: sp.csr_matrix) -> sp.csr_matrix:
+    """1 where a document holds a word."""
+    X = X.copy()
+    X.data = np.ones_like(X.data)
+    return X
+
+
+@dataclass(frozen=True)
+class Carrying:
+    """How much of what tells the source's classes apart would be left in documents with the target's words.
+
+    Attributes
+    ----------
+    source : float
+        Balanced accuracy on held-out source documents.
+    thinned : float
+        The same after words were taken out until each is as frequent as in the target.
+    chance : float
+        One over the number of classes.
+    share : float
+        (thinned − chance) / (source − chance), between 0 and 1; 0 where the source itself is not above chance.
+    spread : float
+        Standard error of the two accuracies.
+    """
+
+    source: float
+    thinned: float
+    chance: float
+    share: float
+    spread: float
+
+
+def carrying(
+    source: sp.csr_matrix, codes: np.ndarray, target: sp.csr_matrix, *, random_state: int | None = 0
+) -> Carrying | None:
+    """Thin held-out source documents to the target's word frequencies and see what a classifier still gets right.
+
+    A word in a share r of the source's documents and a share q of the target's stays in a held-out document with
+    probability min(1, q/r). Words that the target lacks are gone, rare ones become rare, so what is left is what the
+    target could offer at best: it needs no target labels, and says nothing about words that changed their meaning.
+
+    Parameters
+    ----------
+    source, target : CSR matrices of counts over one vocabulary
+    codes : ndarray of int
+        Class of each source row.
+    random_state : int or None
+
+    Returns
+    -------
+    Carrying or None
+        None where fewer than two classes have five documents or more.
+
+    Examples
+    --------
+    >>> import numpy as np, scipy.sparse as sp
+    >>> from isthmus.shift.bridges import carrying
+    >>> source = sp.csr_matrix(np.tile([[1, 0, 1], [0, 1, 1]], (20, 1)))
+    >>> codes = np.tile([0, 1], 20)
+    >>> carrying(source, codes, source).share, carrying(source, codes, sp.csr_matrix([[0, 0, 1]] * 40)).share
+    (1.0, 0.0)
+    """
+    rows = np.flatnonzero(np.isin(codes, np.flatnonzero(np.bincount(codes) >= _FEWEST)))
+    classes, codes = np.unique(codes[rows], return_inverse=True)
+    if len(classes) < 2:
+        return None
+    X = presence(source[rows])
+    r = document_frequency(source) / source.shape[0]
+    q = document_frequency(target) / max(1, target.shape[0])
+    keep = np.minimum(1.0, np.divide(q, r, out=np.zeros_like(r), where=r > 0))
+    rng = np.random.default_rng(random_state)
+    thin = X.copy()
+    thin.data = (rng.random(len(X.data)) < keep[X.indices]).astype(np.float64)
+    thin.eliminate_zeros()
+    right = np.zeros((2, len(codes)))
+    folds = StratifiedKFold(min(_FOLDS, int(np.bincount(codes).min())), shuffle=True, random_state=0)
+    for fold, (train, test) in enumerate(folds.split(codes, codes)):
+        weights = log_weights(X[train], codes[train], len(classes)).T
+        for row, rows_in in enumerate((X, thin)):
+            right[row, test] = _credit(np.asarray(rows_in[test] @ weights), codes[test])
+        progress("measuring what carries over", fold + 1, folds.n_splits)
+    recalls = np.array([[part[codes == c].mean() for c in range(len(classes))] for part in right])
+    full, left = recalls.mean(axis=1)
+    sizes = np.bincount(codes)
+    spread = float(np.sqrt(np.sum(np.maximum(recalls[0] * (1 - recalls[0]), 0.01) / sizes)) / len(classes))
+    chance = 1.0 / len(classes)
+    above = full - chance
+    share = float(np.clip((left - chance) / above, 0.0, 1.0)) if above > 2 * spread else 0.0
+    return Carrying(float(full), float(left), chance, share, spread)
+
+
+def _credit(scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """1 for a right label; where classes tie (a document without words), the chance of guessing right."""
+    best = scores >= scores.max(axis=1, keepdims=True) - 1e-12
+    return best[np.arange(len(codes)), codes] / best.sum(axis=1)
+
+
+def pivot_table(
+    source: sp.csr_matrix, codes: np.ndarray, target: sp.csr_matrix, names: np.ndarray, classes: np.ndarray
+) -> list[dict]:
+    """Words frequent in both domains, by what they say about the class (mutual information), best first.
+
+    Frequent: in at least 0.5 % of the documents of each side, and at least 3. As for the pivots of structural
+    correspondence learning, what counts is the information between a word's presence and the source's labels.
+
+    Returns
+    -------
+    list of dict
+        ``word``, ``class`` (where it is over-represented most), ``information`` (nats), ``source`` and ``target``
+        (documents that hold it).
+    """
+    X = presence(source)
+    n = X.shape[0]
+    in_source, in_target = document_frequency(source), document_frequency(target)
+    frequent = (in_source >= max(3, 0.005 * n)) & (in_target >= max(3, 0.005 * target.shape[0]))
+    columns = np.flatnonzero(frequent)
+    sizes = np.bincount(codes, minlength=len(classes)).astype(float)
+    member = sp.csr_matrix((np.ones(n), (codes, np.arange(n))), shape=(len(classes), n))
+    with_word = np.asarray((member @ X[:, columns]).todense())
+    information = _presence_information(with_word, sizes)
+    lift = with_word / np.maximum(sizes, 1)[:, None]
+    best = lift.argmax(axis=0) if len(columns) else np.zeros(0, dtype=int)
+    order = np.argsort(-information, kind="stable")
+    return [
+        {
+            "word": str(names[columns[i]]),
+            "class": str(classes[best[i]]),
+            "information": round(float(information[i]), 5),
+            "source": int(in_source[columns[i]]),
+            "target": int(in_target[columns[i]]),
+        }
+        for i in order
+    ]
+
+
+def _presence_information(with_word: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Mutual information of "the document holds the word" and its class, per word."""
+    n = sizes.sum()
+    total = np.zeros(with_word.shape[1])
+    for joint in (with_word / n, (sizes[:, None] - with_word) / n):
+        expected = safe_log(joint.sum(axis=0))[None, :] + safe_log(sizes / n)[:, None]
+        with np.errstate(invalid="ignore"):
+            total += np.where(joint > 0, joint * (safe_log(joint) - expected), 0.0).sum(axis=0)
+    return np.maximum(total, 0.0)
+
+
+def votes_without_word(X: sp.csr_matrix, weights: np.ndarray) -> np.ndarray:
+    """Per class and word: how many documents with that word the *rest* of their words puts into that class.
+
+    Parameters
+    ----------
+    X : CSR matrix of presences
+    weights : ndarray of shape (n_classes, n_words)
+        log p(word | class).
+
+    Returns
+    -------
+    ndarray of shape (n_classes, n_words)
+        Documents; where classes tie, each gets its part.
+    """
+    n_classes, n_words = weights.shape
+    votes = np.zeros((n_classes, n_words))
+    block = max(1, 4_000_000 // max(1, n_classes))  # entries × classes that are in memory at a time
+    scores = np.asarray(X @ weights.T)
+    row_of = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    for start in range(0, len(X.indices), block):
+        entries = slice(start, start + block)
+        rest = scores[row_of[entries]] - weights[:, X.indices[entries]].T
+        # Rounding leaves a trace where a word was all the document had: such near-ties are ties.
+        best = rest >= rest.max(axis=1, keepdims=True) - 1e-9 * (1 + np.abs(rest).max())
+        part = best / best.sum(axis=1, keepdims=True)
+        for c in range(n_classes):
+            votes[c] += np.bincount(X.indices[entries], weights=part[:, c], minlength=n_words)
+    return votes
+
+
+def moved_words(
+    source: sp.csr_matrix,
+    codes: np.ndarray,
+    target: sp.csr_matrix,
+    names: np.ndarray,
+    classes: np.ndarray,
+    *,
+    fewest: int = 10,
+    random_state: int | None = 0,
+) -> list[dict]:
+    """Words that keep other company in the target than in the source, the plainest first.
+
+    No target label is known, so each document with the word is given the class that its *other* words speak for,
+    by naive Bayes trained on the source (out of fold for source documents). The word itself has no vote, and both sides
+    are judged by the same instrument. For the class c that the source's own labels tie a word to most plainly, the
+    log-odds of c among documents with the word, less those among all documents, are compared between the two sides and
+    with their standard error. The instrument is blunter in the target, which weakens all ties alike: that common factor
+    is fitted and taken out, and words are listed that weakened more.
+
+    Parameters
+    ----------
+    source, target : CSR matrices of counts over one vocabulary
+    codes : ndarray of int
+    names, classes : ndarrays
+    fewest : int
+        Documents with the word that each side must have.
+    random_state : int or None
+
+    Returns
+    -------
+    list of dict
+        ``word``, ``class`` (in the source), ``source_share`` and ``target_share`` (of the documents with the word,
+        those put into that class), ``towards`` (class that gained most), ``z``, ``source`` and ``target`` (documents).
+        Only words plainly tied to a class in the source (3 standard errors) whose tie weakened, with a false discovery
+        rate of 5 % (Benjamini and Hochberg).
+    """
+    X, T = presence(source), presence(target)
+    n_classes = len(classes)
+    if np.bincount(codes, minlength=n_classes).min() < 2 or n_classes < 2:
+        return []
+    votes_source = np.zeros((n_classes, X.shape[1]))
+    base_source = np.zeros(n_classes)
+    folds = StratifiedKFold(min(_FOLDS, int(np.bincount(codes).min())), shuffle=True, random_state=random_state)
+    for fold, (train, test) in enumerate(folds.split(codes, codes)):
+        weights = log_weights(X[train], codes[train], n_classes)
+        votes_source += votes_without_word(X[test], weights)
+        base_source += _shares(X[test], weights) * len(test)
+        progress("looking for words that moved", fold + 1, folds.n_splits)
+    weights = log_weights(X, codes, n_classes)
+    votes_target = votes_without_word(T, weights)
+    base_target = _shares(T, weights) * T.shape[0]
+    in_source, in_target = votes_source.sum(axis=0), votes_target.sum(axis=0)
+    columns = np.flatnonzero((in_source >= fewest) & (in_target >= fewest))
+    if not len(columns):
+        return []
+    # Words are picked by the true labels and compared by the votes: picking by the votes would bias the comparison.
+    best, tied = _ties(X[:, columns], codes, n_classes)
+    columns, best = columns[tied], best[tied]
+    a, va = _log_odds(votes_source[:, columns], base_source)
+    b, vb = _log_odds(votes_target[:, columns], base_target)
+    a, b, va, vb = (part[best, np.arange(len(columns))] for part in (a, b, va, vb))
+    blur = float(np.clip(np.sum(a * b / (va + vb)) / max(np.sum(a * a / (va + vb)), 1e-12), 0.0, 1.0))
+    z = (b - blur * a) / np.sqrt(vb + blur**2 * va)
+    part_source, part_target = (v[:, columns] / v[:, columns].sum(axis=0) for v in (votes_source, votes_target))
+    towards = (part_target - part_source).argmax(axis=0)
+    chosen = _discoveries(z)
+    return [
+        {
+            "word": str(names[columns[i]]),
+            "class": str(classes[best[i]]),
+            "source_share": round(float(part_source[best[i], i]), 4),
+            "target_share": round(float(part_target[best[i], i]), 4),
+            "towards": str(classes[towards[i]]),
+            "z": round(float(z[i]), 2),
+            "source": round(in_source[columns[i]]),
+            "target": round(in_target[columns[i]]),
+        }
+        for i in chosen
+    ]
+
+
+def _ties(X: sp.csr_matrix, codes: np.ndarray, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Class that the labels tie each word to most plainly, and whether by more than 3 standard errors."""
+    member = sp.csr_matrix((np.ones(len(codes)), (codes, np.arange(len(codes)))), shape=(n_classes, len(codes)))
+    odds, variance = _log_odds(np.asarray((member @ X).todense()), np.bincount(codes, minlength=n_classes))
+    tie = odds / np.sqrt(variance)
+    return tie.argmax(axis=0), tie.max(axis=0) > _TIED
+
+
+def _discoveries(z: np.ndarray, rate: float = 0.05) -> np.ndarray:
+    """Numbers of the words whose z is so low that at most ``rate`` of them are expected to be chance; lowest first."""
+    order = np.argsort(z, kind="stable")
+    chance = ndtr(z[order])
+    below = np.flatnonzero(chance <= rate * np.arange(1, len(z) + 1) / max(1, len(z)))
+    return order[: below[-1] + 1] if len(below) else order[:0]
+
+
+def _shares(X: sp.csr_matrix, weights: np.ndarray) -> np.ndarray:
+    """Share of the documents that naive Bayes puts into each class; ties are split."""
+    scores = np.asarray(X @ weights.T)
+    best = scores >= scores.max(axis=1, keepdims=True) - 1e-12
+    return (best / best.sum(axis=1, keepdims=True)).mean(axis=0)
+
+
+def _log_odds(votes: np.ndarray, base: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Log-odds of each class among documents with the word, less those among all documents; and their variance."""
+    yes, no = votes + 0.5, votes.sum(axis=0) - votes + 0.5
+    overall = np.log((base + 0.5) / (base.sum() - base + 0.5))
+    return np.log(yes / no) - overall[:, None], 1 / yes + 1 / no
+
+
+def predicted_shares(source: sp.csr_matrix, codes: np.ndarray, target: sp.csr_matrix, n_classes: int) -> np.ndarray:
+    """Class shares that a source-only classifier would give the target, corrected for its known confusions.
+
+    q = Cᵀp, with q the predicted shares and C the confusion table on held-out source documents, solved for p ≥ 0.
+    Exact only if the two domains differ in nothing but the shares; under a real shift it is a rough guess.
+    """
+    X, T = presence(source), presence(target)
+    predicted = _shares(T, log_weights(X, codes, n_classes))
+    if np.bincount(codes, minlength=n_classes).min() < 2:
+        return predicted
+    confusion = np.zeros((n_classes, n_classes))
+    folds = StratifiedKFold(min(_FOLDS, int(np.bincount(codes).min())), shuffle=True, random_state=0)
+    for train, test in folds.split(codes, codes):
+        scores = np.asarray(X[test] @ log_weights(X[train], codes[train], n_classes).T)
+        np.add.at(confusion, (codes[test], scores.argmax(axis=1)), 1.0)
+    confusion /= confusion.sum(axis=1, keepdims=True)
+    shares, _ = nnls(confusion.T, predicted)
+    return shares / shares.sum() if shares.sum() > 0 else predicted

@@ -1,0 +1,257 @@
+"""From measures to findings: severity, a sentence with numbers, advice.
+
+Severity: 0 fine, 1 worth a look, 2 takes care, 3 do not transfer. No threshold was chosen by looking at target labels:
+each follows from what the figure means, and was checked on random halves of one corpus (where all must be fine) and on
+mixtures of two domains. ``TRANSFER`` lists the topics that decide the verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from isthmus.shift.bridges import Carrying
+from isthmus.shift.languages import language_name
+
+TRANSFER = ("languages", "vocabulary", "distance", "what carries over")
+# Lower ends of severity 1, 2, 3. Half the distance is about the share of the target that looks foreign: a fifth, three
+# fifths. By distance alone nothing is ever refused: any two products can be told apart, and labels still travel.
+DISTANCE = (0.4, 1.2, np.inf)
+# Share of the target's running words that the source knows, against the same between halves of the source.
+KNOWN = (0.85, 0.5, 0.1)
+# Share of what tells classes apart that is left at the target's word frequencies; halves of one corpus give 0.9 to 1.
+CARRIED = (0.85, 0.6, 0.25)
+FEW, VERY_FEW = 100, 20  # documents
+SMALL_CLASS = 10  # documents
+MOVED_SHARE = 0.15  # difference of a class's share between source and target that is worth a look
+DUPLICATES = 0.05  # share of the target
+TOPICAL, NOT_TOPICAL = 0.3, 0.05  # adjusted Rand index of clusters and labels
+_SHOWN = 8
+
+
+def finding(severity: int, topic: str, sentence: str, advice: str, **values: Any) -> dict:
+    """One row of the table."""
+    return {"severity": severity, "topic": topic, "finding": sentence, "advice": advice, "values": values}
+
+
+def percent(share: float) -> str:
+    """``12 %``, with a digit more below ten per cent."""
+    return f"{100 * share:.0f} %" if share >= 0.0995 or share == 0 else f"{100 * share:.1f} %"
+
+
+def size_finding(n_source: int, n_labelled: int, n_target: int, empty: int) -> dict:
+    least = min(n_labelled, n_target)
+    severity = 2 if least < VERY_FEW else 1 if least < FEW else 0
+    sentence = f"{n_source:,} source documents ({n_labelled:,} with a label) and {n_target:,} target documents"
+    sentence += f"; {empty:,} target documents hold no word." if empty else "."
+    if severity == 0:
+        advice = "Enough to measure with."
+    else:
+        advice = "Read the figures below as rough: with so few documents they may be chance. Add documents if you can."
+    if empty:
+        advice += " Labels of empty documents are guesses: set them aside."
+    return finding(
+        severity, "sizes", sentence, advice, source=n_source, labelled=n_labelled, target=n_target, empty_target=empty
+    )
+
+
+def language_finding(source: dict[str, float], target: dict[str, float], known: float) -> dict:
+    values = {"source": source, "target": target}
+    shown = [_mixture(shares) for shares in (source, target)]
+    if not source or not target:
+        side = "source" if not source else "target"
+        return finding(3, "languages", f"The {side} holds no letters.", "Check the text column.", **values)
+    main_source, main_target = next(iter(source)), next(iter(target))
+    foreign = sum(share for name, share in target.items() if source.get(name, 0.0) < 0.05)
+    told = {"latin", "cyrillic", "arabic"}.isdisjoint((main_source, main_target))
+    sentence = f"Source: {shown[0]}; target: {shown[1]}."
+    if main_source != main_target and (told or known < KNOWN[2]):
+        severity = 3 if known < KNOWN[1] else 2
+        advice = "Translate one side first; words do not cross languages."
+    elif foreign > 0.2 and told:
+        severity, advice = 2, f"{percent(foreign)} of the target is in a language the source lacks: set these aside."
+    elif foreign > 0.02 and told:
+        severity, advice = 1, f"{percent(foreign)} of the target is in a language the source lacks: review these."
+    else:
+        severity, advice = 0, "One language on both sides." if told else "The words do not tell the language."
+    return finding(severity, "languages", sentence, advice, **values)
+
+
+def _mixture(shares: dict[str, float]) -> str:
+    parts = [f"{language_name(name)} {percent(share)}" for name, share in shares.items() if share >= 0.01][:4]
+    return ", ".join(parts)
+
+
+def vocabulary_finding(overlap: dict[str, float], halves: float) -> dict:
+    known = overlap["tokens_known"]
+    ratio = known / halves if halves > 0 else known  # halves of a handful of documents may share nothing
+    severity = _grade(ratio, KNOWN) if overlap["shared_types"] else 3
+    sentence = (
+        f"{overlap['shared_types']:,} of {overlap['target_types']:,} target words also occur in the source; they make "
+        f"up {percent(known)} of the target's running words (between halves of the source: {percent(halves)})."
+    )
+    advice = (
+        "The source knows the target's words.",
+        "A good part of the target's text is in words the source lacks: a method that learns from the target's texts "
+        "can connect them.",
+        "Most of the bridge is missing: try character n-grams (--method strings) and review closely.",
+        "Nothing to carry labels on: the two share next to no words.",
+    )[severity]
+    return finding(severity, "vocabulary", sentence, advice, tokens_known_halves=halves, **overlap)
+
+
+def _grade(value: float, bounds: Sequence[float]) -> int:
+    """Number of the bounds, which fall, that a value lies below."""
+    return sum(value < bound for bound in bounds)
+
+
+def distance_finding(measured: dict[str, float]) -> dict:
+    distance = measured["distance"]
+    if np.isnan(distance):
+        sentence = f"Too few documents ({measured['documents']:,} on the smaller side) to tell the domains apart."
+        advice = "Collect at least twenty documents a side to measure the distance."
+        return finding(1, "distance", sentence, advice, **measured)
+    severity = sum(distance >= bound for bound in DISTANCE)
+    sentence = (
+        f"A linear classifier tells source from target with {percent(measured['error'])} error: proxy A-distance "
+        f"{distance:.2f} (95 % interval {measured['low']:.2f} to {measured['high']:.2f}; 0 alike, 2 fully apart)."
+    )
+    advice = (
+        "The two look alike.",
+        "Part of the target looks foreign: expect more errors there.",
+        "Nearly every document shows where it is from: confidence learnt on the source will be too high. Label a "
+        "sample of the target to check.",
+    )[severity]
+    return finding(severity, "distance", sentence, advice, **measured)
+
+
+def divergence_finding(measured: dict[str, float]) -> dict:
+    kl, halves = measured["kl"], measured["kl_halves"]
+    if np.isnan(kl):
+        return finding(0, "divergence", "Too few words to compare their frequencies.", "None.", **measured)
+    severity = int(not np.isnan(halves) and kl > 2 * halves)
+    sentence = f"KL divergence of the word distributions, source from target: {kl:.2f} nats"
+    sentence += f" (between halves of the source: {halves:.2f})." if not np.isnan(halves) else "."
+    advice = "Words are used with other frequencies than in the source." if severity else "No more than chance."
+    return finding(severity, "divergence", sentence, advice, **measured)
+
+
+def carrying_finding(measured: Carrying | None) -> dict:
+    topic = "what carries over"
+    if measured is None:
+        return finding(1, topic, "Fewer than two classes have five documents or more.", "Label more source documents.")
+    values = {name: getattr(measured, name) for name in ("source", "thinned", "chance", "share", "spread")}
+    kept = f"{percent(measured.source)} of held-out source documents right (classes weighed alike; chance " \
+           f"{percent(measured.chance)})"  # fmt: skip
+    if measured.source - measured.chance <= 2 * measured.spread:
+        return finding(
+            3, topic, f"Words do not tell the source's own classes apart: naive Bayes gets {kept}.",
+            "Check the labels and the text column; a method cannot carry over what is not there.", **values,
+        )  # fmt: skip
+    severity = _grade(measured.share, CARRIED)
+    sentence = (
+        f"Naive Bayes gets {kept}, and {percent(measured.thinned)} when their words are thinned to the target's "
+        f"frequencies: {percent(measured.share)} of what tells the classes apart is left."
+    )
+    advice = (
+        "The words that tell the classes are at home in the target.",
+        "Some of the words that tell the classes are rare in the target: a method that adapts may win them back.",
+        "Much of what tells the classes is missing in the target: use a method that adapts, and review.",
+        "What tells the classes in the source hardly occurs in the target: do not transfer.",
+    )[severity]
+    return finding(severity, topic, sentence, advice, **values)
+
+
+def balance_finding(classes: np.ndarray, sizes: np.ndarray, target_shares: np.ndarray | None) -> dict:
+    shares = sizes / sizes.sum()
+    smallest, largest = int(sizes.argmin()), int(sizes.argmax())
+    values: dict[str, Any] = {"source": {str(c): round(float(s), 4) for c, s in zip(classes, shares, strict=True)}}
+    sentence = (
+        f"{len(classes)} classes; the largest, {classes[largest]}, has {percent(shares[largest])} of the labelled "
+        f"documents, the smallest, {classes[smallest]}, {sizes[smallest]:,} documents."
+    )
+    small = int(np.sum(sizes < SMALL_CLASS))
+    severity, advice = 0, "Every class has enough documents."
+    if small:
+        severity = 1
+        advice = (
+            f"{small} of {len(classes)} classes have fewer than {SMALL_CLASS} documents: merge them or add to them."
+        )
+    if target_shares is not None:
+        values["target"] = {str(c): round(float(s), 4) for c, s in zip(classes, target_shares, strict=True)}
+        moved = int(np.abs(target_shares - shares).argmax())
+        sentence += (
+            f" Rough guess for the target: {classes[moved]} {percent(target_shares[moved])} "
+            f"instead of {percent(shares[moved])}."
+        )
+        if abs(target_shares[moved] - shares[moved]) > MOVED_SHARE:
+            severity = max(severity, 1)
+            advice += " The shares may differ in the target: count a labelled sample before relying on them."
+    return finding(severity, "class balance", sentence, advice, **values)
+
+
+def pivot_finding(pivots: list[dict]) -> dict:
+    names = ", ".join(f"{row['word']} ({row['class']})" for row in pivots[:_SHOWN])
+    if not pivots:
+        return finding(2, "pivots", "No word is frequent on both sides.", "There is no bridge of words.", count=0)
+    sentence = f"{len(pivots):,} words are frequent on both sides; those that say most about the class: {names}."
+    advice = "Check that they mean the same in the target." if len(pivots) >= 30 else "A narrow bridge: review closely."
+    return finding(int(len(pivots) < 30), "pivots", sentence, advice, count=len(pivots))
+
+
+def moved_finding(moved: list[dict]) -> dict:
+    if not moved:
+        return finding(
+            0, "moved words", "No word plainly keeps other company in the target.",
+            "None; judged by the other words of each document, without target labels.", count=0,
+        )  # fmt: skip
+    names = ", ".join(
+        f"{row['word']} ({row['class']} {percent(row['source_share'])} → {percent(row['target_share'])})"
+        for row in moved[:_SHOWN]
+    )
+    sentence = f"The company of {len(moved):,} words changed from source to target, judged by the other words: {names}."
+    advice = "Read a few target documents with these words before trusting labels that rest on them."
+    return finding(1, "moved words", sentence, advice, count=len(moved))
+
+
+def target_only_finding(words: list[dict], share: float) -> dict:
+    if not words:
+        return finding(0, "target-only words", "The source knows every frequent target word.", "None.", share=share)
+    names = ", ".join(f"{row['word']} ({row['target']:,})" for row in words[:_SHOWN])
+    sentence = f"{percent(share)} of the target's running words are unknown to the source; the commonest: {names}."
+    severity = int(share > 0.2)
+    advice = "If some of them tell a class, name them with --words." if severity else "Too few to matter much."
+    return finding(severity, "target-only words", sentence, advice, share=share)
+
+
+def duplicate_finding(found: list[dict], n_target: int) -> dict:
+    share = len(found) / n_target
+    if not found:
+        return finding(0, "near-duplicates", "No target document repeats a source document.", "None.", count=0)
+    verb = "documents repeat" if len(found) != 1 else "document repeats"
+    sentence = f"{len(found):,} target {verb} at least half of a source document ({percent(share)})."
+    advice = "They flatter any score: leave them out when you measure."
+    if share >= DUPLICATES:
+        advice += " Check whether the two files overlap by mistake."
+    return finding(int(share >= DUPLICATES), "near-duplicates", sentence, advice, count=len(found), share=share)
+
+
+def group_finding(facts: dict[str, float] | None) -> dict:
+    if facts is None:
+        return finding(0, "groups", "Too few documents per class to look for groups.", "None.")
+    sentence = (
+        f"Clusterability of the target {facts['clusterability']:.3f} (words shuffled: {facts['shuffled']:.3f}); in the "
+        f"source, clusters agree with the labels by {facts['agreement']:.2f} (adjusted Rand index; 0 chance, 1 same)."
+    )
+    if facts["agreement"] >= TOPICAL:
+        advice = "The labels are the documents' own groups: methods that cluster (cocc, isthmus cluster) fit."
+    elif facts["agreement"] < NOT_TOPICAL:
+        advice = (
+            "The labels are not how the documents group by themselves (opinion rather than topic): prefer strings, "
+            "and be wary of methods that cluster."
+        )
+    else:
+        advice = "The labels follow the documents' own groups in part."
+    return finding(0, "groups", sentence, advice, **facts)

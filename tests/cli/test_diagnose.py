@@ -1,0 +1,82 @@
+"""The command ``isthmus diagnose``: findings on stdout, exit code 0 whatever the advice, refusals as one sentence."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from isthmus.cli.common import run_command
+
+ENGLISH = [("the staff was friendly and kind", "staff"), ("the price was high for what it is", "price")] * 30
+SOURCE = "id,comment,category\n" + "".join(f"{i},{text},{label}\n" for i, (text, label) in enumerate(ENGLISH))
+TARGET = "id,comment\n" + "".join(f"{i},{text}\n" for i, (text, _) in enumerate(ENGLISH))
+FOREIGN = "id,comment\n" + "".join(f"{i},服务员非常友好价格太高{i}\n" for i in range(60))
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("source.csv", SOURCE), ("target.csv", TARGET), ("foreign.csv", FOREIGN)):
+        Path(name).write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def test_findings_go_to_stdout_and_talk_to_stderr(folder, capsys):
+    assert run_command(["diagnose", "source.csv", "target.csv"]) == 0
+    talk = capsys.readouterr()
+    assert talk.out.startswith("Same domain: an ordinary classifier will do.")
+    assert "\n  → " in talk.out
+    assert "source: source.csv, 60 documents" in talk.err
+
+
+def test_do_not_transfer_is_an_answer_not_an_error(folder, capsys):
+    assert run_command(["diagnose", "source.csv", "foreign.csv", "--quiet", "--report", "page.html"]) == 0
+    talk = capsys.readouterr()
+    assert talk.out.startswith("Do not transfer: different languages (English, Chinese), no shared words.")
+    assert talk.err == ""
+    assert "Do not transfer" in Path("page.html").read_text(encoding="utf-8")
+
+
+def test_json_is_everything(folder, capsys):
+    assert run_command(["diagnose", "source.csv", "foreign.csv", "--json", "--quiet"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["level"] == "no-transfer"
+    assert found["findings"][0]["severity"] == 3
+    assert {"severity", "topic", "finding", "advice", "values"} == set(found["findings"][0])
+    assert found["settings"]["source"] == "source.csv"
+
+
+def test_one_class_is_a_finding(folder, capsys):
+    Path("one.csv").write_text("id,comment,category\n1,kind staff here,a\n2,rude staff there,a\n", encoding="utf-8")
+    assert run_command(["diagnose", "one.csv", "target.csv", "--label", "category", "--quiet"]) == 0
+    assert "name one class, a" in capsys.readouterr().out
+
+
+def test_labels_of_hostile_data_do_not_steer_the_terminal(folder, capsys):
+    Path("bad.csv").write_text(SOURCE.replace(",staff\n", ",\x1b[31mstaff\n"), encoding="utf-8")
+    assert run_command(["diagnose", "bad.csv", "target.csv", "--label", "category"]) == 0
+    talk = capsys.readouterr()
+    assert "\x1b" not in talk.out + talk.err
+
+
+REFUSALS = [
+    ("missing file", ["no.csv", "target.csv"], 1, "missing-file"),
+    ("wrong column", ["source.csv", "target.csv", "--text", "coment"], 1, "unknown-column"),
+    ("report exists", ["source.csv", "target.csv", "--report", "source.csv"], 1, "output-exists"),
+    ("unwritable report", ["source.csv", "target.csv", "--report", "no/such/page.html"], 1, "output-unwritable"),
+    ("two standard inputs", ["-", "-"], 2, "bad-parameter"),
+]
+
+
+@pytest.mark.parametrize("case", REFUSALS, ids=[case[0] for case in REFUSALS])
+def test_refusals_are_one_sentence_and_leave_nothing(folder, capsys, case):
+    _, arguments, exit_code, code = case
+    before = sorted(path.name for path in folder.iterdir())
+    assert run_command(["diagnose", *arguments]) == exit_code
+    talk = capsys.readouterr()
+    assert talk.out == ""
+    lines = [line for line in talk.err.splitlines() if line.startswith("isthmus: ")]
+    assert len(lines) == 1
+    assert lines[0].endswith(f"[{code}]")
+    assert sorted(path.name for path in folder.iterdir()) == before
+    assert Path("source.csv").read_text(encoding="utf-8") == SOURCE

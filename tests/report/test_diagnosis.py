@@ -1,0 +1,69 @@
+"""The page about a diagnosis: one file, no network, hostile content stays text."""
+
+import re
+
+import pytest
+
+import isthmus
+from isthmus.corpus import Collection
+from isthmus.exceptions import DataError
+from isthmus.report.diagnosis import write_diagnosis_report
+
+HOSTILE = "<script>alert('x')</script>"
+
+
+@pytest.fixture(scope="module")
+def result():
+    source = ["the friendly staff was kind", "a high price for the ride", "rude staff at the desk", "a fair price"] * 15
+    labels = [HOSTILE, 'price "&" cost'] * 30
+    target = [f"the staff {HOSTILE} was here", "the price of a kettle is high", ""] * 20 + source[:1]
+    return isthmus.diagnose(source, labels, target), source, labels, target
+
+
+@pytest.fixture(scope="module")
+def page(result, tmp_path_factory):
+    found, source, labels, target = result
+    path = tmp_path_factory.mktemp("report") / "page.html"
+    write_diagnosis_report(
+        found,
+        path,
+        source=Collection.from_texts(source, labels, name=f"{HOSTILE}.csv"),
+        target=Collection.from_texts(target, name="target"),
+    )
+    return path.read_text(encoding="utf-8")
+
+
+def test_hostile_content_stays_text(page):
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+
+
+def test_nothing_is_fetched(page):
+    assert re.findall(r'(?:src|href|xlink:href|action|poster)="(?!#|data:)[^"]*"', page) == []
+    assert "default-src 'none'" in page
+    assert len(page.encode()) < 3_000_000
+
+
+def test_every_section_and_finding_is_there(page, result):
+    for section in ("verdict", "findings", "data", "words", "repeats", "settings"):
+        assert f'<section id="{section}">' in page
+    assert result[0].verdict in page
+    for row in result[0]:
+        assert f"<td>{row['topic']}</td>" in page
+    assert page.count("<svg") == page.count("show the table") >= 1
+
+
+def test_the_result_writes_its_page_and_does_not_overwrite(result, tmp_path):
+    path = tmp_path / "page.html"
+    assert result[0].report(path) == path
+    with pytest.raises(DataError) as caught:
+        result[0].report(path)
+    assert caught.value.code == "output-exists"
+    result[0].report(path, force=True)
+
+
+def test_a_diagnosis_without_words_has_a_page(tmp_path):
+    found = isthmus.diagnose(["12", "34"], ["a", "b"], ["56"])
+    text = found.report(tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "No words to show" in text
+    assert "<svg" not in text

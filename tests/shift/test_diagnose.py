@@ -1,0 +1,183 @@
+"""The diagnosis: three pairs of collections, three verdicts; findings in order; broken input."""
+
+import json
+
+import numpy as np
+import pytest
+
+import isthmus
+from isthmus.corpus import load_dataset, load_sample
+from isthmus.exceptions import DataError
+from isthmus.shift import Diagnosis
+
+TOPICS = {
+    "sizes", "languages", "vocabulary", "distance", "divergence", "target-only words", "near-duplicates",
+    "what carries over", "class balance", "pivots", "moved words", "groups",
+}  # fmt: skip
+STAFF = ["kind", "polite", "rude", "friendly", "helpful", "patient"]
+PRICE = ["cheap", "expensive", "fair", "high", "discount", "cost"]
+
+
+def comments(n, things, seed=0):
+    """English sentences about staff and price of given things, and their classes."""
+    rng = np.random.default_rng(seed)
+    texts, labels = [], []
+    for _ in range(n):
+        label = ["staff", "price"][rng.integers(2)]
+        words = rng.choice(STAFF if label == "staff" else PRICE, 2)
+        thing = rng.choice(things, 2)
+        texts.append(f"The {thing[0]} was {words[0]} and it is {words[1]} for the {thing[1]} that we had in {label}")
+        labels.append(label)
+    return texts, labels
+
+
+BIKES, KITCHEN = ["bike", "helmet", "engine", "wheel"], ["kettle", "toaster", "spoon", "oven"]
+
+
+@pytest.fixture(scope="module")
+def same():
+    source, labels = comments(300, BIKES)
+    return isthmus.diagnose(source, labels, comments(300, BIKES, seed=1)[0])
+
+
+@pytest.fixture(scope="module")
+def shifted():
+    source, labels = comments(300, BIKES)
+    return isthmus.diagnose(source, labels, comments(300, KITCHEN, seed=1)[0])
+
+
+@pytest.fixture(scope="module")
+def foreign():
+    source, labels = comments(300, BIKES)
+    return isthmus.diagnose(source, labels, ["发动机很响，价格太高", "服务员非常友好", "NBA 球员来了"] * 60)
+
+
+def test_three_verdicts(same, shifted, foreign):
+    assert (same.level, shifted.level, foreign.level) == ("same", "shift", "no-transfer")
+    assert same.verdict == "Same domain: an ordinary classifier will do."
+    assert shifted.verdict.startswith("Real shift, transferable")
+    assert foreign.verdict == "Do not transfer: different languages (English, Chinese), no shared words."
+
+
+def test_every_topic_once_and_gravest_first(same, shifted, foreign):
+    for result in (same, shifted, foreign):
+        assert {row["topic"] for row in result} == TOPICS
+        assert len(result) == len(TOPICS)
+        severities = [row["severity"] for row in result.findings]
+        assert severities == sorted(severities, reverse=True)
+        assert set(severities) <= {0, 1, 2, 3}
+        for row in result:
+            assert row["finding"].endswith(".")
+            assert row["advice"]
+
+
+def test_one_language_and_shared_class_words_are_recognised(shifted):
+    assert shifted["languages"]["severity"] == 0
+    assert shifted["what carries over"]["severity"] == 0
+    assert {row["word"] for row in shifted.tables["target_only_words"]} == {"kettle", "toaster", "spoon", "oven"}
+    assert {"staff", "price"} <= {row["word"] for row in shifted.tables["pivots"][:2]}
+    with pytest.raises(KeyError):
+        shifted["weather"]
+
+
+def test_forms_of_the_result(shifted, tmp_path):
+    assert isinstance(shifted, Diagnosis)
+    text = str(shifted)
+    assert text.startswith(shifted.verdict)
+    assert all(topic in text for topic in TOPICS)
+    frame = shifted.to_frame()
+    assert frame.columns == ["severity", "topic", "finding", "advice"]
+    assert frame.height == len(TOPICS)
+    again = json.loads(json.dumps(shifted.to_dict(), allow_nan=False))
+    assert again["level"] == "shift"
+    assert again["findings"][0]["values"]["distance"] > 1.2
+
+
+def test_same_seed_same_answer_and_order_of_documents_changes_no_verdict(shifted):
+    source, labels = comments(300, BIKES)
+    target = comments(300, KITCHEN, seed=1)[0]
+    assert isthmus.diagnose(source, labels, target).to_dict() == shifted.to_dict()
+    order = np.random.default_rng(3).permutation(300)
+    turned = isthmus.diagnose([source[i] for i in order], [labels[i] for i in order], target[::-1])
+    assert turned.level == shifted.level
+    assert turned["vocabulary"]["values"]["tokens_known"] == shifted["vocabulary"]["values"]["tokens_known"]
+
+
+def test_labels_without_signal_are_found_out():
+    source, labels = comments(300, BIKES)
+    shuffled = np.random.default_rng(0).permutation(labels).tolist()
+    result = isthmus.diagnose(source, shuffled, comments(300, BIKES, seed=1)[0])
+    assert result.level == "no-transfer"
+    assert "do not tell the source's own classes apart" in result["what carries over"]["finding"]
+
+
+def test_copied_documents_are_counted():
+    source, labels = comments(200, BIKES)
+    target = comments(150, KITCHEN, seed=1)[0] + source[:50]
+    result = isthmus.diagnose(source, labels, target)
+    assert result["near-duplicates"]["values"]["count"] == 50
+    assert result["near-duplicates"]["severity"] == 1
+    assert {row["target"] for row in result.tables["near_duplicates"]} == set(range(150, 200))
+
+
+@pytest.mark.parametrize(
+    ("source", "labels", "target", "level"),
+    [
+        (["kind staff"], ["a"], ["kind staff"], "no-transfer"),  # one class
+        (["kind staff", "fast bike"], [None, None], ["kind staff"], "no-transfer"),  # no labels
+        (["kind staff", "fast bike"], ["a", "b"], ["", "  "], "no-transfer"),  # nothing in the target
+        (["", "12"], ["a", "b"], ["fast bike"], "no-transfer"),  # nothing in the source
+        (["kind staff", "fast bike"], ["a", "b"], ["kind staff", "fast bike"], "small-shift"),  # too few to measure
+        (["kind staff", "fast bike"] * 3, [1, 2] * 3, ["kind"], "small-shift"),
+    ],
+    ids=["one class", "no labels", "empty target", "empty source", "two documents", "one target document"],
+)
+def test_poor_data_gets_an_answer(source, labels, target, level):
+    result = isthmus.diagnose(source, labels, target)
+    assert result.level == level, str(result)
+    json.dumps(result.to_dict(), allow_nan=False)
+
+
+def test_broken_input_is_refused():
+    with pytest.raises(DataError) as caught:
+        isthmus.diagnose(["kind staff"], ["a", "b"], ["fast bike"])
+    assert caught.value.code == "length-mismatch"
+    with pytest.raises(DataError):
+        isthmus.diagnose("kind staff", ["a"], ["fast bike"])
+    with pytest.raises(DataError):
+        isthmus.diagnose(["kind staff"], ["a"], [])
+
+
+def test_the_sample_is_a_shift_that_can_be_crossed():
+    source, target, _ = load_sample()
+    assert isthmus.diagnose(source.texts, source.labels, target.texts).level in ("small-shift", "shift")
+
+
+# -- real collections --------------------------------------------------------------------------------------------------
+
+
+def part(name, folder, domain=None, n=600, seed=0, start=0):
+    docs = load_dataset(name, folder)
+    rows = [i for i, value in enumerate(docs.domain) if domain is None or value == domain]
+    chosen = np.random.default_rng(seed).permutation(rows)[start : start + n]
+    return docs.select(chosen)
+
+
+@pytest.mark.data
+def test_three_pairs_of_real_collections_get_three_verdicts(data_dir):
+    books = part("amazon_reviews", data_dir, "books")
+    cases = {
+        "halves": (books, part("amazon_reviews", data_dir, "books", start=600)),
+        "kitchen": (books, part("amazon_reviews", data_dir, "kitchen")),
+        "headlines": (part("newsgroups20", data_dir), part("headlines", data_dir)),
+    }
+    results = {
+        name: isthmus.diagnose(source.texts, source.labels, target.texts) for name, (source, target) in cases.items()
+    }
+    assert {name: result.level for name, result in results.items()} == {
+        "halves": "same",
+        "kitchen": "shift",
+        "headlines": "no-transfer",
+    }
+    assert "English, Chinese" in results["headlines"].verdict
+    assert results["kitchen"]["what carries over"]["severity"] <= 1

@@ -1,0 +1,255 @@
+"""The measures behind the diagnosis, against slow and plain counterparts."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.naive_bayes import MultinomialNB
+
+from isthmus.shift.bridges import carrying, log_weights, moved_words, pivot_table, votes_without_word
+from isthmus.shift.distance import proxy_a_distance
+from isthmus.shift.duplicates import near_duplicates, run_hashes
+from isthmus.shift.groups import group_facts, shuffle_words
+from isthmus.shift.languages import guess_languages, guess_text_language
+from isthmus.shift.vocabulary import count_joint, split_terms, vocabulary_overlap, word_divergence
+
+
+def random_counts(rows, words, seed, density=0.3):
+    rng = np.random.default_rng(seed)
+    return sp.csr_matrix((rng.random((rows, words)) < density).astype(float))
+
+
+# -- vocabulary --------------------------------------------------------------------------------------------------------
+
+
+def test_counts_merge_stems_and_leave_out_stop_words():
+    counts = count_joint(["The bikes, the bike!", ""], ["bike and car"])
+    assert counts.names.tolist() == ["bike", "car"]
+    assert counts.source.toarray().tolist() == [[2, 0], [0, 0]]
+    assert counts.target.toarray().tolist() == [[1, 1]]
+    plain = count_joint(["The bikes, the bike!"], ["bike"], english=False)
+    assert plain.names.tolist() == ["bike", "bikes", "the"]
+
+
+def test_scripts_without_blanks_become_pairs():
+    assert split_terms("iPhone新品发布 ok") == ["iphone", "新品", "品发", "发布", "ok"]
+    assert split_terms("大") == []
+    assert split_terms("A大B小C") == ["大", "小"]
+
+
+texts = st.lists(
+    st.sampled_from(["red kettle", "blue bike", "red bike bike", "", "old blue oven"]), min_size=1, max_size=8
+)
+
+
+@given(source=texts, target=texts)
+@settings(max_examples=50, deadline=None)
+def test_overlap_by_sets(source, target):
+    counts = count_joint(source, target)
+    words = [[word for text in side for word in text.split()] for side in (source, target)]
+    overlap = vocabulary_overlap(counts.source, counts.target)
+    shared = set(words[0]) & set(words[1])
+    assert overlap["shared_types"] == len(shared)
+    expected = sum(word in shared for word in words[1]) / len(words[1]) if words[1] else 0.0
+    assert overlap["tokens_known"] == pytest.approx(expected)
+
+
+def test_divergence_of_halves_is_small_and_of_others_large():
+    same = random_counts(300, 40, seed=0)
+    other = sp.csr_matrix(np.roll(same.toarray() * (np.arange(40) < 20), 20, axis=1))
+    found = word_divergence(same, same)
+    assert found["kl"] == pytest.approx(0.0, abs=1e-12)
+    apart = word_divergence(same, other)
+    assert apart["kl"] > 10 * apart["kl_halves"]
+    assert np.isnan(word_divergence(same[:0], same)["kl"])
+
+
+# -- languages ---------------------------------------------------------------------------------------------------------
+
+SENTENCES = {
+    "en": "The engine was loud and the seats are hard, but we like it",
+    "de": "Der Motor ist laut und die Sitze sind hart, aber das Auto ist nicht teuer",
+    "fr": "Le moteur est bruyant et les sièges sont durs, mais la voiture est belle",
+    "es": "El motor es ruidoso y los asientos son duros, pero el coche no es caro",
+    "it": "Il motore è rumoroso e i sedili sono duri, ma la macchina non è cara",
+    "pt": "O motor é barulhento e os bancos são duros, mas o carro não é caro",
+    "nl": "De motor is luid en de stoelen zijn hard, maar het is niet duur",
+    "sv": "Motorn är högljudd och sätena är hårda, men det är inte dyrt att köra",
+    "pl": "Silnik jest głośny i nie jest tani, ale to się zmieni po roku",
+    "fi": "Moottori on äänekäs ja se ei ole halpa, mutta hän sanoi että tämä on hyvä",
+    "tr": "Motor çok gürültülü ve bu araba ucuz değil ama bir yıl sonra daha iyi",
+    "ru": "Двигатель громкий, но машина хорошая", "uk": "Двигун гучний, але машина її добра і тиха",
+    "zh": "发动机很响，座椅很硬", "ja": "エンジンはうるさいです", "ko": "엔진이 시끄럽다",
+    "el": "Ο κινητήρας είναι θορυβώδης",
+    "he": "המנוע רועש", "ar": "المحرك صاخب", "fa": "موتور پر سر و صدا است گران", "th": "เครื่องยนต์เสียงดัง",
+    "hi": "इंजन शोर करता है",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("language", SENTENCES)
+def test_language_of_a_sentence(language):
+    assert guess_text_language(SENTENCES[language]) == language
+
+
+def test_languages_of_a_collection():
+    shares = guess_languages([SENTENCES["en"]] * 3 + [SENTENCES["de"]] + ["123", ""])
+    assert shares == {"en": 0.75, "de": 0.25}
+    assert guess_languages(["kettle lamp toaster wheel spoon"] * 5) == {"latin": 1.0}
+    assert guess_languages(["", "1 2 3"]) == {}
+
+
+# -- near-duplicates ---------------------------------------------------------------------------------------------------
+
+documents = st.lists(st.lists(st.integers(0, 3), max_size=9), max_size=6)
+
+
+@given(source=documents, target=documents, run=st.integers(1, 4))
+@settings(max_examples=100, deadline=None)
+def test_near_duplicates_by_sets(source, target, run):
+    def runs(words):
+        if not words:
+            return set()
+        return {tuple(words[i : i + run]) for i in range(max(1, len(words) - run + 1))}
+
+    expected = {}
+    for t, words in enumerate(target):
+        own = runs(words)
+        shares = [len(own & runs(other)) / len(own) for other in source] if own else []
+        if shares and max(shares) >= 0.5:
+            expected[t] = (int(np.argmax(shares)), max(shares))
+    arrays = [[np.array(words, dtype=np.int64) for words in side] for side in (source, target)]
+    found = near_duplicates(*arrays, run=run)
+    assert {row["target"]: (row["source"], row["share"]) for row in found} == {
+        t: (s, round(share, 4)) for t, (s, share) in expected.items()
+    }
+
+
+def test_hashes_are_sorted_and_boilerplate_is_no_copy():
+    form = np.arange(8)
+    rng = np.random.default_rng(0)
+    source = [np.concatenate([form, rng.integers(100, 10_000, 4)]) for _ in range(60)]
+    hashes, _ = run_hashes(source)
+    assert np.all(hashes[1:] >= hashes[:-1])
+    assert near_duplicates(source, [np.concatenate([form, rng.integers(100, 10_000, 1)])]) == []
+    assert near_duplicates(source, [source[7]]) == [{"target": 0, "source": 7, "share": 0.8}]
+
+
+# -- distance ----------------------------------------------------------------------------------------------------------
+
+
+def test_distance_is_about_twice_the_foreign_share():
+    rng = np.random.default_rng(0)
+    home = (rng.random((800, 30)) < 0.4).astype(float)
+    home[:, 20:] = 0
+    for share in (0.0, 0.5, 1.0):
+        target = (rng.random((800, 30)) < 0.4).astype(float)
+        target[:, 20:] = 0
+        rows = rng.random(800) < share
+        target[rows] = np.roll(target[rows], 10, axis=1)
+        found = proxy_a_distance(sp.csr_matrix(home), sp.csr_matrix(target))
+        assert found["distance"] == pytest.approx(2 * share, abs=0.15)
+        assert found["low"] <= found["distance"] <= found["high"]
+
+
+def test_distance_of_few_documents_is_not_given():
+    few = random_counts(10, 5, seed=0, density=1.0)
+    found = proxy_a_distance(few, random_counts(100, 5, seed=1, density=1.0))
+    assert np.isnan(found["distance"])
+    assert found["documents"] == 10
+
+
+# -- bridges -----------------------------------------------------------------------------------------------------------
+
+
+def test_naive_bayes_is_scikit_learns():
+    X, codes = random_counts(50, 12, seed=0), np.arange(50) % 3
+    theirs = MultinomialNB(alpha=0.5).fit(X, codes)
+    assert np.allclose(log_weights(X, codes, 3), theirs.feature_log_prob_)
+
+
+def test_votes_leave_the_word_itself_out():
+    X, weights = random_counts(30, 8, seed=1), np.log(np.random.default_rng(2).random((3, 8)))
+    expected = np.zeros((3, 8))
+    for row in X.toarray():
+        for word in np.flatnonzero(row):
+            rest = row.copy()
+            rest[word] = 0
+            scores = weights @ rest
+            best = np.isclose(scores, scores.max(), rtol=0, atol=1e-9)
+            expected[best, word] += 1 / best.sum()
+    assert np.allclose(votes_without_word(X, weights), expected)
+
+
+def domain(n, seed, flipped=(), gone=(), words=30, classes=2):
+    """Documents whose words 0–9 speak for class 0, 10–19 for class 1, the rest for none."""
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(classes, size=n)
+    chance = np.full((n, words), 0.2)
+    for word in range(20):
+        side = codes == (word // 10) ^ (word in flipped)
+        chance[:, word] = np.where(side, 0.5, 0.1)
+    chance[:, list(gone)] = 0
+    return sp.csr_matrix((rng.random((n, words)) < chance).astype(float)), codes
+
+
+NAMES, CLASSES = np.array([f"w{i}" for i in range(30)], dtype=object), np.array(["zero", "one"])
+
+
+def test_words_that_changed_sides_are_found_and_others_are_not():
+    source, codes = domain(1500, seed=0)
+    target, _ = domain(1500, seed=1, flipped=(3, 14))
+    found = moved_words(source, codes, target, NAMES, CLASSES)
+    assert {row["word"] for row in found} == {"w3", "w14"}
+    assert {(row["word"], row["class"], row["towards"]) for row in found} == {
+        ("w3", "zero", "one"),
+        ("w14", "one", "zero"),
+    }
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_nothing_moved_between_halves(seed):
+    source, codes = domain(800, seed=10 + seed)
+    target, _ = domain(800, seed=20 + seed)
+    assert len(moved_words(source, codes, target, NAMES, CLASSES)) <= 1  # 5 % false discoveries are allowed
+
+
+def test_what_carries_over():
+    source, codes = domain(1000, seed=0)
+    whole = carrying(source, codes, domain(1000, seed=1)[0])
+    half = carrying(source, codes, domain(1000, seed=1, gone=(*range(5), *range(10, 15)))[0])
+    none = carrying(source, codes, domain(1000, seed=1, gone=range(20))[0])
+    assert whole.share > 0.9
+    assert 0.5 < half.share < whole.share - 0.05
+    assert none.share < 0.05
+    assert carrying(source, np.zeros(1000, dtype=int), source) is None
+
+
+def test_pivots_are_the_words_that_tell():
+    source, codes = domain(1000, seed=0)
+    table = pivot_table(source, codes, domain(1000, seed=1, gone=(2,))[0], NAMES, CLASSES)
+    assert {row["word"] for row in table[:19]} == {f"w{i}" for i in range(20) if i != 2}
+    assert all(row["class"] == ("zero" if int(row["word"][1:]) < 10 else "one") for row in table[:19])
+    assert [row["information"] for row in table] == sorted((row["information"] for row in table), reverse=True)
+
+
+# -- groups ------------------------------------------------------------------------------------------------------------
+
+
+def test_groups_stand_apart_only_where_there_are_any():
+    source, codes = domain(400, seed=0)
+    facts = group_facts(source, codes, source, 2)
+    assert facts["clusterability"] > 1.5 * facts["shuffled"]
+    assert facts["agreement"] > 0.5
+    plain = group_facts(source, np.random.default_rng(0).permutation(codes), shuffle_words(source), 2)
+    assert plain["clusterability"] < 1.3 * plain["shuffled"]
+    assert abs(plain["agreement"]) < 0.05
+    assert group_facts(source[:5], codes[:5], source, 2) is None
+
+
+def test_shuffling_keeps_lengths_and_frequencies():
+    X = random_counts(40, 20, seed=0)
+    dealt = shuffle_words(X)
+    assert np.allclose(dealt.sum(axis=1), X.sum(axis=1))
+    assert np.allclose(dealt.sum(axis=0), X.sum(axis=0))
+    assert (dealt != X).nnz > 0
