@@ -7,15 +7,17 @@ too short for 5 to 8 characters, so they are compared by 1 to 4 (no length was t
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 
 from isthmus.base import softmax
-from isthmus.bench.suite import Method, Suite, Task, TaskData, pack_correct
-from isthmus.bench.tasks import AMAZON_DOMAINS, AMAZON_MULTI, AMAZON_PAIRS, amazon_task, chinese_task
-from isthmus.classify.kernels import TransductiveKernelClassifier
+from isthmus.bench.suite import Method, Study, Suite, Task, TaskData, pack_correct
+from isthmus.bench.tasks import AMAZON_DOMAINS, AMAZON_FILE, AMAZON_MULTI, AMAZON_PAIRS, amazon_task, chinese_task
+from isthmus.classify.kernels import ALIGNED, TransductiveKernelClassifier
 from isthmus.exceptions import IsthmusWarning
 from isthmus.features.strings import StringKernel
 from isthmus.recipes import make_recipe
@@ -78,6 +80,12 @@ def _tkc(kind: str) -> Callable[[TaskData, int], list[dict]]:
     return run
 
 
+def _aligned(data: TaskData, seed: int) -> list[dict]:
+    """What the recipe ``strings`` does, on the kept matrix."""
+    model = _fit(data, "presence", **ALIGNED)
+    return [_accuracy(data, model.transduction_[len(data.source_labels) :])]
+
+
 def _tkc_model(data: TaskData, kind: str) -> TransductiveKernelClassifier:
     fitted = data.extra.setdefault("fitted", {})
     if kind not in fitted:
@@ -96,6 +104,24 @@ def _words(name: str) -> Callable[[TaskData, int], list[dict]]:
         return [_accuracy(data, pipeline.transduction_[len(data.source_labels) :])]
 
     return run
+
+
+def _landmarks(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
+    """TKC with landmarks against TKC with the whole kernel, on one near and one far pair."""
+    rows = []
+    for name in ("books-kitchen", "electronics-kitchen"):
+        data = AMAZON_PAIRS[name].load(folder)
+        texts, labels, domain = data.joined()
+        truth = np.asarray(data.target_labels)
+        for count in (250, 500, 1000, 2000, None):
+            for seed in seeds if count else seeds[:1]:
+                began = time.perf_counter()
+                model = TransductiveKernelClassifier(n_landmarks=count, random_state=seed).fit(texts, labels, domain)
+                accuracy = float(np.mean(model.transduction_[domain < 0] == truth))
+                seconds = time.perf_counter() - began
+                size = count or len(texts)
+                rows.append({"task": name, "landmarks": size, "seed": seed, "accuracy": accuracy, "seconds": seconds})
+    return rows
 
 
 def _chinese() -> Task:
@@ -120,12 +146,13 @@ def _text_only() -> dict[str, Task]:
 
 
 def _methods() -> dict[str, Method]:
-    runs = {}
-    for kind in KINDS:  # kind by kind, so that the methods of one kind share its matrix
+    runs: dict[str, Callable] = {}
+    for kind in KINDS[::-1]:  # kind by kind, so that the methods of one kind share its matrix
         runs[f"plain-{kind}"] = _plain(kind)
         runs[f"plain-{kind}-kda"] = _plain(kind, classifier="discriminant")
         runs[f"transductive-{kind}"] = _transductive(kind)
         runs[f"tkc-{kind}"] = _tkc(kind)
+    runs["strings"] = _aligned
     runs |= {name: _words(name) for name in WORD_METHODS}
     return {name: Method(name, run, seeded=False) for name, run in runs.items()}
 
@@ -139,7 +166,19 @@ SUITE = Suite(
     tasks={**_DEFAULT, **_text_only()},
     methods=_methods(),
     default_tasks=tuple(_DEFAULT),
-    contrasts={f"{method}-{kind}": _PLAINS for method in ("transductive", "tkc") for kind in KINDS},
+    contrasts={
+        **{f"{method}-{kind}": _PLAINS for method in ("transductive", "tkc") for kind in KINDS},
+        "strings": ("tkc-presence", "tkc-intersection"),
+    },
+    studies={
+        "landmarks": Study(
+            "landmarks",
+            "Accuracy of TKC by number of landmarks; the last row of a task is the whole kernel.",
+            _landmarks,
+            files=(AMAZON_FILE,),
+            chart={"kind": "line", "x": "landmarks", "y": "accuracy", "color": "task"},
+        )
+    },
     means={
         "single-source": tuple(AMAZON_PAIRS),
         "multi-source": tuple(AMAZON_MULTI),

@@ -22,8 +22,8 @@ from isthmus.base import Domains, TransferClassifier, progress, softmax
 from isthmus.classify.kernels_rows import KernelRows
 from isthmus.exceptions import IsthmusWarning, UsageError
 
-# Beyond the paper: what the recipe uses. The best of 13 settings on shifts simulated inside each labelled domain, by the
-# labels of that domain alone (docs/methods/strings.md). Settings with more rounds lost there and are not used.
+# Beyond the paper: what the recipe uses. The best of 13 settings on shifts simulated inside labelled domains, by the
+# labels of each domain alone (docs/methods/strings.md). Settings with more rounds lost there and are not used.
 ALIGNED = {"align": "mean", "alpha": 1e-4, "n_rounds": 2, "n_added": 0.5}
 CALIBRATION_ROWS = 1500  # source rows behind the temperature; more change it little and cost their cube
 
