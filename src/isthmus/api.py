@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 
 from isthmus.base import TransferPipeline, check_texts, read_labels
-from isthmus.choose.trust import review_mask
+from isthmus.choose.choice import choose
+from isthmus.choose.combined import CombinedModel
+from isthmus.choose.trust import AccuracyEstimate, review_mask
 from isthmus.exceptions import DataError, MissingExtraError, UsageError
 from isthmus.explain import explain_document
 from isthmus.recipes import RECIPES, get_recipe
-
-_FALLBACK = "logistic"
-_WITH_WORDS = "dual-manifold"
 
 
 @dataclass
@@ -29,16 +28,18 @@ class LabelResult:
     confidence : ndarray
         Probability of that label, by the method's own account.
     needs_review : ndarray of bool
-        Texts a person should look at; see :func:`isthmus.choose.review_mask`. Texts without any known word are always
-        among them.
+        Texts a person should look at; see :func:`isthmus.choose.review_mask`. Texts in which the method finds nothing
+        it knows are always among them.
     method : str
-        The recipe that made the labels.
+        The recipe that made the labels; several joined by ``+`` where they voted.
     decision : list of dict
-        Which methods were considered, and why this one was taken.
+        Which methods were considered, with what evidence, and why they were taken or left.
+    expected_accuracy : AccuracyEstimate or None
+        Share of right labels to expect, with an interval; None where the caller named the method.
     probabilities : ndarray
         One column per class, in the order of ``classes``.
-    model : TransferPipeline
-        The fitted pipeline; :meth:`label_new` asks it about later documents without refitting.
+    model : TransferPipeline or CombinedModel
+        The fitted pipeline, or several that vote; :meth:`label_new` asks it about later documents without refitting.
     ids : list of str or None
         Names of the texts, where they came with some.
     """
@@ -50,12 +51,13 @@ class LabelResult:
     decision: list[dict]
     classes: np.ndarray
     probabilities: np.ndarray
-    model: TransferPipeline
+    model: TransferPipeline | CombinedModel
     texts: list[str]
     source_texts: list[str] = field(repr=False)
     source_labels: np.ndarray = field(repr=False)
     settings: dict[str, Any] = field(default_factory=dict)
     ids: list[str] | None = field(default=None, repr=False)
+    expected_accuracy: AccuracyEstimate | None = None
 
     def predict(self, texts: Sequence[str]) -> np.ndarray:
         """Label of each later text, without refitting."""
@@ -67,12 +69,12 @@ class LabelResult:
         probabilities = self.model.predict_proba(texts)
         codes = np.searchsorted(self.classes, self.model.predict(texts))
         confidence = probabilities[np.arange(len(codes)), codes]
-        empty = np.array([not text.strip() for text in texts], dtype=bool)
         return replace(
             self,
             labels=self.classes[codes],
             confidence=confidence,
-            needs_review=review_mask(confidence, self.settings.get("error_budget", 0.1)) | empty,
+            needs_review=review_mask(confidence, self.settings.get("error_budget", 0.1))
+            | says_nothing(self.model, texts),
             probabilities=probabilities,
             texts=texts,
             ids=None if ids is None else list(ids),
@@ -134,7 +136,8 @@ def label(
     source_labels : sequence
         One label per source text; None where unknown.
     method : str, default="auto"
-        A recipe: see :data:`isthmus.recipes.RECIPES`.
+        A recipe (:data:`isthmus.recipes.RECIPES`), or "auto": several are tried, their labels are weighed without
+        looking at target labels, and those that the evidence supports vote; see :func:`isthmus.choose.choose`.
     word_labels : mapping, optional
         Labelled words, for the methods that take them.
     random_state : int, default=0
@@ -164,37 +167,38 @@ def label(
             f"There are {len(source_texts)} source texts and {len(values)} labels; give one label per text.",
             code="length-mismatch",
         )
-    chosen, decision = _decide(method, word_labels)
-    recipe = get_recipe(chosen)
-    if word_labels and not recipe.takes_words:
-        takers = ", ".join(name for name, other in RECIPES.items() if other.takes_words)
-        raise UsageError(f"Method {chosen!r} uses no labelled words; use one of {takers}.", code="bad-word-labels")
-    pipeline = recipe.build_with(
-        random_state=random_state,
-        analyzer=analyzer,
-        min_df=min_df,
-        word_labels=word_labels,
-    )
-    joint = _joint_labels(values, known, len(target_texts))
-    domain = np.concatenate([np.ones(len(source_texts), dtype=int), np.full(len(target_texts), -1)])
-    pipeline.fit([*source_texts, *target_texts], joint, sample_domain=domain)
-    probabilities = pipeline.predict_proba(target_texts)
-    labels = pipeline.transduction_[len(source_texts) :]
-    codes = np.searchsorted(pipeline.classes_, labels)
+    options = {"random_state": random_state, "analyzer": analyzer, "min_df": min_df}
+    n_source = len(source_texts)
+    given = np.full(n_source, None, dtype=object)
+    given[known] = values[known].tolist()
+    model: TransferPipeline | CombinedModel
+    if method == "auto":
+        choice = choose(source_texts, given, target_texts, word_labels=word_labels, **options)
+        model, name, decision, expected = choice.model, choice.name, choice.table, choice.accuracy
+        labels = model.predict(target_texts)
+    else:
+        model = _build(method, word_labels, options)
+        domain = np.concatenate([np.ones(n_source, dtype=int), np.full(len(target_texts), -1)])
+        joint = np.concatenate([given, np.full(len(target_texts), None, dtype=object)])
+        model.fit([*source_texts, *target_texts], joint, sample_domain=domain)
+        name, decision, expected = method, [{"method": method, "chosen": True, "why": "named by the caller"}], None
+        labels = model.transduction_[n_source:]
+    probabilities = model.predict_proba(target_texts)
+    codes = np.searchsorted(model.classes_, labels)
     confidence = probabilities[np.arange(len(labels)), codes]
-    empty = np.array([not text.strip() for text in target_texts])
     return LabelResult(
         labels=labels,
         confidence=confidence,
-        needs_review=review_mask(confidence, error_budget) | empty,
-        method=chosen,
+        needs_review=review_mask(confidence, error_budget) | says_nothing(model, target_texts),
+        method=name,
         decision=decision,
-        classes=pipeline.classes_,
+        classes=model.classes_,
         probabilities=probabilities,
-        model=pipeline,
+        model=model,
         texts=target_texts,
         source_texts=source_texts,
-        source_labels=np.where(known, values.astype(object), None),
+        source_labels=given,
+        expected_accuracy=expected,
         settings={
             "method": method,
             "random_state": random_state,
@@ -205,25 +209,19 @@ def label(
     )
 
 
-def _joint_labels(values: np.ndarray, known: np.ndarray, n_target: int) -> np.ndarray:
-    """Labels of all rows, unknown for the target; numbers stay numbers, which the gate tells from names."""
-    natural = np.array(values[known].tolist())
-    unknown = {"i": -1, "u": -1, "f": np.nan}.get(natural.dtype.kind)
-    if unknown is None:
-        joint = np.empty(len(values) + n_target, dtype=object)
-        joint[: len(values)] = np.where(known, values.astype(object), None)
-        return joint
-    joint = np.full(len(values) + n_target, unknown, dtype=natural.dtype)
-    joint[: len(values)][known] = natural
-    return joint
+def says_nothing(model: TransferPipeline | CombinedModel, texts: Sequence[str]) -> np.ndarray:
+    """Texts in which the vectoriser finds no term at all (for several voting models: none of them does)."""
+    if isinstance(model, CombinedModel):
+        return np.all([says_nothing(member, texts) for member in model.members.values()], axis=0)
+    if len(model.steps) == 1:  # reads raw texts
+        return np.array([not text.strip() for text in texts], dtype=bool)
+    rows = model[:-1].transform(texts)
+    return np.asarray(rows.getnnz(axis=1)).ravel() == 0
 
 
-def _decide(method: str, word_labels: Mapping | None) -> tuple[str, list[dict]]:
-    if method != "auto":
-        return method, [{"method": method, "chosen": True, "why": "named by the caller"}]
-    if word_labels:
-        return _WITH_WORDS, [{"method": _WITH_WORDS, "chosen": True, "why": "labelled words were given"}]
-    why = (
-        "source-only, because this version does not yet weigh the methods against each other for a pair of collections"
-    )
-    return _FALLBACK, [{"method": _FALLBACK, "chosen": True, "why": why}]
+def _build(method: str, word_labels: Mapping | None, options: dict[str, Any]) -> TransferPipeline:
+    recipe = get_recipe(method)
+    if word_labels and not recipe.takes_words:
+        takers = ", ".join(name for name, other in RECIPES.items() if other.takes_words)
+        raise UsageError(f"Method {method!r} uses no labelled words; use one of {takers}.", code="bad-word-labels")
+    return recipe.build_with(word_labels=word_labels, **options)

@@ -7,7 +7,7 @@ stop here: whatever ``y`` says about a target row is masked before a method can 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from sklearn.pipeline import Pipeline, _name_estimators
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter, validate_data
 
-from isthmus.exceptions import DataError
+from isthmus.exceptions import DataError, UsageError
 
 UNLABELLED = -1
 SOURCE, TARGET = 1, -2  # what the gate writes where sample_domain is left out (skada's default numbers)
@@ -121,13 +121,18 @@ def open_gate(
             "-1 or None where it is unknown.",
             code="no-labels",
         )
-    values, known = read_labels(y)
-    if len(values) != n:
+    y = _label_array(y)
+    if len(y) != n:
         raise DataError(
-            f"X has {n} rows and y has {len(values)} labels; give one label per row, -1 or None where unknown.",
+            f"X has {n} rows and y has {len(y)} labels; give one label per row, -1 or None where unknown.",
             code="length-mismatch",
         )
-    domain = _read_domain(sample_domain, known, n)
+    if sample_domain is None:
+        values, known = read_labels(y)
+        domain = np.where(known, SOURCE, TARGET)
+    else:
+        domain = _read_domain(sample_domain, n)
+        values, known = read_labels(mask_target(y, domain))
     if sample_domain is not None and not np.any(domain < 0):
         raise DataError(
             f"All {n} rows are marked as source in sample_domain; mark the rows to be labelled with a negative number.",
@@ -147,19 +152,25 @@ def open_gate(
         target=np.flatnonzero(domain < 0),
         unlabelled_source=np.flatnonzero((domain > 0) & ~known),
     )
-    if need_overlap and sp.issparse(X) and len(domains.source) and len(domains.target):
+    if need_overlap and not isinstance(X, list) and len(domains.source) and len(domains.target):
         _check_overlap(domains)
     return domains
 
 
 def _check_overlap(domains: Domains) -> None:
-    source, target = (np.unique(domains.X[rows].indices) for rows in (domains.source, domains.target))
+    source, target = (_columns_in_use(domains.X[rows]) for rows in (domains.source, domains.target))
     if len(target) and not len(np.intersect1d(source, target, assume_unique=True)):
         raise DataError(
             f"Target shares 0 of its {len(target)} words with the source ({len(source)} words); labels travel on "
             "shared words. Check that both are in one language, or try --method strings, which reads characters.",
             code="no-shared-words",
         )
+
+
+def _columns_in_use(rows: Any) -> np.ndarray:
+    if sp.issparse(rows):
+        return np.unique(rows.indices[rows.data != 0])
+    return np.flatnonzero((rows != 0).any(axis=0))
 
 
 def check_rows(estimator: BaseEstimator, X: Any, *, kind: str = "matrix", reset: bool = False) -> Any:
@@ -172,9 +183,10 @@ def check_rows(estimator: BaseEstimator, X: Any, *, kind: str = "matrix", reset:
         accept_sparse="csr",
         dtype=np.float64,
         ensure_all_finite=False,
-        accept_large_sparse=False,
         reset=reset,
     )
+    if sp.issparse(X) and X.indices.dtype != np.int32:
+        X = _narrow(X)
     values = X.data if sp.issparse(X) else X
     if not np.all(np.isfinite(values)):
         bad = int(np.size(values) - np.count_nonzero(np.isfinite(values)))
@@ -193,6 +205,16 @@ def check_rows(estimator: BaseEstimator, X: Any, *, kind: str = "matrix", reset:
     return X
 
 
+def _narrow(X: Any) -> Any:
+    """The same matrix with 32-bit indices, which is what compiled methods read."""
+    if max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
+        raise DataError(
+            f"X has shape {X.shape} and {X.nnz} non-zeros, more than 32-bit indices can count; fit on fewer rows.",
+            code="bad-parameter",
+        )
+    return type(X)((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
+
+
 def check_texts(texts: Any) -> list[str]:
     """A list of str, or a clear refusal."""
     if isinstance(texts, (str, bytes)):
@@ -200,6 +222,11 @@ def check_texts(texts: Any) -> list[str]:
     if sp.issparse(texts) or (isinstance(texts, np.ndarray) and texts.ndim != 1):
         raise DataError(
             f"A matrix of shape {texts.shape} was given; this estimator reads raw texts: give a sequence of str.",
+            code="not-text",
+        )
+    if isinstance(texts, (Mapping, Set)) or hasattr(texts, "columns") or not hasattr(texts, "__iter__"):
+        raise DataError(
+            f"{type(texts).__name__} was given; give a sequence of str, for example one column of a table.",
             code="not-text",
         )
     texts = list(texts)
@@ -215,38 +242,70 @@ def check_texts(texts: Any) -> list[str]:
     return [str(text) for text in texts]
 
 
+def mask_target(y: Any, domain: np.ndarray) -> np.ndarray:
+    """A copy of the labels in which those of target rows are unknown, whatever they were."""
+    y = _label_array(y)
+    if y.dtype.kind in "iu":
+        return np.where(domain < 0, UNLABELLED, y)
+    masked = y.astype(object)
+    masked[domain < 0] = None
+    return masked
+
+
 def read_labels(y: Any) -> tuple[np.ndarray, np.ndarray]:
     """Labels as an array, and a mask of those that are known.
 
     Integers: -1 is unknown. Floats: NaN is unknown. Anything else: None, NaN or pandas' NA is unknown; objects that are
-    all integers follow the rule for integers.
+    all numbers or all truth values follow the rule for their kind.
     """
-    array = np.asarray(y) if not isinstance(y, list) else _array_of(y)
-    array = column_or_1d(array, warn=True)
+    array = _label_array(y)
+    if array.dtype.kind == "O":
+        known = np.array([not _is_missing(value) for value in array], dtype=bool)
+        array = _native(array, known)
+    else:
+        known = np.ones(len(array), dtype=bool)
     if array.dtype.kind in "iu":
-        return array, array != UNLABELLED
+        return array, known & (array != UNLABELLED)
     if array.dtype.kind == "f":
-        known = ~np.isnan(array)
-        if np.isinf(array).any():
+        known = known & ~np.isnan(array)
+        if np.isinf(array[known]).any():
             raise DataError(
                 "Input y contains infinity; labels must be finite, or NaN where unknown.", code="bad-labels"
             )
-        check_classification_targets(array[known]) if known.any() else None
+        _check_classes(array[known])
         return array, known
-    if array.dtype.kind in "Ub":
-        return array, np.ones(len(array), dtype=bool)
-    if array.dtype.kind != "O":
+    if array.dtype.kind not in "OUb":
         raise DataError(f"y has dtype {array.dtype}; labels must be integers, strings or objects.", code="bad-labels")
-    known = np.array([not _is_missing(value) for value in array], dtype=bool)
-    if known.any() and all(
-        isinstance(value, (int, np.integer)) and not isinstance(value, bool) for value in array[known]
-    ):
-        known &= np.array([value != UNLABELLED if seen else False for value, seen in zip(array, known, strict=True)])
-    kinds = {type(value) for value in array[known]}
+    kinds = {type(value) for value in array[known]} if array.dtype.kind == "O" else set()
     if any(issubclass(kind, str) for kind in kinds) and not all(issubclass(kind, str) for kind in kinds):
         names = ", ".join(sorted(kind.__name__ for kind in kinds))
         raise DataError(f"y mixes labels of kinds {names}; use one kind, for example all str.", code="bad-labels")
     return array, known
+
+
+def _label_array(y: Any) -> np.ndarray:
+    array = y if isinstance(y, np.ndarray) else np.asarray(y) if hasattr(y, "__array__") else _array_of(list(y))
+    array = column_or_1d(array, warn=True)
+    return array.astype(object) if array.dtype.kind == "T" else array  # numpy's StringDType
+
+
+def _native(array: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Objects that are all numbers, or all truth values, in their own dtype; unknown places hold a filler."""
+    native = np.array(array[known].tolist())
+    if native.ndim != 1 or native.dtype.kind not in "iufb":
+        return array
+    values = np.zeros(len(array), dtype=native.dtype)
+    values[known] = native
+    return values
+
+
+def _check_classes(labels: np.ndarray) -> None:
+    if not len(labels):
+        return
+    try:
+        check_classification_targets(labels)
+    except ValueError as error:
+        raise DataError(f"{error} Labels must name classes, not measure something.", code="bad-labels") from None
 
 
 def _array_of(values: list) -> np.ndarray:
@@ -263,10 +322,10 @@ def _is_missing(value: Any) -> bool:
     return isinstance(value, (float, np.floating)) and bool(np.isnan(value))
 
 
-def _read_domain(sample_domain: Any, known: np.ndarray, n: int) -> np.ndarray:
-    if sample_domain is None:
-        return np.where(known, SOURCE, TARGET)
+def _read_domain(sample_domain: Any, n: int) -> np.ndarray:
     given = np.asarray(sample_domain)
+    if given.dtype.kind == "O" and all(isinstance(value, (int, np.integer)) for value in given.ravel()):
+        given = given.astype(np.int64)
     if given.ndim != 1 or len(given) != n:
         raise DataError(
             f"sample_domain has shape {given.shape} for {n} rows; give one integer per row, "
@@ -298,8 +357,7 @@ def _classes(labels: np.ndarray, extras: list, min_classes: int) -> np.ndarray:
             "sample_domain out and mark unlabelled rows with -1 or None.",
             code="no-labels",
         )
-    if len(labels):
-        check_classification_targets(labels)
+    _check_classes(labels)
     pool = labels if not extras else np.concatenate([labels.astype(object), np.array(extras, dtype=object)])
     classes = np.unique(pool)
     if extras and len(labels):
@@ -410,19 +468,42 @@ class TransferPipeline(Pipeline):
     """
 
     def fit(self, X, y=None, sample_domain=None, **params):
-        """Fit every step on the rows of all domains together."""
-        if sample_domain is not None:
-            if get_config()["enable_metadata_routing"]:
-                params["sample_domain"] = sample_domain
-            else:
-                for name, step in self.steps:
-                    if has_fit_parameter(step, "sample_domain"):
-                        params[f"{name}__sample_domain"] = sample_domain
+        """Fit every step on the rows of all domains together; no step sees a label of a target row."""
+        y, params = self._route(X, y, sample_domain, params)
         return super().fit(X, y, **params)
 
+    def fit_transform(self, X, y=None, sample_domain=None, **params):
+        """Fit every step and transform the same rows."""
+        y, params = self._route(X, y, sample_domain, params)
+        return super().fit_transform(X, y, **params)
+
+    def fit_predict(self, X, y=None, sample_domain=None, **params):
+        """Fit every step and predict for the same rows."""
+        y, params = self._route(X, y, sample_domain, params)
+        return super().fit_predict(X, y, **params)
+
+    def _route(self, X, y, sample_domain, params):
+        """Labels with those of target rows masked, and parameters that take ``sample_domain`` to its steps."""
+        if sample_domain is None:
+            return y, params
+        if y is not None:
+            y = mask_target(y, _read_domain(sample_domain, len(y)))
+        if get_config()["enable_metadata_routing"]:
+            return y, {**params, "sample_domain": sample_domain}
+        takers = [name for name, step in self.steps if has_fit_parameter(step, "sample_domain")]
+        if not takers:
+            raise UsageError(
+                "No step of the pipeline takes sample_domain, so none could tell source from target; end it with an "
+                "Isthmus estimator, or switch scikit-learn's metadata routing on for nested ones.",
+                code="bad-parameter",
+            )
+        return y, {**params, **{f"{name}__sample_domain": sample_domain for name in takers}}
+
     def __getattr__(self, name):
-        # Only fitted attributes are looked up in the last step; "steps" itself may be missing while unpickling.
-        if name.endswith("_") and not name.startswith("_") and "steps" in self.__dict__ and self.steps:
+        # Only fitted attributes are looked up in the last step; "steps" itself may be missing while unpickling. The
+        # number and names of input columns are the first step's business.
+        own = name.startswith("_") or name in ("n_features_in_", "feature_names_in_")
+        if name.endswith("_") and not own and "steps" in self.__dict__ and self.steps:
             return getattr(self.steps[-1][1], name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 

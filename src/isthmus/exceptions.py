@@ -38,6 +38,8 @@ CODES = {
     "unknown-method": "No method has this name.",
     "unknown-name": "No data set, task or suite has this name.",
     "missing-data": "The benchmark data folder or a file in it is not there.",
+    "file-trouble": "The system refused to read or write a file (full disk, name too long, no permission).",
+    "too-large": "There is not enough memory for this.",
     "missing-extra": "An optional package is not installed.",
     "bad-model": "A saved model cannot be trusted or was written by another version.",
     # warnings

@@ -89,7 +89,8 @@ def _logistic(options: Options) -> tuple[TextVectorizer, Any]:
 
     # Word pairs without stems or stop words keep negation ("not good"), which sentiment needs.
     vectorizer = _tfidf(options, ngram_range=(1, 2), stem=False, stop_words=None, sublinear=True)
-    return vectorizer, LogisticRegression(C=10.0, max_iter=1000)
+    # newton-cg needs few passes over sparse rows; the default solver spends its time in threads on small problems
+    return vectorizer, LogisticRegression(C=10.0, solver="newton-cg", max_iter=1000)
 
 
 def _build_logistic(options: Options) -> TransferPipeline:

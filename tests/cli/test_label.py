@@ -154,7 +154,7 @@ REFUSALS = [
     ("output exists", existing_output, 1, "output-exists", "--force"),
     ("unwritable output folder", both("-o", "no/such/out.csv"), 1, "output-unwritable", "cannot be written"),
     ("unknown method", both("--method", "coc"), 2, "unknown-method", "Did you mean"),
-    ("unknown format", both("-o", "out.docx"), 1, "unknown-format", ".csv"),
+    ("unknown format", both("-o", "out.docx"), 2, "unknown-format", ".csv"),
     ("two standard inputs", lambda: ["-", "-"], 2, "bad-parameter", "standard input"),
     ("bad budget", both("--error-budget", "7"), 2, "bad-parameter", "between 0 and 1"),
 ]  # fmt: skip
@@ -202,11 +202,15 @@ def test_standard_input(folder):
 
 def test_survives_a_closed_pipe(folder):
     Path("target.csv").write_text(TARGET + "".join(f"{i},friendly staff {i},x\n" for i in range(20_000)))
-    command = f"{sys.executable} -m isthmus label source.csv target.csv --method nbc --quiet | head -n 1"
+    command = (
+        f"{sys.executable} -m isthmus label source.csv target.csv --method nbc --quiet --report page.html | head -n 1"
+    )
     done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
+    assert done.returncode == 0
     assert done.stdout.startswith("id,comment")
     assert "Traceback" not in done.stderr
     assert "BrokenPipe" not in done.stderr
+    assert Path("page.html").stat().st_size > 1000
 
 
 def test_ctrl_c_leaves_no_partial_output(folder):

@@ -1,6 +1,8 @@
-"""Which labels a person should look at."""
+"""How far to trust labels: the accuracy to expect, and which labels a person should look at."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -28,3 +30,40 @@ def review_mask(confidence, error_budget: float = 0.1) -> np.ndarray:
     mask = np.ones(len(confidence), dtype=bool)
     mask[order[within]] = False
     return mask
+
+
+RATE = 0.9
+MARGIN = 0.06  # nine in ten benchmark tasks lie within it; docs/guide/choosing.md
+
+
+@dataclass(frozen=True)
+class AccuracyEstimate:
+    """The share of right labels to expect, with an interval that should hold it in ``rate`` of all cases.
+
+    ``estimate`` is None where there were too few documents to say anything; the interval is then 0 to 1.
+    """
+
+    estimate: float | None
+    low: float = 0.0
+    high: float = 1.0
+    rate: float = RATE
+
+    def __str__(self) -> str:
+        if self.estimate is None:
+            return "unknown: too few documents to say"
+        return f"{self.estimate:.0%} ({self.low:.0%} to {self.high:.0%} in {self.rate:.0%} of cases)"
+
+
+def estimate_accuracy(judge, labels, n_documents: int) -> AccuracyEstimate:
+    """Accuracy to expect of labels that no one has checked.
+
+    The estimate is their learnability within the target (:class:`isthmus.choose.evidence.Judge`): how often a plain
+    classifier repeats them on documents it has not seen. Labels that are wrong at random cannot be repeated; labels
+    that are wrong in a regular way can, so the estimate is too high where a method is consistently mistaken.
+    """
+    if judge is None:
+        return AccuracyEstimate(None)
+    estimate = judge.weigh(labels).learnability
+    sampling = 1.645 * np.sqrt(max(estimate * (1 - estimate), 0.01) / n_documents)
+    margin = float(np.hypot(MARGIN, sampling))
+    return AccuracyEstimate(estimate, max(0.0, estimate - margin), min(1.0, estimate + margin))

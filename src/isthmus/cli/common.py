@@ -29,7 +29,7 @@ PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "PyStemmer", "polars")
 
 def make_app() -> typer.Typer:
     """The program with all its commands."""
-    from isthmus.cli import bench, data, demo, diagnose, explain, label
+    from isthmus.cli import bench, cluster, data, demo, diagnose, explain, label
 
     app = typer.Typer(
         name="isthmus",
@@ -39,7 +39,7 @@ def make_app() -> typer.Typer:
         rich_markup_mode=None,
     )
     app.callback(invoke_without_command=True)(_program)
-    for command in (demo, label, explain, diagnose, bench):
+    for command in (demo, label, cluster, explain, diagnose, bench):
         command.register(app)
     app.add_typer(data.app, name="data")
     return app
@@ -73,8 +73,12 @@ def run_command(arguments: list[str] | None = None) -> int:
     except IsthmusError as error:
         say(f"isthmus: {one_line(str(error))} [{error.code}]")
         return 2 if isinstance(error, UsageError) else 1
+    except OSError as error:
+        where = f": {error.filename}" if error.filename else ""
+        say(f"isthmus: {one_line(str(error.strerror or error) + where)}; check the name and the place. [file-trouble]")
+        return 1
     except MemoryError:
-        say("isthmus: there is not enough memory for this; try a smaller file or --method nbc. [bad-parameter]")
+        say("isthmus: there is not enough memory for this; try a smaller file or --method nbc. [too-large]")
         return 1
     except Exception as error:
         # click's own errors: wrong option, missing argument. The class lives in a private package of typer's.
@@ -88,7 +92,9 @@ def run_command(arguments: list[str] | None = None) -> int:
 
 
 def say(text: str = "") -> None:
-    """Talk goes to standard error."""
+    """Talk goes to standard error, and nowhere when that is closed."""
+    if sys.stderr is None:
+        return
     print(text, file=sys.stderr, flush=True)
 
 
@@ -102,17 +108,14 @@ def talking(quiet: bool) -> Iterator[None]:
     """Show progress and warnings on standard error while the block runs; nothing when quiet."""
     with warnings.catch_warnings():
         if quiet:
-            warnings.simplefilter("ignore", IsthmusWarning)
+            warnings.simplefilter("ignore")
             yield
             return
         warnings.simplefilter("always", IsthmusWarning)
-        plain = warnings.showwarning
 
         def show(message, category, *where, **more):
-            if issubclass(category, IsthmusWarning):
-                say(f"note: {one_line(str(message))} [{message.code}]")
-            else:
-                plain(message, category, *where, **more)
+            code = f" [{message.code}]" if isinstance(message, IsthmusWarning) else ""
+            say(f"note: {one_line(str(message))}{code}")
 
         warnings.showwarning = show
         with listen(ProgressLine()):

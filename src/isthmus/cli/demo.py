@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from isthmus.cli.common import describe, run_record_path, say, talking, write_json
-from isthmus.cli.label import check_outputs, describe_input, label_collections, run_record, write_outputs
+from isthmus.cli.label_run import check_outputs, describe_input, label_collections, run_record, write_outputs
 from isthmus.corpus.sample import SAMPLE_FOLDER, load_sample
 
 
@@ -21,13 +21,16 @@ def demo(
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Where the files go.")] = Path(
         "demo-output"
     ),
-    method: Annotated[str, typer.Option("--method", help="A method, or auto.")] = "cocc",
+    method: Annotated[str, typer.Option("--method", help="A method, or auto.")] = "auto",
     seed: Annotated[int, typer.Option("--seed", help="Same seed, same answer.")] = 0,
     force: Annotated[bool, typer.Option("--force", help="Replace files of an earlier run.")] = False,
 ) -> None:
     """Label the bundled sample (motorcycle dealer → car dealer) and write a report."""
     from isthmus.evaluate import accuracy, wilson_interval
+    from isthmus.recipes import get_recipe
 
+    if method != "auto":
+        get_recipe(method)
     output.mkdir(parents=True, exist_ok=True)
     table, page = output / "cars_labelled.csv", output / "report.html"
     check_outputs(str(table), page, force)
@@ -41,7 +44,8 @@ def demo(
     for entry in inputs:
         entry["path"] = Path(entry["path"]).name
     record = run_record_path(table)
-    write_json(record, run_record(result, inputs, table))
+    options = {"method": method, "seed": seed, "output": str(table)}
+    write_json(record, run_record(options, inputs, result.settings, result.method, result.decision))
     true_labels = [truth[number] for number in target.ids]
     right = accuracy(true_labels, result.labels)
     interval = wilson_interval(round(right * len(true_labels)), len(true_labels))
@@ -50,6 +54,8 @@ def demo(
         f"accuracy against the sample's true labels: {right:.1%} of {len(true_labels)} "
         f"(95% interval {interval.low:.1%} to {interval.high:.1%})"
     )
+    if result.expected_accuracy is not None:
+        typer.echo(f"expected beforehand, without true labels: {result.expected_accuracy}")
     kept = ~result.needs_review
     if kept.any():
         typer.echo(

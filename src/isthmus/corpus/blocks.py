@@ -16,7 +16,7 @@ from isthmus.exceptions import DataError
 
 _ENDINGS = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 _HEAD_BYTES = 1 << 20  # what encoding, separator and columns are guessed from
-_BLOCK_CHARACTERS = 4_000_000
+_BLOCK_CHARACTERS = 1_500_000
 
 
 def can_stream(path: str | Path) -> bool:

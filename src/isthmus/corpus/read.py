@@ -81,6 +81,8 @@ def read_collection(
         raise UsageError(f"Format {format!r} is unknown; use one of {', '.join(FORMATS)}.", code="unknown-format")
     if str(path) == "-":
         name = _STDIN
+        if stdin is None and sys.stdin is None:
+            raise DataError("Standard input is closed; name a file, or send the documents.", code="missing-file")
         data = (stdin or sys.stdin.buffer).read()
     else:
         path = Path(path)
@@ -158,6 +160,11 @@ def _to_collection(
     label_column = None
     if want_labels is not False:
         label_column = find_column(label, columns, name, "label") if label else None
+    if label_column in text_columns:
+        raise UsageError(
+            f"{label_column!r} is named both as the text and as the label; a label cannot be learned from itself.",
+            code="bad-parameter",
+        )
     if not text_columns:
         guess = guess_text(columns, [column for column in (id_column, label_column, id or guess_id(columns)) if column])
         if guess is None:

@@ -169,6 +169,8 @@ def read_jsonl(data: bytes, name: str) -> Table:
                 "a jsonl file holds one JSON object a line.",
                 code="unreadable-file",
             ) from None
+        except (ValueError, RecursionError) as error:
+            raise _monstrous(f"{name}, line {number:,}", error) from None
         records.append(_check_record(record, f"{name}, line {number:,}"))
     return _from_records(records, text, name, encoding, notes)
 
@@ -187,6 +189,8 @@ def read_json(data: bytes, name: str) -> Table:
             f"{name}, line {error.lineno:,}: not JSON ({error.msg}); an array of objects is expected.",
             code="unreadable-file",
         ) from None
+    except (ValueError, RecursionError) as error:
+        raise _monstrous(name, error) from None
     if isinstance(records, dict):
         return read_jsonl(data, name)
     if not isinstance(records, list):
@@ -195,6 +199,13 @@ def read_json(data: bytes, name: str) -> Table:
         )
     records = [_check_record(record, f"{name}, item {i + 1:,}") for i, record in enumerate(records)]
     return _from_records(records, text, name, encoding, notes)
+
+
+def _monstrous(where: str, error: Exception) -> DataError:
+    what = "nested too deeply" if isinstance(error, RecursionError) else "a number with too many digits"
+    return DataError(
+        f"{where}: the JSON cannot be read ({what}); write plain texts and labels.", code="unreadable-file"
+    )
 
 
 def _check_record(record: object, where: str) -> dict:

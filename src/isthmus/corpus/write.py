@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from isthmus.exceptions import DataError, MissingExtraError
+from isthmus.exceptions import DataError, MissingExtraError, UsageError
 
 _ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".xlsx")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet may run as a formula at the start of a cell
@@ -203,7 +203,7 @@ def _format(path: Path) -> tuple[str, Save]:
     if _is_device(path):
         ending = ending or [".csv"]
     if not ending or ending[0] not in _ENDINGS or (zipped and ending[0] in (".parquet", ".xlsx")):
-        raise DataError(
+        raise UsageError(
             f"{path.name!r} names no format that can be written; end it in .csv, .tsv or .jsonl (also with .gz), "
             ".parquet or .xlsx.",
             code="unknown-format",
@@ -307,10 +307,13 @@ def _save_xlsx(out: IO[bytes], columns: Mapping[str, list], safe: bool, name: st
             for i, value in enumerate(map(_plain, values), 1):
                 if value is None:
                     continue
-                if isinstance(value, bool) or not isinstance(value, (int, float)):
-                    sheet.write_string(i, j, value if isinstance(value, str) else _as_json(value))
-                else:
+                if isinstance(value, bool):
+                    sheet.write_boolean(i, j, value)
+                elif isinstance(value, (int, float)):
                     sheet.write_number(i, j, value)
+                else:  # never sheet.write(), which would run a text that begins with "=" as a formula
+                    structured = isinstance(value, (list, dict))
+                    sheet.write_string(i, j, _as_json(value) if structured else str(value))
     out.write(buffer.getbuffer())
 
 

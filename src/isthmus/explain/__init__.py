@@ -22,6 +22,10 @@ _ACCOUNTS = {
     "ManifoldDualClassifier": "isthmus.explain.dual",
     "FactorDualClassifier": "isthmus.explain.dual",
     "TransductiveKernelClassifier": "isthmus.explain.strings",
+    "SpectralFeatureAlignment": "isthmus.explain.occlusion",
+    "StructuralCorrespondence": "isthmus.explain.occlusion",
+    "CorrelationAlignment": "isthmus.explain.occlusion",
+    "BoostedTransfer": "isthmus.explain.occlusion",
 }
 
 
@@ -51,12 +55,7 @@ def explain_document(pipeline: TransferPipeline, text: str, *, top: int | None =
     >>> [(row["class"], row["term"]) for row in explain_document(pipeline, "rude staff", top=1)]
     [('product', 'staff'), ('staff', 'staff')]
     """
-    kind = type(pipeline.steps[-1][1]).__name__
-    if kind not in _ACCOUNTS:
-        raise UsageError(
-            f"{kind} has no account of its labels; use one of {', '.join(_ACCOUNTS)}.", code="bad-parameter"
-        )
-    rows = importlib.import_module(_ACCOUNTS[kind]).document_terms(pipeline, text)
+    rows = _document_terms(pipeline, text)
     rank = {label: place for place, label in enumerate(pipeline.classes_.tolist())}
     rows.sort(key=lambda row: (rank[row["class"]], -abs(row["contribution"]), row["term"]))
     if top is None:
@@ -68,3 +67,26 @@ def explain_document(pipeline: TransferPipeline, text: str, *, top: int | None =
         if seen[row["class"]] <= top:
             kept.append(row)
     return kept
+
+
+def _document_terms(model, text: str) -> list[dict]:
+    if hasattr(model, "members"):
+        return _vote_terms(model, text)
+    kind = type(model.steps[-1][1]).__name__
+    if kind not in _ACCOUNTS:
+        raise UsageError(
+            f"{kind} has no account of its labels; use one of {', '.join(_ACCOUNTS)}.", code="bad-parameter"
+        )
+    return importlib.import_module(_ACCOUNTS[kind]).document_terms(model, text)
+
+
+def _vote_terms(model, text: str) -> list[dict]:
+    """Terms of all methods that vote; each one's contributions are made to sum to its weight, since scales differ."""
+    rows = []
+    for name, member in model.members.items():
+        found = _document_terms(member, text)
+        total = sum(abs(row["contribution"]) for row in found) or 1.0
+        for row in found:
+            share = model.weights[name] * row["contribution"] / total
+            rows.append({**row, "contribution": share, "method": name})
+    return rows

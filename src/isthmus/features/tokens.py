@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
@@ -19,6 +20,7 @@ _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U
 _LETTER = re.compile(r"[^\W\d_]")
 _SAMPLE = 400  # documents looked at when guessing a language
 _SAMPLE_CHARACTERS = 2_000
+_RUNNING_WORDS = 50  # fewer words have no frequencies to speak of
 
 
 def tokenize_words(text: str, *, lowercase: bool = True) -> list[str]:
@@ -36,8 +38,9 @@ def tokenize_words(text: str, *, lowercase: bool = True) -> list[str]:
 def guess_language(texts: Sequence[str]) -> str:
     """Guess ``"zh"`` (scripts without blanks between words), ``"en"``, or ``"other"`` from a sample of the texts.
 
-    English is recognised by its function words: they make up more than an eighth of running English words, and
-    hardly occur in other languages.
+    English is recognised by its function words: they make up more than an eighth of running English words. Words
+    without them are taken as English when they are plain ASCII and no few words dominate (bags of words whose stop
+    words were removed, keywords); otherwise the language is "other", and is neither stemmed nor stripped of stop words.
 
     Examples
     --------
@@ -52,10 +55,12 @@ def guess_language(texts: Sequence[str]) -> str:
     if letters and unspaced > 0.3 * letters:
         return "zh"
     words = [word for text in sample for word in tokenize_words(text)]
-    ascii_words = sum(word.isascii() for word in words)
-    function_words = sum(word in ENGLISH_STOP_WORDS for word in words)
-    # Bags of words from which stop words were removed have none; plain ASCII is then taken as English.
-    if not words or function_words > len(words) / 8 or ascii_words > 0.98 * len(words):
+    if not words or sum(word in ENGLISH_STOP_WORDS for word in words) > len(words) / 8:
+        return "en"
+    # Function words of any language dominate running text: the five most frequent words make up a tenth and more.
+    frequent = sum(count for _, count in Counter(words).most_common(5))
+    running = len(words) >= _RUNNING_WORDS and frequent > 0.09 * len(words)
+    if not running and sum(word.isascii() for word in words) > 0.98 * len(words):
         return "en"
     return "other"
 

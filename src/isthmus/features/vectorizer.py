@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 
 import numpy as np
 import scipy.sparse as sp
@@ -146,19 +147,31 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         return key_names(self._ngram_keys([text])[0]).tolist()
 
     def _check_parameters(self):
-        low, high = self.ngram_range
+        def refuse(name, expected):
+            raise UsageError(f"{name}={getattr(self, name)!r}; {expected}.", code="bad-parameter")
+
         if self.analyzer not in ("auto", "words", "bigrams", "chars"):
-            raise UsageError(
-                f"analyzer={self.analyzer!r}; use 'auto', 'words', 'bigrams' or 'chars'.", code="bad-parameter"
-            )
-        if not 1 <= low <= high or (self.analyzer == "chars" and high > MAX_LENGTH):
-            raise UsageError(
-                f"ngram_range={self.ngram_range!r}; give two lengths, the first at least 1 and not above the second, "
-                f"at most {MAX_LENGTH} for characters (isthmus.StringKernel reads longer ones).",
-                code="bad-parameter",
+            refuse("analyzer", "use 'auto', 'words', 'bigrams' or 'chars'")
+        lengths = self.ngram_range
+        pair = (
+            isinstance(lengths, (tuple, list)) and len(lengths) == 2 and all(isinstance(n, Integral) for n in lengths)
+        )
+        if not pair or not 1 <= lengths[0] <= lengths[1] or (self.analyzer == "chars" and lengths[1] > MAX_LENGTH):
+            refuse(
+                "ngram_range",
+                "give two lengths, the first at least 1 and not above the second, "
+                f"at most {MAX_LENGTH} for characters (isthmus.StringKernel reads longer ones)",
             )
         if self.weighting not in ("counts", "binary", "tfidf"):
-            raise UsageError(f"weighting={self.weighting!r}; use 'counts', 'binary' or 'tfidf'.", code="bad-parameter")
+            refuse("weighting", "use 'counts', 'binary' or 'tfidf'")
+        if isinstance(self.stop_words, str) and self.stop_words not in ("auto", "english"):
+            refuse("stop_words", "use 'auto', 'english', None or a collection of words")
+        if self.stem not in ("auto", True, False):
+            refuse("stem", "use 'auto', True or False")
+        if self.min_df != "auto" and not (isinstance(self.min_df, Integral) and self.min_df >= 1):
+            refuse("min_df", "give a number of documents, at least 1, or 'auto'")
+        if isinstance(self.max_df, (bool, str)) or not 0 < self.max_df <= 1:
+            refuse("max_df", "give a share of the documents above 0 and up to 1")
 
     def _choose_analyzer(self, texts: Sequence[str]):
         self.language_ = guess_language(texts)

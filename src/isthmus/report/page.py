@@ -12,13 +12,18 @@ from typing import Any
 import numpy as np
 
 from isthmus.corpus import Collection, check_output, replacing
-from isthmus.exceptions import MissingExtraError
+from isthmus.exceptions import DataError, MissingExtraError, UsageError
+from isthmus.report import pictures, tables
+from isthmus.shift.diagnose import SEVERITIES, diagnose
 
 _DOUBTFUL = 25
 _EXAMPLES_PER_CLASS = 2
 _TERMS = 6
 _EXCERPT = 400
 _BINS = 20
+_CLUSTERS = 16
+_CURVES = 3
+_DIAGNOSED = 4_000  # documents of each side; more would tell the same and take longer
 
 
 def write_label_report(
@@ -42,7 +47,7 @@ def write_label_report(
     """
     check_output(path, force=force, table=False)
     source = source or Collection.from_texts(result.source_texts, list(result.source_labels), name="source texts")
-    target = target or Collection.from_texts(result.texts, name="target texts")
+    target = target or Collection.from_texts(result.texts, ids=result.ids, name="target texts")
     page = render("label.html.j2", label_facts(result, source, target))
     with replacing(path, force=force) as out:
         out.write(page.encode("utf-8", "replace"))
@@ -68,23 +73,127 @@ def render(template: str, facts: dict[str, Any]) -> str:
 def label_facts(result, source: Collection, target: Collection) -> dict[str, Any]:
     """Every number and text on the page."""
     shares = class_table(result)
-    histogram = confidence_table(result)
+    shift = shift_facts(result)
+    threshold = review_threshold(result)
     return {
-        "title": "Isthmus report",
+        "title": "Isthmus: labels of " + (target.name or "the target"),
         "summary": summary_sentences(result, source, target, shares),
         "sources": [collection_facts(docs, role) for docs, role in ((source, "source"), (target, "target"))],
+        "shift": shift,
         "shares": shares,
         "pictures": [
-            picture("Labels of the target against the source", shares_long(shares), _SHARES_CHART),
-            picture("How sure the labels are", histogram, _CONFIDENCE_CHART),
+            pictures.shares_picture(shares_long(shares)),
+            pictures.confidence_picture(confidence_table(result), threshold),
         ],
-        "decision": result.decision,
+        **decision_facts(result.decision),
         "doubtful": documents(result, target, np.argsort(result.confidence, kind="stable")[:_DOUBTFUL]),
         "examples": documents(result, target, sure_examples(result)),
+        "bridges": bridge_pictures(result),
+        "steps": step_facts(result),
+        "stability": tables.stability_table(result),
         "settings": {**result.settings, "method used": result.method},
         "versions": _versions(),
         "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
     }
+
+
+def shift_facts(result) -> dict[str, Any]:
+    """What separates the two collections: map, shifted words, findings with advice."""
+    facts: dict[str, Any] = {"pictures": [], "verdict": None, "findings": [], "sampled": False}
+    try:
+        points, words = tables.compare_domains(result.source_texts, result.texts)
+    except DataError:  # no word is left in either: the findings say it
+        points, words = [], []
+    if points:
+        facts["pictures"].append(pictures.domain_map_picture(points))
+    if words:
+        facts["pictures"].append(pictures.shifted_words_picture(words))
+    rows = tables.sample(len(result.source_texts), _DIAGNOSED), tables.sample(len(result.texts), _DIAGNOSED)
+    facts["sampled"] = len(rows[0]) < len(result.source_texts) or len(rows[1]) < len(result.texts)
+    found = diagnose(
+        [result.source_texts[i] for i in rows[0]],
+        [result.source_labels[i] for i in rows[0]],
+        [result.texts[i] for i in rows[1]],
+    )
+    facts.update(verdict=found.verdict, findings=found.findings, severities=SEVERITIES)
+    return facts
+
+
+def decision_facts(decision: list[dict]) -> dict[str, Any]:
+    """The candidates as a table with whatever evidence they carry, and a chart where they were measured."""
+    extra = [
+        name
+        for name in dict.fromkeys(key for row in decision for key in row)
+        if name not in ("method", "chosen", "why") and all(_is_scalar(row.get(name)) for row in decision)
+    ]
+    rows = [
+        {
+            "method": row["method"],
+            "taken": "yes" if row["chosen"] else "no",
+            **{name: pictures._cell(row.get(name)) for name in extra},
+            "why": row.get("why", ""),
+        }
+        for row in decision
+    ]
+    facts: dict[str, Any] = {"decision": rows, "decision_pictures": []}
+    measured = [name for name in extra if all(_is_number(row.get(name)) for row in decision)]
+    if len(decision) > 1 and measured:
+        measure = "score" if "score" in measured else measured[0]
+        drawn = [
+            {"method": row["method"], measure: float(row[measure]), "taken": "yes" if row["chosen"] else "no"}
+            for row in decision
+        ]
+        facts["decision_pictures"] = [pictures.decision_picture(drawn, measure)]
+    return facts
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+
+
+def _is_scalar(value: Any) -> bool:
+    return value is None or isinstance(value, (str, bool)) or _is_number(value)
+
+
+def bridge_pictures(result) -> list[dict]:
+    """What carried the labels across, for the methods that say so."""
+    pipeline = leading_pipeline(result)
+    model = pipeline.steps[-1][1]
+    if type(model).__name__ != "CoClusteringClassifier" or len(pipeline.steps) < 2:
+        return []
+    from isthmus.explain.cocc import cluster_table
+
+    rows = cluster_table(model, pipeline[:-1].get_feature_names_out(), top=8, clusters=_CLUSTERS)
+    return [pictures.clusters_picture(rows)] if rows else []
+
+
+def leading_pipeline(result):
+    """The pipeline that made the labels; where several voted, the one with the largest weight."""
+    if not hasattr(result.model, "members"):
+        return result.model
+    return result.model.members[max(result.model.weights, key=result.model.weights.get)]
+
+
+def step_facts(result) -> dict[str, Any]:
+    """How the method came to its end."""
+    pipeline = leading_pipeline(result)
+    history = getattr(pipeline, "history_", None) or []
+    drawn = [
+        pictures.convergence_picture(name, table)
+        for name, table in tables.convergence_tables(history).items()
+        if len(table) > 1
+    ]
+    return {
+        "pictures": drawn[:_CURVES],
+        "n_iter": getattr(pipeline, "n_iter_", None),
+        "condition": str(getattr(pipeline, "termination_condition_", "")).replace("_", " "),
+    }
+
+
+def review_threshold(result) -> float | None:
+    """The lowest confidence that is accepted without review."""
+    accepted = result.confidence[~result.needs_review]
+    return float(accepted.min()) if len(accepted) else None
 
 
 def class_table(result) -> list[dict]:
@@ -117,47 +226,20 @@ def shares_long(shares: list[dict]) -> list[dict]:
     ]
 
 
-_SHARES_CHART = {
-    "kind": "bar",
-    "x": "class",
-    "y": "share",
-    "color": "collection",
-    "y_title": "share of documents",
-    "width": 520,
-}
-_CONFIDENCE_CHART = {
-    "kind": "bar",
-    "x": "confidence",
-    "y": "documents",
-    "color": "reading",
-    "width": 520,
-}
-
-
 def confidence_table(result) -> list[dict]:
     """Counts of documents by confidence, accepted and to be reviewed."""
     edges = np.linspace(0, 1, _BINS + 1)
     place = np.clip(np.digitize(result.confidence, edges) - 1, 0, _BINS - 1)
-    rows = []
-    for i in range(place.min(), _BINS):
-        for reading, mask in (("accepted", ~result.needs_review), ("to review", result.needs_review)):
-            rows.append(
-                {
-                    "confidence": f"{edges[i]:.2f}–{edges[i + 1]:.2f}",
-                    "reading": reading,
-                    "documents": int(np.sum((place == i) & mask)),
-                }
-            )
-    return rows
-
-
-def picture(title: str, table: list[dict], spec: dict) -> dict[str, Any]:
-    """A chart as SVG inside the page, with the table it draws."""
-    from markupsafe import Markup
-
-    from isthmus.report.charts import draw, to_svg
-
-    return {"title": title, "svg": Markup(to_svg(draw(table, spec))), "columns": list(table[0]), "rows": table}
+    return [
+        {
+            "low": round(float(edges[i]), 2),
+            "high": round(float(edges[i + 1]), 2),
+            "reading": reading,
+            "documents": int(np.sum((place == i) & mask)),
+        }
+        for i in range(int(place.min()), _BINS)
+        for reading, mask in (("accepted", ~result.needs_review), ("to review", result.needs_review))
+    ]
 
 
 def summary_sentences(result, source: Collection, target: Collection, shares: list[dict]) -> list[str]:
@@ -210,7 +292,10 @@ def documents(result, target: Collection, rows: np.ndarray) -> list[dict]:
     for i in rows.tolist():
         text = result.texts[i]
         label = result.labels[i]
-        terms = [row for row in result.reasons(i, top=_TERMS) if row["class"] == label]
+        try:
+            terms = [row for row in result.reasons(i, top=_TERMS) if row["class"] == label]
+        except UsageError:  # a method without an account of its labels
+            terms = []
         found.append(
             {
                 "id": target.ids[i],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
 
 from isthmus.base import Domains, TransferClassifier, progress
 from isthmus.classify.baselines.source_only import default_estimator, log_probability
@@ -49,6 +50,18 @@ class SelfTrainingTransfer(TransferClassifier):
         if self.rounds < 1:
             raise UsageError(f"rounds={self.rounds!r}; at least one round is needed.", code="bad-parameter")
         prototype = default_estimator(self.estimator)
+        if not hasattr(prototype, "predict_proba"):
+            raise UsageError(
+                f"{type(prototype).__name__} has no predict_proba, so its surest labels are unknown; use "
+                "LogisticRegression, naive Bayes, or wrap it in CalibratedClassifierCV.",
+                code="bad-parameter",
+            )
+        if self.target_weight != 1.0 and not has_fit_parameter(prototype, "sample_weight"):
+            raise UsageError(
+                f"target_weight={self.target_weight!r}, but {type(prototype).__name__} takes no sample_weight; leave "
+                "it at 1.",
+                code="bad-parameter",
+            )
         source, target = domains.rows(domains.source), domains.rows(domains.target)
         codes = domains.source_codes
         self.estimator_ = clone(prototype).fit(source, codes)

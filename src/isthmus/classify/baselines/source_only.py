@@ -22,7 +22,7 @@ class SourceOnlyClassifier(TransferClassifier):
         Fitted on a clone. One that only has ``decision_function`` (a linear SVM) gets probabilities from a
         temperature fitted on out-of-fold source scores.
     cv : int, default=3
-        Folds for that; classes with fewer documents than folds are scored without hold-out.
+        Folds for that, or as many as the smallest class has documents; if that is one, nothing is held out.
 
     Attributes
     ----------

@@ -15,7 +15,7 @@ from isthmus.corpus.importers.newsgroups import newsgroups_records
 from isthmus.corpus.importers.reuters import reuters_records
 from isthmus.corpus.importers.sraa import sraa_records
 from isthmus.corpus.write import write_records
-from isthmus.exceptions import DataError
+from isthmus.exceptions import DataError, UsageError
 
 IMPORTERS: dict[str, Callable[[Archive], Iterator[dict]]] = {
     "newsgroups20": newsgroups_records,
@@ -28,7 +28,7 @@ IMPORTERS: dict[str, Callable[[Archive], Iterator[dict]]] = {
 def import_records(name: str, path: str | Path) -> Iterator[dict]:
     """Records of the archive at ``path``, read as the data set ``name``."""
     if name not in IMPORTERS:
-        raise DataError(f"No importer is called {name!r}; there are: {', '.join(IMPORTERS)}.", code="unknown-name")
+        raise UsageError(f"No importer is called {name!r}; there are: {', '.join(IMPORTERS)}.", code="unknown-name")
     archive = Archive(path)
     found = False
     for record in IMPORTERS[name](archive):

@@ -59,7 +59,21 @@ def draw(table: Sequence[Mapping[str, Any]], spec: Mapping[str, Any]) -> Any:
         raise UsageError(f"A chart has no option {unknown[0]!r}; see isthmus.report.charts.draw.", code="bad-parameter")
     _check_columns(table, spec, kind)
     _need_altair()
+    table = [{key: _drawable(value) for key, value in row.items()} for row in table]
     return importlib.import_module(f"isthmus.report.charts.{kind}").draw(list(table), dict(spec))
+
+
+# What XML 1.0 cannot hold; the drawing library would end the whole process over it.
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_LONGEST_NAME = 80
+
+
+def _drawable(value: Any) -> Any:
+    """Names from data, made fit for a picture: no control characters, not longer than a line."""
+    if not isinstance(value, str):
+        return value
+    text = _NOT_XML.sub("\ufffd", value)
+    return text if len(text) <= _LONGEST_NAME else text[: _LONGEST_NAME - 1] + "…"
 
 
 def to_svg(chart: Any) -> str:

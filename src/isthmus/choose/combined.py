@@ -1,0 +1,82 @@
+"""Several fitted pipelines as one: a weighted mean of their probabilities, brought to the accuracy that is expected."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.optimize import brentq
+
+_SHARPNESS = (0.05, 20.0)
+
+
+class CombinedModel:
+    """Weighted vote of fitted pipelines of raw text.
+
+    Parameters
+    ----------
+    members : dict of str to TransferPipeline
+        Fitted on the same rows, so with the same classes.
+    weights : dict of str to float
+        Need not sum to one.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+    sharpness : float
+        Power to which probabilities are raised before they are made to sum to one again; see :meth:`calibrate`.
+    """
+
+    def __init__(self, members: dict, weights: dict, sharpness: float = 1.0):
+        self.members = dict(members)
+        total = sum(weights[name] for name in members)
+        self.weights = {name: float(weights[name] / total) for name in members}
+        self.sharpness = sharpness
+        self.classes_ = next(iter(self.members.values())).classes_
+
+    def calibrate(self, texts: Sequence[str], accuracy: float) -> CombinedModel:
+        """Set the sharpness so that the mean confidence on ``texts`` is the accuracy that is expected there."""
+        self.sharpness = sharpness_for(self._vote(texts), accuracy)
+        return self
+
+    def predict_proba(self, texts: Sequence[str]) -> np.ndarray:
+        """Probability of each class for each text."""
+        return sharpen(self._vote(texts), self.sharpness)
+
+    def predict(self, texts: Sequence[str]) -> np.ndarray:
+        """Class of each text."""
+        return self.classes_[self._vote(texts).argmax(axis=1)]
+
+    def _vote(self, texts: Sequence[str]) -> np.ndarray:
+        return sum(self.weights[name] * model.predict_proba(texts) for name, model in self.members.items())
+
+
+def sharpen(probabilities: np.ndarray, power: float) -> np.ndarray:
+    """Probabilities to a power, summing to one again: above 1 surer, below 1 less sure; the order stays."""
+    logs = power * np.log(np.maximum(probabilities, 1e-300))
+    raised = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return raised / raised.sum(axis=1, keepdims=True)
+
+
+def sharpness_for(probabilities: np.ndarray, accuracy: float) -> float:
+    """The power at which the mean confidence equals ``accuracy``, as far as powers from 1/20 to 20 reach.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.choose.combined import sharpen, sharpness_for
+    >>> votes = np.array([[0.9, 0.1], [0.6, 0.4]])
+    >>> power = sharpness_for(votes, 0.8)
+    >>> round(float(sharpen(votes, power).max(axis=1).mean()), 3)
+    0.8
+    """
+
+    def gap(log_power: float) -> float:
+        return float(sharpen(probabilities, np.exp(log_power)).max(axis=1).mean()) - accuracy
+
+    low, high = np.log(_SHARPNESS[0]), np.log(_SHARPNESS[1])
+    if gap(low) >= 0:
+        return _SHARPNESS[0]
+    if gap(high) <= 0:
+        return _SHARPNESS[1]
+    return float(np.exp(brentq(gap, low, high, xtol=1e-6)))

@@ -1,0 +1,319 @@
+"""What ``isthmus label`` does once its options are read: three ways to labels, one way to write them."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from isthmus.choose import AccuracyEstimate
+from isthmus.cli.common import describe, file_hash, one_line, run_record_path, say, talking, versions, write_json
+from isthmus.corpus import Collection, check_output, read_collection, with_columns, write_rows
+from isthmus.exceptions import DataError, UsageError
+
+STREAM_BYTES = 256 * 2**20  # files larger than this together are read in blocks where the method can
+ANALYZERS = ("auto", "words", "bigrams", "chars")
+
+
+@dataclass
+class LabelOptions:
+    """The options of the command, as given."""
+
+    source: str
+    target: str
+    text: str | None = None
+    label: str | None = None
+    target_text: str | None = None
+    method: str = "auto"
+    words: Path | None = None
+    output: str = "-"
+    report: Path | None = None
+    model: Path | None = None
+    save: Path | None = None
+    seed: int = 0
+    error_budget: float | None = None
+    analyzer: str = "auto"
+    as_json: bool = False
+    force: bool = False
+    quiet: bool = False
+
+    @property
+    def budget(self) -> float:
+        return 0.1 if self.error_budget is None else self.error_budget
+
+    def check(self) -> None:
+        """Refuse what cannot work before anything is read."""
+        from isthmus.recipes import get_recipe
+
+        if self.method != "auto":
+            get_recipe(self.method)
+        if "" in ((self.target,) if self.model else (self.source, self.target)):
+            raise UsageError("A file name is empty; name SOURCE and TARGET.", code="bad-parameter")
+        if self.source == "-" and self.target == "-":
+            raise UsageError("Both SOURCE and TARGET are '-'; only one can be standard input.", code="bad-parameter")
+        if self.model and (self.method != "auto" or self.words or self.save):
+            raise UsageError("--model refits nothing; leave out --method, --words and --save.", code="bad-parameter")
+        if self.as_json and self.output == "-":
+            raise UsageError("--json prints on stdout; name a file for the labels with -o OUT.", code="bad-parameter")
+        if not 0 <= self.budget <= 1:
+            raise UsageError(f"--error-budget {self.budget:g}; give a share between 0 and 1.", code="bad-parameter")
+        if self.analyzer not in ANALYZERS:
+            raise UsageError(f"--analyzer {self.analyzer!r}; use one of {', '.join(ANALYZERS)}.", code="bad-parameter")
+        check_outputs(self.output, self.report, self.force, self.save)
+
+    def is_large(self) -> bool:
+        """Whether the files are better read in blocks than held in memory, and can be."""
+        from isthmus.corpus.blocks import can_stream
+
+        if self.method != "projection" or self.report or self.words or self.save:
+            return False
+        paths = (self.source, self.target)
+        readable = all(path != "-" and Path(path).is_file() and can_stream(path) for path in paths)
+        return readable and sum(Path(path).stat().st_size for path in paths) > STREAM_BYTES
+
+    def for_record(self) -> dict[str, Any]:
+        """The options that were not left out, as plain values."""
+        skipped = ("as_json", "force", "quiet")
+        given = {name: value for name, value in asdict(self).items() if name not in skipped and value not in (None, "")}
+        return {name: str(value) if isinstance(value, Path) else value for name, value in given.items()}
+
+
+def label_files(options: LabelOptions) -> None:
+    """Read both collections, label the target, write."""
+    with talking(options.quiet):
+        source = read_collection(options.source, text=options.text, label=options.label, want_labels=True)
+        target = read_collection(options.target, text=options.target_text or options.text, want_labels=False)
+        describe(source, "source", options.quiet)
+        describe(target, "target", options.quiet)
+        result = label_collections(
+            source,
+            target,
+            method=options.method,
+            words=options.words,
+            seed=options.seed,
+            error_budget=options.budget,
+            analyzer=options.analyzer,
+        )
+        written = write_outputs(result, source, target, options.output, options.report, options.force, options.save)
+    inputs = [describe_input(options.source, source), describe_input(options.target, target)]
+    if options.words is not None:
+        inputs.append({"path": str(options.words), "sha256": file_hash(options.words)})
+    conclude(options, result, len(source), inputs, written)
+
+
+def label_with_model(options: LabelOptions) -> None:
+    """Label later documents by a saved model, without refitting."""
+    from isthmus.keep import load
+
+    with talking(options.quiet):
+        saved = load(options.model)
+        if options.error_budget is not None:
+            saved.settings = {**saved.settings, "error_budget": options.error_budget}
+        target = read_collection(options.target, text=options.target_text or options.text, want_labels=False)
+        describe(target, "target", options.quiet)
+        result = saved.label_new(target.texts, ids=target.ids)
+        name = f"source of {Path(str(options.model)).name}"
+        source = Collection.from_texts(saved.source_texts, list(saved.source_labels), name=name)
+        written = write_outputs(result, source, target, options.output, options.report, options.force)
+    inputs = [
+        {"path": str(options.model), "sha256": file_hash(str(options.model))},
+        describe_input(options.target, target),
+    ]
+    conclude(options, result, len(source), inputs, written)
+
+
+def label_large_files(options: LabelOptions) -> None:
+    """Label by term projection block by block; memory grows with the vocabulary, not with the files."""
+    from isthmus.choose import review_mask
+    from isthmus.classify.projection_stream import label_stream
+
+    if not options.quiet:
+        say("large files: read in blocks, none is held in memory; needs_review goes by the budget within each block")
+    with talking(options.quiet):
+        outcome = label_stream(
+            options.source,
+            options.target,
+            options.output,
+            text=options.text,
+            label=options.label,
+            target_text=options.target_text,
+            analyzer=options.analyzer,
+            review=lambda confidence: review_mask(confidence, options.budget),
+            force=options.force,
+        )
+    summary = {"method": "projection", "why": "named by the caller", **outcome, "output": options.output, "files": []}
+    inputs = [{"path": path, "sha256": file_hash(path)} for path in (options.source, options.target)]
+    record = run_record(options.for_record(), inputs, {"blocks": True}, "projection", [])
+    finish(options, summary, record, [] if options.output == "-" else [options.output])
+
+
+def label_collections(
+    source: Collection,
+    target: Collection,
+    *,
+    method: str,
+    words: Path | None = None,
+    seed: int = 0,
+    error_budget: float = 0.1,
+    analyzer: str = "auto",
+):
+    """Label one collection from another."""
+    from isthmus.api import label as label_texts
+
+    word_labels = None
+    if words is not None:
+        from isthmus.corpus.words import read_words
+
+        word_labels = read_words(words)
+    names = {name for name in source.labels if name is not None}
+    if len(names) < 2:
+        raise DataError(
+            f"All labelled documents of {source.name} carry the label {names.pop()!r}; at least two classes are "
+            "needed. Check --label.",
+            code="one-class",
+        )
+    result = label_texts(
+        source.texts,
+        source.labels,
+        target.texts,
+        method=method,
+        word_labels=word_labels,
+        random_state=seed,
+        error_budget=error_budget,
+        analyzer=analyzer,
+    )
+    result.ids = list(target.ids)
+    return result
+
+
+def check_outputs(output: str, report: Path | None, force: bool, save: Path | None = None) -> None:
+    """Refuse outputs that could not be written before any work is done."""
+    check_output(output, force=force)
+    places = [] if output == "-" else [Path(output).resolve()]
+    for path in (report, save):
+        if path is not None:
+            check_output(path, force=force, table=False)
+            places.append(path.resolve())
+    if len(set(places)) < len(places):
+        raise UsageError("Two outputs have the same name; give each its own.", code="bad-parameter")
+
+
+def write_outputs(
+    result, source, target, output: str, report: Path | None, force: bool, save: Path | None = None
+) -> list[str]:
+    """The labelled table and, if asked for, the report and the saved model; names of the files written.
+
+    Report and model are made under temporary names first, so that an error leaves older files as they were.
+    """
+    from isthmus.report import write_label_report
+
+    columns = result.columns()
+    added = {name: columns[name] for name in ("label", "confidence", "needs_review")}
+    makers: dict[Path, Callable[[Path], Any]] = {}
+    if report is not None:
+        makers[report] = lambda path: write_label_report(result, path, force=True, source=source, target=target)
+    if save is not None:
+        makers[save] = lambda path: result.save(path, force=True)
+    ready: dict[Path, Path] = {}
+    try:
+        for path, make in makers.items():
+            handle, temporary = tempfile.mkstemp(prefix=".", suffix=path.suffix, dir=path.resolve().parent)
+            os.close(handle)
+            ready[path] = Path(temporary)
+            os.chmod(temporary, 0o644)
+            make(ready[path])
+        write_table(output, with_columns(target.table(), added), force)
+        for path, temporary_path in ready.items():
+            os.replace(temporary_path, path.resolve())
+    finally:
+        for temporary_path in ready.values():
+            temporary_path.unlink(missing_ok=True)
+    return [*([output] if output != "-" else []), *map(str, makers)]
+
+
+def write_table(output: str, table: dict[str, list], force: bool) -> None:
+    """Write the table; a reader of standard output who has left is no error."""
+    try:
+        write_rows(output, table, force=force)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def describe_input(path: str, docs: Collection) -> dict[str, Any]:
+    """What the record says about an input."""
+    return {"path": path, "documents": len(docs), "sha256": file_hash(path, docs.sha256), "notes": docs.notes}
+
+
+def run_record(
+    options: dict[str, Any], inputs: list[dict], settings: dict, method: str, decision: list[dict]
+) -> dict[str, Any]:
+    """Everything needed to repeat a run."""
+    return {
+        "command": "isthmus label",
+        "options": options,
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "output": Path(options.get("output", "-")).name,
+        "inputs": inputs,
+        "settings": settings,
+        "method": method,
+        "decision": decision,
+        "versions": versions(),
+    }
+
+
+def conclude(options: LabelOptions, result, n_source: int, inputs: list[dict], written: list[str]) -> None:
+    """The record beside the output, and the outcome on the terminal."""
+    record = run_record(options.for_record(), inputs, result.settings, result.method, result.decision)
+    finish(options, summarise(result, n_source, options.output), record, written)
+
+
+def finish(options: LabelOptions, summary: dict[str, Any], record: dict[str, Any], written: list[str]) -> None:
+    """Write the record where the output is a file, and tell the outcome."""
+    output = Path(options.output)
+    if options.output != "-" and output.is_file():
+        place = run_record_path(output)
+        write_json(place, record)
+        written = [*written, str(place)]
+    summary["files"] = written
+    if not options.quiet:
+        tell(summary)
+    if options.as_json:
+        json.dump(summary, sys.stdout, ensure_ascii=False, indent=2)
+        sys.stdout.write("\n")
+
+
+def summarise(result, n_source: int, output: str) -> dict[str, Any]:
+    """The outcome in a few numbers."""
+    return {
+        "method": result.method,
+        "why": next(row["why"] for row in result.decision if row["chosen"]),
+        "source_documents": n_source,
+        "target_documents": len(result.labels),
+        "labels": dict(Counter(str(name) for name in result.labels.tolist()).most_common()),
+        "mean_confidence": round(float(result.confidence.mean()), 4),
+        "needs_review": int(result.needs_review.sum()),
+        "expected_accuracy": None if result.expected_accuracy is None else asdict(result.expected_accuracy),
+        "output": output,
+    }
+
+
+def tell(summary: dict[str, Any]) -> None:
+    """The outcome in a few lines."""
+    say(f"method: {summary['method']} ({summary['why']})")
+    say("labels: " + ", ".join(f"{one_line(name)} {count:,}" for name, count in summary["labels"].items()))
+    say(
+        f"confidence: {summary['mean_confidence']:.2f} on average; {summary['needs_review']:,} of "
+        f"{summary['target_documents']:,} documents need review"
+    )
+    expected = summary.get("expected_accuracy")
+    if expected is not None:
+        say(f"expected accuracy: {AccuracyEstimate(**expected)}")
+    for file in summary["files"]:
+        say(f"wrote {file}")

@@ -1,0 +1,115 @@
+"""The page about a grouping: clusters, what each is aligned with, and what made the match."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from isthmus.corpus import check_output, replacing
+from isthmus.report import pictures, tables
+from isthmus.report.page import _versions, render
+
+_EXCERPT = 400
+
+
+def write_cluster_report(result, path, *, force: bool = False) -> Path:
+    """Write the page about a grouping.
+
+    Parameters
+    ----------
+    result : GroupingResult
+    path : path of the page
+    force : bool
+        Replace a page that exists.
+    """
+    check_output(path, force=force, table=False)
+    page = render("cluster.html.j2", cluster_facts(result))
+    with replacing(path, force=force) as out:
+        out.write(page.encode("utf-8", "replace"))
+    return Path(path)
+
+
+def cluster_facts(result) -> dict[str, Any]:
+    """Every number and text on the page."""
+    clusters = result.clusters()
+    for row in clusters:
+        row["documents"] = [text if len(text) <= _EXCERPT else text[: _EXCERPT - 1] + "…" for text in row["documents"]]
+    links = alignment_links(result, clusters)
+    curves = tables.convergence_tables(getattr(result.model, "history_", None) or [])
+    foresight = getattr(result, "foresight", None)
+    return {
+        "title": f"Isthmus: {len(clusters)} clusters of {len(result.texts):,} documents",
+        "summary": summary_sentences(result, clusters, links),
+        "foresight": None if foresight is None else foresight.reason,
+        "clusters": clusters,
+        "pictures": [alignment_picture(links), sizes_picture(clusters)],
+        "steps": [pictures.convergence_picture(name, table) for name, table in curves.items() if len(table) > 1][:3],
+        "settings": result.settings,
+        "versions": _versions(),
+        "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+    }
+
+
+def cluster_name(row: dict) -> str:
+    """A cluster's number and name, as pictures write it."""
+    return f"{row['cluster']}: {row['name']}"
+
+
+def alignment_links(result, clusters: list[dict]) -> list[dict]:
+    """Source groups joined to clusters; groups and clusters without a partner stand alone."""
+    links = [
+        {
+            "left": None if row["aligned_to"] is None else str(row["aligned_to"]),
+            "right": cluster_name(row),
+            "strength": None if row["aligned_to"] is None else round(float(row["strength"]), 4),
+        }
+        for row in clusters
+    ]
+    joined = {link["left"] for link in links}
+    groups = [str(name) for name in getattr(result.model, "classes_", [])]
+    alone = [{"left": name, "right": None, "strength": None} for name in groups if name not in joined]
+    # In the order of the clusters, so that lines cross as little as may be.
+    return sorted(links, key=lambda link: link["left"] is None) + alone
+
+
+def alignment_picture(links: list[dict]) -> dict[str, Any]:
+    """Groups on the left, clusters on the right."""
+    shown = [{"source group": row["left"], "cluster": row["right"], "strength": row["strength"]} for row in links]
+    note = "Source groups (left) and target clusters (right); a thicker line is a stronger match, a square has none."
+    return pictures.picture("alignment", "Alignment", links, {"kind": "links"}, note=note, shown=shown)
+
+
+def sizes_picture(clusters: list[dict]) -> dict[str, Any]:
+    """Documents per cluster."""
+    table = [
+        {
+            "cluster": cluster_name(row),
+            "documents": row["size"],
+            "kind": "new" if row["aligned_to"] is None else "aligned",
+        }
+        for row in clusters
+    ]
+    spec = {
+        "kind": "bar", "x": "cluster", "y": "documents", "color": "kind", "color_title": "", "horizontal": True,
+        "color_order": ["aligned", "new"], "x_title": "", "width": 420,
+    }  # fmt: skip
+    return pictures.picture("sizes", "Documents per cluster", table, spec)
+
+
+def summary_sentences(result, clusters: list[dict], links: list[dict]) -> list[str]:
+    """The grouping in a few sentences."""
+    aligned = [row for row in clusters if row["aligned_to"] is not None]
+    largest = max(clusters, key=lambda row: row["size"])
+    unused = [link["left"] for link in links if link["right"] is None]
+    sentences = [
+        f"{len(result.texts):,} documents fall into {len(clusters)} clusters.",
+        f"{len(aligned)} of them follow a group of the source; {len(clusters) - len(aligned)} are new.",
+        f"The largest is {largest['name']} with {largest['size']:,} documents.",
+    ]
+    if aligned:
+        firm = max(aligned, key=lambda row: row["strength"])
+        sentences.append(f"The strongest match is {firm['name']} with {firm['aligned_to']} ({firm['strength']:.2f}).")
+    if unused:
+        sentences.append(f"Source groups without a cluster: {', '.join(unused)}.")
+    return sentences
