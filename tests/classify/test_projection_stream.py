@@ -9,7 +9,13 @@ import pytest
 import scipy.sparse as sp
 
 from isthmus import TermProjectionClassifier
-from isthmus.classify.projection_stream import BlockStatistics, fit_blocks, label_stream, sample_texts
+from isthmus.classify.projection_stream import (
+    BlockStatistics,
+    count_in_parts,
+    fit_blocks,
+    label_stream,
+    sample_texts,
+)
 from isthmus.corpus.blocks import BlockReader
 from isthmus.exceptions import DataError, UsageError
 from isthmus.features.blocks import BlockVectorizer
@@ -148,3 +154,12 @@ def test_full_vocabulary_says_so():
         vectorizer.count(texts)
         with pytest.warns(IsthmusWarning, match="3 terms"):
             assert vectorizer.count(more).nnz == 0
+
+
+def test_counting_in_parts_changes_nothing(monkeypatch):
+    texts, _ = make_texts(50)
+    whole = BlockVectorizer().count(texts)
+    monkeypatch.setattr("isthmus.classify.projection_stream._COUNT_CHARACTERS", 200)
+    parts = count_in_parts(BlockVectorizer(), texts)
+    assert parts.shape == whole.shape
+    assert (parts != whole).nnz == 0

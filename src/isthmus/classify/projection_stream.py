@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from isthmus._math.chi2 import TermStatistics, count_terms
 from isthmus.base import progress, read_labels
@@ -25,7 +26,8 @@ from isthmus.features.blocks import BlockVectorizer
 
 STREAM_BYTES = 200_000_000  # size of an input past which the command labels block by block
 _SAMPLE_ROWS = 20_000  # target documents held for adaptation and, of the source, for the temperature
-_SAMPLE_CHARACTERS = 20_000_000
+_SAMPLE_CHARACTERS = 10_000_000
+_COUNT_CHARACTERS = 1_500_000  # counted at a time: the arrays of character n-grams are many times as large
 
 
 class BlockStatistics:
@@ -205,8 +207,7 @@ def sample_texts(reader: BlockReader) -> list[str]:
 
 def adapt_to_sample(model: TermProjectionClassifier, vectorizer: BlockVectorizer, texts: list[str]) -> None:
     """Adapt a fitted rule to a sample of the target; the sample's words join the vocabulary."""
-    X = vectorizer.count(texts)
-    n_classes = len(model.classes_)
+    X, n_classes = count_in_parts(vectorizer, texts), len(model.classes_)
     stats = model.statistics_.widened(X.shape[1], n_classes)
     target, model.history_, model.termination_condition_ = adapt_statistics(
         X, n_classes, lambda target: model._build(stats, target), rounds=model.adapt, share=model.adapt_share
@@ -215,6 +216,19 @@ def adapt_to_sample(model: TermProjectionClassifier, vectorizer: BlockVectorizer
     model.projection_ = model._build(stats, target)
     model.n_iter_, model.n_features_in_ = len(model.history_), X.shape[1]
     model._store()
+
+
+def count_in_parts(vectorizer: BlockVectorizer, texts: list[str]) -> sp.csr_matrix:
+    """Counts of many texts, made a part at a time."""
+    parts, start, characters = [], 0, 0
+    for end, text in enumerate(texts, 1):
+        characters += len(text)
+        if characters >= _COUNT_CHARACTERS or end == len(texts):
+            parts.append(vectorizer.count(texts[start:end]))
+            start, characters = end, 0
+    for part in parts:
+        part.resize(part.shape[0], vectorizer.n_terms_)
+    return sp.vstack(parts, format="csr")
 
 
 def place_temperature(model: TermProjectionClassifier, held: list) -> None:
