@@ -11,7 +11,7 @@ from isthmus.base import TransferPipeline
 def document_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
     """Rows of class, term and contribution: log-probability with the term minus log-probability without it.
 
-    Unlike the accounts of linear methods these need not add up: two words that say the same can stand in for each other.
+    Unlike the accounts of linear methods these need not add up: words that say the same can stand in for each other.
     """
     model = pipeline.steps[-1][1]
     row = sp.csr_matrix(pipeline[:-1].transform([text]))

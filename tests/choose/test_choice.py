@@ -1,0 +1,129 @@
+"""Evidence, vote and expected accuracy, on collections whose truth is known."""
+
+import numpy as np
+import pytest
+
+import isthmus
+from isthmus.choose import CombinedModel, Evidence, Judge, choose, review_mask
+from isthmus.choose.choice import candidates_for, vote_weights
+from isthmus.choose.combined import sharpen, sharpness_for
+from isthmus.exceptions import DataError
+
+STAFF = ("staff", "friendly", "polite", "rude", "helped", "manager", "smile", "advice")
+PRICE = ("price", "bill", "cheap", "expensive", "discount", "paid", "fee", "deal")
+NORTH = ("snow", "ski", "cold", "mountain", "ice", "frost", "sled", "wool")
+SOUTH = ("beach", "sun", "hot", "sand", "palm", "surf", "shade", "linen")
+
+
+def collection(n, rng, places, noise):
+    """Texts about a class (two words of it among two of the other) set in a place (six words): the place is easier."""
+    texts, classes, where = [], [], []
+    for i in range(n):
+        kind, other = (STAFF, PRICE) if i % 2 else (PRICE, STAFF)
+        place = places[(i // 2) % len(places)]
+        words = [*rng.choice(kind, 4), *rng.choice(other, noise), *rng.choice(place, 6)]
+        texts.append(" ".join(rng.permutation(words)))
+        classes.append("staff" if i % 2 else "price")
+        where.append("north" if place is NORTH else "south")
+    return texts, np.array(classes, dtype=object), np.array(where)
+
+
+@pytest.fixture(scope="module")
+def pair():
+    rng = np.random.default_rng(0)
+    return *collection(200, rng, (NORTH, SOUTH), noise=2)[:2], *collection(200, rng, (NORTH, SOUTH), noise=2)
+
+
+def test_right_labels_are_about_as_learnable_as_the_source(pair):
+    source, labels, target, truth, place = pair
+    judge = Judge(source, labels, target)
+    right = judge.weigh(truth)
+    assert abs(right.excess) < 0.1
+    wrong = np.where(place == "north", "staff", "price")
+    easy = judge.weigh(wrong)
+    assert easy.excess >= right.excess
+    assert easy.way_back < right.way_back
+    noisy = judge.weigh(np.random.default_rng(1).permutation(truth))
+    assert noisy.learnability < right.learnability - 0.2
+    assert right.score > max(easy.score, noisy.score)
+
+
+def test_one_class_for_all_is_worth_nothing(pair):
+    source, labels, target, truth, _ = pair
+    judge = Judge(source, labels, target)
+    assert judge.weigh(["staff"] * len(target)).score < judge.weigh(truth).score
+
+
+def test_judge_refuses_a_handful():
+    with pytest.raises(DataError):
+        Judge(["a b"] * 5, ["x", "y"] * 2 + ["x"], ["c"] * 40)
+
+
+def test_weights_fall_with_the_score_and_end_at_the_margin():
+    found = {"best": Evidence(0.8, 0.8, 0.8), "near": Evidence(0.79, 0.8, 0.8), "far": Evidence(0.7, 0.8, 0.8)}
+    weights = vote_weights(found)
+    assert list(weights) == ["best", "near"]
+    assert weights["best"] == 1.0 > weights["near"] > 0.3
+
+
+@pytest.mark.parametrize("accuracy", [0.55, 0.8, 0.97])
+def test_confidence_is_brought_to_the_expected_accuracy(accuracy):
+    votes = np.random.default_rng(0).dirichlet([2, 1, 1], size=200)
+    calibrated = sharpen(votes, sharpness_for(votes, accuracy))
+    assert np.isclose(calibrated.max(axis=1).mean(), accuracy, atol=1e-3)
+    assert np.array_equal(calibrated.argmax(axis=1), votes.argmax(axis=1))
+
+
+def test_choice_is_explained_and_better_than_chance(pair):
+    source, labels, target, truth, _ = pair
+    choice = choose(source, labels, target, random_state=0)
+    assert np.mean(choice.model.predict(target) == truth) > 0.8
+    tried = {row["method"] for row in choice.table}
+    assert {"logistic", "self-training", "cocc", "projection", "strings"} <= tried
+    assert all(row["why"] for row in choice.table)
+    assert np.isclose(sum(row.get("weight", 0) for row in choice.table), 1.0, atol=0.01)
+    assert choice.accuracy.low <= choice.accuracy.estimate <= choice.accuracy.high
+    confidence = choice.model.predict_proba(target).max(axis=1)
+    assert np.isclose(confidence.mean(), choice.accuracy.estimate, atol=0.02)
+
+
+def test_labelling_by_auto_reports_reasons_and_repeats(pair):
+    source, labels, target, *_ = pair
+    first, second = (isthmus.label(source, labels, target[:60]) for _ in range(2))
+    assert np.array_equal(first.labels, second.labels)
+    assert np.array_equal(first.confidence, second.confidence)
+    assert isinstance(first.model, CombinedModel)
+    assert first.method == "+".join(row["method"] for row in first.decision if row["chosen"])
+    assert first.reasons(0)
+    assert first.expected_accuracy.estimate is not None
+
+
+def test_too_few_documents_fall_back_to_source_only_and_say_so():
+    result = isthmus.label(["kind staff", "low price"] * 3, ["staff", "price"] * 3, ["staff here", "price there"])
+    assert result.method == "logistic"
+    assert "too few documents" in result.decision[0]["why"]
+    assert result.decision[0]["why"].startswith("source-only, because")
+    assert result.expected_accuracy.estimate is None
+
+
+def test_long_collections_leave_string_kernels_out_and_say_so():
+    names, left_out = candidates_for(["text"] * 10_000, None)
+    assert "strings" not in names
+    assert "logistic" in names
+    assert left_out[0]["method"] == "strings"
+
+
+def test_labelled_words_add_a_candidate(pair):
+    source, labels, target, *_ = pair
+    result = isthmus.label(source, labels, target[:60], word_labels={"rude": "staff", "fee": "price"})
+    assert "dual-manifold" in {row["method"] for row in result.decision}
+
+
+def test_review_mask_keeps_the_budget():
+    confidence = np.random.default_rng(0).uniform(0.5, 1, 500)
+    mask = review_mask(confidence, 0.1)
+    assert 0 < mask.sum() < 500
+    assert np.mean(1 - confidence[~mask]) <= 0.1
+    assert confidence[~mask].min() >= confidence[mask].max()
+    assert not review_mask([0.99, 0.99], 0.1).any()
+    assert review_mask([0.5, 0.5], 0.1).all()
