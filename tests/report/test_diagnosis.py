@@ -49,7 +49,7 @@ def test_every_section_and_finding_is_there(page, result):
         assert f'<section id="{section}">' in page
     assert result[0].verdict in page
     for row in result[0]:
-        assert f"<td>{row['topic']}</td>" in page
+        assert f"<h3>{row['topic']} " in page
     assert page.count("<svg") == page.count("show the table") >= 1
 
 
