@@ -61,6 +61,34 @@ def test_run_record_says_how_to_repeat(folder):
     assert all(len(entry["sha256"]) == 64 for entry in record["inputs"])
 
 
+def test_run_record_holds_the_columns_that_were_named(folder):
+    options = ["--text", "comment", "--label", "category", "--method", "nbc", "-o", "out.csv", "--quiet"]
+    assert run_command(["label", "source.csv", "target.csv", *options]) == 0
+    record = json.loads(Path("run.json").read_text())
+    assert record["options"]["text"] == "comment"
+    assert record["options"]["label"] == "category"
+
+
+def test_a_failed_run_leaves_an_older_report_alone(folder):
+    Path("page.html").write_text("old")
+    Path("target.csv").write_text(TARGET + f"9,{'word ' * 10_000},x\n")
+    arguments = ["label", "source.csv", "target.csv", "--method", "nbc", "-o", "out.xlsx", "--report", "page.html"]
+    assert run_command([*arguments, "--force", "--quiet"]) == 1  # a cell too long for xlsx
+    assert Path("page.html").read_text() == "old"
+    assert sorted(os.listdir(folder)) == ["page.html", "source.csv", "target.csv"]
+
+
+def test_every_command_is_mounted(capsys):
+    import isthmus.cli
+
+    files = {path.stem for path in Path(isthmus.cli.__file__).parent.glob("*.py")}
+    commands = files - {"__init__", "common", "label_run"}
+    run_command([])
+    listed = capsys.readouterr().err
+    assert commands
+    assert [name for name in sorted(commands) if f"\n  {name}" not in listed] == []
+
+
 def test_two_outputs_in_one_folder_keep_two_records(folder):
     for name in ("one.csv", "two.csv"):
         assert run_command(["label", "source.csv", "target.csv", "--method", "nbc", "-o", name, "--quiet"]) == 0
@@ -156,6 +184,9 @@ REFUSALS = [
     ("unknown method", both("--method", "coc"), 2, "unknown-method", "Did you mean"),
     ("unknown format", both("-o", "out.docx"), 2, "unknown-format", ".csv"),
     ("two standard inputs", lambda: ["-", "-"], 2, "bad-parameter", "standard input"),
+    ("one column twice", both("--text", "comment", "--label", "comment"), 2, "bad-parameter", "both as the text"),
+    ("empty name", lambda: ["", "target.csv"], 2, "bad-parameter", "empty"),
+    ("unknown analyser", both("--analyzer", "wrods"), 2, "bad-parameter", "words"),
     ("bad budget", both("--error-budget", "7"), 2, "bad-parameter", "between 0 and 1"),
 ]  # fmt: skip
 

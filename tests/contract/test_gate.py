@@ -15,7 +15,7 @@ from sklearn.model_selection import GridSearchCV, KFold
 import isthmus
 from isthmus.base import check_texts, listen, make_transfer_pipeline, open_gate, progress, read_labels
 from isthmus.estimator_checks import example_texts
-from isthmus.exceptions import CODES, DataError
+from isthmus.exceptions import CODES, DataError, UsageError
 from isthmus.features import TextVectorizer
 
 X4 = np.arange(8.0).reshape(4, 2)
@@ -188,3 +188,74 @@ def test_importing_everything_public_leaves_the_global_configuration_alone():
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "True"
+
+
+@pytest.mark.parametrize(
+    ("labels", "kind"),
+    [
+        ([1, 0] * 3, "i"),
+        ([True, False] * 3, "b"),
+        ([1.0, 0.0] * 3, "f"),
+        ([1, 0, None, 0, 1, 0], "i"),
+        (["a", "b"] * 3, "O"),
+    ],
+)
+def test_labels_of_every_kind_come_back_in_their_kind(labels, kind):
+    result = isthmus.label(["kind staff", "fast bike"] * 3, labels, ["staff here", "bike there"], method="nbc")
+    assert result.labels.tolist() == labels[:2]
+    assert result.labels.dtype.kind == kind
+
+
+def test_a_tuple_with_nan_and_a_string_array_are_read_like_a_list():
+    assert read_labels(("a", float("nan"), "b"))[1].tolist() == [True, False, True]
+    fitted = isthmus.SourceOnlyClassifier().fit(np.eye(3) + 1, ("a", "b", float("nan")))
+    assert set(fitted.classes_) == {"a", "b"}
+
+
+@pytest.mark.parametrize("target_labels", [[3.7, 9.9], [1, 2], ["x", None]])
+def test_the_kind_of_target_labels_does_not_matter(target_labels):
+    y = np.array(["a", "b", *target_labels], dtype=object)
+    domains = gate(X4, y, [1, 1, -1, -1])
+    assert domains.codes.tolist() == [0, 1, -1, -1]
+
+
+class Memoriser(LogisticRegression):
+    """A scikit-learn classifier that knows nothing of domains: it would learn target labels if it saw them."""
+
+
+def test_no_step_of_a_pipeline_sees_target_labels():
+    texts, labels, domain = example_texts()
+    seen = {}
+
+    class Spy(TextVectorizer):
+        def fit_transform(self, X, y=None):
+            seen["y"] = y
+            return super().fit_transform(X)
+
+    make_transfer_pipeline(Spy(min_df=1), isthmus.SourceOnlyClassifier()).fit(texts, labels, sample_domain=domain)
+    assert all(value is None for value in np.asarray(seen["y"], dtype=object)[domain < 0])
+    with pytest.raises(UsageError, match="takes sample_domain"):
+        make_transfer_pipeline(TextVectorizer(min_df=1), Memoriser()).fit(texts, labels, sample_domain=domain)
+
+
+def test_wide_indices_are_narrowed():
+    texts, labels, domain = example_texts()
+    X = TextVectorizer(min_df=1).fit_transform(texts)
+    wide = X.copy()
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    fitted = isthmus.SourceOnlyClassifier().fit(wide, labels, sample_domain=domain)
+    assert np.array_equal(fitted.predict(wide), isthmus.SourceOnlyClassifier().fit(X, labels, domain).predict(X))
+
+
+@pytest.mark.parametrize("texts", [{"x": "text"}, {"text"}, None, 3])
+def test_mappings_sets_and_numbers_are_no_texts(texts):
+    with pytest.raises(DataError) as caught:
+        check_texts(texts)
+    assert caught.value.code == "not-text"
+
+
+def test_a_table_is_no_text():
+    pd = pytest.importorskip("pandas")
+    with pytest.raises(DataError, match="one column"):
+        check_texts(pd.DataFrame({"text": ["a"]}))
+    assert check_texts(pd.Series(["a"])) == ["a"]

@@ -366,3 +366,12 @@ def test_reading_csv_loads_no_data_frame_library(tmp_path):
     code = f"import sys, isthmus.corpus as c; c.read_collection({str(path)!r}); print('polars' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize("line", ["[" * 100_000, '{"text": "a", "n": ' + "9" * 5_000 + "}"])
+def test_monstrous_json_is_refused_in_a_sentence(tmp_path, line):
+    path = tmp_path / "deep.jsonl"
+    path.write_text(line)
+    with pytest.raises(DataError) as caught:
+        read_collection(path)
+    assert caught.value.code == "unreadable-file"
