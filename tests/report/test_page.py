@@ -46,10 +46,18 @@ def test_nothing_is_fetched(page):
 
 
 def test_every_section_is_there(page):
-    for section in ("summary", "data", "results", "decision", "doubtful", "reasons", "settings"):
+    sections = ("summary", "data", "shift", "results", "decision", "reasons", "doubtful", "convergence", "settings")
+    for section in sections:
         assert f'<section id="{section}">' in page
-    assert page.count("<svg") == 2
-    assert page.count("show the table") == 2
+        assert f'href="#{section}"' in page
+    for figure in ("domain-map", "shifted-words", "shares", "confidence"):
+        assert f'<figure id="{figure}">' in page
+    assert page.count("<svg") == page.count("show the table") == page.count("<figure") == 4
+
+
+def test_summary_has_five_sentences(page):
+    summary = page.partition('<section id="summary">')[2].partition("</section>")[0]
+    assert summary.count("<li>") == 5
 
 
 def test_refuses_to_overwrite(tmp_path):
