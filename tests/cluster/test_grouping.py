@@ -1,4 +1,5 @@
 import importlib
+import re
 import subprocess
 import sys
 
@@ -7,6 +8,7 @@ import pytest
 
 import isthmus
 from isthmus.exceptions import DataError
+from isthmus.grouping import plain_page
 
 STAFF = ["kind staff helped", "polite staff smiled", "rude manager shouted", "staff was friendly"]
 BIKES = ["great bike engine", "fast bike gears", "loud engine noise", "bike brakes squeak"]
@@ -64,18 +66,26 @@ def test_report_is_one_page_without_network(result, tmp_path):
     path = result.report(tmp_path / "clusters.html")
     page = path.read_text(encoding="utf-8")
     assert "staff" in page
-    assert "http" not in page.replace("http-equiv", "")
+    assert not re.search(r"""(src|href)\s*=\s*["']?(https?:)?//|url\(\s*["']?(https?:)?//|@import""", page)
     with pytest.raises(DataError) as caught:
         result.report(path)
     assert caught.value.code == "output-exists"
+
+
+def test_the_plain_page_needs_no_other_package(result):
+    page = plain_page(result)
+    assert page.startswith("<!doctype html>")
+    assert "aligned with staff" in page
+    assert "http" not in page
 
 
 def test_hostile_texts_stay_text_in_the_report(tmp_path):
     target = ["<script>alert(1)</script> staff", "kind staff", "bike engine", "fast bike"]
     found = isthmus.cluster(STAFF + BIKES, ["<b>staff</b>"] * 4 + ["bikes"] * 4, target, n_clusters=2)
     page = found.report(tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "<script>alert" not in page
-    assert "<b>staff" not in page
+    for text in (page, plain_page(found)):
+        assert "<script>alert" not in text
+        assert "<b>staff" not in text
 
 
 def test_lengths_must_agree():
