@@ -99,7 +99,7 @@ def test_saved_model_labels_later_documents_as_the_first_run_did(folder, capsys)
 
 
 def test_error_budget_is_the_saved_one_unless_given(folder):
-    Path("later.csv").write_text("comment\nfriendly price\nnothing\n")
+    Path("later.csv").write_text("comment\nfriendly price\nhigh staff\n")
     assert run_command(["label", "--model", "m.isthmus", "later.csv", "-o", "a.csv", "--quiet"]) == 0
     options = ["-o", "b.csv", "--error-budget", "1", "--quiet"]
     assert run_command(["label", "--model", "m.isthmus", "later.csv", *options]) == 0
