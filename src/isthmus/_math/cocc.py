@@ -54,11 +54,11 @@ class BlockStatistics:
 
 def block_statistics(read: ReadBlocks, n_words: int) -> BlockStatistics:
     """Row count, word totals and mutual information of documents and words, over CSR blocks."""
-    from isthmus._math.cocc_kernels import row_log_sum
+    from isthmus._math.cocc_kernels import add_columns, row_log_sum
 
     n_rows, totals, entry_sum, row_sum = 0, np.zeros(n_words), 0.0, 0.0
     for block in read():
-        totals += np.bincount(block.indices, weights=block.data, minlength=n_words)
+        add_columns(block.indices, block.data, totals, np.zeros(n_words))
         entries, rows = row_log_sum(block.indptr, block.data)
         entry_sum, row_sum, n_rows = entry_sum + entries, row_sum + rows, n_rows + block.shape[0]
     total = totals.sum()
@@ -104,7 +104,8 @@ class CoClustering:
 
 def document_logs(target_table: np.ndarray) -> np.ndarray:
     """log p(ŵ|d̂), word clusters × document clusters; what a document adds up over its words."""
-    return safe_log(target_table) - safe_log(target_table.sum(axis=0))
+    mass = target_table.sum(axis=0)
+    return safe_log(target_table / np.where(mass > 0, mass, 1.0))  # an empty cluster: -inf throughout
 
 
 def _word_logs(table: np.ndarray, alive: np.ndarray) -> np.ndarray:
@@ -162,7 +163,7 @@ class _Search:
         return assign_words(self.weights, logs, words)
 
     def document_step(self, words: np.ndarray, documents: np.ndarray) -> int:
-        word_scores = np.ascontiguousarray(document_logs(self.target_table)[words])
+        word_scores = np.ascontiguousarray(np.maximum(document_logs(self.target_table), -1e300)[words])
         counts, changed = assign_blocks(self.target, word_scores, np.zeros(self.n_clusters), documents)
         self.place(counts)
         return changed

@@ -172,3 +172,12 @@ def add_unit_rows(indptr, indices, data, weights, labels, sums):
         if square > 0.0:
             for at in range(indptr[row], indptr[row + 1]):
                 sums[indices[at], labels[row]] += data[at] * weights[indices[at]] / np.sqrt(square)
+
+
+@njit(cache=True)
+def add_columns(indices, data, totals, presence):
+    """Add a block's values and its number of positive entries per column; numpy's bincount would copy the indices."""
+    for at in range(indices.shape[0]):
+        totals[indices[at]] += data[at]
+        if data[at] > 0.0:
+            presence[indices[at]] += 1.0

@@ -32,9 +32,11 @@ def inverse_frequency(read: Callable[[], Iterable[Any]], n_words: int) -> np.nda
 
     Both domains together: a word that both use everywhere tells least, and twice the documents give a steadier weight.
     """
+    from isthmus._math.cocc_kernels import add_columns
+
     frequency, n = np.zeros(n_words), 0
     for block in read():
-        frequency += np.bincount(block.indices[block.data > 0], minlength=n_words)
+        add_columns(block.indices, block.data, np.zeros(n_words), frequency)
         n += block.shape[0]
     return np.log((1.0 + n) / (1.0 + frequency)) + 1.0
 
