@@ -282,6 +282,8 @@ def first_difference(first, second) -> str | None:
 
 
 def _same(a, b) -> bool:
+    if a is b:
+        return True
     if sp.issparse(a):
         return sp.issparse(b) and a.shape == b.shape and (a != b).nnz == 0
     if isinstance(a, np.ndarray):
@@ -303,4 +305,4 @@ def _same(a, b) -> bool:
     if type(a) is not type(b):
         return False
     # what cannot be compared by value is compared by what it holds
-    return bool(a == b) if type(a).__eq__ is not object.__eq__ else _same(getattr(a, "__dict__", {}), vars(b))
+    return bool(a == b) if type(a).__eq__ is not object.__eq__ else _same(getattr(a, "__dict__", None), getattr(b, "__dict__", None))
