@@ -18,7 +18,6 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from isthmus.base import TransferPipeline
 from isthmus.corpus import check_output, replacing
 from isthmus.exceptions import DataError, IsthmusWarning, MissingExtraError
 
@@ -170,7 +169,8 @@ def _rebuild(path: Path, texts: Any, content: Any):
         value is None or (isinstance(value, list) and all(isinstance(text, str) for text in value))
         for value in plain.values()
     )
-    if not lists_of_text or not isinstance(content.get("model"), TransferPipeline):
+    model = content.get("model")  # a pipeline, or a vote of several
+    if not lists_of_text or not (type(model).__module__.startswith("isthmus.") and hasattr(model, "predict_proba")):
         raise _bad(path, "does not hold a labelling")
     try:
         return LabelResult(**{name: value for name, value in content.items() if name in known}, **plain)
