@@ -305,4 +305,8 @@ def _same(a, b) -> bool:
     if type(a) is not type(b):
         return False
     # what cannot be compared by value is compared by what it holds
-    return bool(a == b) if type(a).__eq__ is not object.__eq__ else _same(getattr(a, "__dict__", None), getattr(b, "__dict__", None))
+    return (
+        bool(a == b)
+        if type(a).__eq__ is not object.__eq__
+        else _same(getattr(a, "__dict__", None), getattr(b, "__dict__", None))
+    )
