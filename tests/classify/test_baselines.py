@@ -74,11 +74,16 @@ def test_target_weight_reaches_the_estimator():
     assert not np.allclose(heavy.estimator_.coef_, source_only.estimator_.coef_, atol=1e-2)
 
 
+def test_a_classifier_without_probabilities_is_refused_in_a_sentence():
+    with pytest.raises(UsageError, match="no predict_proba"):
+        SelfTrainingTransfer(LinearSVC()).fit(np.eye(4) + 1, [0, 1, -1, -1])
+
+
 def test_rounds_must_be_positive():
     with pytest.raises(UsageError):
-        SelfTrainingTransfer(rounds=0).fit(np.eye(4), [0, 1, -1, -1])
+        SelfTrainingTransfer(rounds=0).fit(np.eye(4) + 1, [0, 1, -1, -1])
 
 
 def test_naive_bayes_needs_counts_and_says_so_through_its_own_error():
     with pytest.raises(ValueError, match="egative"):
-        SourceOnlyClassifier(MultinomialNB()).fit(-np.eye(4), [0, 1, -1, -1])
+        SourceOnlyClassifier(MultinomialNB()).fit(-1 - np.eye(4), [0, 1, -1, -1])

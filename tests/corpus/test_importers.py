@@ -8,7 +8,7 @@ import pytest
 
 from isthmus.corpus import load_dataset
 from isthmus.corpus.importers import import_dataset, import_records
-from isthmus.exceptions import DataError
+from isthmus.exceptions import DataError, IsthmusError
 
 NEWSGROUPS = {
     "20news-bydate-test/alt.atheism/53068": b"From: x@y\nSubject: Re: q\n\nlater\n",
@@ -251,7 +251,7 @@ def test_refusals(tmp_path):
         ("sraa", folder / "sraa" / "README", "unreadable-file"),
     ]
     for name, path, code in cases:
-        with pytest.raises(DataError) as error:
+        with pytest.raises(IsthmusError) as error:
             import_dataset(name, path, tmp_path / "out.jsonl.gz")
         assert error.value.code == code
     assert not (tmp_path / "out.jsonl.gz").exists()

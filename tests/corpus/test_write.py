@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isthmus.corpus import check_output, read_collection, with_columns, write_records, write_rows
-from isthmus.exceptions import DataError
+from isthmus.exceptions import DataError, UsageError
 
 # Every character but NUL and halves of surrogate pairs.
 CELLS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=30)
@@ -171,7 +171,7 @@ def test_no_permission_is_told(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("name", ["t.doc", "t", "t.xlsx.gz"])
 def test_unknown_endings(tmp_path, name):
-    with pytest.raises(DataError) as error:
+    with pytest.raises(UsageError) as error:
         write_rows(tmp_path / name, {"text": ["a"]})
     assert error.value.code == "unknown-format"
 

@@ -12,6 +12,9 @@ from isthmus.exceptions import IsthmusError
 from isthmus.features import TextVectorizer, guess_language, tokenize_words, weigh_tfidf
 from isthmus.features.ngrams import key_names, ngram_keys
 
+GERMAN = """Der Mann und die Frau gehen am Abend in das Haus am Ende der Strasse und essen dort das Brot, das der Mann
+aus dem Laden geholt hat, und trinken Wasser aus dem Glas, das auf dem Tisch in der Ecke steht, und der Hund liegt
+unter dem Tisch und wartet darauf, dass ihm jemand etwas gibt, aber niemand denkt an den Hund, und so geht er hinaus."""
 ENGLISH = ["The riders were riding the bikes", "A rider and a price", "prices, prices and 42 prices"]
 
 
@@ -40,7 +43,7 @@ def test_words_are_unicode_letters(text, words):
         (["バイクの価格"], "zh"),
         (["der Preis für das Fahrrad war für uns zu hoch, schöne Grüße"], "other"),
         (["цена была слишком высокой"], "other"),
-        (["der Mann und die Frau gehen in das Haus und essen dort das Brot das der Mann geholt hat"] * 4, "other"),
+        ([GERMAN], "other"),
         (["engine carburettor throttle helmet exhaust", "invoice dealer warranty"], "en"),
         ([""], "en"),
     ],

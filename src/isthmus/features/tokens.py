@@ -20,7 +20,7 @@ _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U
 _LETTER = re.compile(r"[^\W\d_]")
 _SAMPLE = 400  # documents looked at when guessing a language
 _SAMPLE_CHARACTERS = 2_000
-_RUNNING_WORDS = 50  # fewer words have no frequencies to speak of
+_DISTINCT_WORDS = 30  # fewer different words have no frequencies to speak of
 
 
 def tokenize_words(text: str, *, lowercase: bool = True) -> list[str]:
@@ -58,8 +58,9 @@ def guess_language(texts: Sequence[str]) -> str:
     if not words or sum(word in ENGLISH_STOP_WORDS for word in words) > len(words) / 8:
         return "en"
     # Function words of any language dominate running text: the five most frequent words make up a tenth and more.
-    frequent = sum(count for _, count in Counter(words).most_common(5))
-    running = len(words) >= _RUNNING_WORDS and frequent > 0.09 * len(words)
+    counts = Counter(words)
+    frequent = sum(count for _, count in counts.most_common(5))
+    running = len(counts) >= _DISTINCT_WORDS and frequent > 0.09 * len(words)
     if not running and sum(word.isascii() for word in words) > 0.98 * len(words):
         return "en"
     return "other"

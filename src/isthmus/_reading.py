@@ -1,0 +1,218 @@
+"""Reading what comes through the gate: rows, texts, labels and domains, each checked and in one form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d, validate_data
+
+from isthmus.exceptions import DataError
+
+UNLABELLED = -1
+
+
+def check_rows(estimator: BaseEstimator, X: Any, *, kind: str = "matrix", reset: bool = False) -> Any:
+    """Rows in the form methods compute on: a list of str, or a float CSR matrix or array without NaN."""
+    if kind == "text":
+        return check_texts(X)
+    X = validate_data(
+        estimator,
+        X,
+        accept_sparse="csr",
+        dtype=np.float64,
+        ensure_all_finite=False,
+        reset=reset,
+    )
+    if sp.issparse(X) and X.indices.dtype != np.int32:
+        X = _narrow(X)
+    values = X.data if sp.issparse(X) else X
+    if not np.all(np.isfinite(values)):
+        bad = int(np.size(values) - np.count_nonzero(np.isfinite(values)))
+        raise DataError(
+            f"X holds {bad} entries that are NaN or inf; {type(estimator).__name__} needs finite numbers. "
+            "Remove or fill them before fitting.",
+            code="not-finite",
+        )
+    if kind == "counts" and np.size(values) and values.min() < 0:
+        raise DataError(
+            f"Negative values in data passed to {type(estimator).__name__}: the smallest entry of X is "
+            f"{values.min():g}; counts or other non-negative weights are expected. Use raw counts, "
+            "not centred or reduced data.",
+            code="negative-counts",
+        )
+    return X
+
+
+def _narrow(X: Any) -> Any:
+    """The same matrix with 32-bit indices, which is what compiled methods read."""
+    if max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
+        raise DataError(
+            f"X has shape {X.shape} and {X.nnz} non-zeros, more than 32-bit indices can count; fit on fewer rows.",
+            code="bad-parameter",
+        )
+    return type(X)((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
+
+
+def check_texts(texts: Any) -> list[str]:
+    """A list of str, or a clear refusal."""
+    if isinstance(texts, (str, bytes)):
+        raise DataError("One string was given; give a sequence of documents, each a str.", code="not-text")
+    if sp.issparse(texts) or (isinstance(texts, np.ndarray) and texts.ndim != 1):
+        raise DataError(
+            f"A matrix of shape {texts.shape} was given; this estimator reads raw texts: give a sequence of str.",
+            code="not-text",
+        )
+    if isinstance(texts, (Mapping, Set)) or hasattr(texts, "columns") or not hasattr(texts, "__iter__"):
+        raise DataError(
+            f"{type(texts).__name__} was given; give a sequence of str, for example one column of a table.",
+            code="not-text",
+        )
+    texts = list(texts)
+    if not texts:
+        raise DataError("No documents were given; give at least one text.", code="no-rows")
+    for i, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise DataError(
+                f"Document {i} is {type(text).__name__} {_shorten(text)}; texts must be str. "
+                "Replace missing texts by ''.",
+                code="not-text",
+            )
+    return [str(text) for text in texts]
+
+
+def mask_target(y: Any, domain: np.ndarray) -> np.ndarray:
+    """A copy of the labels in which those of target rows are unknown, whatever they were."""
+    y = label_array(y)
+    if y.dtype.kind in "iu":
+        return np.where(domain < 0, UNLABELLED, y)
+    masked = y.astype(object)
+    masked[domain < 0] = None
+    return masked
+
+
+def read_labels(y: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Labels as an array, and a mask of those that are known.
+
+    Integers: -1 is unknown. Floats: NaN is unknown. Anything else: None, NaN or pandas' NA is unknown; objects that are
+    all numbers or all truth values follow the rule for their kind.
+    """
+    array = label_array(y)
+    if array.dtype.kind == "O":
+        known = np.array([not _is_missing(value) for value in array], dtype=bool)
+        array = _native(array, known)
+    else:
+        known = np.ones(len(array), dtype=bool)
+    if array.dtype.kind in "iu":
+        return array, known & (array != UNLABELLED)
+    if array.dtype.kind == "f":
+        known = known & ~np.isnan(array)
+        if np.isinf(array[known]).any():
+            raise DataError(
+                "Input y contains infinity; labels must be finite, or NaN where unknown.", code="bad-labels"
+            )
+        _check_classes(array[known])
+        return array, known
+    if array.dtype.kind not in "OUb":
+        raise DataError(f"y has dtype {array.dtype}; labels must be integers, strings or objects.", code="bad-labels")
+    kinds = {type(value) for value in array[known]} if array.dtype.kind == "O" else set()
+    if any(issubclass(kind, str) for kind in kinds) and not all(issubclass(kind, str) for kind in kinds):
+        names = ", ".join(sorted(kind.__name__ for kind in kinds))
+        raise DataError(f"y mixes labels of kinds {names}; use one kind, for example all str.", code="bad-labels")
+    return array, known
+
+
+def label_array(y: Any) -> np.ndarray:
+    array = y if isinstance(y, np.ndarray) else np.asarray(y) if hasattr(y, "__array__") else _array_of(list(y))
+    array = column_or_1d(array, warn=True)
+    return array.astype(object) if array.dtype.kind == "T" else array  # numpy's StringDType
+
+
+def _native(array: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Objects that are all numbers, or all truth values, in their own dtype; unknown places hold a filler."""
+    native = np.array(array[known].tolist())
+    if native.ndim != 1 or native.dtype.kind not in "iufb":
+        return array
+    values = np.zeros(len(array), dtype=native.dtype)
+    values[known] = native
+    return values
+
+
+def _check_classes(labels: np.ndarray) -> None:
+    if not len(labels):
+        return
+    try:
+        check_classification_targets(labels)
+    except ValueError as error:
+        raise DataError(f"{error} Labels must name classes, not measure something.", code="bad-labels") from None
+
+
+def _array_of(values: list) -> np.ndarray:
+    array = np.asarray(values) if not any(value is None for value in values) else np.array(values, dtype=object)
+    # numpy turns ["a", nan] into the strings "a", "nan": keep the objects, so that NaN stays a missing label.
+    if array.dtype.kind == "U" and not all(isinstance(value, str) for value in values):
+        array = np.array(values, dtype=object)
+    return array
+
+
+def _is_missing(value: Any) -> bool:
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, (float, np.floating)) and bool(np.isnan(value))
+
+
+def read_domain(sample_domain: Any, n: int) -> np.ndarray:
+    given = np.asarray(sample_domain)
+    if given.dtype.kind == "O" and all(isinstance(value, (int, np.integer)) for value in given.ravel()):
+        given = given.astype(np.int64)
+    if given.ndim != 1 or len(given) != n:
+        raise DataError(
+            f"sample_domain has shape {given.shape} for {n} rows; give one integer per row, "
+            "positive for source, negative for target.",
+            code="length-mismatch" if given.ndim == 1 else "bad-domain",
+        )
+    if given.dtype.kind not in "iu":
+        whole = given.dtype.kind == "f" and np.all(np.isfinite(given)) and np.all(given == np.round(given))
+        if not whole:
+            raise DataError(
+                f"sample_domain has dtype {given.dtype}; integers are expected, "
+                "positive for source, negative for target.",
+                code="bad-domain",
+            )
+    domain = given.astype(np.int64)
+    if np.any(domain == 0):
+        raise DataError(
+            f"sample_domain is 0 for {int(np.sum(domain == 0))} rows; use a positive number for source, "
+            "a negative one for target.",
+            code="bad-domain",
+        )
+    return domain
+
+
+def find_classes(labels: np.ndarray, extras: list, min_classes: int) -> np.ndarray:
+    if len(labels) == 0 and not extras:
+        raise DataError(
+            "No source row carries a label; give labels for the source rows (sample_domain > 0), or leave "
+            "sample_domain out and mark unlabelled rows with -1 or None.",
+            code="no-labels",
+        )
+    _check_classes(labels)
+    pool = labels if not extras else np.concatenate([labels.astype(object), np.array(extras, dtype=object)])
+    classes = np.unique(pool)
+    if extras and len(labels):
+        classes = classes.astype(labels.dtype) if labels.dtype.kind != "U" else classes.astype(str)
+    if len(classes) < min_classes:
+        raise DataError(
+            f"The source labels name one class, {_shorten(classes[0])}; a classifier needs at least two classes.",
+            code="one-class",
+        )
+    return classes
+
+
+def _shorten(value: Any, width: int = 40) -> str:
+    text = repr(value.item() if isinstance(value, np.generic) else value)
+    return text if len(text) <= width else text[: width - 1] + "…"
