@@ -46,8 +46,14 @@ class GrowingRidge:
         """The kernel between rows a and rows b."""
         if not self.linear:
             return self.rows[np.ix_(a, b)]
-        left = self.rows[a]
-        return left @ (left if a is b else self.rows[b]).T
+        left = self._take(a)
+        return left @ (left if a is b else self._take(b)).T
+
+    def _take(self, index: np.ndarray) -> np.ndarray:
+        """Rows by number; a run of neighbours (the source, as a rule) is a view, which saves a copy."""
+        if len(index) and index[-1] - index[0] == len(index) - 1 and np.all(np.diff(index) == 1):
+            return self.rows[index[0] : index[-1] + 1]
+        return self.rows[index]
 
     def extend(self, new: np.ndarray) -> None:
         """Add training rows. With the factor L of the old block, only the new rows are factorised."""
@@ -90,8 +96,8 @@ class GrowingRidge:
         if not self.linear:
             return self.dual(Y)
         if len(self.train) <= self.rows.shape[1]:
-            return self.rows[self.train].T @ self.dual(Y)
-        R = self.rows[self.train]
+            return self._take(self.train).T @ self.dual(Y)
+        R = self._take(self.train)
         A = R.T @ R
         A[np.diag_indices(len(A))] += self.alpha
         values, vectors = eigh(A, check_finite=False)
@@ -101,7 +107,7 @@ class GrowingRidge:
 
     def scores(self, weights: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Scores of the given rows of the matrix."""
-        columns = self.rows[rows] if self.linear else self.rows[np.ix_(rows, self.train)]
+        columns = self._take(rows) if self.linear else self.rows[np.ix_(rows, self.train)]
         return columns @ weights
 
 
