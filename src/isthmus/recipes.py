@@ -157,7 +157,8 @@ def _build_sgt(options: Options) -> TransferPipeline:
 def _build_strings(options: Options) -> TransferPipeline:
     from isthmus.classify.kernels import ALIGNED, TransductiveKernelClassifier
 
-    return make_transfer_pipeline(TransductiveKernelClassifier(random_state=options.random_state, **ALIGNED))
+    method = TransductiveKernelClassifier(ngram_range="auto", random_state=options.random_state, **ALIGNED)
+    return make_transfer_pipeline(method)
 
 
 # -- term projection ---------------------------------------------------------------------------------------------------

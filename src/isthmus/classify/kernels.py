@@ -13,6 +13,7 @@ from isthmus._math.calibration import fit_temperature
 from isthmus._math.kernel_ridge import (
     GrowingRidge,
     centroid_scores,
+    choose_ridge,
     discriminant_responses,
     indicator,
     leave_one_out,
@@ -47,7 +48,8 @@ class TransductiveKernelClassifier(TransferClassifier):
         documents their kernel with the fitted rows. A callable gets two sets of rows and returns their kernel; rows may
         then be texts or a matrix.
     ngram_range, lowercase, squeeze
-        As for :class:`isthmus.StringKernel`, where ``kernel`` is a name.
+        As for :class:`isthmus.StringKernel`, where ``kernel`` is a name; ``ngram_range="auto"`` is (5, 8), or (1, 4)
+        for texts in Chinese or Japanese.
     transductive : bool, default=True
         False: the plain kernel, without the target's documents.
     rbf : bool, default=True
@@ -60,7 +62,7 @@ class TransductiveKernelClassifier(TransferClassifier):
     classifier : {"ridge", "discriminant"}, default="ridge"
         Ridge one against all, or kernel discriminant analysis.
     alpha : float, default=1e-5
-        Ridge.
+        Ridge. With landmarks, larger ones are tried on held-out source documents; ``alpha_`` says which was used.
     n_rounds : int, default=2
         1: no target documents are added. More than 2: the added documents are chosen anew in every round, and their
         number grows evenly to ``n_added``.
@@ -164,13 +166,16 @@ class TransductiveKernelClassifier(TransferClassifier):
 
     def _fit(self, domains: Domains) -> np.ndarray:
         r = self._check_parameters(len(domains.target))
-        rows = KernelRows.from_settings(self)
+        rows = KernelRows.from_settings(self, domains.X)
         matrix, linear = rows.fit(domains, self._landmarks(domains))
+        self.alpha_ = self.alpha
+        if rows.landmarks is not None:
+            self.alpha_ = choose_ridge(matrix[domains.source], domains.source_codes, domains.n_classes, self.alpha)
         # Several rounds use the same inner products again and again: multiply once.
         cached = linear and rows.landmarks is None and self.n_rounds > 2
-        base = GrowingRidge(matrix @ matrix.T if cached else matrix, self.alpha, linear=linear and not cached)
+        base = GrowingRidge(matrix @ matrix.T if cached else matrix, self.alpha_, linear=linear and not cached)
         base.extend(domains.source)
-        self._model = _Model(self.classifier, domains.n_classes)
+        self._model = _Model(self.classifier, domains.n_classes, centred=self.align is not None)
         codes = domains.source_codes
         scores = self._model.fit(base, codes).scores(base, domains.target)
         self.first_round_ = self.classes_[scores.argmax(axis=1)] if len(scores) else self.classes_[:0]
@@ -226,7 +231,7 @@ class TransductiveKernelClassifier(TransferClassifier):
         if len(subset) > CALIBRATION_ROWS:
             subset = subset[np.linspace(0, len(subset) - 1, CALIBRATION_ROWS).astype(int)]
         held_out = self._model.responses(codes[subset])
-        Z = leave_one_out(base.block(base.train[subset], base.train[subset]), held_out, self.alpha)
+        Z = leave_one_out(base.block(base.train[subset], base.train[subset]), held_out, self.alpha_)
         return fit_temperature(self._model.finish(Z), codes[subset])
 
     def _landmarks(self, domains: Domains) -> np.ndarray | None:
@@ -284,15 +289,19 @@ class TransductiveKernelClassifier(TransferClassifier):
 class _Model:
     """Ridge scores or discriminant projections: one interface over :class:`GrowingRidge`."""
 
-    def __init__(self, kind: str, n_classes: int):
-        self.kind, self.n_classes = kind, n_classes
+    def __init__(self, kind: str, n_classes: int, *, centred: bool = False):
+        self.kind, self.n_classes, self.centred = kind, n_classes, centred
+        self.offset = np.zeros(n_classes)
 
     def responses(self, codes: np.ndarray) -> np.ndarray:
         if self.kind == "ridge":
-            return indicator(codes, self.n_classes)
+            return indicator(codes, self.n_classes) - self.offset
         return self._scatter[codes]
 
     def fit(self, ridge: GrowingRidge, codes: np.ndarray) -> _Model:
+        if self.kind == "ridge" and self.centred:
+            # Centred rows cannot express a constant, and with many classes the mean response is far from zero.
+            self.offset = indicator(codes, self.n_classes).mean(axis=0)
         if self.kind == "discriminant":
             full = discriminant_responses(codes, self.n_classes)
             # A response is one point per class; the ridge maps documents near these points.
@@ -305,4 +314,4 @@ class _Model:
         return self.finish(ridge.scores(self.weights, rows))
 
     def finish(self, Z: np.ndarray) -> np.ndarray:
-        return Z if self.kind == "ridge" else centroid_scores(Z, self._scatter, 1.0)
+        return Z + self.offset if self.kind == "ridge" else centroid_scores(Z, self._scatter, 1.0)

@@ -14,7 +14,9 @@ from isthmus._math.nystrom import inverse_root
 from isthmus.base import Domains, progress, row_blocks
 from isthmus.exceptions import DataError, UsageError
 from isthmus.features.strings import StringKernel, normalize_kernel
+from isthmus.features.tokens import guess_language
 
+SPACED_LENGTHS, UNSPACED_LENGTHS = (5, 8), (1, 4)
 BLOCK = 8192  # documents compared with the landmarks in one go
 
 
@@ -37,12 +39,17 @@ class KernelRows:
     length: float = 1.0
 
     @classmethod
-    def from_settings(cls, estimator) -> KernelRows:
+    def from_settings(cls, estimator, documents: Any) -> KernelRows:
         kernel = estimator.kernel
+        lengths = estimator.ngram_range
+        if isinstance(lengths, str) and lengths == "auto":
+            # A character of an unspaced script says about as much as a syllable or a short word.
+            unspaced = isinstance(documents, list) and guess_language(documents) == "zh"
+            lengths = UNSPACED_LENGTHS if unspaced else SPACED_LENGTHS
         if isinstance(kernel, str) and kernel in KINDS:
             kernel = StringKernel(
                 kernel,
-                ngram_range=estimator.ngram_range,
+                ngram_range=lengths,
                 lowercase=estimator.lowercase,
                 squeeze=estimator.squeeze,
                 n_jobs=estimator.n_jobs,

@@ -1,0 +1,46 @@
+"""Landmarks: a ridge that fits their number; lengths of n-grams by the script."""
+
+import numpy as np
+
+from isthmus import TransductiveKernelClassifier
+from isthmus._math.kernel_ridge import choose_ridge
+from isthmus.estimator_checks import example_texts
+
+
+def test_noise_asks_for_a_larger_ridge():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 3, 300)
+    noisy = rng.normal(size=(300, 230)) + np.eye(3)[codes] @ rng.normal(size=(3, 230)) * 0.3
+    chosen = choose_ridge(noisy, codes, 3, 1e-6)
+    assert chosen > 1e-6
+    assert _held_out_accuracy(noisy, codes, chosen) > _held_out_accuracy(noisy, codes, 1e-6)
+    clean = np.eye(3)[codes] * 10
+    assert choose_ridge(clean, codes, 3, 1e-6) == 1e-6
+
+
+def _held_out_accuracy(rows, codes, ridge):
+    held = np.arange(len(codes)) % 5 == 4
+    Y = np.where(codes[~held, None] == np.arange(3), 1.0, -1.0)
+    W = np.linalg.solve(rows[~held].T @ rows[~held] + ridge * np.eye(rows.shape[1]), rows[~held].T @ Y)
+    return np.mean((rows[held] @ W).argmax(axis=1) == codes[held])
+
+
+def test_a_class_that_is_never_trained_on_keeps_the_ridge():
+    assert choose_ridge(np.eye(5), np.array([0, 0, 0, 0, 1]), 2, 0.5) == 0.5
+
+
+def test_lengths_go_by_the_script():
+    texts, labels, domain = example_texts()
+    fitted = TransductiveKernelClassifier(ngram_range="auto").fit(texts, labels, sample_domain=domain)
+    assert fitted._rows.kernel.ngram_range == (5, 8)
+    chinese = ["价格太高了很贵", "服务很好员工热情", "价格便宜", "员工很差服务慢"]
+    fitted = TransductiveKernelClassifier(ngram_range="auto").fit(chinese, ["p", "s", None, None])
+    assert fitted._rows.kernel.ngram_range == (1, 4)
+    assert fitted.transduction_.tolist() == ["p", "s", "p", "s"]
+
+
+def test_landmarks_leave_the_ridge_they_used():
+    texts, labels, domain = example_texts(n=60)
+    fitted = TransductiveKernelClassifier(n_landmarks=20, random_state=0).fit(texts, labels, sample_domain=domain)
+    assert fitted.alpha_ >= fitted.alpha
+    assert np.mean(fitted.transduction_[domain < 0] == labels[domain < 0]) > 0.8
