@@ -40,7 +40,7 @@ class Evidence:
     way_back : float
         Accuracy on the source of a plain classifier trained on the labelled target.
     score : float
-        0.2 · way_back − |learnability − source_learnability|.
+        ``0.2 · way_back − |learnability − source_learnability|``.
     """
 
     learnability: float
