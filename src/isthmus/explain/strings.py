@@ -66,7 +66,9 @@ def ngram_contributions(model, text: str) -> tuple[dict[str, np.ndarray], np.nda
     if rows.align == "domain":
         row = (np.exp(total - 1) if rows.use_rbf else total) - rows.centre
         length = float(np.linalg.norm(row)) or 1.0
-    return {gram: values / length for gram, values in table.items()}, base / length
+    # The responses of centred rows were centred too: what was taken off is added at the end.
+    offset = model._model.offset if model.classifier == "ridge" else 0.0
+    return {gram: values / length for gram, values in table.items()}, base / length + offset
 
 
 def word_contributions(model, text: str) -> list[tuple[str, np.ndarray]]:
