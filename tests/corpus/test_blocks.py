@@ -1,5 +1,7 @@
 """Tables read block by block give the same cells as tables read whole."""
 
+import json
+
 import pytest
 
 from isthmus.corpus import read_collection
@@ -76,3 +78,12 @@ def test_missing_file_and_column(tmp_path):
     assert error.value.code == "unknown-column"
     assert can_stream("x.csv.gz")
     assert not can_stream("x.parquet")
+
+
+def test_labels_are_read_as_the_ordinary_reader_reads_them(tmp_path):
+    path = tmp_path / "labels.jsonl"
+    cells = ["A", "A ", 3, 3.0, None, "  "]
+    path.write_text("".join(json.dumps({"text": "some words", "label": cell}) + "\n" for cell in cells))
+    reader = BlockReader(path, text="text", label="label", want_labels=True)
+    found = [label for block in reader for label in reader.labels(block)]
+    assert found == read_collection(path, text="text", label="label").labels == ["A", "A ", "3", "3", None, None]

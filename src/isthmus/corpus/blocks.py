@@ -11,6 +11,7 @@ from pathlib import Path
 
 from isthmus.corpus.decode import decode
 from isthmus.corpus.guess import find_column, guess_label, guess_text
+from isthmus.corpus.read import cell_text, label_cells
 from isthmus.corpus.tables import DELIMITERS, _long_cells, _mend, _sniff_delimiter, _unique_names
 from isthmus.exceptions import DataError
 
@@ -98,12 +99,12 @@ class BlockReader:
 
     def texts(self, block: dict[str, list]) -> list[str]:
         """Texts of a block; missing cells are empty texts."""
-        parts = [[_as_text(cell) for cell in block[column]] for column in self.text_columns]
+        parts = [[cell_text(cell) for cell in block[column]] for column in self.text_columns]
         return parts[0] if len(parts) == 1 else [" ".join(filter(None, row)) for row in zip(*parts, strict=True)]
 
     def labels(self, block: dict[str, list]) -> list[str | None]:
         """Labels of a block, None where the cell is empty."""
-        return [_as_text(cell).strip() or None for cell in block[self.label_column]]
+        return label_cells(block[self.label_column])
 
     def _open(self) -> io.TextIOBase:
         raw = _open_bytes(self.path)
@@ -204,7 +205,3 @@ def _kind(path: Path) -> str | None:
 
 def _open_bytes(path: Path):
     return gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb")
-
-
-def _as_text(cell: object) -> str:
-    return cell if isinstance(cell, str) else "" if cell is None else str(cell)

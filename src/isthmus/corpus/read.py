@@ -187,7 +187,7 @@ def _to_collection(
             )
     if id_column is None:
         id_column = guess_id(columns, [*taken, *([label_column] if label_column else [])])
-    labels = _labels(columns[label_column]) if label_column else [None] * table.n_rows
+    labels = label_cells(columns[label_column]) if label_column else [None] * table.n_rows
     if want_labels and all(value is None for value in labels):
         raise DataError(
             f"All {plural(len(labels), 'cell')} of the label column {label_column!r} of {name} are empty; "
@@ -196,7 +196,7 @@ def _to_collection(
         )
     used = {*text_columns, label_column, id_column}
     return Collection(
-        ids=[_as_text(cell) for cell in columns[id_column]] if id_column else [str(i + 1) for i in range(len(labels))],
+        ids=[cell_text(cell) for cell in columns[id_column]] if id_column else [str(i + 1) for i in range(len(labels))],
         texts=_texts([columns[column] for column in text_columns]),
         labels=labels,
         columns={key: cells for key, cells in columns.items() if key not in used},
@@ -217,15 +217,16 @@ def _text_columns(text: Any, columns: dict[str, list], name: str) -> list[str]:
 
 def _texts(parts: list[list]) -> list[str]:
     if len(parts) == 1:
-        return [cell if isinstance(cell, str) else _as_text(cell) for cell in parts[0]]
-    return [" ".join(filter(None, map(_as_text, cells))) for cells in zip(*parts, strict=True)]
+        return [cell if isinstance(cell, str) else cell_text(cell) for cell in parts[0]]
+    return [" ".join(filter(None, map(cell_text, cells))) for cells in zip(*parts, strict=True)]
 
 
 def _is_missing(cell: Any) -> bool:
     return cell is None or (isinstance(cell, float) and math.isnan(cell))
 
 
-def _as_text(cell: Any) -> str:
+def cell_text(cell: Any) -> str:
+    """A cell as text: nothing for a missing one, no decimals for whole numbers."""
     if isinstance(cell, str):
         return cell
     if _is_missing(cell):
@@ -236,8 +237,9 @@ def _as_text(cell: Any) -> str:
     return str(cell)
 
 
-def _labels(cells: list) -> list[str | None]:
-    texts = map(_as_text, cells)
+def label_cells(cells: list) -> list[str | None]:
+    """Labels as they stand in their cells; blank cells are no label."""
+    texts = map(cell_text, cells)
     return [value if value.strip() else None for value in texts]
 
 

@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from isthmus.corpus.read import _as_text, _format_of, _read_bytes, _unzip
+from isthmus.corpus.read import _format_of, _read_bytes, _unzip, cell_text
 from isthmus.corpus.tables import FORMATS
 from isthmus.exceptions import DataError
 
@@ -54,7 +54,7 @@ def read_words(path: str | Path) -> dict[str, dict[str, float]]:
     read: dict[str, dict[str, float]] = {}
     first_line: dict[str, int] = {}
     for row, (word, label) in enumerate(zip(words, labels, strict=True)):
-        word, label = _as_text(word).strip(), _as_text(label).strip()
+        word, label = cell_text(word).strip(), cell_text(label).strip()
         if not word and not label:
             continue
         if not word or not label:
@@ -88,7 +88,7 @@ def _column(columns: dict[str, list], names: tuple[str, ...], file: str, *, need
 
 
 def _weight(cell: Any, row: int, name: str) -> float:
-    text = _as_text(cell).strip()
+    text = cell_text(cell).strip()
     if not text:
         return 1.0
     try:
