@@ -1,5 +1,7 @@
 """String kernels on texts."""
 
+import gc
+import os
 import subprocess
 import sys
 import warnings
@@ -94,13 +96,41 @@ def test_file_output_and_progress(tmp_path):
         kernel.gram(texts, out=np.empty((2, 2)))
 
 
-def test_matrix_that_does_not_fit_goes_to_a_file(monkeypatch):
+def test_matrix_that_does_not_fit_goes_to_a_file_until_it_is_no_longer_used(monkeypatch, tmp_path):
     monkeypatch.setattr(strings, "_free_memory", lambda: 10)
+    monkeypatch.setattr(strings.tempfile, "tempdir", str(tmp_path))
     with pytest.warns(IsthmusWarning, match="is written to") as caught:
         K = StringKernel(ngram_range=(2, 3)).gram(["banana", "bandana"])
     assert caught[0].message.code == "fallback"
     assert isinstance(K, np.memmap)
     assert K.tolist() == [[6, 5], [5, 10]]
+    row = np.asarray(K)[1]
+    assert len(list(tmp_path.glob("isthmus-kernel-*.npy"))) == 1
+    del K
+    gc.collect()
+    assert row.tolist() == [5, 10]
+    assert len(list(tmp_path.iterdir())) == 1
+    del row
+    gc.collect()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_file_is_left_by_a_failure_or_at_the_end_of_the_process(monkeypatch, tmp_path):
+    monkeypatch.setattr(strings, "_free_memory", lambda: 10)
+    monkeypatch.setattr(strings.tempfile, "tempdir", str(tmp_path))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(IsthmusWarning):
+            StringKernel(ngram_range=(2, 3)).gram(["banana", "bandana"])
+    assert list(tmp_path.iterdir()) == []
+    code = (
+        "import isthmus.features.strings as s; s._free_memory = lambda: 10\n"
+        "held = s.StringKernel(ngram_range=(2, 3)).gram(['banana', 'bandana'])\n"
+        "assert held.filename; raise SystemExit(3)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], env={**os.environ, "TMPDIR": str(tmp_path)}, check=False)
+    assert done.returncode == 3
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_small_input_needs_no_compiler():

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import tempfile
 import warnings
+import weakref
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -73,7 +75,8 @@ class StringKernel:
             Overrides the kernel's own setting.
         out : path or ndarray, optional
             A path: the matrix is written block by block to that ``.npy`` file and returned memory-mapped. Left out, a
-            matrix that would take more than 60 % of the free memory goes to a temporary file, with a warning.
+            matrix that would take more than 60 % of the free memory goes to a temporary file, with a warning; the
+            file is removed when nothing uses the matrix any more.
         dtype : dtype, optional
             Default: float64 if normalised, otherwise int32 (int64 for spectrum).
 
@@ -235,15 +238,28 @@ def _room(shape: tuple[int, int], dtype: np.dtype, out: Any) -> np.ndarray:
         return np.empty(shape, dtype)
     with tempfile.NamedTemporaryFile(prefix="isthmus-kernel-", suffix=".npy", delete=False) as file:
         name = file.name
-    warnings.warn(
-        IsthmusWarning(
-            f"The kernel matrix of {shape[0]:,} × {shape[1]:,} texts takes {size / 1e9:.1f} GB and {free / 1e9:.1f} GB "
-            f"of memory are free; it is written to {name}. Give out= to choose the file, or use landmarks.",
-            code="fallback",
-        ),
-        stacklevel=6,
-    )
-    return np.lib.format.open_memmap(name, mode="w+", dtype=dtype, shape=shape)
+    try:
+        warnings.warn(
+            IsthmusWarning(
+                f"The kernel matrix of {shape[0]:,} × {shape[1]:,} texts takes {size / 1e9:.1f} GB and "
+                f"{free / 1e9:.1f} GB of memory are free; it is written to {name} until it is no longer used. "
+                "Give out= to choose the file, or use landmarks.",
+                code="fallback",
+            ),
+            stacklevel=6,
+        )
+        matrix = np.lib.format.open_memmap(name, mode="w+", dtype=dtype, shape=shape)
+    except BaseException:  # a warning made an error, a full disk, Ctrl-C
+        _remove(name)
+        raise
+    # The mapping, not the array: views of the array live on it. Its name is kept so long, for other processes to open.
+    weakref.finalize(matrix._mmap, _remove, name)
+    return matrix
+
+
+def _remove(name: str) -> None:
+    with suppress(OSError):
+        os.unlink(name)
 
 
 def _free_memory() -> int | None:
