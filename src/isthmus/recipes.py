@@ -104,7 +104,7 @@ def _build_self_training(options: Options) -> TransferPipeline:
     from isthmus.classify.baselines.self_training import SelfTrainingTransfer
 
     vectorizer, estimator = _logistic(options)
-    return make_transfer_pipeline(vectorizer, SelfTrainingTransfer(estimator))
+    return make_transfer_pipeline(vectorizer, SelfTrainingTransfer(estimator.set_params(warm_start=True)))
 
 
 # -- dual supervision: labelled words beside labelled documents --------------------------------------------------------

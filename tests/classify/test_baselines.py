@@ -50,6 +50,15 @@ def test_temperature_recovers_the_scale_that_made_the_labels():
     assert abs(fit_temperature(scores, codes) - 2.5) < 0.1
 
 
+def test_a_warm_start_reaches_the_same_labels_in_fewer_steps():
+    X, y, domain = shifted()
+    cold = SelfTrainingTransfer(LogisticRegression(tol=1e-8)).fit(X, y, sample_domain=domain)
+    warm = SelfTrainingTransfer(LogisticRegression(tol=1e-8, warm_start=True)).fit(X, y, sample_domain=domain)
+    assert np.array_equal(cold.transduction_, warm.transduction_)
+    assert np.allclose(cold.estimator_.coef_, warm.estimator_.coef_, atol=1e-3)
+    assert warm.estimator_.n_iter_[0] < cold.estimator_.n_iter_[0]
+
+
 def test_self_training_follows_a_turned_target():
     X, y, domain = shifted()
     target = domain < 0
