@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
 from sklearn.utils import check_random_state
 
+from isthmus._math.samples import check_confidence, two_sided_z, wilson_ends
 from isthmus.evaluate._encode import label_array
 from isthmus.exceptions import DataError, UsageError
 
@@ -53,18 +53,13 @@ def wilson_interval(successes: int, n: int, *, confidence: float = 0.95) -> Inte
     >>> round(interval.low, 3), interval.estimate, round(interval.high, 3)
     (0.711, 0.8, 0.867)
     """
-    check_confidence(confidence)
+    z = two_sided_z(confidence)
     if n < 1:
         raise DataError(f"n is {n}; an interval for a share needs at least one row.", code="no-rows")
     if not 0 <= successes <= n:
         raise UsageError(f"successes is {successes}; it must lie between 0 and n = {n}.", code="bad-parameter")
-    z = float(ndtri((1 + confidence) / 2))
     share = successes / n
-    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    # At the borders the formula gives 0 and 1 up to rounding; say so exactly.
-    low = 0.0 if successes == 0 else float(centre - half)
-    high = 1.0 if successes == n else float(centre + half)
+    low, high = wilson_ends(share, n, z)
     return Interval(share, low, high, confidence)
 
 
@@ -123,11 +118,3 @@ def bootstrap_interval(
         values[draw] = metric(true[rows], pred[rows])
     low, high = np.quantile(values, [(1 - confidence) / 2, (1 + confidence) / 2])
     return Interval(float(metric(true, pred)), float(low), float(high), confidence)
-
-
-def check_confidence(confidence: float) -> None:
-    """Refuse a confidence outside 0–1 (95 instead of 0.95, say)."""
-    if not 0 < confidence < 1:
-        raise UsageError(
-            f"confidence is {confidence}; give a number between 0 and 1, for example 0.95.", code="bad-parameter"
-        )

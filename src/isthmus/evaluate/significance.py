@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import bdtr, chdtrc, stdtr, stdtrit
 
+from isthmus._math.samples import check_confidence
 from isthmus.evaluate._encode import shared_codes
-from isthmus.evaluate.intervals import check_confidence
 from isthmus.exceptions import DataError, UsageError
 
 

@@ -1,0 +1,54 @@
+"""Intervals for shares that were counted in a random sample, drawn with or without an end to the population."""
+
+from __future__ import annotations
+
+from math import inf, sqrt
+
+from scipy.special import ndtri
+
+from isthmus.exceptions import UsageError
+
+
+def check_confidence(confidence: float) -> None:
+    """Refuse a confidence outside 0–1 (95 instead of 0.95, say)."""
+    if not 0 < confidence < 1:
+        raise UsageError(
+            f"confidence is {confidence}; give a number between 0 and 1, for example 0.95.", code="bad-parameter"
+        )
+
+
+def two_sided_z(confidence: float) -> float:
+    """Standard errors on either side that hold ``confidence`` of a normal distribution: 1.96 for 0.95."""
+    check_confidence(confidence)
+    return float(ndtri((1 + confidence) / 2))
+
+
+def effective_size(n: int, population: int | None) -> float:
+    """Rows drawn from an endless population that would tell as much as ``n`` drawn without replacement.
+
+    n·(N − 1)/(N − n), which is the finite population correction turned round: a share's variance p(1 − p)/n shrinks by
+    (N − n)/(N − 1). Infinite where all were drawn; ``n`` itself where ``population`` is None.
+    """
+    if population is None:
+        return float(n)
+    return inf if n >= population else n * (population - 1) / (population - n)
+
+
+def wilson_ends(share: float, n: float, z: float) -> tuple[float, float]:
+    """Ends of Wilson's score interval; ``n`` may be an effective size."""
+    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    # At the borders the formula gives 0 and 1 up to rounding; say so exactly.
+    return (0.0 if share == 0 else centre - half), (1.0 if share == 1 else centre + half)
+
+
+def difference_ends(more: float, fewer: float, n: float, z: float) -> tuple[float, float]:
+    """Ends of the interval for the difference of two shares that were counted in the same rows.
+
+    ``more`` and ``fewer`` are the shares of rows that only the first, only the second count has; ``n`` may be an
+    effective size. One row is added on either side (Bonett and Price 2012), so that the interval does not collapse where
+    the sample shows no difference.
+    """
+    plus, minus = (more + 1 / n) / (1 + 2 / n), (fewer + 1 / n) / (1 + 2 / n)
+    half = z * sqrt((plus + minus - (plus - minus) ** 2) / (n + 2))
+    return plus - minus - half, plus - minus + half
