@@ -22,6 +22,7 @@ CODES = {
     "bad-parameter": "A parameter has a value outside its range.",
     "bad-kernel": "A kernel matrix is not square, not symmetric or not finite.",
     "bad-word-labels": "Word labels contradict each other or name unknown classes.",
+    "bad-check": "A checked sample is empty, contradicts itself or belongs to another labelling.",
     # files and the command
     "missing-file": "A file that was named does not exist.",
     "not-a-file": "A folder was given where a file was expected.",
@@ -51,6 +52,7 @@ CODES = {
     "fallback": "A simpler method was used, for the reason given.",
     "unknown-words": "Labelled words that no document holds; they are kept for later.",
     "weak-bridge": "Source and target share few words.",
+    "guarded-cells": "Cells that a spreadsheet would run as formulas were written with an apostrophe before them.",
 }
 
 

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +15,7 @@ from isthmus.base import progress, read_labels
 from isthmus.classify.projection import TermProjectionClassifier
 from isthmus.classify.projection_steps import adapt_statistics, class_shares, fit_temperature
 from isthmus.corpus.blocks import BlockReader
-from isthmus.corpus.write import check_output, replacing, with_columns
+from isthmus.corpus.write import check_blocks, with_columns, writing_blocks
 from isthmus.exceptions import DataError, UsageError
 from isthmus.features.blocks import BlockVectorizer
 
@@ -136,6 +131,7 @@ def label_stream(
     review: Callable[[np.ndarray], np.ndarray] | None = None,
     rows: int = 4_000,
     force: bool = False,
+    spreadsheet_safe: bool = False,
 ) -> dict[str, Any]:
     """Label a file by term projection without holding either file in memory.
 
@@ -147,7 +143,8 @@ def label_stream(
     source_path, target_path : path
         csv, tsv or jsonl files, also with .gz.
     out_path : path
-        csv, tsv or jsonl file; ``"-"`` is csv on standard output. All columns of the target, and label and confidence.
+        csv, tsv or jsonl file, also with .gz; ``"-"`` is csv on standard output. All columns of the target, and label
+        and confidence.
     text, label, target_text : str, optional
         Column names; guessed if left out.
     model : TermProjectionClassifier, optional
@@ -159,15 +156,16 @@ def label_stream(
         Rows in a block.
     force : bool
         Replace an output that exists.
+    spreadsheet_safe : bool
+        As for :func:`isthmus.corpus.write_rows`.
 
     Returns
     -------
     dict
         ``source_documents``, ``target_documents``, ``labels`` (how many of each), ``mean_confidence``,
-        ``needs_review``, ``terms``, ``empty_classes``, ``notes``.
+        ``needs_review``, ``guarded_cells``, ``terms``, ``empty_classes``, ``notes``.
     """
-    check_output(out_path, force=force)
-    _kind_of(out_path)
+    check_blocks(out_path, force=force)
     model = TermProjectionClassifier() if model is None else model
     source = BlockReader(source_path, text=text, label=label, want_labels=True, rows=rows)
     target = BlockReader(target_path, text=target_text or text, want_labels=False, rows=rows)
@@ -185,7 +183,9 @@ def label_stream(
         "empty_classes": [str(name) for name in model.empty_classes_],
         "notes": [*source.notes, *target.notes],
     }
-    return summary | _label_blocks(model, vectorizer, target, out_path, review, force)
+    with writing_blocks(out_path, force=force, spreadsheet_safe=spreadsheet_safe) as write:
+        outcome = _label_blocks(model, vectorizer, target, write, review)
+    return summary | outcome | {"guarded_cells": write.guarded}
 
 
 def sample_texts(reader: BlockReader) -> list[str]:
@@ -256,79 +256,28 @@ def _keeping(blocks: Iterator, held: list) -> Iterator:
         yield block
 
 
-def _label_blocks(model, vectorizer, target, out_path, review, force) -> dict[str, Any]:
+def _label_blocks(model, vectorizer, target, write, review) -> dict[str, Any]:
     counts: Counter = Counter()
     total, reviewed, confidence_sum = 0, 0, 0.0
-    with _writer(out_path, force) as write:
-        for block in target:
-            X = vectorizer.count(target.texts(block), grow=False)
-            probability = model.predict_proba(X)
-            codes = probability.argmax(axis=1)
-            confidence = probability[np.arange(len(codes)), codes]
-            labels = model.classes_[codes].tolist()
-            added = {"label": labels, "confidence": [round(float(value), 4) for value in confidence]}
-            if review is not None:
-                mask = np.asarray(review(confidence)) | np.array([not text.strip() for text in target.texts(block)])
-                added["needs_review"] = mask.tolist()
-                reviewed += int(mask.sum())
-            write(with_columns(block, added))
-            counts.update(str(name) for name in labels)
-            total += len(labels)
-            confidence_sum += float(confidence.sum())
-            progress("labelling", total)
+    for block in target:
+        X = vectorizer.count(target.texts(block), grow=False)
+        probability = model.predict_proba(X)
+        codes = probability.argmax(axis=1)
+        confidence = probability[np.arange(len(codes)), codes]
+        labels = model.classes_[codes].tolist()
+        added = {"label": labels, "confidence": [round(float(value), 4) for value in confidence]}
+        if review is not None:
+            mask = np.asarray(review(confidence)) | np.array([not text.strip() for text in target.texts(block)])
+            added["needs_review"] = mask.tolist()
+            reviewed += int(mask.sum())
+        write(with_columns(block, added))
+        counts.update(str(name) for name in labels)
+        total += len(labels)
+        confidence_sum += float(confidence.sum())
+        progress("labelling", total)
     return {
         "target_documents": total,
         "labels": dict(counts.most_common()),
         "mean_confidence": round(confidence_sum / max(total, 1), 4),
         "needs_review": reviewed if review is not None else None,
     }
-
-
-def _kind_of(path: str | Path) -> str:
-    if str(path) == "-":
-        return ".csv"
-    ending = Path(path).suffix.lower()
-    if ending not in (".csv", ".tsv", ".jsonl", ".ndjson"):
-        raise DataError(
-            f"{Path(path).name}: block by block .csv, .tsv and .jsonl can be written; choose one of them.",
-            code="unknown-format",
-        )
-    return ending
-
-
-@contextmanager
-def _writer(path: str | Path, force: bool) -> Iterator[Callable[[dict], None]]:
-    """Write blocks of columns; the file appears whole or not at all."""
-    if str(path) == "-":
-        yield _block_writer(sys.stdout.buffer, ".csv")
-        sys.stdout.buffer.flush()
-        return
-    with replacing(path, force=force) as out:
-        yield _block_writer(out, _kind_of(path))
-
-
-def _block_writer(out, kind: str) -> Callable[[dict], None]:
-    begun = False
-
-    def write(columns: dict[str, list]) -> None:
-        nonlocal begun
-        rows = zip(*columns.values(), strict=True)
-        if kind in (".jsonl", ".ndjson"):
-            lines = (json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False) for row in rows)
-            out.write(("\n".join(lines) + "\n").encode("utf-8", "replace"))
-            return
-        buffer = io.StringIO(newline="")
-        table = csv.writer(buffer, delimiter="\t" if kind == ".tsv" else ",", lineterminator="\n")
-        if not begun:
-            table.writerow(columns)
-        table.writerows([_cell(value) for value in row] for row in rows)
-        out.write(buffer.getvalue().encode("utf-8", "replace"))
-        begun = True
-
-    return write
-
-
-def _cell(value: object) -> object:
-    if value is None:
-        return ""
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, (dict, list, bool)) else value

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from isthmus.cli.common import describe, file_hash, one_line, run_record_path, say, talking, versions, write_json
-from isthmus.corpus import check_output, read_collection, with_columns, write_rows
+from isthmus.cli.common import (
+    Exact,
+    describe,
+    one_line,
+    print_json,
+    run_record_path,
+    say,
+    talking,
+    versions,
+    write_json,
+)
+from isthmus.cli.outputs import Makers, check_outputs, describe_input, write_files
+from isthmus.corpus import read_collection, with_columns
 from isthmus.exceptions import UsageError
 
 ADDED = ("cluster", "cluster_name", "aligned_to", "strength")
@@ -45,6 +54,7 @@ def cluster(
     report: Annotated[Path | None, typer.Option("--report", metavar="HTML", help="Write a report page.")] = None,
     seed: Annotated[int, typer.Option("--seed", help="Same seed, same answer.")] = 0,
     analyzer: Annotated[str, typer.Option("--analyzer", help="auto, words, bigrams or chars.")] = "auto",
+    exact: Exact = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a summary as JSON on stdout.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace outputs that exist.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No talk on standard error.")] = False,
@@ -58,37 +68,24 @@ def cluster(
         raise UsageError("Both SOURCE and TARGET are '-'; only one can be standard input.", code="bad-parameter")
     if as_json and output == "-":
         raise UsageError("--json prints on stdout; name a file for the clusters with -o OUT.", code="bad-parameter")
-    _check_outputs(output, report, force)
+    check_outputs(output, report, force)
     with talking(quiet):
         source_docs = read_collection(source, text=text, label=label_column, want_labels=True)
         target_docs = read_collection(target, text=target_text or text, want_labels=False)
         describe(source_docs, "source", quiet)
         describe(target_docs, "target", quiet)
         result = _group(source_docs, target_docs, clusters, guidance, seed, analyzer)
-        written = _write(result, target_docs, output, report, force)
+        written = _write(result, source_docs, target_docs, output, report, force, exact)
     summary = summarise(result, source_docs, target_docs, output, written)
     if output != "-":
-        inputs = [_describe_input(source, source_docs), _describe_input(target, target_docs)]
+        inputs = [describe_input(source, source_docs), describe_input(target, target_docs)]
         record = run_record_path(Path(output))
         write_json(record, _record(result, inputs, Path(output)))
         summary["files"] = [*written, str(record)]
     if not quiet:
         tell(summary)
     if as_json:
-        json.dump(summary, sys.stdout, ensure_ascii=False, indent=2)
-        sys.stdout.write("\n")
-
-
-def _check_outputs(output: str, report: Path | None, force: bool) -> None:
-    check_output(output, force=force)
-    if report is not None:
-        check_output(report, force=force, table=False)
-        if output != "-" and Path(output).resolve() == report.resolve():
-            raise UsageError("-o and --report name the same file; give them two names.", code="bad-parameter")
-
-
-def _describe_input(path: str, docs) -> dict[str, Any]:
-    return {"path": path, "documents": len(docs), "sha256": file_hash(path, docs.sha256), "notes": docs.notes}
+        print_json(summary)
 
 
 def _group(source, target, clusters, guidance, seed, analyzer):
@@ -105,17 +102,13 @@ def _group(source, target, clusters, guidance, seed, analyzer):
     )
 
 
-def _write(result, target, output: str, report: Path | None, force: bool) -> list[str]:
+def _write(result, source, target, output: str, report: Path | None, force: bool, exact: bool) -> list[str]:
+    from isthmus.report import write_cluster_report
+
     columns = result.columns()
-    if report is not None:
-        result.report(report, force=force)
-    try:
-        write_rows(output, with_columns(target.table(), {name: columns[name] for name in ADDED}), force=force)
-    except BaseException:
-        if report is not None:
-            report.unlink(missing_ok=True)
-        raise
-    return [name for name in (output if output != "-" else None, str(report) if report else None) if name]
+    makers: Makers = {report: lambda path: write_cluster_report(result, path, force=True, source=source, target=target)}
+    table = with_columns(target.table(), {name: columns[name] for name in ADDED})
+    return write_files(output, table, makers, force=force, exact=exact)
 
 
 def _record(result, inputs: list[dict], output: Path) -> dict[str, Any]:
@@ -161,4 +154,4 @@ def tell(summary: dict[str, Any]) -> None:
     if summary["groups_not_used"]:
         say(one_line(f"source groups without a cluster: {', '.join(summary['groups_not_used'])}"))
     for file in summary["files"]:
-        say(f"wrote {file}")
+        say(one_line(f"wrote {file}"))

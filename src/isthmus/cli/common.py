@@ -21,15 +21,17 @@ import typer
 import isthmus
 from isthmus.base import listen
 from isthmus.corpus import Collection, replacing
+from isthmus.corpus.decode import mend_surrogates
 from isthmus.exceptions import IsthmusError, IsthmusWarning, UsageError
 
 STOPPED = 130
+Exact = Annotated[bool, typer.Option("--exact", help="csv and tsv: texts byte for byte, also those like =1+1.")]
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "PyStemmer", "polars")
 
 
 def make_app() -> typer.Typer:
     """The program with all its commands."""
-    from isthmus.cli import bench, cluster, data, demo, diagnose, explain, label
+    from isthmus.cli import bench, check, cluster, data, demo, diagnose, explain, label
 
     app = typer.Typer(
         name="isthmus",
@@ -39,7 +41,7 @@ def make_app() -> typer.Typer:
         rich_markup_mode=None,
     )
     app.callback(invoke_without_command=True)(_program)
-    for command in (demo, label, cluster, explain, diagnose, bench):
+    for command in (demo, label, check, cluster, explain, diagnose, bench):
         command.register(app)
     app.add_typer(data.app, name="data")
     return app
@@ -179,7 +181,31 @@ def versions() -> dict[str, str]:
 def write_json(path: Path, content: Any, *, force: bool = True) -> None:
     """Write JSON whole or not at all."""
     with replacing(path, force=force) as out:
-        out.write((json.dumps(content, ensure_ascii=False, indent=2) + "\n").encode("utf-8", "replace"))
+        out.write(as_json_text(content).encode())
+
+
+def print_json(content: Any) -> None:
+    """Write JSON to standard output."""
+    sys.stdout.write(as_json_text(content))
+
+
+def as_json_text(content: Any) -> str:
+    """JSON for people and programs; names that are no UTF-8 become U+FFFD, so that it can be written anywhere."""
+    return mend_surrogates(json.dumps(content, ensure_ascii=False, indent=2)) + "\n"
+
+
+def note_guarded(count: int) -> None:
+    """Tell that cells were changed for the sake of spreadsheets."""
+    if count:
+        what = "cell that begins" if count == 1 else "cells that begin"
+        warnings.warn(
+            IsthmusWarning(
+                f"{count:,} {what} with =, +, - or @ (or a tab) got an apostrophe in front, so that a spreadsheet does "
+                "not run them; --exact writes the texts byte for byte",
+                code="guarded-cells",
+            ),
+            stacklevel=2,
+        )
 
 
 def run_record_path(output: Path) -> Path:
@@ -204,7 +230,7 @@ def file_hash(path: str | os.PathLike, known: str | None = None) -> str | None:
     for file in files:
         if file.is_file():
             if place.is_dir():
-                digest.update(str(file.relative_to(place)).encode())
+                digest.update(str(file.relative_to(place)).encode("utf-8", "surrogateescape"))
             with file.open("rb") as content:
                 while block := content.read(1 << 20):
                     digest.update(block)

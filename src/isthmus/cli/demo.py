@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from isthmus.cli.common import describe, run_record_path, say, talking, write_json
-from isthmus.cli.label_run import check_outputs, describe_input, label_collections, run_record, write_outputs
+from isthmus.cli.common import describe, one_line, run_record_path, say, talking, write_json
+from isthmus.cli.label_run import label_collections, run_record, write_outputs
+from isthmus.cli.outputs import check_outputs, describe_input
 from isthmus.corpus.sample import SAMPLE_FOLDER, load_sample
 
 
@@ -39,7 +40,7 @@ def demo(
         describe(source, "source", False)
         describe(target, "target", False)
         result = label_collections(source, target, method=method, seed=seed)
-        written = write_outputs(result, source, target, str(table), page, force)
+        written = write_outputs(result, source, target, str(table), report=page, force=force)
     inputs = [describe_input(str(SAMPLE_FOLDER / docs.name), docs) for docs in (source, target)]
     for entry in inputs:
         entry["path"] = Path(entry["path"]).name
@@ -62,7 +63,7 @@ def demo(
             f"of the {int(kept.sum())} labels that need no review: {_share(true_labels, result, kept):.1%} right"
         )
     for file in (*written, str(record)):
-        typer.echo(f"wrote {file}")
+        typer.echo(one_line(f"wrote {file}"))
 
 
 def _share(true_labels, result, rows) -> float:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from isthmus.cli.common import describe, one_line, say, talking
+from isthmus.cli.common import describe, one_line, print_json, say, talking
 from isthmus.corpus import check_output, read_collection
 from isthmus.exceptions import UsageError
 
@@ -58,11 +56,10 @@ def diagnose(
 
             write_diagnosis_report(result, report, force=force, source=source_docs, target=target_docs)
     if as_json:
-        json.dump(result.to_dict(), sys.stdout, ensure_ascii=False, indent=2)
-        sys.stdout.write("\n")
+        print_json(result.to_dict())
     else:
         # Words and labels of hostile data must not steer the terminal; the table's own indents are kept.
         for line in str(result).splitlines():
             typer.echo(" " * (len(line) - len(line.lstrip())) + one_line(line))
     if report is not None and not quiet:
-        say(f"wrote {report}")
+        say(one_line(f"wrote {report}"))

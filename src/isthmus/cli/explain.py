@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from isthmus.cli.common import one_line, say, talking
+from isthmus.cli.common import Exact, note_guarded, one_line, print_json, say, talking
 from isthmus.corpus import check_output, write_rows
 from isthmus.exceptions import DataError, UsageError
 
@@ -31,6 +29,7 @@ def explain(
     ] = None,
     top: Annotated[int, typer.Option("--top", min=1, help="Terms per class, by size of contribution.")] = 10,
     output: Annotated[str, typer.Option("-o", "--output", metavar="OUT", help="Where the table goes.")] = "-",
+    exact: Exact = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of csv.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an output that exists.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No talk on standard error.")] = False,
@@ -51,16 +50,16 @@ def explain(
         else:
             asked = []
         asked = [(saved, row) for row in find_documents(saved, document or [], result)] + asked
-        tables = [account(found, row, top) for found, row in asked]
+        rows = [entry for found, row in asked for entry in account(found, row, top)]
     if not quiet:
         for found, row in asked:
             tell(found, row)
     if as_json:
-        json.dump([entry for table in tables for entry in table], sys.stdout, ensure_ascii=False, indent=2)
-        sys.stdout.write("\n")
+        print_json(rows)
         return
-    rows = [entry for table in tables for entry in table]
-    write_rows(output, {name: [entry[name] for entry in rows] for name in _COLUMNS}, force=force)
+    table = {name: [entry[name] for entry in rows] for name in _COLUMNS}
+    with talking(quiet):
+        note_guarded(write_rows(output, table, force=force, spreadsheet_safe=not exact))
 
 
 def find_documents(saved, wanted: list[str], path: Path) -> list[int]:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from isthmus.cli.common import Exact
 from isthmus.cli.label_run import LabelOptions, label_files, label_large_files, label_with_model
 from isthmus.exceptions import UsageError
 
@@ -53,6 +54,7 @@ def label(
         typer.Option("--error-budget", help="Share of wrong labels tolerated among those not to be reviewed (0.1)."),
     ] = None,
     analyzer: Annotated[str, typer.Option("--analyzer", help="auto, words, bigrams or chars.")] = "auto",
+    exact: Exact = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a summary as JSON on stdout.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace outputs that exist.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No talk on standard error.")] = False,
@@ -60,7 +62,8 @@ def label(
     """Label the documents of TARGET with the labels of SOURCE, or by a saved model (--model FILE TARGET).
 
     Every column of TARGET is kept; label, confidence and needs_review are added. A run.json beside the output says
-    how to repeat the run.
+    how to repeat the run. In csv and tsv, cells that a spreadsheet would run as formulas get an apostrophe in front,
+    unless --exact is given.
     """
     if model is not None:
         if target is not None:
@@ -87,6 +90,7 @@ def label(
         seed=seed,
         error_budget=error_budget,
         analyzer=analyzer,
+        exact=exact,
         as_json=as_json,
         force=force,
         quiet=quiet,

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-import json
-import os
-import sys
-import tempfile
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from isthmus.choose import AccuracyEstimate
-from isthmus.cli.common import describe, file_hash, one_line, run_record_path, say, talking, versions, write_json
-from isthmus.corpus import Collection, check_output, read_collection, with_columns, write_rows
+from isthmus.cli.common import (
+    describe,
+    file_hash,
+    note_guarded,
+    one_line,
+    print_json,
+    run_record_path,
+    say,
+    talking,
+    versions,
+    write_json,
+)
+from isthmus.cli.outputs import Makers, check_outputs, describe_input, write_files
+from isthmus.corpus import Collection, read_collection, with_columns
+from isthmus.corpus.decode import shown_name
 from isthmus.exceptions import DataError, UsageError
 
 STREAM_BYTES = 256 * 2**20  # files larger than this together are read in blocks where the method can
@@ -40,6 +48,7 @@ class LabelOptions:
     seed: int = 0
     error_budget: float | None = None
     analyzer: str = "auto"
+    exact: bool = False
     as_json: bool = False
     force: bool = False
     quiet: bool = False
@@ -101,7 +110,10 @@ def label_files(options: LabelOptions) -> None:
             error_budget=options.budget,
             analyzer=options.analyzer,
         )
-        written = write_outputs(result, source, target, options.output, options.report, options.force, options.save)
+        places = {"report": options.report, "save": options.save}
+        written = write_outputs(
+            result, source, target, options.output, force=options.force, exact=options.exact, **places
+        )
     inputs = [describe_input(options.source, source), describe_input(options.target, target)]
     if options.words is not None:
         inputs.append({"path": str(options.words), "sha256": file_hash(options.words)})
@@ -119,9 +131,17 @@ def label_with_model(options: LabelOptions) -> None:
         target = read_collection(options.target, text=options.target_text or options.text, want_labels=False)
         describe(target, "target", options.quiet)
         result = saved.label_new(target.texts, ids=target.ids)
-        name = f"source of {Path(str(options.model)).name}"
+        name = f"source of {shown_name(Path(str(options.model)).name)}"
         source = Collection.from_texts(saved.source_texts, list(saved.source_labels), name=name)
-        written = write_outputs(result, source, target, options.output, options.report, options.force)
+        written = write_outputs(
+            result,
+            source,
+            target,
+            options.output,
+            report=options.report,
+            force=options.force,
+            exact=options.exact,
+        )
     inputs = [
         {"path": str(options.model), "sha256": file_hash(str(options.model))},
         describe_input(options.target, target),
@@ -147,7 +167,9 @@ def label_large_files(options: LabelOptions) -> None:
             analyzer=options.analyzer,
             review=lambda confidence: review_mask(confidence, options.budget),
             force=options.force,
+            spreadsheet_safe=not options.exact,
         )
+        note_guarded(outcome.pop("guarded_cells"))
     summary = {"method": "projection", "why": "named by the caller", **outcome, "output": options.output, "files": []}
     inputs = [{"path": path, "sha256": file_hash(path)} for path in (options.source, options.target)]
     record = run_record(options.for_record(), inputs, {"blocks": True}, "projection", [])
@@ -193,62 +215,27 @@ def label_collections(
     return result
 
 
-def check_outputs(output: str, report: Path | None, force: bool, save: Path | None = None) -> None:
-    """Refuse outputs that could not be written before any work is done."""
-    check_output(output, force=force)
-    places = [] if output == "-" else [Path(output).resolve()]
-    for path in (report, save):
-        if path is not None:
-            check_output(path, force=force, table=False)
-            places.append(path.resolve())
-    if len(set(places)) < len(places):
-        raise UsageError("Two outputs have the same name; give each its own.", code="bad-parameter")
-
-
 def write_outputs(
-    result, source, target, output: str, report: Path | None, force: bool, save: Path | None = None
+    result,
+    source: Collection,
+    target: Collection,
+    output: str,
+    *,
+    report: Path | None = None,
+    save: Path | None = None,
+    force: bool = False,
+    exact: bool = False,
 ) -> list[str]:
-    """The labelled table and, if asked for, the report and the saved model; names of the files written.
-
-    Report and model are made under temporary names first, so that an error leaves older files as they were.
-    """
+    """The labelled table and, if asked for, the report and the saved model; names of the files written."""
     from isthmus.report import write_label_report
 
     columns = result.columns()
     added = {name: columns[name] for name in ("label", "confidence", "needs_review")}
-    makers: dict[Path, Callable[[Path], Any]] = {}
-    if report is not None:
-        makers[report] = lambda path: write_label_report(result, path, force=True, source=source, target=target)
-    if save is not None:
-        makers[save] = lambda path: result.save(path, force=True)
-    ready: dict[Path, Path] = {}
-    try:
-        for path, make in makers.items():
-            handle, temporary = tempfile.mkstemp(prefix=".", suffix=path.suffix, dir=path.resolve().parent)
-            os.close(handle)
-            ready[path] = Path(temporary)
-            os.chmod(temporary, 0o644)
-            make(ready[path])
-        write_table(output, with_columns(target.table(), added), force)
-        for path, temporary_path in ready.items():
-            os.replace(temporary_path, path.resolve())
-    finally:
-        for temporary_path in ready.values():
-            temporary_path.unlink(missing_ok=True)
-    return [*([output] if output != "-" else []), *map(str, makers)]
-
-
-def write_table(output: str, table: dict[str, list], force: bool) -> None:
-    """Write the table; a reader of standard output who has left is no error."""
-    try:
-        write_rows(output, table, force=force)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def describe_input(path: str, docs: Collection) -> dict[str, Any]:
-    """What the record says about an input."""
-    return {"path": path, "documents": len(docs), "sha256": file_hash(path, docs.sha256), "notes": docs.notes}
+    makers: Makers = {
+        report: lambda path: write_label_report(result, path, force=True, source=source, target=target),
+        save: lambda path: result.save(path, force=True),
+    }
+    return write_files(output, with_columns(target.table(), added), makers, force=force, exact=exact)
 
 
 def run_record(
@@ -285,8 +272,7 @@ def finish(options: LabelOptions, summary: dict[str, Any], record: dict[str, Any
     if not options.quiet:
         tell(summary)
     if options.as_json:
-        json.dump(summary, sys.stdout, ensure_ascii=False, indent=2)
-        sys.stdout.write("\n")
+        print_json(summary)
 
 
 def summarise(result, n_source: int, output: str) -> dict[str, Any]:
@@ -306,7 +292,7 @@ def summarise(result, n_source: int, output: str) -> dict[str, Any]:
 
 def tell(summary: dict[str, Any]) -> None:
     """The outcome in a few lines."""
-    say(f"method: {summary['method']} ({summary['why']})")
+    say(one_line(f"method: {summary['method']} ({summary['why']})"))
     say("labels: " + ", ".join(f"{one_line(name)} {count:,}" for name, count in summary["labels"].items()))
     say(
         f"confidence: {summary['mean_confidence']:.2f} on average; {summary['needs_review']:,} of "
@@ -316,4 +302,4 @@ def tell(summary: dict[str, Any]) -> None:
     if expected is not None:
         say(f"expected accuracy: {AccuracyEstimate(**expected)}")
     for file in summary["files"]:
-        say(f"wrote {file}")
+        say(one_line(f"wrote {file}"))

@@ -9,9 +9,9 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from isthmus.corpus.decode import decode
+from isthmus.corpus.decode import decode, shown_name
 from isthmus.corpus.guess import find_column, guess_label, guess_text
-from isthmus.corpus.read import cell_text, label_cells
+from isthmus.corpus.read import bare_cells, cell_text, label_cells
 from isthmus.corpus.tables import DELIMITERS, _long_cells, _mend, _sniff_delimiter, _unique_names
 from isthmus.exceptions import DataError
 
@@ -62,7 +62,7 @@ class BlockReader:
 
     def __init__(self, path, *, text=None, label=None, want_labels: bool, rows: int = 4_000):
         self.path, self.rows = Path(path), rows
-        self.name = self.path.name
+        self.name = shown_name(self.path.name)
         self.kind = _kind(self.path)
         if self.kind is None:
             raise DataError(
@@ -99,12 +99,15 @@ class BlockReader:
 
     def texts(self, block: dict[str, list]) -> list[str]:
         """Texts of a block; missing cells are empty texts."""
-        parts = [[cell_text(cell) for cell in block[column]] for column in self.text_columns]
+        parts = [[cell_text(cell) for cell in self._taken(block, column)] for column in self.text_columns]
         return parts[0] if len(parts) == 1 else [" ".join(filter(None, row)) for row in zip(*parts, strict=True)]
 
     def labels(self, block: dict[str, list]) -> list[str | None]:
         """Labels of a block, None where the cell is empty."""
-        return label_cells(block[self.label_column])
+        return label_cells(self._taken(block, self.label_column))
+
+    def _taken(self, block: dict[str, list], column: str) -> list:
+        return block[column] if self.kind == "jsonl" else bare_cells(block[column])
 
     def _open(self) -> io.TextIOBase:
         raw = _open_bytes(self.path)

@@ -19,6 +19,7 @@ _WESTERN = frozenset(
     "àáâãäåæçèéêëìíîïñòóôõöøùúûüßœšžÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜŒŠŽ‘’“”‚„‹›–—…€£¥©®™°·•«»¿¡´`§¶¹²³½¼¾ºª±\xa0"
 )
 _HIGH = re.compile(rb"[\x80-\xff]+")
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _SAMPLE = 1 << 20  # bytes looked at when an encoding is judged by how its text looks
 
 
@@ -59,6 +60,23 @@ def decode(data: bytes, name: str) -> tuple[str, str, list[str]]:
         note = f"{name} is not UTF-8; it was read as Windows-1252. If letters look wrong, save it as UTF-8."
         return text, "cp1252", [note]
     raise _broken(data, name, first, "it is neither UTF-8, UTF-16, GB18030 nor Windows-1252")
+
+
+def mend_surrogates(text: str) -> str:
+    """Text that can be encoded: halves of surrogate pairs, also from file names that are no UTF-8, become U+FFFD."""
+    return _LONE_SURROGATE.sub("\ufffd", text)
+
+
+def shown_name(name: str) -> str:
+    """The name of a file as it may be shown: line breaks, control and half characters become U+FFFD.
+
+    Examples
+    --------
+    >>> from isthmus.corpus.decode import shown_name
+    >>> shown_name("two\\nlines.csv")
+    'two�lines.csv'
+    """
+    return "".join(char if char.isprintable() else "\ufffd" for char in name)
 
 
 def _refuse_nul(found: bool, name: str, at: int) -> None:

@@ -14,7 +14,8 @@ from typing import IO, Any
 
 from isthmus.base import progress
 from isthmus.corpus.collection import Collection, plural
-from isthmus.corpus.decode import decode
+from isthmus.corpus.decode import decode, mend_surrogates, shown_name
+from isthmus.corpus.guard import unguard
 from isthmus.corpus.guess import find_column, guess_id, guess_label, guess_text
 from isthmus.corpus.tables import FORMATS, Table, sniff_format
 from isthmus.exceptions import DataError, UsageError
@@ -30,6 +31,7 @@ _ENDINGS = {
     ".pq": "parquet",
     ".xlsx": "xlsx",
 }
+_GUARDED = ("csv", "tsv", "xlsx")  # where an apostrophe before "=" and the like keeps spreadsheets from running a cell
 _STDIN = "standard input"
 
 
@@ -64,7 +66,9 @@ def read_collection(
     Returns
     -------
     Collection
-        ``notes`` says what was guessed.
+        ``notes`` says what was guessed. In csv, tsv and xlsx, an apostrophe before ``= + - @``, tab or carriage return
+        (written by the commands for the sake of spreadsheets) is no part of an id, a text or a label; ``table()`` gives
+        the cells as they stand.
 
     Examples
     --------
@@ -86,7 +90,7 @@ def read_collection(
         data = (stdin or sys.stdin.buffer).read()
     else:
         path = Path(path)
-        name = path.name or str(path)
+        name = shown_name(path.name or str(path))
         if path.is_dir():
             return _read_folder(path, want_labels=want_labels)
         kind = format or _format_of(path)
@@ -106,7 +110,7 @@ def read_collection(
             f"{name} has a header ({', '.join(table.columns)}) and no rows; at least one document is expected.",
             code="empty-file",
         )
-    docs = _to_collection(table, name, text=text, label=label, id=id, want_labels=want_labels)
+    docs = _to_collection(table, name, text=text, label=label, id=id, want_labels=want_labels, bare=kind in _GUARDED)
     docs.sha256 = digest
     return docs
 
@@ -152,9 +156,10 @@ def _unzip(data: bytes, name: str) -> bytes:
 
 
 def _to_collection(
-    table: Table, name: str, *, text: Any, label: str | None, id: str | None, want_labels: bool | None
+    table: Table, name: str, *, text: Any, label: str | None, id: str | None, want_labels: bool | None, bare: bool
 ) -> Collection:
     columns, notes = table.columns, list(table.notes)
+    take = bare_cells if bare else list
     id_column = find_column(id, columns, name, "id") if id else None
     text_columns = _text_columns(text, columns, name)
     label_column = None
@@ -187,7 +192,7 @@ def _to_collection(
             )
     if id_column is None:
         id_column = guess_id(columns, [*taken, *([label_column] if label_column else [])])
-    labels = label_cells(columns[label_column]) if label_column else [None] * table.n_rows
+    labels = label_cells(take(columns[label_column])) if label_column else [None] * table.n_rows
     if want_labels and all(value is None for value in labels):
         raise DataError(
             f"All {plural(len(labels), 'cell')} of the label column {label_column!r} of {name} are empty; "
@@ -196,8 +201,8 @@ def _to_collection(
         )
     used = {*text_columns, label_column, id_column}
     return Collection(
-        ids=[cell_text(cell) for cell in columns[id_column]] if id_column else [str(i + 1) for i in range(len(labels))],
-        texts=_texts([columns[column] for column in text_columns]),
+        ids=[cell_text(cell) for cell in take(columns[id_column])] if id_column else _numbers(table.n_rows),
+        texts=_texts([take(columns[column]) for column in text_columns]),
         labels=labels,
         columns={key: cells for key, cells in columns.items() if key not in used},
         name=name,
@@ -219,6 +224,15 @@ def _texts(parts: list[list]) -> list[str]:
     if len(parts) == 1:
         return [cell if isinstance(cell, str) else cell_text(cell) for cell in parts[0]]
     return [" ".join(filter(None, map(cell_text, cells))) for cells in zip(*parts, strict=True)]
+
+
+def _numbers(n: int) -> list[str]:
+    return [str(i + 1) for i in range(n)]
+
+
+def bare_cells(cells: list) -> list:
+    """Cells without the apostrophe that keeps spreadsheets from running them; only ids, texts and labels lose it."""
+    return [unguard(cell) if isinstance(cell, str) else cell for cell in cells]
 
 
 def _is_missing(cell: Any) -> bool:
@@ -270,10 +284,10 @@ def _read_folder(folder: Path, *, want_labels: bool | None) -> Collection:
                 raise
             skipped.append(str(place))
             continue
-        digest.update(f"{place.as_posix()}\0{hashlib.sha256(data).hexdigest()}\n".encode())
-        ids.append(place.as_posix())
+        digest.update(f"{place.as_posix()}\0{hashlib.sha256(data).hexdigest()}\n".encode("utf-8", "surrogateescape"))
+        ids.append(mend_surrogates(place.as_posix()))
         texts.append(text)
-        labels.append(place.parts[0] if len(place.parts) > 1 else None)
+        labels.append(mend_surrogates(place.parts[0]) if len(place.parts) > 1 else None)
         encodings[encoding] += 1
         progress("reading", done + 1, len(files))
     if not texts:
@@ -290,8 +304,8 @@ def _read_folder(folder: Path, *, want_labels: bool | None) -> Collection:
         ids=ids,
         texts=texts,
         labels=labels,
-        name=folder.name,
-        notes=_folder_notes(folder.name, texts, labels, encodings, skipped),
+        name=shown_name(folder.name),
+        notes=_folder_notes(shown_name(folder.name), texts, labels, encodings, skipped),
         encoding=encodings.most_common(1)[0][0],
         sha256=digest.hexdigest(),
     )

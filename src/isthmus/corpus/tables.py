@@ -12,12 +12,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 
-from isthmus.corpus.decode import decode
+from isthmus.corpus.decode import decode, mend_surrogates
+from isthmus.corpus.guard import unguard
 from isthmus.exceptions import DataError, MissingExtraError
 
 DELIMITERS = ",;\t|"
 _SEP_LINE = re.compile(r"sep=([,;\t|])\r?\n")
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass
@@ -143,7 +143,7 @@ def _unique_names(header: list[str]) -> tuple[list[str], list[str]]:
     names: list[str] = []
     notes = []
     for i, given in enumerate(header):
-        name = given.strip() or f"column_{i + 1}"
+        name = unguard(given).strip() or f"column_{i + 1}"
         if name in names:
             number = 2
             while f"{name}_{number}" in names or f"{name}_{number}" in header:
@@ -226,12 +226,11 @@ def _from_records(records: list[dict], text: str, name: str, encoding: str, note
             names.update(dict.fromkeys(record))
     columns = {key: [record.get(key) for record in records] for key in names}
     if "\\ud" in text or "\\uD" in text:  # JSON may hold half of a surrogate pair; no file can
-        columns = {key: [_mend_surrogates(value) for value in values] for key, values in columns.items()}
+        columns = {
+            mend_surrogates(key): [mend_surrogates(value) if isinstance(value, str) else value for value in values]
+            for key, values in columns.items()
+        }
     return Table(columns, encoding, notes)
-
-
-def _mend_surrogates(value: object) -> object:
-    return _LONE_SURROGATE.sub("\ufffd", value) if isinstance(value, str) else value
 
 
 def read_parquet(data: bytes, name: str) -> Table:

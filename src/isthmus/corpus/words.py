@@ -6,6 +6,8 @@ import math
 from pathlib import Path
 from typing import Any
 
+from isthmus.corpus.decode import shown_name
+from isthmus.corpus.guard import unguard
 from isthmus.corpus.read import _format_of, _read_bytes, _unzip, cell_text
 from isthmus.corpus.tables import FORMATS
 from isthmus.exceptions import DataError
@@ -43,7 +45,7 @@ def read_words(path: str | Path) -> dict[str, dict[str, float]]:
     {'superb': {'positive': 1.0}, 'dull': {'positive': -0.5}}
     """
     path = Path(path)
-    name = path.name
+    name = shown_name(path.name)
     data = _unzip(_read_bytes(path), name)
     if not data.strip():
         raise DataError(f"{name} is empty; a table with the columns word and label is expected.", code="empty-file")
@@ -54,7 +56,7 @@ def read_words(path: str | Path) -> dict[str, dict[str, float]]:
     read: dict[str, dict[str, float]] = {}
     first_line: dict[str, int] = {}
     for row, (word, label) in enumerate(zip(words, labels, strict=True)):
-        word, label = cell_text(word).strip(), cell_text(label).strip()
+        word, label = unguard(cell_text(word)).strip(), unguard(cell_text(label)).strip()
         if not word and not label:
             continue
         if not word or not label:

@@ -11,15 +11,15 @@ import re
 import stat
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
+from isthmus.corpus.guard import Guard
 from isthmus.exceptions import DataError, MissingExtraError, UsageError
 
 _ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".xlsx")
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet may run as a formula at the start of a cell
 _XLSX_CELL, _XLSX_ROWS = 32_767, 1_048_576
 
 
@@ -30,7 +30,7 @@ def write_rows(
     force: bool = False,
     spreadsheet_safe: bool = False,
     stdout: IO[bytes] | None = None,
-) -> None:
+) -> int:
     """Write columns as csv, tsv, jsonl, parquet or xlsx (text formats also with .gz).
 
     The file appears whole or not at all: rows go to a temporary file beside it, which is renamed at the end.
@@ -44,11 +44,17 @@ def write_rows(
     force : bool
         Replace a file that exists.
     spreadsheet_safe : bool
-        csv and tsv: put ``'`` before cells that begin with ``= + - @``, so that a spreadsheet shows them instead of
-        running them. Off by default, because the file then no longer holds the texts exactly. In xlsx, texts are always
-        written as text.
+        csv and tsv: put ``'`` before cells and column names that begin with ``= + - @``, tab or carriage return and
+        are no numbers, so that a spreadsheet shows them instead of running them; readers take it off again. Off by
+        default, because the file then no longer holds the texts exactly; the commands switch it on. In xlsx, texts are
+        always written as text; jsonl and parquet are never changed.
     stdout : binary file, optional
         Written to instead of the process's standard output when ``path`` is ``"-"``.
+
+    Returns
+    -------
+    int
+        How many cells were changed for the sake of spreadsheets.
 
     Examples
     --------
@@ -56,7 +62,10 @@ def write_rows(
     >>> from isthmus.corpus import read_collection, write_rows
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_rows(f"{folder}/out.csv", {"text": ["one, two", "=1+1"], "label": ["a", None]})
+    ...     write_rows(f"{folder}/safe.csv", {"text": ["one, two", "=1+1"]}, spreadsheet_safe=True)
     ...     read_collection(f"{folder}/out.csv").texts
+    0
+    1
     ['one, two', '=1+1']
     """
     lengths = {name: len(values) for name, values in columns.items()}
@@ -64,17 +73,66 @@ def write_rows(
         raise DataError(
             f"The columns to write differ in length: {lengths}; give one value per row.", code="length-mismatch"
         )
+    guard = Guard(spreadsheet_safe)
     if str(path) == "-":
         out = stdout or sys.stdout.buffer
-        for block in _csv_blocks(columns, ",", spreadsheet_safe):
-            out.write(block.encode("utf-8", "replace"))
+        _save_csv(out, columns, guard, "standard output")
         out.flush()
-        return
+        return guard.count
     path = Path(path)
     check_output(path, force=force)
     _, save = _format(path)
     with replacing(path, force=force) as out:
-        save(out, columns, spreadsheet_safe, path.name)
+        save(out, columns, guard, path.name)
+    return guard.count
+
+
+class BlockWriter:
+    """Writes a table block by block as csv, tsv or jsonl; made by :func:`writing_blocks`.
+
+    ``guarded`` says how many cells were changed for the sake of spreadsheets; see :func:`write_rows`.
+    """
+
+    def __init__(self, out: IO[bytes], ending: str, *, spreadsheet_safe: bool = False):
+        self.out, self.ending, self.guard, self.begun = out, ending, Guard(spreadsheet_safe), False
+
+    @property
+    def guarded(self) -> int:
+        return self.guard.count
+
+    def __call__(self, columns: Mapping[str, list]) -> None:
+        """Write the next rows; the columns are those of the first block."""
+        if self.ending in (".jsonl", ".ndjson"):
+            _save_jsonl(self.out, columns, self.guard, "")
+            return
+        delimiter = "\t" if self.ending == ".tsv" else ","
+        for block in _csv_blocks(columns, delimiter, self.guard, header=not self.begun):
+            self.out.write(block.encode("utf-8", "replace"))
+        self.begun = True
+
+
+@contextmanager
+def writing_blocks(path: str | Path, *, force: bool = False, spreadsheet_safe: bool = False) -> Iterator[BlockWriter]:
+    """A :class:`BlockWriter` for a file that appears whole or not at all; ``"-"`` is csv on standard output."""
+    if str(path) == "-":
+        yield BlockWriter(sys.stdout.buffer, ".csv", spreadsheet_safe=spreadsheet_safe)
+        sys.stdout.buffer.flush()
+        return
+    ending = check_blocks(path, force=force)
+    with replacing(path, force=force) as out:
+        yield BlockWriter(out, ending, spreadsheet_safe=spreadsheet_safe)
+
+
+def check_blocks(path: str | Path, *, force: bool = False) -> str:
+    """Like :func:`check_output`, for formats that can be written block by block; gives back the ending."""
+    check_output(path, force=force)
+    ending = ".csv" if str(path) == "-" else _format(Path(path))[0]
+    if ending in (".parquet", ".xlsx"):
+        raise DataError(
+            f"{Path(path).name}: block by block .csv, .tsv and .jsonl can be written; choose one of them.",
+            code="unknown-format",
+        )
+    return ending
 
 
 def with_columns(table: Mapping[str, list], added: Mapping[str, list]) -> dict[str, list]:
@@ -145,7 +203,7 @@ def replacing(path: str | Path, *, force: bool = False):
     temporary = None
     try:
         try:
-            handle, temporary = tempfile.mkstemp(prefix=f".{real.name[:100]}.", suffix=".part", dir=real.parent)
+            handle, temporary = tempfile.mkstemp(prefix=f".{real.name[:20]}.", suffix=".part", dir=real.parent)
         except OSError as error:
             raise _unwritable(path, f"{error.strerror}; choose another folder") from None
         with os.fdopen(handle, "wb") as raw:
@@ -193,7 +251,7 @@ def _unwritable(path: Path, why: str) -> DataError:
     return DataError(f"{str(path)!r} cannot be written: {why}.", code="output-unwritable")
 
 
-Save = Callable[[IO[bytes], Mapping[str, list], bool, str], None]
+Save = Callable[[IO[bytes], Mapping[str, list], Guard, str], None]
 
 
 def _format(path: Path) -> tuple[str, Save]:
@@ -216,44 +274,45 @@ def _format(path: Path) -> tuple[str, Save]:
 _NEEDS_QUOTES = re.compile(r'[",;\t\r\n]|^\s|\s$')
 
 
-def _cell(value: Any, safe: bool) -> str:
+def _cell(value: Any, guard: Guard) -> str:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
     if isinstance(value, str):
         # A NUL byte would make the file unreadable for us and others.
-        text = value.replace("\0", "\ufffd") if "\0" in value else value
-        if safe and text.startswith(_FORMULA):
-            text = "'" + text
+        text = guard(value.replace("\0", "\ufffd") if "\0" in value else value)
     elif isinstance(value, (list, dict, tuple)):
         text = json.dumps(value, ensure_ascii=False)
     else:
-        return str(value)
+        text = guard(str(value))
     return '"' + text.replace('"', '""') + '"' if _NEEDS_QUOTES.search(text) else text
 
 
-def _csv_blocks(columns: Mapping[str, list], delimiter: str, safe: bool, size: int = 2_000) -> Iterable[str]:
+def _csv_blocks(
+    columns: Mapping[str, list], delimiter: str, guard: Guard, *, header: bool = True, size: int = 2_000
+) -> Iterator[str]:
     # "" for an only cell that is empty: a blank line would be no row at all.
     empty = '""' if len(columns) == 1 else ""
-    yield delimiter.join(_cell(str(name), safe) or '""' for name in columns) + "\n"
+    if header:
+        yield delimiter.join(_cell(str(name), guard) or '""' for name in columns) + "\n"
     block = []
     for row in zip(*columns.values(), strict=True):
-        block.append((delimiter.join([_cell(value, safe) for value in row]) or empty) + "\n")
+        block.append((delimiter.join([_cell(value, guard) for value in row]) or empty) + "\n")
         if len(block) == size:
             yield "".join(block)
             block = []
     yield "".join(block)
 
 
-def _save_csv(out: IO[bytes], columns: Mapping[str, list], safe: bool, name: str, delimiter: str = ",") -> None:
-    for block in _csv_blocks(columns, delimiter, safe):
+def _save_csv(out: IO[bytes], columns: Mapping[str, list], guard: Guard, name: str, delimiter: str = ",") -> None:
+    for block in _csv_blocks(columns, delimiter, guard):
         out.write(block.encode("utf-8", "replace"))
 
 
-def _save_tsv(out: IO[bytes], columns: Mapping[str, list], safe: bool, name: str) -> None:
-    _save_csv(out, columns, safe, name, "\t")
+def _save_tsv(out: IO[bytes], columns: Mapping[str, list], guard: Guard, name: str) -> None:
+    _save_csv(out, columns, guard, name, "\t")
 
 
-def _save_jsonl(out: IO[bytes], columns: Mapping[str, list], safe: bool, name: str) -> None:
+def _save_jsonl(out: IO[bytes], columns: Mapping[str, list], guard: Guard, name: str) -> None:
     for row in zip(*columns.values(), strict=True):
         record = {key: _plain(value) for key, value in zip(columns, row, strict=True)}
         out.write(json.dumps(record, ensure_ascii=False, default=str).encode("utf-8", "replace") + b"\n")
@@ -266,7 +325,7 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _save_parquet(out: IO[bytes], columns: Mapping[str, list], safe: bool, name: str) -> None:
+def _save_parquet(out: IO[bytes], columns: Mapping[str, list], guard: Guard, name: str) -> None:
     polars = _need("polars", name)
     frame = {}
     for key, values in columns.items():
@@ -288,7 +347,7 @@ def _as_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _save_xlsx(out: IO[bytes], columns: Mapping[str, list], safe: bool, name: str) -> None:
+def _save_xlsx(out: IO[bytes], columns: Mapping[str, list], guard: Guard, name: str) -> None:
     xlsxwriter = _need("xlsxwriter", name)
     rows = len(next(iter(columns.values()), []))
     longest = max((len(v) for values in columns.values() for v in values if isinstance(v, str)), default=0)

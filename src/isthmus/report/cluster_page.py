@@ -6,14 +6,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from isthmus.corpus import check_output, replacing
+from isthmus.corpus import Collection, check_output, replacing
 from isthmus.report import pictures, tables
 from isthmus.report.page import _versions, render
 
 _EXCERPT = 400
 
 
-def write_cluster_report(result, path, *, force: bool = False) -> Path:
+def write_cluster_report(
+    result, path, *, force: bool = False, source: Collection | None = None, target: Collection | None = None
+) -> Path:
     """Write the page about a grouping.
 
     Parameters
@@ -22,15 +24,17 @@ def write_cluster_report(result, path, *, force: bool = False) -> Path:
     path : path of the page
     force : bool
         Replace a page that exists.
+    source, target : Collection, optional
+        Where the texts came from; with them the page tells what was read.
     """
     check_output(path, force=force, table=False)
-    page = render("cluster.html.j2", cluster_facts(result))
+    page = render("cluster.html.j2", cluster_facts(result, source, target))
     with replacing(path, force=force) as out:
         out.write(page.encode("utf-8", "replace"))
     return Path(path)
 
 
-def cluster_facts(result) -> dict[str, Any]:
+def cluster_facts(result, source: Collection | None = None, target: Collection | None = None) -> dict[str, Any]:
     """Every number and text on the page."""
     clusters = result.clusters()
     for row in clusters:
