@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from isthmus.base import TransferPipeline, check_texts, read_labels
+from isthmus.choose.audit import Audit, audit_labels, estimate_shares
 from isthmus.choose.choice import choose
 from isthmus.choose.combined import CombinedModel
+from isthmus.choose.sampling import draw_sample, read_sample, sample_size, sample_table
 from isthmus.choose.trust import AccuracyEstimate, review_mask
 from isthmus.exceptions import DataError, MissingExtraError, UsageError
 from isthmus.explain import explain_document
@@ -83,6 +85,54 @@ class LabelResult:
     def reasons(self, i: int, top: int = 10) -> list[dict]:
         """Terms of target text ``i`` that speak for or against each class: ``class``, ``term``, ``contribution``."""
         return explain_document(self.model, self.texts[i], top=top)
+
+    def class_shares(self) -> list[dict]:
+        """Per class: its share in the source, among the labels, and by the mean of the probabilities.
+
+        As :func:`isthmus.choose.estimate_shares`; :meth:`check` corrects them and says how far they can be trusted.
+        """
+        return estimate_shares(self.probabilities, self.labels, self.classes, self.source_labels)
+
+    def sample(
+        self, n: int | None = None, *, margin: float | None = None, random_state: int | None = 0
+    ) -> dict[str, list]:
+        """Documents drawn at random for a person to label, as columns: document, id, text, true_label (empty).
+
+        Parameters
+        ----------
+        n : int, optional
+            How many.
+        margin : float, optional
+            How exactly the accuracy should be known, instead of ``n``; 0.05, five points, if both are left out.
+        random_state : int, default=0
+            A larger draw with the same number begins with the smaller one.
+        """
+        if n is not None and margin is not None:
+            raise UsageError(f"n={n!r} and margin={margin!r} were given; give one of them.", code="bad-parameter")
+        if n is None:
+            margin = 0.05 if margin is None else margin
+            n = sample_size(margin, accuracy=self.expected_accuracy, population=len(self.texts))
+        return sample_table(draw_sample(len(self.texts), n, random_state), self.texts, self.ids)
+
+    def check(self, sample, true_labels: Sequence | None = None) -> Audit:
+        """What a sample says about all labels, once a person has labelled it.
+
+        Parameters
+        ----------
+        sample : mapping of columns, data frame or list of dict
+            What :meth:`sample` gave, with ``true_label`` filled in. With ``true_labels``, the numbers of the documents
+            alone (from 1, as in the column ``document``).
+        true_labels : sequence, optional
+            The true labels of these documents.
+
+        Returns
+        -------
+        Audit
+            Accuracy with an interval, corrected class shares, precision by class; ``print`` shows all of it.
+        """
+        table = sample if true_labels is None else {"document": sample, "true_label": true_labels}
+        rows, truths = read_sample(table, self.texts, self.ids)
+        return audit_labels(self.labels, rows, truths, classes=self.classes, expected=self.expected_accuracy)
 
     def columns(self) -> dict[str, list]:
         """The result as columns: text, label, confidence, needs_review."""

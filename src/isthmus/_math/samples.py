@@ -46,8 +46,8 @@ def difference_ends(more: float, fewer: float, n: float, z: float) -> tuple[floa
     """Ends of the interval for the difference of two shares that were counted in the same rows.
 
     ``more`` and ``fewer`` are the shares of rows that only the first, only the second count has; ``n`` may be an
-    effective size. One row is added on either side (Bonett and Price 2012), so that the interval does not collapse where
-    the sample shows no difference.
+    effective size. One row is added on either side (Bonett and Price 2012), so that the interval does not collapse
+    where the sample shows no difference.
     """
     plus, minus = (more + 1 / n) / (1 + 2 / n), (fewer + 1 / n) / (1 + 2 / n)
     half = z * sqrt((plus + minus - (plus - minus) ** 2) / (n + 2))

@@ -1,17 +1,27 @@
 """Judge: which method, and how far to trust its labels, without target labels."""
 
+from isthmus.choose.audit import Audit, audit_labels, estimate_shares
 from isthmus.choose.choice import Choice, choose
 from isthmus.choose.combined import CombinedModel
 from isthmus.choose.evidence import Evidence, Judge
+from isthmus.choose.sampling import draw_sample, read_sample, sample_margin, sample_size, sample_table
 from isthmus.choose.trust import AccuracyEstimate, estimate_accuracy, review_mask
 
 __all__ = [
     "AccuracyEstimate",
+    "Audit",
     "Choice",
     "CombinedModel",
     "Evidence",
     "Judge",
+    "audit_labels",
     "choose",
+    "draw_sample",
     "estimate_accuracy",
+    "estimate_shares",
+    "read_sample",
     "review_mask",
+    "sample_margin",
+    "sample_size",
+    "sample_table",
 ]

@@ -1,0 +1,357 @@
+"""What a random sample that a person has labelled says about all the labels: accuracy, class shares, precision."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from isthmus._math.samples import difference_ends, effective_size, two_sided_z, wilson_ends
+from isthmus.choose.sampling import check_row, plain
+from isthmus.choose.trust import AccuracyEstimate
+from isthmus.corpus.collection import plural
+from isthmus.exceptions import DataError
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What a checked random sample says about all labels.
+
+    Attributes
+    ----------
+    right, n, population : int
+        Right labels, checked documents, all documents.
+    accuracy, low, high : float
+        Share of right labels in the sample, and the interval for the share in all documents.
+    confidence : float
+        Share of such intervals that hold the true value.
+    shares : list of dict
+        Per class: ``labels`` (its share by the labels), ``estimate`` (corrected by the sample), ``low``, ``high``.
+    precision : list of dict
+        Per class: ``checked``, ``right``, and ``precision`` with ``low`` and ``high`` (None where none was checked).
+    confusion : list of dict
+        ``label``, ``true_label``, ``documents``: the most frequent pair first, pairs that did not occur left out.
+    new_classes : list
+        True labels that are none of the classes; documents that have one count as wrong.
+    blank : int
+        Documents of the sample without a true label; they count as not checked.
+    expected : AccuracyEstimate or None
+        What was expected before the check.
+    rows, true_labels : list
+        The checked documents (numbered from 0) and their labels.
+    """
+
+    right: int
+    n: int
+    population: int
+    accuracy: float
+    low: float
+    high: float
+    confidence: float
+    shares: list[dict]
+    precision: list[dict]
+    confusion: list[dict]
+    new_classes: list
+    blank: int = 0
+    expected: AccuracyEstimate | None = None
+    rows: list[int] = field(default_factory=list, repr=False)
+    true_labels: list = field(default_factory=list, repr=False)
+
+    @property
+    def expectation(self) -> str | None:
+        """What became of the expected accuracy's interval: ``held``, ``too high``, ``too low``, ``open`` or None.
+
+        It held if the measured accuracy lies in it, and was too high (too low) if the whole measured interval lies
+        below (above) it. Open: the measured accuracy lies outside, but its interval reaches in. None: nothing was
+        expected.
+        """
+        if self.expected is None or self.expected.estimate is None:
+            return None
+        if self.expected.low <= self.accuracy <= self.expected.high:
+            return "held"
+        if self.high < self.expected.low:
+            return "too high"
+        return "too low" if self.low > self.expected.high else "open"
+
+    def corrected(self, labels: Any, confidence: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Labels and confidences of all documents with the checked truths put in, at confidence 1."""
+        labels, confidence = np.array(labels, dtype=object), np.array(confidence, dtype=float)
+        for row, label in zip(self.rows, self.true_labels, strict=True):
+            labels[row] = label
+        confidence[self.rows] = 1.0
+        return labels, confidence
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the documents, ready for JSON."""
+        names = ("right", "n", "population", "accuracy", "low", "high", "confidence", "expectation")
+        tables = ("shares", "precision", "confusion", "new_classes", "blank")
+        expected = None if self.expected is None else vars(self.expected)
+        return {name: getattr(self, name) for name in names} | {
+            "expected": expected,
+            **{name: getattr(self, name) for name in tables},
+        }
+
+    def __str__(self) -> str:
+        return "\n".join(_lines(self))
+
+
+def audit_labels(
+    labels: Any,
+    rows: Any,
+    true_labels: Sequence,
+    *,
+    classes: Any = None,
+    expected: AccuracyEstimate | None = None,
+    confidence: float = 0.95,
+) -> Audit:
+    """Accuracy, class shares and precision of all labels, from documents that were drawn at random and labelled.
+
+    The arithmetic holds for a simple random sample (:func:`isthmus.choose.draw_sample`). Documents that were picked
+    because they looked doubtful or easy say nothing about the rest.
+
+    Accuracy and precision come with Wilson's interval, class shares with that of Bonett and Price for paired counts;
+    all with finite population correction. The share of a class is estimated by the difference estimator: its share
+    among all labels, plus the mean over the sample of [truth is the class] − [label is the class]; then cut to what is
+    possible and made to sum to one.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n_documents,)
+        The label of every document, checked or not.
+    rows : array-like of int
+        Which documents were checked, numbered from 0.
+    true_labels : sequence
+        Their true labels; None, NaN and blanks (-1 among integers) mean not checked. A label that differs from a class
+        only by case or by blanks around it means that class; any other is a class of its own, and the label is wrong.
+    classes : array-like, optional
+        Classes of the model, where some of them may have no document; the others are read off the labels.
+    expected : AccuracyEstimate, optional
+        What was expected; see :attr:`Audit.expectation`.
+    confidence : float, default=0.95
+
+    Examples
+    --------
+    >>> from isthmus.choose import audit_labels
+    >>> labels = ["staff"] * 60 + ["price"] * 40
+    >>> truth = ["staff", "staff", "price", "staff", "price", "price"]
+    >>> found = audit_labels(labels, [3, 10, 30, 59, 60, 99], truth)
+    >>> found.right, found.n, round(found.low, 2), round(found.high, 2)
+    (5, 6, 0.45, 0.97)
+    >>> [(row["class"], round(row["estimate"], 2)) for row in found.shares]
+    [('price', 0.57), ('staff', 0.43)]
+    """
+    z = two_sided_z(confidence)
+    labels = np.asarray(labels)
+    known = list(
+        dict.fromkeys([*([] if classes is None else np.asarray(classes).tolist()), *np.unique(labels).tolist()])
+    )
+    truths = match_classes(true_labels, known)
+    checked = _checked_rows(rows, truths, len(labels))
+    if not checked:
+        raise DataError(
+            f"None of the {len(truths):,} documents of the sample has a true label; fill in at least one.",
+            code="bad-check",
+        )
+    new = sorted({name for name in checked.values() if name not in known}, key=str)
+    names = [*known, *new]
+    code = {name: i for i, name in enumerate(names)}
+    everything = np.array([code[name] for name in labels.tolist()])
+    said = everything[list(checked)]
+    true = np.array([code[name] for name in checked.values()])
+    low, high = share_interval(int(np.sum(said == true)), len(true), len(labels), z)
+    return Audit(
+        right=int(np.sum(said == true)),
+        n=len(true),
+        population=len(labels),
+        accuracy=float(np.mean(said == true)),
+        low=low,
+        high=high,
+        confidence=confidence,
+        shares=_share_rows(names, everything, said, true, z),
+        precision=_precision_rows(known, everything, said, true, z),
+        confusion=_confusion_rows(names, said, true),
+        new_classes=new,
+        blank=sum(name is None for name in truths),
+        expected=expected,
+        rows=list(checked),
+        true_labels=list(checked.values()),
+    )
+
+
+def share_interval(count: int, n: int, population: int, z: float) -> tuple[float, float]:
+    """Wilson's interval with finite population correction, cut to what the counted documents leave possible."""
+    low, high = wilson_ends(count / n, effective_size(n, population), z)
+    low, high = max(low, count / population), min(high, 1 - (n - count) / population)
+    # Where all were counted, rounding alone could push an end past the share.
+    return min(low, count / n), max(high, count / n)
+
+
+def _checked_rows(rows: Any, truths: list, n_documents: int) -> dict[int, Any]:
+    """True label by row, in the order given; a row given twice must say the same."""
+    rows = np.asarray(rows)
+    if rows.ndim != 1 or len(rows) != len(truths):
+        raise DataError(
+            f"There are {rows.size:,} documents and {len(truths):,} true labels; give one label per document.",
+            code="length-mismatch",
+        )
+    if len(rows) and rows.dtype.kind not in "iu":
+        raise DataError(f"Rows are of type {rows.dtype}; give whole numbers.", code="bad-check")
+    checked: dict[int, Any] = {}
+    for row, truth in zip(rows.tolist(), truths, strict=True):
+        check_row(row, n_documents)
+        if truth is not None and checked.setdefault(row, truth) != truth:
+            raise DataError(
+                f"Document {row + 1:,} is in the sample twice, as {checked[row]!r} and as {truth!r}; decide for one.",
+                code="bad-check",
+            )
+    return checked
+
+
+def match_classes(true_labels: Sequence, classes: Sequence) -> list:
+    """True labels as the classes write them; None where there is none, a name of its own for a class not among them.
+
+    Examples
+    --------
+    >>> from isthmus.choose.audit import match_classes
+    >>> match_classes(["Staff ", "3", "", "parking", "Parking"], ["staff", 3])
+    ['staff', 3, None, 'parking', 'parking']
+    """
+    values = {plain(name): name for name in classes}
+    alike: dict[str, list[str]] = {}
+    for text in values:
+        alike.setdefault(text.casefold(), []).append(text)
+    unknown = {"", "-1"} if np.asarray(classes).dtype.kind in "iu" else {""}
+    matched: list[Any] = []
+    for given in true_labels:
+        text = plain(given)
+        if text in unknown:
+            matched.append(None)
+            continue
+        near = alike.setdefault(text.casefold(), [text])
+        text = text if text in values or len(near) > 1 else near[0]
+        matched.append(values.setdefault(text, text))
+    return matched
+
+
+def _share_rows(names: list, everything: np.ndarray, said: np.ndarray, true: np.ndarray, z: float) -> list[dict]:
+    n, population = len(true), len(everything)
+    rows = []
+    for code, name in enumerate(names):
+        by_labels = float(np.mean(everything == code))
+        more = float(np.mean((true == code) & (said != code)))
+        fewer = float(np.mean((true != code) & (said == code)))
+        low, high = difference_ends(more, fewer, effective_size(n, population), z)
+        count = int(np.sum(true == code))
+        possible = count / population, 1 - (n - count) / population
+        estimate, low, high = np.clip([by_labels + more - fewer, by_labels + low, by_labels + high], *possible).tolist()
+        rows.append({"class": name, "labels": by_labels, "estimate": estimate, "low": low, "high": high})
+    total = sum(row["estimate"] for row in rows)
+    for row in rows:
+        row["estimate"] /= total
+        row["low"], row["high"] = min(row["low"], row["estimate"]), max(row["high"], row["estimate"])
+    return rows
+
+
+def _precision_rows(names: list, everything: np.ndarray, said: np.ndarray, true: np.ndarray, z: float) -> list[dict]:
+    rows = []
+    for code, name in enumerate(names):
+        checked, right = int(np.sum(said == code)), int(np.sum((said == code) & (true == code)))
+        row: dict[str, Any] = {"class": name, "checked": checked, "right": right}
+        if checked:
+            # Within a class the sample is again a simple random one, from the documents with that label.
+            low, high = share_interval(right, checked, int(np.sum(everything == code)), z)
+            rows.append(row | {"precision": right / checked, "low": low, "high": high})
+        else:
+            rows.append(row | {"precision": None, "low": None, "high": None})
+    return rows
+
+
+def _confusion_rows(names: list, said: np.ndarray, true: np.ndarray) -> list[dict]:
+    pairs = Counter(zip(said.tolist(), true.tolist(), strict=True))
+    return [
+        {"label": names[label], "true_label": names[truth], "documents": count}
+        for (label, truth), count in sorted(pairs.items(), key=lambda item: (-item[1], item[0]))
+    ]
+
+
+_EXPECTATIONS = {
+    "held": "held",
+    "too high": "too high, fewer labels are right",
+    "too low": "too low, more labels are right",
+    "open": "perhaps not, but too few documents were checked to say",
+}
+
+
+def _lines(found: Audit) -> list[str]:
+    """The outcome in a few lines."""
+    lines = [
+        f"accuracy {found.accuracy:.2f}, between {found.low:.2f} and {found.high:.2f} in "
+        f"{100 * found.confidence:g} % of cases ({found.right:,} of {found.n:,} checked documents right, "
+        f"{found.population:,} in all)"
+    ]
+    if found.expected is not None and found.expectation is not None:
+        was = found.expected
+        lines.append(
+            f"expected {was.estimate:.2f} ({was.low:.2f} to {was.high:.2f}): {_EXPECTATIONS[found.expectation]}"
+        )
+    right = {row["class"]: row for row in found.precision}
+    for row in found.shares:
+        share = (
+            f"share {row['estimate']:.2f} ({row['low']:.2f} to {row['high']:.2f}), {row['labels']:.2f} by the labels"
+        )
+        part = right.get(row["class"])
+        if part is None:
+            share += "; none of the classes, so every such document counts as wrong"
+        elif part["checked"]:
+            share += f"; {part['right']:,} of {part['checked']:,} so labelled are right"
+            share += f" ({part['low']:.2f} to {part['high']:.2f})"
+        lines.append(f"{row['class']}: {share}")
+    if found.blank:
+        lines.append(
+            f"{plural(found.blank, 'document')} of the sample without a true label left out; if they were the hard "
+            "ones, the accuracy is lower than it looks"
+        )
+    return lines
+
+
+def estimate_shares(
+    probabilities: Any, labels: Any, classes: Any, source_labels: Sequence | None = None
+) -> list[dict[str, Any]]:
+    """Per class: its share in the source, among the labels, and by the mean of the probabilities.
+
+    Counting labels tends to overstate large classes where a method is unsure; the mean of the probabilities does so
+    less, as far as they are calibrated. There is no interval: without a check nothing says how far they are off.
+    :func:`audit_labels` gives one.
+
+    Parameters
+    ----------
+    probabilities : array-like of shape (n_documents, n_classes)
+    labels : array-like of shape (n_documents,)
+    classes : array-like of shape (n_classes,)
+        What the columns of ``probabilities`` stand for.
+    source_labels : sequence, optional
+        None where unknown.
+
+    Examples
+    --------
+    >>> from isthmus.choose import estimate_shares
+    >>> for row in estimate_shares([[0.9, 0.1], [0.6, 0.4]], ["a", "a"], ["a", "b"], ["a", "b", None]):
+    ...     print(row)
+    {'class': 'a', 'source': 0.5, 'labels': 1.0, 'estimate': 0.75}
+    {'class': 'b', 'source': 0.5, 'labels': 0.0, 'estimate': 0.25}
+    """
+    labels, estimates = np.asarray(labels), np.asarray(probabilities, dtype=float).mean(axis=0)
+    source = Counter(name for name in (() if source_labels is None else source_labels) if name is not None)
+    total = sum(source.values())
+    return [
+        {
+            "class": name,
+            "source": source[name] / total if total else None,
+            "labels": float(np.mean(labels == name)),
+            "estimate": float(estimate),
+        }
+        for name, estimate in zip(np.asarray(classes).tolist(), estimates.tolist(), strict=True)
+    ]

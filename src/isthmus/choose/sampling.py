@@ -1,0 +1,244 @@
+"""Documents for a person to label: how many, which ones, the table that goes out and comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil, inf, sqrt
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from isthmus._math.samples import effective_size, two_sided_z
+from isthmus.choose.trust import AccuracyEstimate
+from isthmus.corpus.read import cell_text
+from isthmus.exceptions import DataError, UsageError
+
+
+def sample_size(
+    margin: float,
+    *,
+    accuracy: float | AccuracyEstimate | None = None,
+    population: int | None = None,
+    confidence: float = 0.95,
+) -> int:
+    """Documents to label at random so that the accuracy is known to about ± ``margin``.
+
+    Normal approximation with finite population correction. An accuracy nearer to 1 (or 0) than the margin counts as
+    1 − margin (margin): closer to the border the approximation would promise too much.
+
+    Parameters
+    ----------
+    margin : float
+        Half the width of the interval, for example 0.05.
+    accuracy : float or AccuracyEstimate, optional
+        What is expected; of an estimate, the end of its interval that is nearest to one half, which asks for the most
+        documents. Left out: one half, the worst case.
+    population : int, optional
+        All documents; left out, there is no end to them.
+    confidence : float, default=0.95
+        Share of such intervals that hold the true accuracy.
+
+    Examples
+    --------
+    >>> from isthmus.choose import sample_size
+    >>> sample_size(0.05), sample_size(0.05, population=2000), sample_size(0.05, accuracy=0.85, population=2000)
+    (385, 323, 179)
+    """
+    z = two_sided_z(confidence)
+    _check_population(population)
+    if not 0 < margin < 0.5:
+        raise UsageError(
+            f"margin is {margin}; give a number between 0 and 0.5, for example 0.05 for 5 points.", code="bad-parameter"
+        )
+    share = min(max(_nearest_half(accuracy), margin), 1 - margin)
+    endless = z * z * share * (1 - share) / margin**2
+    n = endless if population is None else endless * population / (endless + population - 1)
+    # A whole number that rounding has lifted by 1e-12 is meant to be that number.
+    return max(1, ceil(n - 1e-9))
+
+
+def sample_margin(
+    n: int,
+    *,
+    accuracy: float | AccuracyEstimate | None = None,
+    population: int | None = None,
+    confidence: float = 0.95,
+) -> float:
+    """How exactly ``n`` documents labelled at random tell the accuracy: the reverse of :func:`sample_size`.
+
+    Examples
+    --------
+    >>> from isthmus.choose import sample_margin
+    >>> round(sample_margin(100), 3), round(sample_margin(100, accuracy=0.9, population=300), 3)
+    (0.098, 0.048)
+    """
+    z = two_sided_z(confidence)
+    _check_population(population)
+    _check_size(n, population)
+    share, size = _nearest_half(accuracy), effective_size(n, population)
+    if size == inf:
+        return 0.0
+    # The second is the margin at which 1 − margin is the share itself; see sample_size.
+    return min(1.0, max(z * sqrt(share * (1 - share) / size), z * z / (size + z * z)))
+
+
+def draw_sample(n_documents: int, n: int, random_state: int | np.random.RandomState | None = 0) -> np.ndarray:
+    """Row numbers of ``n`` documents drawn at random without replacement, in the order in which they were drawn.
+
+    A larger draw with the same seed begins with the smaller one, and whoever stops half-way has still labelled a random
+    sample: leave the rows in their order.
+
+    Examples
+    --------
+    >>> from isthmus.choose import draw_sample
+    >>> draw_sample(1000, 4).tolist() == draw_sample(1000, 50)[:4].tolist()
+    True
+    """
+    _check_population(n_documents)
+    _check_size(n, n_documents)
+    return check_random_state(random_state).permutation(n_documents)[:n]
+
+
+def _nearest_half(accuracy: float | AccuracyEstimate | None) -> float:
+    if accuracy is None:
+        return 0.5
+    if isinstance(accuracy, AccuracyEstimate):
+        return min(max(0.5, accuracy.low), accuracy.high)
+    if not 0 <= accuracy <= 1:
+        raise UsageError(f"accuracy is {accuracy}; give a share between 0 and 1.", code="bad-parameter")
+    return float(accuracy)
+
+
+def _check_population(population: int | None) -> None:
+    if population is not None and population < 1:
+        raise DataError(f"There are {population} documents; at least one is needed.", code="no-rows")
+
+
+def _check_size(n: int, population: int | None) -> None:
+    if n < 1 or (population is not None and n > population):
+        most = "at least 1" if population is None else f"between 1 and {population:,}, the number of documents"
+        raise UsageError(f"A sample of {n:,} cannot be drawn; give a number {most}.", code="bad-parameter")
+
+
+def sample_table(rows: Any, texts: Sequence[str], ids: Sequence[str] | None = None) -> dict[str, list]:
+    """Columns to be filled in by a person: ``document`` (numbered from 1), ``id``, ``text``, ``true_label`` (empty).
+
+    The labels are left out, so that nobody is led by them.
+
+    Examples
+    --------
+    >>> from isthmus.choose import sample_table
+    >>> sample_table([1], ["kind staff", "high price"])
+    {'document': [2], 'id': ['2'], 'text': ['high price'], 'true_label': [None]}
+    """
+    rows = np.asarray(rows).tolist()
+    return {
+        "document": [row + 1 for row in rows],
+        "id": [str(row + 1) if ids is None else str(ids[row]) for row in rows],
+        "text": [texts[row] for row in rows],
+        "true_label": [None] * len(rows),
+    }
+
+
+def read_sample(
+    table: Any, texts: Sequence[str], ids: Sequence[str] | None = None, *, label: str = "true_label"
+) -> tuple[np.ndarray, list]:
+    """Row numbers (from 0) and true labels of a table that was made by :func:`sample_table` and filled in.
+
+    Parameters
+    ----------
+    table : mapping of columns, data frame or list of dict
+        ``document`` and the true labels are needed. Where ``id`` and ``text`` are there, they must be those of the
+        labelling, so that a sample of another one is not taken for one of this.
+    texts, ids : sequences of str
+        All documents of the labelling.
+    label : str
+        Name of the column with the true labels.
+
+    Examples
+    --------
+    >>> from isthmus.choose import read_sample
+    >>> rows, true_labels = read_sample({"document": ["2"], "true_label": ["price"]}, ["kind staff", "high price"])
+    >>> rows.tolist(), true_labels
+    ([1], ['price'])
+    """
+    if isinstance(table, Sequence):
+        table = {name: [row.get(name) for row in table] for name in dict.fromkeys(key for row in table for key in row)}
+    for name in ("document", label):
+        if name not in table:
+            raise DataError(
+                f"The checked sample has no column {name!r}; give the table that was drawn, with true_label filled in.",
+                code="bad-check",
+            )
+    columns = {name: list(table[name]) for name in ("document", label, "id", "text") if name in table}
+    # Spreadsheets like to add rows in which nothing stands.
+    filled = [i for i, cells in enumerate(zip(*columns.values(), strict=True)) if any(map(plain, cells))]
+    columns = {name: [cells[i] for i in filled] for name, cells in columns.items()}
+    rows = np.array([_row(cell, len(texts)) for cell in columns["document"]], dtype=np.int64)
+    _check_ids(rows, columns.get("id"), ids)
+    _check_texts(rows, columns.get("text"), texts)
+    return rows, columns[label]
+
+
+def plain(cell: Any) -> str:
+    """A cell as text without blanks around it; nothing for a missing one."""
+    # pandas' own marker by name: pandas is not required
+    return "" if type(cell).__name__ == "NAType" else cell_text(cell).strip()
+
+
+def check_row(row: int, n_documents: int) -> None:
+    """Refuse a document that the labelling does not have."""
+    if not 0 <= row < n_documents:
+        raise DataError(
+            f"Document {row + 1:,} was checked, but the labelling has {n_documents:,} documents; "
+            "give the labelling that the sample was drawn from.",
+            code="bad-check",
+        )
+
+
+def _row(cell: Any, n_documents: int) -> int:
+    try:
+        number = float(plain(cell))
+    except ValueError:
+        number = inf
+    if not number.is_integer():
+        raise DataError(
+            f"{plain(cell)[:40]!r} in the column document is no number of a document; leave that column as it was.",
+            code="bad-check",
+        )
+    check_row(int(number) - 1, n_documents)
+    return int(number) - 1
+
+
+def _check_ids(rows: np.ndarray, given: list | None, ids: Sequence[str] | None) -> None:
+    if given is None or ids is None:
+        return
+    for row, cell in zip(rows.tolist(), given, strict=True):
+        if plain(cell) and not _same_id(plain(cell), str(ids[row]).strip()):
+            raise DataError(
+                f"Document {row + 1:,} has the id {plain(cell)[:40]!r} in the sample and {str(ids[row])[:40]!r} in the "
+                "labelling: the sample belongs to another one; if only the ids were changed, leave out their column.",
+                code="bad-check",
+            )
+
+
+def _same_id(first: str, second: str) -> bool:
+    if first == second:
+        return True
+    try:  # a spreadsheet makes 7 of 007 and 7.0 of 7
+        return float(first) == float(second)
+    except ValueError:
+        return False
+
+
+def _check_texts(rows: np.ndarray, given: list | None, texts: Sequence[str]) -> None:
+    """Refuse where most texts are others. Some may differ: spreadsheets change signs and cut long cells."""
+    seen = [(row, " ".join(plain(cell).split())) for row, cell in zip(rows.tolist(), given or [], strict=bool(given))]
+    other = [row for row, text in seen if text and text != " ".join(texts[row].split())]
+    if len(other) * 2 > len(seen):
+        raise DataError(
+            f"{len(other):,} of {len(seen):,} texts of the sample are not those of the labelling, first document "
+            f"{other[0] + 1:,}: the sample belongs to another one.",
+            code="bad-check",
+        )

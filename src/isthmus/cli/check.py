@@ -1,0 +1,193 @@
+"""``isthmus check``: draw documents for a person to label; then say how good all the labels are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import typer
+
+from isthmus.choose import AccuracyEstimate, Audit, audit_labels
+from isthmus.choose.sampling import draw_sample, read_sample, sample_margin, sample_size, sample_table
+from isthmus.cli.common import Exact, one_line, print_json, say, talking
+from isthmus.cli.outputs import write_table
+from isthmus.corpus import check_output, read_collection, with_columns
+from isthmus.corpus.read import bare_cells
+from isthmus.exceptions import DataError, UsageError
+
+TRUTH = "true_label"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the program."""
+    app.command("check")(check)
+
+
+@dataclass
+class Labelling:
+    """What a check needs of a labelling, from whichever file it came."""
+
+    labels: list
+    texts: list[str]
+    ids: list[str]
+    table: dict[str, list]
+    classes: Any = None
+    expected: AccuracyEstimate | None = None
+
+
+def check(
+    result: Annotated[
+        str, typer.Argument(metavar="RESULT", help="What isthmus label wrote: the labelled table, or a --save file.")
+    ],
+    checked: Annotated[
+        str | None, typer.Argument(metavar="CHECKED", help="The sample with its true labels filled in.")
+    ] = None,
+    sample: Annotated[
+        int | None, typer.Option("--sample", metavar="N", help="Draw N documents at random, to be labelled.")
+    ] = None,
+    margin: Annotated[
+        float | None,
+        typer.Option("--margin", metavar="M", help="Draw as many as give the accuracy to about ± M (0.05)."),
+    ] = None,
+    label_column: Annotated[
+        str, typer.Option("--label", metavar="COL", help="Column of CHECKED with the true labels.")
+    ] = TRUTH,
+    text: Annotated[
+        str | None, typer.Option("--text", metavar="COL", help="Text column of a labelled table; guessed if left out.")
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "-o", "--output", metavar="OUT", help="Where the sample goes, or the labels with the true ones put in."
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="Same seed, same documents.")] = 0,
+    exact: Exact = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON on stdout.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an output that exists.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No talk on standard error.")] = False,
+) -> None:
+    """Draw documents of RESULT for a person to label, and from their true labels (CHECKED) tell the accuracy of all.
+
+    First isthmus check RESULT --sample 100 -o to_check.csv; then fill in true_label; then isthmus check RESULT
+    to_check.csv. The labels that were given are not in the sample, so that nobody is led by them.
+    """
+    drawing = sample is not None or margin is not None
+    if drawing == (checked is not None) or (sample is not None and margin is not None):
+        raise UsageError(
+            "Give one of these: --sample N or --margin M to draw documents, or CHECKED, the sample with true labels.",
+            code="bad-parameter",
+        )
+    if checked == "-" and result == "-":
+        raise UsageError("Both RESULT and CHECKED are '-'; only one can be standard input.", code="bad-parameter")
+    if as_json and (output == "-" or (drawing and output is None)):
+        raise UsageError("--json prints on stdout; name a file for the table with -o OUT.", code="bad-parameter")
+    if output is not None:
+        check_output(output, force=force)
+    with talking(quiet):
+        labelling = open_labelling(result, text)
+        if checked is None:
+            table, outcome = draw(labelling, sample, margin, seed)
+            output = output or "-"
+            lines = [draw_sentence(outcome, result, output)]
+        else:
+            found = audit(labelling, checked, label_column)
+            table, outcome, lines = corrected_table(labelling.table, found), found.to_dict(), str(found).splitlines()
+        if output is not None:
+            write_table(output, table, force=force, exact=exact)
+    if as_json:
+        print_json(outcome)
+    for line in map(one_line, [] if as_json else lines):
+        # The outcome of a check is data, unless the table itself goes to stdout; how to go on is talk.
+        if checked is not None and output != "-":
+            typer.echo(line)
+        elif not quiet:
+            say(line)
+    if output not in (None, "-") and not quiet:
+        say(f"wrote {output}")
+
+
+def open_labelling(path: str, text: str | None) -> Labelling:
+    """A labelled table, or, where the name's ending is not that of a table, a saved labelling."""
+    from isthmus.keep import load
+
+    try:
+        docs = read_collection(path, text=text, label="label")
+    except DataError as error:
+        if error.code not in ("unknown-format", "unknown-column"):
+            raise
+        if error.code == "unknown-column":
+            wanted = "'label'" if text is None else f"'label' or {text!r}"
+            raise DataError(
+                f"{path!r} lacks the column {wanted}; give a table that isthmus label wrote, or a file of its --save.",
+                code="unknown-column",
+            ) from None
+        saved = load(path)
+        ids = saved.ids or [str(number + 1) for number in range(len(saved.texts))]
+        table = {"id": ids, **saved.columns()}
+        return Labelling(saved.labels, saved.texts, ids, table, saved.classes, saved.expected_accuracy)
+    empty = sum(name is None for name in docs.labels)
+    if empty:
+        raise DataError(
+            f"{docs.name} has no label for {empty:,} of {len(docs):,} documents; give it as isthmus label wrote it.",
+            code="bad-labels",
+        )
+    return Labelling(docs.labels, docs.texts, docs.ids, docs.table())
+
+
+def draw(labelling: Labelling, n: int | None, margin: float | None, seed: int) -> tuple[dict[str, list], dict]:
+    """The sample as columns, and what is to be told about it."""
+    population = len(labelling.texts)
+    if margin is not None:
+        n = sample_size(margin, accuracy=labelling.expected, population=population)
+    rows = draw_sample(population, n or 0, seed)
+    reached = sample_margin(len(rows), accuracy=labelling.expected, population=population)
+    outcome = {"sample": len(rows), "population": population, "margin": round(reached, 4), "seed": seed}
+    return sample_table(rows, labelling.texts, labelling.ids), outcome
+
+
+def draw_sentence(drawn: dict[str, Any], result: str, output: str) -> str:
+    """What to do with the sample, and what it will tell."""
+    return (
+        f"Label these {drawn['sample']:,} of {drawn['population']:,} documents in the column {TRUTH}, then run isthmus "
+        f"check {result} {'CHECKED' if output == '-' else output}: the accuracy will be known to about "
+        f"± {drawn['margin']:.2f}."
+    )
+
+
+def audit(labelling: Labelling, path: str, label: str) -> Audit:
+    """Read the checked sample and do the arithmetic."""
+    try:
+        # The numbers are asked for as the text, because a person may have taken the column of texts out.
+        docs = read_collection(path, text="document", label=label)
+    except DataError as error:
+        if error.code != "unknown-column":
+            raise
+        raise DataError(
+            f"{path!r} lacks the column 'document' or {label!r}; give the sample that isthmus check drew, and name the "
+            "column of its true labels with --label where it is another one.",
+            code="unknown-column",
+        ) from None
+    cells = docs.table()
+    columns = {"document": docs.texts, label: docs.labels}
+    columns |= {"id": docs.ids} if "id" in cells else {}
+    columns |= {"text": bare_cells(cells["text"])} if "text" in cells else {}
+    rows, truths = read_sample(columns, labelling.texts, labelling.ids, label=label)
+    return audit_labels(labelling.labels, rows, truths, classes=labelling.classes, expected=labelling.expected)
+
+
+def corrected_table(table: dict[str, list], found: Audit) -> dict[str, list]:
+    """The labelled table with the true labels put in, sure and not to be reviewed, and a column that marks them."""
+    truths = dict(zip(found.rows, found.true_labels, strict=True))
+    new: dict[str, list] = {"label": list(table["label"])}
+    for row, truth in truths.items():
+        new["label"][row] = truth
+    for name, value in (("confidence", 1.0), ("needs_review", False)):
+        if name in table:
+            # In a csv file all cells are texts; a column stays of one kind.
+            new[name] = [
+                cell if row not in truths else str(value) if isinstance(cell, str) else value
+                for row, cell in enumerate(table[name])
+            ]
+    done = [row in truths for row in range(len(new["label"]))]
+    return with_columns(table | new, {"checked": done})
