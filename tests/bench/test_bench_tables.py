@@ -57,6 +57,32 @@ def test_rows_of_one_metric_are_told_apart_by_their_names_not_by_measures():
     assert grid.header == ["task", "mr (words=0)", "mr (words=100)"]
 
 
+def test_of_fields_that_say_the_same_the_setting_names_the_column():
+    # The vocabulary of b ends before the second cut, and bytes are measured: only the cut recurs.
+    sizes = {"a": (2, 4), "b": (2, 3)}
+    rows = [
+        row(task, "svm", 0.5, terms=terms, bytes=terms * weight, cut=cut)
+        for (task, found), weight in zip(sizes.items(), (8, 16), strict=True)
+        for terms, cut in zip(found, (2, 4), strict=True)
+    ]
+    scores, terms, bytes_ = grids([*rows, row("a", "rule", 0.6, bytes=3)])
+    assert scores.header == ["task", "svm (cut=2)", "svm (cut=4)", "rule"]
+    assert (terms.title, bytes_.title) == ("terms", "bytes")
+    assert terms.body == [["a", "2", "4"], ["b", "2", "3"]]
+    assert bytes_.body == [["a", "16", "32", "3"], ["b", "32", "48", "–"]]
+    assert len(grids([row("a", "svm", 0.5, terms=n, cut=n) for n in (2, 4)])) == 1  # nothing of its own to say
+
+
+def test_a_table_wider_than_long_is_turned():
+    rows = [row("a", "mr", i / 100, words=i) for i in range(21)]
+    (grid,) = grids([*rows, row("b", "mr", 0.5, words=0)], not_run=["c"])
+    assert grid.header == ["method", "a", "b", "mean", "c"]
+    assert grid.body[0] == ["mr (words=0)", "0.0000", "–", "0.0000 (1 of 2)", "not run"]
+    assert len(grid.body) == 22  # the row of b stands alone, so nothing tells it apart
+    (grid,) = grids(rows[:20])
+    assert grid.header[0] == "task"
+
+
 def test_one_grid_per_metric_and_one_for_speed():
     speed = row("gram", "tkc", 16.0, metric="ratio", ours_s=1.0, peer="sklearn", peer_s=16.0, ratio=16.0, n=4000)
     found = grids([row("a", "x", 1.0), row("a", "x", 2.0, metric="ari"), speed])

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 _OWN = {"task", "method", "metric", "value", "seconds", "seed"}  # fields of every row; others tell variants apart
+_WIDEST = 20  # columns; a table with more, and fewer tasks than that, is turned
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,11 @@ class Grid:
         lines.insert(1, "|" + "|".join(rule) + "|")
         return "\n".join([f"**{self.title}**", "", *lines] if self.title else lines)
 
+    def turned(self, corner: str) -> Grid:
+        """Rows as columns; ``corner`` heads the first."""
+        header, *body = map(list, zip(self.header, *self.body, strict=True))
+        return Grid(title=self.title, header=[corner, *header[1:]], body=body)
+
 
 def grids(
     rows: Sequence[dict],
@@ -53,21 +59,23 @@ def grids(
 ) -> list[Grid]:
     """One grid per metric (tasks × methods, mean ± standard deviation over seeds, mean row), and the speed table.
 
-    ``tasks`` and ``methods`` give the order; what they do not name comes after. Tasks ``not_run`` stand in every grid.
-    ``means`` names groups of tasks; a group stands below the table where at least two of its tasks do, and says so if
-    not all do.
+    Variants of a method have columns of their own, named by the settings in which they differ; a whole number that was
+    measured beside the scores and differs along with a setting has a grid of its own. ``tasks`` and ``methods`` give
+    the order; what they do not name comes after. Tasks ``not_run`` stand in every grid. ``means`` groups tasks;
+    a group stands below the table where at least two of its tasks do, and says so if not all do.
     """
     timed = [row for row in rows if "ours_s" in row]
     scored = [row for row in rows if "ours_s" not in row]
     found = [_speed_grid(timed)] if timed else []
     task_order = _ordered(tasks, [row["task"] for row in scored])
-    labelled = _label_variants(scored)
+    labelled, measures = _label_variants(scored)
     columns = _ordered_columns(methods, labelled)
     for metric in dict.fromkeys(row["metric"] for row in scored):
         chosen = [(row, label) for row, label in labelled if row["metric"] == metric]
         names = [label for label in columns if any(label == own for _, own in chosen)]
-        found.append(_metric_grid(metric, chosen, task_order, names, list(not_run), means or {}))
-    return found
+        grid = _metric_grid(metric, chosen, task_order, names, list(not_run), means or {})
+        found.append(grid.turned("method") if len(names) > max(_WIDEST, len(grid.body)) else grid)
+    return found + [_measure_grid(measure, labelled, task_order, columns) for measure in measures]
 
 
 def _metric_grid(
@@ -89,6 +97,14 @@ def _metric_grid(
             body.append([name, *(_mean_cell([values.get((task, label)) for task in members]) for label in labels)])
     body += [[task, *("not run" for _ in labels)] for task in not_run]
     return Grid(title=metric, header=["task", *labels], body=body)
+
+
+def _measure_grid(measure: str, rows: list[tuple[dict, str]], tasks: list[str], labels: list[str]) -> Grid:
+    values = {(row["task"], label): row[measure] for row, label in rows if row.get(measure) is not None}
+    there = [label for label in labels if any(label == own for _, own in values)]
+    shown = [task for task in tasks if any(task == own for own, _ in values)]
+    table = [{"task": task, **{label: values.get((task, label)) for label in there}} for task in shown]
+    return table_grid(table, title=measure)
 
 
 def _cell(values: list[float] | None) -> str:
@@ -145,19 +161,50 @@ def _ordered(first: Iterable[str], present: Iterable[str]) -> list[str]:
     return list(dict.fromkeys([*(name for name in first if name in there), *there]))
 
 
-def _label_variants(rows: Sequence[dict]) -> list[tuple[dict, str]]:
-    """Rows and the names of their columns: the method, and what tells several rows of one metric apart."""
+def _label_variants(rows: Sequence[dict]) -> tuple[list[tuple[dict, str]], list[str]]:
+    """Rows and the names of their columns (the method, and what tells several rows of one metric apart); measures."""
     groups: dict[tuple, list[dict]] = {}
     for row in rows:
-        groups.setdefault((row["task"], row["method"], row["metric"], row.get("seed")), []).append(row)
+        groups.setdefault((row["method"], row["task"], row["metric"], row.get("seed")), []).append(row)
+    several: dict[str, list[list[dict]]] = {}
+    for (method, *_), group in groups.items():
+        if len(group) > 1:
+            several.setdefault(method, []).append(group)
+    same_as = {method: _repeated(found) for method, found in several.items()}
     labelled = []
-    for group in groups.values():
-        fields = [key for key in dict.fromkeys(k for row in group for k in row) if key not in _OWN]
-        telling = [k for k in fields if len({str(row.get(k)) for row in group}) > 1 and _is_name(group, k)]
+    for (method, *_), group in groups.items():
+        telling = [key for key in _telling(group) if key not in same_as[method]] if len(group) > 1 else []
         for row in group:
             parts = ", ".join(f"{key}={_show(row.get(key))}" for key in telling)
-            labelled.append((row, f"{row['method']} ({parts})" if parts and len(group) > 1 else row["method"]))
-    return labelled
+            labelled.append((row, f"{method} ({parts})" if parts else method))
+    measures = [
+        key
+        for method, found in same_as.items()
+        for key, kept in found.items()
+        if any(row.get(key) != row.get(kept) for group in several[method] for row in group)
+    ]
+    return labelled, list(dict.fromkeys(measures))
+
+
+def _telling(group: list[dict]) -> list[str]:
+    fields = [key for key in dict.fromkeys(k for row in group for k in row) if key not in _OWN]
+    return [key for key in fields if len({str(row.get(key)) for row in group}) > 1 and _is_name(group, key)]
+
+
+def _repeated(groups: list[list[dict]]) -> dict[str, str]:
+    """Fields that tell the same rows apart as another one in every group, and that other one.
+
+    The one with the fewest values is kept: a setting recurs from task to task, what was measured under it does not.
+    """
+    alike: dict[tuple, list[str]] = {}
+    for key in dict.fromkeys(key for group in groups for key in _telling(group)):
+        columns = [[str(row.get(key)) for row in group] for group in groups]
+        alike.setdefault(tuple(column.index(value) for column in columns for value in column), []).append(key)
+    found = {}
+    for keys in alike.values():
+        kept = min(keys, key=lambda key: len({str(row.get(key)) for group in groups for row in group}))
+        found.update({key: kept for key in keys if key != kept})
+    return found
 
 
 def _is_name(group: list[dict], key: str) -> bool:
