@@ -286,7 +286,8 @@ class TransferPipeline(Pipeline):
     """A scikit-learn pipeline whose ``fit`` takes ``sample_domain`` and hands it to the steps that want it.
 
     Works with and without scikit-learn's metadata routing; the global configuration is not touched. Fitted attributes
-    of the last step (``transduction_``, ``history_`` and so on) can be read from the pipeline.
+    of the last step (``transduction_``, ``history_`` and so on) can be read from the pipeline. A last step that learns
+    from labelled words gets the vectoriser's columns and its reading of those words (lower case, stems).
     """
 
     def fit(self, X, y=None, sample_domain=None, **params):
@@ -320,6 +321,15 @@ class TransferPipeline(Pipeline):
                 code="bad-parameter",
             )
         return y, {**params, **{f"{name}__sample_domain": sample_domain for name in takers}}
+
+    def _fit(self, *args, **kwargs):
+        rows = super()._fit(*args, **kwargs)
+        method = self.steps[-1][1]
+        if hasattr(method, "read_names"):
+            for _, step in self.steps[:-1]:
+                if hasattr(step, "analyze") or hasattr(step, "build_analyzer"):
+                    method.read_names(step)
+        return rows
 
     def __getattr__(self, name):
         # Only fitted attributes are looked up in the last step; "steps" itself may be missing while unpickling. The

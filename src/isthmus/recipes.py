@@ -130,10 +130,8 @@ def _build_dual_factor(options: Options) -> TransferPipeline:
 
 
 def _with_words(options: Options, method: Any, ngram_range: tuple[int, int]) -> TransferPipeline:
-    from isthmus.classify.dual_words import WordLabelPipeline
-
     vectorizer = _tfidf(options, ngram_range=ngram_range, stem=False, stop_words=None, sublinear=True)
-    return WordLabelPipeline([("textvectorizer", vectorizer), ("dual", method)])
+    return make_transfer_pipeline(vectorizer, method)
 
 
 def _build_cocc(options: Options) -> TransferPipeline:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from isthmus import FactorDualClassifier, ManifoldDualClassifier
-from isthmus.classify.dual_words import WordLabelPipeline, find_terms, place_words, read_word_labels
+from isthmus import FactorDualClassifier, ManifoldDualClassifier, make_transfer_pipeline
+from isthmus.classify.dual_words import find_terms, place_words, read_word_labels
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 from isthmus.features import TextVectorizer
 from isthmus.recipes import make_recipe
@@ -233,8 +233,7 @@ TEXTS = ["the staff was polite", "polite people", "riding it is fun", "fun rides
 
 
 def words_pipeline(words, **settings):
-    steps = [("words", TextVectorizer(min_df=1, stem=True)), ("method", ManifoldDualClassifier(words, **settings))]
-    return WordLabelPipeline(steps)
+    return make_transfer_pipeline(TextVectorizer(min_df=1, stem=True), ManifoldDualClassifier(words, **settings))
 
 
 def test_words_pass_through_the_analyser():

@@ -1,4 +1,4 @@
-"""Labelled words: reading them, finding their columns, and handing a vectoriser's words to the method behind it."""
+"""Labelled words: reading them, and finding their columns."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from isthmus.base import TransferPipeline
 from isthmus.exceptions import DataError, UsageError
 
 Weights = dict[Any, float]
@@ -172,31 +171,3 @@ def find_terms(words: Iterable, analyze: Callable[[str], Sequence[str]]) -> dict
         whole = sum(" " not in term for term in terms) <= (longest or "").count(" ") + 1
         found[word] = longest if whole else None
     return found
-
-
-class WordLabelPipeline(TransferPipeline):
-    """Pipeline whose last step learns from labelled words: the vectoriser's column names are handed to it.
-
-    Labelled words pass through the vectoriser's analyser first (lower case, stems), so that they are written as a
-    person writes them.
-
-    Examples
-    --------
-    >>> from isthmus import ManifoldDualClassifier
-    >>> from isthmus.classify.dual_words import WordLabelPipeline
-    >>> from isthmus.features import TextVectorizer
-    >>> words = {"polite": "staff", "riding": "product"}
-    >>> texts = ["the staff was polite", "polite people", "riding it is fun", "fun rides"]
-    >>> steps = [("words", TextVectorizer(min_df=1)), ("method", ManifoldDualClassifier(words, kernel="linear"))]
-    >>> WordLabelPipeline(steps).fit(texts, [None] * 4).transduction_.tolist()
-    ['staff', 'staff', 'product', 'product']
-    """
-
-    def _fit(self, *args, **kwargs):
-        rows = super()._fit(*args, **kwargs)
-        method = self.steps[-1][1]
-        if hasattr(method, "read_names"):
-            for _, step in self.steps[:-1]:
-                if hasattr(step, "analyze") or hasattr(step, "build_analyzer"):
-                    method.read_names(step)
-        return rows
