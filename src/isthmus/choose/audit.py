@@ -308,7 +308,7 @@ def _lines(found: Audit) -> list[str]:
         elif part["checked"]:
             share += f"; {part['right']:,} of {part['checked']:,} so labelled are right"
             share += f" ({part['low']:.2f} to {part['high']:.2f})"
-        lines.append(f"{row['class']}: {share}")
+        lines.append(f"{' '.join(str(row['class']).split())}: {share}")
     if found.blank:
         lines.append(
             f"{plural(found.blank, 'document')} of the sample without a true label left out; if they were the hard "

@@ -1,0 +1,233 @@
+"""The command ``isthmus check``: a sample goes out, true labels come back, the arithmetic is done."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from isthmus.cli.common import run_command
+
+pytest.importorskip("skops")
+
+SOURCE = "id,comment,category\n" + "".join(
+    f"{i},{text},{label}\n"
+    for i, (text, label) in enumerate([("the staff was friendly", "staff"), ("the price was high", "price")] * 6)
+)
+# Every fifth comment about staff is really about parking: the model cannot know.
+COMMENTS = [f"the {'price' if i % 3 == 0 else 'staff'} of visit {i}" for i in range(60)]
+TRUTH = ["price" if i % 3 == 0 else "parking" if i % 5 == 1 else "staff" for i in range(60)]
+# Ids that a spreadsheet would run: they are written with an apostrophe before them, and must be known again.
+TARGET = "id,comment,extra\n" + "".join(f"=k{i:02},{text},=1+{i}\n" for i, text in enumerate(COMMENTS))
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("source.csv").write_text(SOURCE)
+    Path("target.csv").write_text(TARGET)
+    options = ["--method", "nbc", "-o", "out.csv", "--save", "m.isthmus", "--quiet"]
+    assert run_command(["label", "source.csv", "target.csv", *options]) == 0
+    return tmp_path
+
+
+def read(name):
+    return list(csv.DictReader(io.StringIO(Path(name).read_text())))
+
+
+def fill_in(name, into, truth=lambda row: TRUTH[int(row["document"]) - 1]):
+    rows = read(name)
+    with Path(into).open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(row | {"true_label": truth(row)} for row in rows)
+
+
+@pytest.fixture
+def checked(folder, capsys):
+    assert run_command(["check", "out.csv", "--sample", "30", "-o", "to_check.csv"]) == 0
+    fill_in("to_check.csv", "checked.csv")
+    return capsys.readouterr()
+
+
+def test_sample_says_what_to_do_and_does_not_lead(checked):
+    rows = read("to_check.csv")
+    assert list(rows[0]) == ["document", "id", "text", "true_label"]
+    assert len(rows) == 30
+    assert all(row["id"] == f"'=k{int(row['document']) - 1:02}" for row in rows)
+    assert all(row["text"] == COMMENTS[int(row["document"]) - 1] for row in rows)
+    assert {row["true_label"] for row in rows} == {""}
+    guarded, sentence, wrote = checked.err.splitlines()
+    assert guarded.startswith("note: 30 cells")
+    assert sentence.startswith(
+        "Label these 30 of 60 documents in the column true_label, then run isthmus check out.csv"
+    )
+    assert sentence.endswith("the accuracy will be known to about ± 0.13.")
+    assert wrote == "wrote to_check.csv"
+    assert checked.out == ""
+
+
+def test_same_seed_same_sample_from_either_file(folder, capsys):
+    for result in ("out.csv", "m.isthmus"):
+        assert run_command(["check", result, "--sample", "12", "--quiet"]) == 0
+    assert run_command(["check", "out.csv", "--sample", "12", "--seed", "1", "--quiet"]) == 0
+    talk = capsys.readouterr()
+    lines = talk.out.splitlines()
+    assert lines[:13] == lines[13:26] != lines[26:]
+    assert talk.err == ""
+
+
+@pytest.mark.parametrize("result", ["out.csv", "m.isthmus"])
+def test_arithmetic_is_done_when_they_come_back(checked, capsys, result):
+    truths = [TRUTH[int(row["document"]) - 1] for row in read("checked.csv")]
+    right = sum(truth != "parking" for truth in truths)
+    assert 0 < right < 30
+    assert run_command(["check", result, "checked.csv"]) == 0
+    talk = capsys.readouterr()
+    assert talk.out.startswith(f"accuracy {right / 30:.2f}, between 0.")
+    assert f"in 95 % of cases ({right} of 30 checked documents right, 60 in all)" in talk.out
+    assert "parking: share" in talk.out
+    assert talk.err == ""
+    assert run_command(["check", result, "checked.csv", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["right"], found["n"], found["population"]) == (right, 30, 60)
+    assert found["new_classes"] == ["parking"]
+    assert found["expected"] is None
+    assert [row["class"] for row in found["shares"]] == ["price", "staff", "parking"]
+    assert found["low"] < found["accuracy"] < found["high"]
+
+
+def test_margin_decides_how_many(folder, capsys):
+    assert run_command(["check", "m.isthmus", "--margin", "0.1", "-o", "s.jsonl", "--json", "--quiet"]) == 0
+    talk = capsys.readouterr()
+    drawn = json.loads(talk.out)
+    assert drawn["sample"] == 38 == len(Path("s.jsonl").read_text().splitlines())
+    assert drawn["margin"] <= 0.1
+    assert talk.err == ""
+
+
+@pytest.mark.parametrize("ending", ["xlsx", "tsv", "parquet", "jsonl"])
+def test_other_formats_go_out_and_come_back(folder, capsys, ending):
+    polars = pytest.importorskip("polars")
+    name = f"sample.{ending}"
+    assert run_command(["check", "out.csv", "--sample", "10", "-o", name, "--quiet"]) == 0
+    reader = {"xlsx": polars.read_excel, "parquet": polars.read_parquet, "jsonl": polars.read_ndjson}
+    frame = reader.get(ending, lambda path: polars.read_csv(path, separator="\t"))(name)
+    truths = [TRUTH[number - 1] for number in frame["document"].to_list()]
+    frame = frame.with_columns(polars.Series("true_label", truths))
+    if ending == "xlsx":
+        frame.write_excel(name)
+    elif ending == "tsv":
+        frame.write_csv(name, separator="\t")
+    else:
+        (frame.write_parquet if ending == "parquet" else frame.write_ndjson)(name)
+    assert run_command(["check", "m.isthmus", name, "--json", "--quiet"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["n"], found["right"]) == (10, 10 - truths.count("parking"))
+
+
+def test_corrections_are_written(checked, capsys):
+    assert run_command(["check", "out.csv", "checked.csv", "-o", "corrected.csv"]) == 0
+    assert capsys.readouterr().err == "wrote corrected.csv\n"  # cells that are safe already are not made safer
+    before, after = read("out.csv"), read("corrected.csv")
+    assert list(after[0]) == [*before[0], "checked"]
+    done = {int(row["document"]) - 1 for row in read("checked.csv")}
+    for i, (old, new) in enumerate(zip(before, after, strict=True)):
+        if i in done:
+            assert (new["label"], new["confidence"], new["needs_review"]) == (TRUTH[i], "1.0", "False")
+        else:
+            assert new == old | {"checked": "False"}
+    assert sum(row["checked"] == "True" for row in after) == 30
+
+
+def test_corrections_of_a_saved_labelling_on_stdout_leave_the_outcome_to_stderr(checked, capsys):
+    assert run_command(["check", "m.isthmus", "checked.csv", "-o", "-", "--exact"]) == 0
+    talk = capsys.readouterr()
+    rows = list(csv.DictReader(io.StringIO(talk.out)))
+    assert list(rows[0]) == ["id", "text", "label", "confidence", "needs_review", "checked"]
+    assert {row["label"] for row in rows} == {"price", "staff", "parking"}
+    assert talk.err.startswith("accuracy 0.")
+
+
+def test_another_column_of_true_labels_and_no_texts(checked, capsys):
+    rows = read("checked.csv")
+    lines = ["document;verdict", *(f"{row['document']};{row['true_label'].upper()}" for row in rows[:7]), "9;", ";"]
+    Path("mine.csv").write_text("\n".join(lines) + "\n")
+    assert run_command(["check", "out.csv", "mine.csv", "--label", "verdict", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["n"], found["blank"]) == (7, 1)
+
+
+def test_expectation_of_auto_is_put_to_the_test(folder, capsys):
+    many = "id,comment,category\n" + "".join(
+        f"{i},{SOURCE.splitlines()[1 + i % 12].split(',', 1)[1]}\n" for i in range(60)
+    )
+    Path("many.csv").write_text(many)
+    assert run_command(["label", "many.csv", "target.csv", "-o", "a.csv", "--save", "a.isthmus", "--quiet"]) == 0
+    assert run_command(["check", "a.isthmus", "--sample", "40", "-o", "s.csv", "--quiet"]) == 0
+    fill_in("s.csv", "wrong.csv", lambda row: "parking")
+    capsys.readouterr()
+    assert run_command(["check", "a.isthmus", "wrong.csv"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("accuracy 0.00, ")
+    assert out.splitlines()[1].startswith("expected ")
+    assert out.splitlines()[1].endswith("too high, fewer labels are right")
+
+
+def test_hostile_labels_stay_on_their_line(checked, capsys):
+    fill_in("to_check.csv", "checked.csv", lambda row: "\x1b[31mred\nline")
+    assert run_command(["check", "out.csv", "checked.csv"]) == 0
+    out = capsys.readouterr().out
+    assert "\x1b" not in out
+    assert [line.split()[0] for line in out.splitlines()] == ["accuracy", "price:", "staff:", "[31mred"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["out.csv"], 2, "[bad-parameter]"),
+        (["out.csv", "checked.csv", "--sample", "3"], 2, "[bad-parameter]"),
+        (["out.csv", "--sample", "3", "--margin", "0.1"], 2, "[bad-parameter]"),
+        (["out.csv", "--sample", "0"], 2, "[bad-parameter]"),
+        (["out.csv", "--sample", "61"], 2, "between 1 and 60, the number of documents. [bad-parameter]"),
+        (["out.csv", "--margin", "5"], 2, "[bad-parameter]"),
+        (["out.csv", "--sample", "3", "--json"], 2, "[bad-parameter]"),
+        (["out.csv", "checked.csv", "--json", "-o", "-"], 2, "[bad-parameter]"),
+        (["-", "-"], 2, "[bad-parameter]"),
+        (["none.csv", "--sample", "3"], 1, "[missing-file]"),
+        (["none.isthmus", "--sample", "3"], 1, "[missing-file]"),
+        (["source.csv", "--sample", "3"], 1, "'source.csv' lacks the column 'label'"),
+        (["out.csv", "--sample", "3", "--text", "nope"], 1, "[unknown-column]"),
+        (["out.csv", "source.csv"], 1, "'source.csv' lacks the column 'document' or 'true_label'"),
+        (["out.csv", "checked.csv", "--label", "nope"], 1, "[unknown-column]"),
+        (["out.csv", "to_check.csv"], 1, "None of the 30 documents of the sample has a true label"),
+        (["out.csv", "checked.csv", "-o", "target.csv"], 1, "[output-exists]"),
+        (["out.csv", "--sample", "3", "-o", "x.doc"], 2, "[unknown-format]"),
+        (["notes.txt", "--sample", "3"], 1, "[bad-model]"),
+        (["gaps.csv", "--sample", "3"], 1, "gaps.csv has no label for 1 of 2 documents"),
+        (["other.csv", "checked.csv"], 1, "the sample belongs to another one"),
+        (["numbers.csv", "no_ids.csv"], 1, "texts of the sample are not those of the labelling"),
+        (["out.csv", "twice.csv"], 1, "Document 5 is in the sample twice, as 'price' and as 'staff'"),
+        (["out.csv", "beyond.csv"], 1, "Document 61 was checked, but the labelling has 60 documents"),
+        (["out.csv", "odd.csv"], 1, "'five' in the column document is no number"),
+    ],
+)
+def test_refusals(checked, capsys, arguments, code, words):
+    Path("notes.txt").write_text("nothing")
+    Path("gaps.csv").write_text("id,text,label\n1,kind people,a\n2,low price,\n")
+    Path("other.csv").write_text(Path("out.csv").read_text().replace("=k", "=z"))
+    lines = Path("out.csv").read_text().replace("visit", "another visit").splitlines()
+    Path("numbers.csv").write_text("\n".join(line.partition(",")[2] for line in lines) + "\n")
+    Path("twice.csv").write_text("document,true_label\n5,price\n5,staff\n")
+    Path("beyond.csv").write_text("document,true_label\n61,price\n")
+    Path("odd.csv").write_text("document,true_label\nfive,price\n")
+    rows = [f"{row['document']},{row['text']},{row['true_label']}\n" for row in read("checked.csv")]
+    Path("no_ids.csv").write_text("document,text,true_label\n" + "".join(rows))
+    before = {path: path.read_bytes() for path in Path().iterdir()}
+    assert run_command(["check", *arguments]) == code
+    talk = capsys.readouterr()
+    assert words in talk.err
+    assert talk.out == ""
+    assert len(talk.err.splitlines()) == 1
+    assert {path: path.read_bytes() for path in Path().iterdir()} == before
