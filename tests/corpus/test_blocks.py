@@ -55,6 +55,8 @@ def test_several_text_columns(tmp_path):
         ("a.csv", "text,label\na,b,c\n", "unreadable-file"),
         ("a.jsonl", '{"text": "a"}\nnot json\n', "unreadable-file"),
         ("a.jsonl", "[1, 2]\n", "unreadable-file"),
+        pytest.param("a.jsonl", '{"text": "a"}\n{"text": ' + "[" * 200_000, "unreadable-file", id="nested deeply"),
+        pytest.param("a.jsonl", '{"text": "a"}\n{"text": ' + "9" * 5_000 + "}", "unreadable-file", id="many digits"),
         ("a.xlsx", "", "unknown-format"),
         ("a.csv", "n,m\n1,2\n3,4\n", "no-label-column"),
     ],

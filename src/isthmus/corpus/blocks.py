@@ -5,14 +5,13 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from isthmus.corpus.decode import decode, shown_name
 from isthmus.corpus.guess import find_column, guess_label, guess_text
 from isthmus.corpus.read import bare_cells, cell_text, label_cells
-from isthmus.corpus.tables import DELIMITERS, _long_cells, _mend, _sniff_delimiter, _unique_names
+from isthmus.corpus.tables import DELIMITERS, _long_cells, _mend, _sniff_delimiter, _unique_names, json_lines
 from isthmus.exceptions import DataError
 
 _ENDINGS = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
@@ -149,20 +148,7 @@ class BlockReader:
 
     def _records(self) -> Iterator[dict]:
         with self._open() as file:
-            for number, line in enumerate(file, 1):
-                if not line.strip():
-                    continue
-                try:
-                    record = json.loads(line)
-                except json.JSONDecodeError as error:
-                    raise DataError(
-                        f"{self.name}, line {number:,}: not JSON ({error.msg}).", code="unreadable-file"
-                    ) from None
-                if not isinstance(record, dict):
-                    raise DataError(
-                        f"{self.name}, line {number:,}: a JSON object a line is expected.", code="unreadable-file"
-                    )
-                yield record
+            yield from json_lines(file, self.name)
 
     def _block(self, rows: list) -> dict[str, list]:
         if self.kind != "jsonl":

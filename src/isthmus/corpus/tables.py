@@ -7,7 +7,7 @@ import io
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
@@ -157,22 +157,26 @@ def _unique_names(header: list[str]) -> tuple[list[str], list[str]]:
 def read_jsonl(data: bytes, name: str) -> Table:
     """One JSON object a line, split at line feeds only."""
     text, encoding, notes = decode(data, name)
-    records = []
-    for number, line in enumerate(text.split("\n"), 1):
+    return _from_records(list(json_lines(text.split("\n"), name)), text, name, encoding, notes)
+
+
+def json_lines(lines: Iterable[str], name: str) -> Iterator[dict]:
+    """The object on each line; empty lines are passed over."""
+    for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
+        where = f"{name}, line {number:,}"
         try:
             record = json.loads(line)
         except json.JSONDecodeError as error:
             raise DataError(
-                f"{name}, line {number:,}: not JSON ({error.msg} at character {error.pos + 1}); "
+                f"{where}: not JSON ({error.msg} at character {error.pos + 1}); "
                 "a jsonl file holds one JSON object a line.",
                 code="unreadable-file",
             ) from None
         except (ValueError, RecursionError) as error:
-            raise _monstrous(f"{name}, line {number:,}", error) from None
-        records.append(_check_record(record, f"{name}, line {number:,}"))
-    return _from_records(records, text, name, encoding, notes)
+            raise _monstrous(where, error) from None
+        yield _check_record(record, where)
 
 
 def read_json(data: bytes, name: str) -> Table:
