@@ -6,6 +6,7 @@ import pytest
 
 import isthmus
 from isthmus.exceptions import DataError
+from isthmus.report.page import class_table
 
 HOSTILE = "<script>alert('x')</script>"
 
@@ -46,8 +47,8 @@ def test_nothing_is_fetched(page):
 
 
 def test_every_section_is_there(page):
-    sections = ("summary", "data", "shift", "results", "decision", "reasons", "doubtful", "convergence", "settings")
-    for section in sections:
+    sections = ("summary", "data", "shift", "results", "check", "decision", "reasons", "doubtful", "convergence")
+    for section in (*sections, "settings"):
         assert f'<section id="{section}">' in page
         assert f'href="#{section}"' in page
     for figure in ("domain-map", "shifted-words", "shares", "confidence"):
@@ -58,6 +59,30 @@ def test_every_section_is_there(page):
 def test_summary_has_five_sentences(page):
     summary = page.partition('<section id="summary">')[2].partition("</section>")[0]
     assert summary.count("<li>") == 5
+
+
+def section(page, name):
+    return page.partition(f'<section id="{name}">')[2].partition("</section>")[0]
+
+
+def test_class_shares_by_labels_and_by_probabilities():
+    result = isthmus.label(
+        ["kind staff", "fast bike"] * 5, ["a", "b"] * 5, ["staff bike", "kind", "bike"], method="nbc"
+    )
+    rows = class_table(result)
+    assert [row["target_share"] for row in rows] != [row["estimated_share"] for row in rows]
+    assert sum(row["estimated_share"] for row in rows) == pytest.approx(1)
+    assert [row["estimated_share"] for row in rows] == [row["estimate"] for row in result.class_shares()]
+
+
+def test_invitation_to_check(page, tmp_path):
+    assert "label all 3 of them by hand" in section(page, "check")
+    target = [f"staff number {i}" for i in range(500)]
+    result = isthmus.label(["kind staff", "fast bike"] * 5, ["a", "b"] * 5, target, method="nbc")
+    text = section(result.report(tmp_path / "page.html").read_text(encoding="utf-8"), "check")
+    n = len(result.sample(margin=0.05)["document"])
+    assert f"Label {n} documents, drawn at random" in text
+    assert f"isthmus check LABELLED --sample {n} -o to_check.csv" in text
 
 
 def test_refuses_to_overwrite(tmp_path):

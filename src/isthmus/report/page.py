@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from isthmus.choose import estimate_shares, sample_size
 from isthmus.corpus import Collection, check_output, replacing
 from isthmus.exceptions import DataError, MissingExtraError, UsageError
 from isthmus.report import pictures, tables
@@ -23,6 +24,7 @@ _EXCERPT = 400
 _BINS = 20
 _CLUSTERS = 16
 _CURVES = 3
+_MARGIN = 0.05  # how exactly the accuracy should be known, in the invitation to check
 _DIAGNOSED = 4_000  # documents of each side; more would tell the same and take longer
 
 
@@ -81,6 +83,7 @@ def label_facts(result, source: Collection, target: Collection) -> dict[str, Any
         "sources": [collection_facts(docs, role) for docs, role in ((source, "source"), (target, "target"))],
         "shift": shift,
         "shares": shares,
+        "check": check_facts(result),
         "pictures": [
             pictures.shares_picture(shares_long(shares)),
             pictures.confidence_picture(confidence_table(result), threshold),
@@ -197,11 +200,12 @@ def review_threshold(result) -> float | None:
 
 
 def class_table(result) -> list[dict]:
-    """Per class: documents in source and target, mean confidence, how many to review."""
+    """Per class: documents in source and target, estimated share, mean confidence, how many to review."""
+    estimates = estimate_shares(result.probabilities, result.labels, result.classes)
     source = Counter(str(name) for name in result.source_labels if name is not None)
     total = max(1, sum(source.values()))
     rows = []
-    for name in result.classes.tolist():
+    for name, estimate in zip(result.classes.tolist(), estimates, strict=True):
         chosen = result.labels == name
         rows.append(
             {
@@ -210,11 +214,19 @@ def class_table(result) -> list[dict]:
                 "source_share": source[str(name)] / total,
                 "target": int(chosen.sum()),
                 "target_share": float(chosen.mean()),
+                "estimated_share": estimate["estimate"],
                 "confidence": float(result.confidence[chosen].mean()) if chosen.any() else None,
                 "review": int(result.needs_review[chosen].sum()),
             }
         )
     return rows
+
+
+def check_facts(result) -> dict[str, Any]:
+    """How many documents, labelled at random, tell the accuracy."""
+    population = len(result.texts)
+    n = sample_size(_MARGIN, accuracy=result.expected_accuracy, population=population)
+    return {"points": round(100 * _MARGIN), "n": n, "all": n == population}
 
 
 def shares_long(shares: list[dict]) -> list[dict]:
