@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from isthmus._math.dual_manifold import ManifoldProblem
-from isthmus._math.solvers import kernel_cg
 
 CHUNK = 25  # words worked out together: bounds memory to a few arrays of (n + d) × CHUNK
 
@@ -42,7 +41,6 @@ def word_influence(
         How values become comparable scores.
     """
     n, total = problem.n_rows, len(problem.targets)
-    weights = problem.weights[:, None]
     current = (values[rows] - moments[0]) / moments[1]
     labels = current.argmax(axis=1)
     table: list[tuple[float, float]] = []
@@ -50,14 +48,7 @@ def word_influence(
         chunk = words[start : start + CHUNK]
         units = np.zeros((total, len(chunk)))
         units[n + chunk, np.arange(len(chunk))] = 1.0
-        influence = kernel_cg(
-            problem.kernel,
-            lambda v: problem.mu * problem.graph.dot(v) + weights * v,
-            problem.gamma,
-            units,
-            tol=tol,
-            max_iter=max_iter,
-        ).values
+        influence = problem.solve_cg(problem.weights[:, None], units, tol=tol, max_iter=max_iter).values
         for j, word in enumerate(chunk):
             reach = influence[rows, j] / (1.0 + influence[n + word, j])
             flips = change = 0.0

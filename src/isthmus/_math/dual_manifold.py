@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from isthmus._math.dual_kernels import Kernel, shares_matrix
 from isthmus._math.dual_products import both_products
 from isthmus._math.laplacian import BipartiteLaplacian
-from isthmus._math.solvers import kernel_cg, solve_in_place
+from isthmus._math.solvers import KernelSolution, kernel_cg, solve_in_place
 
 HINGE_BEND = 0.25  # half-width of the parabola that rounds the hinge's corner
 
@@ -69,6 +70,16 @@ class ManifoldProblem:
         norms = 0.5 * np.sum(self.gamma * a * values)
         return float(norms + 0.5 * self.mu * np.sum(values * self.graph.dot(values)))
 
+    def solve_cg(self, weights: np.ndarray, rhs: np.ndarray, **settings: Any) -> KernelSolution:
+        """Conjugate gradients for ``(γ + (W + μ M) K) a = rhs``: Eq. 4, with ``weights`` for the diagonal of ``W``."""
+        return kernel_cg(
+            self.kernel,
+            lambda values: self.mu * self.graph.dot(values) + weights * values,
+            self.gamma,
+            rhs,
+            **settings,
+        )
+
 
 @dataclass
 class ManifoldFit:
@@ -109,14 +120,7 @@ def _solve_squared(problem: ManifoldProblem, solver: str, tol: float, max_iter: 
         a, values = _direct(problem, problem.weights, rhs)
         gap = np.sum(weights * (values - problem.targets) ** 2)
         return ManifoldFit(a, values, [at_zero, problem.regulariser(a, values) + 0.5 * float(gap)], 1, True)
-    found = kernel_cg(
-        problem.kernel,
-        lambda values: problem.mu * problem.graph.dot(values) + weights * values,
-        problem.gamma,
-        rhs,
-        tol=tol,
-        max_iter=max_iter,
-    )
+    found = problem.solve_cg(weights, rhs, tol=tol, max_iter=max_iter)
     history = [at_zero, *(at_zero - np.cumsum(found.decreases)).tolist()]
     return ManifoldFit(found.coefficients, found.values, history, max(found.n_iter, 1), found.residual <= tol)
 
@@ -212,13 +216,5 @@ def _newton_system(
     if solver == "direct":
         pairs = [_direct(problem, hessian[:, j], rhs[:, [j]]) for j in range(rhs.shape[1])]
         return np.hstack([a for a, _ in pairs]), np.hstack([values for _, values in pairs])
-    found = kernel_cg(
-        problem.kernel,
-        lambda values: problem.mu * problem.graph.dot(values) + hessian * values,
-        problem.gamma,
-        rhs,
-        start=start,
-        tol=tol,
-        max_iter=max_iter,
-    )
+    found = problem.solve_cg(hessian, rhs, start=start, tol=tol, max_iter=max_iter)
     return found.coefficients, found.values
