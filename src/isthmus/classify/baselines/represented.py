@@ -78,11 +78,17 @@ def document_frequency(X: sp.csr_matrix, rows: np.ndarray) -> np.ndarray:
     return np.asarray((X[rows] != 0).sum(axis=0)).ravel()
 
 
-def unit_columns(Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Scale of each column (its root mean square), and the columns divided by it."""
-    scale = np.sqrt(np.mean(Z**2, axis=0))
+def scaled_map(X: sp.csr_matrix, columns: np.ndarray, vectors: np.ndarray, gamma: float) -> np.ndarray:
+    """The map that has ``vectors`` on ``columns`` and nothing elsewhere, its new features equally large over the rows.
+
+    A row of new features is ``gamma`` times as long as a row of ``X``, in the root mean square.
+    """
+    A = np.zeros((X.shape[1], vectors.shape[1]))
+    A[columns] = vectors
+    scale = np.sqrt(np.mean((X @ A) ** 2, axis=0))
     scale[scale == 0] = 1.0
-    return scale, Z / scale
+    length = np.sqrt(np.mean(X.multiply(X).sum(axis=1)))
+    return A / scale * (gamma * length / np.sqrt(A.shape[1]))
 
 
 def top_singular(M, k: int) -> tuple[np.ndarray, np.ndarray]:

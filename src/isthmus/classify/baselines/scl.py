@@ -11,8 +11,8 @@ from isthmus.classify.baselines.represented import (
     RepresentedClassifier,
     document_frequency,
     mutual_information,
+    scaled_map,
     top_singular,
-    unit_columns,
 )
 
 _DUAL_ROWS = 10_000  # rows beyond which pivot predictors learn from a sample of rows
@@ -84,9 +84,5 @@ class StructuralCorrespondence(RepresentedClassifier):
         G[np.diag_indices(len(G))] += self.alpha
         W = Z.T @ cho_solve(cho_factor(G, lower=True, overwrite_a=True), P)
         vectors, _ = top_singular(W, self.n_components)
-        theta = np.zeros((X.shape[1], vectors.shape[1]))
-        theta[rest] = vectors
-        scale, _ = unit_columns(X @ theta)
-        norm = np.sqrt(np.mean(X.multiply(X).sum(axis=1)))
         self.pivots_ = pivots
-        return theta / scale * (self.gamma * norm / np.sqrt(theta.shape[1]))
+        return scaled_map(X, rest, vectors, self.gamma)

@@ -10,8 +10,8 @@ from isthmus.classify.baselines.represented import (
     RepresentedClassifier,
     document_frequency,
     mutual_information,
+    scaled_map,
     top_singular,
-    unit_columns,
 )
 
 
@@ -68,9 +68,5 @@ class SpectralFeatureAlignment(RepresentedClassifier):
         rows[rows == 0], columns[columns == 0] = 1.0, 1.0
         M = sp.diags(1 / np.sqrt(rows)) @ M @ sp.diags(1 / np.sqrt(columns))
         vectors, _ = top_singular(M, self.n_components)
-        align = np.zeros((X.shape[1], vectors.shape[1]))
-        align[specific] = vectors
-        scale, _ = unit_columns(X @ align)
-        norm = np.sqrt(np.mean(X.multiply(X).sum(axis=1)))
         self.pivots_ = pivots
-        return align / scale * (self.gamma * norm / np.sqrt(align.shape[1]))
+        return scaled_map(X, specific, vectors, self.gamma)
