@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import html
-import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +17,7 @@ from isthmus.cluster.names import name_clusters
 from isthmus.cluster.run import prepare
 from isthmus.exceptions import DataError, MissingExtraError
 from isthmus.explain.clusters import cluster_table, match_pivots, representative_documents
+from isthmus.features.surface import readable, surface_forms
 from isthmus.recipes import make_grouping
 
 _SAMPLE = 3_000  # target documents on which the source is judged
@@ -41,6 +40,8 @@ class GroupingResult:
         With ``model``, groups later documents: see :meth:`predict`.
     foresight : Foresight or None
         Whether this source can be expected to help, judged without labels; None where there is nothing to follow.
+    words : list of str
+        Name of each column of the model: the commonest word behind each stem.
     """
 
     labels: np.ndarray
@@ -52,11 +53,7 @@ class GroupingResult:
     rows: Any = field(repr=False)
     foresight: Foresight | None = None
     settings: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def words(self) -> np.ndarray:
-        """Name of each column of the model."""
-        return self.vectorizer.get_feature_names_out()
+    words: list[str] = field(default_factory=list, repr=False)
 
     def clusters(self, *, top: int = 10, documents: int = 3) -> list[dict]:
         """Per cluster: number, name, size, aligned group, strength, words, pivots of the match, typical texts."""
@@ -95,16 +92,9 @@ class GroupingResult:
 
     def report(self, path, *, force: bool = False) -> Path:
         """Write one self-contained HTML page about the clusters; returns its path."""
-        from isthmus.corpus.write import check_output, replacing
+        from isthmus.report import write_cluster_report
 
-        # The report room may bring a richer page; until then a plain one.
-        writer = getattr(importlib.import_module("isthmus.report"), "write_cluster_report", None)
-        if writer is not None:
-            return writer(self, path, force=force)
-        check_output(path, force=force, table=False)
-        with replacing(Path(path), force=force) as out:
-            out.write(plain_page(self).encode("utf-8", "replace"))
-        return Path(path)
+        return write_cluster_report(self, path, force=force)
 
 
 def cluster(
@@ -184,10 +174,19 @@ def cluster(
         "analyzer": analyzer,
         "min_df": min_df,
     }
-    names = name_clusters(model, vectorizer.get_feature_names_out())
-    labels = model.labels_[n_source:]
+    forms = surface_forms(vectorizer, [*source_texts, *target_texts])
+    words = [readable(str(term), forms) for term in vectorizer.get_feature_names_out()]
     return GroupingResult(
-        labels, model.alignment_, names, model, vectorizer, target_texts, rows[n_source:], foresight, settings
+        labels=model.labels_[n_source:],
+        alignment=model.alignment_,
+        names=name_clusters(model, words),
+        model=model,
+        vectorizer=vectorizer,
+        texts=target_texts,
+        rows=rows[n_source:],
+        foresight=foresight,
+        settings=settings,
+        words=words,
     )
 
 
@@ -210,23 +209,4 @@ def _look_ahead(model: CrossGuidedKMeans, rows, groups, collections, random_stat
         return None
     return foresee_guidance(
         prepared, n_clusters=model.n_clusters_, guidance=model.guidance, n_starts=3, random_state=random_state
-    )
-
-
-def plain_page(result: GroupingResult) -> str:
-    """A self-contained page: one section per cluster."""
-    parts = []
-    for row in result.clusters():
-        aligned = "new" if row["aligned_to"] is None else f"aligned with {row['aligned_to']} ({row['strength']:.2f})"
-        texts = "".join(f"<li>{html.escape(text[:400])}</li>" for text in row["documents"])
-        pivots = f"<p>Shared words: {html.escape(', '.join(row['pivots']))}</p>" if row["pivots"] else ""
-        parts.append(
-            f"<section><h2>{html.escape(row['name'])}</h2><p>{row['size']:,} documents, {html.escape(aligned)}</p>"
-            f"<p>Words: {html.escape(', '.join(row['words']))}</p>{pivots}<ul>{texts}</ul></section>"
-        )
-    style = "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}"
-    return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Clusters</title><style>{style}</style>'
-        f"</head><body><h1>{len(result.names)} clusters of {len(result.texts):,} documents</h1>{''.join(parts)}"
-        "</body></html>\n"
     )

@@ -8,7 +8,6 @@ import pytest
 
 import isthmus
 from isthmus.exceptions import DataError
-from isthmus.grouping import plain_page
 
 STAFF = ["kind staff helped", "polite staff smiled", "rude manager shouted", "staff was friendly"]
 BIKES = ["great bike engine", "fast bike gears", "loud engine noise", "bike brakes squeak"]
@@ -28,7 +27,7 @@ def test_clusters_are_named_after_groups_or_words(result):
     names = [result.names[label] for label in result.labels]
     assert set(names[:4]) == {"staff"}
     assert set(names[4:8]) == {"bikes"}
-    assert "invoic" in names[8]
+    assert "invoice" in names[8]  # the word, not its stem
     assert [match.group for match in result.alignment].count(None) == 1
 
 
@@ -72,20 +71,12 @@ def test_report_is_one_page_without_network(result, tmp_path):
     assert caught.value.code == "output-exists"
 
 
-def test_the_plain_page_needs_no_other_package(result):
-    page = plain_page(result)
-    assert page.startswith("<!doctype html>")
-    assert "aligned with staff" in page
-    assert "http" not in page
-
-
 def test_hostile_texts_stay_text_in_the_report(tmp_path):
     target = ["<script>alert(1)</script> staff", "kind staff", "bike engine", "fast bike"]
     found = isthmus.cluster(STAFF + BIKES, ["<b>staff</b>"] * 4 + ["bikes"] * 4, target, n_clusters=2)
     page = found.report(tmp_path / "page.html").read_text(encoding="utf-8")
-    for text in (page, plain_page(found)):
-        assert "<script>alert" not in text
-        assert "<b>staff" not in text
+    assert "<script>alert" not in page
+    assert "<b>staff" not in page
 
 
 def test_lengths_must_agree():

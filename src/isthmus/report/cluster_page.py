@@ -8,9 +8,10 @@ from typing import Any
 
 from isthmus.corpus import Collection, check_output, replacing
 from isthmus.report import pictures, tables
-from isthmus.report.page import _versions, render
+from isthmus.report.cases import excerpt
+from isthmus.report.page import _versions, collection_facts, render
 
-_EXCERPT = 400
+_NOTE = "One value per iteration of the best start; it may rise where clusters are matched with groups anew."
 
 
 def write_cluster_report(
@@ -38,17 +39,21 @@ def cluster_facts(result, source: Collection | None = None, target: Collection |
     """Every number and text on the page."""
     clusters = result.clusters()
     for row in clusters:
-        row["documents"] = [text if len(text) <= _EXCERPT else text[: _EXCERPT - 1] + "…" for text in row["documents"]]
+        row["documents"] = [excerpt(text) for text in row["documents"]]
     links = alignment_links(result, clusters)
     curves = tables.convergence_tables(getattr(result.model, "history_", None) or [])
     foresight = getattr(result, "foresight", None)
+    known = [(docs, role) for docs, role in ((source, "source"), (target, "target")) if docs is not None]
     return {
         "title": f"Isthmus: {len(clusters)} clusters of {len(result.texts):,} documents",
         "summary": summary_sentences(result, clusters, links),
         "foresight": None if foresight is None else foresight.reason,
         "clusters": clusters,
         "pictures": [alignment_picture(links), sizes_picture(clusters)],
-        "steps": [pictures.convergence_picture(name, table) for name, table in curves.items() if len(table) > 1][:3],
+        "sources": [collection_facts(docs, role) for docs, role in known],
+        "steps": [
+            pictures.convergence_picture(name, table, note=_NOTE) for name, table in curves.items() if len(table) > 1
+        ][:3],
         "settings": result.settings,
         "versions": _versions(),
         "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
@@ -80,7 +85,10 @@ def alignment_links(result, clusters: list[dict]) -> list[dict]:
 def alignment_picture(links: list[dict]) -> dict[str, Any]:
     """Groups on the left, clusters on the right."""
     shown = [{"source group": row["left"], "cluster": row["right"], "strength": row["strength"]} for row in links]
-    note = "Source groups (left) and target clusters (right); a thicker line is a stronger match, a square has none."
+    note = (
+        "Source groups (left) and target clusters (right); the stronger the match (0 to 1, in brackets), the thicker "
+        "the line. A square has no match."
+    )
     return pictures.picture("alignment", "Alignment", links, {"kind": "links"}, note=note, shown=shown)
 
 
@@ -96,7 +104,7 @@ def sizes_picture(clusters: list[dict]) -> dict[str, Any]:
     ]
     spec = {
         "kind": "bar", "x": "cluster", "y": "documents", "color": "kind", "color_title": "", "horizontal": True,
-        "color_order": ["aligned", "new"], "x_title": "", "width": 420,
+        "color_order": ["aligned", "new"], "x_title": "", "height": 22 * len(table) + 80,
     }  # fmt: skip
     return pictures.picture("sizes", "Documents per cluster", table, spec)
 

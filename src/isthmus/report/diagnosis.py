@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import platform
 from datetime import UTC, datetime
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from isthmus.corpus import Collection, check_output, replacing
-from isthmus.report.page import collection_facts, render
+from isthmus.report import pictures
+from isthmus.report.page import _versions, collection_facts, render
 
 _SEVERITIES = ("fine", "worth a look", "take care", "do not transfer")
 _SHOWN = 20
@@ -51,24 +50,24 @@ def diagnosis_facts(result, source: Collection | None, target: Collection | None
         "level": result.level,
         "findings": [{**row, "severity_name": _SEVERITIES[row["severity"]]} for row in result.findings],
         "sources": [collection_facts(docs, role) for docs, role in known],
-        "pictures": pictures(result.tables),
+        "pictures": word_pictures(result.tables),
         "tables": word_tables(result.tables),
         "repeats": repeats(result.tables.get("near_duplicates", []), source, target),
         "settings": result.settings,
-        "versions": {name: _version(name) for name in ("isthmus", "python", "numpy", "scipy", "scikit-learn")},
+        "versions": _versions(),
         "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
     }
 
 
-def pictures(tables: dict[str, list[dict]]) -> list[dict]:
+def word_pictures(tables: dict[str, list[dict]]) -> list[dict]:
     """Charts of the words that carry and of those that moved, where there are any."""
     drawn = []
     pivots = tables.get("pivots", [])[:_SHOWN]
     if pivots:
         rows = [{"word": row["word"], "information": row["information"], "class": row["class"]} for row in pivots]
-        spec = {"kind": "bar", "x": "word", "y": "information", "color": "class", "horizontal": True, "order": "table",
-                "y_title": "information about the class (nats)", "width": 420}  # fmt: skip
-        drawn.append(_picture("Words of both sides that say most about the class", rows, spec))
+        spec = {"kind": "bar", "x": "word", "y": "information", "color": "class", "horizontal": True, "x_title": "",
+                "y_title": "information about the class (nats)", "height": 18 * len(rows) + 90}  # fmt: skip
+        drawn.append(pictures.picture("pivots", "Words of both sides that say most about the class", rows, spec))
     moved = tables.get("moved_words", [])[:_SHOWN]
     if moved:
         rows = [
@@ -76,10 +75,14 @@ def pictures(tables: dict[str, list[dict]]) -> list[dict]:
             for row in moved
             for side in ("source", "target")
         ]
-        spec = {"kind": "bar", "x": "word", "y": "share", "color": "collection", "horizontal": True, "order": "table",
-                "y_title": "share of documents with the word whose other words speak for its class",
-                "width": 420}  # fmt: skip
-        drawn.append(_picture("Words that keep other company in the target", rows, spec))
+        spec = {"kind": "bar", "x": "word", "y": "share", "color": "collection", "color_title": "", "horizontal": True,
+                "color_order": ["source", "target"], "x_title": "", "y_format": "~%",
+                "y_title": "documents with the word that speak for its class",
+                "height": 32 * len(moved) + 90}  # fmt: skip
+        note = "Of the documents with the word, the share whose other words speak for its class."
+        drawn.append(
+            pictures.picture("moved-words", "Words that keep other company in the target", rows, spec, note=note)
+        )
     return drawn
 
 
@@ -109,16 +112,3 @@ def repeats(found: list[dict], source: Collection | None, target: Collection | N
             shown |= {"target": target.ids[row["target"]], "text": text[:_EXCERPT] + "…" * (len(text) > _EXCERPT)}
         rows.append(shown)
     return rows
-
-
-def _picture(title: str, table: list[dict], spec: dict) -> dict[str, Any]:
-    """A chart as SVG inside the page, with the table it draws."""
-    from markupsafe import Markup  # comes with jinja2, which is optional
-
-    from isthmus.report.charts import draw, to_svg
-
-    return {"title": title, "svg": Markup(to_svg(draw(table, spec))), "columns": list(table[0]), "rows": table}
-
-
-def _version(name: str) -> str:
-    return platform.python_version() if name == "python" else metadata.version(name)

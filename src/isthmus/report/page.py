@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import re
 from collections import Counter
 from datetime import UTC, datetime
 from importlib import metadata
@@ -13,18 +14,20 @@ import numpy as np
 
 from isthmus.choose import estimate_shares, sample_size
 from isthmus.corpus import Collection, check_output, replacing
-from isthmus.exceptions import DataError, MissingExtraError, UsageError
+from isthmus.corpus.collection import plural
+from isthmus.exceptions import DataError, MissingExtraError
+from isthmus.features.surface import readable
 from isthmus.report import pictures, tables
+from isthmus.report.cases import documents, sure_examples, written_forms
+from isthmus.report.decision import decision_facts
 from isthmus.shift.diagnose import SEVERITIES, diagnose
 
 _DOUBTFUL = 25
-_EXAMPLES_PER_CLASS = 2
-_TERMS = 6
-_EXCERPT = 400
 _BINS = 20
 _CLUSTERS = 16
 _CURVES = 3
 _MARGIN = 0.05  # how exactly the accuracy should be known, in the invitation to check
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")  # no part of a page; from texts and labels
 _DIAGNOSED = 4_000  # documents of each side; more would tell the same and take longer
 
 
@@ -69,7 +72,7 @@ def render(template: str, facts: dict[str, Any]) -> str:
     )
     environment.filters["percent"] = lambda value: f"{100 * value:.1f} %"
     environment.filters["count"] = lambda value: f"{value:,}"
-    return environment.get_template(template).render(facts)
+    return _CONTROL.sub("\ufffd", environment.get_template(template).render(facts))
 
 
 def label_facts(result, source: Collection, target: Collection) -> dict[str, Any]:
@@ -93,6 +96,8 @@ def label_facts(result, source: Collection, target: Collection) -> dict[str, Any
         "examples": documents(result, target, sure_examples(result)),
         "bridges": bridge_pictures(result),
         "steps": step_facts(result),
+        "expected": result.expected_accuracy,
+        "review": int(result.needs_review.sum()),
         "stability": tables.stability_table(result),
         "settings": {**result.settings, "method used": result.method},
         "versions": _versions(),
@@ -122,75 +127,84 @@ def shift_facts(result) -> dict[str, Any]:
     return facts
 
 
-def decision_facts(decision: list[dict]) -> dict[str, Any]:
-    """The candidates as a table with whatever evidence they carry, and a chart where they were measured."""
-    extra = [
-        name
-        for name in dict.fromkeys(key for row in decision for key in row)
-        if name not in ("method", "chosen", "why") and all(_is_scalar(row.get(name)) for row in decision)
-    ]
-    rows = [
-        {
-            "method": row["method"],
-            "taken": "yes" if row["chosen"] else "no",
-            **{name: pictures._cell(row.get(name)) for name in extra},
-            "why": row.get("why", ""),
-        }
-        for row in decision
-    ]
-    facts: dict[str, Any] = {"decision": rows, "decision_pictures": []}
-    measured = [name for name in extra if all(_is_number(row.get(name)) for row in decision)]
-    if len(decision) > 1 and measured:
-        measure = "score" if "score" in measured else measured[0]
-        drawn = [
-            {"method": row["method"], measure: float(row[measure]), "taken": "yes" if row["chosen"] else "no"}
-            for row in decision
-        ]
-        facts["decision_pictures"] = [pictures.decision_picture(drawn, measure)]
-    return facts
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-
-
-def _is_scalar(value: Any) -> bool:
-    return value is None or isinstance(value, (str, bool)) or _is_number(value)
-
-
 def bridge_pictures(result) -> list[dict]:
     """What carried the labels across, for the methods that say so."""
-    pipeline = leading_pipeline(result)
-    model = pipeline.steps[-1][1]
-    if type(model).__name__ != "CoClusteringClassifier" or len(pipeline.steps) < 2:
-        return []
-    from isthmus.explain.cocc import cluster_table
+    members = list(result.model.members.values()) if hasattr(result.model, "members") else [result.model]
+    for pipeline in members:
+        model = pipeline.steps[-1][1]
+        if type(model).__name__ == "CoClusteringClassifier" and len(pipeline.steps) > 1:
+            from isthmus.explain.cocc import cluster_table
 
-    rows = cluster_table(model, pipeline[:-1].get_feature_names_out(), top=8, clusters=_CLUSTERS)
-    return [pictures.clusters_picture(rows)] if rows else []
+            rows = cluster_table(model, pipeline[:-1].get_feature_names_out(), top=8, clusters=_CLUSTERS)
+            forms = written_forms(pipeline, [*result.source_texts, *result.texts])
+            for row in rows:
+                row["words"] = [readable(str(word), forms) for word in row["words"]]
+            return [pictures.clusters_picture(rows)] if rows else []
+    return []
 
 
-def leading_pipeline(result):
-    """The pipeline that made the labels; where several voted, the one with the largest weight."""
+def leading_method(result) -> tuple[str, Any]:
+    """Name and pipeline of the method that made the labels; where several voted, of the one with the largest weight."""
     if not hasattr(result.model, "members"):
-        return result.model
-    return result.model.members[max(result.model.weights, key=result.model.weights.get)]
+        return result.method, result.model
+    name = max(result.model.weights, key=result.model.weights.get)
+    return name, result.model.members[name]
+
+
+# What a method's record counts, where it is not an objective, and how it says that it is done.
+_RECORDS = {
+    "SelfTrainingTransfer": "share of labels changed",
+    "TransductiveSVM": "pairs switched",
+    "SpectralGraphTransducer": "roughness of each solution",
+}
+_MEASURES = {
+    "trained_on": "documents trained on",
+    "added": "documents added",
+    "changed": "labels changed",
+    "mean_share": "mean share of the winning class",
+}
+_ENDINGS = {
+    "converged": "it converged",
+    "tol": "it converged",
+    "no_change": "no label changed any more",
+    "max_iter": "it reached its limit of iterations",
+    "rounds_done": "all rounds were done",
+    "one_pass": "one pass is all it takes",
+    "fitted": "one fit is all it takes",
+    "closed_form": "one fit is all it takes",
+    "solved": "all its problems were solved",
+}
 
 
 def step_facts(result) -> dict[str, Any]:
     """How the method came to its end."""
-    pipeline = leading_pipeline(result)
+    name, pipeline = leading_method(result)
     history = getattr(pipeline, "history_", None) or []
-    drawn = [
-        pictures.convergence_picture(name, table)
-        for name, table in tables.convergence_tables(history).items()
+    record = _RECORDS.get(type(pipeline.steps[-1][1]).__name__, "objective")
+    curves = {
+        _MEASURES.get(measure, record if measure == "objective" else measure): table
+        for measure, table in tables.convergence_tables(history).items()
         if len(table) > 1
-    ]
-    return {
-        "pictures": drawn[:_CURVES],
-        "n_iter": getattr(pipeline, "n_iter_", None),
-        "condition": str(getattr(pipeline, "termination_condition_", "")).replace("_", " "),
     }
+    n_iter = getattr(pipeline, "n_iter_", None)
+    ending = str(getattr(pipeline, "termination_condition_", ""))
+    sentence = ""
+    if n_iter:
+        sentence = f"{name}: {n_iter:,} {'iteration' if n_iter == 1 else 'iterations'}"
+        sentence += f"; {_ENDINGS.get(ending, ending.replace('_', ' '))}." if ending else "."
+    return {
+        "pictures": [step_picture(measure, table, n_iter) for measure, table in list(curves.items())[:_CURVES]],
+        "sentence": sentence,
+    }
+
+
+def step_picture(measure: str, table: list[dict], n_iter: int | None) -> dict[str, Any]:
+    """A measure along the record, under a readable name."""
+    old = next(key for key in table[0] if key != "step")
+    note = ""
+    if n_iter and len(table) > n_iter + 1:
+        note = f"{len(table):,} entries for {n_iter:,} iterations: the record has one for every part of an iteration."
+    return pictures.convergence_picture(measure, [{"step": row["step"], measure: row[old]} for row in table], note=note)
 
 
 def review_threshold(result) -> float | None:
@@ -258,20 +272,43 @@ def summary_sentences(result, source: Collection, target: Collection, shares: li
     """The result in five sentences."""
     largest = max(shares, key=lambda row: row["target"])
     moved = max(shares, key=lambda row: abs(row["target_share"] - row["source_share"]))
-    review = int(result.needs_review.sum())
-    budget = result.settings.get("error_budget", 0.1)
     why = next(row["why"] for row in result.decision if row["chosen"])
     return [
-        f"{len(target):,} documents of {target.name} were labelled with the {len(result.classes)} classes of "
-        f"{len(source):,} documents of {source.name}.",
-        f"The method was {result.method} ({why}).",
-        f"The largest class is {largest['class']} with {largest['target']:,} documents "
-        f"({100 * largest['target_share']:.0f} %).",
-        f"The share that moved most is that of {moved['class']}: {100 * moved['source_share']:.0f} % in the source, "
-        f"{100 * moved['target_share']:.0f} % in the target.",
-        f"{review:,} documents should be read by a person, so that of the others, by the method's own confidence, at "
-        f"most {100 * budget:.0f} % are wrong.",
+        f"{plural(len(target), 'document')} of {target.name} {'was' if len(target) == 1 else 'were'} labelled with the "
+        f"{len(result.classes)} classes of {plural(len(source), 'document')} of {source.name}.",
+        f"The method was {result.method}: {why}.",
+        trust_sentence(result),
+        f"The largest class is {largest['class']} with {plural(largest['target'], 'document')} "
+        f"({100 * largest['target_share']:.0f} %); the share that moved most is that of {moved['class']}, from "
+        f"{100 * moved['source_share']:.0f} % in the source to {100 * moved['target_share']:.0f} % in the target.",
+        review_sentence(result),
     ]
+
+
+def trust_sentence(result) -> str:
+    """What accuracy to expect, where it was estimated."""
+    expected = result.expected_accuracy
+    if expected is None or expected.estimate is None:
+        return (
+            f"The labels have a mean confidence of {result.confidence.mean():.2f} by the method's own account; what "
+            "share of them is right was not estimated."
+        )
+    return (
+        f"About {expected.estimate:.0%} of the labels can be expected to be right ({expected.low:.0%} to "
+        f"{expected.high:.0%} in {expected.rate:.0%} of cases), judged without true labels."
+    )
+
+
+def review_sentence(result) -> str:
+    """How many documents to read, and what that buys."""
+    review = int(result.needs_review.sum())
+    budget = f"at most {100 * result.settings.get('error_budget', 0.1):.0f} %"
+    if not review:
+        return f"No document needs to be read by a person: by the method's own confidence, {budget} are wrong."
+    return (
+        f"{plural(review, 'document')} should be read by a person, so that of the others, by the method's own "
+        f"confidence, {budget} are wrong."
+    )
 
 
 def collection_facts(docs: Collection, role: str) -> dict[str, Any]:
@@ -284,40 +321,11 @@ def collection_facts(docs: Collection, role: str) -> dict[str, Any]:
         "median_length": int(np.median(lengths)),
         "longest": int(lengths.max()),
         "notes": docs.notes,
+        "encoding": docs.encoding,
+        "unlabelled": sum(label is None for label in docs.labels) if docs.has_labels else 0,
         "checks": [finding["message"] for finding in docs.checks()],
         "sha256": docs.sha256,
     }
-
-
-def sure_examples(result) -> np.ndarray:
-    """The surest documents of each class."""
-    chosen = []
-    for name in result.classes:
-        rows = np.flatnonzero(result.labels == name)
-        chosen.extend(rows[np.argsort(-result.confidence[rows], kind="stable")[:_EXAMPLES_PER_CLASS]])
-    return np.array(chosen, dtype=int)
-
-
-def documents(result, target: Collection, rows: np.ndarray) -> list[dict]:
-    """Texts with their labels and the terms that decided them."""
-    found = []
-    for i in rows.tolist():
-        text = result.texts[i]
-        label = result.labels[i]
-        try:
-            terms = [row for row in result.reasons(i, top=_TERMS) if row["class"] == label]
-        except UsageError:  # a method without an account of its labels
-            terms = []
-        found.append(
-            {
-                "id": target.ids[i],
-                "text": text if len(text) <= _EXCERPT else text[: _EXCERPT - 1] + "…",
-                "label": str(label),
-                "confidence": float(result.confidence[i]),
-                "terms": [row for row in terms if row["contribution"]],
-            }
-        )
-    return found
 
 
 def _versions() -> dict[str, str]:

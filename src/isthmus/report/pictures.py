@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Mapping
 from typing import Any
 
-_SHOWN = 200  # rows of a table under a picture
+_SHOWN = 600  # rows of a table under a picture
+_WIDTH = 440  # pixels, names and axes included: the page enlarges it on a desk and a phone need not shrink it much
 _OWN = ("histogram", "links")  # kinds only pages draw; the others are described in isthmus.report.charts
+_SIZES = {"labelFontSize": 12, "titleFontSize": 12}
+_PERCENT = "~%"
 
 
 def picture(
@@ -36,27 +40,43 @@ def picture(
     """
     from markupsafe import Markup
 
-    from isthmus.report.charts import draw, to_svg
+    from isthmus.report.charts import draw, drawable, to_svg
 
+    free = spec["kind"] == "links" or "facet" in spec  # these grow with what they hold
+    if not free:
+        spec = {"width": _WIDTH, **spec}
     if spec["kind"] in _OWN:
         module = importlib.import_module(f"isthmus.report.charts.{spec['kind']}")
-        chart = module.draw(table, {key: value for key, value in spec.items() if key != "kind"})
+        chart = module.draw(drawable(table), {key: value for key, value in spec.items() if key != "kind"})
     else:
         chart = draw(table, spec)
-    chart.config.legend = {**chart.config.legend, "orient": "top"}  # beside the picture it would cost a phone's width
+    if not free:
+        chart.autosize = {"type": "fit", "contains": "padding"}
+    chart.config.background = "transparent"  # the page's own paper, light or dark
+    chart.config.axis = {**chart.config.axis, **_SIZES}
+    # Beside the picture a legend would cost a phone's width.
+    chart.config.legend = {**chart.config.legend, **_SIZES, "orient": "top"}
+    svg = to_svg(chart)
     rows = table if shown is None else shown
     return {
         "name": name,
         "title": title,
         "note": note,
-        "svg": Markup(to_svg(chart)),
+        "svg": Markup(svg),
+        "width": _width_of(svg),
         "columns": list(rows[0]),
-        "rows": [{key: _cell(value) for key, value in row.items()} for row in rows[:_SHOWN]],
+        "rows": [{key: cell_text(value) for key, value in row.items()} for row in rows[:_SHOWN]],
         "left_out": max(0, len(rows) - _SHOWN),
     }
 
 
-def _cell(value: Any) -> Any:
+def _width_of(svg: str) -> int:
+    found = re.search(r'<svg[^>]*? width="([0-9.]+)"', svg)
+    return round(float(found.group(1))) if found else _WIDTH
+
+
+def cell_text(value: Any) -> Any:
+    """A value as tables of the page show it."""
     if isinstance(value, float):
         return f"{value:.4g}"
     if isinstance(value, (list, tuple)):
@@ -68,7 +88,7 @@ def domain_map_picture(points: list[dict]) -> dict[str, Any]:
     """The two collections as clouds of points."""
     spec = {
         "kind": "scatter", "x": "first", "y": "second", "color": "collection", "color_order": ["source", "target"],
-        "color_title": "", "size": 22, "opacity": 0.55, "width": 520, "height": 320,
+        "color_title": "", "size": 20, "opacity": 0.55, "height": 300,
         "x_title": "first direction", "y_title": "second direction",
     }  # fmt: skip
     note = (
@@ -79,18 +99,23 @@ def domain_map_picture(points: list[dict]) -> dict[str, Any]:
 
 
 def shifted_words_picture(words: list[dict]) -> dict[str, Any]:
-    """Words used far more on one side."""
+    """Words used far more on one side: the source to the left, the target to the right."""
     long = [
-        {"word": row["word"], "collection": side, "share": row[side]} for row in words for side in ("source", "target")
+        {"word": row["word"], "collection": side, "share": sign * row[side]}
+        for row in words
+        for side, sign in (("source", -1), ("target", 1))
     ]
     spec = {
         "kind": "bar", "x": "word", "y": "share", "color": "collection", "color_order": ["source", "target"],
-        "color_title": "", "horizontal": True, "x_title": "", "width": 420,
-        "y_title": "share of documents with the word",
+        "color_title": "", "horizontal": True, "mirror": True, "x_title": "", "y_format": _PERCENT,
+        "y_title": "← source   documents with the word   target →", "height": 18 * len(words) + 80,
     }  # fmt: skip
-    return picture(
-        "shifted-words", "Words that shifted most", long, spec, note="Share of documents with the word.", shown=words
-    )
+    shown = [
+        {"word": row["word"], **{f"share in the {side}": f"{row[side]:.1%}" for side in ("source", "target")}}
+        for row in words
+    ]
+    note = "Share of the source's documents (left) and of the target's (right) that hold the word."
+    return picture("shifted-words", "Words that shifted most", long, spec, note=note, shown=shown)
 
 
 def clusters_picture(rows: list[dict]) -> dict[str, Any]:
@@ -102,10 +127,11 @@ def clusters_picture(rows: list[dict]) -> dict[str, Any]:
             for name, share in row[side].items():
                 cell = {"cluster": f"{row['cluster']}: {words}", "class": str(name), "domain": side, "share": share}
                 long.append(cell)
+    classes = len({cell["class"] for cell in long})
     spec = {
-        "kind": "heatmap", "x": "class", "y": "cluster", "value": "share", "facet": "domain", "columns": 2,
-        "value_format": ".2f", "color_title": "p(class | cluster)", "x_title": "", "y_title": "",
-        "width": max(140, 52 * len({cell["class"] for cell in long})), "height": 24 * len(rows),
+        "kind": "heatmap", "x": "class", "y": "cluster", "value": "share", "facet": "domain",
+        "columns": 2 if classes <= 5 else 1, "value_format": ".2f", "color_title": "weight of the class in the cluster",
+        "x_title": "", "y_title": "", "room": 36, "width": max(72, 36 * classes), "height": 22 * len(rows),
     }  # fmt: skip
     shown = [
         {
@@ -118,7 +144,10 @@ def clusters_picture(rows: list[dict]) -> dict[str, Any]:
         }
         for row in rows
     ]
-    note = "Words grouped because they behave alike; where both sides agree, a cluster carries its class across."
+    note = (
+        "Words grouped because they behave alike. A row sums to 1 on each side; where both sides agree, the cluster "
+        "carries its class across."
+    )
     return picture("word-clusters", "Word clusters and classes", long, spec, note=note, shown=shown)
 
 
@@ -133,25 +162,29 @@ def confidence_picture(table: list[dict], threshold: float | None) -> dict[str, 
 
 def shares_picture(table: list[dict]) -> dict[str, Any]:
     """Class shares of both sides."""
+    names = dict.fromkeys(row["class"] for row in table)
+    lying = len(names) > 6 or sum(map(len, names)) > 40
     spec = {
         "kind": "bar", "x": "class", "y": "share", "color": "collection", "color_title": "",
-        "color_order": ["source", "target"], "x_title": "", "y_title": "share of documents", "width": 520,
-        "height": 240,
+        "color_order": ["source", "target"], "x_title": "", "y_title": "share of documents", "y_format": _PERCENT,
+        "horizontal": lying, "height": 28 * len(names) + 80 if lying else 240,
     }  # fmt: skip
     return picture("shares", "Labels of the target against the source", table, spec)
 
 
-def decision_picture(table: list[dict], measure: str) -> dict[str, Any]:
-    """The candidates by the measure that ranked them."""
+def decision_picture(table: list[dict], measure: str, *, spread: str | None = None, note: str = "") -> dict[str, Any]:
+    """The candidates by the measure that ranked them, with its uncertainty where that is known."""
     spec = {
         "kind": "bar", "x": "method", "y": measure, "horizontal": True, "x_title": "", "color": "taken",
-        "color_title": "taken", "width": 420,
+        "color_title": "takes part", "color_order": ["yes", "no"], "height": 22 * len(table) + 90,
     }  # fmt: skip
-    return picture("decision-chart", f"The methods by {measure.replace('_', ' ')}", table, spec)
+    if spread is not None:
+        spec["error"] = spread
+    return picture("decision-chart", f"The methods by {measure.replace('_', ' ')}", table, spec, note=note)
 
 
-def convergence_picture(measure: str, table: list[dict]) -> dict[str, Any]:
+def convergence_picture(measure: str, table: list[dict], *, note: str = "") -> dict[str, Any]:
     """One measure along the method's steps."""
-    spec = {"kind": "line", "x": "step", "y": measure, "width": 520, "height": 200}
+    spec = {"kind": "line", "x": "step", "y": measure, "height": 210}
     title = f"Convergence: {measure.replace('_', ' ')}"
-    return picture(f"convergence-{measure.replace('_', '-')}", title, table, spec)
+    return picture("convergence-" + re.sub(r"\W|_", "-", measure), title, table, spec, note=note)

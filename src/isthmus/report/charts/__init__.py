@@ -19,7 +19,8 @@ FORMATS = (".svg", ".png", ".json")
 _OPTIONS = {
     "kind", "x", "y", "color", "facet", "title", "x_title", "y_title", "color_title", "log_x", "log_y", "x_domain",
     "y_domain", "x_type", "value", "value_format", "error", "label", "reference", "size", "opacity", "width", "height",
-    "columns", "diverging", "order", "trend", "points", "color_order", "horizontal",
+    "columns", "diverging", "order", "trend", "points", "color_order", "horizontal", "x_format", "y_format", "mirror",
+    "room",
 }  # fmt: skip
 
 
@@ -33,11 +34,13 @@ def draw(table: Sequence[Mapping[str, Any]], spec: Mapping[str, Any]) -> Any:
     spec : mapping
         ``kind`` (line, scatter, bar, heatmap), ``x`` and ``y`` (column names), and as wanted: ``color``, ``facet``,
         ``title``, ``x_title``, ``y_title``, ``color_title``, ``log_x``, ``log_y``, ``x_domain``, ``y_domain``,
-        ``width``, ``height``, ``columns`` (of facets). All but heatmaps: ``error`` (column: half the length of a bar
-        around y), ``reference`` (a value of y to mark by a line). Line: ``points=False``. Scatter: ``label`` (names),
-        ``trend`` (fitted straight line), ``size``, ``opacity``. Bar: ``horizontal``, ``order`` (``"table"`` or
-        ``"value"``). Heatmap: ``value`` (column shown by colour; ``color`` does as well), ``value_format`` (numbers
-        written into the cells), ``diverging`` (colours around 0).
+        ``width``, ``height``, ``columns`` (of facets), ``x_format``, ``y_format`` (how numbers are written, as in
+        d3-format), ``room`` (pixels for each name along x; longer names are turned). All but heatmaps: ``error``
+        (column: half the length of a bar around y), ``reference`` (a value of y to mark by a line). Line:
+        ``points=False``. Scatter: ``label`` (names), ``trend`` (fitted straight line), ``size``, ``opacity``. Bar:
+        ``horizontal``, ``order`` (``"table"`` or ``"value"``), ``mirror`` (negative values are a second side, written
+        without their sign). Heatmap: ``value`` (column shown by colour; ``color`` does as well), ``value_format``
+        (numbers written into the cells), ``diverging`` (colours around 0).
 
     Returns
     -------
@@ -59,8 +62,7 @@ def draw(table: Sequence[Mapping[str, Any]], spec: Mapping[str, Any]) -> Any:
         raise UsageError(f"A chart has no option {unknown[0]!r}; see isthmus.report.charts.draw.", code="bad-parameter")
     _check_columns(table, spec, kind)
     _need_altair()
-    table = [{key: _drawable(value) for key, value in row.items()} for row in table]
-    return importlib.import_module(f"isthmus.report.charts.{kind}").draw(list(table), dict(spec))
+    return importlib.import_module(f"isthmus.report.charts.{kind}").draw(drawable(table), dict(spec))
 
 
 # What XML 1.0 cannot hold; the drawing library would end the whole process over it.
@@ -68,8 +70,12 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _LONGEST_NAME = 80
 
 
+def drawable(table: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """A table with its names made fit for a picture: no control characters, not longer than a line."""
+    return [{key: _drawable(value) for key, value in row.items()} for row in table]
+
+
 def _drawable(value: Any) -> Any:
-    """Names from data, made fit for a picture: no control characters, not longer than a line."""
     if not isinstance(value, str):
         return value
     text = _NOT_XML.sub("\ufffd", value)

@@ -8,7 +8,7 @@ import altair as alt
 
 from isthmus.report.charts import theme
 
-_STEP = 26
+_STEP, _LONGEST = 24, 24  # pixels between names; letters of a name
 
 
 def draw(table: list[dict], spec: dict) -> Any:
@@ -29,8 +29,14 @@ def draw(table: list[dict], spec: dict) -> Any:
         if row["left"] is not None and row["right"] is not None:
             alone["left"].discard(row["left"])
             alone["right"].discard(row["right"])
+    strength = {row["right"]: row["strength"] for row in table}
     points = [
-        {"x": place, "y": y_of[side][name], "name": str(name), "state": "alone" if name in alone[side] else "joined"}
+        {
+            "x": place,
+            "y": y_of[side][name],
+            "name": _shown(name, strength.get(name) if side == "right" else None),
+            "state": "no match" if name in alone[side] else "matched",
+        }
         for place, side, names in ((0.0, "left", left), (1.0, "right", right))
         for name in names
     ]
@@ -40,13 +46,12 @@ def draw(table: list[dict], spec: dict) -> Any:
     if lines:
         width = alt.StrokeWidth(
             "v:Q",
-            title="strength",
             scale=alt.Scale(domain=[0, 1], range=[1, 9]),
-            legend=alt.Legend(values=[0.2, 0.5, 0.9]),
+            legend=None,  # the strengths stand in the names
         )
         rule = alt.Chart(alt.Data(values=lines)).mark_rule(color=theme.PALETTE[0], opacity=0.65, strokeCap="round")
         layers.append(rule.encode(x=x, x2="x2:Q", y=y, y2="y2:Q", strokeWidth=width))
-    states = ["joined", "alone"]
+    states = ["matched", "no match"]
     paint = alt.Color(
         "state:N", title="", sort=states, scale=alt.Scale(domain=states, range=[theme.PALETTE[0], theme.PALETTE[1]])
     )
@@ -56,10 +61,15 @@ def draw(table: list[dict], spec: dict) -> Any:
     for place, align, shift in ((0.0, "right", -10), (1.0, "left", 10)):
         side = [point for point in points if point["x"] == place]
         names = alt.Chart(alt.Data(values=side)).mark_text(
-            align=align, dx=shift, fontSize=12, color=theme.INK, limit=190, clip=False
+            align=align, dx=shift, fontSize=12, color=theme.INK, limit=220, clip=False
         )
         layers.append(names.encode(x=x, y=y, text="name:N"))
-    chart = alt.layer(*layers).properties(
-        width=spec.get("width", 220), height=height, padding={"left": 200, "right": 200, "top": 10, "bottom": 10}
-    )
+    chart = alt.layer(*layers).properties(width=spec.get("width", 130), height=height, padding=10)
     return chart.configure(**theme.CONFIG)
+
+
+def _shown(name: object, strength: float | None) -> str:
+    """A name cut to a length that leaves room for the lines, with the strength of its match."""
+    text = str(name)
+    text = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    return text if strength is None else f"{text} ({strength:.2f})"

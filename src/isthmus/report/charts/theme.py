@@ -62,12 +62,14 @@ def axis(channel: type, table: list[dict], spec: dict, which: str, **more: Any) 
     options: dict[str, Any] = {"field": escape(name), "type": kind, "title": title, **more}
     if kind == "quantitative":
         scale: dict[str, Any] = {"zero": False, "nice": True}
-        options["axis"] = alt.Axis(grid=channel is alt.Y, tickCount=6)
+        options["axis"] = alt.Axis(grid=channel is alt.Y, tickCount=6, **_numbers(table, spec, which))
         if channel is alt.X:
             scale.update(nice=False, padding=12)
         if spec.get(f"log_{which}"):
             scale.update(type="log", nice=False, padding=12)
-            options["axis"] = alt.Axis(grid=channel is alt.Y, labelOverlap=True, tickCount=6)
+            options["axis"] = alt.Axis(
+                grid=channel is alt.Y, labelOverlap=True, tickCount=6, **_numbers(table, spec, which)
+            )
         if spec.get(f"{which}_domain"):
             scale.update(domain=list(spec[f"{which}_domain"]), nice=False)
         options["scale"] = alt.Scale(**(scale | more.get("scale_options", {})))
@@ -75,14 +77,31 @@ def axis(channel: type, table: list[dict], spec: dict, which: str, **more: Any) 
     else:
         options.setdefault("sort", in_order(table, name))
         numbers = field_type(table, name) == "quantitative"
-        turned = which == "x" and channel is alt.X and not numbers and _is_crowded(table, name)
+        turned = which == "x" and channel is alt.X and not numbers and _is_crowded(table, name, spec.get("room"))
         options["axis"] = alt.Axis(labelAngle=-35 if turned else 0, labelLimit=160, labelOverlap=numbers)
     return channel(**options)
 
 
-def _is_crowded(table: list[dict], name: str) -> bool:
-    names = in_order(table, name)
-    return sum(len(str(value)) + 2 for value in names) > 60
+def _numbers(table: list[dict], spec: dict, which: str) -> dict[str, Any]:
+    """How the numbers along an axis are written: in the format asked for, whole ones without fractions between."""
+    written: dict[str, Any] = {}
+    kind = spec.get(f"{which}_format")
+    if kind and spec.get("mirror"):
+        written["labelExpr"] = f"format(abs(datum.value), {kind!r})"
+    elif kind:
+        written["format"] = kind
+    values = [row.get(spec[which]) for row in table]
+    if all(isinstance(value, int) or (isinstance(value, float) and value.is_integer()) for value in values):
+        written["tickMinStep"] = 1
+    return written
+
+
+def _is_crowded(table: list[dict], name: str, room: float | None = None) -> bool:
+    """Whether the names do not fit side by side, each into ``room`` pixels where that is known."""
+    names = [str(value) for value in in_order(table, name)]
+    if room is not None:
+        return max(map(len, names), default=0) * 6.5 > room
+    return sum(len(value) + 2 for value in names) > 60
 
 
 def colour(table: list[dict], spec: dict, **more: Any) -> Any:
@@ -115,17 +134,17 @@ def shape(table: list[dict], spec: dict) -> Any:
     return alt.Shape(field=escape(name), type="nominal", sort=names, scale=scale, title=title)
 
 
-def error_bars(base: alt.Chart, table: list[dict], spec: dict) -> alt.Chart:
-    """Vertical bars from y − error to y + error."""
+def error_bars(base: alt.Chart, table: list[dict], spec: dict, *, flat: bool = False) -> alt.Chart:
+    """Bars from y − error to y + error, upright or lying; none where the error is not known."""
     y, error = spec["y"], spec["error"]
+    title = spec.get("y_title", y.replace("_", " "))
+    low, high = (alt.X("_low:Q", title=title), "x2") if flat else (alt.Y("_low:Q", title=title), "y2")
     return (
         base.transform_calculate(
             _low=f"datum[{y!r}] - (datum[{error!r}] || 0)", _high=f"datum[{y!r}] + (datum[{error!r}] || 0)"
         )
         .mark_rule(strokeWidth=1.5, opacity=0.7, clip=True)
-        .encode(
-            y=alt.Y("_low:Q", title=spec.get("y_title", y.replace("_", " "))), y2="_high:Q", color=colour(table, spec)
-        )
+        .encode(low, **{high: "_high:Q", "color": colour(table, spec)})
     )
 
 

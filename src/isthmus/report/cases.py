@@ -1,0 +1,75 @@
+"""Single documents on the page: clear cases and doubtful ones, with the terms that decided them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from isthmus.corpus import Collection
+from isthmus.exceptions import UsageError
+from isthmus.features.surface import readable, surface_forms
+
+_EXAMPLES_PER_CLASS = 2
+_TERMS = 6
+_EXCERPT = 400
+_BLANK_LINES = re.compile(r"\s*\n\s*")
+
+
+def sure_examples(result) -> np.ndarray:
+    """The surest documents of each class."""
+    chosen = []
+    for name in result.classes:
+        rows = np.flatnonzero(result.labels == name)
+        chosen.extend(rows[np.argsort(-result.confidence[rows], kind="stable")[:_EXAMPLES_PER_CLASS]])
+    return np.array(chosen, dtype=int)
+
+
+def documents(result, target: Collection, rows: np.ndarray) -> list[dict]:
+    """Texts with their labels and the terms that decided them."""
+    return [
+        {
+            "id": target.ids[i],
+            "text": excerpt(result.texts[i]),
+            "label": str(result.labels[i]),
+            "confidence": float(result.confidence[i]),
+            "review": bool(result.needs_review[i]),
+            "terms": deciding_terms(result, i),
+        }
+        for i in rows.tolist()
+    ]
+
+
+def excerpt(text: str, size: int = _EXCERPT) -> str:
+    """The beginning of a text, without blank lines."""
+    text = _BLANK_LINES.sub("\n", text.strip())
+    return text if len(text) <= size else text[: size - 1] + "…"
+
+
+def deciding_terms(result, i: int) -> list[dict[str, Any]]:
+    """Terms for and against the label of one document, largest first, written as the document writes them.
+
+    Where several methods vote, each accounts for itself; what they say about one word is added up.
+    """
+    try:
+        found = [row for row in result.reasons(i, top=2 * _TERMS) if row["class"] == result.labels[i]]
+    except UsageError:  # a method without an account of its labels
+        return []
+    total: dict[str, float] = {}
+    forms = written_forms(result.model, [result.texts[i]], whole=False)
+    for row in found:
+        name = readable(str(row["term"]), forms)
+        total[name] = total.get(name, 0.0) + float(row["contribution"])
+    terms = [{"term": name, "contribution": value} for name, value in total.items() if value]
+    return sorted(terms, key=lambda row: -abs(row["contribution"]))[:_TERMS]
+
+
+def written_forms(model, texts: list[str], *, whole: bool = True) -> dict[str, str]:
+    """Stem to word, for all the methods behind a result; see :func:`isthmus.features.surface.surface_forms`."""
+    pipelines = model.members.values() if hasattr(model, "members") else [model]
+    forms: dict[str, str] = {}
+    for pipeline in pipelines:
+        for _, step in pipeline.steps[:-1]:
+            forms |= surface_forms(step, texts, whole=whole)
+    return forms

@@ -1,0 +1,96 @@
+"""Why this method: the candidates as a table, and a chart of the measure that ranked them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from isthmus.report import pictures
+
+_HIDDEN = ("method", "chosen", "why")
+_NAMES = {
+    "source_learnability": "source's learnability",
+    "way_back": "way back",
+    "accuracy": "expected accuracy",
+    "spread": "± of the score",
+}
+_MEANINGS = {
+    "weight": "share in the vote",
+    "learnability": "how well a plain classifier repeats the method's labels on target documents it has not seen",
+    "source_learnability": "the same for the true labels within the source",
+    "way_back": "share of source labels that a classifier trained on the labelled target gets right",
+    "accuracy": "share of right labels to expect",
+    "spread": "how much the score varies over parts of the documents",
+    "seconds": "time to fit",
+}
+
+
+def decision_facts(decision: list[dict]) -> dict[str, Any]:
+    """The candidates with whatever evidence they carry, and a chart of those that were measured."""
+    evidence = [
+        name
+        for name in dict.fromkeys(key for row in decision for key in row)
+        if name not in _HIDDEN and all(_is_scalar(row.get(name)) for row in decision)
+    ]
+    rows = [
+        {
+            "method": row["method"],
+            "taken": bool(row["chosen"]),
+            "evidence": [_shown(row.get(name)) for name in evidence],
+            "why": row.get("why", ""),
+        }
+        for row in decision
+    ]
+    meanings = [f"{_title(name)}: {_MEANINGS[name]}" for name in evidence if name in _MEANINGS]
+    return {
+        "decision": rows,
+        "decision_columns": [_title(name) for name in evidence],
+        "decision_meanings": "; ".join(meanings),
+        "decision_pictures": _pictures(decision, evidence),
+    }
+
+
+def _pictures(decision: list[dict], evidence: list[str]) -> list[dict]:
+    """Bars for every candidate that has a number; those that were not tried have none."""
+    measured = [name for name in evidence if any(_is_number(row.get(name)) for row in decision)]
+    if not measured:
+        return []
+    measure = "score" if "score" in measured else measured[0]
+    rows = [row for row in decision if _is_number(row.get(measure))]
+    if len(rows) < 2:
+        return []
+    spread = "spread" if measure == "score" and any(_is_number(row.get("spread")) for row in rows) else None
+    table = []
+    for row in rows:
+        drawn: dict[str, Any] = {"method": row["method"], measure: float(row[measure])}
+        if spread:
+            drawn[spread] = float(row[spread]) if _is_number(row.get(spread)) else None
+        table.append({**drawn, "taken": "yes" if row["chosen"] else "no"})
+    notes = []
+    if measure == "score":
+        notes.append("More is better; methods near the best take part in the vote.")
+    if spread:
+        notes.append("Lines: how much the score varies over parts of the documents.")
+    missing = [str(row["method"]) for row in decision if not _is_number(row.get(measure))]
+    if missing:
+        notes.append(f"Without a number: {', '.join(missing)}.")
+    return [pictures.decision_picture(table, measure, spread=spread, note=" ".join(notes))]
+
+
+def _title(name: str) -> str:
+    return _NAMES.get(name, name.replace("_", " "))
+
+
+def _shown(value: Any) -> Any:
+    if _is_number(value) and not isinstance(value, (int, np.integer)):
+        return f"{float(value):.3g}"
+    return pictures.cell_text(value)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool) and bool(np.isfinite(value))
+
+
+def _is_scalar(value: Any) -> bool:
+    return value is None or isinstance(value, (str, bool, int, float, np.number))
