@@ -80,6 +80,7 @@ class LabelResult:
             probabilities=probabilities,
             texts=texts,
             ids=None if ids is None else list(ids),
+            expected_accuracy=None,  # it was an estimate for the earlier texts
         )
 
     def reasons(self, i: int, top: int = 10) -> list[dict]:
@@ -225,15 +226,14 @@ def label(
     if method == "auto":
         choice = choose(source_texts, given, target_texts, word_labels=word_labels, **options)
         model, name, decision, expected = choice.model, choice.name, choice.table, choice.accuracy
-        labels = model.predict(target_texts)
+        labels, probabilities = choice.labels, choice.probabilities
     else:
         model = _build(method, word_labels, options)
         domain = np.concatenate([np.ones(n_source, dtype=int), np.full(len(target_texts), -1)])
         joint = np.concatenate([given, np.full(len(target_texts), None, dtype=object)])
         model.fit([*source_texts, *target_texts], joint, sample_domain=domain)
         name, decision, expected = method, [{"method": method, "chosen": True, "why": "named by the caller"}], None
-        labels = model.transduction_[n_source:]
-    probabilities = model.predict_proba(target_texts)
+        labels, probabilities = model.transduction_[n_source:], model.predict_proba(target_texts)
     codes = np.searchsorted(model.classes_, labels)
     confidence = probabilities[np.arange(len(labels)), codes]
     return LabelResult(

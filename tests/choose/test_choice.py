@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 import isthmus
-from isthmus.choose import CombinedModel, Evidence, Judge, choose, review_mask
-from isthmus.choose.choice import candidates_for, vote_weights
-from isthmus.choose.combined import sharpen, sharpness_for
+from isthmus.choose import CombinedModel, Evidence, Judge, Rule, choose, review_mask
+from isthmus.choose.choice import candidates_for, decide, try_methods
+from isthmus.choose.combined import pool, sharpen, sharpness_for
+from isthmus.choose.evidence import class_accuracy, information
+from isthmus.choose.rule import excess
 from isthmus.exceptions import DataError
 
 STAFF = ("staff", "friendly", "polite", "rude", "helped", "manager", "smile", "advice")
@@ -36,22 +38,41 @@ def pair():
 
 def test_right_labels_are_about_as_learnable_as_the_source(pair):
     source, labels, target, truth, place = pair
-    judge = Judge(source, labels, target)
+    judge, rule = Judge(source, labels, target), Rule()
     right = judge.weigh(truth)
-    assert abs(right.excess) < 0.1
+    assert abs(excess(right)) < 0.5
     wrong = np.where(place == "north", "staff", "price")
     easy = judge.weigh(wrong)
-    assert easy.excess >= right.excess
+    assert excess(easy) >= excess(right)
     assert easy.way_back < right.way_back
     noisy = judge.weigh(np.random.default_rng(1).permutation(truth))
     assert noisy.learnability < right.learnability - 0.2
-    assert right.score > max(easy.score, noisy.score)
+    assert noisy.repeated < right.repeated
+    assert rule.score(right) > max(rule.score(easy), rule.score(noisy))
 
 
-def test_one_class_for_all_is_worth_nothing(pair):
+def test_nearly_all_in_one_class_is_worth_nothing(pair):
     source, labels, target, truth, _ = pair
-    judge = Judge(source, labels, target)
-    assert judge.weigh(["staff"] * len(target)).score < judge.weigh(truth).score
+    judge, rule = Judge(source, labels, target), Rule()
+    for few in (0, 2, 6):
+        skewed = ["price"] * few + ["staff"] * (len(target) - few)
+        evidence = judge.weigh(skewed)
+        assert evidence.repeated > 0.9  # easy to repeat, and yet
+        assert rule.score(evidence) < rule.score(judge.weigh(truth)) - rule.near
+
+
+def test_information_and_class_accuracy_of_counts():
+    assert information(np.array([[40, 10], [10, 40]])) == pytest.approx(1 + 0.8 * np.log2(0.8) + 0.2 * np.log2(0.2))
+    assert information(np.array([[7]])) == 0.0
+    assert class_accuracy(np.array([[80, 20, 0], [0, 10, 0], [0, 0, 0]])) == pytest.approx(0.9)
+
+
+def test_spread_shrinks_with_the_number_of_documents():
+    rule = Rule()
+    few, many = (Evidence.from_tables(*[n * np.array([[4, 1], [1, 4]])] * 3) for n in (5, 500))
+    assert rule.score(few) == pytest.approx(rule.score(many))
+    assert rule.spread(many) < rule.spread(few) / 3
+    assert rule.spread(few) == rule.spread(few)
 
 
 def test_judge_refuses_a_handful():
@@ -60,10 +81,19 @@ def test_judge_refuses_a_handful():
 
 
 def test_weights_fall_with_the_score_and_end_at_the_margin():
-    found = {"best": Evidence(0.8, 0.8, 0.8), "near": Evidence(0.79, 0.8, 0.8), "far": Evidence(0.7, 0.8, 0.8)}
-    weights = vote_weights(found)
-    assert list(weights) == ["best", "near"]
-    assert weights["best"] == 1.0 > weights["near"] > 0.3
+    near, far, other = (Evidence(l, 0.5, 0.8, 0.8) for l in (0.45, 0.15, 0.5))
+    weights = Rule().weights({"near": near, "far": far, "best": other})
+    assert set(weights) == {"best", "near"}
+    assert weights["best"] > weights["near"] > 0.3
+    assert sum(weights.values()) == pytest.approx(1.0)
+
+
+def test_pool_needs_everyones_support():
+    votes = {"a": np.array([[0.5, 0.4, 0.1]]), "b": np.array([[0.0, 0.5, 0.5]])}
+    pooled = pool(votes, {"a": 0.5, "b": 0.5})
+    assert pooled.argmax() == 1
+    assert pooled.sum() == pytest.approx(1.0)
+    assert np.allclose(pool({"a": votes["a"]}, {"a": 0.3}), votes["a"])
 
 
 @pytest.mark.parametrize("accuracy", [0.55, 0.8, 0.97])
@@ -77,14 +107,30 @@ def test_confidence_is_brought_to_the_expected_accuracy(accuracy):
 def test_choice_is_explained_and_better_than_chance(pair):
     source, labels, target, truth, _ = pair
     choice = choose(source, labels, target, random_state=0)
-    assert np.mean(choice.model.predict(target) == truth) > 0.8
+    assert np.mean(choice.labels == truth) > 0.8
+    assert np.array_equal(choice.model.predict(target), choice.labels)
+    assert np.allclose(choice.model.predict_proba(target), choice.probabilities)
     tried = {row["method"] for row in choice.table}
     assert {"logistic", "self-training", "cocc", "projection", "strings"} <= tried
     assert all(row["why"] for row in choice.table)
     assert np.isclose(sum(row.get("weight", 0) for row in choice.table), 1.0, atol=0.01)
     assert choice.accuracy.low <= choice.accuracy.estimate <= choice.accuracy.high
-    confidence = choice.model.predict_proba(target).max(axis=1)
-    assert np.isclose(confidence.mean(), choice.accuracy.estimate, atol=0.02)
+    assert np.isclose(choice.probabilities.max(axis=1).mean(), choice.accuracy.estimate, atol=0.02)
+    measured = [row for row in choice.table if "score" in row]
+    assert all(row["spread"] > 0 and 0 <= row["agreement"] <= 1 for row in measured)
+    weights = [row["weight"] for row in measured]
+    assert weights == sorted(weights, reverse=True)
+
+
+def test_only_source_only_is_left_when_nothing_else_is_supported(pair):
+    source, labels, target, *_ = pair
+    contest = try_methods(source, labels, target[:60], random_state=0)
+    strong, weak = Evidence(0.5, 0.5, 0.9, 0.9), Evidence(0.1, 0.5, 0.55, 0.6)
+    for trial in contest.trials:
+        trial.evidence = strong if trial.name == "logistic" else weak
+    choice = decide(contest)
+    assert choice.name == "logistic"
+    assert choice.table[0]["why"].startswith("source-only, because the evidence supports no adaptation")
 
 
 def test_labelling_by_auto_reports_reasons_and_repeats(pair):
@@ -107,7 +153,7 @@ def test_too_few_documents_fall_back_to_source_only_and_say_so():
 
 
 def test_long_collections_leave_string_kernels_out_and_say_so():
-    names, left_out = candidates_for(["text"] * 10_000, None)
+    names, left_out = candidates_for(["text"] * 70_000, None)
     assert "strings" not in names
     assert "logistic" in names
     assert left_out[0]["method"] == "strings"
@@ -127,3 +173,9 @@ def test_review_mask_keeps_the_budget():
     assert confidence[~mask].min() >= confidence[mask].max()
     assert not review_mask([0.99, 0.99], 0.1).any()
     assert review_mask([0.5, 0.5], 0.1).all()
+
+
+def test_later_texts_have_no_expected_accuracy(pair):
+    source, labels, target, *_ = pair
+    result = isthmus.label(source, labels, target[:60])
+    assert result.label_new(target[60:70]).expected_accuracy is None

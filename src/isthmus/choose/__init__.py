@@ -4,6 +4,7 @@ from isthmus.choose.audit import Audit, audit_labels, estimate_shares
 from isthmus.choose.choice import Choice, choose
 from isthmus.choose.combined import CombinedModel
 from isthmus.choose.evidence import Evidence, Judge
+from isthmus.choose.rule import Rule
 from isthmus.choose.sampling import draw_sample, read_sample, sample_margin, sample_size, sample_table
 from isthmus.choose.trust import AccuracyEstimate, estimate_accuracy, review_mask
 
@@ -14,6 +15,7 @@ __all__ = [
     "CombinedModel",
     "Evidence",
     "Judge",
+    "Rule",
     "audit_labels",
     "choose",
     "draw_sample",

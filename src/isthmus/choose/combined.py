@@ -1,13 +1,16 @@
-"""Several fitted pipelines as one: a weighted mean of their probabilities, brought to the accuracy that is expected."""
+"""Several fitted pipelines as one: their pooled probabilities, brought to the accuracy that is expected."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from scipy.optimize import brentq
 
+from isthmus.base import softmax
+
 _SHARPNESS = (0.05, 20.0)
+_FLOOR = 1e-3  # no member can veto a class by calling it impossible
 
 
 class CombinedModel:
@@ -24,7 +27,7 @@ class CombinedModel:
     ----------
     classes_ : ndarray
     sharpness : float
-        Power to which probabilities are raised before they are made to sum to one again; see :meth:`calibrate`.
+        Power to which probabilities are raised before they are made to sum to one again; see :func:`sharpness_for`.
     """
 
     def __init__(self, members: dict, weights: dict, sharpness: float = 1.0):
@@ -33,11 +36,6 @@ class CombinedModel:
         self.weights = {name: float(weights[name] / total) for name in members}
         self.sharpness = sharpness
         self.classes_ = next(iter(self.members.values())).classes_
-
-    def calibrate(self, texts: Sequence[str], accuracy: float) -> CombinedModel:
-        """Set the sharpness so that the mean confidence on ``texts`` is the accuracy that is expected there."""
-        self.sharpness = sharpness_for(self._vote(texts), accuracy)
-        return self
 
     def predict_proba(self, texts: Sequence[str]) -> np.ndarray:
         """Probability of each class for each text."""
@@ -48,7 +46,22 @@ class CombinedModel:
         return self.classes_[self._vote(texts).argmax(axis=1)]
 
     def _vote(self, texts: Sequence[str]) -> np.ndarray:
-        return sum(self.weights[name] * model.predict_proba(texts) for name, model in self.members.items())
+        return pool({name: model.predict_proba(texts) for name, model in self.members.items()}, self.weights)
+
+
+def pool(votes: Mapping[str, np.ndarray], weights: Mapping[str, float]) -> np.ndarray:
+    """Weighted geometric mean of probabilities, summing to one: a class needs the support of all who vote.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.choose.combined import pool
+    >>> pool({"a": np.array([[0.9, 0.1]]), "b": np.array([[0.4, 0.6]])}, {"a": 0.5, "b": 0.5}).round(2).tolist()
+    [[0.71, 0.29]]
+    """
+    total = sum(weights[name] for name in votes)
+    logs = sum(weights[name] / total * np.log(np.maximum(votes[name], _FLOOR)) for name in votes)
+    return softmax(logs)
 
 
 def sharpen(probabilities: np.ndarray, power: float) -> np.ndarray:

@@ -2,11 +2,14 @@
 
 Two questions are put to every set of labels, both through one plain linear classifier on tf-idf rows:
 
-* *Learnability*: how well can the labels be learned from one part of the target and repeated on the rest? Labels that
-  follow the classes should be about as learnable in the target as the true labels are in the source. Much less: the
-  labels are noisy. Much more: they follow some other, easier division of the target (its subjects instead of its
+* *Learnability*: trained on one part of the labelled target, how much of the labels does it repeat on the rest? Labels
+  that follow the classes should be about as learnable in the target as the true labels are in the source. Much less:
+  the labels are noisy. Much more: they follow some other, easier division of the target (its subjects instead of its
   verdicts, say).
-* *Way back*: a classifier trained on the labelled target, how well does it label the source? (Reverse validation.)
+* *Way back*: trained on the labelled target, how well does it label the source? (Reverse validation.)
+
+Learnability is counted as information, not as accuracy: nearly all labels in one class are repeated with high accuracy
+and hold next to nothing. For the same reason the way back is an accuracy averaged over classes.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from sklearn.metrics import confusion_matrix
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.svm import LinearSVC
 
@@ -24,7 +28,7 @@ from isthmus.features.vectorizer import TextVectorizer
 SAMPLE = 2_000  # documents of each side that are looked at
 FOLDS = 3
 FEWEST = 30  # documents of a side below which nothing can be said
-WAY_BACK_WEIGHT = 0.2
+DRAWS = 200  # resamplings behind a spread
 
 
 @dataclass(frozen=True)
@@ -34,27 +38,70 @@ class Evidence:
     Attributes
     ----------
     learnability : float
-        Held-out accuracy of a plain classifier on these labels within the target.
+        Share of the labels' information that a plain classifier repeats on documents it has not seen.
     source_learnability : float
         The same for the true labels within the source.
     way_back : float
-        Accuracy on the source of a plain classifier trained on the labelled target.
-    score : float
-        ``0.2 · way_back − |learnability − source_learnability|``.
+        Accuracy on the source, averaged over its classes, of a plain classifier trained on the labelled target.
+    repeated : float
+        Share of labels that are repeated on documents not seen: learnability as an accuracy.
+    tables : tuple of ndarray
+        The counts behind these figures, labels by answers: within the target, within the source, on the way back.
     """
 
     learnability: float
     source_learnability: float
     way_back: float
+    repeated: float
+    tables: tuple[np.ndarray, ...] = ()
 
-    @property
-    def score(self) -> float:
-        return WAY_BACK_WEIGHT * self.way_back - abs(self.learnability - self.source_learnability)
+    @classmethod
+    def from_tables(cls, target: np.ndarray, source: np.ndarray, back: np.ndarray) -> Evidence:
+        """Evidence from counts of labels by answers."""
+        repeated = float(np.trace(target) / max(1.0, target.sum()))
+        return cls(information(target), information(source), class_accuracy(back), repeated, (target, source, back))
 
-    @property
-    def excess(self) -> float:
-        """How much easier the labels are to learn than the source's; negative: harder."""
-        return self.learnability - self.source_learnability
+    def redraw(self, rng: np.random.Generator) -> Evidence:
+        """The same evidence on a random draw of as many documents, with replacement; as it is without counts."""
+        if not self.tables:
+            return self
+        drawn = [rng.multinomial(int(t.sum()), t.ravel() / max(1, t.sum())).reshape(t.shape) for t in self.tables]
+        return Evidence.from_tables(*drawn)
+
+
+def information(counts: np.ndarray) -> float:
+    """Mutual information of rows and columns as a share of the rows' entropy; 0 where all rows are one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.choose.evidence import information
+    >>> information(np.array([[50, 0], [0, 50]])), information(np.array([[95, 0], [5, 0]]))
+    (1.0, 0.0)
+    """
+    joint = np.asarray(counts, dtype=float) / max(1.0, float(np.sum(counts)))
+    rows, columns = joint.sum(axis=1), joint.sum(axis=0)
+    entropy = -float(np.sum(rows[rows > 0] * np.log(rows[rows > 0])))
+    if entropy <= 0:
+        return 0.0
+    there = joint > 0
+    shared = float(np.sum(joint[there] * np.log(joint[there] / np.outer(rows, columns)[there])))
+    return min(1.0, max(0.0, shared / entropy))
+
+
+def class_accuracy(counts: np.ndarray) -> float:
+    """Share of right answers, averaged over the rows that have any documents.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.choose.evidence import class_accuracy
+    >>> class_accuracy(np.array([[90, 0], [10, 0]]))
+    0.5
+    """
+    totals = counts.sum(axis=1)
+    there = totals > 0
+    return float(np.mean(np.diag(counts)[there] / totals[there])) if there.any() else 0.0
 
 
 class Judge:
@@ -67,7 +114,15 @@ class Judge:
     analyzer, min_df
         As for :class:`isthmus.features.TextVectorizer`.
     random_state : int or None
-        For the sample of large collections and for the folds.
+        For the sample of large collections.
+
+    Examples
+    --------
+    >>> from isthmus.choose import Judge
+    >>> texts = ["kind polite staff", "staff was rude", "low price paid", "price and fee"] * 10
+    >>> judge = Judge(texts, ["staff", "staff", "price", "price"] * 10, texts)
+    >>> judge.weigh(["staff", "staff", "price", "price"] * 10).learnability
+    1.0
     """
 
     def __init__(
@@ -87,38 +142,37 @@ class Judge:
                 code="no-rows",
             )
         rng = np.random.default_rng(random_state)
-        self.random_state = random_state
         source, self.target = (_sample(len(texts), rng) for texts in (source_texts, target_texts))
         texts = [source_texts[i] for i in source] + [target_texts[i] for i in self.target]
         rows = TextVectorizer(analyzer=analyzer, min_df=min_df, weighting="tfidf", sublinear=True).fit_transform(texts)
         self.source_rows, self.target_rows = rows[: len(source)], rows[len(source) :]
         self.source_labels = np.array([str(source_labels[i]) for i in source])
-        self.source_learnability = self._learnability(self.source_rows, self.source_labels)
+        self.source_table = _repeated(self.source_rows, self.source_labels)
 
     def weigh(self, target_labels: Sequence) -> Evidence:
         """Evidence about one label per target text."""
         labels = np.array([str(target_labels[i]) for i in self.target])
-        if len(np.unique(labels)) < 2:  # one class for all: learned perfectly, worth nothing
-            share = float(np.mean(self.source_labels == labels[0]))
-            return Evidence(1.0, self.source_learnability, share)
-        back = self._learner().fit(self.target_rows, labels).predict(self.source_rows)
-        return Evidence(
-            self._learnability(self.target_rows, labels),
-            self.source_learnability,
-            float(np.mean(back == self.source_labels)),
-        )
+        if len(np.unique(labels)) < 2:
+            back = np.full(len(self.source_labels), labels[0])
+        else:
+            back = _learner().fit(self.target_rows, labels).predict(self.source_rows)
+        way_back = confusion_matrix(self.source_labels, back)
+        return Evidence.from_tables(_repeated(self.target_rows, labels), self.source_table, way_back)
 
-    def _learner(self) -> LinearSVC:
-        return LinearSVC(C=0.5, random_state=0)
 
-    def _learnability(self, rows, labels: np.ndarray) -> float:
-        names, counts = np.unique(labels, return_counts=True)
-        usable = np.isin(labels, names[counts >= FOLDS])  # a class of one or two cannot be held out
-        if len(np.unique(labels[usable])) < 2:
-            return 1.0
-        folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
-        held_out = cross_val_predict(self._learner(), rows[usable], labels[usable], cv=folds)
-        return float(np.mean(held_out == labels[usable]))
+def _learner() -> LinearSVC:
+    return LinearSVC(C=0.5, random_state=0)
+
+
+def _repeated(rows, labels: np.ndarray) -> np.ndarray:
+    """Counts of labels by what a classifier that has not seen the document says."""
+    names, counts = np.unique(labels, return_counts=True)
+    usable = np.isin(labels, names[counts >= FOLDS])  # a class of one or two cannot be held out
+    if len(np.unique(labels[usable])) < 2:
+        return np.array([[len(labels)]])
+    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
+    held_out = cross_val_predict(_learner(), rows[usable], labels[usable], cv=folds)
+    return confusion_matrix(labels[usable], held_out)
 
 
 def _sample(n: int, rng: np.random.Generator) -> np.ndarray:

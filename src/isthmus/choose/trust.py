@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from isthmus.choose.evidence import Judge
 from isthmus.exceptions import UsageError
 
 
@@ -54,16 +56,17 @@ class AccuracyEstimate:
         return f"{self.estimate:.0%} ({self.low:.0%} to {self.high:.0%} in {self.rate:.0%} of cases)"
 
 
-def estimate_accuracy(judge, labels, n_documents: int) -> AccuracyEstimate:
+def estimate_accuracy(judge: Judge | None, labels: Sequence, confidence: float) -> AccuracyEstimate:
     """Accuracy to expect of labels that no one has checked.
 
-    The estimate is their learnability within the target (:class:`isthmus.choose.evidence.Judge`): how often a plain
-    classifier repeats them on documents it has not seen. Labels that are wrong at random cannot be repeated; labels
-    that are wrong in a regular way can, so the estimate is too high where a method is consistently mistaken.
+    Two accounts are taken and the lower one believed: how often a plain classifier repeats the labels on documents it
+    has not seen (:class:`isthmus.choose.Judge`), and the mean ``confidence`` of whoever gave them. Labels that are
+    wrong at random cannot be repeated; labels that are wrong in a regular way can, and are given with confidence, so
+    the estimate is too high where a method is consistently mistaken.
     """
     if judge is None:
         return AccuracyEstimate(None)
-    estimate = judge.weigh(labels).learnability
-    sampling = 1.645 * np.sqrt(max(estimate * (1 - estimate), 0.01) / n_documents)
+    estimate = min(judge.weigh(labels).repeated, confidence)
+    sampling = 1.645 * np.sqrt(max(estimate * (1 - estimate), 0.01) / len(labels))
     margin = float(np.hypot(MARGIN, sampling))
     return AccuracyEstimate(estimate, max(0.0, estimate - margin), min(1.0, estimate + margin))
