@@ -11,7 +11,7 @@ from importlib.util import find_spec
 
 from isthmus.bench.suite import Method, SpeedCase, Study, Suite, Task, TaskData
 
-_NAMES = ("cocc", "strings", "projection", "dual", "guided", "speed")
+_NAMES = ("cocc", "strings", "projection", "dual", "guided", "choose", "speed")
 
 
 class _Suites(Mapping):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from isthmus.bench.records import Record, machine, versions, write_text
@@ -17,6 +18,8 @@ def write_pages(suite: Suite, record: Record, not_run: dict[str, str]) -> list[P
     tests = contrasts(suite, record)
     if tests:
         written.append(_write(folder / "significance.csv", to_csv(tests)))
+    for name, rows in derived_tables(suite, record).items():
+        written.append(_write(folder / f"{name}.csv", to_csv(rows)))
     for name, entry in record.studies.items():
         if entry.get("rows"):
             written.append(_write(folder / f"{name}.csv", to_csv(entry["rows"])))
@@ -29,8 +32,10 @@ def results_page(suite: Suite, record: Record, not_run: dict[str, str], tests: l
     """The whole record as Markdown: tables, what failed, tests, and what the figures were made with."""
     absent = {**suite.absent, **not_run}
     parts = [f"# Suite {suite.name}", suite.summary]
-    tables = grids(record.rows(), tasks=suite.tasks, methods=suite.methods, not_run=absent, means=suite.means)
+    tables = suite_grids(suite, record.rows(), absent)
     parts += [grid.markdown() for grid in tables]
+    for name, rows in derived_tables(suite, record).items():
+        parts += [f"## {name}", table_grid(rows).markdown()]
     if tables and any(row.get("seed") is not None for row in record.rows()):
         parts.append("Mean ± standard deviation over seeds; no ± where one run is enough.")
     remarks = [f"- {task}: not run, {reason}" for task, reason in absent.items()]
@@ -43,6 +48,18 @@ def results_page(suite: Suite, record: Record, not_run: dict[str, str], tests: l
         parts.append("## Studies\n\n" + "\n".join(f"- [{n}]({n}.md): {_summary(suite, n)}" for n in record.studies))
     parts.append(_made_with(record))
     return "\n\n".join(parts) + "\n"
+
+
+def suite_grids(suite: Suite, rows: list[dict], not_run: Iterable[str]) -> list[Grid]:
+    """The suite's rows as tables, in the suite's order."""
+    shown = [row for row in rows if row.get("metric") not in suite.hidden]
+    return grids(shown, tasks=suite.tasks, methods=suite.methods, not_run=not_run, means=suite.means)
+
+
+def derived_tables(suite: Suite, record: Record) -> dict[str, list[dict]]:
+    """Tables that the suite makes from all rows of the record; those without a row are left away."""
+    tables = {name: make(record.rows()) for name, make in suite.derived.items()}
+    return {name: rows for name, rows in tables.items() if rows}
 
 
 def significance_grid(tests: list[dict]) -> Grid:

@@ -103,7 +103,8 @@ class Suite:
     that cannot be run and says why; they stand in the table as "not run". ``parallel=False``: one after another, for
     timings. ``contrasts`` asks for McNemar's test, task by task, of a method against the best of others:
     ``{"cocc": ("nbc", "svm")}``; the methods' rows must carry ``correct``. ``means`` names groups of tasks whose means
-    stand below the table (``{"newsgroups": ("rec-talk", …)}``); left out, one mean over all.
+    stand below the table (``{"newsgroups": ("rec-talk", …)}``); left out, one mean over all. ``derived`` names tables
+    that are made from all rows of the record; metrics in ``hidden`` serve only those and are not shown themselves.
     """
 
     name: str
@@ -119,6 +120,8 @@ class Suite:
     parallel: bool = True
     contrasts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     means: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    derived: Mapping[str, Callable[[list[dict]], list[dict]]] = field(default_factory=dict)
+    hidden: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -163,12 +163,12 @@ def _result(row: dict) -> str:
 
 
 def _print_run(found: Any, run: Any, *, to_stderr: bool) -> None:
-    from isthmus.bench.pages import significance_grid
+    from isthmus.bench.pages import derived_tables, significance_grid, suite_grids
     from isthmus.bench.significance import contrasts
-    from isthmus.bench.tables import grids, table_grid
+    from isthmus.bench.tables import table_grid
 
-    tables = grids(run.rows, tasks=found.tasks, methods=found.methods, not_run=run.not_run, means=found.means)
-    parts = [grid.text() for grid in tables]
+    parts = [grid.text() for grid in suite_grids(found, run.rows, run.not_run)]
+    parts += [table_grid(rows, title=name).text() for name, rows in derived_tables(found, run.record).items()]
     shown = {row["task"] for row in run.rows}
     tests = [test for test in contrasts(found, run.record) if test["task"] in shown]
     if tests:
