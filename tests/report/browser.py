@@ -98,11 +98,11 @@ class Browser:
         while not any(event.get("method") == method for event in self.events):
             self.events.append(self._receive(deadline))
 
-    def open(self, path: Path, *, width: int = 1000, height: int = 900, dark: bool = False):
+    def open(self, path: Path, *, width: int = 1000, height: int = 900, dark: bool = False, paper: bool = False):
         """Open a file and forget what the page before did."""
         self.events.clear()
         scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
-        self.ask("Emulation.setEmulatedMedia", features=scheme)
+        self.ask("Emulation.setEmulatedMedia", media="print" if paper else "", features=scheme)
         self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         self.ask("Page.navigate", url=path.resolve().as_uri())
         self.wait_for("Page.loadEventFired")

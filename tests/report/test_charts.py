@@ -112,3 +112,42 @@ def test_wrong_descriptions_are_refused(table, spec, kind, code):
     with pytest.raises(kind) as caught:
         draw(table, spec)
     assert caught.value.code == code
+
+
+def bars_of(table, **more):
+    return draw(table, {"kind": "bar", "x": "word", "y": "weight", "color": "side", "horizontal": True, **more})
+
+
+def test_bars_stand_side_by_side_only_where_a_name_has_several():
+    one_each = [{"word": "a", "weight": 1.0, "side": "yes"}, {"word": "b", "weight": 2.0, "side": "no"}]
+    assert "yOffset" not in bars_of(one_each).to_dict()["encoding"]
+    two = [*one_each, {"word": "a", "weight": 0.5, "side": "no"}]
+    assert "yOffset" in bars_of(two).to_dict()["encoding"]
+
+
+def test_mirrored_bars_share_a_line_and_lose_their_sign(tmp_path):
+    table = [{"word": "a", "weight": sign * 0.25, "side": side} for side, sign in (("left", -1), ("right", 1))]
+    chart = bars_of(table, mirror=True, y_format="~%")
+    assert "yOffset" not in chart.to_dict()["encoding"]
+    svg = save_chart(chart, tmp_path / "c.svg").read_text()
+    assert svg.count(">20%<") == 2
+    assert ">−" not in svg
+
+
+def test_lying_bars_have_error_bars_where_the_error_is_known(tmp_path):
+    table = [{"word": "a", "weight": 0.4, "sd": 0.1}, {"word": "b", "weight": 0.2, "sd": None}]
+    spec = {"kind": "bar", "x": "word", "y": "weight", "horizontal": True, "error": "sd"}
+    svg = save_chart(draw(table, spec), tmp_path / "c.svg").read_text()
+    rules = re.findall(r'aria-roledescription="rule mark"[^>]*>', svg)
+    assert len(rules) == 2
+    lengths = sorted(abs(float(x)) for x in re.findall(r'aria-roledescription="rule mark"[^>]*? x2="([-0-9.]+)"', svg))
+    assert lengths[0] == 0 < lengths[1]
+
+
+def test_whole_numbers_have_no_ticks_between(tmp_path):
+    svg = save_chart(
+        draw([{"step": 1.0, "y": 0.5}, {"step": 2.0, "y": 0.7}], {"x": "step", "y": "y"}), tmp_path / "c.svg"
+    )
+    labels = re.findall(r">([0-9.]+)</text>", svg.read_text())
+    assert labels[:2] == ["1", "2"]
+    assert "1.5" not in labels

@@ -61,6 +61,16 @@ def test_summary_has_five_sentences(page):
     assert summary.count("<li>") == 5
 
 
+def test_sentences_are_whole(tmp_path):
+    result = isthmus.label(["kind staff", "fast bike"] * 5, ["a", "b"] * 5, ["staff bike", "bike"], method="nbc")
+    result.needs_review[:] = [True, False]
+    text = result.report(tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "1 document should be read by a person" in text
+    assert "2 documents of target texts were labelled with the 2 classes of 10 documents of source texts." in text
+    assert "Nothing odd" in section(text, "data") or "count twice" in section(text, "data")
+    assert "nbc: 1 iteration; one fit is all it takes." in section(text, "convergence")
+
+
 def section(page, name):
     return page.partition(f'<section id="{name}">')[2].partition("</section>")[0]
 

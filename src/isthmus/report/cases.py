@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
@@ -11,18 +10,18 @@ from isthmus.corpus import Collection
 from isthmus.exceptions import UsageError
 from isthmus.features.surface import readable, surface_forms
 
-_EXAMPLES_PER_CLASS = 2
+_EXAMPLES, _MANY_CLASSES = 2, 8  # examples of each class; one where there are more classes than that
 _TERMS = 6
 _EXCERPT = 400
-_BLANK_LINES = re.compile(r"\s*\n\s*")
 
 
 def sure_examples(result) -> np.ndarray:
     """The surest documents of each class."""
     chosen = []
+    size = _EXAMPLES if len(result.classes) <= _MANY_CLASSES else 1
     for name in result.classes:
         rows = np.flatnonzero(result.labels == name)
-        chosen.extend(rows[np.argsort(-result.confidence[rows], kind="stable")[:_EXAMPLES_PER_CLASS]])
+        chosen.extend(rows[np.argsort(-result.confidence[rows], kind="stable")[:size]])
     return np.array(chosen, dtype=int)
 
 
@@ -42,8 +41,8 @@ def documents(result, target: Collection, rows: np.ndarray) -> list[dict]:
 
 
 def excerpt(text: str, size: int = _EXCERPT) -> str:
-    """The beginning of a text, without blank lines."""
-    text = _BLANK_LINES.sub("\n", text.strip())
+    """The beginning of a text in one paragraph: messages of many short lines would fill pages."""
+    text = " ".join(text[: 4 * size].split())
     return text if len(text) <= size else text[: size - 1] + "…"
 
 

@@ -121,7 +121,10 @@ def summary_sentences(result, clusters: list[dict], links: list[dict]) -> list[s
     ]
     if aligned:
         firm = max(aligned, key=lambda row: row["strength"])
-        sentences.append(f"The strongest match is {firm['name']} with {firm['aligned_to']} ({firm['strength']:.2f}).")
+        sentences.append(
+            f"The strongest match is cluster {firm['cluster']} with the group {firm['aligned_to']} "
+            f"({firm['strength']:.2f}, where 1 is the same)."
+        )
     if unused:
         sentences.append(f"Source groups without a cluster: {', '.join(unused)}.")
     return sentences

@@ -37,7 +37,7 @@ def decision_facts(decision: list[dict]) -> dict[str, Any]:
         {
             "method": row["method"],
             "taken": bool(row["chosen"]),
-            "evidence": [_shown(row.get(name)) for name in evidence],
+            "evidence": [_shown(row.get(name), 1 if name == "seconds" else 3) for name in evidence],
             "why": row.get("why", ""),
         }
         for row in decision
@@ -82,9 +82,9 @@ def _title(name: str) -> str:
     return _NAMES.get(name, name.replace("_", " "))
 
 
-def _shown(value: Any) -> Any:
+def _shown(value: Any, digits: int) -> Any:
     if _is_number(value) and not isinstance(value, (int, np.integer)):
-        return f"{float(value):.3g}"
+        return f"{float(value):.{digits}f}"
     return pictures.cell_text(value)
 
 

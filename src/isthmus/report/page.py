@@ -96,7 +96,6 @@ def label_facts(result, source: Collection, target: Collection) -> dict[str, Any
         "examples": documents(result, target, sure_examples(result)),
         "bridges": bridge_pictures(result),
         "steps": step_facts(result),
-        "expected": result.expected_accuracy,
         "review": int(result.needs_review.sum()),
         "stability": tables.stability_table(result),
         "settings": {**result.settings, "method used": result.method},
@@ -294,8 +293,8 @@ def trust_sentence(result) -> str:
             "share of them is right was not estimated."
         )
     return (
-        f"About {expected.estimate:.0%} of the labels can be expected to be right ({expected.low:.0%} to "
-        f"{expected.high:.0%} in {expected.rate:.0%} of cases), judged without true labels."
+        f"About {100 * expected.estimate:.0f} % of the labels can be expected to be right ({100 * expected.low:.0f} to "
+        f"{100 * expected.high:.0f} % in {100 * expected.rate:.0f} % of cases), judged without true labels."
     )
 
 

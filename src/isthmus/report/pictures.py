@@ -55,7 +55,7 @@ def picture(
     chart.config.background = "transparent"  # the page's own paper, light or dark
     chart.config.axis = {**chart.config.axis, **_SIZES}
     # Beside the picture a legend would cost a phone's width.
-    chart.config.legend = {**chart.config.legend, **_SIZES, "orient": "top"}
+    chart.config.legend = {**chart.config.legend, **_SIZES, "orient": "top", "titleLimit": 300}
     svg = to_svg(chart)
     rows = table if shown is None else shown
     return {
@@ -108,7 +108,7 @@ def shifted_words_picture(words: list[dict]) -> dict[str, Any]:
     spec = {
         "kind": "bar", "x": "word", "y": "share", "color": "collection", "color_order": ["source", "target"],
         "color_title": "", "horizontal": True, "mirror": True, "x_title": "", "y_format": _PERCENT,
-        "y_title": "← source   documents with the word   target →", "height": 18 * len(words) + 80,
+        "y_title": "← source · share of documents · target →", "height": 18 * len(words) + 80,
     }  # fmt: skip
     shown = [
         {"word": row["word"], **{f"share in the {side}": f"{row[side]:.1%}" for side in ("source", "target")}}
@@ -131,7 +131,7 @@ def clusters_picture(rows: list[dict]) -> dict[str, Any]:
     spec = {
         "kind": "heatmap", "x": "class", "y": "cluster", "value": "share", "facet": "domain",
         "columns": 2 if classes <= 5 else 1, "value_format": ".2f", "color_title": "weight of the class in the cluster",
-        "x_title": "", "y_title": "", "room": 36, "width": max(72, 36 * classes), "height": 22 * len(rows),
+        "x_title": "", "y_title": "", "room": 34, "width": max(68, 34 * classes), "height": 22 * len(rows),
     }  # fmt: skip
     shown = [
         {

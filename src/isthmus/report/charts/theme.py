@@ -10,6 +10,7 @@ import altair as alt
 # Okabe and Ito's colours without black and without the yellow that vanishes on white.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#5D5D5D", "#7A3E9D")
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left")
+_FEW = 10  # whole numbers that all get a tick
 INK, FAINT = "#222222", "#E4E4E4"
 
 CONFIG: dict[str, Any] = {
@@ -91,8 +92,12 @@ def _numbers(table: list[dict], spec: dict, which: str) -> dict[str, Any]:
     elif kind:
         written["format"] = kind
     values = [row.get(spec[which]) for row in table]
-    if all(isinstance(value, int) or (isinstance(value, float) and value.is_integer()) for value in values):
-        written["tickMinStep"] = 1
+    if which == "x" and all(
+        isinstance(value, int) or (isinstance(value, float) and value.is_integer()) for value in values
+    ):
+        low, high = int(min(values)), int(max(values))
+        if 0 < high - low <= _FEW and not spec.get("log_x"):
+            written.update(values=list(range(low, high + 1)), format="d")
     return written
 
 
