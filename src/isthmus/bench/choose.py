@@ -175,6 +175,22 @@ def sweep(data: TaskData, seed: int) -> list[dict]:
     return [{"metric": "sweep", "value": max(values), "accuracies": values}]
 
 
+def promises(rows: Iterable[dict]) -> list[dict]:
+    """What ``auto`` chose and promised on each task, and what came of it; means over the suites at the end."""
+    found: dict[str, dict] = {}
+    for row in rows:
+        if row["method"] == "auto":
+            found.setdefault(row["task"], {"task": row["task"]})[row["metric"]] = row["value"]
+            if "chosen" in row:
+                found[row["task"]]["chosen"] = row["chosen"]
+    table = [found[task] for task in TASKS if task in found]
+    for name, tasks in MEANS.items():
+        members = [found[task] for task in tasks if task in found]
+        if len(members) == len(tasks):
+            table.append({"task": f"mean {name}", **{m: float(np.mean([row[m] for row in members])) for m in MEASURED}})
+    return [{name: row.get(name) for name in ("task", *MEASURED, "chosen")} for row in table]
+
+
 def left_out(rows: Iterable[dict]) -> list[dict]:
     """For each corpus: the setting that is best on the others, and what it gives on the one left out."""
     rows = list(rows)
@@ -225,19 +241,30 @@ def _methods() -> dict[str, Method]:
     return methods | {name: Method(name=name, run=run) for name, run in runs.items()}
 
 
+MEANS = {
+    "strings": CORPORA["Amazon reviews"],
+    "cocc": (*CORPORA["newsgroups"], *CORPORA["Reuters"]),
+    "projection": (*CORPORA["Fudan and Sogou"], *CORPORA["Chinese headlines"]),
+    "all 25": tuple(name for names in CORPORA.values() for name in names),
+    "not seen before": FRESH,
+}
+PROMISES = (
+    "expected_accuracy",
+    "expected_error",
+    "covered",
+    "share_error",
+    "share_error_of_labels",
+    "reviewed",
+    "accepted_wrong",
+)
+MEASURED = ("accuracy", *PROMISES, "calibration_error")
 SUITE = Suite(
     name="choose",
     summary="The choice of a method without target labels: accuracy, calibration and promises of auto on all pairs.",
     tasks=TASKS,
     methods=_methods(),
-    means={
-        "strings": CORPORA["Amazon reviews"],
-        "cocc": (*CORPORA["newsgroups"], *CORPORA["Reuters"]),
-        "projection": (*CORPORA["Fudan and Sogou"], *CORPORA["Chinese headlines"]),
-        "all 25": tuple(name for names in CORPORA.values() for name in names),
-        "not seen before": FRESH,
-    },
+    means=MEANS,
     contrasts={"auto": CANDIDATES},
-    hidden=("sweep",),
-    derived={"left-out": left_out},
+    hidden=("sweep", *PROMISES),
+    derived={"promises": promises, "left-out": left_out},
 )

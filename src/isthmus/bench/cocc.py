@@ -14,6 +14,7 @@ from sklearn.base import clone
 
 from isthmus.bench import cocc_studies as studies
 from isthmus.bench import speed_cocc
+from isthmus.bench.choose import choice
 from isthmus.bench.suite import Method, Study, Suite, TaskData, pack_correct
 from isthmus.bench.tasks import NEWSGROUP_TASKS, NEWSGROUPS_FILE, REUTERS_FILE, REUTERS_TASKS, SRAA_TASKS
 from isthmus.evaluate.labels import error_rate
@@ -78,6 +79,12 @@ def _variant(name: str) -> Method:
         return [_error_row(data, predicted, seconds), {"metric": "objective_rises", "value": rises, "seconds": seconds}]
 
     return Method(name=name, run=run)
+
+
+def _auto(data: TaskData, seed: int) -> list[dict]:
+    began = time.perf_counter()
+    labels = choice(data, seed).labels
+    return [_error_row(data, labels, time.perf_counter() - began)]
 
 
 def _study(name: str, summary: str, run, chart: dict | None, *, reuters: bool = False) -> Study:
@@ -178,6 +185,8 @@ SUITE = Suite(
         **{name: _baseline(name) for name in BASELINES},
         **{name: _variant(name) for name in VARIANTS},
         "logistic": _baseline("logistic"),
+        "self-training": _baseline("self-training"),
+        "auto": Method("auto", _auto),
     },
     seeds=(0, 1, 2, 3, 4),
     default_tasks=(*SIX, *THREE, "four-class", *SRAA_TASKS),

@@ -18,6 +18,7 @@ from sklearn.metrics import f1_score
 from sklearn.svm import SVC, LinearSVC
 
 from isthmus.bench import projection_studies as studies
+from isthmus.bench.choose import choice
 from isthmus.bench.suite import Method, Study, Suite, Task, TaskData, pack_correct
 from isthmus.bench.tasks import CHINESE_FILES, chinese_task, read_records
 from isthmus.classify.projection import TermProjectionClassifier
@@ -146,6 +147,11 @@ def _lsa(data: TaskData, seed: int) -> list[dict]:
     return rows(data, predicted, **facts, terms=X_source.shape[1], model_bytes=int(reduce.components_.nbytes))
 
 
+def _auto(data: TaskData, seed: int) -> list[dict]:
+    began = clock()
+    return rows(data, choice(data, seed).labels, train_s=clock() - began)
+
+
 METHODS = {
     "projection-rule": _projection("rule", True),
     "projection-svm": _projection("svm", True),
@@ -155,12 +161,11 @@ METHODS = {
     "svm-selected": _svm_selected,
     "svm-libsvm": _libsvm,
     "lsa": _lsa,
+    "auto": _auto,
 }
 _ONLY_HOMOGENEOUS = ("svm-libsvm", "lsa")
-_ONLY_HETEROGENEOUS = (
-    "projection-rule-source",
-    "projection-svm-source",
-)  # the same as without where nothing is adapted
+# Where nothing is adapted these are the same as without, or mean nothing.
+_ONLY_HETEROGENEOUS = ("projection-rule-source", "projection-svm-source", "auto")
 
 TASKS = {name: homogeneous_task(name) for name in HOMOGENEOUS} | {
     f"{a}-{b}": chinese_task(a, b) for pair in PAIRS for a, b in (pair, pair[::-1])
@@ -171,6 +176,7 @@ SUITE = Suite(
     summary="Term projection: χ² on occurrences, one feature per class, within and across Chinese collections.",
     tasks=TASKS,
     methods={name: Method(name=name, run=run, seeded=name == "lsa") for name, run in METHODS.items()},
+    default_methods=tuple(name for name in METHODS if name != "auto"),  # the suite "choose" has it
     pairs=frozenset(
         (task, method)
         for task in TASKS

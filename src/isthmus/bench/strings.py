@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from isthmus.base import softmax
+from isthmus.bench.choose import choice
 from isthmus.bench.suite import Method, Study, Suite, Task, TaskData, pack_correct
 from isthmus.bench.tasks import AMAZON_DOMAINS, AMAZON_FILE, AMAZON_MULTI, AMAZON_PAIRS, amazon_task, chinese_task
 from isthmus.classify.kernels import ALIGNED, TransductiveKernelClassifier
@@ -106,6 +107,10 @@ def _words(name: str) -> Callable[[TaskData, int], list[dict]]:
     return run
 
 
+def _auto(data: TaskData, seed: int) -> list[dict]:
+    return [_accuracy(data, choice(data, seed).labels)]
+
+
 def _landmarks(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
     """TKC with landmarks against TKC with the whole kernel, on one near and one far pair."""
     rows = []
@@ -154,6 +159,7 @@ def _methods() -> dict[str, Method]:
         runs[f"tkc-{kind}"] = _tkc(kind)
     runs["strings"] = _aligned
     runs |= {name: _words(name) for name in WORD_METHODS}
+    runs["auto"] = _auto
     return {name: Method(name, run, seeded=False) for name, run in runs.items()}
 
 
@@ -166,6 +172,9 @@ SUITE = Suite(
     tasks={**_DEFAULT, **_text_only()},
     methods=_methods(),
     default_tasks=tuple(_DEFAULT),
+    default_methods=tuple(
+        name for name in _methods() if name != "auto"
+    ),  # suite "choose" has it, beside its candidates
     contrasts={
         **{f"{method}-{kind}": _PLAINS for method in ("transductive", "tkc") for kind in KINDS},
         "strings": ("tkc-presence", "tkc-intersection"),

@@ -1,0 +1,77 @@
+"""The suite "choose": tables made from rows, and one small task on real data."""
+
+import numpy as np
+import pytest
+
+from isthmus.bench import SUITES
+from isthmus.bench.choose import CORPORA, SETTINGS, TASKS, accuracy_of, average, kappa_of, left_out, promises
+from isthmus.bench.harness import run_suite
+from isthmus.choose.choice import CANDIDATES
+
+
+def rows_for(good_setting):
+    """Rows in which one setting is right on all corpora but the last, where it is wrong."""
+    rows = []
+    for corpus, tasks in CORPORA.items():
+        last = corpus == list(CORPORA)[-1]
+        for task in tasks:
+            values = np.full(len(SETTINGS), 0.7)
+            values[good_setting] = 0.5 if last else 0.9
+            rows += [{"task": task, "method": name, "metric": "accuracy", "value": 0.7} for name in CANDIDATES]
+            rows.append({"task": task, "method": "auto", "metric": "accuracy", "value": 0.8})
+            rows.append({"task": task, "method": "auto-sweep", "metric": "sweep", "value": 0.9, "accuracies": values})
+    return rows
+
+
+def test_a_corpus_left_out_does_not_choose_its_own_setting():
+    table = left_out(rows_for(5))
+    assert [row["left out"] for row in table] == list(CORPORA)
+    # The last corpus vetoes the setting for the others (it falls far below source-only there) …
+    assert all(row["auto, set on the others"] == pytest.approx(0.7) for row in table[:-1])
+    # … and has no say in its own.
+    assert table[-1]["auto, set on the others"] == pytest.approx(0.5)
+    assert table[-1]["lowest gain over source-only"] == pytest.approx(-0.2)
+    assert all(row["auto, as shipped"] == pytest.approx(0.8) for row in table)
+
+
+def test_left_out_needs_two_corpora():
+    rows = [row for row in rows_for(0) if row["task"] in CORPORA["Reuters"]]
+    assert left_out(rows) == []
+
+
+def test_promises_stand_beside_what_came_of_them():
+    rows = [
+        {"task": "orgs-places", "method": "auto", "metric": "accuracy", "value": 0.8, "chosen": "cocc"},
+        {"task": "orgs-places", "method": "auto", "metric": "expected_accuracy", "value": 0.9},
+        {"task": "orgs-places", "method": "cocc", "metric": "accuracy", "value": 0.1},
+    ]
+    table = promises(rows)
+    assert len(table) == 1
+    assert table[0]["accuracy"] == 0.8
+    assert table[0]["expected_accuracy"] == 0.9
+    assert table[0]["chosen"] == "cocc"
+
+
+def test_measures_of_the_sweep():
+    counts = np.array([[40, 10], [10, 40]])
+    assert accuracy_of(counts) == pytest.approx(0.8)
+    assert kappa_of(counts) == pytest.approx(0.6)
+    assert kappa_of(np.array([[7]])) == 0.0
+    votes = {"a": np.array([[1.0, 0.0]]), "b": np.array([[0.0, 1.0]])}
+    assert average(votes, {"a": 3.0, "b": 1.0}).tolist() == [[0.75, 0.25]]
+
+
+@pytest.mark.parametrize("suite", ["cocc", "strings", "projection", "choose"])
+def test_auto_is_a_method_of_every_suite_it_stands_in(suite):
+    assert "auto" in SUITES[suite].methods
+
+
+def test_one_small_task(data_dir, tmp_path):
+    run = run_suite("choose", data_dir, tasks=["orgs-places"], record_dir=tmp_path, jobs=1)
+    assert not run.failures
+    accuracy = {row["method"]: row["value"] for row in run.rows if row["metric"] == "accuracy"}
+    assert set(accuracy) == {*CANDIDATES, "auto"}
+    assert accuracy["auto"] > accuracy["logistic"]
+    swept = next(row for row in run.rows if row["metric"] == "sweep")
+    assert len(swept["accuracies"]) == len(SETTINGS)
+    assert "orgs-places" in TASKS
