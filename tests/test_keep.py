@@ -97,6 +97,47 @@ def test_never_overwrites_without_force(tmp_path):
     assert [entry.name for entry in tmp_path.iterdir()] == ["m"]
 
 
+# -- clusters ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def grouping():
+    return isthmus.cluster(SOURCE, LABELS, TARGET * 2, n_clusters=3, n_init=2)
+
+
+def test_a_grouping_comes_back_as_it_was(grouping, tmp_path):
+    back = isthmus.load(grouping.save(tmp_path / "g.isthmus"))
+    assert type(back) is type(grouping)
+    assert back.labels.tolist() == grouping.labels.tolist()
+    assert (back.names, back.words, back.texts) == (grouping.names, grouping.words, grouping.texts)
+    assert back.alignment == grouping.alignment
+    assert (back.settings, back.foresight) == (grouping.settings, grouping.foresight)
+    assert back.predict(LATER).tolist() == grouping.predict(LATER).tolist()
+    assert back.clusters() == grouping.clusters()
+    assert back.columns() == grouping.columns()
+    assert back.report(tmp_path / "page.html").exists()
+
+
+def test_kinds_are_not_mixed_up(grouping, tmp_path):
+    groups, labels = grouping.save(tmp_path / "g"), label().save(tmp_path / "l")
+    assert isthmus.load(groups, kind="cluster").names == grouping.names
+    assert isthmus.load(labels, kind="label").method == "nbc"
+    for path, kind, words in (
+        (groups, "label", "holds a grouping, and a labelling is needed"),
+        (labels, "cluster", "holds a labelling, and a grouping is needed"),
+    ):
+        with pytest.raises(DataError, match=words) as caught:
+            isthmus.load(path, kind=kind)
+        assert caught.value.code == "bad-model"
+
+
+@pytest.mark.parametrize("value", [print, json.loads, io.StringIO])
+def test_a_grouping_loads_known_types_only(grouping, value, tmp_path):
+    path = grouping.save(tmp_path / "g")
+    refuses(rewrite(path, model__skops=skops_io.dumps({"model": value})), "no part of a model")
+    refuses(rewrite(path, model__skops=skops_io.dumps({"model": MultinomialNB()})), "does not hold a grouping")
+
+
 # -- what must not be loaded ------------------------------------------------------------------------------------------
 
 
@@ -113,7 +154,7 @@ def rewrite(path, **members):
 
 
 def header(**changes):
-    return json.dumps(keep._header("nbc") | changes)
+    return json.dumps(keep._header("label", "nbc") | changes)
 
 
 @pytest.fixture
@@ -156,6 +197,8 @@ def test_a_newer_format_is_refused(saved):
         {"isthmus__json": "{"},
         {"isthmus__json": header(format="1")},
         {"isthmus__json": header(kind="other")},
+        {"isthmus__json": header(kind="cluster")},
+        {"isthmus__json": header(kind=["label"])},
         {"texts__json": None},
         {"texts__json": "[1]"},
         {"texts__json": '{"texts": [1, 2]}'},

@@ -96,6 +96,12 @@ class GroupingResult:
 
         return write_cluster_report(self, path, force=force)
 
+    def save(self, path, *, force: bool = False) -> Path:
+        """Write the model with its texts and clusters into one file for :func:`isthmus.load`; returns its path."""
+        from isthmus.keep import save_result
+
+        return save_result(self, path, force=force)
+
 
 def cluster(
     source_texts: Sequence[str],

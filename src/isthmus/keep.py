@@ -1,8 +1,8 @@
-"""Keep: a labelling in one file, read back without running anything that the file says.
+"""Keep: a labelling or a grouping in one file, read back without running anything that the file says.
 
-The file is a zip archive: ``isthmus.json`` (format number and versions), ``texts.json`` (ids and texts, plain JSON) and
-``model.skops`` (everything else, by skops, which rebuilds objects of named types only). Types are named here; a file
-that asks for any other type is refused.
+The file is a zip archive: ``isthmus.json`` (kind, format number, versions), ``texts.json`` (ids and texts, plain JSON)
+and ``model.skops`` (everything else, by skops, which rebuilds objects of named types only). Types are named here; a
+file that asks for any other type is refused.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import zipfile
 from dataclasses import fields
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from isthmus.corpus import check_output, replacing
 from isthmus.exceptions import DataError, IsthmusWarning, MissingExtraError
@@ -24,11 +24,18 @@ from isthmus.exceptions import DataError, IsthmusWarning, MissingExtraError
 FORMAT = 1  # raise it when an older isthmus could no longer read what this one writes
 _HEADER, _TEXTS, _MODEL = "isthmus.json", "texts.json", "model.skops"
 _HEADER_BYTES = 1_000_000
-_PLAIN = ("texts", "source_texts", "ids")  # lists of str: kept as JSON, a hundred times faster than one node each
 
 # Rooms whose classes a file may name. Nothing in them acts when an object is made; the rooms that read, write and run
 # commands are not among them.
-_ROOMS = ("isthmus.base", "isthmus._math", "isthmus.features", "isthmus.classify", "isthmus.cluster", "isthmus.choose")
+_ROOMS = (
+    "isthmus.base",
+    "isthmus._math",
+    "isthmus.features",
+    "isthmus.classify",
+    "isthmus.cluster",
+    "isthmus.choose",
+    "isthmus.shift.similarity",
+)
 # Beyond what skops itself trusts (scikit-learn's estimators, numpy's and scipy's public types).
 _TYPES = {
     "builtins.frozenset",
@@ -39,12 +46,30 @@ _TYPES = {
 }
 
 
+class _Kind(NamedTuple):
+    """What a kind of file holds."""
+
+    module: str
+    name: str
+    what: str  # in words
+    plain: tuple[str, ...]  # lists of str: kept as JSON, a hundred times faster than one node each
+    can: str  # what its model must be able to do
+
+
+_KINDS = {
+    "label": _Kind("isthmus.api", "LabelResult", "a labelling", ("texts", "source_texts", "ids"), "predict_proba"),
+    "cluster": _Kind(
+        "isthmus.grouping", "GroupingResult", "a grouping", ("texts", "words", "names"), "cluster_centers_"
+    ),
+}
+
+
 def save_result(result, path, *, force: bool = False) -> Path:
-    """Write a :class:`isthmus.api.LabelResult` with its model and its texts; see :func:`load`.
+    """Write a labelling or a grouping with its model and its texts; see :func:`load`.
 
     Parameters
     ----------
-    result : LabelResult
+    result : LabelResult or GroupingResult
     path : path
         Any name; ``.isthmus`` is customary. The file appears whole or not at all.
     force : bool
@@ -52,8 +77,9 @@ def save_result(result, path, *, force: bool = False) -> Path:
     """
     check_output(path, force=force, table=False)
     skops_io = _skops()
+    kind = next(name for name, known in _KINDS.items() if known.name == type(result).__name__)
     content = {field.name: getattr(result, field.name) for field in fields(result)}
-    texts = {name: content.pop(name, None) for name in _PLAIN}
+    texts = {name: content.pop(name, None) for name in _KINDS[kind].plain}
     model = skops_io.dumps(content, compression=zipfile.ZIP_DEFLATED)
     strange = _unknown(skops_io.get_untrusted_types(data=model))
     if strange:
@@ -62,14 +88,14 @@ def save_result(result, path, *, force: bool = False) -> Path:
             code="bad-model",
         )
     with replacing(path, force=force) as out, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(_HEADER, json.dumps(_header(result.method)))
+        archive.writestr(_HEADER, json.dumps(_header(kind, getattr(result, "method", "guided"))))
         archive.writestr(_TEXTS, json.dumps(texts))
         archive.writestr(_MODEL, model, compress_type=zipfile.ZIP_STORED)
     return Path(path)
 
 
-def load(path):
-    """Read a labelling that was saved with ``result.save(path)`` or ``isthmus label --save``.
+def load(path, kind: str | None = None):
+    """Read what was saved with ``result.save(path)``, ``isthmus label --save`` or ``isthmus cluster --save``.
 
     Only known types are rebuilt, so a file from elsewhere cannot run code; one that asks for other types, was written
     in a newer format or is no such file at all is refused with the code ``bad-model``.
@@ -77,11 +103,14 @@ def load(path):
     Parameters
     ----------
     path : path
+    kind : {"label", "cluster"}, optional
+        Refuse a file of the other kind.
 
     Returns
     -------
-    LabelResult
-        With ``predict(texts)`` and ``label_new(texts)`` for later documents, and all that it had before.
+    LabelResult or GroupingResult
+        With ``predict(texts)`` for later documents (a labelling also has ``label_new(texts)``), and all that it had
+        before.
 
     Examples
     --------
@@ -102,20 +131,22 @@ def load(path):
     skops_io = _skops()
     try:
         with zipfile.ZipFile(path) as archive:
-            _check_header(archive, path)
+            found = _check_header(archive, path)
             texts = json.loads(archive.read(_TEXTS))
             model = archive.read(_MODEL)
     except (OSError, zipfile.BadZipFile, KeyError, ValueError, RuntimeError, EOFError) as error:
         if isinstance(error, DataError):
             raise
         raise _bad(path, "is not a model saved by isthmus; save one with isthmus label --save FILE") from error
-    return _rebuild(path, texts, _read_model(path, model, skops_io))
+    if kind is not None and found != kind:
+        raise _bad(path, f"holds {_KINDS[found].what}, and {_KINDS[kind].what} is needed; see isthmus {kind} --save")
+    return _rebuild(path, _KINDS[found], texts, _read_model(path, model, skops_io))
 
 
-def _header(method: str) -> dict[str, Any]:
+def _header(kind: str, method: str) -> dict[str, Any]:
     return {
         "format": FORMAT,
-        "kind": "label",
+        "kind": kind,
         "method": method,
         "isthmus": metadata.version("isthmus"),
         "scikit-learn": metadata.version("scikit-learn"),
@@ -123,12 +154,13 @@ def _header(method: str) -> dict[str, Any]:
     }
 
 
-def _check_header(archive: zipfile.ZipFile, path: Path) -> None:
+def _check_header(archive: zipfile.ZipFile, path: Path) -> str:
+    """The kind of the file, or an error."""
     if archive.getinfo(_HEADER).file_size > _HEADER_BYTES:
         raise ValueError("header too long")
     header = json.loads(archive.read(_HEADER))
     number = header.get("format") if isinstance(header, dict) else None
-    if not isinstance(number, int) or isinstance(number, bool) or number < 1 or header.get("kind") != "label":
+    if not isinstance(number, int) or isinstance(number, bool) or number < 1:
         raise ValueError("no header")
     if number > FORMAT:
         version = str(header.get("isthmus"))[:40]
@@ -137,6 +169,9 @@ def _check_header(archive: zipfile.ZipFile, path: Path) -> None:
             f"is of format {number}, written by isthmus {version!r}; this version reads up to format {FORMAT}. "
             "Update isthmus",
         )
+    if not isinstance(header.get("kind"), str) or header["kind"] not in _KINDS:
+        raise ValueError("no kind")
+    return header["kind"]
 
 
 def _read_model(path: Path, model: bytes, skops_io) -> dict[str, Any]:
@@ -158,24 +193,23 @@ def _read_model(path: Path, model: bytes, skops_io) -> dict[str, Any]:
     return content
 
 
-def _rebuild(path: Path, texts: Any, content: Any):
-    from isthmus.api import LabelResult
-
+def _rebuild(path: Path, kind: _Kind, texts: Any, content: Any):
+    result_type = getattr(importlib.import_module(kind.module), kind.name)
     if not isinstance(texts, dict) or not isinstance(content, dict):
-        raise _bad(path, "does not hold a labelling")
-    known = {field.name for field in fields(LabelResult)}
-    plain = {name: texts[name] for name in _PLAIN if name in known and name in texts}
+        raise _bad(path, f"does not hold {kind.what}")
+    known = {field.name for field in fields(result_type)}
+    plain = {name: texts[name] for name in kind.plain if name in known and name in texts}
     lists_of_text = all(
         value is None or (isinstance(value, list) and all(isinstance(text, str) for text in value))
         for value in plain.values()
     )
-    model = content.get("model")  # a pipeline, or a vote of several
-    if not lists_of_text or not (type(model).__module__.startswith("isthmus.") and hasattr(model, "predict_proba")):
-        raise _bad(path, "does not hold a labelling")
+    model = content.get("model")  # a pipeline, a vote of several, a clustering
+    if not lists_of_text or not (type(model).__module__.startswith("isthmus.") and hasattr(model, kind.can)):
+        raise _bad(path, f"does not hold {kind.what}")
     try:
-        return LabelResult(**{name: value for name, value in content.items() if name in known}, **plain)
+        return result_type(**{name: value for name, value in content.items() if name in known}, **plain)
     except TypeError as error:
-        raise _bad(path, "lacks parts of a labelling; it was written by another version of isthmus") from error
+        raise _bad(path, f"lacks parts of {kind.what}; it was written by another version of isthmus") from error
 
 
 def _unknown(names: list[str]) -> list[str]:

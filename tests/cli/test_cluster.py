@@ -4,7 +4,9 @@ import json
 import pytest
 import typer
 
+import isthmus
 from isthmus.cli import cluster as command
+from isthmus.cli.common import run_command
 from isthmus.exceptions import DataError, UsageError
 
 SOURCE = [
@@ -80,3 +82,49 @@ def test_too_many_clusters_are_refused_and_nothing_is_written(files):
         run(source, target, "--clusters", 40, "-o", folder / "out.csv", "--report", folder / "page.html", "--quiet")
     assert not (folder / "out.csv").exists()
     assert not (folder / "page.html").exists()
+
+
+def test_saved_clusters_come_back_and_are_no_labelling(files):
+    pytest.importorskip("skops")
+    source, target, folder = files
+    saved = folder / "groups.isthmus"
+    run(source, target, "--clusters", 2, "-o", folder / "out.jsonl", "--save", saved, "--quiet")
+    back = isthmus.load(saved)
+    assert set(back.names) == {"staff", "bikes"}
+    found = [json.loads(line)["cluster"] for line in (folder / "out.jsonl").read_text().splitlines()]
+    assert back.labels.tolist() == found
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    for arguments in (["label", "--model", str(saved), str(target)], ["explain", str(saved), "--document", "1"]):
+        assert run_command(arguments) == 1
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+    with pytest.raises(UsageError, match="same name"):
+        run(source, target, "-o", folder / "x.csv", "--save", folder / "x.csv")
+
+
+def test_report_says_what_was_read(files):
+    source, target, folder = files
+    run(source, target, "--clusters", 2, "-o", folder / "out.jsonl", "--report", folder / "page.html", "--quiet")
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    assert "SHA-256 of the target" in page
+    assert "source: source.csv" in page
+
+
+def test_a_failed_run_leaves_an_older_report_alone(files):
+    source, target, folder = files
+    (folder / "page.html").write_text("old")
+    with open(target, "a", encoding="utf-8") as out:
+        out.write(f"99,{'engine ' * 6_000}\n")
+    with pytest.raises(DataError, match="cannot hold a text"):
+        run(
+            source,
+            target,
+            "--clusters",
+            2,
+            "-o",
+            folder / "o.xlsx",
+            "--report",
+            folder / "page.html",
+            "--force",
+            "--quiet",
+        )
+    assert (folder / "page.html").read_text() == "old"

@@ -52,6 +52,9 @@ def cluster(
         str, typer.Option("-o", "--output", metavar="OUT", help="Where the grouped target goes; - is stdout.")
     ] = "-",
     report: Annotated[Path | None, typer.Option("--report", metavar="HTML", help="Write a report page.")] = None,
+    save: Annotated[
+        Path | None, typer.Option("--save", metavar="FILE", help="Save the model with its texts and clusters.")
+    ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Same seed, same answer.")] = 0,
     analyzer: Annotated[str, typer.Option("--analyzer", help="auto, words, bigrams or chars.")] = "auto",
     exact: Exact = False,
@@ -68,14 +71,14 @@ def cluster(
         raise UsageError("Both SOURCE and TARGET are '-'; only one can be standard input.", code="bad-parameter")
     if as_json and output == "-":
         raise UsageError("--json prints on stdout; name a file for the clusters with -o OUT.", code="bad-parameter")
-    check_outputs(output, report, force)
+    check_outputs(output, report, force, save)
     with talking(quiet):
         source_docs = read_collection(source, text=text, label=label_column, want_labels=True)
         target_docs = read_collection(target, text=target_text or text, want_labels=False)
         describe(source_docs, "source", quiet)
         describe(target_docs, "target", quiet)
         result = _group(source_docs, target_docs, clusters, guidance, seed, analyzer)
-        written = _write(result, source_docs, target_docs, output, report, force, exact)
+        written = _write(result, source_docs, target_docs, output, report=report, save=save, force=force, exact=exact)
     summary = summarise(result, source_docs, target_docs, output, written)
     if output != "-":
         inputs = [describe_input(source, source_docs), describe_input(target, target_docs)]
@@ -102,11 +105,16 @@ def _group(source, target, clusters, guidance, seed, analyzer):
     )
 
 
-def _write(result, source, target, output: str, report: Path | None, force: bool, exact: bool) -> list[str]:
+def _write(
+    result, source, target, output: str, *, report: Path | None, save: Path | None, force: bool, exact: bool
+) -> list[str]:
     from isthmus.report import write_cluster_report
 
     columns = result.columns()
-    makers: Makers = {report: lambda path: write_cluster_report(result, path, force=True, source=source, target=target)}
+    makers: Makers = {
+        report: lambda path: write_cluster_report(result, path, force=True, source=source, target=target),
+        save: lambda path: result.save(path, force=True),
+    }
     table = with_columns(target.table(), {name: columns[name] for name in ADDED})
     return write_files(output, table, makers, force=force, exact=exact)
 

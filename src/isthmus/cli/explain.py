@@ -43,7 +43,7 @@ def explain(
         raise UsageError("--json prints on stdout; leave out -o, or leave out --json.", code="bad-parameter")
     check_output(output, force=force)
     with talking(quiet):
-        saved = load(result)
+        saved = load(result, kind="label")
         if text:
             fresh = saved.label_new(text, ids=[f"text {number + 1}" for number in range(len(text))])
             asked = [(fresh, row) for row in range(len(text))]

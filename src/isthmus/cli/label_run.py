@@ -125,7 +125,7 @@ def label_with_model(options: LabelOptions) -> None:
     from isthmus.keep import load
 
     with talking(options.quiet):
-        saved = load(options.model)
+        saved = load(options.model, kind="label")
         if options.error_budget is not None:
             saved.settings = {**saved.settings, "error_budget": options.error_budget}
         target = read_collection(options.target, text=options.target_text or options.text, want_labels=False)
