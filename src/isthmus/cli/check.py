@@ -122,7 +122,7 @@ def open_labelling(path: str, text: str | None) -> Labelling:
                 f"{path!r} lacks the column {wanted}; give a table that isthmus label wrote, or a file of its --save.",
                 code="unknown-column",
             ) from None
-        saved = load(path)
+        saved = load(path, kind="label")
         ids = saved.ids or [str(number + 1) for number in range(len(saved.texts))]
         table = {"id": ids, **saved.columns()}
         return Labelling(saved.labels, saved.texts, ids, table, saved.classes, saved.expected_accuracy)
