@@ -70,3 +70,11 @@ def test_bridges_name_the_class_that_reached_words_the_source_never_saw(pipeline
     assert {word: row["class"] for word, row in rows.items()} == {"tyre": "car", "juri": "law"}
     assert "engin" in rows["tyre"]["companions"]
     assert "court" in rows["juri"]["companions"]
+
+
+def test_terms_stand_as_the_text_writes_them():
+    import isthmus
+
+    source = ["the days of the invoices", "friendly people helped", "an invoice a day", "people were friendly"] * 5
+    result = isthmus.label(source, ["price", "staff"] * 10, ["Invoices every day"], method="nbc")
+    assert {row["term"] for row in result.reasons(0)} == {"invoices", "day"}

@@ -26,11 +26,19 @@ def test_terms_are_words_of_the_document():
 def test_a_vote_names_each_word_once():
     one, two = result_of("nbc"), result_of("svm")
     one.model = CombinedModel({"nbc": one.model, "svm": two.model}, {"nbc": 0.5, "svm": 0.5})
-    assert len([row for row in one.reasons(0, top=None) if row["term"] == "invoic" and row["class"] == "price"]) == 2
+    assert len([row for row in one.reasons(0, top=None) if row["term"] == "invoices" and row["class"] == "price"]) == 2
     names = [row["term"] for row in deciding_terms(one, 0)]
     assert len(names) == len(set(names))
     sizes = [abs(row["contribution"]) for row in deciding_terms(one, 0)]
     assert sizes == sorted(sizes, reverse=True)
+
+
+def test_marks_around_words_make_no_words_of_their_own(monkeypatch):
+    result = result_of("nbc")
+    rows = [{"class": "price", "term": term, "contribution": 0.1} for term in ("fifty,", "fifty", "…", "plenty of.")]
+    monkeypatch.setattr(type(result), "reasons", lambda self, i, top: rows)
+    result.labels[0] = "price"
+    assert [row["term"] for row in deciding_terms(result, 0)] == ["fifty", "…", "plenty of"]
 
 
 def test_excerpts_are_one_paragraph():

@@ -10,6 +10,7 @@ import importlib
 
 from isthmus.base import TransferPipeline
 from isthmus.exceptions import UsageError
+from isthmus.features.surface import readable, surface_forms
 
 # Type of a pipeline's last step -> module of this room with ``document_terms(pipeline, text)``.
 _ACCOUNTS = {
@@ -43,8 +44,8 @@ def explain_document(pipeline: TransferPipeline, text: str, *, top: int | None =
     Returns
     -------
     list of dict
-        ``class``, ``term``, ``contribution`` (positive speaks for the class), ordered by class as in ``classes_`` and
-        then by absolute contribution.
+        ``class``, ``term`` (as the text writes it, where the method sees stems), ``contribution`` (positive speaks for
+        the class), ordered by class as in ``classes_`` and then by absolute contribution.
 
     Examples
     --------
@@ -77,7 +78,16 @@ def _document_terms(model, text: str) -> list[dict]:
         raise UsageError(
             f"{kind} has no account of its labels; use one of {', '.join(_ACCOUNTS)}.", code="bad-parameter"
         )
-    return importlib.import_module(_ACCOUNTS[kind]).document_terms(model, text)
+    rows = importlib.import_module(_ACCOUNTS[kind]).document_terms(model, text)
+    return as_written(rows, model, text)
+
+
+def as_written(rows: list[dict], pipeline: TransferPipeline, text: str) -> list[dict]:
+    """The same rows with every term as the text writes it: "warranty", not the stem "warranti"."""
+    forms: dict[str, str] = {}
+    for _, step in pipeline.steps[:-1]:
+        forms |= surface_forms(step, [text], whole=False)
+    return [{**row, "term": readable(str(row["term"]), forms)} for row in rows] if forms else rows
 
 
 def _vote_terms(model, text: str) -> list[dict]:
