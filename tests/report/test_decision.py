@@ -44,7 +44,7 @@ def test_spread_is_drawn_where_it_is_known():
     drawn = decision_facts([{**TRIED[0], "spread": 0.02}, TRIED[1], NOT_TRIED])["decision_pictures"][0]
     assert 'aria-roledescription="rule mark"' in drawn["svg"]
     assert [row["spread"] for row in drawn["rows"]] == ["0.02", "–"]
-    assert "varies" in drawn["note"]
+    assert "±" in drawn["note"]
 
 
 @pytest.mark.parametrize(

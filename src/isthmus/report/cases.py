@@ -8,11 +8,11 @@ import numpy as np
 
 from isthmus.corpus import Collection
 from isthmus.exceptions import UsageError
-from isthmus.features.surface import readable, surface_forms
 
 _EXAMPLES, _MANY_CLASSES = 2, 8  # examples of each class; one where there are more classes than that
 _TERMS = 6
 _EXCERPT = 400
+_MARKS = " .,;:!?…\"'()[]{}<>*_-–—"
 
 
 def sure_examples(result) -> np.ndarray:
@@ -47,7 +47,7 @@ def excerpt(text: str, size: int = _EXCERPT) -> str:
 
 
 def deciding_terms(result, i: int) -> list[dict[str, Any]]:
-    """Terms for and against the label of one document, largest first, written as the document writes them.
+    """Terms for and against the label of one document, largest first.
 
     Where several methods vote, each accounts for itself; what they say about one word is added up.
     """
@@ -56,19 +56,9 @@ def deciding_terms(result, i: int) -> list[dict[str, Any]]:
     except UsageError:  # a method without an account of its labels
         return []
     total: dict[str, float] = {}
-    forms = written_forms(result.model, [result.texts[i]], whole=False)
     for row in found:
-        name = readable(str(row["term"]), forms)
+        term = str(row["term"])
+        name = term.strip(_MARKS) or term  # string kernels name words with the marks around them
         total[name] = total.get(name, 0.0) + float(row["contribution"])
     terms = [{"term": name, "contribution": value} for name, value in total.items() if value]
     return sorted(terms, key=lambda row: -abs(row["contribution"]))[:_TERMS]
-
-
-def written_forms(model, texts: list[str], *, whole: bool = True) -> dict[str, str]:
-    """Stem to word, for all the methods behind a result; see :func:`isthmus.features.surface.surface_forms`."""
-    pipelines = model.members.values() if hasattr(model, "members") else [model]
-    forms: dict[str, str] = {}
-    for pipeline in pipelines:
-        for _, step in pipeline.steps[:-1]:
-            forms |= surface_forms(step, texts, whole=whole)
-    return forms

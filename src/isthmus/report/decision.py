@@ -17,11 +17,13 @@ _NAMES = {
 }
 _MEANINGS = {
     "weight": "share in the vote",
-    "learnability": "how well a plain classifier repeats the method's labels on target documents it has not seen",
+    "score": "how well the labels are supported; only differences between methods mean something",
+    "spread": "standard deviation of the score when the documents are drawn again",
+    "learnability": "share of the labels' information that a classifier repeats on target documents it has not seen",
     "source_learnability": "the same for the true labels within the source",
-    "way_back": "share of source labels that a classifier trained on the labelled target gets right",
+    "way_back": "accuracy on the source, averaged over classes, of a classifier trained on the labelled target",
     "accuracy": "share of right labels to expect",
-    "spread": "how much the score varies over parts of the documents",
+    "agreement": "share of documents to which the method gives the final label",
     "seconds": "time to fit",
 }
 
@@ -71,7 +73,7 @@ def _pictures(decision: list[dict], evidence: list[str]) -> list[dict]:
     if measure == "score":
         notes.append("More is better; methods near the best take part in the vote.")
     if spread:
-        notes.append("Lines: how much the score varies over parts of the documents.")
+        notes.append("Lines: the score ± its standard deviation when the documents are drawn again.")
     missing = [str(row["method"]) for row in decision if not _is_number(row.get(measure))]
     if missing:
         notes.append(f"Without a number: {', '.join(missing)}.")

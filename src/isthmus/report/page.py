@@ -16,9 +16,9 @@ from isthmus.choose import estimate_shares, sample_size
 from isthmus.corpus import Collection, check_output, replacing
 from isthmus.corpus.collection import plural
 from isthmus.exceptions import DataError, MissingExtraError
-from isthmus.features.surface import readable
+from isthmus.features.surface import readable, surface_forms
 from isthmus.report import pictures, tables
-from isthmus.report.cases import documents, sure_examples, written_forms
+from isthmus.report.cases import documents, sure_examples
 from isthmus.report.decision import decision_facts
 from isthmus.shift.diagnose import SEVERITIES, diagnose
 
@@ -135,7 +135,7 @@ def bridge_pictures(result) -> list[dict]:
             from isthmus.explain.cocc import cluster_table
 
             rows = cluster_table(model, pipeline[:-1].get_feature_names_out(), top=8, clusters=_CLUSTERS)
-            forms = written_forms(pipeline, [*result.source_texts, *result.texts])
+            forms = surface_forms(pipeline.steps[0][1], [*result.source_texts, *result.texts])
             for row in rows:
                 row["words"] = [readable(str(word), forms) for word in row["words"]]
             return [pictures.clusters_picture(rows)] if rows else []
