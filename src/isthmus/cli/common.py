@@ -88,7 +88,9 @@ def run_command(arguments: list[str] | None = None) -> int:
             say(error.format_message())
             return 2
         if hasattr(error, "exit_code") and hasattr(error, "format_message"):
-            say(f"isthmus: {one_line(error.format_message())} See isthmus --help.")
+            where = getattr(getattr(error, "ctx", None), "command_path", "") or "isthmus"
+            said = one_line(error.format_message())
+            say(f"isthmus: {said if said[-1:] in '.?!' else said + '.'} See {where} --help.")
             return error.exit_code
         raise
 

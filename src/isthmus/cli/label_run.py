@@ -258,7 +258,9 @@ def run_record(
 def conclude(options: LabelOptions, result, n_source: int, inputs: list[dict], written: list[str]) -> None:
     """The record beside the output, and the outcome on the terminal."""
     record = run_record(options.for_record(), inputs, result.settings, result.method, result.decision)
-    finish(options, summarise(result, n_source, options.output), record, written)
+    summary = summarise(result, n_source, options.output)
+    record["expected_accuracy"] = summary["expected_accuracy"]
+    finish(options, summary, record, written)
 
 
 def finish(options: LabelOptions, summary: dict[str, Any], record: dict[str, Any], written: list[str]) -> None:

@@ -211,7 +211,8 @@ def moved_finding(moved: list[dict]) -> dict:
         f"{row['word']} ({row['class']} {percent(row['source_share'])} → {percent(row['target_share'])})"
         for row in moved[:_SHOWN]
     )
-    sentence = f"The company of {len(moved):,} words changed from source to target, judged by the other words: {names}."
+    words = "1 word" if len(moved) == 1 else f"{len(moved):,} words"
+    sentence = f"The company of {words} changed from source to target, judged by the other words: {names}."
     advice = "Read a few target documents with these words before trusting labels that rest on them."
     return finding(1, "moved words", sentence, advice, count=len(moved))
 
