@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import isthmus
 from isthmus import CoClusteringClassifier
 from isthmus.explain.cocc import bridge_words, cluster_table, document_contributions, document_table, document_terms
 from isthmus.recipes import make_recipe
@@ -73,8 +74,6 @@ def test_bridges_name_the_class_that_reached_words_the_source_never_saw(pipeline
 
 
 def test_terms_stand_as_the_text_writes_them():
-    import isthmus
-
     source = ["the days of the invoices", "friendly people helped", "an invoice a day", "people were friendly"] * 5
     result = isthmus.label(source, ["price", "staff"] * 10, ["Invoices every day"], method="nbc")
     assert {row["term"] for row in result.reasons(0)} == {"invoices", "day"}
