@@ -37,6 +37,7 @@ class KernelRows:
     train: np.ndarray | None = None
     centre: np.ndarray | None = None
     length: float = 1.0
+    diagonal: np.ndarray | None = None  # of a string kernel, for the columns: what normalising divides by
 
     @classmethod
     def from_settings(cls, estimator, documents: Any) -> KernelRows:
@@ -104,6 +105,7 @@ class KernelRows:
         self.train = train
         if train is not None and self.columns is not None:
             self.columns = _take(self.columns, train)
+            self.diagonal = None if self.diagonal is None else self.diagonal[train]
         return self
 
     def new_rows(self, X: Any) -> np.ndarray:
@@ -125,7 +127,8 @@ class KernelRows:
 
     def _whole(self, X: Any) -> np.ndarray:
         if isinstance(self.kernel, StringKernel):
-            return self.kernel.gram(X, normalize=True)
+            K, self.diagonal = self.kernel.gram_and_diagonal(X, normalize=True)
+            return K
         K = _dense(X).copy() if self._precomputed else np.array(self.kernel(X, X), dtype=np.float64)
         problem = kernel_problem(K)
         if problem:
@@ -137,7 +140,8 @@ class KernelRows:
 
     def _between(self, X: Any, columns: Any) -> np.ndarray:
         if isinstance(self.kernel, StringKernel):
-            return self.kernel.cross(X, columns, normalize=True)
+            K, _, self.diagonal = self.kernel.cross_and_diagonals(X, columns, normalize=True)
+            return K
         K = np.asarray(self.kernel(X, columns), dtype=np.float64)
         if not np.all(np.isfinite(K)):
             raise DataError(

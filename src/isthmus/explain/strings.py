@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
+import scipy.sparse as sp
 
 from isthmus._math.gram import inverse_roots
 from isthmus.base import TransferPipeline
@@ -39,24 +40,20 @@ def ngram_contributions(model, text: str) -> tuple[dict[str, np.ndarray], np.nda
     ['staf', 'taff']
     """
     kernel, rows = _kernel_of(model), model._rows
-    lo, hi = kernel.ngram_range
-    shown = kernel.prepare(text)
-    own = Counter(_ngrams(shown, lo, hi))
-    shared, diagonal = _shared_ngrams(kernel, own, rows.columns)
+    names, own, counts = kernel.counts(text, rows.columns)
+    values = _shared_values(counts, own, kernel.kind)
+    diagonal = rows.diagonal
+    if diagonal is None:  # a model saved before it was kept
+        diagonal = kernel.cross_and_diagonals([text], rows.columns)[2]
     own_diagonal = np.array([_self_value(own, kernel.kind)])
     scale = inverse_roots(own_diagonal)[0] * inverse_roots(diagonal)
     weights = model._model.weights if rows.root is None else rows.root @ model._model.weights
-    total = np.zeros(len(diagonal))
-    for j, values in enumerate(shared):
-        total[j] = scale[j] * sum(values.values())
+    total = scale * np.asarray(values.sum(axis=1)).ravel()
     slope = np.ones(len(total))
     if rows.use_rbf:
         touched = total > 0
         slope[touched] = (np.exp(total[touched] - 1) - np.exp(-1)) / total[touched]
-    table = {gram: np.zeros(weights.shape[1]) for gram in own}
-    for j, values in enumerate(shared):
-        for gram, value in values.items():
-            table[gram] += weights[j] * (slope[j] * scale[j] * value)
+    table = dict(zip(names, values.T @ (weights * (slope * scale)[:, None]), strict=True))
     base = weights.sum(axis=0) * np.exp(-1) if rows.use_rbf else np.zeros(weights.shape[1])
     if rows.centre is None:
         return table, base
@@ -135,29 +132,19 @@ def _ngrams(text: str, lo: int, hi: int) -> Iterator[str]:
     return (text[i : i + n] for n in range(lo, hi + 1) for i in range(len(text) - n + 1))
 
 
-def _self_value(counts: Counter, kind: str) -> int:
+def _self_value(own: np.ndarray, kind: str) -> int:
     if kind == "spectrum":
-        return sum(count * count for count in counts.values())
-    return len(counts) if kind == "presence" else counts.total()
+        return int(own @ own)
+    return len(own) if kind == "presence" else int(own.sum())
 
 
-def _shared_ngrams(kernel: StringKernel, own: Counter, columns) -> tuple[list[dict[str, int]], np.ndarray]:
-    """For each fitted document: the kernel value of each n-gram it shares with the text; and its own diagonal value."""
-    lo, hi = kernel.ngram_range
-    shared, diagonal = [], np.zeros(len(columns), np.int64)
-    value = {
-        "presence": lambda a, b: 1,
-        "intersection": min,
-        "spectrum": lambda a, b: a * b,
-    }[kernel.kind]
-    for j, document in enumerate(columns):
-        text = kernel.prepare(document)
-        if kernel.kind == "presence":
-            found = set(_ngrams(text, lo, hi))
-            diagonal[j] = len(found)
-            shared.append(dict.fromkeys(own.keys() & found, 1))
-            continue
-        counts = Counter(_ngrams(text, lo, hi))
-        diagonal[j] = _self_value(counts, kernel.kind)
-        shared.append({gram: value(own[gram], counts[gram]) for gram in own.keys() & counts.keys()})
-    return shared, diagonal
+def _shared_values(counts: sp.csr_matrix, own: np.ndarray, kind: str) -> sp.csr_matrix:
+    """What each n-gram of the text adds to its kernel value with each fitted document."""
+    values = counts.astype(float)
+    if kind == "presence":
+        values.data[:] = 1.0
+    elif kind == "intersection":
+        values.data = np.minimum(values.data, own[values.indices])
+    else:
+        values.data *= own[values.indices]
+    return values

@@ -117,6 +117,25 @@ class StringKernel:
             text = text.lower()
         return " ".join(text.split()) if self.squeeze else text
 
+    def counts(self, text: str, texts: Sequence[str]) -> tuple[list[str], np.ndarray, Any]:
+        """The distinct n-grams of a text, how often it has each, and a sparse matrix of texts × n-grams with counts.
+
+        Examples
+        --------
+        >>> from isthmus import StringKernel
+        >>> names, own, counts = StringKernel(ngram_range=(2, 2)).counts("banana", ["bandana"])
+        >>> names, own.tolist(), counts.toarray().tolist()
+        (['ba', 'an', 'na'], [1, 2, 2], [[1, 2, 1]])
+        """
+        from isthmus._math.gram_share import shared_ngrams
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", IsthmusWarning)  # texts without n-grams have been warned about
+            codes, offsets = self._encode([*texts, text])
+        shown, end = self.prepare(text), offsets[-2]
+        places, own, counts = shared_ngrams(codes[end:], codes[:end], offsets[:-1], *self._lengths())
+        return [shown[start : start + length] for start, length in places.tolist()], own, counts
+
     def without_ngrams(self, texts: Sequence[str]) -> np.ndarray:
         """Which texts are too short to hold any n-gram."""
         return np.array([len(self.prepare(text)) < self._lengths()[0] for text in texts], dtype=bool)
