@@ -62,7 +62,8 @@ def test_labels_of_hostile_data_do_not_steer_the_terminal(folder, capsys):
 REFUSALS = [
     ("missing file", ["no.csv", "target.csv"], 1, "missing-file"),
     ("wrong column", ["source.csv", "target.csv", "--text", "coment"], 1, "unknown-column"),
-    ("report exists", ["source.csv", "target.csv", "--report", "source.csv"], 1, "output-exists"),
+    ("report exists", ["source.csv", "target.csv", "--report", "foreign.csv"], 1, "output-exists"),
+    ("report on an input", ["source.csv", "target.csv", "--report", "./source.csv", "--force"], 2, "output-unwritable"),
     ("unwritable report", ["source.csv", "target.csv", "--report", "no/such/page.html"], 1, "output-unwritable"),
     ("two standard inputs", ["-", "-"], 2, "bad-parameter"),
 ]

@@ -55,7 +55,7 @@ def cluster(
     save: Annotated[
         Path | None, typer.Option("--save", metavar="FILE", help="Save the model with its texts and clusters.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Same seed, same answer.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="Same seed, same answer.")] = 0,
     analyzer: Annotated[str, typer.Option("--analyzer", help="auto, words, bigrams or chars.")] = "auto",
     exact: Exact = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a summary as JSON on stdout.")] = False,
@@ -71,7 +71,7 @@ def cluster(
         raise UsageError("Both SOURCE and TARGET are '-'; only one can be standard input.", code="bad-parameter")
     if as_json and output == "-":
         raise UsageError("--json prints on stdout; name a file for the clusters with -o OUT.", code="bad-parameter")
-    check_outputs(output, report, force, save)
+    check_outputs(output, report, force, save, inputs=(source, target))
     with talking(quiet):
         source_docs = read_collection(source, text=text, label=label_column, want_labels=True)
         target_docs = read_collection(target, text=target_text or text, want_labels=False)

@@ -23,7 +23,7 @@ def demo(
         "demo-output"
     ),
     method: Annotated[str, typer.Option("--method", help="A method, or auto.")] = "auto",
-    seed: Annotated[int, typer.Option("--seed", help="Same seed, same answer.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="Same seed, same answer.")] = 0,
     force: Annotated[bool, typer.Option("--force", help="Replace files of an earlier run.")] = False,
 ) -> None:
     """Label the bundled sample (motorcycle dealer → car dealer) and write a report."""

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from isthmus.cli.common import describe, one_line, print_json, say, talking
+from isthmus.cli.outputs import check_spares_inputs
 from isthmus.corpus import check_output, read_collection
 from isthmus.exceptions import UsageError
 
@@ -28,7 +29,7 @@ def diagnose(
         str | None, typer.Option("--target-text", metavar="COL", help="Text column of the target, where it differs.")
     ] = None,
     report: Annotated[Path | None, typer.Option("--report", metavar="HTML", help="Write a report page.")] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Same seed, same answer.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="Same seed, same answer.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON on stdout.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace a report that exists.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No talk on standard error.")] = False,
@@ -40,6 +41,7 @@ def diagnose(
     """
     if source == "-" and target == "-":
         raise UsageError("Both SOURCE and TARGET are '-'; only one can be standard input.", code="bad-parameter")
+    check_spares_inputs(report, (source, target))
     if report is not None:
         check_output(report, force=force, table=False)
     with talking(quiet):

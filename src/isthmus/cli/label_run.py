@@ -75,7 +75,8 @@ class LabelOptions:
             raise UsageError(f"--error-budget {self.budget:g}; give a share between 0 and 1.", code="bad-parameter")
         if self.analyzer not in ANALYZERS:
             raise UsageError(f"--analyzer {self.analyzer!r}; use one of {', '.join(ANALYZERS)}.", code="bad-parameter")
-        check_outputs(self.output, self.report, self.force, self.save)
+        inputs = (self.source, self.target, self.words, self.model)
+        check_outputs(self.output, self.report, self.force, self.save, inputs=inputs)
 
     def is_large(self) -> bool:
         """Whether the files are better read in blocks than held in memory, and can be."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,17 @@ from isthmus.exceptions import UsageError
 Makers = Mapping[Path | None, Callable[[Path], Any]]
 
 
-def check_outputs(output: str, report: Path | None, force: bool, save: Path | None = None) -> None:
-    """Refuse outputs that could not be written before any work is done."""
+def check_outputs(
+    output: str,
+    report: Path | None,
+    force: bool,
+    save: Path | None = None,
+    *,
+    inputs: Iterable[str | Path | None] = (),
+) -> None:
+    """Refuse outputs that could not be written, or would replace an input, before any work is done."""
+    for path in (output, report, save):
+        check_spares_inputs(path, inputs)
     check_output(output, force=force)
     places = [] if output == "-" else [Path(output).resolve()]
     for path in (report, save):
@@ -26,6 +35,19 @@ def check_outputs(output: str, report: Path | None, force: bool, save: Path | No
             places.append(path.resolve())
     if len(set(places)) < len(places):
         raise UsageError("Two outputs have the same name; give each its own.", code="bad-parameter")
+
+
+def check_spares_inputs(path: str | Path | None, inputs: Iterable[str | Path | None]) -> None:
+    """Refuse an output that is one of the files read, under whatever name; --force does not change that."""
+    if path is None or not os.path.isfile(path):  # nothing there, standard output, or a device: nothing to lose
+        return
+    for given in inputs:
+        if given is not None and os.path.isfile(given) and os.path.samefile(path, given):
+            raise UsageError(
+                f"{str(path)!r} is an input of this run and is not replaced, with or without --force; "
+                "give another name.",
+                code="output-unwritable",
+            )
 
 
 def write_files(output: str, table: dict[str, list], makers: Makers, *, force: bool, exact: bool = False) -> list[str]:

@@ -1,0 +1,75 @@
+"""What all commands share in writing and talking: inputs are never replaced, seeds are checked, notes are said once."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from isthmus.cli.common import run_command
+
+SOURCE = "id,comment,category\n" + "".join(
+    f"{i},{text},{label}\n"
+    for i, (text, label) in enumerate(
+        [("the staff was friendly", "staff"), ("the price was high", "price"), ("rude staff there", "staff"),
+         ("a fair price to pay", "price"), ("helpful staff and friendly", "staff"), ("high price again", "price")]
+    )
+)  # fmt: skip
+TARGET = "id,comment\n1,friendly staff at the desk\n2,the price of the sedan\n3,nothing known\n4,rude staff\n"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("source.csv").write_text(SOURCE)
+    Path("target.csv").write_text(TARGET)
+    Path("words.csv").write_text("word,label\nstaff,staff\n")
+    os.symlink("source.csv", "link.csv")
+    os.link("target.csv", "hard.csv")
+    return tmp_path
+
+
+LABEL = ["label", "source.csv", "target.csv", "--method", "nbc"]
+CLUSTER = ["cluster", "source.csv", "target.csv"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [*LABEL, "-o", "source.csv"],
+        [*LABEL, "-o", "./target.csv"],
+        [*LABEL, "-o", "link.csv"],
+        [*LABEL, "-o", "hard.csv"],
+        [*LABEL, "-o", "out.csv", "--report", "source.csv"],
+        [*LABEL, "-o", "out.csv", "--save", "target.csv"],
+        [*LABEL, "-o", "words.csv", "--words", "words.csv"],
+        ["label", "target.csv", "--model", "words.csv", "-o", "words.csv"],
+        ["label", "target.csv", "--model", "words.csv", "-o", "target.csv"],
+        [*CLUSTER, "-o", "source.csv"],
+        [*CLUSTER, "-o", "out.csv", "--report", "target.csv"],
+        [*CLUSTER, "-o", "out.csv", "--save", "source.csv"],
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("force", [["--force"], []], ids=["force", ""])
+def test_no_output_takes_the_place_of_an_input(folder, capsys, arguments, force):
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert run_command([*arguments, *force]) == 2
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 1
+    assert said[0].endswith("is not replaced, with or without --force; give another name. [output-unwritable]")
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_an_older_output_is_replaced_by_force(folder):
+    Path("out.csv").write_text("old")
+    assert run_command([*LABEL, "-o", "out.csv", "--force", "--quiet"]) == 0
+    assert Path("out.csv").read_text() != "old"
+
+
+@pytest.mark.parametrize("command", ["label", "cluster", "diagnose"])
+@pytest.mark.parametrize("seed", ["-1", str(2**32)])
+def test_a_seed_out_of_range_is_wrong_usage(folder, capsys, command, seed):
+    assert run_command([command, "source.csv", "target.csv", "--seed", seed]) == 2
+    said = capsys.readouterr().err
+    assert "--seed" in said
+    assert len(said.splitlines()) == 1
