@@ -40,6 +40,18 @@ def test_words_of_the_topic_lead():
     assert {row["term"] for row in rows if row["class"] == "staff" and row["contribution"] > 0} <= {"polite", "manager"}
 
 
+def test_marks_around_words_make_no_words_of_their_own():
+    texts, labels, domain = example_texts()
+    pipeline = make_recipe("strings").fit(texts, labels, sample_domain=domain)
+    rows = [
+        row for row in explain_document(pipeline, 'the bill, a "bill" … bill.', top=None) if row["class"] == "staff"
+    ]
+    assert sorted(row["term"] for row in rows) == ["a", "bill", "the", "…"]
+    words = word_contributions(pipeline.steps[-1][1], 'the bill, a "bill" … bill.')
+    place = pipeline.classes_.tolist().index("staff")
+    assert sum(row["contribution"] for row in rows) == pytest.approx(sum(values[place] for _, values in words))
+
+
 def test_nearest_source_documents():
     texts, labels, domain = example_texts()
     model = TransductiveKernelClassifier().fit(texts, labels, domain)

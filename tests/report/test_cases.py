@@ -1,9 +1,11 @@
 """Single documents on the page: words as they are written, each once."""
 
 import numpy as np
+import pytest
 
 import isthmus
 from isthmus.choose.combined import CombinedModel
+from isthmus.explain import explain_document
 from isthmus.report.cases import deciding_terms, excerpt, sure_examples
 
 SOURCE = ["the days of the invoices", "friendly people helped", "an invoice a day", "people were friendly"] * 5
@@ -24,21 +26,30 @@ def test_terms_are_words_of_the_document():
 
 
 def test_a_vote_names_each_word_once():
-    one, two = result_of("nbc"), result_of("svm")
-    one.model = CombinedModel({"nbc": one.model, "svm": two.model}, {"nbc": 0.5, "svm": 0.5})
-    assert len([row for row in one.reasons(0, top=None) if row["term"] == "invoices" and row["class"] == "price"]) == 2
-    names = [row["term"] for row in deciding_terms(one, 0)]
-    assert len(names) == len(set(names))
-    sizes = [abs(row["contribution"]) for row in deciding_terms(one, 0)]
+    parts = {name: result_of(name) for name in ("nbc", "projection", "strings")}
+    weights = {"nbc": 0.5, "projection": 0.3, "strings": 0.2}
+    result = parts["nbc"]
+    result.model = CombinedModel({name: part.model for name, part in parts.items()}, weights)
+    rows = result.reasons(0, top=None)
+    assert {tuple(row) for row in rows} == {("class", "term", "contribution")}
+    places = [(row["class"], row["term"]) for row in rows]
+    assert len(places) == len(set(places))
+    # Each method's contributions sum to its weight, counted over all classes.
+    single = explain_document(parts["strings"].model, TARGET[0], top=None)
+    scale = 0.2 / sum(abs(row["contribution"]) for row in single)
+    spoken = {row["class"]: scale * row["contribution"] for row in single if row["term"] == "at"}
+    assert {row["class"]: row["contribution"] for row in rows if row["term"] == "at"} == pytest.approx(spoken)
+    shown = deciding_terms(result, 0)
+    assert shown[0]["term"] == "invoices"
+    sizes = [abs(row["contribution"]) for row in shown]
     assert sizes == sorted(sizes, reverse=True)
 
 
-def test_marks_around_words_make_no_words_of_their_own(monkeypatch):
-    result = result_of("nbc")
-    rows = [{"class": "price", "term": term, "contribution": 0.1} for term in ("fifty,", "fifty", "…", "plenty of.")]
-    monkeypatch.setattr(type(result), "reasons", lambda self, i, top: rows)
-    result.labels[0] = "price"
-    assert [row["term"] for row in deciding_terms(result, 0)] == ["fifty", "…", "plenty of"]
+def test_as_many_terms_as_asked_for():
+    one, two = result_of("nbc"), result_of("svm")
+    one.model = CombinedModel({"nbc": one.model, "svm": two.model}, {"nbc": 0.5, "svm": 0.5})
+    for label in one.classes:
+        assert len({row["term"] for row in one.reasons(0, top=2) if row["class"] == label}) == 2
 
 
 def test_excerpts_are_one_paragraph():

@@ -45,7 +45,8 @@ def explain_document(pipeline: TransferPipeline, text: str, *, top: int | None =
     -------
     list of dict
         ``class``, ``term`` (as the text writes it, where the method sees stems), ``contribution`` (positive speaks for
-        the class), ordered by class as in ``classes_`` and then by absolute contribution.
+        the class), ordered by class as in ``classes_`` and then by absolute contribution. Some methods say more about
+        a term, in further keys; where several methods vote, what they say about a term is added up.
 
     Examples
     --------
@@ -91,12 +92,15 @@ def as_written(rows: list[dict], pipeline: TransferPipeline, text: str) -> list[
 
 
 def _vote_terms(model, text: str) -> list[dict]:
-    """Terms of all methods that vote; each one's contributions are made to sum to its weight, since scales differ."""
-    rows = []
+    """Terms of all methods that vote, each once per class.
+
+    Each method's contributions are made to sum to its weight, since scales differ, and then added up.
+    """
+    shares: dict[tuple, float] = {}
     for name, member in model.members.items():
         found = _document_terms(member, text)
         total = sum(abs(row["contribution"]) for row in found) or 1.0
         for row in found:
-            share = model.weights[name] * row["contribution"] / total
-            rows.append({**row, "contribution": share, "method": name})
-    return rows
+            place = row["class"], row["term"]
+            shares[place] = shares.get(place, 0.0) + model.weights[name] * row["contribution"] / total
+    return [{"class": label, "term": term, "contribution": share} for (label, term), share in shares.items()]

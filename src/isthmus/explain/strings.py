@@ -19,6 +19,8 @@ from isthmus.base import TransferPipeline
 from isthmus.exceptions import UsageError
 from isthmus.features.strings import StringKernel
 
+_MARKS = ".,;:!?…\"'()[]{}<>*_-–—"
+
 
 def ngram_contributions(model, text: str) -> tuple[dict[str, np.ndarray], np.ndarray]:
     """Contribution of every n-gram of a text to every class, and the scores an empty text would get.
@@ -90,11 +92,15 @@ def word_contributions(model, text: str) -> list[tuple[str, np.ndarray]]:
 
 
 def document_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
-    """Rows of class, term (a word of the text) and contribution; a word that occurs twice is summed."""
+    """Rows of class, term (a word of the text) and contribution; a word that occurs twice is summed.
+
+    Words are named without the marks around them, so that the end of a sentence makes no other word.
+    """
     model = pipeline.steps[-1][1]
     total: dict[str, np.ndarray] = {}
     for word, values in word_contributions(model, text):
-        total[word] = total.get(word, 0.0) + values
+        name = word.strip(_MARKS) or word
+        total[name] = total.get(name, 0.0) + values
     return [
         {"class": label, "term": word, "contribution": float(values[code])}
         for code, label in enumerate(model.classes_.tolist())

@@ -12,7 +12,6 @@ from isthmus.exceptions import UsageError
 _EXAMPLES, _MANY_CLASSES = 2, 8  # examples of each class; one where there are more classes than that
 _TERMS = 6
 _EXCERPT = 400
-_MARKS = " .,;:!?…\"'()[]{}<>*_-–—"
 
 
 def sure_examples(result) -> np.ndarray:
@@ -47,18 +46,14 @@ def excerpt(text: str, size: int = _EXCERPT) -> str:
 
 
 def deciding_terms(result, i: int) -> list[dict[str, Any]]:
-    """Terms for and against the label of one document, largest first.
-
-    Where several methods vote, each accounts for itself; what they say about one word is added up.
-    """
+    """Terms for and against the label of one document, largest first."""
     try:
-        found = [row for row in result.reasons(i, top=2 * _TERMS) if row["class"] == result.labels[i]]
+        found = result.reasons(i, top=_TERMS)
     except UsageError:  # a method without an account of its labels
         return []
-    total: dict[str, float] = {}
-    for row in found:
-        term = str(row["term"])
-        name = term.strip(_MARKS) or term  # string kernels name words with the marks around them
-        total[name] = total.get(name, 0.0) + float(row["contribution"])
-    terms = [{"term": name, "contribution": value} for name, value in total.items() if value]
-    return sorted(terms, key=lambda row: -abs(row["contribution"]))[:_TERMS]
+    label = result.labels[i]
+    return [
+        {"term": str(row["term"]), "contribution": float(row["contribution"])}
+        for row in found
+        if row["class"] == label and row["contribution"]
+    ]
