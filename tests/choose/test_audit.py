@@ -192,6 +192,17 @@ def test_typed_labels_find_their_class():
     assert match_classes([True, "False"], [False, True]) == [True, False]
 
 
+def test_numbers_find_their_class_however_they_are_written():
+    assert match_classes(["1.0", "2.0", "1", " 2.00 ", "-1.0"], [1, 2]) == [1, 2, 1, 2, None]
+    assert match_classes(["1.0", "2.0"], ["1", "2"]) == ["1", "2"]
+    assert match_classes(["1", "0.50"], ["1.0", "0.5"]) == ["1.0", "0.5"]
+    assert match_classes(["7.0", "7"], ["1", "2"]) == ["7.0", "7.0"]  # one new class, not two
+    assert match_classes(["7.0", "7"], ["007", "7"]) == ["7.0", "7"]  # could be either
+    assert match_classes(["nan", "inf", "1_0"], ["-inf", "10"]) == ["nan", "inf", "1_0"]
+    found = audit_labels([1, 2] * 10, [0, 1, 2, 3], ["1.0", "2.0", "", "2.0"])
+    assert (found.right, found.n, found.new_classes) == (3, 3, [])
+
+
 def test_a_class_the_model_does_not_know_is_wrong_and_named():
     found = audit_labels(["a", "b"] * 10, [0, 1, 2, 3], ["a", "Other", "other", "b"], classes=["a", "b", "c"])
     assert (found.right, found.n, found.new_classes) == (2, 4, ["Other"])

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import isthmus
-from isthmus.choose import CombinedModel, Evidence, Judge, Rule, choose, review_mask
+from isthmus.choose import CombinedModel, Evidence, Judge, Rule, choose, estimate_accuracy, review_mask
 from isthmus.choose.choice import candidates_for, decide, try_methods
 from isthmus.choose.combined import pool, sharpen, sharpness_for
-from isthmus.choose.evidence import class_accuracy, information
+from isthmus.choose.evidence import beyond_chance, class_accuracy, information
 from isthmus.choose.rule import excess
-from isthmus.exceptions import DataError
+from isthmus.exceptions import DataError, IsthmusWarning
 
 STAFF = ("staff", "friendly", "polite", "rude", "helped", "manager", "smile", "advice")
 PRICE = ("price", "bill", "cheap", "expensive", "discount", "paid", "fee", "deal")
@@ -58,6 +58,8 @@ def test_nearly_all_in_one_class_is_worth_nothing(pair):
         skewed = ["price"] * few + ["staff"] * (len(target) - few)
         evidence = judge.weigh(skewed)
         assert evidence.repeated > 0.9  # easy to repeat, and yet
+        assert not evidence.learned
+        assert estimate_accuracy(judge, skewed, 0.99).estimate is None
         assert rule.score(evidence) < rule.score(judge.weigh(truth)) - rule.near
 
 
@@ -142,6 +144,48 @@ def test_labelling_by_auto_reports_reasons_and_repeats(pair):
     assert first.method == "+".join(row["method"] for row in first.decision if row["chosen"])
     assert first.reasons(0)
     assert first.expected_accuracy.estimate is not None
+
+
+def test_labels_that_cannot_be_learned_leave_source_only_and_no_expectation(pair):
+    source, labels, target, *_ = pair
+    shuffled = np.random.default_rng(3).permutation(labels)
+    result = isthmus.label(source, shuffled, target)
+    assert result.method == "logistic"
+    assert result.decision[0]["why"].startswith("source-only, because the source's own labels")
+    assert all(row["why"].startswith("not weighed") for row in result.decision[1:])
+    assert result.expected_accuracy.estimate is None
+
+
+def test_copies_of_a_text_do_not_make_labels_learnable(pair):
+    source, labels, target, *_ = pair
+    random = np.random.default_rng(0).choice(["staff", "price"], 60)
+    once = Judge(source, labels, target[:60]).weigh(random)
+    often = Judge(source, labels, target[:60] * 4).weigh(np.tile(random, 4))
+    assert often.learnability == once.learnability
+    with pytest.raises(DataError):
+        Judge(source, labels, ["one text"] * 100)
+
+
+def test_beyond_chance():
+    rng = np.random.default_rng(0)
+    chance = [rng.multinomial(300, [0.25] * 4).reshape(2, 2) for _ in range(200)]
+    assert sum(map(beyond_chance, chance)) <= 2
+    assert beyond_chance(np.array([[70, 50], [50, 70]])) is False
+    assert beyond_chance(np.array([[100, 50], [50, 100]])) is True
+    assert beyond_chance(np.array([[300]])) is False
+
+
+def test_words_may_name_a_class_the_source_lacks(pair):
+    source, labels, target, *_ = pair
+    words = {"rude": "staff", "fee": "price", "snow": "weather"}
+    with pytest.warns(IsthmusWarning, match="weather"):
+        contest = try_methods(source, labels, target[:60], word_labels=words, random_state=0)
+    for trial in contest.trials:
+        trial.evidence = Evidence(0.5, 0.5, 0.8, 0.8)  # all vote
+    choice = decide(contest)
+    assert choice.model.classes_.tolist() == ["price", "staff", "weather"]
+    assert choice.probabilities.shape == (60, 3)
+    assert np.array_equal(choice.model.predict(target[:60]), choice.labels)
 
 
 def test_too_few_documents_fall_back_to_source_only_and_say_so():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -125,7 +126,8 @@ def audit_labels(
         Which documents were checked, numbered from 0.
     true_labels : sequence
         Their true labels; None, NaN and blanks (-1 among integers) mean not checked. A label that differs from a class
-        only by case or by blanks around it means that class; any other is a class of its own, and the label is wrong.
+        only by case, by blanks around it or in how it writes the same number (1.0 for 1) means that class; any other
+        is a class of its own, and the label is wrong.
     classes : array-like, optional
         Classes of the model, where some of them may have no document; the others are read off the labels.
     expected : AccuracyEstimate, optional
@@ -216,24 +218,40 @@ def match_classes(true_labels: Sequence, classes: Sequence) -> list:
     Examples
     --------
     >>> from isthmus.choose.audit import match_classes
-    >>> match_classes(["Staff ", "3", "", "parking", "Parking"], ["staff", 3])
-    ['staff', 3, None, 'parking', 'parking']
+    >>> match_classes(["Staff ", "3", "3.0", "", "parking", "Parking"], ["staff", 3])
+    ['staff', 3, 3, None, 'parking', 'parking']
     """
     values = {plain(name): name for name in classes}
     alike: dict[str, list[str]] = {}
+    equal: dict[float | None, list[str]] = {}
     for text in values:
         alike.setdefault(text.casefold(), []).append(text)
-    unknown = {"", "-1"} if np.asarray(classes).dtype.kind in "iu" else {""}
+        equal.setdefault(_number(text), []).append(text)
+    minus_one_is_unknown = np.asarray(classes).dtype.kind in "iu"
     matched: list[Any] = []
     for given in true_labels:
-        text = plain(given)
-        if text in unknown:
+        text, number = plain(given), _number(plain(given))
+        if not text or (minus_one_is_unknown and number == -1):
             matched.append(None)
             continue
-        near = alike.setdefault(text.casefold(), [text])
-        text = text if text in values or len(near) > 1 else near[0]
-        matched.append(values.setdefault(text, text))
+        near = alike.get(text.casefold()) or (equal.get(number, []) if number is not None else [])
+        if text not in values and len(near) == 1:
+            text = near[0]
+        if text not in values:  # a class of its own, which later labels may mean too
+            values[text] = text
+            alike.setdefault(text.casefold(), []).append(text)
+            equal.setdefault(number, []).append(text)
+        matched.append(values[text])
     return matched
+
+
+def _number(text: str) -> float | None:
+    """What a text is as a number: spreadsheets make 1.0 of 1 once a cell of the column is blank."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if isfinite(number) and "_" not in text else None
 
 
 def _share_rows(names: list, everything: np.ndarray, said: np.ndarray, true: np.ndarray, z: float) -> list[dict]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from isthmus.base import TransferPipeline, progress
-from isthmus.choose.combined import CombinedModel, pool, sharpen, sharpness_for
+from isthmus.choose.combined import CombinedModel, pool, sharpen, sharpness_for, spread_columns
 from isthmus.choose.evidence import Evidence, Judge
 from isthmus.choose.rule import Rule, excess
 from isthmus.choose.trust import AccuracyEstimate, estimate_accuracy
@@ -150,16 +150,28 @@ def _judge(source_texts, source_labels, target_texts, options) -> Judge | None:
 def decide(contest: Contest, rule: Rule | None = None) -> Choice:
     """Weights from the evidence, one pooled answer, and the accuracy to expect of it."""
     rule = rule or Rule()
-    weights = rule.weights(contest.evidence) if contest.evidence else {contest.trials[0].name: 1.0}
+    weights = vote_weights(contest, rule)
     members = {trial.name: trial for trial in contest.trials if trial.name in weights}
-    votes = pool({name: trial.probabilities for name, trial in members.items()}, weights)
     model = CombinedModel({name: trial.model for name, trial in members.items()}, weights)
+    spread = {
+        name: spread_columns(trial.probabilities, trial.model.classes_, model.classes_)
+        for name, trial in members.items()
+    }
+    votes = pool(spread, weights)
     labels = model.classes_[votes.argmax(axis=1)]
     accuracy = estimate_accuracy(contest.judge, labels, float(votes.max(axis=1).mean()))
     if accuracy.estimate is not None:
         model.sharpness = sharpness_for(votes, accuracy.estimate)
     table = [*decision_rows(contest, weights, labels, rule), *contest.left_out]
     return Choice(model, labels, sharpen(votes, model.sharpness), table, accuracy)
+
+
+def vote_weights(contest: Contest, rule: Rule) -> dict[str, float]:
+    """Who votes, and how much it counts. The guard: without evidence beyond chance, source-only alone."""
+    if not contest.evidence:
+        return {contest.trials[0].name: 1.0}
+    learned = {name: found for name, found in contest.evidence.items() if found.learned and found.source_learned}
+    return rule.weights(learned) if learned else {YARDSTICK: 1.0}
 
 
 def decision_rows(contest: Contest, weights: Mapping[str, float], labels: np.ndarray, rule: Rule) -> list[dict]:
@@ -191,6 +203,12 @@ def decision_rows(contest: Contest, weights: Mapping[str, float], labels: np.nda
 
 
 def _why(name: str, found: Evidence, weights: Mapping[str, float]) -> str:
+    if not found.source_learned:
+        why = "the source's own labels cannot be told apart by their words"
+        return f"source-only, because {why}; no label can be trusted" if name in weights else f"not weighed: {why}"
+    if not found.learned:
+        why = "labels cannot be told apart by the target's words"
+        return f"source-only, because no method's {why}" if name in weights else f"its {why}"
     facts = f"labels learnable to {found.learnability:.2f}, the source's to {found.source_learnability:.2f}"
     if name in weights:
         if list(weights) == [YARDSTICK]:

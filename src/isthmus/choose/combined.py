@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from scipy.optimize import brentq
@@ -19,7 +19,7 @@ class CombinedModel:
     Parameters
     ----------
     members : dict of str to TransferPipeline
-        Fitted on the same rows, so with the same classes.
+        Fitted on the same rows. A member may know fewer classes than others: labelled words can name further ones.
     weights : dict of str to float
         Need not sum to one.
 
@@ -35,7 +35,7 @@ class CombinedModel:
         total = sum(weights[name] for name in members)
         self.weights = {name: float(weights[name] / total) for name in members}
         self.sharpness = sharpness
-        self.classes_ = next(iter(self.members.values())).classes_
+        self.classes_ = joint_classes(self.members.values())
 
     def predict_proba(self, texts: Sequence[str]) -> np.ndarray:
         """Probability of each class for each text."""
@@ -46,7 +46,26 @@ class CombinedModel:
         return self.classes_[self._vote(texts).argmax(axis=1)]
 
     def _vote(self, texts: Sequence[str]) -> np.ndarray:
-        return pool({name: model.predict_proba(texts) for name, model in self.members.items()}, self.weights)
+        votes = {
+            name: spread_columns(model.predict_proba(texts), model.classes_, self.classes_)
+            for name, model in self.members.items()
+        }
+        return pool(votes, self.weights)
+
+
+def joint_classes(models: Iterable) -> np.ndarray:
+    """All classes that any of the models knows, in order."""
+    found = [model.classes_ for model in models]
+    return found[0] if all(np.array_equal(found[0], other) for other in found) else np.unique(np.concatenate(found))
+
+
+def spread_columns(probabilities: np.ndarray, own: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """The probabilities with a column for every class; 0 for those the model does not know."""
+    if len(own) == len(classes):
+        return probabilities
+    wide = np.zeros((len(probabilities), len(classes)))
+    wide[:, np.searchsorted(classes, own)] = probabilities
+    return wide
 
 
 def pool(votes: Mapping[str, np.ndarray], weights: Mapping[str, float]) -> np.ndarray:

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.stats import chi2
 from sklearn.metrics import confusion_matrix
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.svm import LinearSVC
@@ -29,6 +30,7 @@ SAMPLE = 2_000  # documents of each side that are looked at
 FOLDS = 3
 FEWEST = 30  # documents of a side below which nothing can be said
 DRAWS = 200  # resamplings behind a spread
+CHANCE = 1e-3  # as likely as this by chance alone, labels count as not learnable
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,16 @@ class Evidence:
         repeated = float(np.trace(target) / max(1.0, target.sum()))
         return cls(information(target), information(source), class_accuracy(back), repeated, (target, source, back))
 
+    @property
+    def learned(self) -> bool:
+        """Whether the labels can be learned within the target at all; True where no counts say otherwise."""
+        return not self.tables or beyond_chance(self.tables[0])
+
+    @property
+    def source_learned(self) -> bool:
+        """The same for the source's labels."""
+        return not self.tables or beyond_chance(self.tables[1])
+
     def redraw(self, rng: np.random.Generator) -> Evidence:
         """The same evidence on a random draw of as many documents, with replacement; as it is without counts."""
         if not self.tables:
@@ -89,6 +101,25 @@ def information(counts: np.ndarray) -> float:
     return min(1.0, max(0.0, shared / entropy))
 
 
+def beyond_chance(counts: np.ndarray) -> bool:
+    """Whether answers follow labels more than chance would have it (likelihood-ratio test).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.choose.evidence import beyond_chance
+    >>> beyond_chance(np.array([[40, 10], [10, 40]])), beyond_chance(np.array([[27, 23], [25, 25]]))
+    (True, False)
+    """
+    rows, columns = counts.sum(axis=1), counts.sum(axis=0)
+    freedom = (np.count_nonzero(rows) - 1) * (np.count_nonzero(columns) - 1)
+    if freedom < 1:
+        return False
+    shares = rows[rows > 0] / rows.sum()
+    statistic = 2 * rows.sum() * information(counts) * -float(np.sum(shares * np.log(shares)))
+    return bool(chi2.sf(statistic, freedom) < CHANCE)
+
+
 def class_accuracy(counts: np.ndarray) -> float:
     """Share of right answers, averaged over the rows that have any documents.
 
@@ -107,6 +138,8 @@ def class_accuracy(counts: np.ndarray) -> float:
 class Judge:
     """Puts the two questions to any labels of one pair of collections; rows are made once.
 
+    Of texts that occur several times one is looked at: a copy would be learned by heart, not from its words.
+
     Parameters
     ----------
     source_texts, source_labels, target_texts : sequences
@@ -119,9 +152,9 @@ class Judge:
     Examples
     --------
     >>> from isthmus.choose import Judge
-    >>> texts = ["kind polite staff", "staff was rude", "low price paid", "price and fee"] * 10
-    >>> judge = Judge(texts, ["staff", "staff", "price", "price"] * 10, texts)
-    >>> judge.weigh(["staff", "staff", "price", "price"] * 10).learnability
+    >>> texts = [f"{word} {number}" for number in range(20) for word in ("staff", "price")]
+    >>> judge = Judge(texts, ["staff", "price"] * 20, texts)
+    >>> judge.weigh(["staff", "price"] * 20).learnability
     1.0
     """
 
@@ -135,14 +168,15 @@ class Judge:
         min_df: int | str = "auto",
         random_state: int | None = 0,
     ):
-        if min(len(source_texts), len(target_texts)) < FEWEST:
+        source, self.target = (_distinct(texts) for texts in (source_texts, target_texts))
+        if min(len(source), len(self.target)) < FEWEST:
             raise DataError(
-                f"{len(source_texts)} source and {len(target_texts)} target documents are too few to judge labels by; "
-                f"{FEWEST} of each are needed.",
+                f"{len(source)} different source and {len(self.target)} different target documents are too few to "
+                f"judge labels by; {FEWEST} of each are needed.",
                 code="no-rows",
             )
         rng = np.random.default_rng(random_state)
-        source, self.target = (_sample(len(texts), rng) for texts in (source_texts, target_texts))
+        source, self.target = (_sample(rows, rng) for rows in (source, self.target))
         texts = [source_texts[i] for i in source] + [target_texts[i] for i in self.target]
         rows = TextVectorizer(analyzer=analyzer, min_df=min_df, weighting="tfidf", sublinear=True).fit_transform(texts)
         self.source_rows, self.target_rows = rows[: len(source)], rows[len(source) :]
@@ -175,5 +209,10 @@ def _repeated(rows, labels: np.ndarray) -> np.ndarray:
     return confusion_matrix(labels[usable], held_out)
 
 
-def _sample(n: int, rng: np.random.Generator) -> np.ndarray:
-    return np.arange(n) if n <= SAMPLE else np.sort(rng.choice(n, SAMPLE, replace=False))
+def _distinct(texts: Sequence[str]) -> np.ndarray:
+    """Where each text stands first."""
+    return np.array(list({text: place for place, text in reversed(list(enumerate(texts)))}.values())[::-1], dtype=int)
+
+
+def _sample(rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return rows if len(rows) <= SAMPLE else np.sort(rng.choice(rows, SAMPLE, replace=False))

@@ -35,6 +35,7 @@ def review_mask(confidence, error_budget: float = 0.1) -> np.ndarray:
 
 
 RATE = 0.9
+EASIER = 0.05  # a target may be this much easier than its source
 MARGIN = 0.08  # nine in ten of 34 benchmark tasks lie within it; docs/guide/choosing.md
 
 
@@ -42,7 +43,8 @@ MARGIN = 0.08  # nine in ten of 34 benchmark tasks lie within it; docs/guide/cho
 class AccuracyEstimate:
     """The share of right labels to expect, with an interval that should hold it in ``rate`` of all cases.
 
-    ``estimate`` is None where there were too few documents to say anything; the interval is then 0 to 1.
+    ``estimate`` is None where nothing can be said: too few documents, or labels that no classifier can learn; the
+    interval is then 0 to 1.
     """
 
     estimate: float | None
@@ -52,7 +54,7 @@ class AccuracyEstimate:
 
     def __str__(self) -> str:
         if self.estimate is None:
-            return "unknown: too few documents to say"
+            return "unknown: too few documents, or labels that cannot be learned from words"
         return f"{self.estimate:.0%} ({self.low:.0%} to {self.high:.0%} in {self.rate:.0%} of cases)"
 
 
@@ -60,13 +62,19 @@ def estimate_accuracy(judge: Judge | None, labels: Sequence, confidence: float) 
     """Accuracy to expect of labels that no one has checked.
 
     Two accounts are taken and the lower one believed: how often a plain classifier repeats the labels on documents it
-    has not seen (:class:`isthmus.choose.Judge`), and the mean ``confidence`` of whoever gave them. Labels that are
-    wrong at random cannot be repeated; labels that are wrong in a regular way can, and are given with confidence, so
-    the estimate is too high where a method is consistently mistaken.
+    has not seen (:class:`isthmus.choose.Judge`), and the mean ``confidence`` of whoever gave them. More than five
+    points above what is right within the source is not believed. Labels that are wrong at random cannot be repeated;
+    labels that are wrong in a regular way can, and are given with confidence, so the estimate is too high where a
+    method is consistently mistaken. It is unknown where labels cannot be learned at all, in source or target.
     """
     if judge is None:
         return AccuracyEstimate(None)
-    estimate = min(judge.weigh(labels).repeated, confidence)
+    found = judge.weigh(labels)
+    if not (found.learned and found.source_learned):
+        return AccuracyEstimate(None)
+    source = found.tables[1]
+    ceiling = float(np.trace(source) / source.sum()) + EASIER
+    estimate = min(found.repeated, confidence, ceiling)
     sampling = 1.645 * np.sqrt(max(estimate * (1 - estimate), 0.01) / len(labels))
     margin = float(np.hypot(MARGIN, sampling))
     return AccuracyEstimate(estimate, max(0.0, estimate - margin), min(1.0, estimate + margin))
