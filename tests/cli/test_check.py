@@ -141,6 +141,18 @@ def test_corrections_are_written(checked, capsys):
     assert sum(row["checked"] == "True" for row in after) == 30
 
 
+@pytest.mark.parametrize("task", [["checked.csv"], ["--sample", "5"]])
+def test_a_corrected_table_is_no_labelling_to_check(checked, capsys, task):
+    assert run_command(["check", "out.csv", "checked.csv", "-o", "corrected.csv", "--quiet"]) == 0
+    capsys.readouterr()
+    assert run_command(["check", "corrected.csv", *task]) == 1
+    talk = capsys.readouterr()
+    assert talk.out == ""
+    assert "'corrected.csv' has the column 'checked'" in talk.err
+    assert "[bad-check]" in talk.err
+    assert len(talk.err.splitlines()) == 1
+
+
 def test_corrections_of_a_saved_labelling_on_stdout_leave_the_outcome_to_stderr(checked, capsys):
     assert run_command(["check", "m.isthmus", "checked.csv", "-o", "-", "--exact"]) == 0
     talk = capsys.readouterr()

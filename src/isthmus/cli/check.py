@@ -15,7 +15,7 @@ from isthmus.corpus import check_output, read_collection, with_columns
 from isthmus.corpus.read import bare_cells
 from isthmus.exceptions import DataError, UsageError
 
-TRUTH = "true_label"
+TRUTH, DONE = "true_label", "checked"
 
 
 def register(app: typer.Typer) -> None:
@@ -126,13 +126,21 @@ def open_labelling(path: str, text: str | None) -> Labelling:
         ids = saved.ids or [str(number + 1) for number in range(len(saved.texts))]
         table = {"id": ids, **saved.columns()}
         return Labelling(saved.labels, saved.texts, ids, table, saved.classes, saved.expected_accuracy)
+    table = docs.table()
+    if DONE in table:
+        # Its own sample would find every label right.
+        raise DataError(
+            f"{path!r} has the column {DONE!r}, so true labels were put into it; give the labelling as isthmus label "
+            "wrote it, or rename a column of your own.",
+            code="bad-check",
+        )
     empty = sum(name is None for name in docs.labels)
     if empty:
         raise DataError(
             f"{docs.name} has no label for {empty:,} of {len(docs):,} documents; give it as isthmus label wrote it.",
             code="bad-labels",
         )
-    return Labelling(docs.labels, docs.texts, docs.ids, docs.table())
+    return Labelling(docs.labels, docs.texts, docs.ids, table)
 
 
 def draw(labelling: Labelling, n: int | None, margin: float | None, seed: int) -> tuple[dict[str, list], dict]:
@@ -190,4 +198,4 @@ def corrected_table(table: dict[str, list], found: Audit) -> dict[str, list]:
                 for row, cell in enumerate(table[name])
             ]
     done = [row in truths for row in range(len(new["label"]))]
-    return with_columns(table | new, {"checked": done})
+    return with_columns(table | new, {DONE: done})
