@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from isthmus.bench import SUITES
-from isthmus.bench.choose import CORPORA, SETTINGS, TASKS, accuracy_of, average, kappa_of, left_out, promises
+from isthmus.bench.choose import CORPORA, SETTINGS, TASKS, accuracy_of, average, interval, kappa_of, left_out, promises
 from isthmus.bench.harness import run_suite
 from isthmus.choose.choice import CANDIDATES
 
@@ -37,6 +37,20 @@ def test_a_corpus_left_out_does_not_choose_its_own_setting():
 def test_left_out_needs_two_corpora():
     rows = [row for row in rows_for(0) if row["task"] in CORPORA["Reuters"]]
     assert left_out(rows) == []
+
+
+def test_the_interval_is_tried_with_a_margin_from_the_other_corpora():
+    def row(task, error):
+        return {"task": task, "method": "auto", "metric": "expected_error", "value": error}
+
+    far = [row(task, 0.2) for task in CORPORA["Reuters"]]
+    near = [row(task, 0.01) for task in CORPORA["Amazon reviews"]]
+    table = {line["corpus"]: line for line in interval([*far, *near])}
+    assert table["Reuters"]["within that"] == 0
+    assert table["Amazon reviews"]["within that"] == 12
+    assert table["all"]["tasks"] == 15
+    assert table["all"]["within that"] == 12
+    assert interval(near) == []
 
 
 def test_promises_stand_beside_what_came_of_them():
