@@ -244,15 +244,23 @@ def test_one_truth_per_document():
 
 
 def test_what_became_of_the_expectation():
-    def expectation(right, low, high):
+    def found(right, low, high, n=100):
         expected = AccuracyEstimate((low + high) / 2, low, high)
-        truths = ["a"] * right + ["b"] * (100 - right)
-        return audit_labels(["a"] * 5000, range(100), truths, expected=expected).expectation
+        truths = ["a"] * right + ["b"] * (n - right)
+        return audit_labels(["a"] * 5000, range(n), truths, expected=expected)
 
-    assert expectation(85, 0.80, 0.92) == "held"
-    assert expectation(60, 0.80, 0.92) == "too high"
-    assert expectation(99, 0.60, 0.72) == "too low"
-    assert expectation(78, 0.80, 0.92) == "open"
+    assert found(87, 0.79, 0.95).expectation == "held"
+    assert found(60, 0.80, 0.92).expectation == "too high"
+    assert found(99, 0.60, 0.72).expectation == "too low"
+    assert found(76, 0.80, 0.92).expectation == "open"
+    assert "perhaps not, but too few documents were checked to say" in str(found(76, 0.80, 0.92))
+    # Right where it was expected, but known less exactly than it was expected.
+    assert found(4, 0.78, 0.95, n=5).expectation == "open"
+    assert found(85, 0.80, 0.92).expectation == "open"
+    assert found(170, 0.80, 0.92, n=200).expectation == "held"
+    assert "not contradicted, but too few documents were checked to say" in str(found(4, 0.78, 0.95, n=5))
+    # A handful can still contradict.
+    assert found(0, 0.78, 0.95, n=5).expectation == "too high"
     assert audit_labels(["a"] * 9, [0], ["a"], expected=AccuracyEstimate(None)).expectation is None
     assert "expected" not in str(audit_labels(["a"] * 9, [0], ["a"]))
 

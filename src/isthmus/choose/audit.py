@@ -65,17 +65,23 @@ class Audit:
     def expectation(self) -> str | None:
         """What became of the expected accuracy's interval: ``held``, ``too high``, ``too low``, ``open`` or None.
 
-        It held if the measured accuracy lies in it, and was too high (too low) if the whole measured interval lies
-        below (above) it. Open: the measured accuracy lies outside, but its interval reaches in. None: nothing was
-        expected.
+        It held if the measured accuracy lies in it and is known at least as exactly (its interval is no wider), and
+        was too high (too low) if the whole measured interval lies below (above) it. Open: anything else, for too few
+        documents were checked. None: nothing was expected.
         """
         if self.expected is None or self.expected.estimate is None:
             return None
-        if self.expected.low <= self.accuracy <= self.expected.high:
-            return "held"
+        if self._within_expected:
+            # A handful of documents contradicts next to nothing: that is no proof.
+            exact = self.high - self.low <= self.expected.high - self.expected.low
+            return "held" if exact else "open"
         if self.high < self.expected.low:
             return "too high"
         return "too low" if self.low > self.expected.high else "open"
+
+    @property
+    def _within_expected(self) -> bool:
+        return self.expected is not None and self.expected.low <= self.accuracy <= self.expected.high
 
     def corrected(self, labels: Any, confidence: Any) -> tuple[np.ndarray, np.ndarray]:
         """Labels and confidences of all documents with the checked truths put in, at confidence 1."""
@@ -299,7 +305,7 @@ _EXPECTATIONS = {
     "held": "held",
     "too high": "too high, fewer labels are right",
     "too low": "too low, more labels are right",
-    "open": "perhaps not, but too few documents were checked to say",
+    "open": "but too few documents were checked to say",
 }
 
 
@@ -311,10 +317,10 @@ def _lines(found: Audit) -> list[str]:
         f"{found.population:,} in all)"
     ]
     if found.expected is not None and found.expectation is not None:
-        was = found.expected
-        lines.append(
-            f"expected {was.estimate:.2f} ({was.low:.2f} to {was.high:.2f}): {_EXPECTATIONS[found.expectation]}"
-        )
+        was, outcome = found.expected, _EXPECTATIONS[found.expectation]
+        if found.expectation == "open":
+            outcome = ("not contradicted" if found._within_expected else "perhaps not") + f", {outcome}"
+        lines.append(f"expected {was.estimate:.2f} ({was.low:.2f} to {was.high:.2f}): {outcome}")
     right = {row["class"]: row for row in found.precision}
     for row in found.shares:
         share = (
