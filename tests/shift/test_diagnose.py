@@ -8,7 +8,7 @@ import pytest
 import isthmus
 from isthmus.corpus import load_dataset, load_sample
 from isthmus.exceptions import DataError
-from isthmus.shift import Diagnosis
+from isthmus.shift import Diagnosis, findings
 
 TOPICS = {
     "sizes", "languages", "vocabulary", "distance", "divergence", "target-only words", "near-duplicates",
@@ -109,6 +109,48 @@ def test_labels_without_signal_are_found_out():
     result = isthmus.diagnose(source, shuffled, comments(300, BIKES, seed=1)[0])
     assert result.level == "no-transfer"
     assert "do not tell the source's own classes apart" in result["what carries over"]["finding"]
+    assert result.verdict == "Do not transfer: the source's own labels cannot be told apart by their words."
+
+
+@pytest.mark.parametrize("n", [1, 3, 5, 20])
+def test_a_handful_of_documents_of_the_same_corpus_is_no_reason_to_refuse(n):
+    source, _, _ = load_sample()
+    order = np.random.default_rng(0).permutation(len(source.texts))
+    few, rest = order[:n], order[40:]
+    result = isthmus.diagnose(
+        [source.texts[i] for i in rest], [source.labels[i] for i in rest], [source.texts[i] for i in few]
+    )
+    assert result.level == "small-shift", str(result)
+    assert "fewer than 30 target documents" in result["what carries over"]["advice"]
+    assert "With so few documents this is a rough guess." in result.verdict
+
+
+def test_a_verdict_on_few_documents_is_rough_at_every_level():
+    source, labels = comments(300, BIKES)
+    foreign = isthmus.diagnose(source, labels, ["发动机很响，价格太高", "服务员非常友好"] * 20)
+    assert foreign.level == "no-transfer"
+    assert foreign.verdict.endswith("With so few documents this is a rough guess.")
+    counted = isthmus.diagnose(source[:50], ["one"] * 50, source[50:])
+    assert counted.verdict == "Do not transfer: the labels name fewer than two classes."
+
+
+def test_no_method_is_advised_where_the_verdict_is_not_to_transfer(foreign):
+    source, labels = comments(300, BIKES)
+    shuffled = np.random.default_rng(0).permutation(labels).tolist()
+    half_known = comments(300, KITCHEN, seed=1)[0]
+    for result in (foreign, isthmus.diagnose(source, shuffled, half_known)):
+        assert result.level == "no-transfer"
+        advice = " ".join(row["advice"] for row in result)
+        assert not any(word in advice for word in ("prefer strings", "--method", "a method that", "methods that"))
+
+
+def test_source_is_said_to_know_words_only_where_it_does():
+    overlap = {"shared_types": 5, "target_types": 20, "source_types": 20}
+    poor = findings.vocabulary_finding({"tokens_known": 0.25, **overlap}, halves=0.25)
+    rich = findings.vocabulary_finding({"tokens_known": 0.95, **overlap}, halves=0.95)
+    assert poor["severity"] == rich["severity"] == 0
+    assert rich["advice"] == "The source knows the target's words."
+    assert "no fewer of the target's words than half of it" in poor["advice"]
 
 
 def test_copied_documents_are_counted():

@@ -27,6 +27,9 @@ _VERDICTS = (
     "Real shift, transferable: use a method that adapts, and review.",
     "Do not transfer",
 )
+_NO_CLASSES = "the labels name fewer than two classes"
+_NOT_IN_SOURCE = "the source's own labels cannot be told apart by their words"
+_NOT_IN_TARGET = "what tells the classes apart is not in the target"
 SEVERITIES = ("fine", "worth a look", "take care", "do not transfer")
 _TABLE_ROWS = 50
 _STEPS = 6
@@ -132,9 +135,9 @@ def diagnose(
     Examples
     --------
     >>> import isthmus
-    >>> source = ["the staff was kind", "the bike is great", "polite staff in the shop", "this is a fast bike"] * 15
-    >>> target = ["el personal fue amable con nosotros", "la moto es muy buena y no es cara"] * 20
-    >>> result = isthmus.diagnose(source, ["staff", "product"] * 30, target)
+    >>> source = ["the staff was kind", "the bike is great", "polite staff in the shop", "this is a fast bike"] * 30
+    >>> target = ["el personal fue amable con nosotros", "la moto es muy buena y no es cara"] * 60
+    >>> result = isthmus.diagnose(source, ["staff", "product"] * 60, target)
     >>> result.verdict
     'Do not transfer: different languages (English, Spanish), no shared words.'
     >>> print(result["languages"]["finding"])
@@ -160,6 +163,8 @@ def diagnose(
     progress("diagnosing", _STEPS, _STEPS)
     rows.sort(key=lambda row: -row["severity"])
     level = max((row["severity"] for row in rows if row["topic"] in findings.TRANSFER), default=0)
+    if level == 3:
+        findings.withhold_methods(rows)
     return Diagnosis(
         verdict=_verdict(level, rows, languages),
         level=LEVELS[level],
@@ -221,7 +226,7 @@ def _judge_labels(counts: JointCounts, rows, codes, classes, random_state) -> tu
     shares = bridges.predicted_shares(source, codes, target, len(classes)) if useful else None
     progress("diagnosing", 5, _STEPS)
     found = [
-        findings.carrying_finding(carried),
+        findings.carrying_finding(carried, target.shape[0]),
         findings.balance_finding(classes, np.bincount(codes, minlength=len(classes)), shares),
         findings.pivot_finding(pivots),
         findings.moved_finding(moved),
@@ -232,8 +237,9 @@ def _judge_labels(counts: JointCounts, rows, codes, classes, random_state) -> tu
 
 def _verdict(level: int, rows: list[dict], languages: list[dict[str, float]]) -> str:
     few = next(row for row in rows if row["topic"] == "sizes")["severity"] > 0
+    caveat = " With so few documents this is a rough guess." if few else ""
     if level < 3:
-        return _VERDICTS[level] + (" With so few documents this is a rough guess." if few else "")
+        return _VERDICTS[level] + caveat
     reasons = []
     for row in rows:
         if row["severity"] < 3:
@@ -245,11 +251,18 @@ def _verdict(level: int, rows: list[dict], languages: list[dict[str, float]]) ->
             shared = row["values"]["shared_types"]
             reasons.append("next to no shared words" if shared else "no shared words")
         elif row["topic"] == "what carries over":
-            reasons.append("what tells the classes apart is not in the target" if row["values"].get("share") is not None
-                           else "the labels name fewer than two classes")  # fmt: skip
+            reasons.append(_why_nothing_carries(row["values"]))
+    if reasons == [_NO_CLASSES]:
+        caveat = ""  # counted, not guessed
     if len(reasons) > 1 and "shared words" in " ".join(reasons):
-        reasons = [reason for reason in reasons if not reason.startswith("what tells")]
-    return f"{_VERDICTS[3]}: {', '.join(reasons)}."
+        reasons = [reason for reason in reasons if reason != _NOT_IN_TARGET]
+    return f"{_VERDICTS[3]}: {', '.join(reasons)}." + caveat
+
+
+def _why_nothing_carries(values: dict[str, Any]) -> str:
+    if "separable" not in values:
+        return _NO_CLASSES
+    return _NOT_IN_TARGET if values["separable"] else _NOT_IN_SOURCE
 
 
 def _plain(value: Any) -> Any:

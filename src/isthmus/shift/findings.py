@@ -24,6 +24,7 @@ KNOWN = (0.85, 0.5, 0.1)
 # Share of what tells classes apart that is left at the target's word frequencies; halves of one corpus gave 0.88 to 1.
 CARRIED = (0.85, 0.6, 0.25)
 FEW, VERY_FEW = 100, 20  # documents
+THINNABLE = 30  # target documents: in fewer, most words of the source are missing by chance alone
 SMALL_CLASS = 10  # documents
 MOVED_SHARE = 0.15  # difference of a class's share between source and target that is worth a look
 DUPLICATES = 0.05  # share of the target
@@ -93,7 +94,9 @@ def vocabulary_finding(overlap: dict[str, float], halves: float) -> dict:
         f"up {percent(known)} of the target's running words (between halves of the source: {percent(halves)})."
     )
     advice = (
-        "The source knows the target's words.",
+        "The source knows the target's words."
+        if known >= KNOWN[0]
+        else "The source knows no fewer of the target's words than half of it knows of its other half.",
         "A good part of the target's text is in words the source lacks: a method that learns from the target's texts "
         "can connect them.",
         "Most of the bridge is missing: try character n-grams (--method strings) and review closely.",
@@ -138,7 +141,7 @@ def divergence_finding(measured: dict[str, float]) -> dict:
     return finding(severity, "divergence", sentence, advice, **measured)
 
 
-def carrying_finding(measured: Carrying | None) -> dict:
+def carrying_finding(measured: Carrying | None, n_target: int) -> dict:
     topic = "what carries over"
     if measured is None:
         return finding(1, topic, "Fewer than two classes have five documents or more.", "Label more source documents.")
@@ -148,7 +151,8 @@ def carrying_finding(measured: Carrying | None) -> dict:
     if measured.source - measured.chance <= 2 * measured.spread:
         return finding(
             3, topic, f"Words do not tell the source's own classes apart: naive Bayes gets {kept}.",
-            "Check the labels and the text column; a method cannot carry over what is not there.", **values,
+            "Check the labels and the text column; a method cannot carry over what is not there.",
+            separable=False, **values,
         )  # fmt: skip
     severity = _grade(measured.share, CARRIED)
     sentence = (
@@ -161,7 +165,13 @@ def carrying_finding(measured: Carrying | None) -> dict:
         "Much of what tells the classes is missing in the target: use a method that adapts, and review.",
         "What tells the classes in the source hardly occurs in the target: do not transfer.",
     )[severity]
-    return finding(severity, topic, sentence, advice, **values)
+    if n_target < THINNABLE and severity:
+        severity = 1
+        advice = (
+            f"The frequencies of words in fewer than {THINNABLE} target documents are mostly chance: do not act on "
+            "this figure, add documents."
+        )
+    return finding(severity, topic, sentence, advice, separable=True, **values)
 
 
 def balance_finding(classes: np.ndarray, sizes: np.ndarray, target_shares: np.ndarray | None) -> dict:
@@ -219,7 +229,8 @@ def moved_finding(moved: list[dict]) -> dict:
 
 def target_only_finding(words: list[dict], share: float) -> dict:
     if not words:
-        return finding(0, "target-only words", "The source knows every frequent target word.", "None.", share=share)
+        sentence = "No word of two or more target documents is unknown to the source."
+        return finding(0, "target-only words", sentence, "None.", share=share)
     names = ", ".join(f"{row['word']} ({row['target']:,})" for row in words[:_SHOWN])
     sentence = f"{percent(share)} of the target's running words are unknown to the source; the commonest: {names}."
     severity = int(share > 0.2)
@@ -242,9 +253,10 @@ def duplicate_finding(found: list[dict], n_target: int) -> dict:
 def group_finding(facts: dict[str, float] | None) -> dict:
     if facts is None:
         return finding(0, "groups", "Too few documents per class to look for groups.", "None.")
+    agreement = round(facts["agreement"], 2) + 0.0  # no minus before a zero
     sentence = (
         f"Clusterability of the target {facts['clusterability']:.3f} (words shuffled: {facts['shuffled']:.3f}); in the "
-        f"source, clusters agree with the labels by {facts['agreement']:.2f} (adjusted Rand index; 0 chance, 1 same)."
+        f"source, clusters agree with the labels by {agreement:.2f} (adjusted Rand index; 0 chance, 1 same)."
     )
     if facts["agreement"] >= TOPICAL:
         advice = "The labels are the documents' own groups: methods that cluster (cocc, isthmus cluster) fit."
@@ -256,3 +268,11 @@ def group_finding(facts: dict[str, float] | None) -> dict:
     else:
         advice = "The labels follow the documents' own groups in part."
     return finding(0, "groups", sentence, advice, **facts)
+
+
+def withhold_methods(rows: list[dict]) -> None:
+    """Where labels should not be transferred, no finding recommends a method for it: replace such advice, in place."""
+    for row in rows:
+        graded = row["topic"] in ("vocabulary", "what carries over") and row["severity"] in (1, 2)
+        if row["values"] and (graded or row["topic"] == "groups"):
+            row["advice"] = "No method is advised, because labels should not be transferred (see the verdict)."
