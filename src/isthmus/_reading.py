@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from isthmus.exceptions import DataError
+from isthmus.exceptions import DataError, UsageError
 
 UNLABELLED = -1
 
@@ -124,6 +125,36 @@ def read_labels(y: Any) -> tuple[np.ndarray, np.ndarray]:
         names = ", ".join(sorted(kind.__name__ for kind in kinds))
         raise DataError(f"y mixes labels of kinds {names}; use one kind, for example all str.", code="bad-labels")
     return array, known
+
+
+def read_source_labels(labels: Any, n_texts: int, what: str = "label") -> tuple[np.ndarray, np.ndarray]:
+    """As :func:`read_labels`, for the short way in: one label (``what``) per source text, or a clear refusal."""
+    odd = isinstance(labels, (str, bytes, Mapping, Set)) or hasattr(labels, "columns")
+    if odd or not hasattr(labels, "__iter__"):
+        given = "None" if labels is None else type(labels).__name__
+        raise DataError(
+            f"{given} was given for the {what}s of the source; give a sequence with one {what} per text, None where it "
+            "is unknown.",
+            code="bad-labels",
+        )
+    values, known = read_labels(list(labels))
+    if len(values) != n_texts:
+        raise DataError(
+            f"There are {n_texts} source texts and {len(values)} {what}s; give one {what} per text.",
+            code="length-mismatch",
+        )
+    return values, known
+
+
+def check_seed(random_state: Any) -> np.random.RandomState:
+    """The source of chance for a whole number from 0 to 2**32 − 1, or None; a clear refusal for anything else."""
+    try:
+        return check_random_state(random_state)
+    except ValueError:
+        raise UsageError(
+            f"random_state is {_shorten(random_state)}; give a whole number from 0 to {2**32 - 1:,} or None.",
+            code="bad-parameter",
+        ) from None
 
 
 def label_array(y: Any) -> np.ndarray:

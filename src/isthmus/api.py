@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from isthmus.base import TransferPipeline, check_texts, read_labels
+from isthmus.base import TransferPipeline, check_seed, check_texts, read_source_labels
 from isthmus.choose.audit import Audit, audit_labels, estimate_shares
 from isthmus.choose.choice import choose
 from isthmus.choose.combined import CombinedModel
 from isthmus.choose.sampling import draw_sample, read_sample, sample_size, sample_table
 from isthmus.choose.trust import AccuracyEstimate, review_mask
-from isthmus.exceptions import DataError, MissingExtraError, UsageError
+from isthmus.exceptions import MissingExtraError, UsageError
 from isthmus.explain import explain_document
 from isthmus.recipes import RECIPES, get_recipe
 
@@ -212,12 +212,8 @@ def label(
     'staff'
     """
     source_texts, target_texts = check_texts(source_texts), check_texts(target_texts)
-    values, known = read_labels(list(source_labels))
-    if len(values) != len(source_texts):
-        raise DataError(
-            f"There are {len(source_texts)} source texts and {len(values)} labels; give one label per text.",
-            code="length-mismatch",
-        )
+    values, known = read_source_labels(source_labels, len(source_texts))
+    check_seed(random_state)
     options = {"random_state": random_state, "analyzer": analyzer, "min_df": min_df}
     n_source = len(source_texts)
     given = np.full(n_source, None, dtype=object)

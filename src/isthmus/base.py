@@ -23,12 +23,14 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from isthmus._reading import (
     UNLABELLED,
     check_rows,
+    check_seed,
     check_texts,
     find_classes,
     label_array,
     mask_target,
     read_domain,
     read_labels,
+    read_source_labels,
 )
 from isthmus.exceptions import DataError, UsageError
 
@@ -37,6 +39,7 @@ __all__ = [
     "TransferClassifier",
     "TransferPipeline",
     "check_rows",
+    "check_seed",
     "check_texts",
     "listen",
     "make_transfer_pipeline",
@@ -44,6 +47,7 @@ __all__ = [
     "open_gate",
     "progress",
     "read_labels",
+    "read_source_labels",
     "row_blocks",
     "softmax",
 ]

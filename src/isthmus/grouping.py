@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from isthmus.base import check_texts, read_labels
+from isthmus.base import check_seed, check_texts, read_source_labels
 from isthmus.cluster.align import Match
 from isthmus.cluster.foresight import Foresight, foresee_guidance
 from isthmus.cluster.guided import CrossGuidedKMeans
 from isthmus.cluster.names import name_clusters
 from isthmus.cluster.run import prepare
-from isthmus.exceptions import DataError, MissingExtraError
+from isthmus.exceptions import MissingExtraError
 from isthmus.explain.clusters import cluster_table, match_pivots, representative_documents
 from isthmus.features.surface import readable, surface_forms
 from isthmus.recipes import make_grouping
@@ -149,12 +149,8 @@ def cluster(
     ['staff', 'product', 'staff', 'product']
     """
     source_texts, target_texts = check_texts(source_texts), check_texts(target_texts)
-    values, known = read_labels(list(source_groups))
-    if len(values) != len(source_texts):
-        raise DataError(
-            f"There are {len(source_texts)} source texts and {len(values)} groups; give one group per text.",
-            code="length-mismatch",
-        )
+    values, known = read_source_labels(source_groups, len(source_texts), "group")
+    check_seed(random_state)
     n_source = len(source_texts)
     groups = np.empty(n_source + len(target_texts), dtype=object)
     groups[:n_source] = np.where(known, values.astype(object), None)

@@ -100,6 +100,8 @@ def test_every_document_is_drawn_as_often():
         (lambda: draw_sample(10, 11), "bad-parameter"),
         (lambda: draw_sample(10, 0), "bad-parameter"),
         (lambda: draw_sample(0, 1), "no-rows"),
+        (lambda: draw_sample(10, 1, -1), "bad-parameter"),
+        (lambda: draw_sample(10, 1, "seed"), "bad-parameter"),
     ],
 )
 def test_sizes_that_cannot_be(call, code):
@@ -320,6 +322,14 @@ def test_missing_columns_are_named():
         with pytest.raises(DataError, match="has no column") as caught:
             read_sample(table, TEXTS)
         assert caught.value.code == "bad-check"
+
+
+@pytest.mark.parametrize("name", ["document", "true_label", "id", "text"])
+def test_columns_of_one_length(name):
+    table = sample_table([2, 0], TEXTS) | {"true_label": ["a", "b"]}
+    with pytest.raises(DataError, match=f"not of one length .*{name} 1") as caught:
+        read_sample(table | {name: table[name][:1]}, TEXTS)
+    assert caught.value.code == "length-mismatch"
 
 
 # -- on a result ------------------------------------------------------------------------------------------------------

@@ -206,6 +206,27 @@ def test_labels_of_every_kind_come_back_in_their_kind(labels, kind):
     assert result.labels.dtype.kind == kind
 
 
+@pytest.mark.parametrize("call", [isthmus.label, isthmus.cluster])
+@pytest.mark.parametrize("labels", [None, 3, "ab", {"a": 1, "b": 2}])
+def test_what_is_no_sequence_of_labels_is_refused(call, labels):
+    with pytest.raises(DataError, match="of the source; give a sequence with one") as caught:
+        call(["kind staff", "fast bike"], labels, ["staff here", "bike there"])
+    assert caught.value.code == "bad-labels"
+
+
+@pytest.mark.parametrize("call", [isthmus.label, isthmus.cluster])
+@pytest.mark.parametrize("seed", [-1, 2**32, "seed", 0.5])
+def test_seeds_that_cannot_be_are_refused(call, seed):
+    with pytest.raises(UsageError, match=r"random_state is .* give a whole number") as caught:
+        call(["kind staff", "fast bike"], ["a", "b"], ["staff here", "bike there"], random_state=seed)
+    assert caught.value.code == "bad-parameter"
+
+
+def test_chance_may_be_left_to_itself():
+    result = isthmus.label(["kind staff", "fast bike"], ["a", "b"], ["staff"], method="svm", random_state=None)
+    assert result.labels.tolist() == ["a"]
+
+
 def test_a_tuple_with_nan_and_a_string_array_are_read_like_a_list():
     assert read_labels(("a", float("nan"), "b"))[1].tolist() == [True, False, True]
     fitted = isthmus.SourceOnlyClassifier().fit(np.eye(3) + 1, ("a", "b", float("nan")))

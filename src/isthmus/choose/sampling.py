@@ -7,9 +7,9 @@ from math import ceil, inf, sqrt
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from isthmus._math.samples import effective_size, two_sided_z
+from isthmus.base import check_seed
 from isthmus.choose.trust import AccuracyEstimate
 from isthmus.corpus.read import cell_text
 from isthmus.exceptions import DataError, UsageError
@@ -97,7 +97,7 @@ def draw_sample(n_documents: int, n: int, random_state: int | np.random.RandomSt
     """
     _check_population(n_documents)
     _check_size(n, n_documents)
-    return check_random_state(random_state).permutation(n_documents)[:n]
+    return check_seed(random_state).permutation(n_documents)[:n]
 
 
 def _nearest_half(accuracy: float | AccuracyEstimate | None) -> float:
@@ -172,6 +172,12 @@ def read_sample(
                 code="bad-check",
             )
     columns = {name: list(table[name]) for name in ("document", label, "id", "text") if name in table}
+    if len({len(cells) for cells in columns.values()}) > 1:
+        lengths = ", ".join(f"{name} {len(cells):,}" for name, cells in columns.items())
+        raise DataError(
+            f"The columns of the checked sample are not of one length ({lengths}); give one cell per document.",
+            code="length-mismatch",
+        )
     # Spreadsheets like to add rows in which nothing stands.
     filled = [i for i, cells in enumerate(zip(*columns.values(), strict=True)) if any(map(plain, cells))]
     columns = {name: [cells[i] for i in filled] for name, cells in columns.items()}
