@@ -1,11 +1,15 @@
 """What all commands share in writing and talking: inputs are never replaced, seeds are checked, notes are said once."""
 
 import os
+import sys
+import warnings
 from pathlib import Path
 
 import pytest
 
-from isthmus.cli.common import run_command
+from isthmus.cli import main
+from isthmus.cli.common import run_command, talking
+from isthmus.exceptions import IsthmusWarning
 
 SOURCE = "id,comment,category\n" + "".join(
     f"{i},{text},{label}\n"
@@ -73,3 +77,28 @@ def test_a_seed_out_of_range_is_wrong_usage(folder, capsys, command, seed):
     said = capsys.readouterr().err
     assert "--seed" in said
     assert len(said.splitlines()) == 1
+
+
+def test_ctrl_c_while_packages_load_is_no_traceback(monkeypatch, capsys):
+    class Interrupted:
+        @staticmethod
+        def find_spec(name, *more):
+            if name == "isthmus.cli.common":
+                raise KeyboardInterrupt
+
+    monkeypatch.delitem(sys.modules, "isthmus.cli.common")
+    monkeypatch.setattr(sys, "meta_path", [Interrupted, *sys.meta_path])
+    with pytest.raises(SystemExit) as left:
+        main(["--version"])
+    assert left.value.code == 130
+    assert capsys.readouterr().err == "Stopped; no file was left half-written.\n"
+
+
+def test_each_note_is_said_once(capsys):
+    with talking(quiet=False):
+        warnings.simplefilter("always")
+        for _ in range(3):
+            for text in ("one", "two"):
+                warnings.warn(text, UserWarning, stacklevel=1)
+            warnings.warn(IsthmusWarning("three", code="fallback"), stacklevel=1)
+    assert capsys.readouterr().err.splitlines() == ["note: one", "note: two", "note: three [fallback]"]

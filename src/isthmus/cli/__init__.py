@@ -9,21 +9,31 @@ from __future__ import annotations
 import os
 import sys
 
+STOPPED = 130
+STOPPED_SENTENCE = "Stopped; no file was left half-written."
 _NEEDS_APP = "The isthmus command needs its extra packages; install them with: pip install 'isthmus[app]'"
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command; errors become one sentence and an exit code."""
     try:
+        code = _run(arguments)
+    except KeyboardInterrupt:  # while packages were still loading; later ones are met where the command runs
+        print(STOPPED_SENTENCE, file=sys.stderr)
+        code = STOPPED
+    _leave(code)
+
+
+def _run(arguments: list[str] | None) -> int:
+    try:
         import rich  # noqa: F401
         import typer  # noqa: F401
     except ImportError:
         print(_NEEDS_APP, file=sys.stderr)
-        raise SystemExit(2) from None
+        return 2
     from isthmus.cli.common import run_command
 
-    code = run_command(arguments)
-    _leave(code)
+    return run_command(arguments)
 
 
 def _leave(code: int) -> None:

@@ -20,11 +20,11 @@ import typer
 
 import isthmus
 from isthmus.base import listen
+from isthmus.cli import STOPPED, STOPPED_SENTENCE
 from isthmus.corpus import Collection, replacing
 from isthmus.corpus.decode import mend_surrogates
 from isthmus.exceptions import IsthmusError, IsthmusWarning, UsageError
 
-STOPPED = 130
 Exact = Annotated[bool, typer.Option("--exact", help="csv and tsv: texts byte for byte, also those like =1+1.")]
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "PyStemmer", "polars")
 
@@ -63,12 +63,12 @@ def run_command(arguments: list[str] | None = None) -> int:
     try:
         code = int(make_app()(args=arguments, standalone_mode=False) or 0)
         if code == STOPPED:  # typer turns Ctrl-C into this code and says nothing
-            say("Stopped; no file was left half-written.")
+            say(STOPPED_SENTENCE)
         return code
     except typer.Exit as leave:
         return leave.exit_code
     except (typer.Abort, KeyboardInterrupt):
-        say("Stopped; no file was left half-written.")
+        say(STOPPED_SENTENCE)
         return STOPPED
     except BrokenPipeError:
         return 0
@@ -109,17 +109,21 @@ def one_line(text: str) -> str:
 
 @contextmanager
 def talking(quiet: bool) -> Iterator[None]:
-    """Show progress and warnings on standard error while the block runs; nothing when quiet."""
+    """Show progress and warnings, each once, on standard error while the block runs; nothing when quiet."""
     with warnings.catch_warnings():
         if quiet:
             warnings.simplefilter("ignore")
             yield
             return
         warnings.simplefilter("always", IsthmusWarning)
+        said = set()
 
         def show(message, category, *where, **more):
             code = f" [{message.code}]" if isinstance(message, IsthmusWarning) else ""
-            say(f"note: {one_line(str(message))}{code}")
+            note = f"note: {one_line(str(message))}{code}"
+            if note not in said:  # methods and folds repeat each other's warnings
+                said.add(note)
+                say(note)
 
         warnings.showwarning = show
         with listen(ProgressLine()):
