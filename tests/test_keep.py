@@ -213,6 +213,25 @@ def test_damaged_archives_are_refused(saved, members):
     refuses(rewrite(saved, **members), ".")
 
 
+@pytest.mark.parametrize("name", ["texts", "ids", "source_texts"])
+def test_lists_that_are_one_short_are_refused(tmp_path, name):
+    result = label()
+    result.ids = list("wxyz")
+    path = result.save(tmp_path / "m")
+    with zipfile.ZipFile(path) as archive:
+        texts = json.loads(archive.read("texts.json"))
+    refuses(rewrite(path, texts__json=json.dumps(texts | {name: texts[name][:-1]})), "of different length")
+    assert isthmus.load(rewrite(path, texts__json=json.dumps(texts))).ids == list("wxyz")
+
+
+@pytest.mark.parametrize("name", ["texts", "names"])
+def test_a_grouping_whose_lists_are_one_short_is_refused(grouping, tmp_path, name):
+    path = grouping.save(tmp_path / "g")
+    with zipfile.ZipFile(path) as archive:
+        texts = json.loads(archive.read("texts.json"))
+    refuses(rewrite(path, texts__json=json.dumps(texts | {name: texts[name][:-1]})), "of different length")
+
+
 class Foreign:
     """A type no model of ours holds."""
 

@@ -54,12 +54,25 @@ class _Kind(NamedTuple):
     what: str  # in words
     plain: tuple[str, ...]  # lists of str: kept as JSON, a hundred times faster than one node each
     can: str  # what its model must be able to do
+    alike: tuple[tuple[str, ...], ...]  # parts that say something about the same rows
 
 
 _KINDS = {
-    "label": _Kind("isthmus.api", "LabelResult", "a labelling", ("texts", "source_texts", "ids"), "predict_proba"),
+    "label": _Kind(
+        "isthmus.api",
+        "LabelResult",
+        "a labelling",
+        ("texts", "source_texts", "ids"),
+        "predict_proba",
+        (("texts", "ids", "labels", "confidence", "needs_review", "probabilities"), ("source_texts", "source_labels")),
+    ),
     "cluster": _Kind(
-        "isthmus.grouping", "GroupingResult", "a grouping", ("texts", "words", "names"), "cluster_centers_"
+        "isthmus.grouping",
+        "GroupingResult",
+        "a grouping",
+        ("texts", "words", "names"),
+        "cluster_centers_",
+        (("texts", "labels", "rows"), ("names", "alignment")),
     ),
 }
 
@@ -207,9 +220,23 @@ def _rebuild(path: Path, kind: _Kind, texts: Any, content: Any):
     if not lists_of_text or not (type(model).__module__.startswith("isthmus.") and hasattr(model, kind.can)):
         raise _bad(path, f"does not hold {kind.what}")
     try:
-        return result_type(**{name: value for name, value in content.items() if name in known}, **plain)
+        result = result_type(**{name: value for name, value in content.items() if name in known}, **plain)
     except TypeError as error:
         raise _bad(path, f"lacks parts of {kind.what}; it was written by another version of isthmus") from error
+    for names in kind.alike:
+        sizes = {name: _size(getattr(result, name)) for name in names if getattr(result, name) is not None}
+        if len(set(sizes.values())) > 1:
+            counts = ", ".join(f"{name} {size}" for name, size in sizes.items())
+            raise _bad(path, f"is damaged: parts that belong together are of different length ({counts})")
+    return result
+
+
+def _size(value: Any) -> int | None:
+    """Rows of a list, an array or a sparse matrix; None for what has none."""
+    try:
+        return int(value.shape[0]) if hasattr(value, "shape") else len(value)
+    except (TypeError, IndexError):
+        return None
 
 
 def _unknown(names: list[str]) -> list[str]:
