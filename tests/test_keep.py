@@ -66,6 +66,19 @@ def test_later_texts_get_confidence_and_review():
     assert later.columns()["text"] == [*LATER, ""]
 
 
+def test_later_texts_that_the_model_knows_nothing_of_are_said(tmp_path):
+    result = label()
+    with pytest.warns(IsthmusWarning, match="knows in 2 of 3 new texts") as caught:
+        later = result.label_new(["rude staff", "nichts bekannt", "gar nichts"])
+    assert [warning.message.code for warning in caught] == ["weak-bridge"]
+    assert later.needs_review[1:].all()
+    assert later.decision == [
+        {"method": "nbc", "chosen": True, "why": "chosen on the earlier target: named by the caller"}
+    ]
+    assert later.report(tmp_path / "page.html").exists()
+    result.label_new(["rude staff", "nichts bekannt"])  # no more than half
+
+
 @pytest.mark.parametrize("labels", [[7, 3] * 8, ["ja \"&' ñ 汉", "<script>"] * 8, ["staff", None] + ["a", "b"] * 7])
 def test_labels_keep_their_kind(labels, tmp_path):
     result = label(labels=labels)

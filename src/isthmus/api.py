@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -14,7 +15,7 @@ from isthmus.choose.choice import choose
 from isthmus.choose.combined import CombinedModel
 from isthmus.choose.sampling import draw_sample, read_sample, sample_size, sample_table
 from isthmus.choose.trust import AccuracyEstimate, review_mask
-from isthmus.exceptions import MissingExtraError, UsageError
+from isthmus.exceptions import IsthmusWarning, MissingExtraError, UsageError
 from isthmus.explain import explain_document
 from isthmus.recipes import RECIPES, get_recipe
 
@@ -66,8 +67,20 @@ class LabelResult:
         return self.label_new(texts).labels
 
     def label_new(self, texts: Sequence[str], *, ids: Sequence[str] | None = None) -> LabelResult:
-        """The same model on later texts, without refitting: labels with confidence, review and reasons."""
+        """The same model on later texts, without refitting: labels with confidence, review and reasons.
+
+        Nothing is weighed again: ``decision`` says which methods the earlier target chose, and there is no expected
+        accuracy. Warns (code ``weak-bridge``) where the model finds nothing it knows in more than half of the texts.
+        """
         texts = check_texts(texts)
+        unknown = says_nothing(self.model, texts)
+        if 2 * unknown.sum() > len(texts):
+            message = (
+                f"The model finds no term that it knows in {unknown.sum():,} of {len(texts):,} new texts, so their "
+                "labels are guesses; label these texts afresh from the source, and look whether the two share a "
+                "language."
+            )
+            warnings.warn(IsthmusWarning(message, code="weak-bridge"), stacklevel=2)
         probabilities = self.model.predict_proba(texts)
         codes = np.searchsorted(self.classes, self.model.predict(texts))
         confidence = probabilities[np.arange(len(codes)), codes]
@@ -75,8 +88,8 @@ class LabelResult:
             self,
             labels=self.classes[codes],
             confidence=confidence,
-            needs_review=review_mask(confidence, self.settings.get("error_budget", 0.1))
-            | says_nothing(self.model, texts),
+            needs_review=review_mask(confidence, self.settings.get("error_budget", 0.1)) | unknown,
+            decision=_earlier_decision(self.decision),
             probabilities=probabilities,
             texts=texts,
             ids=None if ids is None else list(ids),
@@ -263,6 +276,17 @@ def says_nothing(model: TransferPipeline | CombinedModel, texts: Sequence[str]) 
         return np.array([not text.strip() for text in texts], dtype=bool)
     rows = model[:-1].transform(texts)
     return np.asarray(rows.getnnz(axis=1)).ravel() == 0
+
+
+def _earlier_decision(decision: list[dict]) -> list[dict]:
+    """The methods that were chosen, without the evidence: it spoke of the texts they were chosen on."""
+    start = "chosen on the earlier target: "
+    return [
+        {name: row[name] for name in ("method", "chosen", "weight") if name in row}
+        | {"why": start + row["why"].removeprefix(start)}
+        for row in decision
+        if row["chosen"]
+    ]
 
 
 def _build(method: str, word_labels: Mapping | None, options: dict[str, Any]) -> TransferPipeline:

@@ -222,4 +222,18 @@ def test_review_mask_keeps_the_budget():
 def test_later_texts_have_no_expected_accuracy(pair):
     source, labels, target, *_ = pair
     result = isthmus.label(source, labels, target[:60])
-    assert result.label_new(target[60:70]).expected_accuracy is None
+    later = result.label_new(target[60:70])
+    assert later.expected_accuracy is None
+
+
+def test_the_decision_on_later_texts_is_that_of_the_earlier_target(pair):
+    source, labels, target, *_ = pair
+    result = isthmus.label(source, labels, target[:60])
+    later = result.label_new(target[60:70])
+    chosen = [row for row in result.decision if row["chosen"]]
+    assert [(row["method"], row["weight"]) for row in later.decision] == [
+        (row["method"], row["weight"]) for row in chosen
+    ]
+    assert all(set(row) == {"method", "chosen", "weight", "why"} for row in later.decision)
+    assert later.decision[0]["why"] == f"chosen on the earlier target: {chosen[0]['why']}"
+    assert later.label_new(target[70:75]).decision == later.decision

@@ -98,6 +98,14 @@ def test_saved_model_labels_later_documents_as_the_first_run_did(folder, capsys)
     assert "method: nbc" in capsys.readouterr().err
 
 
+def test_a_saved_model_does_not_claim_to_have_been_chosen_on_later_documents(folder, capsys):
+    Path("later.csv").write_text("comment\nfriendly staff there\nganz andere sprache\nnoch eine andere\n")
+    assert run_command(["label", "--model", "m.isthmus", "later.csv", "-o", "a.csv"]) == 0
+    talk = capsys.readouterr().err
+    assert "method: nbc (chosen on the earlier target: named by the caller)" in talk
+    assert talk.count("[weak-bridge]") == 1
+
+
 def test_error_budget_is_the_saved_one_unless_given(folder):
     Path("later.csv").write_text("comment\nfriendly price\nhigh staff\n")
     assert run_command(["label", "--model", "m.isthmus", "later.csv", "-o", "a.csv", "--quiet"]) == 0
