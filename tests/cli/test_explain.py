@@ -62,6 +62,23 @@ def test_json_and_a_text_of_ones_own(folder, capsys):
     assert talk.err == ""
 
 
+@pytest.mark.filterwarnings("ignore::isthmus.exceptions.IsthmusWarning")
+def test_a_vote_gives_as_many_words_as_asked_for_each_once(folder, capsys):
+    rows = [
+        f"{i},the {name} on day {i} was {word} again and nobody said why,{name}\n"
+        for i, (name, word) in enumerate([("staff", "friendly"), ("price", "high")] * 40)
+    ]
+    Path("many.csv").write_text("id,comment,category\n" + "".join(rows))
+    Path("new.csv").write_text("id,comment\n" + "".join(row.rpartition(",")[0] + " here\n" for row in rows))
+    assert run_command(["label", "many.csv", "new.csv", "-o", "v.csv", "--save", "v.isthmus", "--quiet"]) == 0
+    assert run_command(["explain", "v.isthmus", "--document", "4", "--top", "5"]) == 0
+    talk = capsys.readouterr()
+    assert "+" in talk.err.partition(" by ")[2].partition(":")[0]  # several methods voted
+    found = list(csv.DictReader(io.StringIO(talk.out)))
+    for name in ("price", "staff"):
+        assert len({row["term"] for row in found if row["class"] == name}) == 5
+
+
 def test_table_in_a_file(folder, capsys):
     assert run_command(["explain", "m.isthmus", "--document", "k2", "-o", "why.csv"]) == 0
     assert Path("why.csv").read_text().startswith("document,class,term,contribution\nk2,price,price,")
