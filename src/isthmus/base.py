@@ -188,8 +188,9 @@ def open_gate(
 def _check_overlap(domains: Domains) -> None:
     source, target = (_columns_in_use(domains.X[rows]) for rows in (domains.source, domains.target))
     if len(target) and not len(np.intersect1d(source, target, assume_unique=True)):
+        own, theirs = (f"{len(side):,} {'word' if len(side) == 1 else 'words'}" for side in (target, source))
         raise DataError(
-            f"Target shares 0 of its {len(target)} words with the source ({len(source)} words); labels travel on "
+            f"Target shares 0 of its {own} with the source ({theirs}); labels travel on "
             "shared words. Check that both are in one language, or try --method strings, which reads characters.",
             code="no-shared-words",
         )

@@ -1,5 +1,6 @@
 """What all commands share in writing and talking: inputs are never replaced, seeds are checked, notes are said once."""
 
+import json
 import os
 import sys
 import warnings
@@ -9,6 +10,7 @@ import pytest
 
 from isthmus.cli import main
 from isthmus.cli.common import run_command, talking
+from isthmus.corpus import load_sample, write_rows
 from isthmus.exceptions import IsthmusWarning
 
 SOURCE = "id,comment,category\n" + "".join(
@@ -102,3 +104,19 @@ def test_each_note_is_said_once(capsys):
                 warnings.warn(text, UserWarning, stacklevel=1)
             warnings.warn(IsthmusWarning("three", code="fallback"), stacklevel=1)
     assert capsys.readouterr().err.splitlines() == ["note: one", "note: two", "note: three [fallback]"]
+
+
+def test_a_vote_is_called_a_vote(folder, capsys):
+    source, target, _ = load_sample()
+    write_rows("source.csv", {"text": source.texts[:200], "label": source.labels[:200]}, force=True)
+    write_rows("target.csv", {"text": target.texts[:200]}, force=True)
+    arguments = ["label", "source.csv", "target.csv", "-o", "out.csv", "--report", "page.html", "--json"]
+    assert run_command(arguments) == 0
+    talk = capsys.readouterr()
+    summary = json.loads(talk.out)
+    methods = summary["method"].split("+")
+    assert len(methods) > 1, "choose another sample: this test is about votes"
+    opening = f"a vote of {len(methods)} methods; of {methods[0]}, which counts most: "
+    assert summary["why"].startswith(opening)
+    assert f"method: {summary['method']} ({opening}" in talk.err
+    assert f"The method was {summary['method']}: {opening}" in Path("page.html").read_text(encoding="utf-8")

@@ -1,12 +1,13 @@
 """The report: one file, no network, hostile content stays text."""
 
+import re
 from html.parser import HTMLParser
 
 import pytest
 
 import isthmus
 from isthmus.exceptions import DataError
-from isthmus.report.page import class_table
+from isthmus.report.page import class_table, moved_share, review_sentence
 
 HOSTILE = "<script>alert('x')</script>"
 
@@ -69,6 +70,26 @@ def test_sentences_are_whole(tmp_path):
     assert "2 documents of target texts were labelled with the 2 classes of 10 documents of source texts." in text
     assert "Nothing odd" in section(text, "data") or "count twice" in section(text, "data")
     assert "nbc: 1 iteration; one fit is all it takes." in section(text, "convergence")
+
+
+def test_reading_everything_is_called_that(tmp_path):
+    result = isthmus.label(["kind staff", "fast bike"] * 5, ["a", "b"] * 5, ["staff bike", "bike"], method="nbc")
+    result.needs_review[:] = True
+    assert review_sentence(result).startswith("All 2 documents should be read by a person")
+    assert "of the others" not in review_sentence(result)
+    one = isthmus.label(["kind staff", "fast bike"] * 5, ["a", "b"] * 5, ["bike"], method="nbc")
+    one.needs_review[:] = True
+    assert review_sentence(one).startswith("The document should be read by a person")
+    text = one.report(tmp_path / "one.html").read_text(encoding="utf-8")
+    assert not re.search(r"(?<![\d,.])1 (target )?(documents|words|labels|least)", text), text
+
+
+def test_shares_that_stayed_are_not_said_to_have_moved():
+    def share(before, after):
+        return moved_share([{"class": "a", "source_share": before, "target_share": after}])
+
+    assert share(0.041, 0.044) == "all shares are about the same as in the source"
+    assert share(0.04, 0.06) == "the share that moved most is that of a, from 4 % in the source to 6 % in the target"
 
 
 def section(page, name):

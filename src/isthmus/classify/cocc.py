@@ -266,9 +266,11 @@ class CoClusteringClassifier(TransferClassifier):
             )
         in_source, in_target = problem.class_counts.sum(axis=1) > 0, problem.target.word_totals > 0
         if problem.fixed is None and not np.any(in_source & in_target):
+            own = int(in_target.sum())
             raise DataError(
-                f"Target shares 0 of its {int(in_target.sum()):,} words with the source's {int(in_source.sum()):,}; "
-                "CoCC needs shared words. Vectorise both together and check their languages, or try method strings.",
+                f"Target shares 0 of its {own:,} {'word' if own == 1 else 'words'} with the source's "
+                f"{int(in_source.sum()):,}; CoCC needs shared words. "
+                "Vectorise both together and check their languages, or try method strings.",
                 code="no-shared-words",
             )
         k = self.n_word_clusters

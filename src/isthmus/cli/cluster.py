@@ -21,6 +21,7 @@ from isthmus.cli.common import (
 )
 from isthmus.cli.outputs import Makers, check_outputs, describe_input, write_files
 from isthmus.corpus import read_collection, with_columns
+from isthmus.corpus.collection import plural
 from isthmus.exceptions import UsageError
 
 ADDED = ("cluster", "cluster_name", "aligned_to", "strength")
@@ -155,8 +156,8 @@ def tell(summary: dict[str, Any]) -> None:
     """The outcome in a few lines."""
     for row in summary["clusters"]:
         aligned = "new" if row["aligned_to"] is None else f"aligned with {row['aligned_to']}, {row['strength']:.2f}"
-        words = ", ".join(row["words"])
-        say(one_line(f"cluster {row['cluster']}: {row['name']}, {row['size']:,} documents ({aligned}): {words}"))
+        words, size = ", ".join(row["words"]), plural(row["size"], "document")
+        say(one_line(f"cluster {row['cluster']}: {row['name']}, {size} ({aligned}): {words}"))
     if summary["source_helps"] is False:
         say(f"note: {summary['foresight']}")
     if summary["groups_not_used"]:

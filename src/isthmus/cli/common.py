@@ -22,6 +22,7 @@ import isthmus
 from isthmus.base import listen
 from isthmus.cli import STOPPED, STOPPED_SENTENCE
 from isthmus.corpus import Collection, replacing
+from isthmus.corpus.collection import plural
 from isthmus.corpus.decode import mend_surrogates
 from isthmus.exceptions import IsthmusError, IsthmusWarning, UsageError
 
@@ -160,7 +161,8 @@ def describe(docs: Collection, role: str, quiet: bool) -> None:
     """Say what was read: size, columns, classes and oddities."""
     if quiet:
         return
-    say(f"{role}: {one_line(docs.name)}, {len(docs):,} documents" + (f", {docs.encoding}" if docs.encoding else ""))
+    encoding = f", {docs.encoding}" if docs.encoding else ""
+    say(f"{role}: {one_line(docs.name)}, {plural(len(docs), 'document')}{encoding}")
     for note in docs.notes:
         say(f"  {one_line(note)}")
     counts = Counter(label for label in docs.labels if label is not None)

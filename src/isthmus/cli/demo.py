@@ -29,6 +29,7 @@ def demo(
     """Label the bundled sample (motorcycle dealer → car dealer) and write a report."""
     from isthmus.evaluate import accuracy, wilson_interval
     from isthmus.recipes import get_recipe
+    from isthmus.report.decision import why_this_method
 
     if method != "auto":
         get_recipe(method)
@@ -50,7 +51,7 @@ def demo(
     true_labels = [truth[number] for number in target.ids]
     right = accuracy(true_labels, result.labels)
     interval = wilson_interval(round(right * len(true_labels)), len(true_labels))
-    say(f"method: {result.method} ({next(row['why'] for row in result.decision if row['chosen'])})")
+    say(f"method: {result.method} ({why_this_method(result.decision)})")
     typer.echo(
         f"accuracy against the sample's true labels: {right:.1%} of {len(true_labels)} "
         f"(95% interval {interval.low:.1%} to {interval.high:.1%})"

@@ -23,6 +23,7 @@ from isthmus.cli.common import (
 )
 from isthmus.cli.outputs import Makers, check_outputs, describe_input, write_files
 from isthmus.corpus import Collection, read_collection, with_columns
+from isthmus.corpus.collection import plural
 from isthmus.corpus.decode import shown_name
 from isthmus.exceptions import DataError, UsageError
 
@@ -280,9 +281,11 @@ def finish(options: LabelOptions, summary: dict[str, Any], record: dict[str, Any
 
 def summarise(result, n_source: int, output: str) -> dict[str, Any]:
     """The outcome in a few numbers."""
+    from isthmus.report.decision import why_this_method
+
     return {
         "method": result.method,
-        "why": next(row["why"] for row in result.decision if row["chosen"]),
+        "why": why_this_method(result.decision),
         "source_documents": n_source,
         "target_documents": len(result.labels),
         "labels": dict(Counter(str(name) for name in result.labels.tolist()).most_common()),
@@ -299,7 +302,7 @@ def tell(summary: dict[str, Any]) -> None:
     say("labels: " + ", ".join(f"{one_line(name)} {count:,}" for name, count in summary["labels"].items()))
     say(
         f"confidence: {summary['mean_confidence']:.2f} on average; {summary['needs_review']:,} of "
-        f"{summary['target_documents']:,} documents need review"
+        f"{plural(summary['target_documents'], 'document')} to review"
     )
     expected = summary.get("expected_accuracy")
     if expected is not None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from isthmus.corpus import Collection, check_output, replacing
+from isthmus.corpus.collection import plural
 from isthmus.report import pictures, tables
 from isthmus.report.cases import excerpt
 from isthmus.report.page import _versions, collection_facts, render
@@ -45,7 +46,7 @@ def cluster_facts(result, source: Collection | None = None, target: Collection |
     foresight = getattr(result, "foresight", None)
     known = [(docs, role) for docs, role in ((source, "source"), (target, "target")) if docs is not None]
     return {
-        "title": f"Isthmus: {len(clusters)} clusters of {len(result.texts):,} documents",
+        "title": f"Isthmus: {plural(len(clusters), 'cluster')} of {plural(len(result.texts), 'document')}",
         "summary": summary_sentences(result, clusters, links),
         "foresight": None if foresight is None else foresight.reason,
         "clusters": clusters,
@@ -115,9 +116,9 @@ def summary_sentences(result, clusters: list[dict], links: list[dict]) -> list[s
     largest = max(clusters, key=lambda row: row["size"])
     unused = [link["left"] for link in links if link["right"] is None]
     sentences = [
-        f"{len(result.texts):,} documents fall into {len(clusters)} clusters.",
+        f"{plural(len(result.texts), 'document falls', 'documents fall')} into {plural(len(clusters), 'cluster')}.",
         f"{len(aligned)} of them follow a group of the source; {len(clusters) - len(aligned)} are new.",
-        f"The largest is {largest['name']} with {largest['size']:,} documents.",
+        f"The largest is {largest['name']} with {plural(largest['size'], 'document')}.",
     ]
     if aligned:
         firm = max(aligned, key=lambda row: row["strength"])

@@ -28,6 +28,26 @@ _MEANINGS = {
 }
 
 
+def why_this_method(decision: list[dict]) -> str:
+    """Why the labels come from where they come from; where several methods vote, whose figures these are.
+
+    Examples
+    --------
+    >>> from isthmus.report.decision import why_this_method
+    >>> why_this_method([{"method": "nbc", "chosen": True, "why": "named by the caller"}])
+    'named by the caller'
+    >>> votes = [{"method": "cocc", "weight": 0.6, "why": "0.8 right"}, {"method": "svm", "weight": 0.4}]
+    >>> why_this_method([{**row, "chosen": True} for row in votes])
+    'a vote of 2 methods; of cocc, which counts most: 0.8 right'
+    """
+    chosen = [row for row in decision if row["chosen"]]
+    if len(chosen) == 1:
+        return str(chosen[0]["why"])
+    first = max(chosen, key=lambda row: row.get("weight", 0.0))
+    why = str(first["why"]).removeprefix("supported by the evidence: ")
+    return f"a vote of {len(chosen)} methods; of {first['method']}, which counts most: {why}"
+
+
 def decision_facts(decision: list[dict]) -> dict[str, Any]:
     """The candidates with whatever evidence they carry, and a chart of those that were measured."""
     evidence = [

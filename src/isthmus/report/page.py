@@ -19,7 +19,7 @@ from isthmus.exceptions import DataError, MissingExtraError
 from isthmus.features.surface import readable, surface_forms
 from isthmus.report import pictures, tables
 from isthmus.report.cases import documents, sure_examples
-from isthmus.report.decision import decision_facts
+from isthmus.report.decision import decision_facts, why_this_method
 from isthmus.shift.diagnose import SEVERITIES, diagnose
 
 _DOUBTFUL = 25
@@ -27,6 +27,7 @@ _BINS = 20
 _CLUSTERS = 16
 _CURVES = 3
 _MARGIN = 0.05  # how exactly the accuracy should be known, in the invitation to check
+_SAME_SHARE = 0.01  # shares that differ by less are called the same
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")  # no part of a page; from texts and labels
 _DIAGNOSED = 4_000  # documents of each side; more would tell the same and take longer
 
@@ -72,6 +73,7 @@ def render(template: str, facts: dict[str, Any]) -> str:
     )
     environment.filters["percent"] = lambda value: f"{100 * value:.1f} %"
     environment.filters["count"] = lambda value: f"{value:,}"
+    environment.filters["plural"] = plural
     return _CONTROL.sub("\ufffd", environment.get_template(template).render(facts))
 
 
@@ -270,18 +272,26 @@ def confidence_table(result) -> list[dict]:
 def summary_sentences(result, source: Collection, target: Collection, shares: list[dict]) -> list[str]:
     """The result in five sentences."""
     largest = max(shares, key=lambda row: row["target"])
-    moved = max(shares, key=lambda row: abs(row["target_share"] - row["source_share"]))
-    why = next(row["why"] for row in result.decision if row["chosen"])
     return [
         f"{plural(len(target), 'document')} of {target.name} {'was' if len(target) == 1 else 'were'} labelled with the "
         f"{len(result.classes)} classes of {plural(len(source), 'document')} of {source.name}.",
-        f"The method was {result.method}: {why}.",
+        f"The method was {result.method}: {why_this_method(result.decision)}.",
         trust_sentence(result),
         f"The largest class is {largest['class']} with {plural(largest['target'], 'document')} "
-        f"({100 * largest['target_share']:.0f} %); the share that moved most is that of {moved['class']}, from "
-        f"{100 * moved['source_share']:.0f} % in the source to {100 * moved['target_share']:.0f} % in the target.",
+        f"({100 * largest['target_share']:.0f} %); {moved_share(shares)}.",
         review_sentence(result),
     ]
+
+
+def moved_share(shares: list[dict]) -> str:
+    """Which class's share differs most between source and target, if any does."""
+    moved = max(shares, key=lambda row: abs(row["target_share"] - row["source_share"]))
+    if abs(moved["target_share"] - moved["source_share"]) < _SAME_SHARE:
+        return "all shares are about the same as in the source"
+    return (
+        f"the share that moved most is that of {moved['class']}, from {100 * moved['source_share']:.0f} % in the "
+        f"source to {100 * moved['target_share']:.0f} % in the target"
+    )
 
 
 def trust_sentence(result) -> str:
@@ -304,6 +314,9 @@ def review_sentence(result) -> str:
     budget = f"at most {100 * result.settings.get('error_budget', 0.1):.0f} %"
     if not review:
         return f"No document needs to be read by a person: by the method's own confidence, {budget} are wrong."
+    if review == len(result.needs_review):
+        everything = "The document" if review == 1 else f"All {review:,} documents"
+        return f"{everything} should be read by a person: the method is not sure enough of any label."
     return (
         f"{plural(review, 'document')} should be read by a person, so that of the others, by the method's own "
         f"confidence, {budget} are wrong."

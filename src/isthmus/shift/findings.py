@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from isthmus.corpus.collection import plural
 from isthmus.shift.bridges import Carrying
 from isthmus.shift.languages import language_name
 
@@ -45,8 +46,10 @@ def percent(share: float) -> str:
 def size_finding(n_source: int, n_labelled: int, n_target: int, empty: int) -> dict:
     least = min(n_labelled, n_target)
     severity = 2 if least < VERY_FEW else 1 if least < FEW else 0
-    sentence = f"{n_source:,} source documents ({n_labelled:,} with a label) and {n_target:,} target documents"
-    sentence += f"; {empty:,} target documents hold no word." if empty else "."
+    sentence = (
+        f"{plural(n_source, 'source document')} ({n_labelled:,} with a label) and {plural(n_target, 'target document')}"
+    )
+    sentence += f"; {plural(empty, 'target document holds', 'target documents hold')} no word." if empty else "."
     if severity == 0:
         advice = "Enough to measure with."
     else:
@@ -90,8 +93,8 @@ def vocabulary_finding(overlap: dict[str, float], halves: float) -> dict:
     ratio = known / halves if halves > 0 else known  # halves of a handful of documents may share nothing
     severity = _grade(ratio, KNOWN) if overlap["shared_types"] else 3
     sentence = (
-        f"{overlap['shared_types']:,} of {overlap['target_types']:,} target words also occur in the source; they make "
-        f"up {percent(known)} of the target's running words (between halves of the source: {percent(halves)})."
+        f"The source knows {overlap['shared_types']:,} of {plural(int(overlap['target_types']), 'target word')}: "
+        f"{percent(known)} of the target's running words (between halves of the source: {percent(halves)})."
     )
     advice = (
         "The source knows the target's words."
@@ -180,7 +183,7 @@ def balance_finding(classes: np.ndarray, sizes: np.ndarray, target_shares: np.nd
     values: dict[str, Any] = {"source": {str(c): round(float(s), 4) for c, s in zip(classes, shares, strict=True)}}
     sentence = (
         f"{len(classes)} classes; the largest, {classes[largest]}, has {percent(shares[largest])} of the labelled "
-        f"documents, the smallest, {classes[smallest]}, {sizes[smallest]:,} documents."
+        f"documents, the smallest, {classes[smallest]}, {plural(int(sizes[smallest]), 'document')}."
     )
     small = int(np.sum(sizes < SMALL_CLASS))
     severity, advice = 0, "Every class has enough documents."
