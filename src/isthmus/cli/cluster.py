@@ -19,7 +19,7 @@ from isthmus.cli.common import (
     versions,
     write_json,
 )
-from isthmus.cli.outputs import Makers, check_outputs, describe_input, write_files
+from isthmus.cli.outputs import Makers, announced, check_outputs, describe_input, write_files
 from isthmus.corpus import read_collection, with_columns
 from isthmus.corpus.collection import plural
 from isthmus.exceptions import UsageError
@@ -113,8 +113,11 @@ def _write(
 
     columns = result.columns()
     makers: Makers = {
-        report: lambda path: write_cluster_report(result, path, force=True, source=source, target=target),
-        save: lambda path: result.save(path, force=True),
+        report: announced(
+            "writing the report",
+            lambda path: write_cluster_report(result, path, force=True, source=source, target=target),
+        ),
+        save: announced("saving the model", lambda path: result.save(path, force=True)),
     }
     table = with_columns(target.table(), {name: columns[name] for name in ADDED})
     return write_files(output, table, makers, force=force, exact=exact)

@@ -132,22 +132,28 @@ def talking(quiet: bool) -> Iterator[None]:
 
 
 class ProgressLine:
-    """Progress as one rewritten line on a terminal, or as a plain line every few seconds elsewhere."""
+    """Progress as one rewritten line on a terminal; elsewhere a plain line every two seconds, later every thirty."""
 
-    def __init__(self, every: float = 5.0):
-        self.every = every
+    def __init__(self, every: float = 2.0, at_most: float = 30.0):
+        self.every, self.at_most = every, at_most
         self.started: dict[str, float] = {}
-        self.spoke = time.monotonic()
+        self.began = self.spoke = time.monotonic()
 
     def __call__(self, event: dict) -> None:
         now, phase, done, total = event["time"], event["phase"], event["done"], event["total"]
+        opens = total == 1 and not done and phase not in self.started  # one long step, of which nothing more is heard
         start = self.started.setdefault(phase, now)
         finished = total is not None and done >= total
         terminal = sys.stderr.isatty()
-        if now - self.spoke < (0.2 if terminal else self.every) and not (finished and terminal):
+        # A log of an hour's run should not be a thousand lines long.
+        pause = 0.2 if terminal else min(self.at_most, max(self.every, (now - self.began) / 10))
+        if now - self.spoke < pause and not opens and not (finished and terminal):
             return
         self.spoke = now
-        text = f"{phase}: {done:,}" + (f" of {total:,}" if total else "")
+        if total == 1:
+            text = phase + (": done" if finished else "")
+        else:
+            text = f"{phase}: {done:,}" + (f" of {total:,}" if total else "")
         if total and 0 < done < total and now > start:
             text += f", about {(now - start) / done * (total - done):.0f} s left"
         if terminal:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from isthmus.base import progress
 from isthmus.cli.common import describe, one_line, print_json, say, talking
 from isthmus.cli.outputs import check_spares_inputs
 from isthmus.corpus import check_output, read_collection
@@ -56,7 +57,9 @@ def diagnose(
         if report is not None:
             from isthmus.report.diagnosis import write_diagnosis_report
 
+            progress("writing the report", 0, 1)
             write_diagnosis_report(result, report, force=force, source=source_docs, target=target_docs)
+            progress("writing the report", 1, 1)
     if as_json:
         print_json(result.to_dict())
     else:

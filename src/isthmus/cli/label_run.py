@@ -21,7 +21,7 @@ from isthmus.cli.common import (
     versions,
     write_json,
 )
-from isthmus.cli.outputs import Makers, check_outputs, describe_input, write_files
+from isthmus.cli.outputs import Makers, announced, check_outputs, describe_input, write_files
 from isthmus.corpus import Collection, read_collection, with_columns
 from isthmus.corpus.collection import plural
 from isthmus.corpus.decode import shown_name
@@ -234,8 +234,11 @@ def write_outputs(
     columns = result.columns()
     added = {name: columns[name] for name in ("label", "confidence", "needs_review")}
     makers: Makers = {
-        report: lambda path: write_label_report(result, path, force=True, source=source, target=target),
-        save: lambda path: result.save(path, force=True),
+        report: announced(
+            "writing the report",
+            lambda path: write_label_report(result, path, force=True, source=source, target=target),
+        ),
+        save: announced("saving the model", lambda path: result.save(path, force=True)),
     }
     return write_files(output, with_columns(target.table(), added), makers, force=force, exact=exact)
 

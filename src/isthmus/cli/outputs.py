@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from isthmus.base import progress
 from isthmus.cli.common import file_hash, note_guarded
 from isthmus.corpus import Collection, check_output, write_rows
 from isthmus.exceptions import UsageError
@@ -86,6 +87,17 @@ def write_files(output: str, table: dict[str, list], makers: Makers, *, force: b
         for temporary_path in ready.values():
             temporary_path.unlink(missing_ok=True)
     return [*([output] if output != "-" else []), *map(str, wanted)]
+
+
+def announced(phase: str, make: Callable[[Path], Any]) -> Callable[[Path], Any]:
+    """The same maker of a file, which tells of its phase when it begins and when it is done."""
+
+    def make_and_tell(path: Path) -> None:
+        progress(phase, 0, 1)
+        make(path)
+        progress(phase, 1, 1)
+
+    return make_and_tell
 
 
 def write_table(output: str, table: dict[str, list], *, force: bool, exact: bool = False) -> None:
