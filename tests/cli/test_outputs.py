@@ -103,7 +103,10 @@ def test_each_note_is_said_once(capsys):
             for text in ("one", "two"):
                 warnings.warn(text, UserWarning, stacklevel=1)
             warnings.warn(IsthmusWarning("three", code="fallback"), stacklevel=1)
-    assert capsys.readouterr().err.splitlines() == ["note: one", "note: two", "note: three [fallback]"]
+        for part in ("26 of 250", "12 of 1,100"):
+            warnings.warn(f"{part} texts are short", UserWarning, stacklevel=1)
+    notes = ["note: one", "note: two", "note: three [fallback]", "note: 26 of 250 texts are short"]
+    assert capsys.readouterr().err.splitlines() == notes
 
 
 def test_a_vote_is_called_a_vote(folder, capsys):

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import platform
+import re
 import sys
 import time
 import warnings
@@ -27,6 +28,7 @@ from isthmus.corpus.decode import mend_surrogates
 from isthmus.exceptions import IsthmusError, IsthmusWarning, UsageError
 
 Exact = Annotated[bool, typer.Option("--exact", help="csv and tsv: texts byte for byte, also those like =1+1.")]
+_COUNTS = re.compile(r"(?<=^note: )[\d,]+ of [\d,]+ ")
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "PyStemmer", "polars")
 
 
@@ -122,8 +124,10 @@ def talking(quiet: bool) -> Iterator[None]:
         def show(message, category, *where, **more):
             code = f" [{message.code}]" if isinstance(message, IsthmusWarning) else ""
             note = f"note: {one_line(str(message))}{code}"
-            if note not in said:  # methods and folds repeat each other's warnings
-                said.add(note)
+            # Methods and folds repeat each other's warnings, some of them about a part of the documents.
+            gist = _COUNTS.sub("", note)
+            if gist not in said:
+                said.add(gist)
                 say(note)
 
         warnings.showwarning = show
