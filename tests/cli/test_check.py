@@ -245,3 +245,15 @@ def test_refusals(checked, capsys, arguments, code, words):
     assert talk.out == ""
     assert len(talk.err.splitlines()) == 1
     assert {path: path.read_bytes() for path in Path().iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    ("output", "code"),
+    [("out.csv", "output-unwritable"), ("checked.csv", "output-unwritable"), ("m.isthmus", "unknown-format")],
+)
+def test_an_output_never_replaces_what_was_read(checked, capsys, output, code):
+    result = "m.isthmus" if output == "m.isthmus" else "out.csv"
+    before = Path(output).read_bytes()
+    assert run_command(["check", result, "checked.csv", "-o", output, "--force"]) == 2
+    assert code in capsys.readouterr().err
+    assert Path(output).read_bytes() == before

@@ -10,7 +10,7 @@ import typer
 from isthmus.choose import AccuracyEstimate, Audit, audit_labels
 from isthmus.choose.sampling import draw_sample, read_sample, sample_margin, sample_size, sample_table
 from isthmus.cli.common import Exact, one_line, print_json, say, talking
-from isthmus.cli.outputs import write_table
+from isthmus.cli.outputs import check_spares_inputs, write_table
 from isthmus.corpus import check_output, read_collection, with_columns
 from isthmus.corpus.read import bare_cells
 from isthmus.exceptions import DataError, UsageError
@@ -84,6 +84,7 @@ def check(
         raise UsageError("--json prints on stdout; name a file for the table with -o OUT.", code="bad-parameter")
     if output is not None:
         check_output(output, force=force)
+        check_spares_inputs(output, (result, checked))
     with talking(quiet):
         labelling = open_labelling(result, text)
         if checked is None:

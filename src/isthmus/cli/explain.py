@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from isthmus.cli.common import Exact, note_guarded, one_line, print_json, say, talking
+from isthmus.cli.outputs import check_spares_inputs
 from isthmus.corpus import check_output, write_rows
 from isthmus.exceptions import DataError, UsageError
 
@@ -42,6 +43,7 @@ def explain(
     if as_json and output != "-":
         raise UsageError("--json prints on stdout; leave out -o, or leave out --json.", code="bad-parameter")
     check_output(output, force=force)
+    check_spares_inputs(output, (result,))
     with talking(quiet):
         saved = load(result, kind="label")
         if text:
