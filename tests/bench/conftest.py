@@ -77,7 +77,7 @@ def threads(data, seed):
 
 def sweep(folder, seeds):
     note("sweep")
-    return [{"size": s, "error": 1 / s, "seed": seed} for s in (1, 2, 4) for seed in seeds]
+    return [{"size": s, "error": 1 / s, "seed": seed, "metric": "f1"} for s in (1, 2, 4) for seed in seeds]
 
 
 SUITE = Suite(

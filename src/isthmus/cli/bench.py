@@ -133,7 +133,8 @@ class _Talk:
         self.done = event["done"]
         name = event["task"] if event["study"] else f"{event['task']}  {event['method']}"
         seed = "" if event["seed"] is None else f"  seed {event['seed']}"
-        said = event["failure"] or ", ".join(_result(row) for row in event["rows"][:3] if "metric" in row)
+        shown = [row for row in event["rows"][:3] if {"metric", "value"} <= row.keys()]  # a study may name its own
+        said = event["failure"] or ", ".join(map(_result, shown))
         self._say(f"[{event['done']}/{event['total']}] {name}{seed}  {said}  {event['seconds']:.1f} s")
         for warning in event["warnings"][:2]:
             self._say(f"    {warning}")
