@@ -163,7 +163,7 @@ def _group_ends(group, within):
 def test_studies_run_once_and_leave_their_table(suite, folder, calls):
     run = run_suite(suite, folder, seeds=[0], studies=["all"])
     assert run.rows == []
-    assert run.studies["sweep"][1] == {"size": 2, "error": 0.5, "seed": 0}
+    assert run.studies["sweep"][1] == {"size": 2, "error": 0.5, "seed": 0, "metric": "f1"}
     run_suite(suite, folder, seeds=[0], studies=["sweep"])
     assert calls("sweep") == 1
 
