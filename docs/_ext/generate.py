@@ -27,11 +27,11 @@ ROOMS = (
     ("isthmus.shift", "Measure", "How far apart two domains are."),
     ("isthmus.classify", "Label", "Classifiers and the functions behind them."),
     ("isthmus.cluster", "Group", "Clustering guided by another domain."),
-    ("isthmus.choose", "Judge", "Choosing a method without target labels."),
+    ("isthmus.choose", "LabelScorer", "Choosing a method without target labels."),
     ("isthmus.evaluate", "Score", "Metrics, intervals, significance tests."),
     ("isthmus.explain", "Account", "Why this label: tables from fitted attributes."),
     ("isthmus.report", "Show", "Charts and the report page."),
-    ("isthmus.bench.suite", "Repeat", "What a benchmark suite is made of."),
+    ("isthmus.bench.engine.suite", "Repeat", "What a benchmark suite is made of."),
     ("isthmus.estimator_checks", "Check", "Checks for estimators, ours and yours."),
     ("isthmus.exceptions", "Errors", "What may be raised, each with a stable code."),
 )

@@ -1,56 +1,22 @@
 """The gate: who is source, who is target.
 
-Every estimator takes its rows through :func:`open_gate`. Nobody else looks at ``sample_domain``, and target labels
-stop here: whatever ``y`` says about a target row is masked before a method can see it.
+Every estimator takes its rows through :func:`check_transfer_data`. Nobody else looks at ``sample_domain``, and target
+labels stop here: whatever ``y`` says about a target row is masked before a method can see it.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.pipeline import Pipeline, _name_estimators
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import check_is_fitted
 
-from isthmus._reading import (
-    UNLABELLED,
-    check_rows,
-    check_seed,
-    check_texts,
-    find_classes,
-    label_array,
-    mask_target,
-    read_domain,
-    read_labels,
-    read_source_labels,
-)
-from isthmus.exceptions import DataError, UsageError
-
-__all__ = [
-    "Domains",
-    "TransferClassifier",
-    "TransferPipeline",
-    "check_rows",
-    "check_seed",
-    "check_texts",
-    "listen",
-    "make_transfer_pipeline",
-    "mask_target",
-    "open_gate",
-    "progress",
-    "read_labels",
-    "read_source_labels",
-    "row_blocks",
-    "softmax",
-]
+from isthmus._validation import UNLABELLED, check_rows, find_classes, label_array, mask_target, read_domain, read_labels
+from isthmus.exceptions import DataError
 
 SOURCE, TARGET = 1, -2  # what the gate writes where sample_domain is left out (skada's default numbers)
 
@@ -105,7 +71,7 @@ class Domains:
         return self.X[index]
 
 
-def open_gate(
+def check_transfer_data(
     estimator: BaseEstimator,
     X: Any,
     y: Any,
@@ -231,7 +197,7 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        domains = open_gate(
+        domains = check_transfer_data(
             self,
             X,
             y,
@@ -285,118 +251,6 @@ def softmax(scores: np.ndarray) -> np.ndarray:
     """Rows of log-scores to rows of probabilities."""
     shifted = np.exp(scores - scores.max(axis=1, keepdims=True))
     return shifted / shifted.sum(axis=1, keepdims=True)
-
-
-class TransferPipeline(Pipeline):
-    """A scikit-learn pipeline whose ``fit`` takes ``sample_domain`` and hands it to the steps that want it.
-
-    Works with and without scikit-learn's metadata routing; the global configuration is not touched. Fitted attributes
-    of the last step (``transduction_``, ``history_`` and so on) can be read from the pipeline. A last step that learns
-    from labelled words gets the vectoriser's columns and its reading of those words (lower case, stems).
-    """
-
-    def fit(self, X, y=None, sample_domain=None, **params):
-        """Fit every step on the rows of all domains together; no step sees a label of a target row."""
-        y, params = self._route(X, y, sample_domain, params)
-        return super().fit(X, y, **params)
-
-    def fit_transform(self, X, y=None, sample_domain=None, **params):
-        """Fit every step and transform the same rows."""
-        y, params = self._route(X, y, sample_domain, params)
-        return super().fit_transform(X, y, **params)
-
-    def fit_predict(self, X, y=None, sample_domain=None, **params):
-        """Fit every step and predict for the same rows."""
-        y, params = self._route(X, y, sample_domain, params)
-        return super().fit_predict(X, y, **params)
-
-    def _route(self, X, y, sample_domain, params):
-        """Labels with those of target rows masked, and parameters that take ``sample_domain`` to its steps."""
-        if sample_domain is None:
-            return y, params
-        if y is not None:
-            y = mask_target(y, read_domain(sample_domain, len(y)))
-        if get_config()["enable_metadata_routing"]:
-            return y, {**params, "sample_domain": sample_domain}
-        takers = [name for name, step in self.steps if has_fit_parameter(step, "sample_domain")]
-        if not takers:
-            raise UsageError(
-                "No step of the pipeline takes sample_domain, so none could tell source from target; end it with an "
-                "Isthmus estimator, or switch scikit-learn's metadata routing on for nested ones.",
-                code="bad-parameter",
-            )
-        return y, {**params, **{f"{name}__sample_domain": sample_domain for name in takers}}
-
-    def _fit(self, *args, **kwargs):
-        rows = super()._fit(*args, **kwargs)
-        method = self.steps[-1][1]
-        if hasattr(method, "read_names"):
-            for _, step in self.steps[:-1]:
-                if hasattr(step, "analyze") or hasattr(step, "build_analyzer"):
-                    method.read_names(step)
-        return rows
-
-    def __getattr__(self, name):
-        # Only fitted attributes are looked up in the last step; "steps" itself may be missing while unpickling. The
-        # number and names of input columns are the first step's business.
-        own = name.startswith("_") or name in ("n_features_in_", "feature_names_in_")
-        if name.endswith("_") and not own and "steps" in self.__dict__ and self.steps:
-            return getattr(self.steps[-1][1], name)
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
-
-def make_transfer_pipeline(*steps, memory=None, verbose=False) -> TransferPipeline:
-    """Pipeline from raw text to labels that understands ``sample_domain``.
-
-    Parameters
-    ----------
-    *steps : estimators
-        Vectoriser first, classifier last; names are made from the types, as in scikit-learn.
-    memory, verbose
-        As for :class:`sklearn.pipeline.Pipeline`.
-
-    Examples
-    --------
-    >>> from isthmus import SourceOnlyClassifier, make_transfer_pipeline
-    >>> from isthmus.features import TextVectorizer
-    >>> texts = ["kind staff", "great bike", "polite staff", "fast bike", "rude staff", "slow bike"]
-    >>> labels = ["staff", "product", "staff", "product", None, None]
-    >>> pipeline = make_transfer_pipeline(TextVectorizer(min_df=1), SourceOnlyClassifier())
-    >>> pipeline.fit(texts, labels).transduction_[-2:].tolist()
-    ['staff', 'product']
-    """
-    return TransferPipeline(_name_estimators(steps), memory=memory, verbose=verbose)
-
-
-# Progress: methods report, whoever runs them decides whether anybody listens. A context variable, so that no
-# constructor needs a parameter for it.
-
-_listener: ContextVar[Callable[[dict], None] | None] = ContextVar("isthmus_progress", default=None)
-
-
-def progress(phase: str, done: int, total: int | None = None, **facts: Any) -> None:
-    """Tell a listener, if there is one, that ``done`` of ``total`` steps of ``phase`` are over."""
-    listener = _listener.get()
-    if listener is not None:
-        listener({"phase": phase, "done": done, "total": total, "time": time.monotonic(), **facts})
-
-
-@contextmanager
-def listen(listener: Callable[[dict], None]) -> Iterator[None]:
-    """Send progress of everything inside the block to ``listener``.
-
-    Examples
-    --------
-    >>> from isthmus.base import listen, progress
-    >>> with listen(lambda event: print(event["phase"], event["done"], event["total"])):
-    ...     progress("reading", 1, 2)
-    reading 1 2
-    """
-    token = _listener.set(listener)
-    try:
-        yield
-    finally:
-        _listener.reset(token)
 
 
 def row_blocks(n_rows: int, size: int) -> Sequence[slice]:

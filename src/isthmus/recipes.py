@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from isthmus.base import TransferPipeline, make_transfer_pipeline
 from isthmus.exceptions import UsageError
 from isthmus.features.vectorizer import TextVectorizer
+from isthmus.pipeline import TransferPipeline, make_transfer_pipeline
 
 
 @dataclass(frozen=True)
@@ -101,30 +101,41 @@ def _build_logistic(options: Options) -> TransferPipeline:
 
 
 def _build_self_training(options: Options) -> TransferPipeline:
-    from isthmus.classify.baselines.self_training import SelfTrainingTransfer
+    from isthmus.classify.baselines.self_training import SelfTrainingTransferClassifier
 
     vectorizer, estimator = _logistic(options)
-    return make_transfer_pipeline(vectorizer, SelfTrainingTransfer(estimator.set_params(warm_start=True)))
+    return make_transfer_pipeline(vectorizer, SelfTrainingTransferClassifier(estimator.set_params(warm_start=True)))
 
 
 # -- dual supervision: labelled words beside labelled documents --------------------------------------------------------
 
 
 def _build_dual_manifold(options: Options) -> TransferPipeline:
-    from isthmus.classify.dual import ManifoldDualClassifier
+    from isthmus.classify.dual.manifold import ManifoldDualClassifier
 
     # Set on held-out halves of source domains (docs/methods/dual-manifold): exact at any size, word pairs for negation.
     method = ManifoldDualClassifier(
-        options.word_labels, kernel="linear", gamma=3.0, mu=1.0, power=2, tol=1e-6, random_state=options.random_state
+        word_labels=options.word_labels,
+        kernel="linear",
+        gamma=3.0,
+        mu=1.0,
+        power=2,
+        tol=1e-6,
+        random_state=options.random_state,
     )
     return _with_words(options, method, (1, 2))
 
 
 def _build_dual_factor(options: Options) -> TransferPipeline:
-    from isthmus.classify.dual_factor import FactorDualClassifier
+    from isthmus.classify.dual.factor import FactorDualClassifier
 
     method = FactorDualClassifier(
-        options.word_labels, kernel="linear", gamma=1.0, mu=0.1, cg_iter=50, random_state=options.random_state
+        word_labels=options.word_labels,
+        kernel="linear",
+        gamma=1.0,
+        mu=0.1,
+        cg_iter=50,
+        random_state=options.random_state,
     )
     return _with_words(options, method, (1, 1))
 
@@ -135,7 +146,7 @@ def _with_words(options: Options, method: Any, ngram_range: tuple[int, int]) -> 
 
 
 def _build_cocc(options: Options) -> TransferPipeline:
-    from isthmus.classify.cocc import CoClusteringClassifier
+    from isthmus.classify.cocc.classifier import CoClusteringClassifier
 
     return make_transfer_pipeline(_counts(options), CoClusteringClassifier(random_state=options.random_state))
 
@@ -153,7 +164,7 @@ def _build_sgt(options: Options) -> TransferPipeline:
 
 
 def _build_strings(options: Options) -> TransferPipeline:
-    from isthmus.classify.kernels import ALIGNED, TransductiveKernelClassifier
+    from isthmus.classify.strings.classifier import ALIGNED, TransductiveKernelClassifier
 
     method = TransductiveKernelClassifier(ngram_range="auto", random_state=options.random_state, **ALIGNED)
     return make_transfer_pipeline(method)
@@ -163,13 +174,13 @@ def _build_strings(options: Options) -> TransferPipeline:
 
 
 def _build_projection(options: Options) -> TransferPipeline:
-    from isthmus.classify.projection import TermProjectionClassifier
+    from isthmus.classify.projection.classifier import TermProjectionClassifier
 
     return make_transfer_pipeline(_counts(options), TermProjectionClassifier(random_state=options.random_state))
 
 
 def _build_projection_svm(options: Options) -> TransferPipeline:
-    from isthmus.classify.projection import TermProjectionClassifier
+    from isthmus.classify.projection.classifier import TermProjectionClassifier
 
     method = TermProjectionClassifier(classifier="svm", random_state=options.random_state)
     return make_transfer_pipeline(_counts(options), method)
@@ -199,9 +210,9 @@ def _build_coral(options: Options) -> TransferPipeline:
 
 
 def _build_tradaboost(options: Options) -> TransferPipeline:
-    from isthmus.classify.baselines.tradaboost import BoostedTransfer
+    from isthmus.classify.baselines.tradaboost import TrAdaBoostClassifier
 
-    return _words_and_pairs(options, BoostedTransfer())
+    return _words_and_pairs(options, TrAdaBoostClassifier())
 
 
 RECIPES: dict[str, Recipe] = {
@@ -308,7 +319,7 @@ def make_grouping(source_texts, target_texts, *, analyzer="auto", min_df="auto",
     Contexts of shared words are counted within ``window`` tokens of the running text; collections of more than 20,000
     documents, and character features, use whole documents instead.
     """
-    from isthmus.cluster.guided import CrossGuidedKMeans
+    from isthmus.clustering.guided import CrossGuidedKMeans
     from isthmus.features.contexts import context_words, window_contexts
 
     vectorizer = TextVectorizer(analyzer=analyzer, min_df=min_df, weighting="tfidf")

@@ -8,7 +8,7 @@ SUITE_TEXT = '''
 import os, time
 from pathlib import Path
 from isthmus.bench import Method, Study, Suite, Task, TaskData
-from isthmus.bench.suite import pack_correct
+from isthmus.bench.engine.suite import pack_correct
 
 LOG = Path(__file__).with_suffix(".log")
 
@@ -47,7 +47,7 @@ def dies(data, seed):
 
 
 def talks(data, seed):
-    from isthmus.base import progress
+    from isthmus._progress import progress
 
     limit = time.monotonic() + 1.3
     while time.monotonic() < limit:
@@ -135,7 +135,7 @@ def suite_file(tmp_path, cache) -> Path:
 @pytest.fixture
 def suite(suite_file):
     """The same suite as an object: runs in this process."""
-    from isthmus.bench.workers import load_suite
+    from isthmus.bench.engine.workers import load_suite
 
     return load_suite(str(suite_file))
 

@@ -6,7 +6,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from isthmus.bench.workers import load_suite, run_job
+from isthmus.bench.engine.workers import load_suite, run_job
 from isthmus.cli.bench import register
 from isthmus.exceptions import DataError, UsageError
 
@@ -21,7 +21,7 @@ def command(suite_file, folder, monkeypatch):
         for job in jobs:
             yield from run_job(load_suite(reference), job, folder)
 
-    monkeypatch.setattr("isthmus.bench.harness.run_jobs", run_here)
+    monkeypatch.setattr("isthmus.bench.engine.harness.run_jobs", run_here)
     app = typer.Typer()
     register(app)
     app.command("other")(lambda: None)  # with one command only, typer would drop its name

@@ -4,8 +4,18 @@ import numpy as np
 import pytest
 
 from isthmus.bench import SUITES
-from isthmus.bench.choose import CORPORA, SETTINGS, TASKS, accuracy_of, average, interval, kappa_of, left_out, promises
-from isthmus.bench.harness import run_suite
+from isthmus.bench.engine.harness import run_suite
+from isthmus.bench.suites.choose import (
+    CORPORA,
+    SETTINGS,
+    TASKS,
+    accuracy_of,
+    average,
+    interval,
+    kappa_of,
+    left_out,
+    promises,
+)
 from isthmus.choose.choice import CANDIDATES
 
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from isthmus.bench.dual import METHODS, ROW_LABELS, SUITE, TASKS, _drawn, _score, _split
-from isthmus.bench.dual_data import FIVE_GROUPS, TUNING_GROUPS, lexicon, newsgroup_data, toy_data, word_scores
-from isthmus.bench.speed_dual import CASES, compare, make_problem
-from isthmus.classify.baselines.rls import KernelLeastSquares
-from isthmus.classify.dual import ManifoldDualClassifier
+from isthmus.bench.baselines.rls import KernelLeastSquares
+from isthmus.bench.speed.dual import CASES, compare, make_problem
+from isthmus.bench.suites.dual import METHODS, ROW_LABELS, SUITE, TASKS, _drawn, _score, _split
+from isthmus.bench.suites.dual_data import FIVE_GROUPS, TUNING_GROUPS, lexicon, newsgroup_data, toy_data, word_scores
+from isthmus.classify.dual.manifold import ManifoldDualClassifier
 
 
 def test_toy_data_is_the_paper_s():

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
-from isthmus.bench.guided import SUITE
-from isthmus.bench.guided_prepare import Collections, prepare_data, score_rows
-from isthmus.bench.guided_studies import MERGED, RELEVANT, SPLIT, misleading_codes, relevance_settings
-from isthmus.bench.guided_tasks import TASKS, subject_and_body
-from isthmus.bench.suite import TaskData
+from isthmus.bench.engine.suite import TaskData
+from isthmus.bench.suites.guided import SUITE
+from isthmus.bench.suites.guided_prepare import Collections, prepare_data, score_rows
+from isthmus.bench.suites.guided_studies import MERGED, RELEVANT, SPLIT, misleading_codes, relevance_settings
+from isthmus.bench.suites.guided_tasks import TASKS, subject_and_body
 
 
 @pytest.fixture(scope="module")

@@ -9,9 +9,10 @@ import time
 
 import pytest
 
+from isthmus._utils import to_plain
 from isthmus.bench import SUITES, Method
-from isthmus.bench.harness import find_suite, run_suite
-from isthmus.bench.records import Record, hash_file, plain
+from isthmus.bench.engine.harness import find_suite, run_suite
+from isthmus.bench.engine.records import Record, hash_file
 from isthmus.exceptions import DataError, UsageError
 
 
@@ -62,7 +63,7 @@ def test_force_other_data_and_other_version_compute_again(suite, folder, calls, 
     (folder / "data.txt").write_text("other bytes")
     run_suite(suite, folder, ["one", "two"], ["first"], [0])
     assert calls("first") == 4  # task two reads no file: it still holds
-    monkeypatch.setattr("isthmus.bench.records.version", lambda name: "99")
+    monkeypatch.setattr("isthmus.bench.engine.records.version", lambda name: "99")
     run_suite(suite, folder, ["one", "two"], ["first"], [0])
     assert calls("first") == 6
 
@@ -123,7 +124,7 @@ def test_parallel_and_sequential_runs_agree(suite_file, suite, folder, tmp_path)
 @pytest.mark.skipif(os.name == "nt", reason="sends a POSIX signal to a process group")
 def test_ctrl_c_keeps_finished_rows_and_ends_the_workers(suite_file, folder, cache):
     code = (
-        "import sys\nfrom isthmus.bench.harness import run_suite\n"
+        "import sys\nfrom isthmus.bench.engine.harness import run_suite\n"
         "def tell(event): print(event['event'], flush=True)\n"
         "if __name__ == '__main__':\n"
         "    run_suite(sys.argv[1], sys.argv[2], ['two'], ['first', 'slow'], [0], progress=tell)"
@@ -230,7 +231,7 @@ def test_a_spoilt_record_counts_as_none(cache, suite, folder):
 def test_plain_unpacks_numpy_and_hash_is_sha256(tmp_path):
     import numpy as np
 
-    assert plain({"a": np.float64(0.5), "b": np.arange(2), "c": float("inf"), 3: (None, True)}) == {
+    assert to_plain({"a": np.float64(0.5), "b": np.arange(2), "c": float("inf"), 3: (None, True)}) == {
         "a": 0.5,
         "b": [0, 1],
         "c": None,

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import isthmus
-from isthmus.choose import CombinedModel, Evidence, Judge, Rule, choose, estimate_accuracy, review_mask
+from isthmus.choose import CombinedModel, Evidence, LabelScorer, VotingRule, choose, estimate_accuracy, review_mask
 from isthmus.choose.choice import candidates_for, decide, try_methods
 from isthmus.choose.combined import pool, sharpen, sharpness_for
 from isthmus.choose.evidence import beyond_chance, class_accuracy, information
-from isthmus.choose.rule import excess
+from isthmus.choose.voting import excess
 from isthmus.exceptions import DataError, IsthmusWarning
 
 STAFF = ("staff", "friendly", "polite", "rude", "helped", "manager", "smile", "advice")
@@ -38,29 +38,29 @@ def pair():
 
 def test_right_labels_are_about_as_learnable_as_the_source(pair):
     source, labels, target, truth, place = pair
-    judge, rule = Judge(source, labels, target), Rule()
-    right = judge.weigh(truth)
+    judge, rule = LabelScorer(source, labels, target), VotingRule()
+    right = judge.score(truth)
     assert abs(excess(right)) < 0.5
     wrong = np.where(place == "north", "staff", "price")
-    easy = judge.weigh(wrong)
+    easy = judge.score(wrong)
     assert excess(easy) >= excess(right)
-    assert easy.way_back < right.way_back
-    noisy = judge.weigh(np.random.default_rng(1).permutation(truth))
+    assert easy.reverse_accuracy < right.reverse_accuracy
+    noisy = judge.score(np.random.default_rng(1).permutation(truth))
     assert noisy.learnability < right.learnability - 0.2
-    assert noisy.repeated < right.repeated
+    assert noisy.cv_accuracy < right.cv_accuracy
     assert rule.score(right) > max(rule.score(easy), rule.score(noisy))
 
 
 def test_nearly_all_in_one_class_is_worth_nothing(pair):
     source, labels, target, truth, _ = pair
-    judge, rule = Judge(source, labels, target), Rule()
+    judge, rule = LabelScorer(source, labels, target), VotingRule()
     for few in (0, 2, 6):
         skewed = ["price"] * few + ["staff"] * (len(target) - few)
-        evidence = judge.weigh(skewed)
-        assert evidence.repeated > 0.9  # easy to repeat, and yet
+        evidence = judge.score(skewed)
+        assert evidence.cv_accuracy > 0.9  # easy to repeat, and yet
         assert not evidence.learned
         assert estimate_accuracy(judge, skewed, 0.99).estimate is None
-        assert rule.score(evidence) < rule.score(judge.weigh(truth)) - rule.near
+        assert rule.score(evidence) < rule.score(judge.score(truth)) - rule.near
 
 
 def test_information_and_class_accuracy_of_counts():
@@ -70,7 +70,7 @@ def test_information_and_class_accuracy_of_counts():
 
 
 def test_spread_shrinks_with_the_number_of_documents():
-    rule = Rule()
+    rule = VotingRule()
     few, many = (Evidence.from_tables(*[n * np.array([[4, 1], [1, 4]])] * 3) for n in (5, 500))
     assert rule.score(few) == pytest.approx(rule.score(many))
     assert rule.spread(many) < rule.spread(few) / 3
@@ -79,12 +79,12 @@ def test_spread_shrinks_with_the_number_of_documents():
 
 def test_judge_refuses_a_handful():
     with pytest.raises(DataError):
-        Judge(["a b"] * 5, ["x", "y"] * 2 + ["x"], ["c"] * 40)
+        LabelScorer(["a b"] * 5, ["x", "y"] * 2 + ["x"], ["c"] * 40)
 
 
 def test_weights_fall_with_the_score_and_end_at_the_margin():
     near, far, other = (Evidence(l, 0.5, 0.8, 0.8) for l in (0.45, 0.15, 0.5))
-    weights = Rule().weights({"near": near, "far": far, "best": other})
+    weights = VotingRule().weights({"near": near, "far": far, "best": other})
     assert set(weights) == {"best", "near"}
     assert weights["best"] > weights["near"] > 0.3
     assert sum(weights.values()) == pytest.approx(1.0)
@@ -159,11 +159,11 @@ def test_labels_that_cannot_be_learned_leave_source_only_and_no_expectation(pair
 def test_copies_of_a_text_do_not_make_labels_learnable(pair):
     source, labels, target, *_ = pair
     random = np.random.default_rng(0).choice(["staff", "price"], 60)
-    once = Judge(source, labels, target[:60]).weigh(random)
-    often = Judge(source, labels, target[:60] * 4).weigh(np.tile(random, 4))
+    once = LabelScorer(source, labels, target[:60]).score(random)
+    often = LabelScorer(source, labels, target[:60] * 4).score(np.tile(random, 4))
     assert often.learnability == once.learnability
     with pytest.raises(DataError):
-        Judge(source, labels, ["one text"] * 100)
+        LabelScorer(source, labels, ["one text"] * 100)
 
 
 def test_beyond_chance():

@@ -6,7 +6,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.svm import LinearSVC
 
-from isthmus import SelfTrainingTransfer, SourceOnlyClassifier
+from isthmus import SelfTrainingTransferClassifier, SourceOnlyClassifier
 from isthmus._math.calibration import fit_temperature
 from isthmus.base import softmax
 from isthmus.classify.baselines.self_training import surest_rows
@@ -52,8 +52,8 @@ def test_temperature_recovers_the_scale_that_made_the_labels():
 
 def test_a_warm_start_reaches_the_same_labels_in_fewer_steps():
     X, y, domain = shifted()
-    cold = SelfTrainingTransfer(LogisticRegression(tol=1e-8)).fit(X, y, sample_domain=domain)
-    warm = SelfTrainingTransfer(LogisticRegression(tol=1e-8, warm_start=True)).fit(X, y, sample_domain=domain)
+    cold = SelfTrainingTransferClassifier(LogisticRegression(tol=1e-8)).fit(X, y, sample_domain=domain)
+    warm = SelfTrainingTransferClassifier(LogisticRegression(tol=1e-8, warm_start=True)).fit(X, y, sample_domain=domain)
     assert np.array_equal(cold.transduction_, warm.transduction_)
     assert np.allclose(cold.estimator_.coef_, warm.estimator_.coef_, atol=1e-3)
     assert warm.estimator_.n_iter_[0] < cold.estimator_.n_iter_[0]
@@ -63,7 +63,7 @@ def test_self_training_follows_a_turned_target():
     X, y, domain = shifted()
     target = domain < 0
     before = SourceOnlyClassifier().fit(X, y, sample_domain=domain).transduction_[target]
-    model = SelfTrainingTransfer().fit(X, y, sample_domain=domain)
+    model = SelfTrainingTransferClassifier().fit(X, y, sample_domain=domain)
     assert np.mean(model.transduction_[target] == y[target]) >= np.mean(before == y[target])
     assert len(model.history_) == model.n_iter_ == 10
 
@@ -76,8 +76,8 @@ def test_surest_rows_takes_of_every_class():
 
 def test_target_weight_reaches_the_estimator():
     X, y, domain = shifted()
-    heavy = SelfTrainingTransfer(target_weight=100.0).fit(X, y, sample_domain=domain)
-    light = SelfTrainingTransfer(target_weight=1e-9).fit(X, y, sample_domain=domain)
+    heavy = SelfTrainingTransferClassifier(target_weight=100.0).fit(X, y, sample_domain=domain)
+    light = SelfTrainingTransferClassifier(target_weight=1e-9).fit(X, y, sample_domain=domain)
     source_only = SourceOnlyClassifier().fit(X, y, sample_domain=domain)
     assert np.allclose(light.estimator_.coef_, source_only.estimator_.coef_, atol=1e-3)
     assert not np.allclose(heavy.estimator_.coef_, source_only.estimator_.coef_, atol=1e-2)
@@ -85,12 +85,12 @@ def test_target_weight_reaches_the_estimator():
 
 def test_a_classifier_without_probabilities_is_refused_in_a_sentence():
     with pytest.raises(UsageError, match="no predict_proba"):
-        SelfTrainingTransfer(LinearSVC()).fit(np.eye(4) + 1, [0, 1, -1, -1])
+        SelfTrainingTransferClassifier(LinearSVC()).fit(np.eye(4) + 1, [0, 1, -1, -1])
 
 
 def test_rounds_must_be_positive():
     with pytest.raises(UsageError):
-        SelfTrainingTransfer(rounds=0).fit(np.eye(4) + 1, [0, 1, -1, -1])
+        SelfTrainingTransferClassifier(max_iter=0).fit(np.eye(4) + 1, [0, 1, -1, -1])
 
 
 def test_naive_bayes_needs_counts_and_says_so_through_its_own_error():

@@ -6,10 +6,10 @@ import scipy.sparse as sp
 
 from isthmus import CoClusteringClassifier
 from isthmus._math.cocc import block_statistics
-from isthmus.base import listen
-from isthmus.classify.cocc_blocks import MappedMatrix
-from isthmus.classify.cocc_finish import compactness, inverse_frequency, settle
-from isthmus.classify.cocc_start import group_words, sketch_words
+from isthmus._progress import listen
+from isthmus.classify.cocc.blocks import MappedMatrix
+from isthmus.classify.cocc.refine import block_idf, compactness, refine_by_centroids
+from isthmus.classify.cocc.start import group_words, sketch_words
 from isthmus.exceptions import DataError, UsageError
 
 
@@ -147,7 +147,7 @@ def test_an_empty_target_is_refused():
 @pytest.mark.parametrize(
     "wrong",
     [{"n_word_clusters": 0}, {"n_word_clusters": "many"}, {"trade_off": -1}, {"trade_off": "x"}, {"n_init": 0},
-     {"max_iter": 0}, {"smoothing": 1.0}, {"weighting": "idf"}, {"finish": "x"}, {"tol": -1}],
+     {"max_iter": 0}, {"smoothing": 1.0}, {"weighting": "idf"}, {"refine": "x"}, {"tol": -1}],
     ids=str,
 )  # fmt: skip
 def test_wrong_parameters_are_refused(wrong):
@@ -174,35 +174,35 @@ def test_auto_takes_the_most_compact_classes_and_says_what_it_compared():
 def test_without_a_finish_the_clusters_are_the_labels():
     X, y, domain = two_domains(shared=0.6)
     target = domain < 0
-    plain = CoClusteringClassifier(finish=None, random_state=0).fit(X, y, domain)
+    plain = CoClusteringClassifier(refine=None, random_state=0).fit(X, y, domain)
     assert plain.classes_[plain.document_clusters_[target]].tolist() == plain.transduction_[target].tolist()
     assert plain.predict(X[target]).tolist() == plain.transduction_[target].tolist()
     finished = CoClusteringClassifier(random_state=0).fit(X, y, domain)
     assert np.array_equal(finished.document_clusters_, plain.document_clusters_)
     assert finished.predict(X[target]).tolist() == finished.transduction_[target].tolist()
-    assert np.all(np.diff(finished.finish_history_) >= -1e-12)
-    assert finished.finish_condition_ == "converged"
+    assert np.all(np.diff(finished.refine_history_) >= -1e-12)
+    assert finished.refine_condition_ == "converged"
 
 
 def test_the_finish_gives_up_when_a_class_melts_away():
     # Three of the four documents of class 0 are those of class 1; only the first is its own.
     X = sp.csr_matrix(np.array([[1.0, 0.0]] + [[0.0, 1.0]] * 9))
     labels = np.array([0, 0, 0, 0, 1, 1, 1, 1, 1, 1])
-    weights = inverse_frequency(lambda: [X], 2)
+    weights = block_idf(lambda: [X], 2)
     assert weights[0] > weights[1]
-    result = settle(block_statistics(lambda: [X], 2), labels, 2, weights)
-    assert result.stopped == "given_up"
+    result = refine_by_centroids(block_statistics(lambda: [X], 2), labels, 2, weights)
+    assert result.stopped == "reverted"
     assert np.array_equal(result.labels, labels)
-    easy = settle(block_statistics(lambda: [X], 2), np.array([0, 0, 1, 1, 1, 1, 1, 1, 1, 1]), 2, weights)
+    easy = refine_by_centroids(block_statistics(lambda: [X], 2), np.array([0, 0, 1, 1, 1, 1, 1, 1, 1, 1]), 2, weights)
     assert easy.stopped == "converged"
     assert compactness(block_statistics(lambda: [X], 2), easy.labels, 2, weights) == pytest.approx(easy.history[-1])
     assert easy.labels.tolist() == [0] + [1] * 9
 
 
-@pytest.mark.parametrize("finish", [None, "centroids"])
-def test_probabilities_are_softened_and_agree_with_the_labels(finish):
+@pytest.mark.parametrize("refine", [None, "centroids"])
+def test_probabilities_are_softened_and_agree_with_the_labels(refine):
     X, y, domain = two_domains(shared=0.6)
-    model = CoClusteringClassifier(random_state=0, finish=finish).fit(X, y, domain)
+    model = CoClusteringClassifier(random_state=0, refine=refine).fit(X, y, domain)
     proba = model.predict_proba(X)
     assert np.allclose(proba.sum(axis=1), 1)
     assert np.array_equal(model.classes_[proba.argmax(axis=1)], model.predict(X))

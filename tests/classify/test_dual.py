@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from isthmus import FactorDualClassifier, ManifoldDualClassifier, make_transfer_pipeline
-from isthmus.classify.dual_words import find_terms, place_words, read_word_labels
+from isthmus.classify.dual.words import find_terms, place_words, read_word_labels
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 from isthmus.features import TextVectorizer
 from isthmus.recipes import make_recipe
@@ -83,7 +83,7 @@ def test_both_solvers_agree_and_are_reported():
 @pytest.mark.parametrize("loss", ["hinge", "logistic"])
 def test_other_losses_label_as_well(loss):
     X, y, domain = two_domains()
-    model = ManifoldDualClassifier({0: 0, 8: 1}, loss=loss).fit(X, y, domain)
+    model = ManifoldDualClassifier(word_labels={0: 0, 8: 1}, loss=loss).fit(X, y, domain)
     assert np.mean(model.transduction_[domain < 0] == y[domain < 0]) > 0.85
     assert np.all(np.diff(model.history_) <= 0)
 
@@ -115,7 +115,9 @@ def test_a_word_may_speak_against_a_class():
     code = plain.classes_.tolist().index("a")
     for loss in ("squared", "hinge", "logistic"):
         before = ManifoldDualClassifier(kernel="linear", class_normalisation=None, loss=loss).fit(X, y)
-        after = ManifoldDualClassifier({0: {"a": -1}}, kernel="linear", class_normalisation=None, loss=loss).fit(X, y)
+        after = ManifoldDualClassifier(
+            word_labels={0: {"a": -1}}, kernel="linear", class_normalisation=None, loss=loss
+        ).fit(X, y)
         assert after.document_scores_[3, code] < before.document_scores_[3, code]
         assert after.word_scores_[0, code] < before.word_scores_[0, code]
 
@@ -149,12 +151,12 @@ def test_factor_takes_named_word_classes():
     assert model.classes_.tolist() == [0, 1]
     assert model.word_transduction_[[0, 8, 20]].tolist() == ["left", "right", "noise"]
     with pytest.raises(DataError, match="no word class"):
-        FactorDualClassifier({0: "up"}, word_classes=["left", "right"]).fit(X, y, domain)
+        FactorDualClassifier(word_labels={0: "up"}, word_classes=["left", "right"]).fit(X, y, domain)
 
 
 def test_several_starts_keep_the_lowest_objective():
     X, y, domain = two_domains()
-    model = FactorDualClassifier(n_starts=3, annealing=2, kernel="linear", random_state=0).fit(X, y, domain)
+    model = FactorDualClassifier(n_init=3, annealing=2, kernel="linear", random_state=0).fit(X, y, domain)
     assert len(model.starts_) == 3
     assert model.history_[-1] == min(model.starts_)
 
@@ -194,7 +196,7 @@ def test_expected_use_is_the_mean_number_of_labels_that_change():
     for row in (rows[0], rows[len(rows) // 2]):
         flips = {
             label: np.sum(
-                ManifoldDualClassifier({row["column"]: label}, **settings).fit(X, few).transduction_
+                ManifoldDualClassifier(word_labels={row["column"]: label}, **settings).fit(X, few).transduction_
                 != model.transduction_
             )
             for label in (0, 1)
@@ -222,7 +224,7 @@ def test_balanced_labels_and_scores_answer_unequal_numbers_of_labels():
 
 def test_pickled_models_predict_the_same():
     X, y, domain = two_domains()
-    model = ManifoldDualClassifier({0: 0}).fit(X, y, domain)
+    model = ManifoldDualClassifier(word_labels={0: 0}).fit(X, y, domain)
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
 
@@ -312,16 +314,18 @@ def test_phrases_are_found_where_sequences_are_counted():
 
 def test_words_need_names():
     with pytest.raises(UsageError, match="no names") as caught:
-        ManifoldDualClassifier({"good": "a", "bad": "b"}).fit(np.eye(2), [None, None])
+        ManifoldDualClassifier(word_labels={"good": "a", "bad": "b"}).fit(np.eye(2), [None, None])
     assert caught.value.code == "bad-word-labels"
     with pytest.raises(UsageError, match="1 names for 2"):
-        ManifoldDualClassifier({"good": "a", "bad": "b"}, feature_names=["good"]).fit(np.eye(2), [None, None])
+        ManifoldDualClassifier(word_labels={"good": "a", "bad": "b"}, feature_names=["good"]).fit(
+            np.eye(2), [None, None]
+        )
 
 
 def test_word_classes_of_another_kind_than_the_labels():
     X, y, domain = two_domains()
     with pytest.raises(DataError, match="another kind") as caught:
-        ManifoldDualClassifier({0: "zero"}).fit(X, y, domain)
+        ManifoldDualClassifier(word_labels={0: "zero"}).fit(X, y, domain)
     assert caught.value.code == "bad-word-labels"
 
 
@@ -344,7 +348,7 @@ def test_bad_parameters(settings):
     assert caught.value.code == "bad-parameter"
 
 
-@pytest.mark.parametrize("settings", [{"annealing": -1}, {"word_classes": 1}, {"n_starts": 0}])
+@pytest.mark.parametrize("settings", [{"annealing": -1}, {"word_classes": 1}, {"n_init": 0}])
 def test_bad_factor_parameters(settings):
     with pytest.raises(UsageError) as caught:
         FactorDualClassifier(**settings).fit(np.eye(4), [0, 1, -1, -1])
@@ -371,7 +375,7 @@ def test_many_documents_and_words_stay_sparse():
         shape=(20_000, 20_000),
     )
     tracemalloc.start()
-    model = ManifoldDualClassifier({0: "a", 1: "b"}, kernel="linear", tol=1e-3).fit(X, [None] * 20_000)
+    model = ManifoldDualClassifier(word_labels={0: "a", 1: "b"}, kernel="linear", tol=1e-3).fit(X, [None] * 20_000)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert model.solver_ == "cg"

@@ -58,12 +58,12 @@ def test_kernels_and_variants_solve_an_easy_target(data, kernel, settings):
 @pytest.mark.parametrize("transductive", [True, False])
 def test_precomputed_and_callable_agree_with_the_name(data, transductive):
     texts, labels, domain = data
-    settings = {"transductive": transductive, "n_rounds": 2}
+    settings = {"transductive": transductive, "max_iter": 2}
     named = TransductiveKernelClassifier(ngram_range=(2, 4), **settings).fit(texts, labels, domain)
     kernel = StringKernel(ngram_range=(2, 4))
     called = TransductiveKernelClassifier(lambda a, b: kernel.cross(a, b), **settings).fit(texts, labels, domain)
     K = kernel.gram(texts, normalize=True)
-    given = TransductiveKernelClassifier("precomputed", **settings).fit(K, labels, domain)
+    given = TransductiveKernelClassifier(kernel="precomputed", **settings).fit(K, labels, domain)
     new = ["the manager was rude", "a cheap bill"]
     rows = StringKernel(ngram_range=(2, 4), normalize=True).cross(new, texts)
     for other, X in ((called, new), (given, rows)):
@@ -85,7 +85,7 @@ def test_probabilities_are_calibrated_on_source(data):
     model = TransductiveKernelClassifier().fit(texts, labels, domain)
     probability = model.predict_proba(texts)
     assert np.allclose(probability.sum(axis=1), 1)
-    assert model.temperature_ > 0
+    assert model.inverse_temperature_ > 0
     assert model.decision_function(texts[:3]).shape == (3,)
 
 
@@ -100,13 +100,13 @@ def test_balanced_adds_equally_many(data):
 
 def test_more_rounds_grow_the_added_set(data):
     texts, labels, domain = data
-    model = TransductiveKernelClassifier(n_rounds=5, n_added=1.0).fit(texts, labels, domain)
+    model = TransductiveKernelClassifier(max_iter=5, n_added=1.0).fit(texts, labels, domain)
     assert [step["added"] for step in model.history_] == [0, 10, 20, 30, 40]
     assert model.n_iter_ == 5
 
 
 @pytest.mark.parametrize("align", ["mean", "domain"])
-@pytest.mark.parametrize("settings", [{}, {"n_rounds": 4, "n_added": 1.0}, {"n_landmarks": 30}])
+@pytest.mark.parametrize("settings", [{}, {"max_iter": 4, "n_added": 1.0}, {"n_landmarks": 30}])
 def test_aligned_rows(data, align, settings):
     texts, labels, domain = data
     model = TransductiveKernelClassifier(align=align, alpha=0.01, **settings).fit(texts, labels, domain)
@@ -119,7 +119,7 @@ def test_alignment_takes_out_what_tells_the_domains_apart(data):
     """The centre of each domain's rows is zero, so a shift common to one domain cannot matter."""
     texts, labels, domain = data
     K = StringKernel(ngram_range=(2, 4)).gram(texts, normalize=True)
-    model = TransductiveKernelClassifier("precomputed", align="domain", rbf=False, alpha=0.01)
+    model = TransductiveKernelClassifier(kernel="precomputed", align="domain", rbf=False, alpha=0.01)
     plain = model.fit(K, labels, domain).target_scores_
     step = 0.1 * np.outer(domain > 0, domain > 0) + 0.05 * np.outer(domain < 0, domain < 0)
     moved = model.fit(K + step, labels, domain).target_scores_
@@ -167,7 +167,7 @@ def test_source_alone_is_enough(data):
         {"kernel": "words"},
         {"classifier": "tree"},
         {"alpha": -1},
-        {"n_rounds": 0},
+        {"max_iter": 0},
         {"n_added": 1.5},
         {"n_added": 41},
         {"align": "words"},
@@ -194,7 +194,7 @@ def test_unsound_kernels_are_refused(data, spoil):
     texts, labels, domain = data
     K = StringKernel().gram(texts, normalize=True)
     with pytest.raises(DataError) as caught:
-        TransductiveKernelClassifier("precomputed").fit(spoil(K), labels, domain)
+        TransductiveKernelClassifier(kernel="precomputed").fit(spoil(K), labels, domain)
     assert caught.value.code in ("bad-kernel", "not-finite")
 
 

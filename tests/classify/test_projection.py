@@ -7,7 +7,8 @@ import pytest
 import scipy.sparse as sp
 
 from isthmus import TermProjectionClassifier, make_transfer_pipeline
-from isthmus.classify.projection_steps import estimate_prior, fit_temperature, surest_rows
+from isthmus._math.calibration import fit_temperature
+from isthmus.classify.projection.steps import TEMPERATURES, estimate_prior, surest_rows
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 from isthmus.features import TextVectorizer
 
@@ -41,7 +42,7 @@ def test_labels_an_easy_target(classifier):
 
 def test_adaptation_learns_words_of_the_target():
     X, y, domain = shifted()
-    before = TermProjectionClassifier(adapt=0).fit(X, y, sample_domain=domain)
+    before = TermProjectionClassifier(max_iter=0).fit(X, y, sample_domain=domain)
     after = TermProjectionClassifier().fit(X, y, sample_domain=domain)
     assert accuracy(after, y, domain) > accuracy(before, y, domain) + 0.03
     target_only = (np.arange(90) // 3) % 3 == 2
@@ -56,7 +57,7 @@ def test_adaptation_does_not_run_away():
     """Words of the target's own style must not drag all rows to one class: classes are compared within domains."""
     for seed in range(4):
         X, y, domain = shifted(seed=seed)
-        before = TermProjectionClassifier(adapt=0).fit(X, y, sample_domain=domain)
+        before = TermProjectionClassifier(max_iter=0).fit(X, y, sample_domain=domain)
         after = TermProjectionClassifier().fit(X, y, sample_domain=domain)
         assert accuracy(after, y, domain) > accuracy(before, y, domain)
         assert np.unique(after.transduction_[domain < 0], return_counts=True)[1].max() < 0.6 * 300
@@ -70,7 +71,7 @@ def test_surest_rows_are_taken_from_every_class():
 
 def test_source_alone_is_what_adapt_zero_sees():
     X, y, domain = shifted()
-    with_target = TermProjectionClassifier(adapt=0).fit(X, y, sample_domain=domain)
+    with_target = TermProjectionClassifier(max_iter=0).fit(X, y, sample_domain=domain)
     alone = TermProjectionClassifier().fit(X[domain > 0], y[domain > 0])
     np.testing.assert_array_equal(with_target.term_weight_, alone.term_weight_)
     np.testing.assert_array_equal(with_target.predict(X), alone.predict(X))
@@ -129,8 +130,10 @@ def test_target_prior_moves_towards_the_target():
 
 def test_target_idf_changes_weights():
     X, y, domain = shifted()
-    plain = TermProjectionClassifier(weighting="tf-idf-pr", adapt=0).fit(X, y, sample_domain=domain)
-    target = TermProjectionClassifier(weighting="tf-idf-pr", adapt=0, target_idf=True).fit(X, y, sample_domain=domain)
+    plain = TermProjectionClassifier(weighting="tf-idf-pr", max_iter=0).fit(X, y, sample_domain=domain)
+    target = TermProjectionClassifier(weighting="tf-idf-pr", max_iter=0, target_idf=True).fit(
+        X, y, sample_domain=domain
+    )
     np.testing.assert_array_equal(plain.term_class_, target.term_class_)
     assert not np.allclose(plain.term_weight_, target.term_weight_)
 
@@ -149,7 +152,7 @@ def test_temperature_and_prior_recover_known_values():
     scores = rng.normal(size=(4000, 3))
     odds = np.exp(2.5 * scores)
     codes = np.array([rng.choice(3, p=row / row.sum()) for row in odds])
-    assert fit_temperature(scores, codes) == pytest.approx(2.5, rel=0.1)
+    assert fit_temperature(scores, codes, bounds=TEMPERATURES) == pytest.approx(2.5, rel=0.1)
     prior = np.array([0.7, 0.2, 0.1])
     truth = rng.choice(3, size=5000, p=prior)
     density = np.exp(3 * (np.eye(3)[truth] + rng.normal(scale=0.3, size=(5000, 3))))
@@ -170,7 +173,7 @@ def test_in_a_pipeline_from_text_words_and_bigrams():
 
 @pytest.mark.parametrize(
     "parameters",
-    [{"classifier": "tree"}, {"adapt": -1}, {"adapt_share": 0.0}, {"adapt_share": 1.5}, {"cross_fit": 1}],
+    [{"classifier": "tree"}, {"max_iter": -1}, {"adapt_share": 0.0}, {"adapt_share": 1.5}, {"cross_fit": 1}],
 )
 def test_bad_parameters(parameters):
     X, y, domain = shifted(n=30)

@@ -9,8 +9,8 @@ import pytest
 import scipy.sparse as sp
 
 from isthmus import TermProjectionClassifier
-from isthmus.classify.projection_stream import (
-    BlockStatistics,
+from isthmus.classify.projection.stream import (
+    PairwiseSum,
     count_in_parts,
     fit_blocks,
     label_stream,
@@ -67,7 +67,7 @@ def test_block_sums_keep_few_waiting():
 
     rng = np.random.default_rng(0)
     X, codes = rng.poisson(0.3, size=(640, 50)), rng.integers(0, 3, size=640)
-    sums = BlockStatistics()
+    sums = PairwiseSum()
     for start in range(0, 640, 10):
         sums.add(count_terms(X[start : start + 10], codes[start : start + 10], 3))
         assert len(sums._waiting) <= 8
@@ -125,7 +125,7 @@ def test_refusals_leave_nothing_behind(files):
 
 
 def test_sample_is_spread_over_the_file(tmp_path, monkeypatch):
-    monkeypatch.setattr("isthmus.classify.projection_stream._SAMPLE_ROWS", 16)
+    monkeypatch.setattr("isthmus.classify.projection.stream._SAMPLE_ROWS", 16)
     path = tmp_path / "long.csv"
     path.write_text("text,n\n" + "".join(f"text number {i},{i}\n" for i in range(1000)))
     kept = [int(text.split()[-1]) for text in sample_texts(BlockReader(path, text="text", want_labels=False, rows=30))]
@@ -159,7 +159,7 @@ def test_full_vocabulary_says_so():
 def test_counting_in_parts_changes_nothing(monkeypatch):
     texts, _ = make_texts(50)
     whole = BlockVectorizer().count(texts)
-    monkeypatch.setattr("isthmus.classify.projection_stream._COUNT_CHARACTERS", 200)
+    monkeypatch.setattr("isthmus.classify.projection.stream._COUNT_CHARACTERS", 200)
     parts = count_in_parts(BlockVectorizer(), texts)
     assert parts.shape == whole.shape
     assert (parts != whole).nnz == 0

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from isthmus.classify.baselines.bipartite import bipartite_groups
-from isthmus.classify.baselines.laprls import LaplacianLeastSquares
-from isthmus.classify.baselines.nmf import nmf_groups
-from isthmus.classify.baselines.rls import KernelLeastSquares
+from isthmus.bench.baselines.bipartite import bipartite_groups
+from isthmus.bench.baselines.laprls import LaplacianLeastSquares
+from isthmus.bench.baselines.nmf import nmf_groups
+from isthmus.bench.baselines.rls import KernelLeastSquares
 
 
 def blocks(n=30, d=12, seed=0):

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from isthmus.base import open_gate
+from isthmus.base import check_transfer_data
+from isthmus.classify.baselines.aligned_features import mutual_information, top_singular
 from isthmus.classify.baselines.coral import CorrelationAlignment
-from isthmus.classify.baselines.represented import mutual_information, top_singular
 from isthmus.classify.baselines.scl import StructuralCorrespondence
 from isthmus.classify.baselines.sfa import SpectralFeatureAlignment
-from isthmus.classify.baselines.tradaboost import BoostedTransfer
+from isthmus.classify.baselines.tradaboost import TrAdaBoostClassifier
 
 
 def two_domains(seed=0, n=200):
@@ -47,7 +47,7 @@ def test_coral_gives_the_source_the_targets_covariance():
     X[200:] = X[200:] @ rng.normal(size=(6, 6))
     y, domain = np.arange(400) % 2, np.repeat([1, -1], 200)
     model = CorrelationAlignment(ridge=1e-9).fit(X, y, domain)
-    basis = model._learn(sp.csr_matrix(X), open_gate(model, X, y, domain))
+    basis = model._learn(sp.csr_matrix(X), check_transfer_data(model, X, y, domain))
     source, target = model._move_source(X[:200] @ basis), X[200:] @ basis
     assert np.allclose(np.cov(source.T), np.cov(target.T), atol=1e-6)
 
@@ -56,7 +56,7 @@ def test_boosting_takes_weight_from_contradicting_source_documents():
     X, y, domain = two_domains()
     spoiled = y.copy()
     spoiled[:40] = 1 - y[:40]
-    model = BoostedTransfer(n_rounds=6).fit(X, spoiled, domain)
+    model = TrAdaBoostClassifier(max_iter=6).fit(X, spoiled, domain)
     weights = [step["source_weight"] for step in model.history_]
     assert weights[-1] < weights[0]
 
@@ -73,7 +73,7 @@ def test_mutual_information_and_singular_vectors():
 
 def test_weights_are_folded_onto_the_columns():
     X, y, domain = two_domains()
-    for cls in (SpectralFeatureAlignment, StructuralCorrespondence, CorrelationAlignment, BoostedTransfer):
+    for cls in (SpectralFeatureAlignment, StructuralCorrespondence, CorrelationAlignment, TrAdaBoostClassifier):
         model = cls().fit(X, y, domain)
         assert model.estimator_.coef_.shape == (1, 30)
         assert np.array_equal(model.estimator_.predict(X[domain < 0]), model.transduction_[domain < 0])
@@ -83,6 +83,6 @@ def test_pivots_are_shared_words():
     X, y, domain = two_domains()
     for cls in (SpectralFeatureAlignment, StructuralCorrespondence):
         model = cls(n_pivots=5)
-        domains = open_gate(model, X, y, domain)
+        domains = check_transfer_data(model, X, y, domain)
         model._learn(sp.csr_matrix(domains.X), domains)
         assert set(model.pivots_) <= set(range(10))

@@ -6,7 +6,7 @@ import typer
 
 import isthmus
 from isthmus.cli import cluster as command
-from isthmus.cli.common import run_command
+from isthmus.cli.app import run_command
 from isthmus.exceptions import DataError, UsageError
 
 SOURCE = [

@@ -1,6 +1,6 @@
 """``isthmus demo`` runs the main job on the bundled sample."""
 
-from isthmus.cli.common import run_command
+from isthmus.cli.app import run_command
 
 
 def test_demo_labels_the_sample_and_names_its_files(tmp_path, monkeypatch, capsys):

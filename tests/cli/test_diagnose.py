@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from isthmus.cli.common import run_command
+from isthmus.cli.app import run_command
 
 ENGLISH = [("the staff was friendly and kind", "staff"), ("the price was high for what it is", "price")] * 30
 SOURCE = "id,comment,category\n" + "".join(f"{i},{text},{label}\n" for i, (text, label) in enumerate(ENGLISH))

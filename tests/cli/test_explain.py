@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from isthmus.cli.common import run_command
+from isthmus.cli.app import run_command
 
 pytest.importorskip("skops")
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from isthmus.cli import label_run
-from isthmus.cli.common import run_command
+from isthmus.cli.app import run_command
 from isthmus.corpus import read_collection, write_rows
 
 STEMS = {

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from isthmus.cli.common import run_command
+from isthmus.cli.app import run_command
 from isthmus.corpus import load_sample
 from isthmus.corpus.sample import SAMPLE_FOLDER
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from isthmus.cli import common, main
-from isthmus.cli.common import run_command, talking
+from isthmus.cli.app import run_command
+from isthmus.cli.common import talking
 from isthmus.corpus import load_sample, write_rows
 from isthmus.exceptions import IsthmusWarning
 

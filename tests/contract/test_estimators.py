@@ -59,4 +59,4 @@ def test_transfer_contract(cls, check):
 
 
 def test_there_are_estimators_to_check():
-    assert {"SourceOnlyClassifier", "SelfTrainingTransfer"} <= {cls.__name__ for cls in transfer_estimators()}
+    assert {"SourceOnlyClassifier", "SelfTrainingTransferClassifier"} <= {cls.__name__ for cls in transfer_estimators()}

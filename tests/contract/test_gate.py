@@ -13,16 +13,19 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, KFold
 
 import isthmus
-from isthmus.base import check_texts, listen, make_transfer_pipeline, open_gate, progress, read_labels
+from isthmus._progress import listen, progress
+from isthmus._validation import check_texts, read_labels
+from isthmus.base import check_transfer_data
 from isthmus.estimator_checks import example_texts
 from isthmus.exceptions import CODES, DataError, UsageError
 from isthmus.features import TextVectorizer
+from isthmus.pipeline import make_transfer_pipeline
 
 X4 = np.arange(8.0).reshape(4, 2)
 
 
 def gate(X, y, domain=None, **options):
-    return open_gate(isthmus.SourceOnlyClassifier(), X, y, domain, **options)
+    return check_transfer_data(isthmus.SourceOnlyClassifier(), X, y, domain, **options)
 
 
 @pytest.mark.parametrize(
@@ -157,7 +160,7 @@ def test_works_inside_a_skada_pipeline():
     X = TextVectorizer(min_df=1).fit_transform(texts).toarray()
     codes = np.where(domain < 0, -1, np.searchsorted(np.unique(labels), labels))
     try:
-        pipeline = skada.make_da_pipeline(isthmus.SelfTrainingTransfer(LogisticRegression()))
+        pipeline = skada.make_da_pipeline(isthmus.SelfTrainingTransferClassifier(LogisticRegression()))
         pipeline.fit(X, codes, sample_domain=domain)
         predicted = pipeline.predict(X[domain < 0], sample_domain=domain[domain < 0])
     finally:

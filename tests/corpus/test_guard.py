@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from isthmus.corpus import read_collection, with_columns, write_rows
 from isthmus.corpus.blocks import BlockReader
-from isthmus.corpus.guard import Guard, unguard
+from isthmus.corpus.guard import FormulaEscaper, unguard
 from isthmus.corpus.words import read_words
 from isthmus.corpus.write import BlockWriter, writing_blocks
 
@@ -101,12 +101,12 @@ def test_what_is_guarded_reads_back_and_a_second_writing_changes_nothing(texts, 
 
 
 def test_guard_and_unguard():
-    guard = Guard()
+    guard = FormulaEscaper()
     for text in HOSTILE:
         assert unguard(guard(text)) == text
         assert guard(guard(text)) == "'" + text
     assert [unguard(text) for text in HARMLESS] == HARMLESS
-    assert Guard(on=False)("=1") == "=1"
+    assert FormulaEscaper(on=False)("=1") == "=1"
 
 
 def test_a_guarded_label_comes_out_bare_as_a_class_and_guarded_again(tmp_path):

@@ -99,7 +99,7 @@ def shown_commands():
 def commands():
     """The command and its sub-commands, as click sees them."""
     typer = pytest.importorskip("typer", reason="the command needs the extra 'app'")
-    from isthmus.cli.common import make_app
+    from isthmus.cli.app import make_app
 
     return typer.main.get_command(make_app())
 

@@ -14,7 +14,7 @@ TARGET += [[0, 0, 0, 0, 1, 0, 3]]
 def fitted():
     X = np.array(SOURCE + TARGET, dtype=float)
     groups = np.array(["staff", "staff", "bikes", "bikes", *[None] * 5], dtype=object)
-    return CrossGuidedKMeans(3).fit(X, groups), X[4:]
+    return CrossGuidedKMeans(n_clusters=3).fit(X, groups), X[4:]
 
 
 def test_clusters_have_words_sizes_and_names(fitted):

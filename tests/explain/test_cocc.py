@@ -20,12 +20,12 @@ def pipeline():
     return made.fit([*SOURCE, *TARGET], labels, sample_domain=np.repeat([1, -1], 12))
 
 
-@pytest.mark.parametrize("finish", [None, "centroids"])
-def test_contributions_add_up_to_the_scores(finish):
+@pytest.mark.parametrize("refine", [None, "centroids"])
+def test_contributions_add_up_to_the_scores(refine):
     rng = np.random.default_rng(0)
     X = rng.poisson(1.0, (20, 12))
     y = np.array([*["a", "b"] * 5, *[None] * 10], dtype=object)
-    model = CoClusteringClassifier(random_state=0, finish=finish).fit(X, y)
+    model = CoClusteringClassifier(random_state=0, refine=refine).fit(X, y)
     scores = model._scores(X)
     centred = scores - scores.mean(axis=1, keepdims=True)
     sums = np.array([part.sum(axis=0) for part in document_contributions(model, X)])

@@ -35,7 +35,7 @@ def test_an_empty_document_has_nothing_but_the_intercept():
 
 def test_from_raw_text():
     texts = ["kind staff", "cheap price", "polite staff", "fair price", "rude staff here", "high price there"]
-    pipeline = make_transfer_pipeline(TextVectorizer(min_df=1), TermProjectionClassifier(adapt=0))
+    pipeline = make_transfer_pipeline(TextVectorizer(min_df=1), TermProjectionClassifier(max_iter=0))
     pipeline.fit(texts, ["s", "p", "s", "p", None, None])
     rows = explain_document(pipeline, "staff and price and staff", top=3)
     assert {(row["class"], row["term"]) for row in rows} == {("p", "price"), ("s", "staff")}

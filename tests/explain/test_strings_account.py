@@ -15,7 +15,7 @@ TEXT = "the manager paid the expensive bill, the bill"
 
 @pytest.mark.parametrize("kind", ["presence", "intersection", "spectrum"])
 @pytest.mark.parametrize(
-    "settings", [{}, {"transductive": False, "rbf": False}, {"n_landmarks": 20}, {"align": "domain", "n_rounds": 4}]
+    "settings", [{}, {"transductive": False, "rbf": False}, {"n_landmarks": 20}, {"align": "domain", "max_iter": 4}]
 )
 def test_contributions_add_up_to_the_score(kind, settings):
     model = TransductiveKernelClassifier(kind, ngram_range=(3, 5), **settings).fit(*example_texts())

@@ -11,7 +11,7 @@ import pytest
 from sklearn.feature_extraction.text import CountVectorizer
 
 from isthmus import StringKernel
-from isthmus.base import listen
+from isthmus._progress import listen
 from isthmus.exceptions import DataError, IsthmusError, IsthmusWarning, UsageError
 from isthmus.features import strings
 from isthmus.features.strings import KernelSum, normalize_kernel

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 
 from isthmus._math.kmeans import (
-    BlockStatistics,
+    ClusterSums,
     Pull,
     assign_rows,
     boosted_guidance,
@@ -81,7 +81,7 @@ def test_combined_divergence_never_rises_while_the_alignment_stays(seed, guidanc
 
 
 def test_pulled_means_follow_equation_3():
-    stats = BlockStatistics(np.array([[2.0, 0.0], [0.0, 4.0]]), np.array([2, 4]), 0.0)
+    stats = ClusterSums(np.array([[2.0, 0.0], [0.0, 4.0]]), np.array([2, 4]), 0.0)
     pull = Pull(np.array([[0.5], [0.0]]), np.array([[0.0, 3.0]]))
     moved = pulled_means(stats, np.zeros((2, 2)), pull, 0.4)
     weight = 0.6 * 2 + 0.4 * 2 * 0.5
@@ -90,7 +90,7 @@ def test_pulled_means_follow_equation_3():
 
 
 def test_full_guidance_leaves_unmatched_clusters_at_their_mean():
-    stats = BlockStatistics(np.array([[2.0, 0.0], [0.0, 4.0]]), np.array([2, 4]), 0.0)
+    stats = ClusterSums(np.array([[2.0, 0.0], [0.0, 4.0]]), np.array([2, 4]), 0.0)
     moved = pulled_means(stats, np.zeros((2, 2)), Pull(np.array([[0.5], [0.0]]), np.array([[0.0, 3.0]])), 1.0)
     np.testing.assert_allclose(moved, [[0.0, 3.0], [0.0, 1.0]])
 

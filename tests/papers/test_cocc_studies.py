@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from isthmus.bench import cocc_studies as studies
-from isthmus.bench import speed_cocc
-from isthmus.bench.cocc import STUDIES, features
-from isthmus.bench.suite import Task, TaskData
+from isthmus.bench.engine.suite import Task, TaskData
+from isthmus.bench.suites import cocc_studies as studies
+from isthmus.bench.suites.cocc import STUDIES, features
+from isthmus.bench.suites.speed import cocc as speed_cocc
 from isthmus.recipes import make_recipe
 from isthmus.report.charts import draw
 

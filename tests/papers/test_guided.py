@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from isthmus.bench.guided_prepare import Collections
-from isthmus.bench.guided_tasks import TASKS
-from isthmus.cluster.baselines import plain_kmeans
-from isthmus.cluster.foresight import foresee_guidance
-from isthmus.cluster.run import guided_kmeans
+from isthmus.bench.suites.guided_prepare import Collections
+from isthmus.bench.suites.guided_tasks import TASKS
+from isthmus.clustering.baselines import plain_kmeans
+from isthmus.clustering.guidance import estimate_guidance_gain
+from isthmus.clustering.run import guided_kmeans
 from isthmus.evaluate import pair_scores
 
 pytestmark = pytest.mark.data
@@ -39,4 +39,4 @@ def test_no_guidance_is_the_kmeans_of_the_same_start(newsgroups):
 
 def test_foresight_says_that_this_source_helps(newsgroups):
     ready, _ = newsgroups
-    assert foresee_guidance(ready.prepared(), n_clusters=5, n_starts=2).helps
+    assert estimate_guidance_gain(ready.prepared(), n_clusters=5, n_init=2).helps

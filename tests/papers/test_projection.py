@@ -5,9 +5,9 @@ import pytest
 from sklearn.svm import LinearSVC
 
 from isthmus import TermProjectionClassifier
-from isthmus.bench.projection import SUITE, rows, traditional
-from isthmus.bench.projection_studies import simulated_shift
-from isthmus.bench.suite import TaskData
+from isthmus.bench.engine.suite import TaskData
+from isthmus.bench.suites.projection import SUITE, rows, traditional
+from isthmus.bench.suites.projection_studies import simulated_shift
 from isthmus.bench.tasks import chinese_task, read_records
 from isthmus.features import TextVectorizer, chi2, tf_chi2
 
@@ -38,7 +38,7 @@ def test_adapted_projection_beats_the_traditional_svm(headlines):
     X = TextVectorizer(min_df=1).fit_transform(texts)
     truth = np.array(headlines.target_labels)
     adapted = TermProjectionClassifier().fit(X, labels, sample_domain=domain)
-    plain = TermProjectionClassifier(adapt=0).fit(X, labels, sample_domain=domain)
+    plain = TermProjectionClassifier(max_iter=0).fit(X, labels, sample_domain=domain)
     right = {name: np.mean(m.transduction_[domain < 0] == truth) for name, m in (("yes", adapted), ("no", plain))}
     svm = max(row["value"] for k in (2000, None) for row in traditional(headlines, k) if row["metric"] == "micro_f1")
     assert right["yes"] > right["no"] + 0.05

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from isthmus import StringKernel, TransductiveKernelClassifier
-from isthmus.bench.strings import SUITE
+from isthmus.bench.suites.strings import SUITE
 
 
 @pytest.fixture(scope="module")
@@ -26,8 +26,8 @@ def accuracy(quarter, **settings):
 
 @pytest.mark.data
 def test_each_step_of_the_paper_works_on_reviews(quarter):
-    plain = accuracy(quarter, transductive=False, rbf=False, n_rounds=1)
-    transductive = accuracy(quarter, n_rounds=1)
+    plain = accuracy(quarter, transductive=False, rbf=False, max_iter=1)
+    transductive = accuracy(quarter, max_iter=1)
     tkc = accuracy(quarter)
     assert plain > 0.75
     assert transductive > plain - 0.02

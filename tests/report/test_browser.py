@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import isthmus
-from isthmus.cli.common import run_command
+from isthmus.cli.app import run_command
 from isthmus.corpus import load_dataset, load_sample, write_rows
 from isthmus.exceptions import IsthmusWarning
 

@@ -9,8 +9,24 @@ from isthmus.report.decision import decision_facts, why_this_method
 pytest.importorskip("altair")
 
 TRIED = [
-    {"method": "cocc", "chosen": True, "weight": 0.8, "score": 0.13, "way_back": 0.72, "seconds": 3.81, "why": "good"},
-    {"method": "svm", "chosen": False, "weight": 0.0, "score": -0.04, "way_back": 0.7, "seconds": 0.5, "why": "noisy"},
+    {
+        "method": "cocc",
+        "chosen": True,
+        "weight": 0.8,
+        "score": 0.13,
+        "reverse_accuracy": 0.72,
+        "seconds": 3.81,
+        "why": "good",
+    },
+    {
+        "method": "svm",
+        "chosen": False,
+        "weight": 0.0,
+        "score": -0.04,
+        "reverse_accuracy": 0.7,
+        "seconds": 0.5,
+        "why": "noisy",
+    },
 ]
 NOT_TRIED = {"method": "strings", "chosen": False, "why": "not tried: too many documents"}
 

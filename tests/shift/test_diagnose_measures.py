@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.naive_bayes import MultinomialNB
 
-from isthmus.shift.bridges import carrying, log_weights, moved_words, pivot_table, votes_without_word
+from isthmus.shift.bridges import class_shifted_words, log_weights, pivot_table, vocabulary_transfer, votes_without_word
 from isthmus.shift.distance import proxy_a_distance
 from isthmus.shift.duplicates import near_duplicates, run_hashes
 from isthmus.shift.groups import group_facts, shuffle_words
@@ -199,7 +199,7 @@ NAMES, CLASSES = np.array([f"w{i}" for i in range(30)], dtype=object), np.array(
 def test_words_that_changed_sides_are_found_and_others_are_not():
     source, codes = domain(1500, seed=0)
     target, _ = domain(1500, seed=1, flipped=(3, 14))
-    found = moved_words(source, codes, target, NAMES, CLASSES)
+    found = class_shifted_words(source, codes, target, NAMES, CLASSES)
     assert {row["word"] for row in found} == {"w3", "w14"}
     assert {(row["word"], row["class"], row["towards"]) for row in found} == {
         ("w3", "zero", "one"),
@@ -211,18 +211,18 @@ def test_words_that_changed_sides_are_found_and_others_are_not():
 def test_nothing_moved_between_halves(seed):
     source, codes = domain(800, seed=10 + seed)
     target, _ = domain(800, seed=20 + seed)
-    assert len(moved_words(source, codes, target, NAMES, CLASSES)) <= 1  # 5 % false discoveries are allowed
+    assert len(class_shifted_words(source, codes, target, NAMES, CLASSES)) <= 1  # 5 % false discoveries are allowed
 
 
 def test_what_carries_over():
     source, codes = domain(1000, seed=0)
-    whole = carrying(source, codes, domain(1000, seed=1)[0])
-    half = carrying(source, codes, domain(1000, seed=1, gone=(*range(5), *range(10, 15)))[0])
-    none = carrying(source, codes, domain(1000, seed=1, gone=range(20))[0])
+    whole = vocabulary_transfer(source, codes, domain(1000, seed=1)[0])
+    half = vocabulary_transfer(source, codes, domain(1000, seed=1, gone=(*range(5), *range(10, 15)))[0])
+    none = vocabulary_transfer(source, codes, domain(1000, seed=1, gone=range(20))[0])
     assert whole.share > 0.9
     assert 0.5 < half.share < whole.share - 0.05
     assert none.share < 0.05
-    assert carrying(source, np.zeros(1000, dtype=int), source) is None
+    assert vocabulary_transfer(source, np.zeros(1000, dtype=int), source) is None
 
 
 def test_pivots_are_the_words_that_tell():

@@ -32,7 +32,7 @@ ReadBlocks = Callable[[], Iterable[Any]]
 
 
 @dataclass
-class BlockStatistics:
+class CountBlocks:
     """What co-clustering must know of the target before it starts: one pass over the blocks."""
 
     read: ReadBlocks
@@ -52,7 +52,7 @@ class BlockStatistics:
             start += block.shape[0]
 
 
-def block_statistics(read: ReadBlocks, n_words: int) -> BlockStatistics:
+def block_statistics(read: ReadBlocks, n_words: int) -> CountBlocks:
     """Row count, word totals and mutual information of documents and words, over CSR blocks."""
     from isthmus._math.cocc_kernels import add_columns, row_log_sum
 
@@ -67,7 +67,7 @@ def block_statistics(read: ReadBlocks, n_words: int) -> BlockStatistics:
         words = totals[totals > 0]
         # Σ p log p(d,w)/(p(d)p(w)) with p = v/total; the three terms differ in how often log(total) enters.
         information = (entry_sum - row_sum - float(words @ np.log(words))) / total + float(np.log(total))
-    return BlockStatistics(read, n_rows, totals, max(0.0, information))
+    return CountBlocks(read, n_rows, totals, max(0.0, information))
 
 
 def class_word_counts(read: Callable[[], Iterable[tuple[Any, np.ndarray]]], n_words: int, n_classes: int) -> np.ndarray:
@@ -124,7 +124,7 @@ def _word_logs(table: np.ndarray, alive: np.ndarray) -> np.ndarray:
 class _Search:
     """One run from one start: state and the two steps."""
 
-    def __init__(self, target: BlockStatistics, source: np.ndarray, k: int, trade_off: float, smoothing: float):
+    def __init__(self, target: CountBlocks, source: np.ndarray, k: int, trade_off: float, smoothing: float):
         self.target, self.source, self.k = target, source, k
         self.trade_off, self.smoothing = trade_off, smoothing
         self.n_clusters = source.shape[1]
@@ -169,7 +169,7 @@ class _Search:
         return changed
 
 
-def assign_blocks(target: BlockStatistics, word_scores: np.ndarray, bias: np.ndarray, documents: np.ndarray):
+def assign_blocks(target: CountBlocks, word_scores: np.ndarray, bias: np.ndarray, documents: np.ndarray):
     """One pass: every document to its best cluster (``documents`` is overwritten), and the word × cluster counts."""
     from isthmus._math.cocc_kernels import assign_documents
 
@@ -181,7 +181,7 @@ def assign_blocks(target: BlockStatistics, word_scores: np.ndarray, bias: np.nda
 
 
 def co_cluster(
-    target: BlockStatistics,
+    target: CountBlocks,
     source: np.ndarray,
     documents: np.ndarray,
     words: np.ndarray,
@@ -198,7 +198,7 @@ def co_cluster(
 
     Parameters
     ----------
-    target : BlockStatistics
+    target : CountBlocks
         The target's row blocks.
     source : ndarray of shape (n_words, n_classes)
         Joint distribution g(c,w) of the source, smoothed, sum one; see :func:`smooth_source`.
@@ -253,7 +253,7 @@ def co_cluster(
     )  # fmt: skip
 
 
-def _counts_under(target: BlockStatistics, documents: np.ndarray, n_clusters: int, n_words: int) -> np.ndarray:
+def _counts_under(target: CountBlocks, documents: np.ndarray, n_clusters: int, n_words: int) -> np.ndarray:
     return class_word_counts(lambda: ((block, documents[rows]) for rows, block in target.blocks()), n_words, n_clusters)
 
 

@@ -1,6 +1,6 @@
 """k-means on sparse rows, written as sums over row blocks, with an optional pull on the centres.
 
-A block of rows gives :class:`BlockStatistics`; statistics add; :meth:`BlockStatistics.means` finishes. One machine,
+A block of rows gives :class:`ClusterSums`; statistics add; :meth:`ClusterSums.means` finishes. One machine,
 files larger than memory and several machines can run the same three steps.
 """
 
@@ -19,15 +19,15 @@ _REST = 1e-9  # share of their squared length below which centres count as resti
 
 
 @dataclass
-class BlockStatistics:
+class ClusterSums:
     """What a block of rows tells about the clusters: sum and number of its rows, and their squared distances."""
 
     sums: np.ndarray
     counts: np.ndarray
     divergence: float
 
-    def __add__(self, other: BlockStatistics) -> BlockStatistics:
-        return BlockStatistics(self.sums + other.sums, self.counts + other.counts, self.divergence + other.divergence)
+    def __add__(self, other: ClusterSums) -> ClusterSums:
+        return ClusterSums(self.sums + other.sums, self.counts + other.counts, self.divergence + other.divergence)
 
     def means(self, otherwise: np.ndarray) -> np.ndarray:
         """Mean of each cluster; a cluster without rows keeps its row of ``otherwise``."""
@@ -97,7 +97,7 @@ def assign_rows(
     cosine: bool = False,
     norms: np.ndarray | None = None,
     n_threads: int = 1,
-) -> tuple[np.ndarray, np.ndarray, BlockStatistics]:
+) -> tuple[np.ndarray, np.ndarray, ClusterSums]:
     """Nearest centre of every row, the squared distance to it, and the statistics of all blocks added up.
 
     ``cosine`` compares with the direction of the centres only: among unit vectors the squared Euclidean distance is
@@ -136,7 +136,7 @@ def assign_rows(
         counts += more_counts
     distances += norms
     np.maximum(distances, 0.0, out=distances)
-    return labels, distances, BlockStatistics(sums, counts, float(distances.sum()))
+    return labels, distances, ClusterSums(sums, counts, float(distances.sum()))
 
 
 def kmeans(
@@ -218,7 +218,7 @@ def boosted_guidance(guidance: float, boost: float) -> float:
     return guidance * boost / (guidance * boost + 1.0 - guidance)
 
 
-def pulled_means(stats: BlockStatistics, centers: np.ndarray, pull: Pull | None, guidance: float) -> np.ndarray:
+def pulled_means(stats: ClusterSums, centers: np.ndarray, pull: Pull | None, guidance: float) -> np.ndarray:
     """Equation (3): mean of the cluster's rows and of the anchors it is aligned with, each with its weight.
 
     The number of rows cancels, so the new centre is a weighted mean of the cluster's mean (weight α) and the anchors
@@ -236,7 +236,7 @@ def pulled_means(stats: BlockStatistics, centers: np.ndarray, pull: Pull | None,
 
 
 def combined_divergence(
-    stats: BlockStatistics,
+    stats: ClusterSums,
     norms: np.ndarray,
     centers: np.ndarray,
     pull: Pull | None,
@@ -254,7 +254,7 @@ def combined_divergence(
     return (1.0 - guidance) * inside + guidance * float(pull.divergence(centers, stats.counts, cosine=cosine))
 
 
-def relocate_empty(X: sp.csr_matrix, labels: np.ndarray, distances: np.ndarray, stats: BlockStatistics) -> None:
+def relocate_empty(X: sp.csr_matrix, labels: np.ndarray, distances: np.ndarray, stats: ClusterSums) -> None:
     """Give each empty cluster the row that lies farthest from its own centre (in place), as scikit-learn does."""
     empty = np.flatnonzero(stats.counts == 0)
     if len(empty) == 0 or distances.max() == 0:

@@ -7,28 +7,31 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator, Mapping
-from importlib.util import find_spec
+from typing import Any
 
-from isthmus.bench.suite import Method, SpeedCase, Study, Suite, Task, TaskData
+from isthmus._lazy import lazy_names
 
 _NAMES = ("cocc", "strings", "projection", "dual", "guided", "choose", "speed")
+_PUBLIC = dict.fromkeys(("Method", "SpeedCase", "Study", "Suite", "Task", "TaskData"), "isthmus.bench.engine.suite")
 
 
 class _Suites(Mapping):
     """Suites by name, each imported on first look-up."""
 
-    def __getitem__(self, name: str) -> Suite:
-        if name not in _NAMES or find_spec(f"isthmus.bench.{name}") is None:
+    def __getitem__(self, name: str) -> Any:
+        if name not in _NAMES:
             raise KeyError(name)
-        return importlib.import_module(f"isthmus.bench.{name}").SUITE
+        return importlib.import_module(f"isthmus.bench.suites.{name}").SUITE
 
     def __iter__(self) -> Iterator[str]:
-        return (name for name in _NAMES if find_spec(f"isthmus.bench.{name}") is not None)
+        return iter(_NAMES)
 
     def __len__(self) -> int:
-        return sum(1 for _ in self)
+        return len(_NAMES)
 
 
-SUITES: Mapping[str, Suite] = _Suites()
+SUITES: Mapping[str, Any] = _Suites()
 
-__all__ = ["SUITES", "Method", "SpeedCase", "Study", "Suite", "Task", "TaskData"]
+__all__ = ["SUITES", *sorted(_PUBLIC)]
+
+__getattr__, __dir__ = lazy_names(__name__, _PUBLIC)

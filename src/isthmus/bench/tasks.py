@@ -10,12 +10,14 @@ import functools
 from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from isthmus.bench.suite import Task, TaskData
+from isthmus.bench.engine.suite import Task, TaskData
 from isthmus.corpus import load_dataset
 from isthmus.corpus.datasets import DATASETS
+from isthmus.features import TextVectorizer
 
 NEWSGROUPS_FILE = "newsgroups20.jsonl.gz"
 REUTERS_FILE = "reuters21578.jsonl.gz"
@@ -282,3 +284,29 @@ CHINESE_TASKS = {
     for pair in CHINESE_PAIRS
     for source, target in (pair, pair[::-1])
 }
+
+
+def homogeneous_task(name: str) -> Task:
+    """One collection; every fifth document of a class, in file order, is to be labelled."""
+
+    def load(folder: Path) -> TaskData:
+        records = [r for r in read_records(Path(folder) / CHINESE_FILES[name]) if r["domain"] == name or name == "csl"]
+        seen: dict[str, int] = {}
+        sides: tuple[tuple[list, list], tuple[list, list]] = (([], []), ([], []))
+        for record in records:
+            place = seen[record["label"]] = seen.get(record["label"], -1) + 1
+            texts, labels = sides[place % 5 == 0]
+            texts.append(record["text"])
+            labels.append(record["label"])
+        return TaskData(*sides[0], *sides[1], extra={"homogeneous": True})
+
+    return Task(name=name, load=load, files=(CHINESE_FILES[name],))
+
+
+def joint_counts(data: TaskData) -> tuple[Any, Any]:
+    """Counts of the source's and of the target's documents over all terms; made once per task."""
+    if "counts" not in data.extra:
+        X = TextVectorizer(min_df=1).fit_transform(data.joined()[0])
+        n_source = len(data.source_texts)
+        data.extra["counts"] = X[:n_source], X[n_source:]
+    return data.extra["counts"]

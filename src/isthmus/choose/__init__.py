@@ -1,12 +1,12 @@
-"""Judge: which method, and how far to trust its labels, without target labels."""
+"""LabelScorer: which method, and how far to trust its labels, without target labels."""
 
 from isthmus.choose.audit import Audit, audit_labels, estimate_shares
 from isthmus.choose.choice import Choice, choose
 from isthmus.choose.combined import CombinedModel
-from isthmus.choose.evidence import Evidence, Judge
-from isthmus.choose.rule import Rule
+from isthmus.choose.evidence import Evidence, LabelScorer
 from isthmus.choose.sampling import draw_sample, read_sample, sample_margin, sample_size, sample_table
 from isthmus.choose.trust import AccuracyEstimate, estimate_accuracy, review_mask
+from isthmus.choose.voting import VotingRule
 
 __all__ = [
     "AccuracyEstimate",
@@ -14,8 +14,8 @@ __all__ = [
     "Choice",
     "CombinedModel",
     "Evidence",
-    "Judge",
-    "Rule",
+    "LabelScorer",
+    "VotingRule",
     "audit_labels",
     "choose",
     "draw_sample",

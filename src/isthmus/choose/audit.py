@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from isthmus._math.samples import difference_ends, effective_size, two_sided_z, wilson_ends
+from isthmus._utils import plural
 from isthmus.choose.sampling import check_row, plain
 from isthmus.choose.trust import AccuracyEstimate
-from isthmus.corpus.collection import plural
 from isthmus.exceptions import DataError
 
 

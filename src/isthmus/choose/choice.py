@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from isthmus.base import TransferPipeline, progress
+from isthmus._progress import progress
 from isthmus.choose.combined import CombinedModel, pool, sharpen, sharpness_for, spread_columns
-from isthmus.choose.evidence import Evidence, Judge
-from isthmus.choose.rule import Rule, excess
+from isthmus.choose.evidence import Evidence, LabelScorer
 from isthmus.choose.trust import AccuracyEstimate, estimate_accuracy
+from isthmus.choose.voting import VotingRule, excess
 from isthmus.exceptions import DataError, IsthmusError
+from isthmus.pipeline import TransferPipeline
 from isthmus.recipes import RECIPES
 
 YARDSTICK = "logistic"
@@ -25,7 +26,7 @@ _MUCH = 0.5  # log-odds from which the table calls labels noisy, or suspiciously
 
 
 @dataclass
-class Trial:
+class FittedCandidate:
     """One method, fitted on both collections: its answers for the target and what speaks for them."""
 
     name: str
@@ -37,11 +38,11 @@ class Trial:
 
 
 @dataclass
-class Contest:
+class Candidates:
     """All methods tried on a pair of collections, and why others were not."""
 
-    trials: list[Trial]
-    judge: Judge | None
+    trials: list[FittedCandidate]
+    judge: LabelScorer | None
     left_out: list[dict] = field(default_factory=list)
 
     @property
@@ -94,7 +95,7 @@ def try_methods(
     *,
     word_labels: Mapping | None = None,
     **options,
-) -> Contest:
+) -> Candidates:
     """Fit every candidate and gather the evidence; parameters as for :func:`choose`."""
     texts = [*source_texts, *target_texts]
     joint = np.concatenate([source_labels, np.full(len(target_texts), None, dtype=object)])
@@ -117,11 +118,11 @@ def try_methods(
             left_out.append({"method": name, "chosen": False, "why": f"not possible: {error}"})
             continue
         labels = model.transduction_[len(source_texts) :]
-        trial = Trial(name, model, labels, model.predict_proba(target_texts), time.monotonic() - start)
-        trial.evidence = judge.weigh(labels) if judge is not None else None
+        trial = FittedCandidate(name, model, labels, model.predict_proba(target_texts), time.monotonic() - start)
+        trial.evidence = judge.score(labels) if judge is not None else None
         trials.append(trial)
     progress("trying methods", len(names), len(names))
-    return Contest(trials, judge, left_out)
+    return Candidates(trials, judge, left_out)
 
 
 def candidates_for(texts: Sequence[str], word_labels: Mapping | None) -> tuple[list[str], list[dict]]:
@@ -137,19 +138,19 @@ def candidates_for(texts: Sequence[str], word_labels: Mapping | None) -> tuple[l
     return chosen, left_out
 
 
-def _judge(source_texts, source_labels, target_texts, options) -> Judge | None:
+def _judge(source_texts, source_labels, target_texts, options) -> LabelScorer | None:
     settings = {name: options[name] for name in ("analyzer", "min_df", "random_state") if name in options}
     try:
-        return Judge(source_texts, source_labels, target_texts, **settings)
+        return LabelScorer(source_texts, source_labels, target_texts, **settings)
     except DataError as error:
         if error.code != "no-rows":
             raise
         return None
 
 
-def decide(contest: Contest, rule: Rule | None = None) -> Choice:
+def decide(contest: Candidates, rule: VotingRule | None = None) -> Choice:
     """Weights from the evidence, one pooled answer, and the accuracy to expect of it."""
-    rule = rule or Rule()
+    rule = rule or VotingRule()
     weights = vote_weights(contest, rule)
     members = {trial.name: trial for trial in contest.trials if trial.name in weights}
     model = CombinedModel({name: trial.model for name, trial in members.items()}, weights)
@@ -166,7 +167,7 @@ def decide(contest: Contest, rule: Rule | None = None) -> Choice:
     return Choice(model, labels, sharpen(votes, model.sharpness), table, accuracy)
 
 
-def vote_weights(contest: Contest, rule: Rule) -> dict[str, float]:
+def vote_weights(contest: Candidates, rule: VotingRule) -> dict[str, float]:
     """Who votes, and how much it counts. The guard: without evidence beyond chance, source-only alone."""
     if not contest.evidence:
         return {contest.trials[0].name: 1.0}
@@ -174,7 +175,9 @@ def vote_weights(contest: Contest, rule: Rule) -> dict[str, float]:
     return rule.weights(learned) if learned else {YARDSTICK: 1.0}
 
 
-def decision_rows(contest: Contest, weights: Mapping[str, float], labels: np.ndarray, rule: Rule) -> list[dict]:
+def decision_rows(
+    contest: Candidates, weights: Mapping[str, float], labels: np.ndarray, rule: VotingRule
+) -> list[dict]:
     """The ranked table: evidence with its uncertainty, weight in the vote, and why."""
     if not contest.evidence:
         name = contest.trials[0].name
@@ -193,7 +196,7 @@ def decision_rows(contest: Contest, weights: Mapping[str, float], labels: np.nda
                 "spread": round(rule.spread(found), 4),
                 "learnability": round(found.learnability, 4),
                 "source_learnability": round(found.source_learnability, 4),
-                "way_back": round(found.way_back, 4),
+                "reverse_accuracy": round(found.reverse_accuracy, 4),
                 "agreement": round(float(np.mean(trial.labels == labels)), 4),
                 "seconds": round(trial.seconds, 1),
                 "why": _why(trial.name, found, weights),
@@ -213,9 +216,9 @@ def _why(name: str, found: Evidence, weights: Mapping[str, float]) -> str:
     if name in weights:
         if list(weights) == [YARDSTICK]:
             return f"source-only, because the evidence supports no adaptation: {facts}"
-        return f"supported by the evidence: {facts}; {found.way_back:.2f} right on the way back"
+        return f"supported by the evidence: {facts}; {found.reverse_accuracy:.2f} right on the way back"
     if excess(found) > _MUCH:
         return f"its labels are suspiciously easy: {facts}; they seem to follow another division of the target"
     if excess(found) < -_MUCH:
         return f"its labels are noisier than others': {facts}"
-    return f"others are better supported: {facts}; {found.way_back:.2f} right on the way back"
+    return f"others are better supported: {facts}; {found.reverse_accuracy:.2f} right on the way back"

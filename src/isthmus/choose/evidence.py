@@ -43,9 +43,9 @@ class Evidence:
         Share of the labels' information that a plain classifier repeats on documents it has not seen.
     source_learnability : float
         The same for the true labels within the source.
-    way_back : float
+    reverse_accuracy : float
         Accuracy on the source, averaged over its classes, of a plain classifier trained on the labelled target.
-    repeated : float
+    cv_accuracy : float
         Share of labels that are repeated on documents not seen: learnability as an accuracy.
     tables : tuple of ndarray
         The counts behind these figures, labels by answers: within the target, within the source, on the way back.
@@ -53,15 +53,15 @@ class Evidence:
 
     learnability: float
     source_learnability: float
-    way_back: float
-    repeated: float
+    reverse_accuracy: float
+    cv_accuracy: float
     tables: tuple[np.ndarray, ...] = ()
 
     @classmethod
     def from_tables(cls, target: np.ndarray, source: np.ndarray, back: np.ndarray) -> Evidence:
         """Evidence from counts of labels by answers."""
-        repeated = float(np.trace(target) / max(1.0, target.sum()))
-        return cls(information(target), information(source), class_accuracy(back), repeated, (target, source, back))
+        cv_accuracy = float(np.trace(target) / max(1.0, target.sum()))
+        return cls(information(target), information(source), class_accuracy(back), cv_accuracy, (target, source, back))
 
     @property
     def learned(self) -> bool:
@@ -135,7 +135,7 @@ def class_accuracy(counts: np.ndarray) -> float:
     return float(np.mean(np.diag(counts)[there] / totals[there])) if there.any() else 0.0
 
 
-class Judge:
+class LabelScorer:
     """Puts the two questions to any labels of one pair of collections; rows are made once.
 
     Of texts that occur several times one is looked at: a copy would be learned by heart, not from its words.
@@ -151,10 +151,10 @@ class Judge:
 
     Examples
     --------
-    >>> from isthmus.choose import Judge
+    >>> from isthmus.choose import LabelScorer
     >>> texts = [f"{word} {number}" for number in range(20) for word in ("staff", "price")]
-    >>> judge = Judge(texts, ["staff", "price"] * 20, texts)
-    >>> judge.weigh(["staff", "price"] * 20).learnability
+    >>> judge = LabelScorer(texts, ["staff", "price"] * 20, texts)
+    >>> judge.score(["staff", "price"] * 20).learnability
     1.0
     """
 
@@ -181,24 +181,24 @@ class Judge:
         rows = TextVectorizer(analyzer=analyzer, min_df=min_df, weighting="tfidf", sublinear=True).fit_transform(texts)
         self.source_rows, self.target_rows = rows[: len(source)], rows[len(source) :]
         self.source_labels = np.array([str(source_labels[i]) for i in source])
-        self.source_table = _repeated(self.source_rows, self.source_labels)
+        self.source_table = _cross_validated(self.source_rows, self.source_labels)
 
-    def weigh(self, target_labels: Sequence) -> Evidence:
+    def score(self, target_labels: Sequence) -> Evidence:
         """Evidence about one label per target text."""
         labels = np.array([str(target_labels[i]) for i in self.target])
         if len(np.unique(labels)) < 2:
             back = np.full(len(self.source_labels), labels[0])
         else:
             back = _learner().fit(self.target_rows, labels).predict(self.source_rows)
-        way_back = confusion_matrix(self.source_labels, back)
-        return Evidence.from_tables(_repeated(self.target_rows, labels), self.source_table, way_back)
+        reverse_accuracy = confusion_matrix(self.source_labels, back)
+        return Evidence.from_tables(_cross_validated(self.target_rows, labels), self.source_table, reverse_accuracy)
 
 
 def _learner() -> LinearSVC:
     return LinearSVC(C=0.5, random_state=0)
 
 
-def _repeated(rows, labels: np.ndarray) -> np.ndarray:
+def _cross_validated(rows, labels: np.ndarray) -> np.ndarray:
     """Counts of labels by what a classifier that has not seen the document says."""
     names, counts = np.unique(labels, return_counts=True)
     usable = np.isin(labels, names[counts >= FOLDS])  # a class of one or two cannot be held out

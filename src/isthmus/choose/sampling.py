@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from isthmus._math.samples import effective_size, two_sided_z
-from isthmus.base import check_seed
+from isthmus._validation import check_seed
 from isthmus.choose.trust import AccuracyEstimate
 from isthmus.corpus.read import cell_text
 from isthmus.exceptions import DataError, UsageError

@@ -1,0 +1,25 @@
+"""Label: one folder per family of methods; the public classes can be imported from here."""
+
+from isthmus._lazy import lazy_names
+
+# Public name -> module. Lazy, so that one method does not load the others.
+_PUBLIC = {
+    "AlignedFeaturesClassifier": "isthmus.classify.baselines.aligned_features",
+    "CoClusteringClassifier": "isthmus.classify.cocc.classifier",
+    "CorrelationAlignment": "isthmus.classify.baselines.coral",
+    "FactorDualClassifier": "isthmus.classify.dual.factor",
+    "ManifoldDualClassifier": "isthmus.classify.dual.manifold",
+    "SelfTrainingTransferClassifier": "isthmus.classify.baselines.self_training",
+    "SourceOnlyClassifier": "isthmus.classify.baselines.source_only",
+    "SpectralFeatureAlignment": "isthmus.classify.baselines.sfa",
+    "SpectralGraphTransducer": "isthmus.classify.baselines.sgt",
+    "StructuralCorrespondence": "isthmus.classify.baselines.scl",
+    "TermProjectionClassifier": "isthmus.classify.projection.classifier",
+    "TrAdaBoostClassifier": "isthmus.classify.baselines.tradaboost",
+    "TransductiveKernelClassifier": "isthmus.classify.strings.classifier",
+    "TransductiveSVM": "isthmus.classify.baselines.tsvm",
+}
+
+__all__ = sorted(_PUBLIC)
+
+__getattr__, __dir__ = lazy_names(__name__, _PUBLIC)

@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import sys
 
-STOPPED = 130
-STOPPED_SENTENCE = "Stopped; no file was left half-written."
+from isthmus.cli._exit import STOPPED, STOPPED_SENTENCE
+
 _NEEDS_APP = "The isthmus command needs its extra packages; install them with: pip install 'isthmus[app]'"
 
 
@@ -31,7 +31,7 @@ def _run(arguments: list[str] | None) -> int:
     except ImportError:
         print(_NEEDS_APP, file=sys.stderr)
         return 2
-    from isthmus.cli.common import run_command
+    from isthmus.cli.app import run_command
 
     return run_command(arguments)
 

@@ -45,7 +45,7 @@ def bench(
     show: Annotated[bool, typer.Option("--list", help="List the suite's tasks, methods and studies.")] = False,
 ) -> None:
     """Run a benchmark suite: tasks × methods × seeds, in parallel, going on where the last run stopped."""
-    from isthmus.bench.harness import find_suite, run_suite
+    from isthmus.bench.engine.harness import find_suite, run_suite
 
     if suite is None or show:
         _print_list(suite)
@@ -164,9 +164,9 @@ def _result(row: dict) -> str:
 
 
 def _print_run(found: Any, run: Any, *, to_stderr: bool) -> None:
-    from isthmus.bench.pages import derived_tables, significance_grid, suite_grids
-    from isthmus.bench.significance import contrasts
-    from isthmus.bench.tables import table_grid
+    from isthmus.bench.engine.pages import derived_tables, significance_grid, suite_grids
+    from isthmus.bench.engine.significance import contrasts
+    from isthmus.bench.engine.tables import table_grid
 
     parts = [grid.text() for grid in suite_grids(found, run.rows, run.not_run)]
     parts += [table_grid(rows, title=name).text() for name, rows in derived_tables(found, run.record).items()]
@@ -196,14 +196,14 @@ def _write_json(path: Path, content: dict) -> None:
         json.dump(content, sys.stdout, indent=1, ensure_ascii=False)
         sys.stdout.write("\n")
         return
-    from isthmus.bench.records import write_json
+    from isthmus.bench.engine.records import write_json
 
     write_json(path, content)
 
 
 def _write_record(found: Any, run: Any, quiet: bool) -> None:
     """Pages beside the record, and the studies' charts."""
-    from isthmus.bench.pages import write_pages
+    from isthmus.bench.engine.pages import write_pages
     from isthmus.report.charts import draw, save_chart
 
     written = write_pages(found, run.record, run.not_run)
@@ -219,7 +219,7 @@ def _write_record(found: Any, run: Any, quiet: bool) -> None:
 
 def _print_list(suite: str | None) -> None:
     from isthmus.bench import SUITES
-    from isthmus.bench.harness import find_suite
+    from isthmus.bench.engine.harness import find_suite
 
     if suite is None:
         width = max(map(len, SUITES))

@@ -10,7 +10,7 @@ import typer
 from isthmus.choose import AccuracyEstimate, Audit, audit_labels
 from isthmus.choose.sampling import draw_sample, read_sample, sample_margin, sample_size, sample_table
 from isthmus.cli.common import Exact, one_line, print_json, say, talking
-from isthmus.cli.outputs import check_spares_inputs, write_table
+from isthmus.cli.outputs import check_output_is_not_input, write_table
 from isthmus.corpus import check_output, read_collection, with_columns
 from isthmus.corpus.read import bare_cells
 from isthmus.exceptions import DataError, UsageError
@@ -84,7 +84,7 @@ def check(
         raise UsageError("--json prints on stdout; name a file for the table with -o OUT.", code="bad-parameter")
     if output is not None:
         check_output(output, force=force)
-        check_spares_inputs(output, (result, checked))
+        check_output_is_not_input(output, (result, checked))
     with talking(quiet):
         labelling = open_labelling(result, text)
         if checked is None:
@@ -110,7 +110,7 @@ def check(
 
 def open_labelling(path: str, text: str | None) -> Labelling:
     """A labelled table, or, where the name's ending is not that of a table, a saved labelling."""
-    from isthmus.keep import load
+    from isthmus.api.loading import load
 
     try:
         docs = read_collection(path, text=text, label="label")

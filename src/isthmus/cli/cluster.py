@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from isthmus._utils import plural, versions
 from isthmus.cli.common import (
     Exact,
     describe,
@@ -16,12 +17,10 @@ from isthmus.cli.common import (
     run_record_path,
     say,
     talking,
-    versions,
     write_json,
 )
 from isthmus.cli.outputs import Makers, announced, check_outputs, describe_input, write_files
 from isthmus.corpus import read_collection, with_columns
-from isthmus.corpus.collection import plural
 from isthmus.exceptions import UsageError
 
 ADDED = ("cluster", "cluster_name", "aligned_to", "strength")
@@ -93,7 +92,7 @@ def cluster(
 
 
 def _group(source, target, clusters, guidance, seed, analyzer):
-    from isthmus.grouping import cluster as group_texts
+    from isthmus.api.cluster import cluster as group_texts
 
     return group_texts(
         source.texts,

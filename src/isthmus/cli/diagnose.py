@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from isthmus.base import progress
+from isthmus._progress import progress
 from isthmus.cli.common import describe, one_line, print_json, say, talking
-from isthmus.cli.outputs import check_spares_inputs
+from isthmus.cli.outputs import check_output_is_not_input
 from isthmus.corpus import check_output, read_collection
 from isthmus.exceptions import UsageError
 
@@ -42,7 +42,7 @@ def diagnose(
     """
     if source == "-" and target == "-":
         raise UsageError("Both SOURCE and TARGET are '-'; only one can be standard input.", code="bad-parameter")
-    check_spares_inputs(report, (source, target))
+    check_output_is_not_input(report, (source, target))
     if report is not None:
         check_output(report, force=force, table=False)
     with talking(quiet):
@@ -50,7 +50,7 @@ def diagnose(
         target_docs = read_collection(target, text=target_text or text, want_labels=False)
         describe(source_docs, "source", quiet)
         describe(target_docs, "target", quiet)
-        from isthmus.shift.diagnose import diagnose as compare
+        from isthmus.api.diagnose import diagnose as compare
 
         result = compare(source_docs.texts, source_docs.labels, target_docs.texts, random_state=seed)
         result.settings |= {"source": source_docs.name, "target": target_docs.name}

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from isthmus.cli.common import Exact, note_guarded, one_line, print_json, say, talking
-from isthmus.cli.outputs import check_spares_inputs
+from isthmus.cli.outputs import check_output_is_not_input
 from isthmus.corpus import check_output, write_rows
 from isthmus.exceptions import DataError, UsageError
 
@@ -36,14 +36,14 @@ def explain(
     quiet: Annotated[bool, typer.Option("--quiet", help="No talk on standard error.")] = False,
 ) -> None:
     """Say which terms spoke for and against each class of a document: document, class, term, contribution."""
-    from isthmus.keep import load
+    from isthmus.api.loading import load
 
     if not document and not text:
         raise UsageError("Name a document with --document ID, or give a text with --text TEXT.", code="bad-parameter")
     if as_json and output != "-":
         raise UsageError("--json prints on stdout; leave out -o, or leave out --json.", code="bad-parameter")
     check_output(output, force=force)
-    check_spares_inputs(output, (result,))
+    check_output_is_not_input(output, (result,))
     with talking(quiet):
         saved = load(result, kind="label")
         if text:

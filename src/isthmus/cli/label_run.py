@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from isthmus._utils import plural, versions
 from isthmus.choose import AccuracyEstimate
 from isthmus.cli.common import (
     describe,
@@ -18,12 +19,10 @@ from isthmus.cli.common import (
     run_record_path,
     say,
     talking,
-    versions,
     write_json,
 )
 from isthmus.cli.outputs import Makers, announced, check_outputs, describe_input, write_files
 from isthmus.corpus import Collection, read_collection, with_columns
-from isthmus.corpus.collection import plural
 from isthmus.corpus.decode import shown_name
 from isthmus.exceptions import DataError, UsageError
 
@@ -124,7 +123,7 @@ def label_files(options: LabelOptions) -> None:
 
 def label_with_model(options: LabelOptions) -> None:
     """Label later documents by a saved model, without refitting."""
-    from isthmus.keep import load
+    from isthmus.api.loading import load
 
     with talking(options.quiet):
         saved = load(options.model, kind="label")
@@ -154,7 +153,7 @@ def label_with_model(options: LabelOptions) -> None:
 def label_large_files(options: LabelOptions) -> None:
     """Label by term projection block by block; memory grows with the vocabulary, not with the files."""
     from isthmus.choose import review_mask
-    from isthmus.classify.projection_stream import label_stream
+    from isthmus.classify.projection.stream import label_stream
 
     if not options.quiet:
         say("large files: read in blocks, none is held in memory; needs_review goes by the budget within each block")
@@ -189,7 +188,7 @@ def label_collections(
     analyzer: str = "auto",
 ):
     """Label one collection from another."""
-    from isthmus.api import label as label_texts
+    from isthmus.api.label import label as label_texts
 
     word_labels = None
     if words is not None:

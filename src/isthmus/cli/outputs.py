@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from isthmus.base import progress
+from isthmus._progress import progress
 from isthmus.cli.common import file_hash, note_guarded
 from isthmus.corpus import Collection, check_output, write_rows
 from isthmus.exceptions import UsageError
@@ -27,7 +27,7 @@ def check_outputs(
 ) -> None:
     """Refuse outputs that could not be written, or would replace an input, before any work is done."""
     for path in (output, report, save):
-        check_spares_inputs(path, inputs)
+        check_output_is_not_input(path, inputs)
     check_output(output, force=force)
     places = [] if output == "-" else [Path(output).resolve()]
     for path in (report, save):
@@ -38,7 +38,7 @@ def check_outputs(
         raise UsageError("Two outputs have the same name; give each its own.", code="bad-parameter")
 
 
-def check_spares_inputs(path: str | Path | None, inputs: Iterable[str | Path | None]) -> None:
+def check_output_is_not_input(path: str | Path | None, inputs: Iterable[str | Path | None]) -> None:
     """Refuse an output that is one of the files read, under whatever name; --force does not change that."""
     if path is None or not os.path.isfile(path):  # nothing there, standard output, or a device: nothing to lose
         return

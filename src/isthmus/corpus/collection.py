@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from isthmus._utils import plural
 from isthmus.exceptions import DataError
 
 LONG_DOCUMENT = 100_000  # characters; about a book. Longer is read all the same, but worth a look.
@@ -166,11 +167,6 @@ def _as_index(rows: Any, n: int) -> np.ndarray:
 def _finding(check: str, examples: Sequence, message: str, count: int | None = None) -> dict:
     count = len(examples) if count is None else count
     return {"check": check, "count": count, "examples": list(examples[:_EXAMPLES]), "message": message}
-
-
-def plural(n: int, one: str, many: str | None = None) -> str:
-    """``3 texts``, ``1 text``, with a thousands separator."""
-    return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
 def _empty_texts(docs: Collection) -> dict:

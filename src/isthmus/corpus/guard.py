@@ -9,15 +9,15 @@ _GUARDED = re.compile(r"'[=+\-@\t\r]")
 _NUMBER = re.compile(r"[+-][0-9]+(?:[.,][0-9]+)?(?:[eE][+-]?[0-9]+)?")
 
 
-class Guard:
+class FormulaEscaper:
     """Puts ``'`` before text that begins with ``= + - @``, tab or carriage return; numbers such as -0.5 stay.
 
     A spreadsheet shows such a cell instead of running it. ``count`` says how many cells were changed.
 
     Examples
     --------
-    >>> from isthmus.corpus.guard import Guard
-    >>> guard = Guard()
+    >>> from isthmus.corpus.guard import FormulaEscaper
+    >>> guard = FormulaEscaper()
     >>> [guard(text) for text in ("=1+1", "-0.5", "fine")], guard.count
     (["'=1+1", '-0.5', 'fine'], 1)
     """
@@ -33,7 +33,7 @@ class Guard:
 
 
 def unguard(text: str) -> str:
-    """Text without the apostrophe of :class:`Guard`.
+    """Text without the apostrophe of :class:`FormulaEscaper`.
 
     Examples
     --------

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from isthmus.base import progress
-from isthmus.corpus.collection import Collection, plural
+from isthmus._progress import progress
+from isthmus._utils import plural
+from isthmus.corpus.collection import Collection
 from isthmus.corpus.decode import decode, mend_surrogates, shown_name
 from isthmus.corpus.guard import unguard
 from isthmus.corpus.guess import find_column, guess_id, guess_label, guess_text

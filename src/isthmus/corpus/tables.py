@@ -12,9 +12,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 
+from isthmus._utils import import_optional
 from isthmus.corpus.decode import decode, mend_surrogates
 from isthmus.corpus.guard import unguard
-from isthmus.exceptions import DataError, MissingExtraError
+from isthmus.exceptions import DataError
 
 DELIMITERS = ",;\t|"
 _SEP_LINE = re.compile(r"sep=([,;\t|])\r?\n")
@@ -239,7 +240,7 @@ def _from_records(records: list[dict], text: str, name: str, encoding: str, note
 
 def read_parquet(data: bytes, name: str) -> Table:
     """A parquet file, through polars."""
-    polars = _polars(name)
+    polars = import_optional("polars", f"Reading {name}")
     try:
         frame = polars.read_parquet(io.BytesIO(data))
         return Table({column.name: column.to_list() for column in frame})
@@ -249,11 +250,8 @@ def read_parquet(data: bytes, name: str) -> Table:
 
 def read_xlsx(data: bytes, name: str) -> Table:
     """The first sheet of a workbook, its first row the header; cells as text."""
-    _polars(name)
-    try:
-        import fastexcel
-    except ImportError:
-        raise _missing(name, "fastexcel") from None
+    import_optional("polars", f"Reading {name}")
+    fastexcel = import_optional("fastexcel", f"Reading {name}")
     try:
         book = fastexcel.read_excel(data)
         frame = book.load_sheet(0, header_row=None, dtypes="string").to_polars()
@@ -287,21 +285,6 @@ def sniff_format(data: bytes) -> str:
         return "xlsx"
     head = data[:200].lstrip(b"\xef\xbb\xbf \t\r\n")
     return "jsonl" if head.startswith(b"{") else "json" if head.startswith(b"[") else "csv"
-
-
-def _polars(name: str):
-    try:
-        import polars
-    except ImportError:
-        raise _missing(name, "polars") from None
-    return polars
-
-
-def _missing(name: str, package: str) -> MissingExtraError:
-    return MissingExtraError(
-        f"Reading {name} needs the package {package}; install it with: pip install 'isthmus[app]'.",
-        code="missing-extra",
-    )
 
 
 def _unreadable(name: str, kind: str, error: Exception) -> DataError:

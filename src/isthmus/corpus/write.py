@@ -16,8 +16,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from isthmus.corpus.guard import Guard
-from isthmus.exceptions import DataError, MissingExtraError, UsageError
+from isthmus._utils import import_optional
+from isthmus.corpus.guard import FormulaEscaper
+from isthmus.exceptions import DataError, UsageError
 
 _ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".xlsx")
 _XLSX_CELL, _XLSX_ROWS = 32_767, 1_048_576
@@ -73,7 +74,7 @@ def write_rows(
         raise DataError(
             f"The columns to write differ in length: {lengths}; give one value per row.", code="length-mismatch"
         )
-    guard = Guard(spreadsheet_safe)
+    guard = FormulaEscaper(spreadsheet_safe)
     if str(path) == "-":
         out = stdout or sys.stdout.buffer
         _save_csv(out, columns, guard, "standard output")
@@ -94,7 +95,7 @@ class BlockWriter:
     """
 
     def __init__(self, out: IO[bytes], ending: str, *, spreadsheet_safe: bool = False):
-        self.out, self.ending, self.guard, self.begun = out, ending, Guard(spreadsheet_safe), False
+        self.out, self.ending, self.guard, self.begun = out, ending, FormulaEscaper(spreadsheet_safe), False
 
     @property
     def guarded(self) -> int:
@@ -251,7 +252,7 @@ def _unwritable(path: Path, why: str) -> DataError:
     return DataError(f"{str(path)!r} cannot be written: {why}.", code="output-unwritable")
 
 
-Save = Callable[[IO[bytes], Mapping[str, list], Guard, str], None]
+Save = Callable[[IO[bytes], Mapping[str, list], FormulaEscaper, str], None]
 
 
 def _format(path: Path) -> tuple[str, Save]:
@@ -274,7 +275,7 @@ def _format(path: Path) -> tuple[str, Save]:
 _NEEDS_QUOTES = re.compile(r'[",;\t\r\n]|^\s|\s$')
 
 
-def _cell(value: Any, guard: Guard) -> str:
+def _cell(value: Any, guard: FormulaEscaper) -> str:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
     if isinstance(value, str):
@@ -288,7 +289,7 @@ def _cell(value: Any, guard: Guard) -> str:
 
 
 def _csv_blocks(
-    columns: Mapping[str, list], delimiter: str, guard: Guard, *, header: bool = True, size: int = 2_000
+    columns: Mapping[str, list], delimiter: str, guard: FormulaEscaper, *, header: bool = True, size: int = 2_000
 ) -> Iterator[str]:
     # "" for an only cell that is empty: a blank line would be no row at all.
     empty = '""' if len(columns) == 1 else ""
@@ -303,16 +304,18 @@ def _csv_blocks(
     yield "".join(block)
 
 
-def _save_csv(out: IO[bytes], columns: Mapping[str, list], guard: Guard, name: str, delimiter: str = ",") -> None:
+def _save_csv(
+    out: IO[bytes], columns: Mapping[str, list], guard: FormulaEscaper, name: str, delimiter: str = ","
+) -> None:
     for block in _csv_blocks(columns, delimiter, guard):
         out.write(block.encode("utf-8", "replace"))
 
 
-def _save_tsv(out: IO[bytes], columns: Mapping[str, list], guard: Guard, name: str) -> None:
+def _save_tsv(out: IO[bytes], columns: Mapping[str, list], guard: FormulaEscaper, name: str) -> None:
     _save_csv(out, columns, guard, name, "\t")
 
 
-def _save_jsonl(out: IO[bytes], columns: Mapping[str, list], guard: Guard, name: str) -> None:
+def _save_jsonl(out: IO[bytes], columns: Mapping[str, list], guard: FormulaEscaper, name: str) -> None:
     for row in zip(*columns.values(), strict=True):
         record = {key: _plain(value) for key, value in zip(columns, row, strict=True)}
         out.write(json.dumps(record, ensure_ascii=False, default=str).encode("utf-8", "replace") + b"\n")
@@ -325,8 +328,8 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _save_parquet(out: IO[bytes], columns: Mapping[str, list], guard: Guard, name: str) -> None:
-    polars = _need("polars", name)
+def _save_parquet(out: IO[bytes], columns: Mapping[str, list], guard: FormulaEscaper, name: str) -> None:
+    polars = import_optional("polars", f"Writing {name}")
     frame = {}
     for key, values in columns.items():
         values = [_plain(value) for value in values]
@@ -347,8 +350,8 @@ def _as_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _save_xlsx(out: IO[bytes], columns: Mapping[str, list], guard: Guard, name: str) -> None:
-    xlsxwriter = _need("xlsxwriter", name)
+def _save_xlsx(out: IO[bytes], columns: Mapping[str, list], guard: FormulaEscaper, name: str) -> None:
+    xlsxwriter = import_optional("xlsxwriter", f"Writing {name}")
     rows = len(next(iter(columns.values()), []))
     longest = max((len(v) for values in columns.values() for v in values if isinstance(v, str)), default=0)
     if rows >= _XLSX_ROWS or longest > _XLSX_CELL:
@@ -374,17 +377,6 @@ def _save_xlsx(out: IO[bytes], columns: Mapping[str, list], guard: Guard, name: 
                     structured = isinstance(value, (list, dict))
                     sheet.write_string(i, j, _as_json(value) if structured else str(value))
     out.write(buffer.getbuffer())
-
-
-def _need(package: str, name: str):
-    import importlib
-
-    try:
-        return importlib.import_module(package)
-    except ImportError:
-        raise MissingExtraError(
-            f"Writing {name} needs the package {package}; try: pip install 'isthmus[app]'.", code="missing-extra"
-        ) from None
 
 
 _SAVERS: dict[str, Save] = {

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import importlib
 
-from isthmus.base import TransferPipeline
 from isthmus.exceptions import UsageError
 from isthmus.features.surface import readable, surface_forms
+from isthmus.pipeline import TransferPipeline
 
 # Type of a pipeline's last step -> module of this room with ``document_terms(pipeline, text)``.
 _ACCOUNTS = {
     "TermProjectionClassifier": "isthmus.explain.projection",
     "SourceOnlyClassifier": "isthmus.explain.linear",
-    "SelfTrainingTransfer": "isthmus.explain.linear",
+    "SelfTrainingTransferClassifier": "isthmus.explain.linear",
     "TransductiveSVM": "isthmus.explain.linear",
     "SpectralGraphTransducer": "isthmus.explain.graph",
     "CoClusteringClassifier": "isthmus.explain.cocc",
@@ -26,7 +26,7 @@ _ACCOUNTS = {
     "SpectralFeatureAlignment": "isthmus.explain.occlusion",
     "StructuralCorrespondence": "isthmus.explain.occlusion",
     "CorrelationAlignment": "isthmus.explain.occlusion",
-    "BoostedTransfer": "isthmus.explain.occlusion",
+    "TrAdaBoostClassifier": "isthmus.explain.occlusion",
 }
 
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from isthmus._math.kmeans import unit_rows
-from isthmus.cluster.names import distinctive_words, name_clusters
-from isthmus.cluster.run import metric_rows
+from isthmus.clustering.names import distinctive_words, name_clusters
+from isthmus.clustering.run import metric_rows
 
 
 def cluster_table(model, words: Sequence[str], *, top: int = 10) -> list[dict]:

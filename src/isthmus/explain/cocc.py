@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.sparse as sp
 
-from isthmus.base import TransferPipeline
-from isthmus.classify.cocc import CoClusteringClassifier
+from isthmus.classify.cocc.classifier import CoClusteringClassifier
+from isthmus.pipeline import TransferPipeline
 
 
 def cluster_table(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from isthmus.base import TransferPipeline
+from isthmus.pipeline import TransferPipeline
 
 
 def document_terms(pipeline: TransferPipeline, text: str) -> list[dict]:

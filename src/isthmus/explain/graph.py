@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from sklearn.preprocessing import normalize
 
-from isthmus.base import TransferPipeline
 from isthmus.classify.baselines.sgt import nearest
+from isthmus.pipeline import TransferPipeline
 
 
 def document_terms(pipeline: TransferPipeline, text: str) -> list[dict]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from isthmus.base import TransferPipeline
 from isthmus.exceptions import UsageError
+from isthmus.pipeline import TransferPipeline
 
 
 def class_weights(estimator) -> np.ndarray:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from isthmus._math.chi2 import as_counts
-from isthmus.base import TransferPipeline, check_rows
-from isthmus.classify.projection import TermProjectionClassifier
+from isthmus._validation import check_rows
+from isthmus.classify.projection.classifier import TermProjectionClassifier
+from isthmus.pipeline import TransferPipeline
 
 INTERCEPT = "(class as such)"
 

@@ -15,9 +15,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from isthmus._math.gram import inverse_roots
-from isthmus.base import TransferPipeline
 from isthmus.exceptions import UsageError
 from isthmus.features.strings import StringKernel
+from isthmus.pipeline import TransferPipeline
 
 _MARKS = ".,;:!?…\"'()[]{}<>*_-–—"
 

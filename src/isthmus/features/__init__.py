@@ -1,6 +1,6 @@
 """Vectorise: from texts to sparse counts over the joint vocabulary of both domains."""
 
-import importlib
+from isthmus._lazy import lazy_names
 
 # Public name -> module. Lazy, so that reading tokens does not load kernels.
 _PUBLIC = {
@@ -16,13 +16,4 @@ _PUBLIC = {
 __all__ = sorted(_PUBLIC)
 
 
-def __getattr__(name):
-    if name in _PUBLIC:
-        value = getattr(importlib.import_module(_PUBLIC[name]), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'isthmus.features' has no attribute {name!r}")
-
-
-def __dir__():
-    return __all__
+__getattr__, __dir__ = lazy_names(__name__, _PUBLIC)

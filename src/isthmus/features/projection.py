@@ -16,8 +16,10 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._math.chi2 import TermStatistics, TermSummary, as_counts, count_terms, discriminability, summarise
-from isthmus.base import Domains, check_rows, open_gate
+from isthmus._validation import check_rows
+from isthmus.base import Domains, check_transfer_data
 from isthmus.exceptions import UsageError
+from isthmus.features.weights import smooth_idf
 
 # Weight of a term from its probability ratio PR. The paper's own formula is lost; docs/methods/projection.md compares.
 _RATIO_WEIGHTS = {
@@ -109,13 +111,8 @@ def project_terms(
     parts = weighting.split("-")
     weight = _RATIO_WEIGHTS[parts[-1] if parts[-1] in _RATIO_WEIGHTS else ""](ratio)
     if "idf" in parts:
-        weight = weight * (inverse_frequency(stats.document_frequency, stats.n_documents) if idf is None else idf)
+        weight = weight * (smooth_idf(stats.document_frequency, stats.n_documents) if idf is None else idf)
     return Projection(term_class, np.ascontiguousarray(weight), ratio, summary, stats.n_classes)
-
-
-def inverse_frequency(frequency: np.ndarray, n_documents: int) -> np.ndarray:
-    """log((1 + n) / (1 + df)) + 1, never zero and never infinite."""
-    return np.log((1.0 + n_documents) / (1.0 + frequency)) + 1.0
 
 
 def check_parameters(estimator) -> None:
@@ -151,7 +148,9 @@ def add_block(estimator, X, y, classes, sample_domain) -> Domains:
     known = [] if first else list(estimator.classes_)
     if classes is not None:
         known = sorted({*known, *np.asarray(classes).tolist()})
-    domains = open_gate(estimator, X, y, sample_domain, kind="counts", extra_classes=known or None, reset=first)
+    domains = check_transfer_data(
+        estimator, X, y, sample_domain, kind="counts", extra_classes=known or None, reset=first
+    )
     stats = block_statistics(domains)
     if not first:
         place = np.searchsorted(domains.classes, estimator.classes_)
@@ -213,7 +212,7 @@ class TermProjection(TransformerMixin, BaseEstimator):
     __metadata_request__fit = {"sample_domain": True}
     __metadata_request__partial_fit = {"sample_domain": True}
 
-    def __init__(self, n_terms=None, purity=0.5, weighting="tf-pr", smoothing=0.5, norm=None):
+    def __init__(self, *, n_terms=None, purity=0.5, weighting="tf-pr", smoothing=0.5, norm=None):
         self.n_terms = n_terms
         self.purity = purity
         self.weighting = weighting
@@ -233,7 +232,7 @@ class TermProjection(TransformerMixin, BaseEstimator):
             Positive for source rows, negative for target rows, whose labels are ignored.
         """
         self._check_parameters()
-        domains = open_gate(self, X, y, sample_domain, kind="counts")
+        domains = check_transfer_data(self, X, y, sample_domain, kind="counts")
         self.classes_ = domains.classes
         self.statistics_ = block_statistics(domains)
         return self._finish()

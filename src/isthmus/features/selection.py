@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 
 from isthmus._math.chi2 import TermStatistics, chi2_per_class, count_terms, summarise
-from isthmus.base import read_labels
+from isthmus._validation import read_labels
 from isthmus.exceptions import DataError, UsageError
 
 _REDUCTIONS = ("max", "total", None)

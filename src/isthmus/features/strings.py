@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from isthmus._math.gram import KINDS, inverse_roots, ngram_gram
-from isthmus.base import check_texts, progress
+from isthmus._progress import progress
+from isthmus._validation import check_texts
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 
 MEMORY_SHARE = 0.6  # of the free memory that a matrix may take before it goes to a file

@@ -11,7 +11,9 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus.base import check_texts, progress, row_blocks
+from isthmus._progress import progress
+from isthmus._validation import check_texts
+from isthmus.base import row_blocks
 from isthmus.exceptions import DataError, UsageError
 from isthmus.features.ngrams import MAX_LENGTH, key_names, ngram_keys
 from isthmus.features.tokens import WordAnalyzer, guess_language

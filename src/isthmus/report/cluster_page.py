@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from isthmus._utils import plural, versions
 from isthmus.corpus import Collection, check_output, replacing
-from isthmus.corpus.collection import plural
 from isthmus.report import pictures, tables
 from isthmus.report.cases import excerpt
-from isthmus.report.page import _versions, collection_facts, render
+from isthmus.report.page import collection_facts, render
 
 _NOTE = "One value per iteration of the best start; it may rise where clusters are matched with groups anew."
 
@@ -56,7 +56,7 @@ def cluster_facts(result, source: Collection | None = None, target: Collection |
             pictures.convergence_picture(name, table, note=_NOTE) for name, table in curves.items() if len(table) > 1
         ][:3],
         "settings": result.settings,
-        "versions": _versions(),
+        "versions": versions(),
         "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
     }
 

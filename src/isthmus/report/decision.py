@@ -11,7 +11,7 @@ from isthmus.report import pictures
 _HIDDEN = ("method", "chosen", "why")
 _NAMES = {
     "source_learnability": "source's learnability",
-    "way_back": "way back",
+    "reverse_accuracy": "way back",
     "accuracy": "expected accuracy",
     "spread": "± of the score",
 }
@@ -21,7 +21,7 @@ _MEANINGS = {
     "spread": "standard deviation of the score when the documents are drawn again",
     "learnability": "share of the labels' information that a classifier repeats on target documents it has not seen",
     "source_learnability": "the same for the true labels within the source",
-    "way_back": "accuracy on the source, averaged over classes, of a classifier trained on the labelled target",
+    "reverse_accuracy": "accuracy on the source, averaged over classes, of a classifier trained on the labelled target",
     "accuracy": "share of right labels to expect",
     "agreement": "share of documents to which the method gives the final label",
     "seconds": "time to fit",

@@ -6,11 +6,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from isthmus._utils import versions
 from isthmus.corpus import Collection, check_output, replacing
 from isthmus.report import pictures
-from isthmus.report.page import _versions, collection_facts, render
+from isthmus.report.page import collection_facts, render
+from isthmus.shift.diagnose import SEVERITIES
 
-_SEVERITIES = ("fine", "worth a look", "take care", "do not transfer")
 _SHOWN = 20
 _EXCERPT = 300
 
@@ -48,13 +49,13 @@ def diagnosis_facts(result, source: Collection | None, target: Collection | None
         "title": "Isthmus diagnosis",
         "verdict": result.verdict,
         "level": result.level,
-        "findings": [{**row, "severity_name": _SEVERITIES[row["severity"]]} for row in result.findings],
+        "findings": [{**row, "severity_name": SEVERITIES[row["severity"]]} for row in result.findings],
         "sources": [collection_facts(docs, role) for docs, role in known],
         "pictures": word_pictures(result.tables),
         "tables": word_tables(result.tables),
         "repeats": repeats(result.tables.get("near_duplicates", []), source, target),
         "settings": result.settings,
-        "versions": _versions(),
+        "versions": versions(),
         "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
     }
 
@@ -68,7 +69,7 @@ def word_pictures(tables: dict[str, list[dict]]) -> list[dict]:
         spec = {"kind": "bar", "x": "word", "y": "information", "color": "class", "horizontal": True, "x_title": "",
                 "y_title": "information about the class (nats)", "height": 18 * len(rows) + 90}  # fmt: skip
         drawn.append(pictures.picture("pivots", "Words of both sides that say most about the class", rows, spec))
-    moved = tables.get("moved_words", [])[:_SHOWN]
+    moved = tables.get("class_shifted_words", [])[:_SHOWN]
     if moved:
         rows = [
             {"word": f"{row['word']} ({row['class']})", "collection": side, "share": row[f"{side}_share"]}
@@ -90,7 +91,7 @@ def word_tables(tables: dict[str, list[dict]]) -> list[dict]:
     """The tables of words, with a title each; empty ones are left out."""
     titles = {
         "pivots": "Pivots: frequent on both sides, and telling",
-        "moved_words": "Words that moved",
+        "class_shifted_words": "Words that moved",
         "target_only_words": "Words that only the target has",
     }
     return [

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import platform
 import re
 from collections import Counter
 from datetime import UTC, datetime
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from isthmus._utils import import_optional, plural, versions
 from isthmus.choose import estimate_shares, sample_size
 from isthmus.corpus import Collection, check_output, replacing
-from isthmus.corpus.collection import plural
-from isthmus.exceptions import DataError, MissingExtraError
+from isthmus.exceptions import DataError
 from isthmus.features.surface import readable, surface_forms
 from isthmus.report import pictures, tables
 from isthmus.report.cases import documents, sure_examples
 from isthmus.report.decision import decision_facts, why_this_method
-from isthmus.shift.diagnose import SEVERITIES, diagnose
+from isthmus.shift.diagnose import SEVERITIES, measure_shift
 
 _DOUBTFUL = 25
 _BINS = 20
@@ -62,12 +60,7 @@ def write_label_report(
 
 def render(template: str, facts: dict[str, Any]) -> str:
     """Fill a template; everything that comes from data is escaped."""
-    try:
-        import jinja2
-    except ImportError:
-        raise MissingExtraError(
-            "A report needs jinja2; install it with: pip install 'isthmus[app]'", code="missing-extra"
-        ) from None
+    jinja2 = import_optional("jinja2", "A report")
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("isthmus.report"), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
@@ -101,7 +94,7 @@ def label_facts(result, source: Collection, target: Collection) -> dict[str, Any
         "review": int(result.needs_review.sum()),
         "stability": tables.stability_table(result),
         "settings": {**result.settings, "method used": result.method},
-        "versions": _versions(),
+        "versions": versions(),
         "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
     }
 
@@ -119,12 +112,12 @@ def shift_facts(result) -> dict[str, Any]:
         facts["pictures"].append(pictures.shifted_words_picture(words))
     rows = tables.sample(len(result.source_texts), _DIAGNOSED), tables.sample(len(result.texts), _DIAGNOSED)
     facts["sampled"] = len(rows[0]) < len(result.source_texts) or len(rows[1]) < len(result.texts)
-    found = diagnose(
+    measured = measure_shift(
         [result.source_texts[i] for i in rows[0]],
         [result.source_labels[i] for i in rows[0]],
         [result.texts[i] for i in rows[1]],
     )
-    facts.update(verdict=found.verdict, findings=found.findings, severities=SEVERITIES)
+    facts.update(verdict=measured["verdict"], findings=measured["findings"], severities=SEVERITIES)
     return facts
 
 
@@ -154,7 +147,7 @@ def leading_method(result) -> tuple[str, Any]:
 
 # What a method's record counts, where it is not an objective, and how it says that it is done.
 _RECORDS = {
-    "SelfTrainingTransfer": "share of labels changed",
+    "SelfTrainingTransferClassifier": "share of labels changed",
     "TransductiveSVM": "pairs switched",
     "SpectralGraphTransducer": "roughness of each solution",
 }
@@ -304,7 +297,7 @@ def trust_sentence(result) -> str:
         )
     return (
         f"About {100 * expected.estimate:.0f} % of the labels can be expected to be right ({100 * expected.low:.0f} to "
-        f"{100 * expected.high:.0f} % in {100 * expected.rate:.0f} % of cases), judged without true labels."
+        f"{100 * expected.high:.0f} % in {100 * expected.confidence_level:.0f} % of cases), judged without true labels."
     )
 
 
@@ -338,8 +331,3 @@ def collection_facts(docs: Collection, role: str) -> dict[str, Any]:
         "checks": [finding["message"] for finding in docs.checks()],
         "sha256": docs.sha256,
     }
-
-
-def _versions() -> dict[str, str]:
-    names = ("isthmus", "numpy", "scipy", "scikit-learn")
-    return {"python": platform.python_version(), **{name: metadata.version(name) for name in names}}

@@ -1,13 +1,13 @@
 """Measure: how far apart two domains are, what could carry labels across, and what to do about it."""
 
-import importlib
+from isthmus._lazy import lazy_names
 
 # Public name -> module. Lazy, so that one measure does not load the others.
 _PUBLIC = {
-    "Diagnosis": "isthmus.shift.diagnose",
-    "carrying": "isthmus.shift.bridges",
+    "vocabulary_transfer": "isthmus.shift.bridges",
     "guess_languages": "isthmus.shift.languages",
-    "moved_words": "isthmus.shift.bridges",
+    "class_shifted_words": "isthmus.shift.bridges",
+    "measure_shift": "isthmus.shift.diagnose",
     "near_duplicates": "isthmus.shift.duplicates",
     "pivot_table": "isthmus.shift.bridges",
     "proxy_a_distance": "isthmus.shift.distance",
@@ -18,13 +18,4 @@ _PUBLIC = {
 __all__ = sorted(_PUBLIC)
 
 
-def __getattr__(name):
-    if name in _PUBLIC:
-        value = getattr(importlib.import_module(_PUBLIC[name]), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'isthmus.shift' has no attribute {name!r}")
-
-
-def __dir__():
-    return __all__
+__getattr__, __dir__ = lazy_names(__name__, _PUBLIC)

@@ -15,7 +15,7 @@ from scipy.special import ndtr
 from sklearn.model_selection import StratifiedKFold
 
 from isthmus._math.information import safe_log
-from isthmus.base import progress
+from isthmus._progress import progress
 from isthmus.features.weights import document_frequency
 
 _FOLDS = 5
@@ -63,7 +63,7 @@ class Carrying:
     spread: float
 
 
-def carrying(
+def vocabulary_transfer(
     source: sp.csr_matrix, codes: np.ndarray, target: sp.csr_matrix, *, random_state: int | None = 0
 ) -> Carrying | None:
     """Thin held-out source documents to the target's word frequencies and see what a classifier still gets right.
@@ -87,11 +87,13 @@ def carrying(
     Examples
     --------
     >>> import numpy as np, scipy.sparse as sp
-    >>> from isthmus.shift.bridges import carrying
+    >>> from isthmus.shift.bridges import vocabulary_transfer
     >>> source = sp.csr_matrix(np.tile([[1, 0, 1], [0, 1, 1]], (20, 1)))
     >>> codes = np.tile([0, 1], 20)
-    >>> carrying(source, codes, source).share, carrying(source, codes, sp.csr_matrix([[0, 0, 1]] * 40)).share
-    (1.0, 0.0)
+    >>> vocabulary_transfer(source, codes, source).share
+    1.0
+    >>> vocabulary_transfer(source, codes, sp.csr_matrix([[0, 0, 1]] * 40)).share
+    0.0
     """
     rows = np.flatnonzero(np.isin(codes, np.flatnonzero(np.bincount(codes) >= _FEWEST)))
     classes, codes = np.unique(codes[rows], return_inverse=True)
@@ -207,7 +209,7 @@ def votes_without_word(X: sp.csr_matrix, weights: np.ndarray) -> np.ndarray:
     return votes
 
 
-def moved_words(
+def class_shifted_words(
     source: sp.csr_matrix,
     codes: np.ndarray,
     target: sp.csr_matrix,

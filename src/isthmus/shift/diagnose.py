@@ -1,18 +1,15 @@
-"""``isthmus.diagnose``: what separates two collections, and what to do about it."""
+"""What separates two collections, and what to do about it: every measure of this room in one table of findings."""
 
 from __future__ import annotations
 
-import importlib
-import textwrap
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from isthmus.base import check_texts, progress, read_labels
-from isthmus.exceptions import DataError, MissingExtraError
+from isthmus._progress import progress
+from isthmus._validation import check_texts, read_labels
+from isthmus.exceptions import DataError
 from isthmus.shift import bridges, findings
 from isthmus.shift.distance import proxy_a_distance
 from isthmus.shift.duplicates import near_duplicates
@@ -35,114 +32,14 @@ _TABLE_ROWS = 50
 _STEPS = 6
 
 
-@dataclass
-class Diagnosis:
-    """What separates two collections.
-
-    Attributes
-    ----------
-    verdict : str
-        The outcome in a sentence.
-    level : {"same", "small-shift", "shift", "no-transfer"}
-        The outcome in a word.
-    findings : list of dict
-        ``severity`` (0 fine to 3 do not transfer), ``topic``, ``finding``, ``advice``, ``values``; gravest first.
-    tables : dict of str to list of dict
-        ``pivots``, ``moved_words``, ``target_only_words``, ``near_duplicates``; at most 50 rows each.
-    settings : dict
-    """
-
-    verdict: str
-    level: str
-    findings: list[dict]
-    tables: dict[str, list[dict]] = field(repr=False)
-    settings: dict[str, Any] = field(default_factory=dict)
-
-    def __iter__(self) -> Iterator[dict]:
-        return iter(self.findings)
-
-    def __len__(self) -> int:
-        return len(self.findings)
-
-    def __getitem__(self, topic: str) -> dict:
-        """The finding about a topic."""
-        for row in self.findings:
-            if row["topic"] == topic:
-                return row
-        raise KeyError(topic)
-
-    def __str__(self) -> str:
-        lines = [self.verdict, ""]
-        for row in self.findings:
-            lines.append(f"[{SEVERITIES[row['severity']]}] {row['topic']}")
-            lines += textwrap.wrap(row["finding"], 100, initial_indent="  ", subsequent_indent="  ")
-            lines += textwrap.wrap(row["advice"], 100, initial_indent="  → ", subsequent_indent="    ")
-        return "\n".join(lines)
-
-    def columns(self) -> dict[str, list]:
-        """The findings as columns: severity, topic, finding, advice."""
-        return {name: [row[name] for row in self.findings] for name in ("severity", "topic", "finding", "advice")}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything in plain values, ready for JSON (what could not be measured is None)."""
-        return _plain(
-            {
-                "verdict": self.verdict,
-                "level": self.level,
-                "findings": self.findings,
-                "tables": self.tables,
-                "settings": self.settings,
-            }
-        )
-
-    def to_frame(self):
-        """The findings as a polars data frame (extra ``app``)."""
-        try:
-            polars = importlib.import_module("polars")
-        except ImportError:
-            raise MissingExtraError(
-                "to_frame() needs polars; install it with: pip install 'isthmus[app]'", code="missing-extra"
-            ) from None
-        return polars.DataFrame(self.columns())
-
-    def report(self, path, *, force: bool = False) -> Path:
-        """Write one self-contained HTML page about this diagnosis; returns its path."""
-        # By name: this room lies below the report, which draws what it is given.
-        return importlib.import_module("isthmus.report.diagnosis").write_diagnosis_report(self, path, force=force)
-
-
-def diagnose(
+def measure_shift(
     source_texts: Sequence[str],
     source_labels: Sequence,
     target_texts: Sequence[str],
     *,
     random_state: int | None = 0,
-) -> Diagnosis:
-    """Say what separates two collections and whether labels can travel, without any target label.
-
-    Parameters
-    ----------
-    source_texts, target_texts : sequences of str
-    source_labels : sequence
-        One label per source text; None where unknown.
-    random_state : int, default=0
-        Same seed, same answer: folds, samples of large collections, thinning.
-
-    Returns
-    -------
-    Diagnosis
-
-    Examples
-    --------
-    >>> import isthmus
-    >>> source = ["the staff was kind", "the bike is great", "polite staff in the shop", "this is a fast bike"] * 30
-    >>> target = ["el personal fue amable con nosotros", "la moto es muy buena y no es cara"] * 60
-    >>> result = isthmus.diagnose(source, ["staff", "product"] * 60, target)
-    >>> result.verdict
-    'Do not transfer: different languages (English, Spanish), no shared words.'
-    >>> print(result["languages"]["finding"])
-    Source: English 100 %; target: Spanish 100 %.
-    """
+) -> dict[str, Any]:
+    """Verdict, level, findings and tables about two collections; what :func:`isthmus.diagnose` returns, as a dict."""
     source_texts, target_texts = check_texts(source_texts), check_texts(target_texts)
     values, known = read_labels(list(source_labels))
     if len(values) != len(source_texts):
@@ -165,13 +62,13 @@ def diagnose(
     level = max((row["severity"] for row in rows if row["topic"] in findings.TRANSFER), default=0)
     if level == 3:
         findings.withhold_methods(rows)
-    return Diagnosis(
-        verdict=_verdict(level, rows, languages),
-        level=LEVELS[level],
-        findings=rows,
-        tables={name: table[:_TABLE_ROWS] for name, table in tables.items()},
-        settings={"random_state": random_state, "english_words": english},
-    )
+    return {
+        "verdict": _verdict(level, rows, languages),
+        "level": LEVELS[level],
+        "findings": rows,
+        "tables": {name: table[:_TABLE_ROWS] for name, table in tables.items()},
+        "settings": {"random_state": random_state, "english_words": english},
+    }
 
 
 def _compare(counts: JointCounts, languages, n_labelled: int, random_state) -> tuple[list[dict], dict]:
@@ -217,10 +114,12 @@ def _judge_labels(counts: JointCounts, rows, codes, classes, random_state) -> tu
         return [findings.finding(3, "what carries over", sentence, advice, classes=len(classes))], {}
     source, target, names = counts.source[rows], counts.target, counts.names
     shared = bool(np.any((counts.source_df > 0) & (counts.target_df > 0)))
-    carried = bridges.carrying(source, codes, target, random_state=random_state)
+    carried = bridges.vocabulary_transfer(source, codes, target, random_state=random_state)
     progress("diagnosing", 4, _STEPS)
     pivots = bridges.pivot_table(source, codes, target, names, classes)
-    moved = bridges.moved_words(source, codes, target, names, classes, random_state=random_state) if shared else []
+    moved = (
+        bridges.class_shifted_words(source, codes, target, names, classes, random_state=random_state) if shared else []
+    )
     # Where nothing carries over, a guess of the target's shares would be noise.
     useful = carried is not None and carried.share >= findings.CARRIED[2]
     shares = bridges.predicted_shares(source, codes, target, len(classes)) if useful else None
@@ -232,7 +131,7 @@ def _judge_labels(counts: JointCounts, rows, codes, classes, random_state) -> tu
         findings.moved_finding(moved),
         findings.group_finding(group_facts(source, codes, target, len(classes), random_state=random_state)),
     ]
-    return found, {"pivots": pivots, "moved_words": moved}
+    return found, {"pivots": pivots, "class_shifted_words": moved}
 
 
 def _verdict(level: int, rows: list[dict], languages: list[dict[str, float]]) -> str:
@@ -263,13 +162,3 @@ def _why_nothing_carries(values: dict[str, Any]) -> str:
     if "separable" not in values:
         return _NO_CLASSES
     return _NOT_IN_TARGET if values["separable"] else _NOT_IN_SOURCE
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(key): _plain(part) for key, part in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(part) for part in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if isinstance(value, float) and not np.isfinite(value) else value

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import LinearSVC
 
-from isthmus.base import progress
+from isthmus._progress import progress
 from isthmus.features.weights import document_frequency, weigh_tfidf
 
 FEWEST = 20  # documents a side; below, a held-out error says nothing

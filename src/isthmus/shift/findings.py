@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from isthmus.corpus.collection import plural
+from isthmus._utils import plural
 from isthmus.shift.bridges import Carrying
 from isthmus.shift.languages import language_name
 

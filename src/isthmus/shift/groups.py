@@ -10,7 +10,7 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
-from isthmus.base import progress
+from isthmus._progress import progress
 from isthmus.features.weights import document_frequency, weigh_tfidf
 from isthmus.shift.clusterability import clusterability
 

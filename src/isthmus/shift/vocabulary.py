@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from isthmus._math.information import domain_divergence
-from isthmus.base import progress
+from isthmus._progress import progress
 from isthmus.features.tokens import stem_words, tokenize_words
 from isthmus.features.weights import document_frequency
 

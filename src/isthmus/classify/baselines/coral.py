@@ -7,10 +7,10 @@ import scipy.sparse as sp
 from scipy.linalg import eigh
 
 from isthmus.base import Domains
-from isthmus.classify.baselines.represented import RepresentedClassifier, top_singular
+from isthmus.classify.baselines.aligned_features import AlignedFeaturesClassifier, top_singular
 
 
-class CorrelationAlignment(RepresentedClassifier):
+class CorrelationAlignment(AlignedFeaturesClassifier):
     """Linear classifier on source rows whose covariance was made that of the target.
 
     Words are too many for a covariance matrix: rows are first reduced by a truncated SVD over both domains, so sparse
@@ -38,7 +38,7 @@ class CorrelationAlignment(RepresentedClassifier):
     ['a', 'b', 'a', 'b']
     """
 
-    def __init__(self, n_components=300, ridge=1.0, C=10.0):
+    def __init__(self, *, n_components=300, ridge=1.0, C=10.0):
         self.n_components = n_components
         self.ridge = ridge
         self.C = C

@@ -7,18 +7,18 @@ import scipy.sparse as sp
 from scipy.linalg import cho_factor, cho_solve
 
 from isthmus.base import Domains
-from isthmus.classify.baselines.represented import (
-    RepresentedClassifier,
-    document_frequency,
-    mutual_information,
+from isthmus.classify.baselines.aligned_features import (
+    AlignedFeaturesClassifier,
+    presence_information,
     scaled_map,
     top_singular,
 )
+from isthmus.features.weights import document_frequency
 
 _DUAL_ROWS = 10_000  # rows beyond which pivot predictors learn from a sample of rows
 
 
-class StructuralCorrespondence(RepresentedClassifier):
+class StructuralCorrespondence(AlignedFeaturesClassifier):
     """Linear classifier on words plus what they predict about pivot words.
 
     Pivots are words frequent in both domains that tell most about the source labels (SCL-MI). Each pivot is predicted
@@ -37,7 +37,7 @@ class StructuralCorrespondence(RepresentedClassifier):
         Ridge of the pivot predictors (squared loss, where the paper has the modified Huber loss).
     C : float, default=10.0
         Of the logistic regression.
-    random_state : int, RandomState or None, default=0
+    random_state : int, RandomState or None, default=None
         Draws rows for the pivot predictors when there are more than 10,000.
 
     References
@@ -53,7 +53,7 @@ class StructuralCorrespondence(RepresentedClassifier):
     ['a', 'b', 'a', 'b']
     """
 
-    def __init__(self, n_pivots=500, n_components=50, min_df=5, gamma=1.0, alpha=1.0, C=10.0, random_state=0):
+    def __init__(self, *, n_pivots=500, n_components=50, min_df=5, gamma=1.0, alpha=1.0, C=10.0, random_state=None):
         self.n_pivots = n_pivots
         self.n_components = n_components
         self.min_df = min_df
@@ -66,8 +66,8 @@ class StructuralCorrespondence(RepresentedClassifier):
         if not len(domains.target) or X.shape[1] < 2:
             return None
         others = np.flatnonzero(domains.domain > 0)
-        both = np.minimum(document_frequency(X, others), document_frequency(X, domains.target))
-        information = mutual_information(X[domains.source], domains.source_codes, domains.n_classes)
+        both = np.minimum(document_frequency(X[others]), document_frequency(X[domains.target]))
+        information = presence_information(X[domains.source], domains.source_codes, domains.n_classes)
         allowed = np.flatnonzero(both >= min(self.min_df, both.max()))
         limit = min(self.n_pivots, max(X.shape[1] // 2, 1))
         pivots = np.sort(allowed[np.argsort(-information[allowed], kind="stable")[:limit]])

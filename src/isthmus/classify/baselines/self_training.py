@@ -7,15 +7,16 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
-from isthmus.base import Domains, TransferClassifier, progress
+from isthmus._progress import progress
+from isthmus.base import Domains, TransferClassifier
 from isthmus.classify.baselines.source_only import default_estimator, log_probability
 from isthmus.exceptions import UsageError
 
 
-class SelfTrainingTransfer(TransferClassifier):
+class SelfTrainingTransferClassifier(TransferClassifier):
     """Grow the training set by the most confident target rows, class by class, round by round.
 
-    In round i the share i/rounds of the target is added: of each predicted class its surest rows, so that no class
+    In round i the share i/max_iter of the target is added: of each predicted class its surest rows, so that no class
     can swamp the others. Labels of added rows are predicted anew each round; a wrong one can leave again. Naive
     self-training may amplify early mistakes: compare with :class:`SourceOnlyClassifier`.
 
@@ -23,7 +24,7 @@ class SelfTrainingTransfer(TransferClassifier):
     ----------
     estimator : classifier with ``predict_proba``, default=LogisticRegression
         One with ``warm_start=True`` begins each round at the last round's solution, which saves about half the time.
-    rounds : int, default=10
+    max_iter : int, default=10
     target_weight : float, default=1.0
         Weight of an added target row against a source row; needs an estimator that takes ``sample_weight`` if not 1.
 
@@ -36,20 +37,20 @@ class SelfTrainingTransfer(TransferClassifier):
     Examples
     --------
     >>> import numpy as np
-    >>> from isthmus import SelfTrainingTransfer
+    >>> from isthmus import SelfTrainingTransferClassifier
     >>> X = np.array([[3, 0, 0], [0, 2, 0], [2, 0, 1], [0, 2, 2]])
-    >>> SelfTrainingTransfer().fit(X, ["a", "b", None, None]).transduction_.tolist()
+    >>> SelfTrainingTransferClassifier().fit(X, ["a", "b", None, None]).transduction_.tolist()
     ['a', 'b', 'a', 'b']
     """
 
-    def __init__(self, estimator=None, rounds=10, target_weight=1.0):
+    def __init__(self, estimator=None, *, max_iter=10, target_weight=1.0):
         self.estimator = estimator
-        self.rounds = rounds
+        self.max_iter = max_iter
         self.target_weight = target_weight
 
     def _fit(self, domains: Domains) -> np.ndarray:
-        if self.rounds < 1:
-            raise UsageError(f"rounds={self.rounds!r}; at least one round is needed.", code="bad-parameter")
+        if self.max_iter < 1:
+            raise UsageError(f"max_iter={self.max_iter!r}; at least one round is needed.", code="bad-parameter")
         prototype = default_estimator(self.estimator)
         if not hasattr(prototype, "predict_proba"):
             raise UsageError(
@@ -73,8 +74,8 @@ class SelfTrainingTransfer(TransferClassifier):
             return np.zeros(0, dtype=np.int64)
         scores = self._scores(target)
         labels = scores.argmax(axis=1)
-        for round_ in range(1, self.rounds + 1):
-            chosen = surest_rows(scores, round_ / self.rounds)
+        for round_ in range(1, self.max_iter + 1):
+            chosen = surest_rows(scores, round_ / self.max_iter)
             stacked = sp.vstack([source, target[chosen]], format="csr") if sp.issparse(source) else None
             rows = np.vstack([source, target[chosen]]) if stacked is None else stacked
             weights = {}
@@ -88,7 +89,7 @@ class SelfTrainingTransfer(TransferClassifier):
             labels = scores.argmax(axis=1)
             self.history_.append(changed)
             self.n_iter_ = round_
-            progress("self-training", round_, self.rounds)
+            progress("self-training", round_, self.max_iter)
         if changed == 0:
             self.termination_condition_ = "no_change"
         return labels

@@ -6,16 +6,16 @@ import numpy as np
 import scipy.sparse as sp
 
 from isthmus.base import Domains
-from isthmus.classify.baselines.represented import (
-    RepresentedClassifier,
-    document_frequency,
-    mutual_information,
+from isthmus.classify.baselines.aligned_features import (
+    AlignedFeaturesClassifier,
+    presence_information,
     scaled_map,
     top_singular,
 )
+from isthmus.features.weights import document_frequency
 
 
-class SpectralFeatureAlignment(RepresentedClassifier):
+class SpectralFeatureAlignment(AlignedFeaturesClassifier):
     """Linear classifier on words plus clusters of domain-specific words.
 
     Words that say little about which domain a document is from, and are frequent in both, serve as pivots. Other words
@@ -45,7 +45,7 @@ class SpectralFeatureAlignment(RepresentedClassifier):
     ['a', 'b', 'a', 'b']
     """
 
-    def __init__(self, n_pivots=500, n_components=100, gamma=0.6, C=10.0):
+    def __init__(self, *, n_pivots=500, n_components=100, gamma=0.6, C=10.0):
         self.n_pivots = n_pivots
         self.n_components = n_components
         self.gamma = gamma
@@ -55,11 +55,11 @@ class SpectralFeatureAlignment(RepresentedClassifier):
         if not len(domains.target) or X.shape[1] < 2:
             return None
         side = (domains.domain < 0).astype(int)
-        both = np.minimum(document_frequency(X, np.flatnonzero(side == 0)), document_frequency(X, domains.target))
+        both = np.minimum(document_frequency(X, np.flatnonzero(side == 0)), document_frequency(X[domains.target]))
         # Frequent in both first; among those, the ones that tell least about the domain.
         n_pivots = min(self.n_pivots, max(X.shape[1] // 2, 1))
         frequent = np.argsort(-both, kind="stable")[: 4 * n_pivots]
-        information = mutual_information(X, side, 2)[frequent]
+        information = presence_information(X, side, 2)[frequent]
         pivots = np.sort(frequent[np.argsort(information, kind="stable")[:n_pivots]])
         specific = np.setdiff1d(np.arange(X.shape[1]), pivots)
         present = X.astype(bool).astype(np.float64)

@@ -11,7 +11,8 @@ from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
 
 from isthmus._math.calibration import fit_temperature
-from isthmus.base import Domains, TransferClassifier, progress, row_blocks
+from isthmus._progress import progress
+from isthmus.base import Domains, TransferClassifier, row_blocks
 from isthmus.exceptions import UsageError
 
 _DENSE = 200  # rows up to which a dense decomposition is the quicker one
@@ -110,7 +111,7 @@ class SpectralGraphTransducer(TransferClassifier):
     n_eigenvectors : int, default=80
     c : float, default=3200.0
         Weight of the source labels against smoothness.
-    random_state : int, RandomState or None, default=0
+    random_state : int, RandomState or None, default=None
         Start vector of the eigenvalue solver.
 
     Attributes
@@ -137,7 +138,7 @@ class SpectralGraphTransducer(TransferClassifier):
     ['a', 'b', 'a', 'b', 'a', 'b']
     """
 
-    def __init__(self, n_neighbors=100, n_eigenvectors=80, c=3200.0, random_state=0):
+    def __init__(self, *, n_neighbors=100, n_eigenvectors=80, c=3200.0, random_state=None):
         self.n_neighbors = n_neighbors
         self.n_eigenvectors = n_eigenvectors
         self.c = c
@@ -166,14 +167,14 @@ class SpectralGraphTransducer(TransferClassifier):
         self.n_iter_ = len(columns)
         self.history_ = [_roughness(graph, column) for column in columns]
         self.termination_condition_ = "solved" if len(domains.target) else "no_target"
-        self.temperature_ = fit_temperature(by_order[known], codes)
+        self.inverse_temperature_ = fit_temperature(by_order[known], codes)
         return by_order[len(known) :].argmax(axis=1)
 
     def _scores(self, X) -> np.ndarray:
         weights = nearest(normalize(X), self.rows_, self.n_neighbors)
         total = np.asarray(weights.sum(axis=1)).ravel()
         means = (weights @ self.node_scores_) / np.where(total > 0, total, 1.0)[:, None]
-        return self.temperature_ * means
+        return self.inverse_temperature_ * means
 
 
 def _roughness(graph: sp.csr_matrix, scores: np.ndarray) -> float:

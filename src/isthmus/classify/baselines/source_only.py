@@ -27,7 +27,7 @@ class SourceOnlyClassifier(TransferClassifier):
     Attributes
     ----------
     estimator_ : the fitted classifier
-    temperature_ : float
+    inverse_temperature_ : float
         Factor on the decision values before they become probabilities; 1 where the classifier has its own.
 
     Examples
@@ -39,7 +39,7 @@ class SourceOnlyClassifier(TransferClassifier):
     ['a', 'b', 'a', 'b']
     """
 
-    def __init__(self, estimator=None, cv=3):
+    def __init__(self, estimator=None, *, cv=3):
         self.estimator = estimator
         self.cv = cv
 
@@ -47,9 +47,9 @@ class SourceOnlyClassifier(TransferClassifier):
         X, codes = domains.rows(domains.source), domains.source_codes
         prototype = default_estimator(self.estimator)
         self.estimator_ = clone(prototype).fit(X, codes)
-        self.temperature_ = 1.0
+        self.inverse_temperature_ = 1.0
         if not hasattr(self.estimator_, "predict_proba"):
-            self.temperature_ = self._held_out_temperature(prototype, X, codes)
+            self.inverse_temperature_ = self._held_out_temperature(prototype, X, codes)
         self.n_iter_ = 1
         self.history_: list[float] = []
         self.termination_condition_ = "fitted"
@@ -68,7 +68,7 @@ class SourceOnlyClassifier(TransferClassifier):
     def _scores(self, X) -> np.ndarray:
         if hasattr(self.estimator_, "predict_proba"):
             return log_probability(self.estimator_, X)
-        return self.temperature_ * _decision(self.estimator_, X)
+        return self.inverse_temperature_ * _decision(self.estimator_, X)
 
 
 def default_estimator(estimator):

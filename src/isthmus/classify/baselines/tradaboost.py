@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from isthmus.base import Domains, TransferClassifier, progress
-from isthmus.classify.baselines.represented import linear_scores
+from isthmus._progress import progress
+from isthmus.base import Domains, TransferClassifier
+from isthmus.classify.baselines.aligned_features import linear_scores
 
 
-class BoostedTransfer(TransferClassifier):
+class TrAdaBoostClassifier(TransferClassifier):
     """TrAdaBoost without target labels: the surest predictions of a source classifier stand in for them.
 
     Source documents that the current classifier gets wrong are taken for foreign and lose weight; target documents it
@@ -18,7 +19,7 @@ class BoostedTransfer(TransferClassifier):
 
     Parameters
     ----------
-    n_rounds : int, default=10
+    max_iter : int, default=10
     n_added : float, default=0.5
         Share of the target whose predicted labels are used, surest first.
     C : float, default=10.0
@@ -31,16 +32,16 @@ class BoostedTransfer(TransferClassifier):
     Examples
     --------
     >>> import numpy as np
-    >>> from isthmus.classify.baselines.tradaboost import BoostedTransfer
+    >>> from isthmus.classify.baselines.tradaboost import TrAdaBoostClassifier
     >>> X = np.array([[3, 0], [0, 2], [4, 1], [1, 5]])
-    >>> BoostedTransfer().fit(X, ["a", "b", None, None]).transduction_.tolist()
+    >>> TrAdaBoostClassifier().fit(X, ["a", "b", None, None]).transduction_.tolist()
     ['a', 'b', 'a', 'b']
     """
 
     _row_kind = "matrix"
 
-    def __init__(self, n_rounds=10, n_added=0.5, C=10.0):
-        self.n_rounds = n_rounds
+    def __init__(self, *, max_iter=10, n_added=0.5, C=10.0):
+        self.max_iter = max_iter
         self.n_added = n_added
         self.C = C
 
@@ -61,11 +62,11 @@ class BoostedTransfer(TransferClassifier):
     def _boost(self, X, labels: np.ndarray, n_source: int) -> None:
         n = len(labels)
         weights = np.ones(n)
-        source_rate = 1.0 / (1.0 + np.sqrt(2.0 * np.log(max(n_source, 2)) / self.n_rounds))
+        source_rate = 1.0 / (1.0 + np.sqrt(2.0 * np.log(max(n_source, 2)) / self.max_iter))
         voters, votes = [], []
         self.termination_condition_ = "rounds_done"
-        for k in range(self.n_rounds):
-            progress("rounds", k + 1, self.n_rounds)
+        for k in range(self.max_iter):
+            progress("rounds", k + 1, self.max_iter)
             # Mean weight one: the ridge of the classifier keeps its meaning from round to round.
             model = self._estimator().fit(X, labels, sample_weight=weights * (n / weights.sum()))
             wrong = model.predict(X) != labels

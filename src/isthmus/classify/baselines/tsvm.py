@@ -8,7 +8,8 @@ from sklearn.svm import LinearSVC
 from sklearn.utils import check_random_state
 
 from isthmus._math.calibration import fit_temperature
-from isthmus.base import Domains, TransferClassifier, progress
+from isthmus._progress import progress
+from isthmus.base import Domains, TransferClassifier
 from isthmus.exceptions import UsageError
 
 
@@ -56,7 +57,7 @@ class TransductiveSVM(TransferClassifier):
         Factor by which it grows.
     max_switches : int, default=20
         Rounds of switching per weight.
-    random_state : int, RandomState or None, default=0
+    random_state : int, RandomState or None, default=None
 
     Attributes
     ----------
@@ -81,7 +82,7 @@ class TransductiveSVM(TransferClassifier):
     ['a', 'b', 'a', 'b']
     """
 
-    def __init__(self, C=1.0, target_C=1.0, start_C=1e-3, growth=2.0, max_switches=20, random_state=0):
+    def __init__(self, *, C=1.0, target_C=1.0, start_C=1e-3, growth=2.0, max_switches=20, random_state=None):
         self.C = C
         self.target_C = target_C
         self.start_C = start_C
@@ -109,7 +110,7 @@ class TransductiveSVM(TransferClassifier):
         if n_planes == 1:
             coef, intercept = np.vstack([-coef, coef]), np.append(-intercept, intercept)
         self.coef_, self.intercept_ = coef, intercept
-        self.temperature_ = fit_temperature(self._margins(source), codes)
+        self.inverse_temperature_ = fit_temperature(self._margins(source), codes)
         return self._margins(target).argmax(axis=1) if len(domains.target) else np.zeros(0, dtype=np.int64)
 
     def _fit_plane(self, source, target, signs: np.ndarray) -> tuple[np.ndarray, float]:
@@ -144,4 +145,4 @@ class TransductiveSVM(TransferClassifier):
         return np.asarray(X @ self.coef_.T) + self.intercept_
 
     def _scores(self, X) -> np.ndarray:
-        return self.temperature_ * self._margins(X)
+        return self.inverse_temperature_ * self._margins(X)

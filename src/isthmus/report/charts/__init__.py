@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from isthmus.exceptions import DataError, MissingExtraError, UsageError
+from isthmus._utils import import_optional
+from isthmus.exceptions import DataError, UsageError
 
 KINDS = ("line", "scatter", "bar", "heatmap")
 FORMATS = (".svg", ".png", ".json")
@@ -150,10 +151,4 @@ def _check_columns(table: Sequence[Mapping[str, Any]], spec: Mapping[str, Any], 
 
 
 def _need_altair() -> None:
-    try:
-        importlib.import_module("altair")
-    except ImportError as error:
-        raise MissingExtraError(
-            "Charts need the package altair; install isthmus with its extra: pip install 'isthmus[app]'.",
-            code="missing-extra",
-        ) from error
+    import_optional("altair", "A chart")

@@ -1,0 +1,28 @@
+"""Public names of a package that load their module on first use."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+
+def lazy_names(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """``__getattr__`` and ``__dir__`` of a package whose public names live in other modules.
+
+    Parameters
+    ----------
+    package : str
+        The package's ``__name__``.
+    names : mapping of str to str
+        Public name to the module that defines it.
+    """
+
+    def get(name: str) -> Any:
+        if name not in names:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(importlib.import_module(names[name]), name)
+        vars(importlib.import_module(package))[name] = value
+        return value
+
+    return get, lambda: sorted(names)

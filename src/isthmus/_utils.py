@@ -1,0 +1,69 @@
+"""Small things that several rooms need: optional packages, versions, plain values, counts in words."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import platform
+from collections.abc import Iterable, Mapping
+from importlib import metadata
+from typing import Any
+
+import numpy as np
+
+from isthmus.exceptions import MissingExtraError
+
+PACKAGES = ("isthmus", "numpy", "scipy", "scikit-learn", "numba", "PyStemmer", "polars")
+
+
+def import_optional(name: str, purpose: str, *, extra: str = "app") -> Any:
+    """A module of an optional package, or one sentence that says how to get it.
+
+    Parameters
+    ----------
+    name : str
+        Module to import.
+    purpose : str
+        What needs it, as the beginning of a sentence: ``"Reading reviews.parquet"``.
+    extra : str
+        The extra of this package that brings it.
+    """
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        package = name.partition(".")[0]
+        raise MissingExtraError(
+            f"{purpose} needs the package {package}; install it with: pip install 'isthmus[{extra}]'.",
+            code="missing-extra",
+        ) from None
+
+
+def versions(packages: Iterable[str] = PACKAGES) -> dict[str, str]:
+    """Versions of Python and of those packages that are installed."""
+    known = {"python": platform.python_version()}
+    for name in packages:
+        try:
+            known[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return known
+
+
+def to_plain(value: Any) -> Any:
+    """A value that JSON can hold: numpy scalars and arrays unpacked, NaN and infinity as None."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): to_plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [to_plain(item) for item in value]
+    return value if value is None or isinstance(value, (bool, int, str)) else str(value)
+
+
+def plural(n: int, one: str, many: str | None = None) -> str:
+    """``3 texts``, ``1 text``, with a thousands separator."""
+    return f"{n:,} {one if n == 1 else many or one + 's'}"

@@ -1,0 +1,1 @@
+"""Say: what `import isthmus` offers in one call. One file per verb."""

@@ -1,0 +1,215 @@
+"""The short way to groups: texts and source groups in, named clusters out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from isthmus._utils import import_optional
+from isthmus._validation import check_seed, check_texts, read_source_labels
+from isthmus.api.saving import Kind, save_result
+from isthmus.clustering.alignment import Match
+from isthmus.clustering.guidance import GuidanceEstimate, estimate_guidance_gain
+from isthmus.clustering.guided import CrossGuidedKMeans
+from isthmus.clustering.names import name_clusters
+from isthmus.clustering.run import prepare
+from isthmus.explain.clusters import cluster_table, match_pivots, representative_documents
+from isthmus.features.surface import readable, surface_forms
+from isthmus.recipes import make_grouping
+
+_SAMPLE = 3_000  # target documents on which the source is judged
+
+
+@dataclass
+class GroupingResult:
+    """Clusters of the target, what each is aligned with, and why.
+
+    Attributes
+    ----------
+    labels : ndarray of int
+        Cluster of each target text.
+    alignment : list of Match
+        Per cluster: source group (None: a new cluster), strength, source collection.
+    names : list of str
+        Name per cluster: the aligned group's, or the words that set a new cluster apart.
+    model : CrossGuidedKMeans
+    vectorizer : TextVectorizer
+        With ``model``, groups later documents: see :meth:`predict`.
+    foresight : GuidanceEstimate or None
+        Whether this source can be expected to help, judged without labels; None where there is nothing to follow.
+    words : list of str
+        Name of each column of the model: the commonest word behind each stem.
+    """
+
+    KIND: ClassVar[Kind] = Kind(
+        name="cluster",
+        what="a grouping",
+        plain=("texts", "words", "names"),
+        can="cluster_centers_",
+        alike=(("texts", "labels", "rows"), ("names", "alignment")),
+    )
+
+    labels: np.ndarray
+    alignment: list[Match]
+    names: list[str]
+    model: CrossGuidedKMeans
+    vectorizer: Any
+    texts: list[str] = field(repr=False)
+    rows: Any = field(repr=False)
+    foresight: GuidanceEstimate | None = None
+    settings: dict[str, Any] = field(default_factory=dict)
+    words: list[str] = field(default_factory=list, repr=False)
+
+    def clusters(self, *, top: int = 10, documents: int = 3) -> list[dict]:
+        """Per cluster: number, name, size, aligned group, strength, words, pivots of the match, typical texts."""
+        table = cluster_table(self.model, self.words, top=top)
+        pivots = match_pivots(self.model, self.words, top=top)
+        typical = representative_documents(self.model, self.rows, top=documents)
+        for row in table:
+            row["pivots"] = [pivot["word"] for pivot in pivots if pivot["cluster"] == row["cluster"]]
+            row["documents"] = [self.texts[found["row"]] for found in typical if found["cluster"] == row["cluster"]]
+        return table
+
+    def columns(self) -> dict[str, list]:
+        """The result as columns: text, cluster, cluster_name, aligned_to, strength."""
+        found = self.labels.tolist()
+        return {
+            "text": list(self.texts),
+            "cluster": found,
+            "cluster_name": [self.names[cluster] for cluster in found],
+            "aligned_to": [self.alignment[cluster].group for cluster in found],
+            "strength": [round(self.alignment[cluster].strength, 4) for cluster in found],
+        }
+
+    def to_frame(self):
+        """The result as a polars data frame (extra ``app``)."""
+        return import_optional("polars", "to_frame()").DataFrame(self.columns())
+
+    def predict(self, texts: Sequence[str]) -> np.ndarray:
+        """Cluster of each new target text, without refitting."""
+        return self.model.predict(self.vectorizer.transform(check_texts(texts)))
+
+    def report(self, path, *, force: bool = False) -> Path:
+        """Write one self-contained HTML page about the clusters; returns its path."""
+        from isthmus.report import write_cluster_report
+
+        return write_cluster_report(self, path, force=force)
+
+    def save(self, path, *, force: bool = False) -> Path:
+        """Write the model with its texts and clusters into one file for :func:`isthmus.load`; returns its path."""
+        return save_result(self, path, force=force)
+
+
+def cluster(
+    source_texts: Sequence[str],
+    source_groups: Sequence,
+    target_texts: Sequence[str],
+    n_clusters: int | None = None,
+    random_state: int | None = 0,
+    *,
+    guidance: float = 0.5,
+    n_init: int = 10,
+    analyzer: str = "auto",
+    min_df: int | str = "auto",
+    source_collections: Sequence[int] | None = None,
+) -> GroupingResult:
+    """Group the target texts, following the groups of the source texts where they fit.
+
+    Parameters
+    ----------
+    source_texts, target_texts : sequences of str
+    source_groups : sequence
+        One group per source text; None where unknown.
+    n_clusters : int, optional
+        Number of target clusters; left out, as fine as the source's own groups are.
+    random_state : int, default=0
+    guidance : float in [0, 1], default=0.5
+        Weight of the source; 0 is plain k-means.
+    n_init : int, default=10
+        Starts.
+    analyzer, min_df
+        As for :class:`isthmus.features.TextVectorizer`.
+    source_collections : sequence of int, optional
+        A number from 1 up per source text, where the source is several collections with groups of their own.
+
+    Returns
+    -------
+    GroupingResult
+
+    Examples
+    --------
+    >>> import isthmus
+    >>> source = ["kind staff", "great bike", "polite staff", "fast bike"]
+    >>> target = ["rude staff", "slow car", "kind staff", "great car"]
+    >>> result = isthmus.cluster(source, ["staff", "product"] * 2, target, n_clusters=2)
+    >>> [result.names[label] for label in result.labels]
+    ['staff', 'product', 'staff', 'product']
+    """
+    source_texts, target_texts = check_texts(source_texts), check_texts(target_texts)
+    values, known = read_source_labels(source_groups, len(source_texts), "group")
+    check_seed(random_state)
+    n_source = len(source_texts)
+    groups = np.empty(n_source + len(target_texts), dtype=object)
+    groups[:n_source] = np.where(known, values.astype(object), None)
+    collections = np.ones(n_source, dtype=int) if source_collections is None else np.asarray(source_collections)
+    domain = np.concatenate([collections, np.full(len(target_texts), -1)])
+    vectorizer, model, rows = make_grouping(
+        source_texts,
+        target_texts,
+        n_clusters=n_clusters,
+        guidance=guidance,
+        n_init=n_init,
+        random_state=random_state,
+        analyzer=analyzer,
+        min_df=min_df,
+    )
+    model.fit(rows, groups, sample_domain=domain)
+    foresight = _look_ahead(model, rows, groups, collections, random_state)
+    settings = {
+        "n_clusters": n_clusters,
+        "random_state": random_state,
+        "guidance": guidance,
+        "n_init": n_init,
+        "analyzer": analyzer,
+        "min_df": min_df,
+    }
+    forms = surface_forms(vectorizer, [*source_texts, *target_texts])
+    words = [readable(str(term), forms) for term in vectorizer.get_feature_names_out()]
+    return GroupingResult(
+        labels=model.labels_[n_source:],
+        alignment=model.alignment_,
+        names=name_clusters(model, words),
+        model=model,
+        vectorizer=vectorizer,
+        texts=target_texts,
+        rows=rows[n_source:],
+        foresight=foresight,
+        settings=settings,
+        words=words,
+    )
+
+
+def _look_ahead(model: CrossGuidedKMeans, rows, groups, collections, random_state) -> GuidanceEstimate | None:
+    """LabelScorer the source on a sample of the target."""
+    n_source = len(collections)
+    known = np.flatnonzero([group is not None for group in groups[:n_source]])
+    target = rows[n_source:]
+    target = target[np.diff(target.indptr) > 0]
+    if model.guidance == 0 or model._aligner is None or model.n_clusters_ < 2:
+        return None
+    if target.shape[0] > _SAMPLE:
+        picked = np.random.RandomState(0).choice(target.shape[0], _SAMPLE, replace=False)
+        target = target[np.sort(picked)]
+    if model.n_clusters_ > target.shape[0]:
+        return None
+    codes = np.searchsorted(model.classes_, groups[known])
+    prepared = prepare(rows[known], codes, collections[known], target, contexts=model.contexts)
+    if prepared.aligner is None:
+        return None
+    return estimate_guidance_gain(
+        prepared, n_clusters=model.n_clusters_, guidance=model.guidance, n_init=3, random_state=random_state
+    )

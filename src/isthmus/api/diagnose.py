@@ -1,0 +1,119 @@
+"""``isthmus.diagnose``: what separates two collections, and what to do about it."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from isthmus._utils import import_optional, to_plain
+from isthmus.shift.diagnose import SEVERITIES, measure_shift
+
+
+@dataclass
+class Diagnosis:
+    """What separates two collections.
+
+    Attributes
+    ----------
+    verdict : str
+        The outcome in a sentence.
+    level : {"same", "small-shift", "shift", "no-transfer"}
+        The outcome in a word.
+    findings : list of dict
+        ``severity`` (0 fine to 3 do not transfer), ``topic``, ``finding``, ``advice``, ``values``; gravest first.
+    tables : dict of str to list of dict
+        ``pivots``, ``class_shifted_words``, ``target_only_words``, ``near_duplicates``; at most 50 rows each.
+    settings : dict
+    """
+
+    verdict: str
+    level: str
+    findings: list[dict]
+    tables: dict[str, list[dict]] = field(repr=False)
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    def __iter__(self) -> Iterator[dict]:
+        return iter(self.findings)
+
+    def __len__(self) -> int:
+        return len(self.findings)
+
+    def __getitem__(self, topic: str) -> dict:
+        """The finding about a topic."""
+        for row in self.findings:
+            if row["topic"] == topic:
+                return row
+        raise KeyError(topic)
+
+    def __str__(self) -> str:
+        lines = [self.verdict, ""]
+        for row in self.findings:
+            lines.append(f"[{SEVERITIES[row['severity']]}] {row['topic']}")
+            lines += textwrap.wrap(row["finding"], 100, initial_indent="  ", subsequent_indent="  ")
+            lines += textwrap.wrap(row["advice"], 100, initial_indent="  → ", subsequent_indent="    ")
+        return "\n".join(lines)
+
+    def columns(self) -> dict[str, list]:
+        """The findings as columns: severity, topic, finding, advice."""
+        return {name: [row[name] for row in self.findings] for name in ("severity", "topic", "finding", "advice")}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything in plain values, ready for JSON (what could not be measured is None)."""
+        return to_plain(
+            {
+                "verdict": self.verdict,
+                "level": self.level,
+                "findings": self.findings,
+                "tables": self.tables,
+                "settings": self.settings,
+            }
+        )
+
+    def to_frame(self):
+        """The findings as a polars data frame (extra ``app``)."""
+        return import_optional("polars", "to_frame()").DataFrame(self.columns())
+
+    def report(self, path, *, force: bool = False) -> Path:
+        """Write one self-contained HTML page about this diagnosis; returns its path."""
+        from isthmus.report.diagnosis import write_diagnosis_report
+
+        return write_diagnosis_report(self, path, force=force)
+
+
+def diagnose(
+    source_texts: Sequence[str],
+    source_labels: Sequence,
+    target_texts: Sequence[str],
+    *,
+    random_state: int | None = 0,
+) -> Diagnosis:
+    """Say what separates two collections and whether labels can travel, without any target label.
+
+    Parameters
+    ----------
+    source_texts, target_texts : sequences of str
+    source_labels : sequence
+        One label per source text; None where unknown.
+    random_state : int, default=0
+        Same seed, same answer: folds, samples of large collections, thinning.
+
+    Returns
+    -------
+    Diagnosis
+
+    Examples
+    --------
+    >>> import isthmus
+    >>> source = ["the staff was kind", "the bike is great", "polite staff in the shop", "this is a fast bike"] * 30
+    >>> target = ["el personal fue amable con nosotros", "la moto es muy buena y no es cara"] * 60
+    >>> result = isthmus.diagnose(source, ["staff", "product"] * 60, target)
+    >>> result.verdict
+    'Do not transfer: different languages (English, Spanish), no shared words.'
+    >>> print(result["languages"]["finding"])
+    Source: English 100 %; target: Spanish 100 %.
+    """
+    measured = measure_shift(source_texts, source_labels, target_texts, random_state=random_state)
+    return Diagnosis(**measured)

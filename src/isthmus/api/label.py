@@ -1,0 +1,303 @@
+"""The short way in: texts and labels in, labels with confidence and reasons out."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from isthmus._utils import import_optional
+from isthmus._validation import check_seed, check_texts, read_source_labels
+from isthmus.api.saving import Kind, save_result
+from isthmus.choose.audit import Audit, audit_labels, estimate_shares
+from isthmus.choose.choice import choose
+from isthmus.choose.combined import CombinedModel
+from isthmus.choose.sampling import draw_sample, read_sample, sample_size, sample_table
+from isthmus.choose.trust import AccuracyEstimate, review_mask
+from isthmus.exceptions import IsthmusWarning, UsageError
+from isthmus.explain import explain_document
+from isthmus.pipeline import TransferPipeline
+from isthmus.recipes import RECIPES, get_recipe
+
+
+@dataclass
+class LabelResult:
+    """Labels for the target, how sure they are, and why.
+
+    Attributes
+    ----------
+    labels : ndarray
+        One label per target text.
+    confidence : ndarray
+        Probability of that label, by the method's own account.
+    needs_review : ndarray of bool
+        Texts a person should look at; see :func:`isthmus.choose.review_mask`. Texts in which the method finds nothing
+        it knows are always among them.
+    method : str
+        The recipe that made the labels; several joined by ``+`` where they voted.
+    decision : list of dict
+        Which methods were considered, with what evidence, and why they were taken or left.
+    expected_accuracy : AccuracyEstimate or None
+        Share of right labels to expect, with an interval; None where the caller named the method.
+    probabilities : ndarray
+        One column per class, in the order of ``classes``.
+    model : TransferPipeline or CombinedModel
+        The fitted pipeline, or several that vote; :meth:`label_new` asks it about later documents without refitting.
+    ids : list of str or None
+        Names of the texts, where they came with some.
+    """
+
+    KIND: ClassVar[Kind] = Kind(
+        name="label",
+        what="a labelling",
+        plain=("texts", "source_texts", "ids"),
+        can="predict_proba",
+        alike=(
+            ("texts", "ids", "labels", "confidence", "needs_review", "probabilities"),
+            ("source_texts", "source_labels"),
+        ),
+    )
+
+    labels: np.ndarray
+    confidence: np.ndarray
+    needs_review: np.ndarray
+    method: str
+    decision: list[dict]
+    classes: np.ndarray
+    probabilities: np.ndarray
+    model: TransferPipeline | CombinedModel
+    texts: list[str]
+    source_texts: list[str] = field(repr=False)
+    source_labels: np.ndarray = field(repr=False)
+    settings: dict[str, Any] = field(default_factory=dict)
+    ids: list[str] | None = field(default=None, repr=False)
+    expected_accuracy: AccuracyEstimate | None = None
+
+    def predict(self, texts: Sequence[str]) -> np.ndarray:
+        """Label of each later text, without refitting."""
+        return self.label_new(texts).labels
+
+    def label_new(self, texts: Sequence[str], *, ids: Sequence[str] | None = None) -> LabelResult:
+        """The same model on later texts, without refitting: labels with confidence, review and reasons.
+
+        Nothing is weighed again: ``decision`` says which methods the earlier target chose, and there is no expected
+        accuracy. Warns (code ``weak-bridge``) where the model finds nothing it knows in more than half of the texts.
+        """
+        texts = check_texts(texts)
+        unknown = has_no_known_terms(self.model, texts)
+        if 2 * unknown.sum() > len(texts):
+            message = (
+                f"The model finds no term that it knows in {unknown.sum():,} of {len(texts):,} new texts, so their "
+                "labels are guesses; label these texts afresh from the source, and look whether the two share a "
+                "language."
+            )
+            warnings.warn(IsthmusWarning(message, code="weak-bridge"), stacklevel=2)
+        probabilities = self.model.predict_proba(texts)
+        codes = np.searchsorted(self.classes, self.model.predict(texts))
+        confidence = probabilities[np.arange(len(codes)), codes]
+        return replace(
+            self,
+            labels=self.classes[codes],
+            confidence=confidence,
+            needs_review=review_mask(confidence, self.settings.get("error_budget", 0.1)) | unknown,
+            decision=_earlier_decision(self.decision),
+            probabilities=probabilities,
+            texts=texts,
+            ids=None if ids is None else list(ids),
+            expected_accuracy=None,  # it was an estimate for the earlier texts
+        )
+
+    def reasons(self, i: int, top: int = 10) -> list[dict]:
+        """Terms of target text ``i`` that speak for or against each class: ``class``, ``term``, ``contribution``."""
+        return explain_document(self.model, self.texts[i], top=top)
+
+    def class_shares(self) -> list[dict]:
+        """Per class: its share in the source, among the labels, and by the mean of the probabilities.
+
+        As :func:`isthmus.choose.estimate_shares`; :meth:`check` corrects them and says how far they can be trusted.
+        """
+        return estimate_shares(self.probabilities, self.labels, self.classes, self.source_labels)
+
+    def sample(
+        self, n: int | None = None, *, margin: float | None = None, random_state: int | None = 0
+    ) -> dict[str, list]:
+        """Documents drawn at random for a person to label, as columns: document, id, text, true_label (empty).
+
+        Parameters
+        ----------
+        n : int, optional
+            How many.
+        margin : float, optional
+            How exactly the accuracy should be known, instead of ``n``; 0.05, five points, if both are left out.
+        random_state : int, default=0
+            A larger draw with the same number begins with the smaller one.
+        """
+        if n is not None and margin is not None:
+            raise UsageError(f"n={n!r} and margin={margin!r} were given; give one of them.", code="bad-parameter")
+        if n is None:
+            margin = 0.05 if margin is None else margin
+            n = sample_size(margin, accuracy=self.expected_accuracy, population=len(self.texts))
+        return sample_table(draw_sample(len(self.texts), n, random_state), self.texts, self.ids)
+
+    def check(self, sample, true_labels: Sequence | None = None) -> Audit:
+        """What a sample says about all labels, once a person has labelled it.
+
+        Parameters
+        ----------
+        sample : mapping of columns, data frame or list of dict
+            What :meth:`sample` gave, with ``true_label`` filled in. With ``true_labels``, the numbers of the documents
+            alone (from 1, as in the column ``document``).
+        true_labels : sequence, optional
+            The true labels of these documents.
+
+        Returns
+        -------
+        Audit
+            Accuracy with an interval, corrected class shares, precision by class; ``print`` shows all of it.
+        """
+        table = sample if true_labels is None else {"document": sample, "true_label": true_labels}
+        rows, truths = read_sample(table, self.texts, self.ids)
+        return audit_labels(self.labels, rows, truths, classes=self.classes, expected=self.expected_accuracy)
+
+    def columns(self) -> dict[str, list]:
+        """The result as columns: text, label, confidence, needs_review."""
+        return {
+            "text": list(self.texts),
+            "label": self.labels.tolist(),
+            "confidence": [round(float(value), 4) for value in self.confidence],
+            "needs_review": self.needs_review.tolist(),
+        }
+
+    def to_frame(self):
+        """The result as a polars data frame (extra ``app``)."""
+        return import_optional("polars", "to_frame()").DataFrame(self.columns())
+
+    def report(self, path, *, force: bool = False):
+        """Write one self-contained HTML page about this result; returns its path."""
+        from isthmus.report import write_label_report
+
+        return write_label_report(self, path, force=force)
+
+    def save(self, path, *, force: bool = False):
+        """Write the model with its texts and labels into one file for :func:`isthmus.load`; returns its path."""
+        return save_result(self, path, force=force)
+
+
+def label(
+    source_texts: Sequence[str],
+    source_labels: Sequence,
+    target_texts: Sequence[str],
+    method: str = "auto",
+    word_labels: Mapping | None = None,
+    random_state: int | None = 0,
+    *,
+    error_budget: float = 0.1,
+    analyzer: str = "auto",
+    min_df: int | str = "auto",
+) -> LabelResult:
+    """Label the target texts from labelled source texts.
+
+    Parameters
+    ----------
+    source_texts, target_texts : sequences of str
+    source_labels : sequence
+        One label per source text; None where unknown.
+    method : str, default="auto"
+        A recipe (:data:`isthmus.recipes.RECIPES`), or "auto": several are tried, their labels are weighed without
+        looking at target labels, and those that the evidence supports vote; see :func:`isthmus.choose.choose`.
+    word_labels : mapping, optional
+        Labelled words, for the methods that take them.
+    random_state : int, default=0
+    error_budget : float, default=0.1
+        Share of wrong labels to be tolerated among those that need no review.
+    analyzer, min_df
+        As for :class:`isthmus.features.TextVectorizer`.
+
+    Returns
+    -------
+    LabelResult
+
+    Examples
+    --------
+    >>> import isthmus
+    >>> source = ["kind staff", "great bike", "polite staff", "fast bike"]
+    >>> result = isthmus.label(source, ["staff", "product"] * 2, ["rude staff", "slow bike"], method="nbc")
+    >>> result.labels.tolist()
+    ['staff', 'product']
+    >>> result.reasons(0, top=1)[-1]["term"]
+    'staff'
+    """
+    source_texts, target_texts = check_texts(source_texts), check_texts(target_texts)
+    values, known = read_source_labels(source_labels, len(source_texts))
+    check_seed(random_state)
+    options = {"random_state": random_state, "analyzer": analyzer, "min_df": min_df}
+    n_source = len(source_texts)
+    given = np.full(n_source, None, dtype=object)
+    given[known] = values[known].tolist()
+    model: TransferPipeline | CombinedModel
+    if method == "auto":
+        choice = choose(source_texts, given, target_texts, word_labels=word_labels, **options)
+        model, name, decision, expected = choice.model, choice.name, choice.table, choice.accuracy
+        labels, probabilities = choice.labels, choice.probabilities
+    else:
+        model = _build(method, word_labels, options)
+        domain = np.concatenate([np.ones(n_source, dtype=int), np.full(len(target_texts), -1)])
+        joint = np.concatenate([given, np.full(len(target_texts), None, dtype=object)])
+        model.fit([*source_texts, *target_texts], joint, sample_domain=domain)
+        name, decision, expected = method, [{"method": method, "chosen": True, "why": "named by the caller"}], None
+        labels, probabilities = model.transduction_[n_source:], model.predict_proba(target_texts)
+    codes = np.searchsorted(model.classes_, labels)
+    confidence = probabilities[np.arange(len(labels)), codes]
+    return LabelResult(
+        labels=labels,
+        confidence=confidence,
+        needs_review=review_mask(confidence, error_budget) | has_no_known_terms(model, target_texts),
+        method=name,
+        decision=decision,
+        classes=model.classes_,
+        probabilities=probabilities,
+        model=model,
+        texts=target_texts,
+        source_texts=source_texts,
+        source_labels=given,
+        expected_accuracy=expected,
+        settings={
+            "method": method,
+            "random_state": random_state,
+            "error_budget": error_budget,
+            "analyzer": analyzer,
+            "min_df": min_df,
+        },
+    )
+
+
+def has_no_known_terms(model: TransferPipeline | CombinedModel, texts: Sequence[str]) -> np.ndarray:
+    """Texts in which the vectoriser finds no term at all (for several voting models: none of them does)."""
+    if isinstance(model, CombinedModel):
+        return np.all([has_no_known_terms(member, texts) for member in model.members.values()], axis=0)
+    if len(model.steps) == 1:  # reads raw texts
+        return np.array([not text.strip() for text in texts], dtype=bool)
+    rows = model[:-1].transform(texts)
+    return np.asarray(rows.getnnz(axis=1)).ravel() == 0
+
+
+def _earlier_decision(decision: list[dict]) -> list[dict]:
+    """The methods that were chosen, without the evidence: it spoke of the texts they were chosen on."""
+    start = "chosen on the earlier target: "
+    return [
+        {name: row[name] for name in ("method", "chosen", "weight") if name in row}
+        | {"why": start + row["why"].removeprefix(start)}
+        for row in decision
+        if row["chosen"]
+    ]
+
+
+def _build(method: str, word_labels: Mapping | None, options: dict[str, Any]) -> TransferPipeline:
+    recipe = get_recipe(method)
+    if word_labels and not recipe.takes_words:
+        takers = ", ".join(name for name, other in RECIPES.items() if other.takes_words)
+        raise UsageError(f"Method {method!r} uses no labelled words; use one of {takers}.", code="bad-word-labels")
+    return recipe.build_with(word_labels=word_labels, **options)

@@ -1,0 +1,41 @@
+"""``isthmus.load``: a saved labelling or grouping, read back."""
+
+from __future__ import annotations
+
+from isthmus.api.cluster import GroupingResult
+from isthmus.api.label import LabelResult
+from isthmus.api.saving import read_saved
+
+RESULT_TYPES = {result_type.KIND.name: result_type for result_type in (LabelResult, GroupingResult)}
+
+
+def load(path, kind: str | None = None):
+    """Read what was saved with ``result.save(path)``, ``isthmus label --save`` or ``isthmus cluster --save``.
+
+    Only known types are rebuilt, so a file from elsewhere cannot run code; one that asks for other types, was written
+    in a newer format or is no such file at all is refused with the code ``bad-model``.
+
+    Parameters
+    ----------
+    path : path
+    kind : {"label", "cluster"}, optional
+        Refuse a file of the other kind.
+
+    Returns
+    -------
+    LabelResult or GroupingResult
+        With ``predict(texts)`` for later documents (a labelling also has ``label_new(texts)``), and all that it had
+        before.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import isthmus
+    >>> source = ["kind staff", "great bike", "polite staff", "fast bike"]
+    >>> result = isthmus.label(source, ["staff", "product"] * 2, ["rude staff", "slow bike"], method="nbc")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     loaded = isthmus.load(result.save(f"{folder}/dealer.isthmus"))
+    >>> loaded.predict(["the bike is fast"]).tolist()
+    ['product']
+    """
+    return read_saved(path, RESULT_TYPES, kind)

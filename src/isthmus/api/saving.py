@@ -1,0 +1,211 @@
+"""Keep: a labelling or a grouping in one file, read back without running anything that the file says.
+
+The file is a zip archive: ``isthmus.json`` (kind, format number, versions), ``texts.json`` (ids and texts, plain JSON)
+and ``model.skops`` (everything else, by skops, which rebuilds objects of named types only). Types are named here; a
+file that asks for any other type is refused.
+"""
+
+from __future__ import annotations
+
+import importlib
+import io
+import json
+import warnings
+import zipfile
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from isthmus._utils import import_optional, versions
+from isthmus.corpus import check_output, replacing
+from isthmus.exceptions import DataError, IsthmusWarning
+
+FORMAT = 1  # raise it when an older isthmus could no longer read what this one writes
+_HEADER, _TEXTS, _MODEL = "isthmus.json", "texts.json", "model.skops"
+_HEADER_BYTES = 1_000_000
+
+# Rooms whose classes a file may name. Nothing in them acts when an object is made; the rooms that read, write and run
+# commands are not among them.
+_ROOMS = (
+    "isthmus.base",
+    "isthmus.pipeline",
+    "isthmus._math",
+    "isthmus.features",
+    "isthmus.classify",
+    "isthmus.clustering",
+    "isthmus.choose",
+    "isthmus.shift.similarity",
+)
+# Beyond what skops itself trusts (scikit-learn's estimators, numpy's and scipy's public types).
+_TYPES = {
+    "builtins.frozenset",
+    "scipy.sparse._csr.csr_matrix",
+    "scipy.sparse._csc.csc_matrix",
+    "scipy.sparse._csr.csr_array",
+    "scipy.sparse._csc.csc_array",
+}
+
+
+class Kind(NamedTuple):
+    """What a kind of file holds; each result class has one."""
+
+    name: str  # as in the file's header
+    what: str  # in words
+    plain: tuple[str, ...]  # lists of str: kept as JSON, a hundred times faster than one node each
+    can: str  # what its model must be able to do
+    alike: tuple[tuple[str, ...], ...]  # parts that say something about the same rows
+
+
+def save_result(result, path, *, force: bool = False) -> Path:
+    """Write a labelling or a grouping with its model and its texts; see :func:`isthmus.load`.
+
+    Parameters
+    ----------
+    result : LabelResult or GroupingResult
+    path : path
+        Any name; ``.isthmus`` is customary. The file appears whole or not at all.
+    force : bool
+        Replace a file that exists.
+    """
+    check_output(path, force=force, table=False)
+    skops_io = import_optional("skops.io", "A saved model")
+    kind = result.KIND
+    content = {field.name: getattr(result, field.name) for field in fields(result)}
+    texts = {name: content.pop(name, None) for name in kind.plain}
+    model = skops_io.dumps(content, compression=zipfile.ZIP_DEFLATED)
+    strange = _unknown(skops_io.get_untrusted_types(data=model))
+    if strange:
+        raise DataError(
+            f"The model holds {strange[0]}, which could not be loaded again; use parts of isthmus and scikit-learn.",
+            code="bad-model",
+        )
+    with replacing(path, force=force) as out, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(_HEADER, json.dumps(_header(kind.name, getattr(result, "method", "guided"))))
+        archive.writestr(_TEXTS, json.dumps(texts))
+        archive.writestr(_MODEL, model, compress_type=zipfile.ZIP_STORED)
+    return Path(path)
+
+
+def read_saved(path, result_types: Mapping[str, type], kind: str | None = None):
+    """Rebuild a saved result; ``result_types`` are the classes a file may hold, by the name of their kind."""
+    path = Path(path)
+    if not path.exists():
+        raise DataError(f"There is no file {str(path)!r}; check the name.", code="missing-file")
+    if path.is_dir():
+        raise DataError(f"{str(path)!r} is a folder; name the saved model in it.", code="not-a-file")
+    skops_io = import_optional("skops.io", "A saved model")
+    try:
+        with zipfile.ZipFile(path) as archive:
+            found = _check_header(archive, path, result_types)
+            texts = json.loads(archive.read(_TEXTS))
+            model = archive.read(_MODEL)
+    except (OSError, zipfile.BadZipFile, KeyError, ValueError, RuntimeError, EOFError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise _bad(path, "is not a model saved by isthmus; save one with isthmus label --save FILE") from error
+    if kind is not None and found != kind:
+        held, needed = (result_types[name].KIND.what for name in (found, kind))
+        raise _bad(path, f"holds {held}, and {needed} is needed; see isthmus {kind} --save")
+    return _rebuild(path, result_types[found], texts, _read_model(path, model, skops_io))
+
+
+def _header(kind: str, method: str) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "kind": kind,
+        "method": method,
+        **versions(("isthmus", "scikit-learn")),
+    }
+
+
+def _check_header(archive: zipfile.ZipFile, path: Path, known: Iterable[str]) -> str:
+    """The kind of the file, or an error."""
+    if archive.getinfo(_HEADER).file_size > _HEADER_BYTES:
+        raise ValueError("header too long")
+    header = json.loads(archive.read(_HEADER))
+    number = header.get("format") if isinstance(header, dict) else None
+    if not isinstance(number, int) or isinstance(number, bool) or number < 1:
+        raise ValueError("no header")
+    if number > FORMAT:
+        version = str(header.get("isthmus"))[:40]
+        raise _bad(
+            path,
+            f"is of format {number}, written by isthmus {version!r}; this version reads up to format {FORMAT}. "
+            "Update isthmus",
+        )
+    if not isinstance(header.get("kind"), str) or header["kind"] not in known:
+        raise ValueError("no kind")
+    return header["kind"]
+
+
+def _read_model(path: Path, model: bytes, skops_io) -> dict[str, Any]:
+    try:
+        untrusted = skops_io.get_untrusted_types(data=model)
+        strange = _unknown(untrusted)
+        if strange:
+            raise _bad(path, f"asks for {strange[0][:80]!r}, which is no part of a model; do not use it")
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            content = skops_io.load(io.BytesIO(model), trusted=untrusted)
+    except DataError:
+        raise
+    except Exception as error:  # whatever a damaged or forged archive makes skops stumble over
+        raise _bad(path, "is damaged, or was saved with other versions of its parts") from error
+    if caught:
+        message = f"{path.name!r} was saved with other versions of its parts ({caught[0].message})"
+        warnings.warn(IsthmusWarning(" ".join(message.split())[:300], code="bad-model"), stacklevel=4)
+    return content
+
+
+def _rebuild(path: Path, result_type: Any, texts: Any, content: Any):
+    kind: Kind = result_type.KIND
+    if not isinstance(texts, dict) or not isinstance(content, dict):
+        raise _bad(path, f"does not hold {kind.what}")
+    known = {field.name for field in fields(result_type)}
+    plain = {name: texts[name] for name in kind.plain if name in known and name in texts}
+    lists_of_text = all(
+        value is None or (isinstance(value, list) and all(isinstance(text, str) for text in value))
+        for value in plain.values()
+    )
+    model = content.get("model")  # a pipeline, a vote of several, a clustering
+    if not lists_of_text or not (type(model).__module__.startswith("isthmus.") and hasattr(model, kind.can)):
+        raise _bad(path, f"does not hold {kind.what}")
+    try:
+        result = result_type(**{name: value for name, value in content.items() if name in known}, **plain)
+    except TypeError as error:
+        raise _bad(path, f"lacks parts of {kind.what}; it was written by another version of isthmus") from error
+    for names in kind.alike:
+        sizes = {name: _size(getattr(result, name)) for name in names if getattr(result, name) is not None}
+        if len(set(sizes.values())) > 1:
+            counts = ", ".join(f"{name} {size}" for name, size in sizes.items())
+            raise _bad(path, f"is damaged: parts that belong together are of different length ({counts})")
+    return result
+
+
+def _size(value: Any) -> int | None:
+    """Rows of a list, an array or a sparse matrix; None for what has none."""
+    try:
+        return int(value.shape[0]) if hasattr(value, "shape") else len(value)
+    except (TypeError, IndexError):
+        return None
+
+
+def _unknown(names: list[str]) -> list[str]:
+    return sorted(name for name in names if name not in _TYPES and not _is_ours(name))
+
+
+def _is_ours(name: str) -> bool:
+    """Whether it names a class of a room that only computes."""
+    module_name, _, class_name = name.rpartition(".")
+    if not any(module_name == room or module_name.startswith(f"{room}.") for room in _ROOMS):
+        return False
+    try:
+        found = getattr(importlib.import_module(module_name), class_name, None)
+    except ImportError:
+        return False
+    return isinstance(found, type) and found.__module__ == module_name
+
+
+def _bad(path: Path, what: str) -> DataError:
+    return DataError(f"{str(path)!r} {what}.", code="bad-model")

@@ -1,0 +1,1 @@
+"""The harness: runs tasks × methods × seeds, keeps records, writes tables and pages."""

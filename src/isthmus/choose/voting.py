@@ -1,0 +1,60 @@
+"""From evidence to weights in the vote: one score per method, and how fast a vote fades with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from isthmus.choose.evidence import DRAWS, Evidence
+
+_CLIP = 0.02  # beyond 2 % and 98 % a difference in log-odds says more about chance than about labels
+
+
+@dataclass(frozen=True)
+class VotingRule:
+    """Score and weight of a method, from the evidence about its labels.
+
+    The score is ``reverse_weight · logit(reverse accuracy) − |logit(learnability) − logit(source's learnability)|``.
+    Methods within ``near`` of the best vote with weight ``exp(−difference / scale)``. The constants were set on
+    benchmark tasks; ``docs/guide/choosing.md`` has the test on corpora that were left out.
+
+    Examples
+    --------
+    >>> from isthmus.choose import Evidence, VotingRule
+    >>> found = {"logistic": Evidence(0.3, 0.35, 0.8, 0.8), "cocc": Evidence(0.9, 0.35, 0.55, 0.95)}
+    >>> list(VotingRule().weights(found))
+    ['logistic']
+    """
+
+    reverse_weight: float = 1.4
+    near: float = 1.0
+    scale: float = 0.8
+
+    def score(self, evidence: Evidence) -> float:
+        """How well the labels are supported; only differences between methods mean something."""
+        return self.reverse_weight * logit(evidence.reverse_accuracy) - abs(excess(evidence))
+
+    def weights(self, evidence: Mapping[str, Evidence]) -> dict[str, float]:
+        """Votes of the methods near the best, as shares of one."""
+        scores = {name: self.score(found) for name, found in evidence.items()}
+        best = max(scores.values())
+        raw = {name: np.exp((score - best) / self.scale) for name, score in scores.items() if score >= best - self.near}
+        return {name: float(weight / sum(raw.values())) for name, weight in raw.items()}
+
+    def spread(self, evidence: Evidence, random_state: int = 0) -> float:
+        """Standard deviation of the score when the documents are drawn again (with replacement)."""
+        rng = np.random.default_rng(random_state)
+        return float(np.std([self.score(evidence.redraw(rng)) for _ in range(DRAWS)]))
+
+
+def excess(evidence: Evidence) -> float:
+    """By how much, in log-odds, the labels are easier to learn than the source's; negative: harder."""
+    return logit(evidence.learnability) - logit(evidence.source_learnability)
+
+
+def logit(share: float) -> float:
+    """Log-odds of a share, cut off near 0 and 1."""
+    share = min(max(share, _CLIP), 1 - _CLIP)
+    return float(np.log(share / (1 - share)))

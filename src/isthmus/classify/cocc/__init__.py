@@ -1,0 +1,1 @@
+"""CoCC: co-clustering based classification (Dai and others, KDD 2007)."""

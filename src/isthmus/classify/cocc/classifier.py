@@ -1,0 +1,357 @@
+"""CoCC: label target documents by co-clustering them with words whose clusters the source's classes shape."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from isthmus._math.cocc import (
+    CoClustering,
+    assign_blocks,
+    block_statistics,
+    class_word_counts,
+    co_cluster,
+    document_logs,
+    match_clusters,
+    naive_bayes_scores,
+    smooth_source,
+)
+from isthmus._progress import progress
+from isthmus.base import Domains, TransferClassifier, row_blocks, softmax
+from isthmus.classify.cocc.blocks import labelled_blocks, plain_blocks
+from isthmus.classify.cocc.choice import choose_setting
+from isthmus.classify.cocc.parameters import check_parameters, is_whole
+from isthmus.classify.cocc.problem import Problem
+from isthmus.classify.cocc.refine import block_idf, refine_by_centroids
+from isthmus.classify.cocc.scores import calibrate, per_length, score_rows
+from isthmus.classify.cocc.start import group_words, sketch_words
+from isthmus.exceptions import DataError
+
+DEFAULT_WORD_CLUSTERS = 64
+DEFAULT_TRADE_OFF = 0.25
+_BLOCK = 8192  # rows read at a time
+
+
+class CoClusteringClassifier(TransferClassifier):
+    """Co-clustering based classification (CoCC) of Dai, Xue, Yang and Yu (KDD 2007).
+
+    Target documents are co-clustered with all words. Word clusters must keep what words say about the classes in the
+    source *and* about the documents in the target; through them class knowledge reaches words, and documents, that the
+    source never saw. It assumes that a word means the same class in both domains, that the target's strongest division
+    is the one the classes make, and that the domains share words. Topic tasks suit it; sentiment, where the strongest
+    division of the target is topical, does not.
+
+    Parameters
+    ----------
+    n_word_clusters : int, "auto" or None, default=None
+        Number of word clusters k. None: 64, or half the vocabulary if that is less. "auto": chosen without target
+        labels, see Notes.
+    trade_off : float or "auto", default=0.25
+        λ, the weight of the source's word-class information against the target's word-document information.
+    n_init : int, default=5
+        Starts with different word clusters; the one with the smallest objective is kept.
+    max_iter : int, default=100
+        Iterations per start, each a word step and a document step.
+    tol : float, default=1e-4
+        A start ends when an iteration lowers the objective by less than this share of what all its iterations did; the
+        start that is kept goes on until nothing moves.
+    smoothing : float, default=0.3
+        Share of the target's mass that is held by average documents, one pinned to each cluster; keeps all tables
+        positive and the objective monotone.
+    weighting : {"log", "counts"}, default="log"
+        "log": a count v enters as log(1 + v), so that one long repetitive document cannot found a cluster of its own.
+        "counts": as given, as in the paper.
+    refine : {"centroids", None}, default="centroids"
+        "centroids": after co-clustering, documents settle at the nearest tf-idf centroid of their classes, which also
+        score new documents. None: the co-clustering's word, as in the paper.
+    random_state : int, RandomState or None, default=None
+
+    Attributes
+    ----------
+    classes_ : ndarray
+    transduction_ : ndarray
+        Class of every fitted row; source rows keep theirs.
+    document_clusters_ : ndarray of int
+        Cluster of every fitted row, numbered by the class it was matched with; -1 for source rows. With a finish some
+        documents end in another class than that of their cluster.
+    word_clusters_ : ndarray of int
+        Word cluster of every column.
+    target_table_, source_table_ : ndarray of shape (k, n_classes)
+        Joint distribution of word clusters with document clusters in the target, with classes in the source.
+    target_words_, source_words_ : ndarray of shape (n_features, n_classes)
+        The same for single words.
+    match_divergence_ : ndarray of shape (n_classes, n_classes)
+        Divergence of each class (row) from each document cluster (column, numbered as above).
+    objective_ : float
+        Information lost by the start that was kept.
+    history_ : list of float
+        Its objective before the first and after every step; never rises.
+    restart_histories_ : list of list of float
+        The same for every start.
+    refine_history_ : list of float
+        Mean cosine of the documents with their centroids after every pass of the finish; never falls.
+    refine_condition_ : {"converged", "max_iter", "reverted", "off"}
+        "reverted": a class would have lost half of its documents, so the co-clustering's labels were kept.
+    n_iter_ : int
+    termination_condition_ : {"converged", "max_iter", "no_target"}
+    n_word_clusters_, trade_off_ : the values in use
+    choice_ : list of dict or None
+        What "auto" compared.
+
+    Notes
+    -----
+    Documents start from naive Bayes trained on the source, words from their document profiles. New documents go
+    through the document step with the fitted tables. Probabilities are softened by a factor fitted on the source
+    documents, whose own clusters were never part of the search. "auto" tries 3 numbers of word clusters and 4 values of
+    λ and takes the setting whose document clusters are most compact: largest mean cosine of the documents with their
+    clusters' tf-idf centroids. No label enters that choice.
+
+    References
+    ----------
+    .. [1] W. Dai, G.-R. Xue, Q. Yang, Y. Yu. Co-clustering based classification for out-of-domain documents. KDD 2007.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus import CoClusteringClassifier
+    >>> X = np.array([[3, 0, 1, 0, 1], [2, 0, 0, 0, 1], [0, 3, 0, 1, 1], [0, 2, 0, 0, 1],  # source
+    ...               [1, 0, 3, 0, 1], [0, 0, 2, 0, 1], [0, 1, 0, 3, 1], [0, 0, 0, 2, 1]])
+    >>> y = ["car", "car", "law", "law", None, None, None, None]
+    >>> CoClusteringClassifier(random_state=0).fit(X, y).transduction_[4:].tolist()
+    ['car', 'car', 'law', 'law']
+    """
+
+    _row_kind = "counts"
+
+    def __init__(
+        self,
+        *,
+        n_word_clusters=None,
+        trade_off=DEFAULT_TRADE_OFF,
+        n_init=5,
+        max_iter=100,
+        tol=1e-4,
+        smoothing=0.3,
+        weighting="log",
+        refine="centroids",
+        random_state=None,
+    ):
+        self.n_word_clusters = n_word_clusters
+        self.trade_off = trade_off
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.smoothing = smoothing
+        self.weighting = weighting
+        self.refine = refine
+        self.random_state = random_state
+
+    # -- in memory ----------------------------------------------------------------------------------------------------
+
+    def _fit(self, domains: Domains) -> np.ndarray:
+        check_parameters(self)
+        X = sp.csr_matrix(domains.X)
+        codes = domains.codes
+
+        def read_source():
+            for part in row_blocks(len(domains.source), _BLOCK):
+                rows = domains.source[part]
+                yield self._weigh(X[rows], own=True), codes[rows]
+
+        target = self._weigh(X[domains.target], own=True) if len(domains.target) else None
+        problem = self._problem(read_source, None if target is None else lambda: [target])
+        labels, clusters = self._solve(problem)
+        self.document_clusters_ = np.full(domains.n_rows, -1, dtype=np.int64)
+        if target is None:
+            return np.zeros(0, dtype=np.int64)
+        self.document_clusters_[domains.target] = clusters
+        return labels
+
+    # -- from blocks --------------------------------------------------------------------------------------------------
+
+    def fit_blocks(self, source, target):
+        """Fit from row blocks that need not fit in memory together.
+
+        Parameters
+        ----------
+        source : callable or re-iterable of (X, y) blocks
+            Labelled source rows: sparse counts and labels. Read several times, so a generator must be wrapped in a
+            function that makes a new one.
+        target : callable or re-iterable of X blocks
+            Target rows.
+
+        Returns
+        -------
+        self
+            As after :meth:`fit` on the same rows, source first; only tables of words and labels of rows were held.
+        """
+        classes, labels, n_words = labelled_blocks(source)
+        self.classes_, self.n_features_in_ = classes, n_words
+        check_parameters(self)
+
+        def read_source():
+            for X, codes in plain_blocks(source, n_words, type(self).__name__, classes=classes):
+                yield self._weigh(X), codes
+
+        def read_target():
+            for X, _ in plain_blocks(target, n_words, type(self).__name__):
+                yield self._weigh(X)
+
+        problem = self._problem(read_source, read_target)
+        target_labels, clusters = self._solve(problem)
+        self.document_clusters_ = np.concatenate([np.full(len(labels), -1, dtype=np.int64), clusters])
+        self.transduction_ = np.concatenate([classes[labels], classes[target_labels]])
+        return self
+
+    # -- the work -----------------------------------------------------------------------------------------------------
+
+    def _weigh(self, X: sp.csr_matrix, *, own: bool = False) -> sp.csr_matrix:
+        """Weighted rows; ``own=True`` overwrites the values, which saves a copy where nobody else holds them."""
+        if self.weighting == "counts":
+            return X
+        return sp.csr_matrix((np.log1p(X.data, out=X.data if own else None), X.indices, X.indptr), shape=X.shape)
+
+    def _problem(self, read_source, read_target) -> Problem:
+        d, n_classes = self.n_features_in_, len(self.classes_)
+        class_counts = class_word_counts(read_source, d, n_classes)
+        codes = np.concatenate([block_codes for _, block_codes in read_source()])
+        priors = np.bincount(codes, minlength=n_classes).astype(float)
+        fixed = None
+        if read_target is None:
+            fixed = codes
+
+            def read_target():
+                return (block for block, _ in read_source())
+
+        problem = Problem(read_source, block_statistics(read_target, d), class_counts, priors, fixed)
+        self._check_words(problem)
+        return problem
+
+    def _check_words(self, problem: Problem) -> None:
+        if problem.target.n_rows == 0:
+            raise DataError("The target has no rows; give at least one document to be labelled.", code="no-target")
+        wordless = np.flatnonzero(problem.class_counts.sum(axis=0) <= 0)
+        if len(wordless) and problem.fixed is None:
+            name = self.classes_[wordless[0]]
+            raise DataError(
+                f"Class {str(name)!r} has {int(problem.priors[wordless[0]])} source documents and no word in them; "
+                "CoCC learns a class from its words. Give it documents with words, or leave the class out.",
+                code="empty-class",
+            )
+        in_source, in_target = problem.class_counts.sum(axis=1) > 0, problem.target.word_totals > 0
+        if problem.fixed is None and not np.any(in_source & in_target):
+            own = int(in_target.sum())
+            raise DataError(
+                f"Target shares 0 of its {own:,} {'word' if own == 1 else 'words'} with the source's "
+                f"{int(in_source.sum()):,}; CoCC needs shared words. "
+                "Vectorise both together and check their languages, or try method strings.",
+                code="no-shared-words",
+            )
+        k = self.n_word_clusters
+        if is_whole(k) and k > problem.n_words:
+            raise DataError(
+                f"n_word_clusters={k} for a vocabulary of {problem.n_words} words; ask for at most as many clusters as "
+                "words, or leave n_word_clusters out.",
+                code="bad-parameter",
+            )
+
+    def _solve(self, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+        rng = _generator(self.random_state)
+        vectors = sketch_words(problem.read_all, problem.n_words, rng)
+        start = self._start_documents(problem)
+        source = smooth_source(problem.class_counts)
+        fallback = min(DEFAULT_WORD_CLUSTERS, max(2, problem.n_words // 2), problem.n_words)
+        ks = self.n_word_clusters if self.n_word_clusters is not None else fallback
+
+        def search(k: int, trade_off: float, words: np.ndarray, documents=start, **options) -> CoClustering:
+            options = {"max_iter": self.max_iter, "tol": self.tol, **options}
+            options["move_documents"] = problem.fixed is None
+            return co_cluster(
+                problem.target, source, documents, words, k, trade_off=trade_off, smoothing=self.smoothing, **options
+            )
+
+        def first_words(k: int, seeds: np.random.Generator) -> np.ndarray:
+            return group_words(vectors, k, seeds)
+
+        k, trade_off, self.choice_ = choose_setting(problem, search, first_words, ks, self.trade_off, rng)
+        runs = []
+        for run, seeds in enumerate(rng.spawn(self.n_init), 1):
+            runs.append(search(k, trade_off, first_words(k, seeds)))
+            progress("co-clustering", run, self.n_init, objective=runs[-1].objective)
+        best = min(runs, key=lambda result: result.objective)
+        if not best.converged and best.n_iter < self.max_iter:  # ended by the tolerance: the one that is kept goes on
+            rest = search(k, trade_off, best.words, best.documents, max_iter=self.max_iter - best.n_iter, tol=0.0)
+            rest.history, rest.n_iter = [*best.history, *rest.history[1:]], best.n_iter + rest.n_iter
+            runs[runs.index(best)] = best = rest
+        self.n_word_clusters_, self.trade_off_ = k, trade_off
+        self.restart_histories_ = [result.history for result in runs]
+        return self._keep(problem, source, best)
+
+    def _start_documents(self, problem: Problem) -> np.ndarray:
+        if problem.fixed is not None:
+            return problem.fixed
+        documents = np.full(problem.target.n_rows, -1, dtype=np.int64)
+        assign_blocks(problem.target, *naive_bayes_scores(problem.class_counts, problem.priors), documents)
+        return documents
+
+    def _keep(self, problem: Problem, source: np.ndarray, best: CoClustering) -> tuple[np.ndarray, np.ndarray]:
+        mapping, divergence = match_clusters(best.target_table, best.source_table)
+        if problem.fixed is not None:
+            mapping = np.arange(len(self.classes_))
+        by_class = np.argsort(mapping)
+        self.word_clusters_ = best.words
+        self.target_table_, self.source_table_ = best.target_table[:, by_class], best.source_table
+        self.target_words_, self.source_words_ = best.word_table[:, by_class], source
+        self.match_divergence_ = divergence[:, by_class]
+        self.objective_, self.history_, self.n_iter_ = best.objective, best.history, best.n_iter
+        self.termination_condition_ = "converged" if best.converged else "max_iter"
+        if problem.fixed is not None:
+            self.termination_condition_ = "no_target"
+        clusters = mapping[best.documents]
+        labels = self._finish(problem, clusters)
+        self.length_power_, self.inverse_temperature_ = calibrate(problem.read_source, self._score)
+        return labels, clusters
+
+    def _finish(self, problem: Problem, documents: np.ndarray) -> np.ndarray:
+        """Labels and what new documents are scored with: the tables, or the centroids if documents settled there."""
+        self.word_scores_, self.word_weights_ = _finite(document_logs(self.target_table_)[self.word_clusters_]), None
+        self.refine_history_, self.refine_condition_ = [], "off"
+        if self.refine is None or problem.fixed is not None:
+            return documents
+        weights = block_idf(problem.read_all, problem.n_words)
+        result = refine_by_centroids(problem.target, documents, len(self.classes_), weights)
+        self.refine_history_, self.refine_condition_ = result.history, result.stopped
+        if result.stopped == "reverted":
+            return documents
+        self.word_scores_, self.word_weights_ = result.centroids * result.weights[:, None], result.weights
+        return result.labels
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        # As for scikit-learn's multinomial naive Bayes: counts of words, not measurements in two dimensions.
+        tags.classifier_tags.poor_score = True
+        return tags
+
+    def _score(self, rows) -> np.ndarray:
+        return score_rows(rows, self.word_scores_, self.word_weights_)
+
+    def _scores(self, X) -> np.ndarray:
+        return self._score(self._weigh(sp.csr_matrix(X)))
+
+    def predict_proba(self, X):
+        """Probability of each class for each new target document, calibrated on the source documents."""
+        check_is_fitted(self)
+        rows = self._weigh(sp.csr_matrix(self._check_new(X)))
+        return softmax(self.inverse_temperature_ * per_length(self._score(rows), rows, self.length_power_))
+
+
+def _finite(logs: np.ndarray) -> np.ndarray:
+    """Logs for scoring: without smoothing a table may hold zeros, and -inf would drown all other words."""
+    return np.ascontiguousarray(np.maximum(logs, np.log(1e-12)))
+
+
+def _generator(random_state) -> np.random.Generator:
+    """A generator that can make independent children, from any form of scikit-learn's ``random_state``."""
+    return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))

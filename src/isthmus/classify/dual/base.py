@@ -1,0 +1,355 @@
+"""What the two dual-supervision classifiers share: labels of both sides, kernels, the choice of solver, scores."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from isthmus._math.dual_kernels import Kernel, Predictor, make_kernel
+from isthmus.base import Domains, TransferClassifier, softmax
+from isthmus.classify.dual.words import classes_of, find_terms, place_words
+from isthmus.exceptions import DataError, IsthmusWarning, UsageError
+
+KERNELS = ("gaussian", "linear", "cosine")
+NORMALISATIONS = (None, "labels", "scores", "both")
+DIRECT_UP_TO = 1500  # documents + words: below, LU is as fast as conjugate gradients and exact
+
+
+@dataclass
+class Sides:
+    """Matrix, targets ``Y`` and label weights ``J`` of rows and of columns, and their kernels."""
+
+    X: sp.csr_matrix
+    row_targets: np.ndarray
+    row_weights: np.ndarray
+    column_targets: np.ndarray
+    column_weights: np.ndarray
+    row_kernel: Kernel
+    column_kernel: Kernel
+
+
+class DualClassifier(TransferClassifier):
+    """Base of the classifiers that learn from labelled documents and labelled words."""
+
+    _row_kind = "counts"
+
+    def fit(self, X, y, sample_domain=None):
+        """Fit on the documents of all domains and on the labelled words.
+
+        Parameters
+        ----------
+        X : {sparse matrix, ndarray} of shape (n_rows, n_features)
+            Non-negative word weights of all documents.
+        y : array-like of shape (n_rows,)
+            Labels; -1 (integers) or None/NaN (anything else) where unknown. All may be unknown if words are labelled.
+        sample_domain : array-like of int, optional
+            Positive for source rows, negative for target rows. Left out: unlabelled rows are target.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        try:
+            return super().fit(X, y, sample_domain)
+        except TypeError as error:
+            named = classes_of(self.word_labels)
+            if not named or "not supported between" not in str(error):
+                raise
+            raise DataError(
+                f"word_labels names classes such as {named[0]!r} ({type(named[0]).__name__}), which are of "
+                f"another kind than "
+                "the labels in y; use one kind for both.",
+                code="bad-word-labels",
+            ) from error
+
+    def read_names(self, vectorizer: Any):
+        """Take column names from a fitted vectoriser, and its reading of the labelled words (a pipeline calls this)."""
+        names = np.asarray(vectorizer.get_feature_names_out(), dtype=object)
+        analyze = vectorizer.analyze if hasattr(vectorizer, "analyze") else vectorizer.build_analyzer()
+        self._pipeline_names = (names, find_terms(self.word_labels or {}, analyze))
+        return self
+
+    def predict_words(self, columns):
+        """Class of each new word.
+
+        Parameters
+        ----------
+        columns : {sparse matrix, ndarray} of shape (n_words, n_fitted_rows)
+            Each new word's weights in the documents the model was fitted on, in their order.
+
+        Returns
+        -------
+        ndarray
+            One of ``classes_`` (``word_classes_`` for the factorisation) per word.
+        """
+        check_is_fitted(self)
+        columns = sp.csr_matrix(columns, dtype=np.float64)
+        if columns.shape[1] != self.document_scores_.shape[0]:
+            raise DataError(
+                f"Each new word has {columns.shape[1]} weights; {self.document_scores_.shape[0]} are expected, one per "
+                "document of the fit.",
+                code="length-mismatch",
+            )
+        return self._word_class_names()[self._normal_words(self._word_function(columns)).argmax(axis=1)]
+
+    def suggest_words(self, n_words=20):
+        """Unlabelled words worth labelling next, by how many target documents they touch and how unsure their class is.
+
+        Parameters
+        ----------
+        n_words : int
+            Length of the list.
+
+        Returns
+        -------
+        list of dict
+            ``word``, ``column``, ``likely`` (class), ``sureness`` of that, ``target_documents`` that hold the word, and
+            ``expected_use``: documents times the chance that the likely class is wrong.
+        """
+        check_is_fitted(self)
+        rows = self.fitted_rows_[self._target] if len(self._target) else self.fitted_rows_
+        holds = np.bincount(rows.indices[rows.data > 0], minlength=rows.shape[1])
+        chances = word_chances(self.word_scores_)
+        use = holds * (1.0 - chances.max(axis=1))
+        use[self.labelled_words_] = 0.0
+        names = self._word_class_names()
+        order = np.argsort(-use, kind="stable")[: min(n_words, int((use > 0).sum()))]
+        return [
+            {
+                "word": plain(self.word_names_[column]),
+                "column": int(column),
+                "likely": plain(names[chances[column].argmax()]),
+                "sureness": float(chances[column].max()),
+                "target_documents": int(holds[column]),
+                "expected_use": float(use[column]),
+            }
+            for column in order
+        ]
+
+    # -- fitting -----------------------------------------------------------------------------------------------------
+
+    def _extra_classes(self):
+        return classes_of(self.word_labels)
+
+    def _word_class_names(self) -> np.ndarray:
+        return self.classes_
+
+    def _check_parameters(self):
+        one_of(self, "kernel", KERNELS)
+        one_of(self, "word_kernel", (None, *KERNELS))
+        one_of(self, "class_normalisation", NORMALISATIONS)
+        one_of(self, "solver", ("auto", "direct", "cg"))
+        for name in ("gamma", "mu"):
+            positive(self, name)
+        for name in ("word_gamma", "width", "word_width"):
+            if getattr(self, name) is not None:
+                positive(self, name)
+        for name in ("n_landmarks", "max_exact", "max_iter"):
+            positive(self, name)
+
+    def _open_sides(self, domains: Domains, word_classes: np.ndarray) -> Sides:
+        """Targets and weights of both sides, kernels over both, and the solver that suits their size."""
+        X = sp.csr_matrix(domains.X)
+        n, d = X.shape
+        row_targets = np.zeros((n, domains.n_classes))
+        row_targets[domains.source, domains.source_codes] = 1.0
+        row_weights = np.zeros(n)
+        row_weights[domains.source] = 1.0
+        column_targets, column_weights = self._word_targets(d, word_classes)
+        if not row_weights.any() and not column_weights.any():
+            raise DataError(
+                f"No document is labelled and none of the {len(self.unknown_words_)} labelled words occurs in the "
+                f"documents (for example {self.unknown_words_[0]!r}); label words that occur.",
+                code="no-labels",
+            )
+        self._warn_of_bare_classes(domains)
+        if self.class_normalisation in ("labels", "both"):
+            row_weights = balance(row_targets, row_weights)
+            column_weights = balance(column_targets, column_weights)
+        rng = check_random_state(self.random_state)
+        settings = {
+            "quantile": 1.0 / domains.n_classes,
+            "max_exact": self.max_exact,
+            "n_landmarks": self.n_landmarks,
+            "rng": rng,
+        }
+        row_kernel = make_kernel(self.kernel, X, width=self.width, **settings)
+        column_kernel = make_kernel(self.word_kernel or self.kernel, X.T.tocsr(), width=self.word_width, **settings)
+        self.kernels_ = {"documents": describe(row_kernel), "words": describe(column_kernel)}
+        if not (row_kernel.exact and column_kernel.exact):
+            warnings.warn(
+                IsthmusWarning(
+                    f"{n} documents × {d} words: the Gaussian kernel over more than {self.max_exact} of "
+                    f"either is approximated "
+                    f"through {self.n_landmarks} of them (max_exact, n_landmarks); linear and cosine kernels "
+                    f"are exact.",
+                    code="approximation",
+                ),
+                stacklevel=4,
+            )
+        self.solver_ = self.solver if self.solver != "auto" else ("direct" if n + d <= DIRECT_UP_TO else "cg")
+        return Sides(X, row_targets, row_weights, column_targets, column_weights, row_kernel, column_kernel)
+
+    def _names(self, d: int) -> tuple[Any, Any]:
+        """Column names, and the terms that labelled words become, where a pipeline handed them over."""
+        handed = getattr(self, "_pipeline_names", None)
+        if handed is not None and len(handed[0]) == d:
+            return handed
+        names = self.feature_names if self.feature_names is not None else getattr(self, "feature_names_in_", None)
+        if names is not None and len(names) != d:
+            raise UsageError(f"feature_names has {len(names)} names for {d} columns.", code="length-mismatch")
+        return names, None
+
+    def _word_targets(self, d: int, word_classes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        names, terms = self._names(d)
+        placed = place_words(self.word_labels, d, names, terms)
+        self.word_names_ = np.arange(d) if names is None else np.asarray(names, dtype=object)
+        self.labelled_words_ = np.array(list(placed.columns), dtype=np.int64)
+        self.unknown_words_, self.contested_words_ = placed.unknown, placed.contested
+        if placed.unknown:
+            shown = ", ".join(repr(word) for word in placed.unknown[:5])
+            more = f" and {len(placed.unknown) - 5} more" if len(placed.unknown) > 5 else ""
+            warnings.warn(
+                IsthmusWarning(
+                    f"{len(placed.unknown)} of {placed.given} labelled words occur in no "
+                    f"document ({shown}{more}); they are kept for later documents.",
+                    code="unknown-words",
+                ),
+                stacklevel=5,
+            )
+        place = {label: code for code, label in enumerate(word_classes.tolist())}
+        targets, weights = np.zeros((d, len(word_classes))), np.zeros(d)
+        for column, given in placed.columns.items():
+            for label, weight in given.items():
+                if label not in place:
+                    raise DataError(
+                        f"The word {self.word_names_[column]!r} is labelled {label!r}, which is no word "
+                        f"class; use one of "
+                        f"{', '.join(map(repr, place))}.",
+                        code="bad-word-labels",
+                    )
+                targets[column, place[label]] = weight
+            # J·Y is then the weights as given: their sizes say how firmly the label is held, their shares what it says.
+            weights[column] = np.abs(targets[column]).sum()
+            if weights[column] > 0:
+                targets[column] /= weights[column]
+        return targets, weights
+
+    def _warn_of_bare_classes(self, domains: Domains):
+        seen = np.unique(domains.source_codes)
+        bare = [repr(label) for code, label in enumerate(domains.classes.tolist()) if code not in seen]
+        if len(seen) and bare:
+            warnings.warn(
+                IsthmusWarning(
+                    f"Labelled words name {', '.join(bare)}, of which no document is labelled; that class "
+                    f"rests on its words "
+                    "alone. Check the spelling if that is not meant.",
+                    code="data-checks",
+                ),
+                stacklevel=5,
+            )
+
+    def _finish(self, domains: Domains, sides: Sides, rows: np.ndarray, columns: np.ndarray, functions) -> np.ndarray:
+        """Store scores and prediction functions; class codes of the target rows."""
+        self._document_function: Predictor = functions[0]
+        self._word_function: Predictor = functions[1]
+        free = np.flatnonzero(sides.row_weights == 0)
+        # Scores are compared where labels are missing; a handful of rows is no sample to take means of.
+        chosen = free if len(free) >= 10 * rows.shape[1] else np.arange(len(rows))
+        scale = self.class_normalisation in ("scores", "both")
+        self._document_moments = moments(rows[chosen], scale)
+        self._word_moments = moments(columns[sides.column_weights == 0], scale)
+        self.document_scores_ = self._normal_documents(rows)
+        self.word_scores_ = self._normal_words(columns)
+        self._sharpness = 2.0 / max(mean_margin(self.document_scores_[chosen]), 1e-12)
+        codes = self.word_scores_.argmax(axis=1)
+        said = (sides.column_targets > 0).any(axis=1)
+        codes[said] = sides.column_targets[said].argmax(axis=1)
+        self.word_transduction_ = self._word_class_names()[codes]
+        self.fitted_rows_, self._target = sides.X, domains.target
+        return self.document_scores_[domains.target].argmax(axis=1)
+
+    def _normal_documents(self, values: np.ndarray) -> np.ndarray:
+        return (values - self._document_moments[0]) / self._document_moments[1]
+
+    def _normal_words(self, values: np.ndarray) -> np.ndarray:
+        return (values - self._word_moments[0]) / self._word_moments[1]
+
+    def _scores(self, X) -> np.ndarray:
+        return self._sharpness * self._normal_documents(self._document_function(sp.csr_matrix(X)))
+
+
+def balance(targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Label weights rescaled so that each labelled class has the same sum; their total stays."""
+    mass = (weights[:, None] * np.maximum(targets, 0.0)).sum(axis=0)
+    named = mass > 0
+    if not named.any():
+        return weights
+    factor = np.ones(len(mass))
+    factor[named] = mass.sum() / named.sum() / mass[named]
+    share = np.maximum(targets, 0.0)
+    total = share.sum(axis=1)
+    return np.where(total > 0, weights * (share @ factor) / np.where(total > 0, total, 1.0), weights)
+
+
+def moments(values: np.ndarray, wanted: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and deviation of each class's scores (Huang and Kecman 2004), or 0 and 1 where no scaling is wanted."""
+    m = values.shape[1]
+    if not wanted or len(values) < 2:
+        return np.zeros(m), np.ones(m)
+    deviation = values.std(axis=0)
+    # A class that no label reaches has the same score everywhere; leave it there.
+    flat = deviation <= 1e-12 * max(float(np.abs(values).max()), 1e-300)
+    return values.mean(axis=0), np.where(flat, 1.0, deviation)
+
+
+def mean_margin(scores: np.ndarray) -> float:
+    """Mean distance between the best and the second-best class."""
+    top = np.sort(scores, axis=1)[:, -2:]
+    return float(np.mean(top[:, 1] - top[:, 0])) if len(top) else 1.0
+
+
+def word_chances(scores: np.ndarray) -> np.ndarray:
+    """Scores of words as probabilities of classes: at the mean margin the better of two classes has 0.88."""
+    return softmax(scores * (2.0 / max(mean_margin(scores), 1e-12)))
+
+
+def plain(value):
+    """A numpy scalar as Python's own."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def describe(kernel: Kernel) -> str:
+    """A kernel in words: kind, width, exact or approximated."""
+    width = getattr(kernel, "width", None)
+    if width is None:
+        return "cosine" if getattr(kernel, "unit", False) else "linear"
+    return f"gaussian, width {width:.4g}, {'exact' if kernel.exact else 'landmarks'}"
+
+
+def one_of(estimator, name: str, allowed: tuple):
+    if getattr(estimator, name) not in allowed:
+        raise UsageError(
+            f"{name}={getattr(estimator, name)!r}; use one of {', '.join(map(repr, allowed))}.", code="bad-parameter"
+        )
+
+
+def positive(estimator, name: str):
+    value = getattr(estimator, name)
+    if isinstance(value, bool) or not isinstance(value, Real) or not np.isfinite(value) or value <= 0:
+        raise UsageError(f"{name}={value!r}; a positive number is expected.", code="bad-parameter")
+
+
+def warn_of_limit(what: str, try_this: str):
+    """Say that an iterative method ended at its limit."""
+    warnings.warn(
+        IsthmusWarning(f"{what} before its tolerance was reached; {try_this}.", code="not-converged"), stacklevel=5
+    )

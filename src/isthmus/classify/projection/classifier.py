@@ -1,0 +1,318 @@
+"""Classification by term projection: by rule, or by a linear SVM on one feature per class."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from isthmus._math.calibration import fit_temperature
+from isthmus._math.chi2 import TermStatistics, count_terms
+from isthmus._math.hinge import fit_squared_hinge
+from isthmus._validation import check_rows
+from isthmus.base import Domains, TransferClassifier, softmax
+from isthmus.classify.projection.steps import (
+    TEMPERATURES,
+    adapt_statistics,
+    class_shares,
+    estimate_prior,
+    held_out_features,
+)
+from isthmus.exceptions import IsthmusWarning, UsageError
+from isthmus.features.projection import (
+    Projection,
+    add_block,
+    block_statistics,
+    check_parameters,
+    inverse_frequency,
+    project_terms,
+    store_terms,
+    term_table,
+)
+
+_MAX_TEMPERATURE_ROWS = 4_000  # enough to place one number
+_TEMPERATURE_FOLDS = 5  # every fifth source row is held out to place it
+_BLIND_TEMPERATURE = 10.0  # where only sums are at hand and no row to place it by
+
+
+class TermProjectionClassifier(TransferClassifier):
+    """Term projection with a rule or a linear SVM on top.
+
+    Assumes that classes have their own vocabulary and that it holds across the domains: a word that speaks for a class
+    in the source speaks for it in the target. Cheap: one pass over the rows, and prediction looks up one class per
+    term. Weak where classes share their words and differ in proportions only (opinions), and where a class has very few
+    source documents.
+
+    Parameters
+    ----------
+    classifier : {"rule", "svm"}, default="rule"
+        "rule": the class with the largest feature. "svm": a linear SVM on the features, rows that sum to one.
+    n_terms : int or None, default=None
+        Number of terms to keep, by χ²max; None keeps all.
+    purity : float, default=0.5
+        Share of χ²total that a term's class must hold.
+    weighting : str, default="tf-pr"
+        As for :class:`isthmus.TermProjection`.
+    smoothing : float, default=0.5
+        Documents added to both sides of the probability ratio.
+    max_iter : int, default=8
+        Rounds in which the surest target rows are counted under their predicted class. 0: the paper's way, the target's
+        rows are not looked at before they are labelled.
+    adapt_share : float, default=0.8
+        Share of the target rows of each predicted class that counts as sure in the last round; it grows up to there in
+        equal steps.
+    target_idf : bool, default=False
+        Inverse document frequencies from the target's rows instead of the source's, for weightings with idf.
+    target_prior : bool, default=False
+        Re-estimate the class prior on the target by expectation-maximisation and re-weigh the scores with it.
+    cross_fit : int, default=0
+        Folds by which the features of the source rows are made for the SVM, so that no row is projected by terms it
+        sent to its own class. 0: the paper's way, every row by the one projection.
+    C : float, default=1.0
+        Penalty of the SVM.
+    random_state : int, RandomState or None, default=None
+        Nothing is random here; taken so that all classifiers of the package can be built alike.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+    transduction_ : ndarray
+        Label of every fitted row.
+    term_class_, term_chi2_, term_purity_, term_discriminability_, term_weight_ : ndarray
+        As for :class:`isthmus.TermProjection`.
+    empty_classes_ : ndarray
+        Classes no term was left for; no document is given such a class by rule.
+    statistics_, target_statistics_ : TermStatistics
+        The sums the projection was made from: over the labelled source rows and, with ``max_iter`` above 0, over the
+        surest target rows (otherwise None).
+    coef_, intercept_ : ndarray of shape (n_classes, n_classes) and (n_classes,)
+        Of the SVM, with ``classifier="svm"``.
+    prior_ : ndarray
+        Class prior: of the source, or re-estimated with ``target_prior``.
+    n_iter_ : int
+        Passes over the target: 1, and 1 more for each round of adaptation.
+    history_ : list of dict
+        For each pass the target rows that changed label and the mean share of the winning class.
+    termination_condition_ : {"one_pass", "no_change", "max_iter"}
+
+    See Also
+    --------
+    isthmus.TermProjection : the features alone.
+
+    References
+    ----------
+    Zheng, Liu, Teng and Sun, "Efficient text classification using term projection", AIRS 2009.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus import TermProjectionClassifier
+    >>> X = np.array([[5, 1, 0], [4, 1, 0], [1, 1, 3], [1, 1, 2], [2, 0, 0], [0, 1, 4]])
+    >>> y = ["red", "red", "blue", "blue", None, None]
+    >>> TermProjectionClassifier().fit(X, y).transduction_[-2:].tolist()
+    ['red', 'blue']
+    """
+
+    __metadata_request__partial_fit = {"sample_domain": True}
+    _row_kind = "counts"
+
+    def __init__(
+        self,
+        *,
+        classifier="rule",
+        n_terms=None,
+        purity=0.5,
+        weighting="tf-pr",
+        smoothing=0.5,
+        max_iter=8,
+        adapt_share=0.8,
+        target_idf=False,
+        target_prior=False,
+        cross_fit=0,
+        C=1.0,
+        random_state=None,
+    ):
+        self.classifier = classifier
+        self.n_terms = n_terms
+        self.purity = purity
+        self.weighting = weighting
+        self.smoothing = smoothing
+        self.max_iter = max_iter
+        self.adapt_share = adapt_share
+        self.target_idf = target_idf
+        self.target_prior = target_prior
+        self.cross_fit = cross_fit
+        self.C = C
+        self.random_state = random_state
+
+    def _fit(self, domains: Domains) -> np.ndarray:
+        self._check_parameters()
+        X_target = domains.rows(domains.target)
+        idf = None
+        if self.target_idf and len(domains.target):
+            frequency = count_terms(X_target, np.zeros(len(domains.target)), 1).document_frequency
+            idf = inverse_frequency(frequency, len(domains.target))
+        self.statistics_, self.target_statistics_ = block_statistics(domains), None
+        self.history_, self.termination_condition_ = [], "one_pass"
+        if self.max_iter and len(domains.target):
+            self.target_statistics_, self.history_, self.termination_condition_ = adapt_statistics(
+                X_target,
+                domains.n_classes,
+                lambda target: self._build(self.statistics_, target, idf),
+                rounds=self.max_iter,
+                share=self.adapt_share,
+            )
+        self.n_iter_ = max(len(self.history_), 1)
+        self.projection_ = self._build(self.statistics_, self.target_statistics_, idf)
+        self._store()
+        self._fit_top(
+            domains.rows(domains.source),
+            domains.source_codes,
+            lambda stats: self._build(stats, self.target_statistics_, idf),
+        )
+        if not len(domains.target):
+            return np.zeros(0, dtype=int)
+        if self.target_prior:
+            self.prior_ = estimate_prior(softmax(self._scores(X_target)), self.source_prior_)
+        return self._scores(X_target).argmax(axis=1)
+
+    def partial_fit(self, X, y, classes=None, sample_domain=None):
+        """Add a block of labelled rows; blocks in any order give the same model (classifier "rule").
+
+        Target rows in a block are left out: adaptation needs all of them together, so use :meth:`fit`, or
+        :func:`isthmus.classify.projection.stream.label_stream` for files larger than memory.
+
+        Parameters
+        ----------
+        X, y, sample_domain
+            As for :meth:`fit`.
+        classes : array-like, optional
+            Classes to come; a first block that holds one class only needs it.
+        """
+        self._check_parameters()
+        if self.classifier != "rule":
+            raise UsageError(
+                "partial_fit takes classifier='rule'; an SVM needs all features at once: use fit, or fit_blocks.",
+                code="bad-parameter",
+            )
+        add_block(self, X, y, classes, sample_domain)
+        self.finish_statistics(self.statistics_, self.classes_)
+        return self
+
+    def finish_statistics(self, stats: TermStatistics, classes: np.ndarray):
+        """Make the rule from sums alone: how fits from blocks end."""
+        self.classes_, self.statistics_ = classes, stats
+        self.target_statistics_ = None
+        self.projection_ = self._build(stats)
+        self.history_, self.n_iter_, self.termination_condition_ = [], 1, "one_pass"
+        self._store()
+        self.inverse_temperature_ = _BLIND_TEMPERATURE
+        return self
+
+    def predict(self, X):
+        """Class of each new target document, without refitting."""
+        check_is_fitted(self)
+        X = self._check_new(X)
+        if self.classifier != "rule" or self.prior_ is not self.source_prior_:
+            return self.classes_[self._scores(X).argmax(axis=1)]
+        # The rule alone: shares and temperature do not move the largest feature.
+        features = self.projection_.features(X)
+        codes = features.argmax(axis=1)
+        empty = np.flatnonzero(codes == 0)
+        codes[empty[features[empty, 0] == 0]] = self.prior_.argmax()
+        return self.classes_[codes]
+
+    def class_scores(self, X) -> np.ndarray:
+        """Score of each class before it becomes a probability: the class features, or the SVM's decision values.
+
+        :func:`isthmus.explain.projection.explain_projection` splits these scores into terms exactly.
+        """
+        check_is_fitted(self)
+        features = self.projection_.features(check_rows(self, X, kind=self._row_kind))
+        return features if self.classifier == "rule" else self._decision(features)
+
+    def terms(self, label=None, n=20, names=None):
+        """The terms of each class; see :meth:`isthmus.TermProjection.terms`."""
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None) if names is None else names
+        return term_table(self.projection_, self.statistics_, self.classes_, label=label, n=n, names=names)
+
+    def _build(self, stats, target=None, idf=None) -> Projection:
+        return project_terms(
+            stats,
+            target,
+            n_terms=self.n_terms,
+            purity=self.purity,
+            weighting=self.weighting,
+            smoothing=self.smoothing,
+            idf=idf,
+        )
+
+    def _fit_top(self, X, codes, build):
+        """The SVM, and the temperature of the probabilities."""
+        svm, n_classes = self.classifier == "svm", len(self.classes_)
+        folds = self.cross_fit or _TEMPERATURE_FOLDS
+        enough = len(codes) >= 2 * folds
+        used = self.cross_fit if svm and self.cross_fit else 1  # one number, the temperature, needs one fold only
+        unseen, rows = self.projection_.features(X), np.arange(len(codes))
+        if svm and not (self.cross_fit and enough):
+            self.coef_, self.intercept_, _ = fit_squared_hinge(class_shares(unseen), codes, n_classes, C=self.C)
+        if enough:
+            unseen, rows = held_out_features(X, codes, self.statistics_, build, folds, used)
+        if svm and self.cross_fit and enough:
+            self.coef_, self.intercept_, _ = fit_squared_hinge(class_shares(unseen), codes[rows], n_classes, C=self.C)
+        step = 1 + len(rows) // _MAX_TEMPERATURE_ROWS
+        evidence = self._decision(unseen[::step]) if svm else class_shares(unseen[::step])
+        self.inverse_temperature_ = fit_temperature(evidence, codes[rows[::step]], bounds=TEMPERATURES)
+
+    def _store(self):
+        store_terms(self, self.projection_)
+        documents = self.statistics_.class_documents
+        # One document more in every class: a class without documents in the blocks so far must not have the prior zero.
+        self.source_prior_ = (documents + 1.0) / (documents + 1.0).sum()
+        self.prior_ = self.source_prior_
+        if len(self.empty_classes_):
+            names = ", ".join(str(name) for name in self.empty_classes_[:5])
+            warnings.warn(
+                IsthmusWarning(
+                    f"{len(self.empty_classes_)} of {len(self.classes_)} classes have no term left at "
+                    f"purity={self.purity:g} ({names}); no document gets them by rule. Lower purity or raise n_terms.",
+                    code="fallback",
+                ),
+                stacklevel=5,
+            )
+
+    def _decision(self, features: np.ndarray) -> np.ndarray:
+        return class_shares(features) @ self.coef_.T + self.intercept_
+
+    def _scores(self, X) -> np.ndarray:
+        features = self.projection_.features(X)
+        change = np.log(self.prior_ / self.source_prior_)
+        if self.classifier == "svm":
+            return self.inverse_temperature_ * self._decision(features) + change
+        scores = self.inverse_temperature_ * class_shares(features) + change
+        empty = ~features.any(axis=1)
+        scores[empty] = np.log(self.prior_)  # no term speaks for any class: the commonest one
+        return scores
+
+    def _check_parameters(self):
+        check_parameters(self)
+        if self.classifier not in ("rule", "svm"):
+            raise UsageError(f"classifier={self.classifier!r}; use 'rule' or 'svm'.", code="bad-parameter")
+        if self.max_iter < 0 or not 0.0 < self.adapt_share <= 1.0:
+            raise UsageError(
+                f"max_iter={self.max_iter!r}, adapt_share={self.adapt_share!r}; give a number of rounds of at least 0 "
+                "and a share above 0, at most 1.",
+                code="bad-parameter",
+            )
+        if self.cross_fit < 0 or self.cross_fit == 1:
+            raise UsageError(
+                f"cross_fit={self.cross_fit!r}; give at least 2 folds, or 0 for none.", code="bad-parameter"
+            )
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        # A column serves one class: fewer columns than classes, as in scikit-learn's toy data, cannot be learned.
+        tags.classifier_tags.poor_score = True
+        return tags

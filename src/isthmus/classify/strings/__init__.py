@@ -1,0 +1,1 @@
+"""Transductive string kernels (Ionescu and Butnaru, ICONIP 2018)."""

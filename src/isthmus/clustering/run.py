@@ -1,0 +1,95 @@
+"""One cross-guided run from one start, and what all starts share: plain functions on arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.preprocessing import normalize
+
+from isthmus._math.kmeans import KMeansRun, kmeans, row_norms
+from isthmus.clustering.alignment import Aligner, SourceGroups, source_groups
+from isthmus.shift.similarity import cross_similarity
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What runs from several starts share: target rows in the metric's form, source groups, the aligner."""
+
+    target: sp.csr_matrix
+    norms: np.ndarray
+    groups: SourceGroups | None
+    aligner: Aligner | None
+
+
+def guided_kmeans(prepared: Prepared, start, *, guidance=0.5, cosine=True, **settings) -> KMeansRun:
+    """One run from one start: plain k-means for the warm-up, then assign, align, re-estimate (figure 2 of the paper).
+
+    Parameters
+    ----------
+    prepared : Prepared
+        Of :func:`prepare`.
+    start : ndarray of shape (n_clusters, n_words)
+        First centres; hand the same to k-means for a fair comparison.
+    guidance : float in [0, 1]
+        1 − α of the paper. 0 is plain k-means from that start.
+    **settings
+        ``max_iter``, ``tol``, ``boost``, ``boost_iter``, ``n_threads`` of :func:`isthmus._math.kmeans.kmeans`.
+    """
+    return kmeans(
+        prepared.target,
+        start,
+        cosine=cosine,
+        align=prepared.aligner if guidance > 0 else None,
+        guidance=guidance,
+        norms=prepared.norms,
+        **settings,
+    )
+
+
+def prepare(
+    source,
+    codes,
+    collections,
+    target,
+    *,
+    cosine=True,
+    warmup=5,
+    min_contrast=0.0,
+    pivot_weights=True,
+    projection=True,
+    smoothing=0.1,
+    contexts=None,
+) -> Prepared:
+    """Source centres, pivots and weights, computed once for all starts; without shared words there is no aligner."""
+    target = metric_rows(target, cosine)
+    norms = row_norms(target)
+    if source is None or source.shape[0] == 0:
+        return Prepared(target, norms, None, None)
+    source = metric_rows(source, cosine)
+    groups = source_groups(source, codes, collections)
+    similarity = cross_similarity(
+        source, target, weighted=pivot_weights, projected=projection, smoothing=smoothing, contexts=contexts
+    )
+    if len(similarity.pivots) == 0:
+        return Prepared(target, norms, groups, None)
+    aligner = Aligner(groups, similarity, target.mean(axis=0), warmup=warmup, min_contrast=min_contrast)
+    return Prepared(target, norms, groups, aligner)
+
+
+def clean_rows(X) -> sp.csr_matrix:
+    """CSR rows without stored zeros and repeated entries, which would hide empty rows and spoil lengths."""
+    X = sp.csr_matrix(X, dtype=np.float64)
+    if X.has_canonical_format and np.all(X.data):
+        return X
+    X = X.copy()
+    X.sum_duplicates()
+    X.eliminate_zeros()
+    return X
+
+
+def metric_rows(X, cosine: bool) -> sp.csr_matrix:
+    """Float CSR rows with 32-bit indices; of length one for the cosine."""
+    X = sp.csr_matrix(X, dtype=np.float64)
+    return normalize(X, copy=True) if cosine else X

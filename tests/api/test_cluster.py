@@ -1,0 +1,106 @@
+import importlib
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import isthmus
+from isthmus.exceptions import DataError
+
+STAFF = ["kind staff helped", "polite staff smiled", "rude manager shouted", "staff was friendly"]
+BIKES = ["great bike engine", "fast bike gears", "loud engine noise", "bike brakes squeak"]
+TARGET_STAFF = ["friendly staff again", "rude staff today", "manager helped staff", "polite manager"]
+TARGET_CARS = ["loud car engine", "car gears jam", "car brakes fine", "great car engine"]
+TARGET_BILL = ["invoice twice charged", "invoice amount wrong", "charged wrong amount", "invoice charged again"]
+
+
+@pytest.fixture(scope="module")
+def result():
+    return isthmus.cluster(
+        STAFF + BIKES, ["staff"] * 4 + ["bikes"] * 4, TARGET_STAFF + TARGET_CARS + TARGET_BILL, n_clusters=3
+    )
+
+
+def test_clusters_are_named_after_groups_or_words(result):
+    names = [result.names[label] for label in result.labels]
+    assert set(names[:4]) == {"staff"}
+    assert set(names[4:8]) == {"bikes"}
+    assert "invoice" in names[8]  # the word, not its stem
+    assert [match.group for match in result.alignment].count(None) == 1
+
+
+def test_columns_and_frame(result):
+    columns = result.columns()
+    assert list(columns) == ["text", "cluster", "cluster_name", "aligned_to", "strength"]
+    assert columns["aligned_to"][0] == "staff"
+    assert columns["aligned_to"][-1] is None
+    assert columns["strength"][-1] == 0
+    assert result.to_frame().shape == (12, 5)
+
+
+def test_clusters_tell_words_pivots_and_documents(result):
+    rows = {row["name"]: row for row in result.clusters(documents=2)}
+    assert "staff" in rows["staff"]["pivots"]
+    assert rows["bikes"]["size"] == 4
+    assert len(rows["bikes"]["documents"]) == 2
+    assert set(rows["bikes"]["documents"]) <= set(TARGET_CARS)
+
+
+def test_same_seed_same_names_and_numbers(result):
+    again = isthmus.cluster(
+        STAFF + BIKES, ["staff"] * 4 + ["bikes"] * 4, TARGET_STAFF + TARGET_CARS + TARGET_BILL, n_clusters=3
+    )
+    assert again.names == result.names
+    assert np.array_equal(again.labels, result.labels)
+
+
+def test_new_texts_are_grouped_without_refitting(result):
+    found = result.predict(["the staff smiled", "engine and brakes"])
+    assert [result.names[cluster] for cluster in found] == ["staff", "bikes"]
+
+
+def test_report_is_one_page_without_network(result, tmp_path):
+    path = result.report(tmp_path / "clusters.html")
+    page = path.read_text(encoding="utf-8")
+    assert "staff" in page
+    assert not re.search(r"""(src|href)\s*=\s*["']?(https?:)?//|url\(\s*["']?(https?:)?//|@import""", page)
+    with pytest.raises(DataError) as caught:
+        result.report(path)
+    assert caught.value.code == "output-exists"
+
+
+def test_hostile_texts_stay_text_in_the_report(tmp_path):
+    target = ["<script>alert(1)</script> staff", "kind staff", "bike engine", "fast bike"]
+    found = isthmus.cluster(STAFF + BIKES, ["<b>staff</b>"] * 4 + ["bikes"] * 4, target, n_clusters=2)
+    page = found.report(tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "<script>alert" not in page
+    assert "<b>staff" not in page
+
+
+def test_lengths_must_agree():
+    with pytest.raises(DataError) as caught:
+        isthmus.cluster(STAFF, ["staff"], TARGET_CARS)
+    assert caught.value.code == "length-mismatch"
+
+
+def test_the_number_may_be_left_out():
+    found = isthmus.cluster((STAFF + BIKES) * 5, (["staff"] * 4 + ["bikes"] * 4) * 5, (TARGET_STAFF + TARGET_CARS) * 5)
+    assert 2 <= len(found.names) <= 5
+
+
+@pytest.mark.parametrize("first", ["isthmus.clustering.guided", "isthmus.api.cluster"])
+def test_the_room_and_the_function_share_a_name(first):
+    code = (
+        f"import isthmus, importlib; importlib.import_module({first!r}); import isthmus.clustering.guided; "
+        "assert callable(isthmus.cluster); "
+        "print(isthmus.cluster(['ab', 'cd'], ['x', 'y'], ['ab', 'cd'], n_clusters=2).labels.shape)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "(2,)"
+
+
+def test_calling_the_room_is_calling_the_function():
+    room = importlib.import_module("isthmus.cluster")
+    assert room(["ab", "cd"], ["x", "y"], ["ab", "cd"], n_clusters=2).labels.shape == (2,)

@@ -1,0 +1,292 @@
+"""Keep: every recipe comes back as it was, later texts are labelled, and nothing else is loaded."""
+
+import io
+import json
+import zipfile
+
+import numpy as np
+import pytest
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.naive_bayes import MultinomialNB
+
+import isthmus
+from isthmus._validation import check_texts
+from isthmus.api import saving
+from isthmus.exceptions import DataError, IsthmusWarning, UsageError
+from isthmus.recipes import RECIPES
+
+skops_io = pytest.importorskip("skops.io")
+
+SOURCE = [
+    "the staff was friendly and helpful", "the price was far too high", "rude staff at the front desk",
+    "a fair price to pay for it", "helpful staff and friendly people", "high price again this year",
+    "staff never called me back", "price went up without notice",
+] * 2  # fmt: skip
+LABELS = ["staff", "price"] * 8
+TARGET = ["friendly staff sold the sedan", "the price of the sedan is high", "sedan staff was rude", "a fair price"]
+LATER = ["the staff was rude", "a high price", "nothing known zzz"]
+
+
+def label(method="nbc", labels=LABELS, **options):
+    return isthmus.label(SOURCE, labels, TARGET, method=method, **options)
+
+
+@pytest.mark.filterwarnings("ignore::isthmus.exceptions.IsthmusWarning")
+@pytest.mark.parametrize("method", [*RECIPES, "auto"])
+def test_every_recipe_comes_back_as_it_was(method, tmp_path):
+    words = {"rude": "staff", "high": "price"} if method in RECIPES and RECIPES[method].takes_words else None
+    result = label(method, word_labels=words)
+    back = isthmus.load(result.save(tmp_path / "model.isthmus"))
+    assert back.method == result.method
+    assert back.texts == result.texts
+    assert back.labels.tolist() == result.labels.tolist()
+    assert back.needs_review.tolist() == result.needs_review.tolist()
+    np.testing.assert_array_equal(back.confidence, result.confidence)
+    assert account(back) == account(result)
+    later, as_before = back.label_new(LATER), result.label_new(LATER)
+    assert later.labels.tolist() == as_before.labels.tolist() == back.predict(LATER).tolist()
+    np.testing.assert_allclose(later.confidence, as_before.confidence, rtol=1e-12)
+    assert account(later) == account(as_before)
+
+
+def account(result):
+    """Reasons, or the sentence that says why there are none."""
+    try:
+        return result.reasons(0, top=3)
+    except UsageError as error:
+        return str(error)
+
+
+def test_later_texts_get_confidence_and_review():
+    later = label().label_new([*LATER, ""], ids=["a", "b", "c", "d"])
+    assert later.labels[:2].tolist() == ["staff", "price"]
+    assert later.confidence.shape == (4,)
+    assert later.probabilities.shape == (4, 2)
+    assert later.needs_review[3]
+    assert later.ids == ["a", "b", "c", "d"]
+    assert later.columns()["text"] == [*LATER, ""]
+
+
+def test_later_texts_that_the_model_knows_nothing_of_are_said(tmp_path):
+    result = label()
+    with pytest.warns(IsthmusWarning, match="knows in 2 of 3 new texts") as caught:
+        later = result.label_new(["rude staff", "nichts bekannt", "gar nichts"])
+    assert [warning.message.code for warning in caught] == ["weak-bridge"]
+    assert later.needs_review[1:].all()
+    assert later.decision == [
+        {"method": "nbc", "chosen": True, "why": "chosen on the earlier target: named by the caller"}
+    ]
+    assert later.report(tmp_path / "page.html").exists()
+    result.label_new(["rude staff", "nichts bekannt"])  # no more than half
+
+
+@pytest.mark.parametrize("labels", [[7, 3] * 8, ["ja \"&' ñ 汉", "<script>"] * 8, ["staff", None] + ["a", "b"] * 7])
+def test_labels_keep_their_kind(labels, tmp_path):
+    result = label(labels=labels)
+    back = isthmus.load(result.save(tmp_path / "m"))
+    assert back.labels.tolist() == result.labels.tolist()
+    assert back.labels.dtype == result.labels.dtype
+    assert back.source_labels.tolist() == result.source_labels.tolist()
+
+
+def test_settings_decision_and_ids_are_kept(tmp_path):
+    result = label()
+    result.ids = list("wxyz")
+    back = isthmus.load(result.save(tmp_path / "m"))
+    assert (back.settings, back.decision, back.ids) == (result.settings, result.decision, list("wxyz"))
+    back.report(tmp_path / "page.html")
+    assert "Summary" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_never_overwrites_without_force(tmp_path):
+    path = tmp_path / "m"
+    path.write_text("precious")
+    result = label()
+    with pytest.raises(DataError) as caught:
+        result.save(path)
+    assert caught.value.code == "output-exists"
+    assert path.read_text() == "precious"
+    result.save(path, force=True)
+    assert isthmus.load(path).method == "nbc"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["m"]
+
+
+# -- clusters ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def grouping():
+    return isthmus.cluster(SOURCE, LABELS, TARGET * 2, n_clusters=3, n_init=2)
+
+
+def test_a_grouping_comes_back_as_it_was(grouping, tmp_path):
+    back = isthmus.load(grouping.save(tmp_path / "g.isthmus"))
+    assert type(back) is type(grouping)
+    assert back.labels.tolist() == grouping.labels.tolist()
+    assert (back.names, back.words, back.texts) == (grouping.names, grouping.words, grouping.texts)
+    assert back.alignment == grouping.alignment
+    assert (back.settings, back.foresight) == (grouping.settings, grouping.foresight)
+    assert back.predict(LATER).tolist() == grouping.predict(LATER).tolist()
+    assert back.clusters() == grouping.clusters()
+    assert back.columns() == grouping.columns()
+    assert back.report(tmp_path / "page.html").exists()
+
+
+def test_kinds_are_not_mixed_up(grouping, tmp_path):
+    groups, labels = grouping.save(tmp_path / "g"), label().save(tmp_path / "l")
+    assert isthmus.load(groups, kind="cluster").names == grouping.names
+    assert isthmus.load(labels, kind="label").method == "nbc"
+    for path, kind, words in (
+        (groups, "label", "holds a grouping, and a labelling is needed"),
+        (labels, "cluster", "holds a labelling, and a grouping is needed"),
+    ):
+        with pytest.raises(DataError, match=words) as caught:
+            isthmus.load(path, kind=kind)
+        assert caught.value.code == "bad-model"
+
+
+@pytest.mark.parametrize("value", [print, json.loads, io.StringIO])
+def test_a_grouping_loads_known_types_only(grouping, value, tmp_path):
+    path = grouping.save(tmp_path / "g")
+    refuses(rewrite(path, model__skops=skops_io.dumps({"model": value})), "no part of a model")
+    refuses(rewrite(path, model__skops=skops_io.dumps({"model": MultinomialNB()})), "does not hold a grouping")
+
+
+# -- what must not be loaded ------------------------------------------------------------------------------------------
+
+
+def rewrite(path, **members):
+    """The archive with some members replaced (None: left out)."""
+    with zipfile.ZipFile(path) as archive:
+        content = {name: archive.read(name) for name in archive.namelist()}
+    content |= {name.replace("__", "."): value for name, value in members.items()}
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, value in content.items():
+            if value is not None:
+                archive.writestr(name, value)
+    return path
+
+
+def header(**changes):
+    return json.dumps(saving._header("label", "nbc") | changes)
+
+
+@pytest.fixture
+def saved(tmp_path):
+    return label().save(tmp_path / "m")
+
+
+def refuses(path, words):
+    with pytest.raises(DataError, match=words) as caught:
+        isthmus.load(path)
+    assert caught.value.code == "bad-model"
+    assert len(str(caught.value)) < 400
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"no model", b"text,label\na,b\n", b"PK\x03\x04broken", b"\x80\x04\x95pickle"]
+)
+def test_other_files_are_no_models(content, tmp_path):
+    path = tmp_path / "m"
+    path.write_bytes(content)
+    refuses(path, "not a model saved by isthmus")
+
+
+def test_missing_files_and_folders_say_so(tmp_path):
+    for path, code in ((tmp_path / "none", "missing-file"), (tmp_path, "not-a-file")):
+        with pytest.raises(DataError) as caught:
+            isthmus.load(path)
+        assert caught.value.code == code
+
+
+def test_a_newer_format_is_refused(saved):
+    refuses(rewrite(saved, isthmus__json=header(format=saving.FORMAT + 1, isthmus="9.1")), "written by isthmus '9.1'")
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"isthmus__json": None},
+        {"isthmus__json": "[]"},
+        {"isthmus__json": "{"},
+        {"isthmus__json": header(format="1")},
+        {"isthmus__json": header(kind="other")},
+        {"isthmus__json": header(kind="cluster")},
+        {"isthmus__json": header(kind=["label"])},
+        {"texts__json": None},
+        {"texts__json": "[1]"},
+        {"texts__json": '{"texts": [1, 2]}'},
+        {"model__skops": None},
+        {"model__skops": "damaged"},
+        {"model__skops": skops_io.dumps(["a", "list"])},
+        {"model__skops": skops_io.dumps({"labels": [1]})},
+        {"model__skops": skops_io.dumps({"model": MultinomialNB()})},
+    ],
+)
+def test_damaged_archives_are_refused(saved, members):
+    refuses(rewrite(saved, **members), ".")
+
+
+@pytest.mark.parametrize("name", ["texts", "ids", "source_texts"])
+def test_lists_that_are_one_short_are_refused(tmp_path, name):
+    result = label()
+    result.ids = list("wxyz")
+    path = result.save(tmp_path / "m")
+    with zipfile.ZipFile(path) as archive:
+        texts = json.loads(archive.read("texts.json"))
+    refuses(rewrite(path, texts__json=json.dumps(texts | {name: texts[name][:-1]})), "of different length")
+    assert isthmus.load(rewrite(path, texts__json=json.dumps(texts))).ids == list("wxyz")
+
+
+@pytest.mark.parametrize("name", ["texts", "names"])
+def test_a_grouping_whose_lists_are_one_short_is_refused(grouping, tmp_path, name):
+    path = grouping.save(tmp_path / "g")
+    with zipfile.ZipFile(path) as archive:
+        texts = json.loads(archive.read("texts.json"))
+    refuses(rewrite(path, texts__json=json.dumps(texts | {name: texts[name][:-1]})), "of different length")
+
+
+class Foreign:
+    """A type no model of ours holds."""
+
+    made = 0
+
+    def __setstate__(self, state):
+        Foreign.made += 1
+
+
+@pytest.mark.parametrize("value", [Foreign(), print, json.loads, io.StringIO, isthmus.load, check_texts])
+def test_foreign_types_and_functions_are_refused_before_anything_is_made(saved, value):
+    refuses(rewrite(saved, model__skops=skops_io.dumps({"model": value})), "no part of a model")
+    assert Foreign.made == 0
+
+
+def test_rooms_that_act_are_not_trusted():
+    assert saving._is_ours("isthmus.features.tokens.WordAnalyzer")
+    for name in (
+        "isthmus.cli.common.ProgressLine", "isthmus.corpus.collection.Collection", "isthmus.features.tokens.stem_words",
+        "isthmus.features.tokens.Iterable", "isthmus.featuresque.Evil", "isthmus.features.nowhere.Evil", "os.system",
+    ):  # fmt: skip
+        assert not saving._is_ours(name), name
+
+
+def test_what_could_not_be_loaded_again_is_not_saved(tmp_path):
+    result = label()
+    pipeline = isthmus.make_transfer_pipeline(
+        CountVectorizer(analyzer=split_plainly), isthmus.SourceOnlyClassifier(MultinomialNB())
+    )
+    result.model = pipeline.fit(SOURCE, LABELS)
+    with pytest.raises(DataError, match="split_plainly") as caught:
+        result.save(tmp_path / "m")
+    assert caught.value.code == "bad-model"
+    assert not (tmp_path / "m").exists()
+
+
+def split_plainly(text):
+    return text.split()
+
+
+def test_another_version_of_scikit_learn_is_said(saved, monkeypatch):
+    monkeypatch.setattr("sklearn.base.__version__", "99.0")
+    with pytest.warns(IsthmusWarning, match="other versions"):
+        assert isthmus.load(saved).method == "nbc"

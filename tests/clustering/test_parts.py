@@ -1,0 +1,123 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.cluster import KMeans
+from sklearn.metrics import adjusted_rand_score
+
+from isthmus.clustering.alignment import Aligner, alignment_table, source_groups
+from isthmus.clustering.baselines import cocluster, kmeans_with_source, plain_kmeans
+from isthmus.clustering.choice import choose_n_clusters, count_counterparts
+from isthmus.clustering.run import guided_kmeans, metric_rows, prepare
+from isthmus.clustering.starts import initial_centers
+from isthmus.exceptions import UsageError
+from isthmus.shift.similarity import cross_similarity
+
+
+def sides(task):
+    X, groups, domain = task
+    return X[domain > 0], groups[domain > 0], X[domain < 0], groups[domain < 0]
+
+
+def test_groups_of_two_collections_are_kept_apart():
+    X = sp.csr_matrix([[1.0, 0], [3.0, 0], [0, 2.0], [4.0, 0]])
+    groups = source_groups(X, np.array([0, 0, 1, 0]), np.array([1, 1, 1, 2]))
+    assert groups.centers.tolist() == [[2, 0], [0, 2], [4, 0]]
+    assert groups.collections.tolist() == [1, 1, 2]
+    assert groups.sizes.tolist() == [2, 1, 1]
+
+
+def test_similarity_without_switches_is_the_cosine_over_shared_words(task):
+    source, _, target, _ = sides(task)
+    similarity = cross_similarity(source, target, weighted=False, projected=False)
+    a, b = np.asarray(target[:1].todense()), np.asarray(source[:1].todense())
+    shared = similarity.pivots
+    expected = a[0, shared] @ b[0, shared] / np.linalg.norm(a[0, shared]) / np.linalg.norm(b[0, shared])
+    assert similarity.between(a, b)[0, 0] == pytest.approx(expected)
+
+
+def test_parts_of_a_similarity_add_up(task):
+    source, _, target, _ = sides(task)
+    similarity = cross_similarity(source, target)
+    a, b = np.asarray(target[:5].mean(axis=0)), np.asarray(source[:5].mean(axis=0))
+    assert similarity.parts(a[0], b[0]).sum() == pytest.approx(similarity.between(a, b)[0, 0])
+
+
+def test_projection_brings_synonyms_together():
+    # "agent" (source) and "rep" (target) never meet, but both go with "call" and "polite".
+    words = ["agent", "rep", "call", "polite", "bike"]
+    source = sp.csr_matrix([[1, 0, 1, 0, 0], [1, 0, 0, 1, 0], [0, 0, 0, 0, 1.0]])
+    target = sp.csr_matrix([[0, 1, 1, 0, 0], [0, 1, 0, 1, 0], [0, 0, 0, 0, 1.0]])
+    a, b = np.eye(5)[[words.index("rep")]], np.eye(5)[[words.index("agent")]]
+    apart = cross_similarity(source, target, weighted=False, projected=False).between(a, b)[0, 0]
+    joined = cross_similarity(source, target, weighted=False, projected=True).between(a, b)[0, 0]
+    assert apart == 0
+    assert joined == pytest.approx(1.0)
+
+
+def test_contrast_is_low_for_strangers_and_high_for_counterparts(task):
+    source, codes, target, truth = sides(task)
+    groups = source_groups(source, codes, np.ones(len(codes), dtype=int))
+    aligner = Aligner(groups, cross_similarity(source, target), target.mean(axis=0))
+    gold = np.vstack([np.asarray(target[truth == g].mean(axis=0)) for g in range(3)])
+    contrast = aligner.contrasts(gold)
+    assert np.all(np.diag(contrast) > 0.5)
+    assert np.all(contrast[~np.eye(3, dtype=bool)] < 0.1)
+
+
+def test_alignment_table_names_new_clusters():
+    groups = source_groups(sp.csr_matrix(np.eye(2)), np.array([0, 1]), np.array([1, 1]))
+    table = alignment_table(np.array([[0.0, 0.5], [0.0, 0.0]]), groups, np.array(["a", "b"]))
+    assert [match.group for match in table] == ["b", None]
+    assert table[0].strength == 0.5
+
+
+def test_baselines_start_where_guided_starts(task):
+    source, codes, target, _ = sides(task)
+    prepared = prepare(source, codes, np.ones(len(codes), dtype=int), target)
+    start = initial_centers(prepared.target, 3, "random", 4)
+    assert np.array_equal(
+        plain_kmeans(target, start, max_iter=25), guided_kmeans(prepared, start, guidance=0, max_iter=25).labels
+    )
+    together = kmeans_with_source(source, target, start, max_iter=25, cosine=False)
+    reference = KMeans(3, init=start, n_init=1, max_iter=25, tol=0).fit(sp.vstack([source, target]))
+    assert np.array_equal(together, reference.labels_[source.shape[0] :])
+
+
+def test_cocluster_finds_easy_groups_and_takes_empty_rows(task):
+    _, _, target, truth = sides(task)
+    rows = sp.vstack([target, sp.csr_matrix((1, target.shape[1]))], format="csr")
+    labels = cocluster(rows, 3)
+    assert len(labels) == len(truth) + 1
+    assert adjusted_rand_score(truth, labels[:-1]) > 0.8
+
+
+def test_starts_are_scikit_learns(task):
+    rows = metric_rows(task[0], True)
+    found = initial_centers(rows, 3, "random", 1)
+    picked = np.random.RandomState(1).choice(rows.shape[0], size=3, replace=False, p=np.full(rows.shape[0], 1 / 240))
+    assert np.array_equal(found, rows[picked].toarray())
+    with pytest.raises(UsageError):
+        initial_centers(rows, 3, np.ones((2, 2)))
+
+
+def test_number_of_clusters_follows_the_sources_grain(build_task):
+    X, _, domain = build_task(n_topics=6, n=30, seed=9)
+    rows = metric_rows(X, True)
+    fine, table = choose_n_clusters(rows[domain < 0], rows[domain > 0], 6)
+    coarse, _ = choose_n_clusters(rows[domain < 0], rows[domain > 0], 2)
+    assert 4 <= fine <= 8
+    assert coarse < fine
+    divergence = [row["divergence"] for row in table]
+    assert np.all(np.diff(divergence) <= 1e-12)
+
+
+def test_counterparts_are_counted_and_strangers_are_not(build_task):
+    X, groups, domain = build_task(n_topics=4, seed=8)
+    source, target = X[domain > 0], X[(domain < 0) & (groups < 3)]
+    prepared = prepare(source, groups[domain > 0], np.ones(160, dtype=int), target)
+    assert count_counterparts(prepared) == 3
+    assert count_counterparts(prepare(None, None, None, target)) == 0
+
+
+def test_few_rows_give_one_cluster():
+    assert choose_n_clusters(sp.csr_matrix(np.eye(3)), None, 0) == (1, [])
