@@ -35,7 +35,7 @@ def main():
     X = vectorizer.fit_transform(texts)
     names = vectorizer.get_feature_names_out()
     for given, words in (("40 documents", None), (f"40 documents and {len(WORDS)} words", WORDS)):
-        model = ManifoldDualClassifier(words, feature_names=names, random_state=0).fit(X, labels)
+        model = ManifoldDualClassifier(word_labels=words, feature_names=names, random_state=0).fit(X, labels)
         print(f"{given}: accuracy {accuracy(expected, model.transduction_[len(few) :]):.3f}")
 
 

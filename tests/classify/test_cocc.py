@@ -118,29 +118,29 @@ def test_blocks_that_cannot_be_used_are_refused(tmp_path):
 def test_no_shared_words_is_refused():
     X = sp.block_diag([np.ones((4, 3)), np.ones((4, 3))]).tocsr()
     with pytest.raises(DataError, match="shares 0 of its 3 words") as caught:
-        CoClusteringClassifier().fit(X, ["a", "a", "b", "b", None, None, None, None])
+        CoClusteringClassifier(random_state=0).fit(X, ["a", "a", "b", "b", None, None, None, None])
     assert caught.value.code == "no-shared-words"
 
 
 def test_a_class_without_words_is_refused():
     X = np.array([[1, 2], [0, 0], [1, 1]])
     with pytest.raises(DataError, match="'b' has 1 source documents and no word") as caught:
-        CoClusteringClassifier().fit(X, ["a", "b", None])
+        CoClusteringClassifier(random_state=0).fit(X, ["a", "b", None])
     assert caught.value.code == "empty-class"
 
 
 def test_more_word_clusters_than_words_are_refused():
     X, y, domain = two_domains(n=10)
     with pytest.raises(DataError, match=f"vocabulary of {X.shape[1]} words") as caught:
-        CoClusteringClassifier(n_word_clusters=X.shape[1] + 1).fit(X, y, domain)
+        CoClusteringClassifier(n_word_clusters=X.shape[1] + 1, random_state=0).fit(X, y, domain)
     assert caught.value.code == "bad-parameter"
-    CoClusteringClassifier(n_word_clusters=X.shape[1], n_init=1).fit(X, y, domain)
+    CoClusteringClassifier(n_word_clusters=X.shape[1], n_init=1, random_state=0).fit(X, y, domain)
 
 
 def test_an_empty_target_is_refused():
     X, y, domain = two_domains(n=10)
     with pytest.raises(DataError) as caught:
-        CoClusteringClassifier().fit(X, y, np.abs(domain))
+        CoClusteringClassifier(random_state=0).fit(X, y, np.abs(domain))
     assert caught.value.code == "no-target"
 
 

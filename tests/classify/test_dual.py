@@ -67,7 +67,7 @@ def test_both_solvers_agree_and_are_reported():
     X, y, domain = two_domains()
     words = {0: 0, 8: 1}
     models = [
-        ManifoldDualClassifier(words, kernel=kernel, solver=solver, tol=1e-10).fit(X, y, domain)
+        ManifoldDualClassifier(word_labels=words, kernel=kernel, solver=solver, tol=1e-10).fit(X, y, domain)
         for kernel in KERNELS
         for solver in ("direct", "cg")
     ]
@@ -147,7 +147,9 @@ def test_factor_takes_other_numbers_of_word_classes(count):
 def test_factor_takes_named_word_classes():
     X, y, domain = two_domains()
     words = {0: "left", 1: "left", 8: "right", 20: "noise"}
-    model = FactorDualClassifier(words, word_classes=["left", "right", "noise"], random_state=0).fit(X, y, domain)
+    model = FactorDualClassifier(word_labels=words, word_classes=["left", "right", "noise"], random_state=0).fit(
+        X, y, domain
+    )
     assert model.classes_.tolist() == [0, 1]
     assert model.word_transduction_[[0, 8, 20]].tolist() == ["left", "right", "noise"]
     with pytest.raises(DataError, match="no word class"):
@@ -235,7 +237,9 @@ TEXTS = ["the staff was polite", "polite people", "riding it is fun", "fun rides
 
 
 def words_pipeline(words, **settings):
-    return make_transfer_pipeline(TextVectorizer(min_df=1, stem=True), ManifoldDualClassifier(words, **settings))
+    return make_transfer_pipeline(
+        TextVectorizer(min_df=1, stem=True), ManifoldDualClassifier(word_labels=words, **settings)
+    )
 
 
 def test_words_pass_through_the_analyser():
@@ -274,7 +278,7 @@ def test_a_class_with_words_but_no_documents_is_said_and_works():
     X, y, domain = two_domains()
     words = {20: 2, 21: 2}
     with pytest.warns(IsthmusWarning, match="name 2") as heard:
-        model = ManifoldDualClassifier(words).fit(X, y, domain)
+        model = ManifoldDualClassifier(word_labels=words).fit(X, y, domain)
     assert heard[0].message.code == "data-checks"
     assert model.classes_.tolist() == [0, 1, 2]
     assert model.word_transduction_[20] == 2

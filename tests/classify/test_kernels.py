@@ -49,7 +49,7 @@ def test_two_rounds_follow_the_algorithm_step_by_step(data):
 @pytest.mark.parametrize("settings", [{}, {"transductive": False, "rbf": False}, {"classifier": "discriminant"}])
 def test_kernels_and_variants_solve_an_easy_target(data, kernel, settings):
     texts, labels, domain = data
-    model = TransductiveKernelClassifier(kernel, ngram_range=(3, 5), **settings).fit(texts, labels, domain)
+    model = TransductiveKernelClassifier(kernel=kernel, ngram_range=(3, 5), **settings).fit(texts, labels, domain)
     assert right(model, data) >= 0.9
     again = model.predict([texts[i] for i in np.flatnonzero(domain < 0)])
     assert np.array_equal(again, model.transduction_[domain < 0])

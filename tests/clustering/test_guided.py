@@ -12,7 +12,7 @@ from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 
 def test_groups_are_found_and_aligned(task):
     X, groups, domain = task
-    model = CrossGuidedKMeans(n_clusters=3).fit(X, groups, sample_domain=domain)
+    model = CrossGuidedKMeans(n_clusters=3, random_state=0).fit(X, groups, sample_domain=domain)
     assert adjusted_rand_score(groups[domain < 0], model.labels_[domain < 0]) > 0.9
     for cluster, match in enumerate(model.alignment_):
         members = groups[(model.labels_ == cluster) & (domain < 0)]
@@ -38,7 +38,7 @@ def test_no_guidance_is_scikit_learns_kmeans(task, init):
 @pytest.mark.parametrize("metric", ["cosine", "euclidean"])
 def test_no_guidance_does_not_look_at_the_source(task, metric):
     X, groups, domain = task
-    model = CrossGuidedKMeans(3, guidance=0, metric=metric)
+    model = CrossGuidedKMeans(3, guidance=0, metric=metric, random_state=0)
     first = model.fit(X, groups, sample_domain=domain).labels_[domain < 0]
     alone = clone(model).fit(X[domain < 0]).labels_
     assert np.array_equal(first, alone)
@@ -47,23 +47,25 @@ def test_no_guidance_does_not_look_at_the_source(task, metric):
 def test_given_starts_are_used_as_they_are(task):
     X, groups, domain = task
     start = X[np.flatnonzero(domain < 0)[[0, 50, 100]]].toarray()
-    guided = CrossGuidedKMeans(3, init=start).fit(X, groups, sample_domain=domain)
-    again = CrossGuidedKMeans("auto", init=start).fit(X, groups, sample_domain=domain)
+    guided = CrossGuidedKMeans(3, init=start, random_state=0).fit(X, groups, sample_domain=domain)
+    again = CrossGuidedKMeans("auto", init=start, random_state=0).fit(X, groups, sample_domain=domain)
     assert again.n_clusters_ == 3
     assert np.array_equal(guided.labels_, again.labels_)
 
 
 def test_fitted_target_rows_are_predicted_as_they_were_grouped(task):
     X, groups, domain = task
-    model = CrossGuidedKMeans(3).fit(X, groups, sample_domain=domain)
+    model = CrossGuidedKMeans(3, random_state=0).fit(X, groups, sample_domain=domain)
     assert np.array_equal(model.predict(X[domain < 0]), model.labels_[domain < 0])
-    assert np.array_equal(CrossGuidedKMeans(3).fit_predict(X, groups, sample_domain=domain), model.labels_)
+    assert np.array_equal(
+        CrossGuidedKMeans(3, random_state=0).fit_predict(X, groups, sample_domain=domain), model.labels_
+    )
 
 
 def test_more_clusters_than_groups_gives_new_clusters(build_task):
     X, groups, domain = build_task(n_topics=4, seed=2)
     kept = (domain < 0) | (groups < 2)
-    model = CrossGuidedKMeans(4).fit(X[kept], groups[kept], sample_domain=domain[kept])
+    model = CrossGuidedKMeans(4, random_state=0).fit(X[kept], groups[kept], sample_domain=domain[kept])
     new = [match.cluster for match in model.alignment_ if match.group is None]
     assert len(new) == 2
     in_new = np.isin(model.labels_[domain[kept] < 0], new)
@@ -73,7 +75,7 @@ def test_more_clusters_than_groups_gives_new_clusters(build_task):
 def test_more_groups_than_clusters_leaves_groups_without_cluster(build_task):
     X, groups, domain = build_task(n_topics=4, seed=3)
     kept = (domain > 0) | (groups < 2)
-    model = CrossGuidedKMeans(2).fit(X[kept], groups[kept], sample_domain=domain[kept])
+    model = CrossGuidedKMeans(2, random_state=0).fit(X[kept], groups[kept], sample_domain=domain[kept])
     assert {match.group for match in model.alignment_} == {0, 1}
     source_labels = model.labels_[domain[kept] > 0]
     assert set(source_labels[groups[domain > 0] >= 2]) == {-1}
@@ -81,7 +83,7 @@ def test_more_groups_than_clusters_leaves_groups_without_cluster(build_task):
 
 def test_automatic_number_is_near_the_truth(build_task):
     X, groups, domain = build_task(n_topics=4, seed=4)
-    model = CrossGuidedKMeans().fit(X, groups, sample_domain=domain)
+    model = CrossGuidedKMeans(random_state=0).fit(X, groups, sample_domain=domain)
     assert 3 <= model.n_clusters_ <= 6
     assert model.n_clusters_table_[0]["n_clusters"] == 2
 
@@ -91,7 +93,7 @@ def test_two_collections_pull_together(build_task):
     domains = domain.copy()
     domains[np.flatnonzero(domain > 0)[::2]] = 2
     names = np.where(domains == 2, groups + 10, groups)
-    model = CrossGuidedKMeans(3).fit(X, names, sample_domain=domains)
+    model = CrossGuidedKMeans(3, random_state=0).fit(X, names, sample_domain=domains)
     assert model.match_weights_.shape == (3, 6)
     assert np.array_equal(np.count_nonzero(model.match_weights_, axis=1), [2, 2, 2])
     assert {match.collection for match in model.alignment_} <= {1, 2}
@@ -109,8 +111,10 @@ def test_pull_of_one_collection_is_the_match_weight():
 
 def test_switches_change_the_similarity_only(task):
     X, groups, domain = task
-    plain = CrossGuidedKMeans(3, pivot_weights=False, projection=False).fit(X, groups, sample_domain=domain)
-    both = CrossGuidedKMeans(3).fit(X, groups, sample_domain=domain)
+    plain = CrossGuidedKMeans(3, pivot_weights=False, projection=False, random_state=0).fit(
+        X, groups, sample_domain=domain
+    )
+    both = CrossGuidedKMeans(3, random_state=0).fit(X, groups, sample_domain=domain)
     assert not np.allclose(plain.match_weights_, both.match_weights_)
     assert adjusted_rand_score(plain.labels_[domain < 0], both.labels_[domain < 0]) > 0.95
 
@@ -118,12 +122,14 @@ def test_switches_change_the_similarity_only(task):
 def test_names_of_groups_and_order_of_rows_do_not_matter(task):
     X, groups, domain = task
     start = X[np.flatnonzero(domain < 0)[[0, 50, 100]]].toarray()
-    reference = CrossGuidedKMeans(3, init=start).fit(X, groups, sample_domain=domain)
+    reference = CrossGuidedKMeans(3, init=start, random_state=0).fit(X, groups, sample_domain=domain)
     names = np.array(["b", "c", "a"])[groups]
-    renamed = CrossGuidedKMeans(3, init=start).fit(X, names, sample_domain=domain)
+    renamed = CrossGuidedKMeans(3, init=start, random_state=0).fit(X, names, sample_domain=domain)
     assert np.array_equal(renamed.labels_, reference.labels_)
     order = np.random.default_rng(0).permutation(len(groups))
-    shuffled = CrossGuidedKMeans(3, init=start).fit(X[order], groups[order], sample_domain=domain[order])
+    shuffled = CrossGuidedKMeans(3, init=start, random_state=0).fit(
+        X[order], groups[order], sample_domain=domain[order]
+    )
     assert np.array_equal(shuffled.labels_, reference.labels_[order])
 
 
@@ -134,9 +140,9 @@ def test_no_shared_word_falls_back_and_says_why():
     domain = np.repeat([1, -1], 12)
     groups = np.arange(24) % 2
     with pytest.warns(IsthmusWarning, match="share no word") as caught:
-        model = CrossGuidedKMeans(2).fit(X, groups, sample_domain=domain)
+        model = CrossGuidedKMeans(2, random_state=0).fit(X, groups, sample_domain=domain)
     assert caught[0].message.code == "fallback"
-    plain = CrossGuidedKMeans(2, guidance=0).fit(X, groups, sample_domain=domain)
+    plain = CrossGuidedKMeans(2, guidance=0, random_state=0).fit(X, groups, sample_domain=domain)
     assert np.array_equal(model.labels_[domain < 0], plain.labels_[domain < 0])
 
 
@@ -146,7 +152,7 @@ def test_empty_documents_are_kept_and_reported(task):
     gone = np.flatnonzero(domain < 0)[[3, 70]]
     X[gone] = 0
     with pytest.warns(IsthmusWarning, match="2 of 120 target documents have no known word"):
-        model = CrossGuidedKMeans(3).fit(X.tocsr(), groups, sample_domain=domain)
+        model = CrossGuidedKMeans(3, random_state=0).fit(X.tocsr(), groups, sample_domain=domain)
     assert model.n_empty_ == 2
     assert np.all(model.labels_[gone] >= 0)
     assert np.array_equal(model.predict(X.tocsr()[gone]), model.labels_[gone])
@@ -155,15 +161,15 @@ def test_empty_documents_are_kept_and_reported(task):
 def test_one_source_group_is_refused(task):
     X, groups, domain = task
     with pytest.raises(DataError, match="one class") as caught:
-        CrossGuidedKMeans(3).fit(X, np.zeros_like(groups), sample_domain=domain)
+        CrossGuidedKMeans(3, random_state=0).fit(X, np.zeros_like(groups), sample_domain=domain)
     assert caught.value.code == "one-class"
-    CrossGuidedKMeans(3, guidance=0).fit(X, np.zeros_like(groups), sample_domain=domain)
+    CrossGuidedKMeans(3, guidance=0, random_state=0).fit(X, np.zeros_like(groups), sample_domain=domain)
 
 
 def test_more_clusters_than_documents_is_refused(task):
     X, groups, domain = task
     with pytest.raises(DataError, match=r"121.*120 documents"):
-        CrossGuidedKMeans(121).fit(X, groups, sample_domain=domain)
+        CrossGuidedKMeans(121, random_state=0).fit(X, groups, sample_domain=domain)
 
 
 @pytest.mark.parametrize(
@@ -179,13 +185,13 @@ def test_wrong_parameters_are_refused(task, setting):
 
 def test_full_guidance_takes_the_source_centres(task):
     X, groups, domain = task
-    model = CrossGuidedKMeans(3, guidance=1.0).fit(X, groups, sample_domain=domain)
+    model = CrossGuidedKMeans(3, guidance=1.0, random_state=0).fit(X, groups, sample_domain=domain)
     assert adjusted_rand_score(groups[domain < 0], model.labels_[domain < 0]) > 0.9
 
 
 def test_stored_zeros_and_repeated_entries_do_not_matter(task):
     X, groups, domain = task
-    reference = CrossGuidedKMeans(3).fit(X, groups, sample_domain=domain)
+    reference = CrossGuidedKMeans(3, random_state=0).fit(X, groups, sample_domain=domain)
     half = X.copy()
     half.data /= 2
     columns = np.concatenate([X.indices, X.indices, np.zeros(1, dtype=X.indices.dtype)])
@@ -195,6 +201,6 @@ def test_stored_zeros_and_repeated_entries_do_not_matter(task):
     starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=X.shape[0]))])
     messy = sp.csr_matrix((data, columns[order], starts), shape=X.shape)
     assert not messy.has_canonical_format
-    found = CrossGuidedKMeans(3).fit(messy, groups, sample_domain=domain)
+    found = CrossGuidedKMeans(3, random_state=0).fit(messy, groups, sample_domain=domain)
     assert np.array_equal(found.labels_, reference.labels_)
     assert not messy.has_canonical_format

@@ -27,7 +27,7 @@ def modules(folder: Path = PACKAGE) -> dict[str, Path]:
     return named
 
 
-def imported_names(tree: ast.AST, own: str) -> set[str]:
+def imported_names(tree: ast.AST, own: str, known) -> set[str]:
     """Everything a file may load: import statements at any depth, and strings that are the name of a module.
 
     A string that names the package of the file itself (to find its templates, say) loads nothing.
@@ -39,7 +39,7 @@ def imported_names(tree: ast.AST, own: str) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and node.module:
             names |= {f"{node.module}.{alias.name}" for alias in node.names}
         elif isinstance(node, ast.Constant) and _MODULE_NAME.fullmatch(str(node.value)):
-            names |= {node.value.rstrip(".")} if not own.startswith(node.value) else set()
+            names |= {node.value.rstrip(".")} & set(known) if not own.startswith(node.value) else set()
     return names
 
 
@@ -54,7 +54,7 @@ def import_graph(folder: Path = PACKAGE) -> dict[str, set[str]]:
     named = modules(folder)
     graph = {}
     for name, path in named.items():
-        names = imported_names(ast.parse(path.read_text("utf-8")), name)
+        names = imported_names(ast.parse(path.read_text("utf-8")), name, named)
         graph[name] = {nearest_module(other, named) for other in names} - {None, name}
     return graph
 

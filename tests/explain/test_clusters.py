@@ -14,7 +14,7 @@ TARGET += [[0, 0, 0, 0, 1, 0, 3]]
 def fitted():
     X = np.array(SOURCE + TARGET, dtype=float)
     groups = np.array(["staff", "staff", "bikes", "bikes", *[None] * 5], dtype=object)
-    return CrossGuidedKMeans(n_clusters=3).fit(X, groups), X[4:]
+    return CrossGuidedKMeans(n_clusters=3, random_state=0).fit(X, groups), X[4:]
 
 
 def test_clusters_have_words_sizes_and_names(fitted):
@@ -55,7 +55,7 @@ def test_pivot_table_lists_contexts_of_both_domains(fitted):
 
 
 def test_without_source_there_is_no_pivot():
-    model = CrossGuidedKMeans(2).fit(np.array(TARGET, dtype=float))
+    model = CrossGuidedKMeans(2, random_state=0).fit(np.array(TARGET, dtype=float))
     assert pivot_table(model, WORDS) == []
     assert match_pivots(model, WORDS) == []
     assert len(cluster_table(model, WORDS)) == 2

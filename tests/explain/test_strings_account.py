@@ -18,7 +18,7 @@ TEXT = "the manager paid the expensive bill, the bill"
     "settings", [{}, {"transductive": False, "rbf": False}, {"n_landmarks": 20}, {"align": "domain", "max_iter": 4}]
 )
 def test_contributions_add_up_to_the_score(kind, settings):
-    model = TransductiveKernelClassifier(kind, ngram_range=(3, 5), **settings).fit(*example_texts())
+    model = TransductiveKernelClassifier(kernel=kind, ngram_range=(3, 5), **settings).fit(*example_texts())
     table, base = ngram_contributions(model, TEXT)
     score = model._scores([TEXT])[0]
     assert np.allclose(sum(table.values()) + base, score, atol=1e-8)
@@ -64,6 +64,6 @@ def test_nearest_source_documents():
 def test_other_kernels_have_no_ngrams():
     texts, labels, domain = example_texts()
     K = StringKernel().gram(texts, normalize=True)
-    model = TransductiveKernelClassifier("precomputed").fit(K, labels, domain)
+    model = TransductiveKernelClassifier(kernel="precomputed").fit(K, labels, domain)
     with pytest.raises(UsageError):
         ngram_contributions(model, TEXT)

@@ -20,7 +20,7 @@ def quarter(data_dir):
 
 def accuracy(quarter, **settings):
     K, labels, domain, truth = quarter
-    model = TransductiveKernelClassifier("precomputed", **settings).fit(K, labels, domain)
+    model = TransductiveKernelClassifier(kernel="precomputed", **settings).fit(K, labels, domain)
     return np.mean(model.transduction_[domain < 0] == truth[domain < 0])
 
 

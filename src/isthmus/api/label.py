@@ -12,7 +12,7 @@ import numpy as np
 from isthmus._utils import import_optional
 from isthmus._validation import check_seed, check_texts, read_source_labels
 from isthmus.api.saving import Kind, save_result
-from isthmus.choose.audit import Audit, audit_labels, estimate_shares
+from isthmus.choose.checking import LabelCheck, check_labels, estimate_shares
 from isthmus.choose.choice import choose
 from isthmus.choose.combined import CombinedModel
 from isthmus.choose.sampling import draw_sample, read_sample, sample_size, sample_table
@@ -142,7 +142,7 @@ class LabelResult:
             n = sample_size(margin, accuracy=self.expected_accuracy, population=len(self.texts))
         return sample_table(draw_sample(len(self.texts), n, random_state), self.texts, self.ids)
 
-    def check(self, sample, true_labels: Sequence | None = None) -> Audit:
+    def check(self, sample, true_labels: Sequence | None = None) -> LabelCheck:
         """What a sample says about all labels, once a person has labelled it.
 
         Parameters
@@ -155,12 +155,12 @@ class LabelResult:
 
         Returns
         -------
-        Audit
+        LabelCheck
             Accuracy with an interval, corrected class shares, precision by class; ``print`` shows all of it.
         """
         table = sample if true_labels is None else {"document": sample, "true_label": true_labels}
         rows, truths = read_sample(table, self.texts, self.ids)
-        return audit_labels(self.labels, rows, truths, classes=self.classes, expected=self.expected_accuracy)
+        return check_labels(self.labels, rows, truths, classes=self.classes, expected=self.expected_accuracy)
 
     def columns(self) -> dict[str, list]:
         """The result as columns: text, label, confidence, needs_review."""

@@ -1,6 +1,6 @@
 """LabelScorer: which method, and how far to trust its labels, without target labels."""
 
-from isthmus.choose.audit import Audit, audit_labels, estimate_shares
+from isthmus.choose.checking import LabelCheck, check_labels, estimate_shares
 from isthmus.choose.choice import Choice, choose
 from isthmus.choose.combined import CombinedModel
 from isthmus.choose.evidence import Evidence, LabelScorer
@@ -10,13 +10,13 @@ from isthmus.choose.voting import VotingRule
 
 __all__ = [
     "AccuracyEstimate",
-    "Audit",
     "Choice",
     "CombinedModel",
     "Evidence",
+    "LabelCheck",
     "LabelScorer",
     "VotingRule",
-    "audit_labels",
+    "check_labels",
     "choose",
     "draw_sample",
     "estimate_accuracy",

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from isthmus.choose import AccuracyEstimate, Audit, audit_labels
+from isthmus.choose import AccuracyEstimate, LabelCheck, check_labels
 from isthmus.choose.sampling import draw_sample, read_sample, sample_margin, sample_size, sample_table
 from isthmus.cli.common import Exact, one_line, print_json, say, talking
 from isthmus.cli.outputs import check_output_is_not_input, write_table
@@ -92,7 +92,7 @@ def check(
             output = output or "-"
             lines = [draw_sentence(outcome, result, output)]
         else:
-            found = audit(labelling, checked, label_column)
+            found = check_answers(labelling, checked, label_column)
             table, outcome, lines = corrected_table(labelling.table, found), found.to_dict(), str(found).splitlines()
         if output is not None:
             write_table(output, table, force=force, exact=exact)
@@ -164,7 +164,7 @@ def draw_sentence(drawn: dict[str, Any], result: str, output: str) -> str:
     )
 
 
-def audit(labelling: Labelling, path: str, label: str) -> Audit:
+def check_answers(labelling: Labelling, path: str, label: str) -> LabelCheck:
     """Read the checked sample and do the arithmetic."""
     try:
         # The numbers are asked for as the text, because a person may have taken the column of texts out.
@@ -182,10 +182,10 @@ def audit(labelling: Labelling, path: str, label: str) -> Audit:
     columns |= {"id": docs.ids} if "id" in cells else {}
     columns |= {"text": bare_cells(cells["text"])} if "text" in cells else {}
     rows, truths = read_sample(columns, labelling.texts, labelling.ids, label=label)
-    return audit_labels(labelling.labels, rows, truths, classes=labelling.classes, expected=labelling.expected)
+    return check_labels(labelling.labels, rows, truths, classes=labelling.classes, expected=labelling.expected)
 
 
-def corrected_table(table: dict[str, list], found: Audit) -> dict[str, list]:
+def corrected_table(table: dict[str, list], found: LabelCheck) -> dict[str, list]:
     """The labelled table with the true labels put in, sure and not to be reviewed, and a column that marks them."""
     truths = dict(zip(found.rows, found.true_labels, strict=True))
     new: dict[str, list] = {"label": list(table["label"])}

@@ -121,8 +121,8 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
 
     def __init__(
         self,
-        *,
         n_clusters="auto",
+        *,
         guidance=0.5,
         n_init=10,
         init="k-means++",

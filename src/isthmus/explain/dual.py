@@ -62,7 +62,8 @@ def top_words(model, n_words: int = 15, *, labelled: bool = False) -> list[dict]
     >>> from isthmus.explain.dual import top_words
     >>> X = np.array([[2, 0, 1, 0], [0, 2, 0, 1], [0, 0, 2, 0], [0, 0, 0, 3]])
     >>> names = ["superb", "awful", "gripping", "tedious"]
-    >>> model = ManifoldDualClassifier({"superb": "good", "awful": "bad"}, feature_names=names).fit(X, [None] * 4)
+    >>> words = {"superb": "good", "awful": "bad"}
+    >>> model = ManifoldDualClassifier(word_labels=words, feature_names=names).fit(X, [None] * 4)
     >>> [(row["class"], row["term"]) for row in top_words(model, 1)]
     [('bad', 'tedious'), ('good', 'gripping')]
     """
@@ -99,7 +100,7 @@ def words_to_label(model, n_words: int = 20) -> list[dict]:
     >>> from isthmus import ManifoldDualClassifier
     >>> from isthmus.explain.dual import words_to_label
     >>> X = np.array([[2, 0, 1, 0], [0, 2, 0, 1], [0, 0, 2, 1], [0, 0, 2, 3]])
-    >>> model = ManifoldDualClassifier({0: "good", 1: "bad"}).fit(X, [None] * 4)
+    >>> model = ManifoldDualClassifier(word_labels={0: "good", 1: "bad"}).fit(X, [None] * 4)
     >>> sorted(row["column"] for row in words_to_label(model))
     [2, 3]
     """

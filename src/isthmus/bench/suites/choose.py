@@ -19,7 +19,7 @@ from isthmus.choose import Evidence, VotingRule, estimate_shares, review_mask
 from isthmus.choose.choice import CANDIDATES, YARDSTICK, Candidates, Choice, decide, try_methods
 from isthmus.choose.combined import pool
 from isthmus.choose.evidence import class_accuracy, information
-from isthmus.choose.trust import MARGIN, RATE
+from isthmus.choose.trust import CONFIDENCE_LEVEL, MARGIN
 from isthmus.evaluate import expected_calibration_error
 
 BUDGET = 0.1
@@ -237,7 +237,7 @@ def interval(rows: Iterable[dict]) -> list[dict]:
     table = []
     for name, found in groups.items():
         others = [error for other, values in groups.items() if other != name for error in values]
-        margin = float(np.quantile(others, RATE))
+        margin = float(np.quantile(others, CONFIDENCE_LEVEL))
         table.append(
             {
                 "corpus": name,

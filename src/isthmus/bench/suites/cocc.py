@@ -13,9 +13,9 @@ import numpy as np
 from sklearn.base import clone
 
 from isthmus.bench.engine.suite import Method, Study, Suite, TaskData, pack_correct
+from isthmus.bench.speed import cocc as speed_cocc
 from isthmus.bench.suites import cocc_studies as studies
 from isthmus.bench.suites.choose import choice
-from isthmus.bench.suites.speed import cocc as speed_cocc
 from isthmus.bench.tasks import NEWSGROUP_TASKS, NEWSGROUPS_FILE, REUTERS_FILE, REUTERS_TASKS, SRAA_TASKS
 from isthmus.evaluate.labels import error_rate
 from isthmus.recipes import make_recipe

@@ -233,7 +233,7 @@ def _top_words(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
     y = data.rows[train].copy()
     y[ROW_LABELS:] = -1
     words = {int(j): int(data.columns[j]) for j in columns[:100]}
-    model = ManifoldDualClassifier(words, feature_names=data.names, random_state=0)
+    model = ManifoldDualClassifier(word_labels=words, feature_names=data.names, random_state=0)
     model.set_params(word_labels={str(data.names[j]): code for j, code in words.items()})
     model.fit(data.X[train], y)
     rows = top_words(model, 16)

@@ -55,7 +55,7 @@ class SpectralFeatureAlignment(AlignedFeaturesClassifier):
         if not len(domains.target) or X.shape[1] < 2:
             return None
         side = (domains.domain < 0).astype(int)
-        both = np.minimum(document_frequency(X, np.flatnonzero(side == 0)), document_frequency(X[domains.target]))
+        both = np.minimum(document_frequency(X[side == 0]), document_frequency(X[domains.target]))
         # Frequent in both first; among those, the ones that tell least about the domain.
         n_pivots = min(self.n_pivots, max(X.shape[1] // 2, 1))
         frequent = np.argsort(-both, kind="stable")[: 4 * n_pivots]

@@ -70,7 +70,7 @@ class FactorDualClassifier(DualClassifier):
     >>> import numpy as np
     >>> from isthmus import FactorDualClassifier
     >>> X = np.array([[2, 0, 1, 0], [0, 2, 0, 1], [1, 0, 2, 0], [0, 1, 0, 3]])
-    >>> FactorDualClassifier({2: "good"}).fit(X, ["good", "bad", None, None]).transduction_.tolist()
+    >>> FactorDualClassifier(word_labels={2: "good"}).fit(X, ["good", "bad", None, None]).transduction_.tolist()
     ['good', 'bad', 'good', 'bad']
     """
 

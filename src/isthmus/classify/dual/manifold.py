@@ -82,7 +82,7 @@ class ManifoldDualClassifier(DualClassifier):
     >>> X = np.array([[2, 0, 1, 0], [0, 2, 0, 1], [0, 0, 2, 0], [0, 0, 0, 3]])
     >>> names = ["superb", "awful", "gripping", "tedious"]
     >>> words = {"superb": "good", "awful": "bad"}
-    >>> model = ManifoldDualClassifier(words, feature_names=names).fit(X, [None] * 4)
+    >>> model = ManifoldDualClassifier(word_labels=words, feature_names=names).fit(X, [None] * 4)
     >>> model.transduction_.tolist(), model.word_transduction_.tolist()
     (['good', 'bad', 'good', 'bad'], ['good', 'bad', 'good', 'bad'])
     """

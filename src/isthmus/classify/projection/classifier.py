@@ -25,11 +25,11 @@ from isthmus.features.projection import (
     add_block,
     block_statistics,
     check_parameters,
-    inverse_frequency,
     project_terms,
     store_terms,
     term_table,
 )
+from isthmus.features.weights import smooth_idf
 
 _MAX_TEMPERATURE_ROWS = 4_000  # enough to place one number
 _TEMPERATURE_FOLDS = 5  # every fifth source row is held out to place it
@@ -152,7 +152,7 @@ class TermProjectionClassifier(TransferClassifier):
         idf = None
         if self.target_idf and len(domains.target):
             frequency = count_terms(X_target, np.zeros(len(domains.target)), 1).document_frequency
-            idf = inverse_frequency(frequency, len(domains.target))
+            idf = smooth_idf(frequency, len(domains.target))
         self.statistics_, self.target_statistics_ = block_statistics(domains), None
         self.history_, self.termination_condition_ = [], "one_pass"
         if self.max_iter and len(domains.target):

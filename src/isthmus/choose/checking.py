@@ -18,7 +18,7 @@ from isthmus.exceptions import DataError
 
 
 @dataclass(frozen=True)
-class Audit:
+class LabelCheck:
     """What a checked random sample says about all labels.
 
     Attributes
@@ -27,7 +27,7 @@ class Audit:
         Right labels, checked documents, all documents.
     accuracy, low, high : float
         Share of right labels in the sample, and the interval for the share in all documents.
-    confidence : float
+    confidence_level : float
         Share of such intervals that hold the true value.
     shares : list of dict
         Per class: ``labels`` (its share by the labels), ``estimate`` (corrected by the sample), ``low``, ``high``.
@@ -51,7 +51,7 @@ class Audit:
     accuracy: float
     low: float
     high: float
-    confidence: float
+    confidence_level: float
     shares: list[dict]
     precision: list[dict]
     confusion: list[dict]
@@ -93,7 +93,7 @@ class Audit:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the documents, ready for JSON."""
-        names = ("right", "n", "population", "accuracy", "low", "high", "confidence", "expectation")
+        names = ("right", "n", "population", "accuracy", "low", "high", "confidence_level", "expectation")
         tables = ("shares", "precision", "confusion", "new_classes", "blank")
         expected = None if self.expected is None else vars(self.expected)
         return {name: getattr(self, name) for name in names} | {
@@ -105,15 +105,15 @@ class Audit:
         return "\n".join(_lines(self))
 
 
-def audit_labels(
+def check_labels(
     labels: Any,
     rows: Any,
     true_labels: Sequence,
     *,
     classes: Any = None,
     expected: AccuracyEstimate | None = None,
-    confidence: float = 0.95,
-) -> Audit:
+    confidence_level: float = 0.95,
+) -> LabelCheck:
     """Accuracy, class shares and precision of all labels, from documents that were drawn at random and labelled.
 
     The arithmetic holds for a simple random sample (:func:`isthmus.choose.draw_sample`). Documents that were picked
@@ -137,21 +137,21 @@ def audit_labels(
     classes : array-like, optional
         Classes of the model, where some of them may have no document; the others are read off the labels.
     expected : AccuracyEstimate, optional
-        What was expected; see :attr:`Audit.expectation`.
-    confidence : float, default=0.95
+        What was expected; see :attr:`LabelCheck.expectation`.
+    confidence_level : float, default=0.95
 
     Examples
     --------
-    >>> from isthmus.choose import audit_labels
+    >>> from isthmus.choose import check_labels
     >>> labels = ["staff"] * 60 + ["price"] * 40
     >>> truth = ["staff", "staff", "price", "staff", "price", "price"]
-    >>> found = audit_labels(labels, [3, 10, 30, 59, 60, 99], truth)
+    >>> found = check_labels(labels, [3, 10, 30, 59, 60, 99], truth)
     >>> found.right, found.n, round(found.low, 2), round(found.high, 2)
     (5, 6, 0.45, 0.97)
     >>> [(row["class"], round(row["estimate"], 2)) for row in found.shares]
     [('price', 0.57), ('staff', 0.43)]
     """
-    z = two_sided_z(confidence)
+    z = two_sided_z(confidence_level)
     labels = np.asarray(labels)
     known = list(
         dict.fromkeys([*([] if classes is None else np.asarray(classes).tolist()), *np.unique(labels).tolist()])
@@ -170,14 +170,14 @@ def audit_labels(
     said = everything[list(checked)]
     true = np.array([code[name] for name in checked.values()])
     low, high = share_interval(int(np.sum(said == true)), len(true), len(labels), z)
-    return Audit(
+    return LabelCheck(
         right=int(np.sum(said == true)),
         n=len(true),
         population=len(labels),
         accuracy=float(np.mean(said == true)),
         low=low,
         high=high,
-        confidence=confidence,
+        confidence_level=confidence_level,
         shares=_share_rows(names, everything, said, true, z),
         precision=_precision_rows(known, everything, said, true, z),
         confusion=_confusion_rows(names, said, true),
@@ -223,7 +223,7 @@ def match_classes(true_labels: Sequence, classes: Sequence) -> list:
 
     Examples
     --------
-    >>> from isthmus.choose.audit import match_classes
+    >>> from isthmus.choose.checking import match_classes
     >>> match_classes(["Staff ", "3", "3.0", "", "parking", "Parking"], ["staff", 3])
     ['staff', 3, 3, None, 'parking', 'parking']
     """
@@ -309,11 +309,11 @@ _EXPECTATIONS = {
 }
 
 
-def _lines(found: Audit) -> list[str]:
+def _lines(found: LabelCheck) -> list[str]:
     """The outcome in a few lines."""
     lines = [
         f"accuracy {found.accuracy:.2f}, between {found.low:.2f} and {found.high:.2f} in "
-        f"{100 * found.confidence:g} % of cases ({found.right:,} of {found.n:,} checked documents right, "
+        f"{100 * found.confidence_level:g} % of cases ({found.right:,} of {found.n:,} checked documents right, "
         f"{found.population:,} in all)"
     ]
     if found.expected is not None and found.expectation is not None:
@@ -348,7 +348,7 @@ def estimate_shares(
 
     Counting labels tends to overstate large classes where a method is unsure; the mean of the probabilities does so
     less, as far as they are calibrated. There is no interval: without a check nothing says how far they are off.
-    :func:`audit_labels` gives one.
+    :func:`check_labels` gives one.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ import isthmus
 from isthmus._math.samples import difference_ends, two_sided_z
 from isthmus.choose import (
     AccuracyEstimate,
-    audit_labels,
+    check_labels,
     draw_sample,
     estimate_shares,
     read_sample,
@@ -18,7 +18,7 @@ from isthmus.choose import (
     sample_size,
     sample_table,
 )
-from isthmus.choose.audit import match_classes, share_interval
+from isthmus.choose.checking import match_classes, share_interval
 from isthmus.exceptions import DataError, UsageError
 
 NAMES = np.array(["a", "b", "c"])
@@ -132,7 +132,7 @@ def test_share_and_precision_intervals_cover_by_simulation():
     right = [np.mean(true[said == name] == name) for name in NAMES]
     for seed in range(draws):
         rows = draw_sample(1500, 150, seed)
-        found = audit_labels(said, rows, true[rows])
+        found = check_labels(said, rows, true[rows])
         shares += [row["low"] <= np.mean(true == row["class"]) <= row["high"] for row in found.shares]
         precision += [row["low"] <= right[i] <= row["high"] for i, row in enumerate(found.precision)]
     # Three standard deviations of 400 trials at 0.95 are 0.033.
@@ -146,7 +146,7 @@ def test_corrected_shares_are_right_on_average_where_counted_labels_are_not():
     estimates = []
     for seed in range(400):
         rows = draw_sample(1500, 150, seed)
-        estimates.append([row["estimate"] for row in audit_labels(said, rows, true[rows]).shares])
+        estimates.append([row["estimate"] for row in check_labels(said, rows, true[rows]).shares])
     mean, error = np.mean(estimates, axis=0), np.std(estimates, axis=0) / np.sqrt(400)
     assert np.all(np.abs(mean - truth) < 3.5 * error)
     assert np.max(np.abs(np.array(by_labels) - truth)) > 5 * error.max()
@@ -159,7 +159,7 @@ def test_tables_agree_with_each_other(data):
     codes = st.lists(st.integers(0, 3), min_size=population, max_size=population)
     said, true = (np.array(list("abcd"))[data.draw(codes)] for _ in range(2))
     rows = draw_sample(population, data.draw(st.integers(1, population)), 0)
-    found = audit_labels(said, rows, true[rows])
+    found = check_labels(said, rows, true[rows])
     assert 0 <= found.low <= found.accuracy <= found.high <= 1
     assert sum(row["estimate"] for row in found.shares) == pytest.approx(1)
     assert sum(row["right"] for row in found.precision) == found.right
@@ -201,12 +201,12 @@ def test_numbers_find_their_class_however_they_are_written():
     assert match_classes(["7.0", "7"], ["1", "2"]) == ["7.0", "7.0"]  # one new class, not two
     assert match_classes(["7.0", "7"], ["007", "7"]) == ["7.0", "7"]  # could be either
     assert match_classes(["nan", "inf", "1_0"], ["-inf", "10"]) == ["nan", "inf", "1_0"]
-    found = audit_labels([1, 2] * 10, [0, 1, 2, 3], ["1.0", "2.0", "", "2.0"])
+    found = check_labels([1, 2] * 10, [0, 1, 2, 3], ["1.0", "2.0", "", "2.0"])
     assert (found.right, found.n, found.new_classes) == (3, 3, [])
 
 
 def test_a_class_the_model_does_not_know_is_wrong_and_named():
-    found = audit_labels(["a", "b"] * 10, [0, 1, 2, 3], ["a", "Other", "other", "b"], classes=["a", "b", "c"])
+    found = check_labels(["a", "b"] * 10, [0, 1, 2, 3], ["a", "Other", "other", "b"], classes=["a", "b", "c"])
     assert (found.right, found.n, found.new_classes) == (2, 4, ["Other"])
     assert [row["class"] for row in found.shares] == ["a", "b", "c", "Other"]
     assert [row["class"] for row in found.precision] == ["a", "b", "c"]
@@ -217,7 +217,7 @@ def test_a_class_the_model_does_not_know_is_wrong_and_named():
 
 
 def test_blank_and_repeated_rows():
-    found = audit_labels(["a", "b"] * 10, [0, 1, 1, 2], ["a", "b", "b", None])
+    found = check_labels(["a", "b"] * 10, [0, 1, 1, 2], ["a", "b", "b", None])
     assert (found.n, found.blank, found.rows) == (2, 1, [0, 1])
     assert "1 document of the sample without a true label" in str(found)
 
@@ -235,13 +235,13 @@ def test_blank_and_repeated_rows():
 )
 def test_samples_that_cannot_be(rows, truths, words):
     with pytest.raises(DataError, match=words) as caught:
-        audit_labels(["a", "b"] * 10, rows, truths)
+        check_labels(["a", "b"] * 10, rows, truths)
     assert caught.value.code == "bad-check"
 
 
 def test_one_truth_per_document():
     with pytest.raises(DataError) as caught:
-        audit_labels(["a", "b"], [0, 1], ["a"])
+        check_labels(["a", "b"], [0, 1], ["a"])
     assert caught.value.code == "length-mismatch"
 
 
@@ -249,7 +249,7 @@ def test_what_became_of_the_expectation():
     def found(right, low, high, n=100):
         expected = AccuracyEstimate((low + high) / 2, low, high)
         truths = ["a"] * right + ["b"] * (n - right)
-        return audit_labels(["a"] * 5000, range(n), truths, expected=expected)
+        return check_labels(["a"] * 5000, range(n), truths, expected=expected)
 
     assert found(87, 0.79, 0.95).expectation == "held"
     assert found(60, 0.80, 0.92).expectation == "too high"
@@ -263,8 +263,8 @@ def test_what_became_of_the_expectation():
     assert "not contradicted, but too few documents were checked to say" in str(found(4, 0.78, 0.95, n=5))
     # A handful can still contradict.
     assert found(0, 0.78, 0.95, n=5).expectation == "too high"
-    assert audit_labels(["a"] * 9, [0], ["a"], expected=AccuracyEstimate(None)).expectation is None
-    assert "expected" not in str(audit_labels(["a"] * 9, [0], ["a"]))
+    assert check_labels(["a"] * 9, [0], ["a"], expected=AccuracyEstimate(None)).expectation is None
+    assert "expected" not in str(check_labels(["a"] * 9, [0], ["a"]))
 
 
 # -- the table that goes out and comes back ---------------------------------------------------------------------------
