@@ -171,7 +171,7 @@ def command_reference() -> str:
         return "The command needs the extra `app`.\n"
     import typer
 
-    app = importlib.import_module("isthmus.cli.common").make_app()
+    app = importlib.import_module("isthmus.cli.app").make_app()
     return "\n\n".join(_command_sections(typer.main.get_command(app), "isthmus")) + "\n"
 
 

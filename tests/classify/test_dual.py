@@ -44,7 +44,7 @@ def test_labels_cross_domains(cls, kernel):
 def test_labelled_words_alone(cls):
     X, y, _ = two_domains()
     words = {0: 0, 1: 0, 4: 0, 8: 1, 9: 1, 12: 1}
-    model = cls(words, kernel="linear", random_state=0).fit(X, np.full(len(y), -1))
+    model = cls(word_labels=words, kernel="linear", random_state=0).fit(X, np.full(len(y), -1))
     assert np.mean(model.transduction_ == y) > 0.85
     assert model.word_transduction_[[0, 8]].tolist() == [0, 1]
     assert set(model.labelled_words_) == set(words)
@@ -58,7 +58,7 @@ def test_words_help_documents(cls):
         X, y, _ = two_domains(seed, strength=0.6)
         few = np.where(np.arange(len(y)) < 4, y, -1)
         for place, labelled in enumerate((None, words)):
-            model = cls(labelled, kernel="linear", random_state=0).fit(X, few)
+            model = cls(word_labels=labelled, kernel="linear", random_state=0).fit(X, few)
             scores[place] += np.mean(model.transduction_[4:] == y[4:]) / 4
     assert scores[1] > scores[0] + 0.02
 
@@ -91,7 +91,7 @@ def test_other_losses_label_as_well(loss):
 @pytest.mark.parametrize("cls", BOTH)
 def test_objective_falls_and_the_record_is_kept(cls):
     X, y, domain = two_domains()
-    model = cls({0: 0, 8: 1}, solver="cg").fit(X, y, domain)
+    model = cls(word_labels={0: 0, 8: 1}, solver="cg").fit(X, y, domain)
     assert np.all(np.diff(model.history_) <= 1e-9 * np.abs(model.history_[0]))
     assert model.n_iter_ >= 1
     assert model.termination_condition_ in ("tol", "max_iter")
@@ -176,7 +176,7 @@ def test_new_words(cls):
 @pytest.mark.parametrize("cls", BOTH)
 def test_suggested_words_are_unlabelled_and_counted_in_the_target(cls):
     X, y, domain = two_domains()
-    model = cls({0: 0, 8: 1}, kernel="linear", random_state=0).fit(X, y, domain)
+    model = cls(word_labels={0: 0, 8: 1}, kernel="linear", random_state=0).fit(X, y, domain)
     rows = model.suggest_words(5)
     assert len(rows) == 5
     assert not {0, 8} & {row["column"] for row in rows}

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from isthmus.base import check_transfer_data
-from isthmus.classify.baselines.aligned_features import mutual_information, top_singular
+from isthmus.classify.baselines.aligned_features import presence_information, top_singular
 from isthmus.classify.baselines.coral import CorrelationAlignment
 from isthmus.classify.baselines.scl import StructuralCorrespondence
 from isthmus.classify.baselines.sfa import SpectralFeatureAlignment
@@ -63,7 +63,7 @@ def test_boosting_takes_weight_from_contradicting_source_documents():
 
 def test_mutual_information_and_singular_vectors():
     X = sp.csr_matrix(np.array([[1, 1, 0], [1, 0, 0], [0, 1, 0], [0, 0, 0]]))
-    information = mutual_information(X, np.array([0, 0, 1, 1]), 2)
+    information = presence_information(X, np.array([0, 0, 1, 1]), 2)
     assert np.allclose(information, [np.log(2), 0, 0])
     M = sp.random(80, 70, density=0.2, random_state=0, format="csr")
     U, s = top_singular(M, 5)

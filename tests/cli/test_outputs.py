@@ -86,10 +86,10 @@ def test_ctrl_c_while_packages_load_is_no_traceback(monkeypatch, capsys):
     class Interrupted:
         @staticmethod
         def find_spec(name, *more):
-            if name == "isthmus.cli.common":
+            if name == "isthmus.cli.app":
                 raise KeyboardInterrupt
 
-    monkeypatch.delitem(sys.modules, "isthmus.cli.common")
+    monkeypatch.delitem(sys.modules, "isthmus.cli.app")
     monkeypatch.setattr(sys, "meta_path", [Interrupted, *sys.meta_path])
     with pytest.raises(SystemExit) as left:
         main(["--version"])

@@ -13,7 +13,7 @@ WORDS = {"superb": "good", "awful": "bad"}
 
 
 def test_contributions_point_to_the_label_and_tell_labelled_from_learned():
-    model = ManifoldDualClassifier(WORDS, feature_names=NAMES).fit(X, [None] * 4)
+    model = ManifoldDualClassifier(word_labels=WORDS, feature_names=NAMES).fit(X, [None] * 4)
     rows = row_terms(model, X[[0]])
     assert {(row["class"], row["term"]) for row in rows} == {
         (label, term) for label in ("bad", "good") for term in ("superb", "gripping")
@@ -32,7 +32,7 @@ def test_document_terms_of_a_recipe():
 
 @pytest.mark.parametrize("cls", [ManifoldDualClassifier, FactorDualClassifier])
 def test_top_words_leave_out_labelled_ones_unless_asked(cls):
-    model = cls(WORDS, feature_names=NAMES, random_state=0).fit(X, [None] * 4)
+    model = cls(word_labels=WORDS, feature_names=NAMES, random_state=0).fit(X, [None] * 4)
     assert [(row["class"], row["term"]) for row in top_words(model)] == [("bad", "tedious"), ("good", "gripping")]
     everything = top_words(model, labelled=True)
     assert len(everything) == 4
@@ -52,6 +52,6 @@ def test_terms_of_a_factorisation_with_its_own_word_classes():
 
 
 def test_words_to_label_come_from_the_model():
-    model = ManifoldDualClassifier(WORDS, feature_names=NAMES).fit(X, [None] * 4)
+    model = ManifoldDualClassifier(word_labels=WORDS, feature_names=NAMES).fit(X, [None] * 4)
     assert words_to_label(model, 2) == model.suggest_words(2)
     assert {row["word"] for row in words_to_label(model)} == {"gripping", "tedious"}

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from isthmus.bench.engine.suite import Task, TaskData
+from isthmus.bench.speed import cocc as speed_cocc
 from isthmus.bench.suites import cocc_studies as studies
 from isthmus.bench.suites.cocc import STUDIES, features
-from isthmus.bench.suites.speed import cocc as speed_cocc
 from isthmus.recipes import make_recipe
 from isthmus.report.charts import draw
 

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import isthmus
+from isthmus.api.diagnose import Diagnosis
 from isthmus.corpus import load_dataset, load_sample
 from isthmus.exceptions import DataError
-from isthmus.shift import Diagnosis, findings
+from isthmus.shift import findings
 
 TOPICS = {
     "sizes", "languages", "vocabulary", "distance", "divergence", "target-only words", "near-duplicates",

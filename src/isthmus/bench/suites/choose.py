@@ -264,7 +264,7 @@ def _mean(values: dict[tuple[str, str], float], tasks: list[str], method: str) -
 
 def _say(setting: tuple[str, str, str, VotingRule]) -> str:
     learnability, reverse_accuracy, pooling, rule = setting
-    return f"{learnability}, {reverse_accuracy}, {pooling}, {rule.reverse_accuracy}/{rule.near}/{rule.scale}"
+    return f"{learnability}, {reverse_accuracy}, {pooling}, {rule.reverse_weight}/{rule.near}/{rule.scale}"
 
 
 def _methods() -> dict[str, Method]:

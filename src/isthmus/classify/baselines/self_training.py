@@ -68,7 +68,7 @@ class SelfTrainingTransferClassifier(TransferClassifier):
         codes = domains.source_codes
         self.estimator_ = clone(prototype).fit(source, codes)
         self.history_ = []
-        self.n_iter_ = 0
+        self.n_iter_ = 1  # without a target, one fit on the source is all there is
         self.termination_condition_ = "no_target" if not len(domains.target) else "max_iter"
         if not len(domains.target):
             return np.zeros(0, dtype=np.int64)
