@@ -104,3 +104,16 @@ def test_the_room_and_the_function_share_a_name(first):
 def test_calling_the_room_is_calling_the_function():
     room = importlib.import_module("isthmus.cluster")
     assert room(["ab", "cd"], ["x", "y"], ["ab", "cd"], n_clusters=2).labels.shape == (2,)
+
+
+def test_unlabelled_source_texts_and_a_sampled_target(monkeypatch):
+    """Pivots of labelled rows, or of a sample, are fewer than the words whose contexts were counted."""
+    module = importlib.import_module(isthmus.cluster.__module__)
+    monkeypatch.setattr(module, "_SAMPLE", 6)
+    source = [*STAFF, *BIKES, "invoice amount", "charged twice", "wrong invoice"]
+    groups = ["staff"] * 4 + ["bikes"] * 4 + [None] * 3
+    result = isthmus.cluster(source, groups, TARGET_STAFF + TARGET_CARS + TARGET_BILL, n_clusters=3, min_df=1)
+    assert len(result.labels) == 12
+    names = [result.names[label] for label in result.labels]
+    assert set(names[:4]) == {"staff"}
+    assert "invoice" in names[8]
