@@ -17,6 +17,7 @@ from itertools import islice
 from isthmus.corpus.decode import decode, mend_surrogates
 from isthmus.corpus.guard import unguard
 from isthmus.corpus.guess import shorten
+from isthmus.corpus.trial import try_reading, unreadable
 from isthmus.corpus.workbooks import check_sheet
 from isthmus.exceptions import DataError, MissingExtraError
 
@@ -265,6 +266,7 @@ def _from_records(records: list[dict], text: str, name: str, encoding: str, note
 def read_parquet(data: bytes, name: str) -> Table:
     """A parquet file, through polars."""
     polars = _polars(name)
+    try_reading(data, "parquet", name)
     try:
         frame = polars.read_parquet(io.BytesIO(data))
         return Table({column.name: column.to_list() for column in frame})
@@ -281,12 +283,13 @@ def read_xlsx(data: bytes, name: str) -> Table:
         import fastexcel
     except ImportError:
         raise _missing(name, "fastexcel") from None
+    check_sheet(data, name)
+    try_reading(data, "xlsx", name)
     try:
-        check_sheet(data, name)
         book = fastexcel.read_excel(data)
         frame = book.load_sheet(0, header_row=None, dtypes="string").to_polars()
         rows = [row for row in frame.iter_rows() if any(cell is not None for cell in row)]
-    except (DataError, KeyboardInterrupt, SystemExit, MemoryError):
+    except (KeyboardInterrupt, SystemExit, MemoryError):
         raise
     except BaseException as error:  # as for parquet
         raise _unreadable(name, "xlsx", error) from None
@@ -336,10 +339,7 @@ def _missing(name: str, package: str) -> MissingExtraError:
 
 def _unreadable(name: str, kind: str, error: BaseException) -> DataError:
     reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-    return DataError(
-        f"{name} cannot be read as {kind} ({reason[:120]}); check that the file is whole and its ending right.",
-        code="unreadable-file",
-    )
+    return unreadable(name, kind, reason)
 
 
 def _empty(name: str) -> DataError:
