@@ -6,6 +6,13 @@ from pathlib import Path
 import pytest
 
 
+def pytest_make_parametrize_id(config, val, argname):
+    """Bytes must not become a test's name: two workers that pack them in different seconds see different tests."""
+    if isinstance(val, bytes):
+        raise pytest.UsageError(f"a case of {argname!r} is made of bytes: name it with pytest.param(…, id=…) or ids=")
+    return None  # pytest's own way
+
+
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
     """Folder with the benchmark corpora; the test says why when it skips."""

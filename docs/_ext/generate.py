@@ -26,7 +26,7 @@ ROOMS = (
     ("isthmus.features", "Vectorise", "From texts to sparse matrices and kernels."),
     ("isthmus.shift", "Measure", "How far apart two domains are."),
     ("isthmus.classify", "Label", "Classifiers and the functions behind them."),
-    ("isthmus.cluster", "Group", "Clustering guided by another domain."),
+    ("isthmus.clustering", "Group", "Clustering guided by another domain."),
     ("isthmus.choose", "LabelScorer", "Choosing a method without target labels."),
     ("isthmus.evaluate", "Score", "Metrics, intervals, significance tests."),
     ("isthmus.explain", "Account", "Why this label: tables from fitted attributes."),

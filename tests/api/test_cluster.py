@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import isthmus
+from isthmus.api import cluster as cluster_module
 from isthmus.exceptions import DataError
 
 STAFF = ["kind staff helped", "polite staff smiled", "rude manager shouted", "staff was friendly"]
@@ -97,3 +98,15 @@ def test_the_function_stays_a_function_whatever_is_imported_first(first):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "(2,)"
+
+
+def test_unlabelled_source_texts_and_a_sampled_target(monkeypatch):
+    """Pivots of labelled rows, or of a sample, are fewer than the words whose contexts were counted."""
+    monkeypatch.setattr(cluster_module, "_SAMPLE", 6)
+    source = [*STAFF, *BIKES, "invoice amount", "charged twice", "wrong invoice"]
+    groups = ["staff"] * 4 + ["bikes"] * 4 + [None] * 3
+    result = isthmus.cluster(source, groups, TARGET_STAFF + TARGET_CARS + TARGET_BILL, n_clusters=3, min_df=1)
+    assert len(result.labels) == 12
+    names = [result.names[label] for label in result.labels]
+    assert set(names[:4]) == {"staff"}
+    assert "invoice" in names[8]

@@ -184,7 +184,9 @@ def refuses(path, words):
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"no model", b"text,label\na,b\n", b"PK\x03\x04broken", b"\x80\x04\x95pickle"]
+    "content",
+    [b"", b"no model", b"text,label\na,b\n", b"PK\x03\x04broken", b"\x80\x04\x95pickle"],
+    ids=["empty", "words", "csv", "broken zip", "pickle"],
 )
 def test_other_files_are_no_models(content, tmp_path):
     path = tmp_path / "m"

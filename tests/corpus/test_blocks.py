@@ -30,6 +30,7 @@ def rows_of(reader):
             + "球队比赛胜利了，大家都很高兴,x\n股票市场今天上涨,y\n".encode("gb18030") * 20,
         ),
     ],
+    ids=["quoted csv", "csv with a mark", "tsv", "jsonl", "gb18030"],
 )
 def test_same_cells_as_read_whole(tmp_path, name, content):
     path = tmp_path / name

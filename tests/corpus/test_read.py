@@ -138,6 +138,7 @@ def test_western_text_is_read_with_a_note(tmp_path, text):
         b"\xef\xbb\xbftext\ncaf\xe9\n",
         b"\xff\xfet\x00e\x00x",  # UTF-16 cut in the middle of a character
     ],
+    ids=["damaged byte in UTF-8", "no encoding", "unpaired marks", "damaged byte after a mark", "cut UTF-16"],
 )
 def test_broken_encodings_are_refused(tmp_path, data):
     assert "UTF-8" in refused("bad-encoding", put(tmp_path, "a.csv", data))
@@ -190,6 +191,7 @@ def test_half_a_surrogate_pair_is_replaced(tmp_path):
         ("a.xlsx", "no workbook at all", "xlsx"),
         ("a.csv.gz", gzip.compress(b"text\n" + bytes(range(65, 91)) * 50)[:-9], "gzip"),
     ],
+    ids=["cut line", "array in a line", "cut array", "number", "no parquet", "no workbook", "cut gzip"],
 )
 def test_damaged_files(tmp_path, name, content, hint):
     assert hint in refused("unreadable-file", put(tmp_path, name, content))
@@ -215,7 +217,9 @@ def test_xlsx_keeps_leading_zeros(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "content", [b"text,label\none,a\ntwo,b\n", b'{"text": "one", "label": "a"}\n{"text": "two", "label": "b"}\n']
+    "content",
+    [b"text,label\none,a\ntwo,b\n", b'{"text": "one", "label": "a"}\n{"text": "two", "label": "b"}\n'],
+    ids=["csv", "jsonl"],
 )
 def test_standard_input(content):
     for data in (content, gzip.compress(content)):

@@ -72,3 +72,14 @@ def test_projection_spreads_all_weight_of_a_word_over_its_pivots():
     np.testing.assert_allclose(spread[2].sum(), 1.0)
     assert spread[2, 0] > spread[2, 1]
     assert spread[3].sum() == 0
+
+
+def test_context_words_that_are_no_pivots_give_their_weight_to_nobody():
+    contexts = sp.csr_matrix([[0, 1.0, 0], [1.0, 0, 0], [3.0, 1.0, 5.0], [0, 0, 2.0]])
+    columns, pivots = np.array([0, 1, 3]), np.array([0, 1])
+    spread = projection_matrix(contexts, columns, pivots).toarray()
+    np.testing.assert_allclose(spread[2], projection_matrix(contexts[:, :2], columns[:2], pivots).toarray()[2])
+    # A word beyond the last pivot raised IndexError; one between two pivots gave its weight to the next.
+    between = projection_matrix(contexts[:, [0, 2]], np.array([0, 2]), np.array([0, 3])).toarray()
+    assert between[:, 1].sum() == 0
+    assert spread[3].sum() == 0  # its only context is no pivot

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from isthmus.corpus.decode import decode, shown_name
-from isthmus.corpus.guess import find_column, guess_label, guess_text
+from isthmus.corpus.guess import find_column, guess_label, guess_text, list_columns
 from isthmus.corpus.read import bare_cells, cell_text, label_cells
 from isthmus.corpus.tables import DELIMITERS, _long_cells, _mend, _sniff_delimiter, _unique_names, json_lines
 from isthmus.exceptions import DataError
@@ -164,7 +164,8 @@ class BlockReader:
         found = guess_label(block, taken)
         if found is None:
             raise DataError(
-                f"{self.name}: no column looks like labels; its columns are {', '.join(block)}. Name one with --label.",
+                f"{self.name}: no column looks like labels; its columns are {list_columns(block)}. "
+                "Name one with --label.",
                 code="no-label-column",
             )
         self.notes.append(f"{self.name}: {found!r} is taken as the label.")
@@ -178,7 +179,7 @@ class BlockReader:
         found = guess_text(block, [self.label_column] if self.label_column else [])
         if found is None:
             raise DataError(
-                f"{self.name}: no column looks like text; its columns are {', '.join(block)}. Name one with --text.",
+                f"{self.name}: no column looks like text; its columns are {list_columns(block)}. Name one with --text.",
                 code="no-text-column",
             )
         self.notes.append(f"{self.name}: {found!r} is taken as the text.")

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 
-_SIGNS = ("=", "+", "-", "@", "\t", "\r")
-_GUARDED = re.compile(r"'[=+\-@\t\r]")
+# The full-width signs too: spreadsheets set to Chinese or Japanese read them as the plain ones.
+_SIGNS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+_GUARDED = re.compile(r"'[=+\-@\t\r\n＝＋－＠]")
 _NUMBER = re.compile(r"[+-][0-9]+(?:[.,][0-9]+)?(?:[eE][+-]?[0-9]+)?")
 
 
 class FormulaEscaper:
-    """Puts ``'`` before text that begins with ``= + - @``, tab or carriage return; numbers such as -0.5 stay.
+    """Puts ``'`` before text that begins with ``= + - @`` (also full-width), tab or a line break.
+
+    Numbers such as -0.5 stay.
 
     A spreadsheet shows such a cell instead of running it. ``count`` says how many cells were changed.
 

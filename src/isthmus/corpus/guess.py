@@ -57,6 +57,7 @@ LABEL_NAMES = [
 SURE_LABEL_NAMES = ("label", "labels", "class", "category", "topic", "标签", "类别", "分类")
 ID_NAMES = ["id", "doc_id", "docid", "document_id", "record_id", "row_id", "uid", "uuid", "key", "number", "no", "nr"]
 _SAMPLE = 2_000  # rows looked at
+_SHOWN, _COMPARED = 10, 1_000  # column names told to a person, and compared with a misspelt one
 _WORDS = re.compile(r"[^\W_]+")
 
 
@@ -66,10 +67,34 @@ def find_column(given: str, columns: Iterable[str], name: str, what: str) -> str
     if given in columns:
         return given
     folded = {column.casefold().strip(): column for column in columns}
-    close = difflib.get_close_matches(given.casefold().strip(), folded, n=1, cutoff=0.6)
+    # Comparing long names letter by letter takes time and helps nobody.
+    near = [key for key in list(folded)[:_COMPARED] if len(key) <= 100]
+    close = difflib.get_close_matches(given.casefold().strip()[:100], near, n=1, cutoff=0.6)
     hint = f" Did you mean {folded[close[0]]!r}?" if close else f" Name one of them as the {what} column."
-    shown = ", ".join(columns[:12]) + (f" and {len(columns) - 12} more" if len(columns) > 12 else "")
-    raise DataError(f"{name} has no column {given!r}; its columns are: {shown}.{hint}", code="unknown-column")
+    raise DataError(
+        f"{name} has no column {shorten(given)!r}; its columns are: {list_columns(columns)}.{hint}",
+        code="unknown-column",
+    )
+
+
+def list_columns(columns: Iterable[str]) -> str:
+    """The first ten names, shortened, for a sentence that a person can read.
+
+    Examples
+    --------
+    >>> from isthmus.corpus.guess import list_columns
+    >>> list_columns(["id", "text"])
+    'id, text'
+    """
+    names = list(columns)
+    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+    return ", ".join(map(shorten, names[:_SHOWN])) + more
+
+
+def shorten(name: object, width: int = 60) -> str:
+    """A name of at most ``width`` characters."""
+    text = str(name)
+    return text if len(text) <= width else text[: width - 1] + "…"
 
 
 def guess_text(columns: dict[str, list], taken: Sequence[str] = ()) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import math
 import sys
@@ -17,7 +16,8 @@ from isthmus._utils import plural
 from isthmus.corpus.collection import Collection
 from isthmus.corpus.decode import decode, mend_surrogates, shown_name
 from isthmus.corpus.guard import unguard
-from isthmus.corpus.guess import find_column, guess_id, guess_label, guess_text
+from isthmus.corpus.guess import find_column, guess_id, guess_label, guess_text, list_columns
+from isthmus.corpus.limits import gunzip
 from isthmus.corpus.tables import FORMATS, Table, sniff_format
 from isthmus.exceptions import DataError, UsageError
 
@@ -84,6 +84,8 @@ def read_collection(
     """
     if format is not None and format not in FORMATS:
         raise UsageError(f"Format {format!r} is unknown; use one of {', '.join(FORMATS)}.", code="unknown-format")
+    if not str(path):
+        raise DataError("The name of the file is empty; name a file, a folder or '-'.", code="missing-file")
     if str(path) == "-":
         name = _STDIN
         if stdin is None and sys.stdin is None:
@@ -108,7 +110,7 @@ def read_collection(
     del data
     if not table.n_rows:
         raise DataError(
-            f"{name} has a header ({', '.join(table.columns)}) and no rows; at least one document is expected.",
+            f"{name} has a header ({list_columns(table.columns)}) and no rows; at least one document is expected.",
             code="empty-file",
         )
     docs = _to_collection(table, name, text=text, label=label, id=id, want_labels=want_labels, bare=kind in _GUARDED)
@@ -149,7 +151,7 @@ def _unzip(data: bytes, name: str) -> bytes:
     if not data.startswith(b"\x1f\x8b"):
         return data
     try:
-        return gzip.decompress(data)
+        return gunzip(data, name)
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(
             f"{name} cannot be unpacked as gzip ({error}); the file may be cut short.", code="unreadable-file"
@@ -175,7 +177,7 @@ def _to_collection(
         guess = guess_text(columns, [column for column in (id_column, label_column, id or guess_id(columns)) if column])
         if guess is None:
             raise DataError(
-                f"No column of {name} looks like text (columns: {', '.join(columns)}); name it with --text COLUMN.",
+                f"No column of {name} looks like text (columns: {list_columns(columns)}); name it with --text COLUMN.",
                 code="no-text-column",
             )
         text_columns = [guess]
@@ -188,7 +190,8 @@ def _to_collection(
             notes.append(f"{name}: {label_column!r} is taken as the label.")
         elif want_labels:
             raise DataError(
-                f"No column of {name} looks like labels (columns: {', '.join(columns)}); name it with --label COLUMN.",
+                f"No column of {name} looks like labels (columns: {list_columns(columns)}); "
+                "name it with --label COLUMN.",
                 code="no-label-column",
             )
     if id_column is None:

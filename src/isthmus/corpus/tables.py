@@ -7,6 +7,8 @@ import io
 import json
 import re
 import sys
+import threading
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,9 +17,13 @@ from itertools import islice
 from isthmus._utils import import_optional
 from isthmus.corpus.decode import decode, mend_surrogates
 from isthmus.corpus.guard import unguard
-from isthmus.exceptions import DataError
+from isthmus.corpus.guess import shorten
+from isthmus.corpus.trial import try_reading, unreadable
+from isthmus.corpus.workbooks import check_sheet
+from isthmus.exceptions import DataError, MissingExtraError
 
 DELIMITERS = ",;\t|"
+_NOTED = 10  # renamed columns that are told of one by one
 _SEP_LINE = re.compile(r"sep=([,;\t|])\r?\n")
 
 
@@ -75,14 +81,27 @@ class _BadQuotes(Exception):
         self.line, self.reason = line, reason
 
 
+_cells_lock = threading.Lock()
+_cells_limit: list[int] = [0, 0]  # how many are reading, and the limit to put back after the last of them
+
+
 @contextmanager
 def _long_cells() -> Iterator[None]:
-    """Lift the csv module's limit of 131,072 characters a cell; it is global, so it is put back."""
-    before = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
+    """Lift the csv module's limit of 131,072 characters a cell.
+
+    The limit is one for the whole process: it is put back when the last reader is done, whichever thread that is in.
+    """
+    with _cells_lock:
+        if not _cells_limit[0]:
+            _cells_limit[1] = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
+        _cells_limit[0] += 1
     try:
         yield
     finally:
-        csv.field_size_limit(before)
+        with _cells_lock:
+            _cells_limit[0] -= 1
+            if not _cells_limit[0]:
+                csv.field_size_limit(_cells_limit[1])
 
 
 def _parse_csv(
@@ -141,18 +160,25 @@ def _sniff_delimiter(text: str, candidates: str) -> str:
 
 def _unique_names(header: list[str]) -> tuple[list[str], list[str]]:
     """Names of the columns, made unique; and a note per change."""
-    names: list[str] = []
-    notes = []
+    names: dict[str, None] = {}
+    given_names = set(header)
+    numbers: dict[str, int] = defaultdict(lambda: 2)  # the next number to try for a name
+    notes, renamed = [], 0
     for i, given in enumerate(header):
         name = unguard(given).strip() or f"column_{i + 1}"
         if name in names:
-            number = 2
-            while f"{name}_{number}" in names or f"{name}_{number}" in header:
-                number += 1
-            notes.append(f"the column name {name!r} occurs twice; the later one is called '{name}_{number}'.")
-            name = f"{name}_{number}"
-        names.append(name)
-    return names, notes
+            while f"{name}_{numbers[name]}" in names or f"{name}_{numbers[name]}" in given_names:
+                numbers[name] += 1
+            other = f"{name}_{numbers[name]}"
+            renamed += 1
+            if renamed <= _NOTED:
+                called = f"{shorten(name)}_{numbers[name]}"
+                notes.append(f"the column name {shorten(name)!r} occurs twice; the later one is called {called!r}.")
+            name = other
+        names[name] = None
+    if renamed > _NOTED:
+        notes.append(f"{renamed - _NOTED:,} more column names that occur twice got a number likewise.")
+    return list(names), notes
 
 
 def read_jsonl(data: bytes, name: str) -> Table:
@@ -241,10 +267,13 @@ def _from_records(records: list[dict], text: str, name: str, encoding: str, note
 def read_parquet(data: bytes, name: str) -> Table:
     """A parquet file, through polars."""
     polars = import_optional("polars", f"Reading {name}")
+    try_reading(data, "parquet", name)
     try:
         frame = polars.read_parquet(io.BytesIO(data))
         return Table({column.name: column.to_list() for column in frame})
-    except Exception as error:
+    except (KeyboardInterrupt, SystemExit, MemoryError):
+        raise
+    except BaseException as error:  # a damaged file makes polars panic, which is no Exception
         raise _unreadable(name, "parquet", error) from None
 
 
@@ -252,11 +281,15 @@ def read_xlsx(data: bytes, name: str) -> Table:
     """The first sheet of a workbook, its first row the header; cells as text."""
     import_optional("polars", f"Reading {name}")
     fastexcel = import_optional("fastexcel", f"Reading {name}")
+    check_sheet(data, name)
+    try_reading(data, "xlsx", name)
     try:
         book = fastexcel.read_excel(data)
         frame = book.load_sheet(0, header_row=None, dtypes="string").to_polars()
         rows = [row for row in frame.iter_rows() if any(cell is not None for cell in row)]
-    except Exception as error:
+    except (KeyboardInterrupt, SystemExit, MemoryError):
+        raise
+    except BaseException as error:  # as for parquet
         raise _unreadable(name, "xlsx", error) from None
     if not rows:
         raise _empty(name)
@@ -287,12 +320,9 @@ def sniff_format(data: bytes) -> str:
     return "jsonl" if head.startswith(b"{") else "json" if head.startswith(b"[") else "csv"
 
 
-def _unreadable(name: str, kind: str, error: Exception) -> DataError:
+def _unreadable(name: str, kind: str, error: BaseException) -> DataError:
     reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-    return DataError(
-        f"{name} cannot be read as {kind} ({reason[:120]}); check that the file is whole and its ending right.",
-        code="unreadable-file",
-    )
+    return unreadable(name, kind, reason)
 
 
 def _empty(name: str) -> DataError:

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import gzip
 import io
-import json
 import math
 import os
 import re
-import stat
-import sys
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
 from isthmus._utils import import_optional
+from isthmus.corpus.cells import as_text, is_structure, json_text, plain, whole_text
 from isthmus.corpus.guard import FormulaEscaper
-from isthmus.exceptions import DataError, UsageError
+from isthmus.corpus.parts import create_part, is_device
+from isthmus.corpus.streams import StandardOutput, check_standard_output
+from isthmus.exceptions import DataError, MissingExtraError, UsageError
 
 _ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".xlsx")
-_XLSX_CELL, _XLSX_ROWS = 32_767, 1_048_576
+_XLSX_CELL, _XLSX_ROWS, _XLSX_COLUMNS = 32_767, 1_048_576, 16_384
+_XLSX_EXACT = 2**53  # whole numbers beyond this lose digits in a spreadsheet, which knows floats only
 
 
 def write_rows(
@@ -45,10 +45,10 @@ def write_rows(
     force : bool
         Replace a file that exists.
     spreadsheet_safe : bool
-        csv and tsv: put ``'`` before cells and column names that begin with ``= + - @``, tab or carriage return and
-        are no numbers, so that a spreadsheet shows them instead of running them; readers take it off again. Off by
-        default, because the file then no longer holds the texts exactly; the commands switch it on. In xlsx, texts are
-        always written as text; jsonl and parquet are never changed.
+        csv and tsv: put ``'`` before cells and column names that begin with ``= + - @`` (also full-width), tab or a
+        line break and are no numbers, so that a spreadsheet shows them instead of running them; readers take it off
+        again. Off by default, because the file then no longer holds the texts exactly; the commands switch it on. In
+        xlsx, texts are always written as text; jsonl and parquet are never changed.
     stdout : binary file, optional
         Written to instead of the process's standard output when ``path`` is ``"-"``.
 
@@ -76,7 +76,7 @@ def write_rows(
         )
     guard = FormulaEscaper(spreadsheet_safe)
     if str(path) == "-":
-        out = stdout or sys.stdout.buffer
+        out = StandardOutput(stdout)
         _save_csv(out, columns, guard, "standard output")
         out.flush()
         return guard.count
@@ -94,7 +94,7 @@ class BlockWriter:
     ``guarded`` says how many cells were changed for the sake of spreadsheets; see :func:`write_rows`.
     """
 
-    def __init__(self, out: IO[bytes], ending: str, *, spreadsheet_safe: bool = False):
+    def __init__(self, out: IO[bytes] | StandardOutput, ending: str, *, spreadsheet_safe: bool = False):
         self.out, self.ending, self.guard, self.begun = out, ending, FormulaEscaper(spreadsheet_safe), False
 
     @property
@@ -116,8 +116,9 @@ class BlockWriter:
 def writing_blocks(path: str | Path, *, force: bool = False, spreadsheet_safe: bool = False) -> Iterator[BlockWriter]:
     """A :class:`BlockWriter` for a file that appears whole or not at all; ``"-"`` is csv on standard output."""
     if str(path) == "-":
-        yield BlockWriter(sys.stdout.buffer, ".csv", spreadsheet_safe=spreadsheet_safe)
-        sys.stdout.buffer.flush()
+        out = StandardOutput()
+        yield BlockWriter(out, ".csv", spreadsheet_safe=spreadsheet_safe)
+        out.flush()
         return
     ending = check_blocks(path, force=force)
     with replacing(path, force=force) as out:
@@ -161,7 +162,7 @@ def write_records(path: str | Path, records: Iterable[Mapping[str, Any]], *, for
     count = 0
     with replacing(path, force=force) as out:
         for record in records:
-            out.write(json.dumps(record, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
+            out.write(json_text(record).encode() + b"\n")
             count += 1
     return count
 
@@ -172,13 +173,14 @@ def check_output(path: str | Path, *, force: bool = False, table: bool = True) -
     ``table=False`` leaves the ending alone, for outputs that are no tables (a report, a record of the run).
     """
     if str(path) == "-":
+        check_standard_output()
         return
     path = Path(path)
     if path.is_dir():
         raise _unwritable(path, "it is a folder; name a file in it")
     if table:
         _format(path)
-    if _is_device(path):
+    if is_device(path):
         return
     if path.exists() and not force:
         raise DataError(
@@ -192,74 +194,61 @@ def check_output(path: str | Path, *, force: bool = False, table: bool = True) -
         raise _unwritable(path, f"you may not write into {str(path.parent)!r}; choose another folder")
 
 
+def check_table(path: str | Path, columns: Mapping[str, list], *, added: int = 0) -> None:
+    """Refuse a table that the format of ``path`` cannot hold: call it before the work, not after.
+
+    ``added`` columns of short cells will be put beside those given.
+    """
+    if str(path) != "-" and _format(Path(path))[0] == ".xlsx":
+        _check_xlsx(Path(path).name, columns, added)
+
+
 @contextmanager
 def replacing(path: str | Path, *, force: bool = False):
     """A binary file that takes the place of ``path`` when the block ends well, and vanishes when it does not."""
     path = Path(path)
-    if _is_device(path):
+    if is_device(path):
         with path.open("wb") as out:
             yield out
         return
     real = path.resolve()  # a link stays a link
-    temporary = None
+    part = None
     try:
         try:
-            handle, temporary = tempfile.mkstemp(prefix=f".{real.name[:20]}.", suffix=".part", dir=real.parent)
+            part = create_part(real)
         except OSError as error:
             raise _unwritable(path, f"{error.strerror}; choose another folder") from None
-        with os.fdopen(handle, "wb") as raw:
+        with part.open("wb") as raw:
             if path.suffix.lower() == ".gz":
                 # No name and no time in the header: the same rows give the same bytes.
                 with gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0, compresslevel=6) as out:
                     yield out
             else:
                 yield raw
-        _set_mode(temporary, real)
         if real.exists() and not force:
             raise DataError(f"{str(path)!r} appeared meanwhile; it was not replaced.", code="output-exists")
-        os.replace(temporary, real)
-        temporary = None
+        os.replace(part, real)
+        part = None
     except OSError as error:
         raise _unwritable(path, f"{error.strerror or error}") from None
     finally:
-        if temporary is not None:
+        if part is not None:
             with suppress(OSError):
-                os.unlink(temporary)
-
-
-def _set_mode(temporary: str, real: Path) -> None:
-    """Temporary files are private; the output gets the mode it had, or what the user's mask says."""
-    if real.exists():
-        mode = stat.S_IMODE(real.stat().st_mode)
-    else:
-        mask = os.umask(0)
-        os.umask(mask)
-        mode = 0o666 & ~mask
-    with suppress(OSError):
-        os.chmod(temporary, mode)
-
-
-def _is_device(path: Path) -> bool:
-    """Whether the path is a pipe or a device such as /dev/null, which is written to and never replaced."""
-    try:
-        mode = path.stat().st_mode
-    except OSError:
-        return False
-    return stat.S_ISCHR(mode) or stat.S_ISFIFO(mode)
+                os.unlink(part)
 
 
 def _unwritable(path: Path, why: str) -> DataError:
     return DataError(f"{str(path)!r} cannot be written: {why}.", code="output-unwritable")
 
 
-Save = Callable[[IO[bytes], Mapping[str, list], FormulaEscaper, str], None]
+Save = Callable[[Any, Mapping[str, list], FormulaEscaper, str], None]
 
 
 def _format(path: Path) -> tuple[str, Save]:
     endings = [ending.lower() for ending in path.suffixes]
     zipped = bool(endings) and endings[-1] == ".gz"
     ending = (endings[:-1] if zipped else endings)[-1:]
-    if _is_device(path):
+    if is_device(path):
         ending = ending or [".csv"]
     if not ending or ending[0] not in _ENDINGS or (zipped and ending[0] in (".parquet", ".xlsx")):
         raise UsageError(
@@ -278,13 +267,9 @@ _NEEDS_QUOTES = re.compile(r'[",;\t\r\n]|^\s|\s$')
 def _cell(value: Any, guard: FormulaEscaper) -> str:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
-    if isinstance(value, str):
-        # A NUL byte would make the file unreadable for us and others.
-        text = guard(value.replace("\0", "\ufffd") if "\0" in value else value)
-    elif isinstance(value, (list, dict, tuple)):
-        text = json.dumps(value, ensure_ascii=False)
-    else:
-        text = guard(str(value))
+    text = json_text(value) if is_structure(value) else guard(value if isinstance(value, str) else as_text(value))
+    # A NUL byte would make the file unreadable for us and others.
+    text = text.replace("\0", "\ufffd") if "\0" in text else text
     return '"' + text.replace('"', '""') + '"' if _NEEDS_QUOTES.search(text) else text
 
 
@@ -304,9 +289,7 @@ def _csv_blocks(
     yield "".join(block)
 
 
-def _save_csv(
-    out: IO[bytes], columns: Mapping[str, list], guard: FormulaEscaper, name: str, delimiter: str = ","
-) -> None:
+def _save_csv(out: Any, columns: Mapping[str, list], guard: FormulaEscaper, name: str, delimiter: str = ",") -> None:
     for block in _csv_blocks(columns, delimiter, guard):
         out.write(block.encode("utf-8", "replace"))
 
@@ -317,66 +300,96 @@ def _save_tsv(out: IO[bytes], columns: Mapping[str, list], guard: FormulaEscaper
 
 def _save_jsonl(out: IO[bytes], columns: Mapping[str, list], guard: FormulaEscaper, name: str) -> None:
     for row in zip(*columns.values(), strict=True):
-        record = {key: _plain(value) for key, value in zip(columns, row, strict=True)}
-        out.write(json.dumps(record, ensure_ascii=False, default=str).encode("utf-8", "replace") + b"\n")
-
-
-def _plain(value: Any) -> Any:
-    """What JSON can hold: NaN becomes null, numpy's numbers Python's."""
-    if hasattr(value, "item") and not isinstance(value, (str, bytes)):
-        value = value.item()
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+        record = dict(zip(columns, row, strict=True))
+        out.write(json_text(record).encode() + b"\n")
 
 
 def _save_parquet(out: IO[bytes], columns: Mapping[str, list], guard: FormulaEscaper, name: str) -> None:
     polars = import_optional("polars", f"Writing {name}")
-    frame = {}
-    for key, values in columns.items():
-        values = [_plain(value) for value in values]
-        kinds = {type(value) for value in values if value is not None}
-        if kinds <= {int, float} and len(kinds) == 2:
-            values = [None if value is None else float(value) for value in values]
-        elif len(kinds) > 1 or kinds & {list, dict, tuple}:
-            values = [
-                None if value is None else value if isinstance(value, str) else _as_json(value) for value in values
-            ]
-        frame[key] = polars.Series(key, values, dtype=None if kinds else polars.String)
+    frame = {whole_text(str(key)): _parquet_column(polars, values) for key, values in columns.items()}
     buffer = io.BytesIO()
     polars.DataFrame(frame).write_parquet(buffer)
     out.write(buffer.getbuffer())
 
 
-def _as_json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, default=str)
+def _parquet_column(polars, values: list):
+    """Numbers, texts, dates and the like as they are; what is mixed, structured or too large becomes text."""
+    values = [whole_text(value) if isinstance(value, str) else plain(value) for value in values]
+    kinds = {type(value) for value in values if value is not None}
+    if not kinds:
+        return polars.Series(values, dtype=polars.String)
+    if kinds == {int, float} and all(_is_exact(value) for value in values):
+        values = [None if value is None else float(value) for value in values]
+    elif len(kinds) > 1 or kinds & {list, dict} or (kinds == {int} and not all(map(_fits_in_64_bits, values))):
+        return polars.Series([_as_cell_text(value) for value in values], dtype=polars.String)
+    try:
+        return polars.Series(values)
+    except Exception:  # a kind that polars cannot hold
+        return polars.Series([_as_cell_text(value) for value in values], dtype=polars.String)
+
+
+def _is_exact(value: Any) -> bool:
+    return not isinstance(value, int) or abs(value) <= _XLSX_EXACT
+
+
+def _fits_in_64_bits(value: Any) -> bool:
+    return value is None or -(2**63) <= value < 2**63
+
+
+def _as_cell_text(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    return json_text(value) if is_structure(value) or isinstance(value, bool) else as_text(value)
 
 
 def _save_xlsx(out: IO[bytes], columns: Mapping[str, list], guard: FormulaEscaper, name: str) -> None:
     xlsxwriter = import_optional("xlsxwriter", f"Writing {name}")
-    rows = len(next(iter(columns.values()), []))
-    longest = max((len(v) for values in columns.values() for v in values if isinstance(v, str)), default=0)
-    if rows >= _XLSX_ROWS or longest > _XLSX_CELL:
-        what = f"{rows:,} rows" if rows >= _XLSX_ROWS else f"a text of {longest:,} characters"
-        raise DataError(
-            f"{name!r} cannot hold {what} (xlsx ends at {_XLSX_ROWS:,} rows and {_XLSX_CELL:,} characters a cell); "
-            "write .csv, .jsonl or .parquet instead.",
-            code="output-unwritable",
-        )
+    _check_xlsx(name, columns)
     buffer = io.BytesIO()
     with xlsxwriter.Workbook(buffer, {"in_memory": True, "constant_memory": False}) as book:
         sheet = book.add_worksheet()
         for j, (key, values) in enumerate(columns.items()):
-            sheet.write_string(0, j, str(key))
-            for i, value in enumerate(map(_plain, values), 1):
+            sheet.write_string(0, j, whole_text(str(key)))
+            for i, value in enumerate(map(plain, values), 1):
                 if value is None:
                     continue
                 if isinstance(value, bool):
                     sheet.write_boolean(i, j, value)
-                elif isinstance(value, (int, float)):
+                elif isinstance(value, (int, float)) and _is_exact(value):
                     sheet.write_number(i, j, value)
                 else:  # never sheet.write(), which would run a text that begins with "=" as a formula
-                    structured = isinstance(value, (list, dict))
-                    sheet.write_string(i, j, _as_json(value) if structured else str(value))
+                    sheet.write_string(i, j, whole_text(_as_cell_text(value) or ""))
     out.write(buffer.getbuffer())
+
+
+def _check_xlsx(name: str, columns: Mapping[str, list], added: int = 0) -> None:
+    """Refuse what a sheet would cut off."""
+    rows, width = len(next(iter(columns.values()), [])), len(columns) + added
+    what = ""
+    if rows >= _XLSX_ROWS:
+        what = f"{rows:,} rows"
+    elif width > _XLSX_COLUMNS:
+        what = f"{width:,} columns"
+    else:
+        longest = max(map(_sheet_length, columns), default=0)
+        for values in columns.values():
+            longest = max(longest, max(map(_sheet_length, values), default=0))
+        if longest > _XLSX_CELL:
+            what = f"a cell of {longest:,} characters"
+    if what:
+        raise DataError(
+            f"{name!r} cannot hold {what} (xlsx ends at {_XLSX_ROWS:,} rows, {_XLSX_COLUMNS:,} columns and "
+            f"{_XLSX_CELL:,} characters a cell); write .csv, .jsonl or .parquet instead.",
+            code="output-unwritable",
+        )
+
+
+def _sheet_length(value: Any) -> int:
+    """Characters of a cell as spreadsheets count them: those beyond the first plane are two."""
+    text = value if isinstance(value, str) else (_as_cell_text(value) or "") if is_structure(value) else ""
+    if not text and isinstance(value, (bytes, int)):
+        text = as_text(value)
+    return len(text) if text.isascii() or len(text) > _XLSX_CELL else len(text.encode("utf-16-le", "replace")) // 2
 
 
 _SAVERS: dict[str, Save] = {

@@ -171,8 +171,14 @@ def projection_matrix(contexts: sp.csr_matrix, columns: np.ndarray, pivots: np.n
     """How the weight of every non-pivot word is spread over pivots: rows of weighted contexts that sum to one.
 
     Rows are words, columns are positions in ``pivots``; rows of pivots, and of words without context, are empty.
+    Contexts may have been counted on more documents than the pivots come from (those without a label, or beyond a
+    sample), so context words that are no pivots here are left out.
     """
     n_words = contexts.shape[0]
+    columns = np.asarray(columns, dtype=np.int64)
+    shared = np.isin(columns, pivots)
+    if not shared.all():
+        columns, contexts = columns[shared], contexts[:, shared]
     weighed = weigh_contexts(contexts)
     outside = np.ones(n_words, dtype=bool)
     outside[pivots] = False

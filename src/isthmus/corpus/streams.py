@@ -1,0 +1,56 @@
+"""Standard output as bytes: all of them or an error, and a clear refusal where it is closed."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import IO, Any
+
+from isthmus.exceptions import DataError
+
+
+class StandardOutput:
+    """Takes every byte of a write.
+
+    Python's unbuffered standard output (``PYTHONUNBUFFERED``) writes as much as the system takes and returns the
+    number; whoever does not look at it loses the rest in silence when a disk is full.
+    """
+
+    def __init__(self, stream: IO[bytes] | None = None):
+        self.stream = stream
+
+    def write(self, data: Any) -> int:
+        """Write all of ``data``; returns its length in bytes."""
+        out = _stream(self.stream)
+        rest = memoryview(data)
+        total = rest.nbytes
+        while rest.nbytes:
+            taken = out.write(rest)
+            # None: a pipe that does not block and is full for now. Ask again.
+            rest = rest[taken or 0 :]
+        return total
+
+    def flush(self) -> None:
+        _stream(self.stream).flush()
+
+
+def _stream(given: IO[bytes] | None) -> IO[bytes]:
+    if given is not None:
+        return given
+    check_standard_output()
+    return sys.stdout.buffer
+
+
+def check_standard_output() -> None:
+    """Refuse a standard output that is closed: call it before the work, not after."""
+    if sys.stdout is None or getattr(sys.stdout, "closed", False):
+        raise DataError(
+            "Standard output is closed, so nothing can be written there; name a file with -o OUT.",
+            code="output-unwritable",
+        )
+
+
+def abandon_standard_output() -> None:
+    """Send what is left in standard output's buffer nowhere, so that Python does not complain when it ends."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
