@@ -125,6 +125,7 @@ def _object_page(module: str, name: str, value: object) -> str:
             lines += [f".. automethod:: {name}.{method}", ""]
     else:
         lines += [f".. autofunction:: {name}", ""]
+    lines += [f".. minigallery:: {title}", "   :add-heading: In the gallery", "   :heading-level: -", ""]
     return "\n".join(lines)
 
 
