@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: demo test lint docs bench fresh clean test-oldest
+.PHONY: demo test lint coverage docs bench wheel fresh clean test-oldest
 
 $(VENV)/.app: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -28,14 +28,21 @@ test: lint                  ## lint, types, import rules, then the tests
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell
 	$(BIN)/lint-imports
 	$(BIN)/mypy
+
+coverage: $(VENV)/.docs     ## lines run by the tests, with a floor (pyproject, tool.coverage)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --cov --cov-report=term --cov-report=html
 
 docs: $(VENV)/.docs         ## the documentation, warnings as errors
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 
 bench: $(VENV)/.dev         ## the quick benchmark suites (needs ISTHMUS_DATA)
 	$(BIN)/isthmus bench cocc --method nbc,svm,cocc
+
+wheel: $(VENV)/.dev         ## build sdist and wheel, run the demo from the wheel in an empty environment
+	$(BIN)/python tools/check_wheel.py
 
 fresh:                      ## clone into an empty folder and run demo and test there
 	dir=$$(mktemp -d) && git clone --quiet . "$$dir/isthmus" && $(MAKE) -C "$$dir/isthmus" demo test && rm -rf "$$dir"
@@ -49,4 +56,4 @@ test-oldest:                ## the contract tests on the oldest supported numpy,
 	.venv-oldest/bin/python -m pytest -n $(WORKERS) tests/contract tests/classify tests/features
 
 clean:
-	rm -rf $(VENV) .venv-oldest docs/_build demo-output
+	rm -rf $(VENV) .venv-oldest docs/_build docs/api/generated docs/gallery dist htmlcov .coverage* demo-output

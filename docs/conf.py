@@ -7,7 +7,8 @@ from pathlib import Path
 DOCS = Path(__file__).resolve().parent
 sys.path.insert(0, str(DOCS / "_ext"))
 
-import generate  # noqa: E402  (lives in _ext, which is on the path only now)
+import gallery  # noqa: E402  (lives in _ext, which is on the path only now)
+import generate  # noqa: E402
 
 import isthmus  # noqa: E402
 
@@ -19,9 +20,28 @@ author = "The Isthmus authors"
 project_copyright = author
 version = release = isthmus.__version__
 
-extensions = ["sphinx.ext.autodoc", "sphinx.ext.mathjax", "numpydoc", "myst_parser"]
+extensions = ["sphinx.ext.autodoc", "numpydoc", "myst_parser", "sphinx_gallery.gen_gallery", "mathml"]
+html_math_renderer = "mathml"
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-exclude_patterns = ["_build", "_ext", "**/*.inc"]
+exclude_patterns = ["_build", "_ext", "**/*.inc", "gallery/**/*.ipynb", "gallery/**/*.py", "sg_execution_times.rst"]
+
+sphinx_gallery_conf = {
+    "examples_dirs": str(DOCS.parent / "examples"),
+    "gallery_dirs": "gallery",
+    "filename_pattern": "plot_",
+    "image_scrapers": (gallery.ChartScraper(),),
+    "reset_modules": (),  # those of the default need matplotlib
+    "capture_repr": ("_repr_html_",),
+    "within_subsection_order": "gallery.ReadingOrder",
+    "backreferences_dir": "gallery/uses",
+    "doc_module": ("isthmus",),
+    "download_all_examples": False,
+    "remove_config_comments": True,
+    "show_signature": False,
+    "show_memory": False,
+    "write_computation_times": False,
+    "abort_on_example_error": True,
+}
 
 myst_enable_extensions = ["dollarmath", "amsmath", "deflist", "colon_fence"]
 myst_heading_anchors = 3
@@ -50,3 +70,5 @@ html_theme_options = {
     "footer_end": [],
 }
 html_show_sourcelink = False
+html_static_path = ["_static"]
+html_css_files = ["isthmus.css"]

@@ -27,7 +27,7 @@ ROOMS = (
     ("isthmus.shift", "Measure", "How far apart two domains are."),
     ("isthmus.classify", "Label", "Classifiers and the functions behind them."),
     ("isthmus.clustering", "Group", "Clustering guided by another domain."),
-    ("isthmus.choose", "LabelScorer", "Choosing a method without target labels."),
+    ("isthmus.choose", "Judge", "Choosing a method without target labels."),
     ("isthmus.evaluate", "Score", "Metrics, intervals, significance tests."),
     ("isthmus.explain", "Account", "Why this label: tables from fitted attributes."),
     ("isthmus.report", "Show", "Charts and the report page."),
@@ -125,6 +125,7 @@ def _object_page(module: str, name: str, value: object) -> str:
             lines += [f".. automethod:: {name}.{method}", ""]
     else:
         lines += [f".. autofunction:: {name}", ""]
+    lines += [f".. minigallery:: {title}", "   :add-heading: In the gallery", "   :heading-level: -", ""]
     return "\n".join(lines)
 
 

@@ -125,7 +125,7 @@ def test_a_grouping_comes_back_as_it_was(grouping, tmp_path):
     assert back.labels.tolist() == grouping.labels.tolist()
     assert (back.names, back.words, back.texts) == (grouping.names, grouping.words, grouping.texts)
     assert back.alignment == grouping.alignment
-    assert (back.settings, back.foresight) == (grouping.settings, grouping.foresight)
+    assert (back.settings, back.guidance_estimate) == (grouping.settings, grouping.guidance_estimate)
     assert back.predict(LATER).tolist() == grouping.predict(LATER).tolist()
     assert back.clusters() == grouping.clusters()
     assert back.columns() == grouping.columns()

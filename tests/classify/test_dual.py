@@ -128,7 +128,7 @@ def test_weights_say_how_firmly_a_label_is_held():
 
     def score(weight):
         model = ManifoldDualClassifier(
-            {0: {0: weight}, 8: {1: 1.0}}, kernel="linear", class_normalisation=None, solver="direct"
+            word_labels={0: {0: weight}, 8: {1: 1.0}}, kernel="linear", class_normalisation=None, solver="direct"
         ).fit(X, unlabelled)
         return model.word_scores_[0, 0]
 

@@ -25,7 +25,11 @@ class Block:
 
 def pages() -> list[Path]:
     """README, CONTRIBUTING and every page of the documentation that a person wrote."""
-    written = [path for path in DOCS.rglob("*.md") if not {"_build", "generated"} & set(path.relative_to(DOCS).parts)]
+    written = [
+        path
+        for path in DOCS.rglob("*.md")
+        if not {"_build", "generated", "gallery"} & set(path.relative_to(DOCS).parts)
+    ]
     return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(written)]
 
 

@@ -47,14 +47,15 @@ def test_code_on_pages_runs(path, tmp_path, monkeypatch):
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
 def test_examples_run(path, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    runpy.run_path(str(path), run_name="__main__")
+    namespace = runpy.run_path(str(path), run_name="__main__")
     assert capsys.readouterr().out.strip(), f"examples/{path.name} prints nothing"
+    assert namespace["chart"].to_dict()["$schema"], f"examples/{path.name} draws nothing; call the picture chart"
 
 
 def test_there_is_code_to_run():
     names = {pages.name(path) for path in PAGES_WITH_CODE}
     assert {"README.md", "docs/start.md", "docs/guide/domains.md"} <= names
-    assert len(EXAMPLES) >= 2
+    assert len(EXAMPLES) >= 10
 
 
 def test_a_page_that_fails_says_where(tmp_path):

@@ -39,7 +39,7 @@ class GroupingResult:
     model : CrossGuidedKMeans
     vectorizer : TextVectorizer
         With ``model``, groups later documents: see :meth:`predict`.
-    foresight : GuidanceEstimate or None
+    guidance_estimate : GuidanceEstimate or None
         Whether this source can be expected to help, judged without labels; None where there is nothing to follow.
     words : list of str
         Name of each column of the model: the commonest word behind each stem.
@@ -60,7 +60,7 @@ class GroupingResult:
     vectorizer: Any
     texts: list[str] = field(repr=False)
     rows: Any = field(repr=False)
-    foresight: GuidanceEstimate | None = None
+    guidance_estimate: GuidanceEstimate | None = None
     settings: dict[str, Any] = field(default_factory=dict)
     words: list[str] = field(default_factory=list, repr=False)
 
@@ -168,7 +168,7 @@ def cluster(
         min_df=min_df,
     )
     model.fit(rows, groups, sample_domain=domain)
-    foresight = _look_ahead(model, rows, groups, collections, random_state)
+    guidance_estimate = _look_ahead(model, rows, groups, collections, random_state)
     settings = {
         "n_clusters": n_clusters,
         "random_state": random_state,
@@ -187,7 +187,7 @@ def cluster(
         vectorizer=vectorizer,
         texts=target_texts,
         rows=rows[n_source:],
-        foresight=foresight,
+        guidance_estimate=guidance_estimate,
         settings=settings,
         words=words,
     )

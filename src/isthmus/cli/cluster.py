@@ -146,8 +146,8 @@ def summarise(result, source, target, output: str, written: list[str]) -> dict[s
         "source_documents": len(source),
         "target_documents": len(target),
         "clusters": clusters,
-        "source_helps": None if result.foresight is None else result.foresight.helps,
-        "foresight": None if result.foresight is None else result.foresight.reason,
+        "source_helps": None if result.guidance_estimate is None else result.guidance_estimate.helps,
+        "guidance_estimate": None if result.guidance_estimate is None else result.guidance_estimate.reason,
         "groups_not_used": [group for group in groups if group not in {str(name) for name in matched}],
         "output": output,
         "files": written,
@@ -161,7 +161,7 @@ def tell(summary: dict[str, Any]) -> None:
         words, size = ", ".join(row["words"]), plural(row["size"], "document")
         say(one_line(f"cluster {row['cluster']}: {row['name']}, {size} ({aligned}): {words}"))
     if summary["source_helps"] is False:
-        say(f"note: {summary['foresight']}")
+        say(f"note: {summary['guidance_estimate']}")
     if summary["groups_not_used"]:
         say(one_line(f"source groups without a cluster: {', '.join(summary['groups_not_used'])}"))
     for file in summary["files"]:

@@ -20,7 +20,7 @@ from isthmus.corpus.guard import unguard
 from isthmus.corpus.guess import shorten
 from isthmus.corpus.trial import try_reading, unreadable
 from isthmus.corpus.workbooks import check_sheet
-from isthmus.exceptions import DataError, MissingExtraError
+from isthmus.exceptions import DataError
 
 DELIMITERS = ",;\t|"
 _NOTED = 10  # renamed columns that are told of one by one

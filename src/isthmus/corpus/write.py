@@ -17,7 +17,7 @@ from isthmus.corpus.cells import as_text, is_structure, json_text, plain, whole_
 from isthmus.corpus.guard import FormulaEscaper
 from isthmus.corpus.parts import create_part, is_device
 from isthmus.corpus.streams import StandardOutput, check_standard_output
-from isthmus.exceptions import DataError, MissingExtraError, UsageError
+from isthmus.exceptions import DataError, UsageError
 
 _ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".xlsx")
 _XLSX_CELL, _XLSX_ROWS, _XLSX_COLUMNS = 32_767, 1_048_576, 16_384

@@ -43,12 +43,12 @@ def cluster_facts(result, source: Collection | None = None, target: Collection |
         row["documents"] = [excerpt(text) for text in row["documents"]]
     links = alignment_links(result, clusters)
     curves = tables.convergence_tables(getattr(result.model, "history_", None) or [])
-    foresight = getattr(result, "foresight", None)
+    guidance_estimate = getattr(result, "guidance_estimate", None)
     known = [(docs, role) for docs, role in ((source, "source"), (target, "target")) if docs is not None]
     return {
         "title": f"Isthmus: {plural(len(clusters), 'cluster')} of {plural(len(result.texts), 'document')}",
         "summary": summary_sentences(result, clusters, links),
-        "foresight": None if foresight is None else foresight.reason,
+        "guidance_estimate": None if guidance_estimate is None else guidance_estimate.reason,
         "clusters": clusters,
         "pictures": [alignment_picture(links), sizes_picture(clusters)],
         "sources": [collection_facts(docs, role) for docs, role in known],

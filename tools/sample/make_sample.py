@@ -1,4 +1,4 @@
-"""Make the bundled sample: ``python -m isthmus.corpus.sample.make_sample [FOLDER]``.
+"""Make the bundled sample: ``python tools/sample/make_sample.py [FOLDER]``.
 
 A comment is one to four clauses of its category, sometimes with an opener, a clause of another category, an aside that
 belongs to none, and a closer; then punctuation and typing errors. Clauses come from three lists: what customers of both
@@ -12,7 +12,11 @@ import re
 import sys
 from pathlib import Path
 
-from isthmus.corpus.sample import phrases_cars, phrases_motorcycles, phrases_shared
+import phrases_cars
+import phrases_motorcycles
+import phrases_shared
+
+from isthmus.corpus.sample import SAMPLE_FOLDER
 from isthmus.corpus.write import write_rows
 
 SEED = 20080824
@@ -132,4 +136,4 @@ def _mistype(rng: random.Random, text: str) -> str:
 
 
 if __name__ == "__main__":
-    make_sample(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent)
+    make_sample(sys.argv[1] if len(sys.argv) > 1 else SAMPLE_FOLDER)
