@@ -199,7 +199,7 @@ def check_constructor_only_stores(estimator):
     """Parameters come back as they were given, and ``clone`` of a fitted estimator is unfitted."""
     X, y, domain = example_data(estimator)
     before = estimator.get_params(deep=False)
-    fitted = seeded(estimator).fit(X, y, sample_domain=domain)
+    fitted = clone(estimator).fit(X, y, sample_domain=domain)
     after = fitted.get_params(deep=False)
     for name, value in before.items():
         assert _same(after[name], value), f"fit changed the parameter {name}"

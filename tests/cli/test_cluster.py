@@ -114,7 +114,7 @@ def test_a_failed_run_leaves_an_older_report_alone(files):
     (folder / "page.html").write_text("old")
     with open(target, "a", encoding="utf-8") as out:
         out.write(f"99,{'engine ' * 6_000}\n")
-    with pytest.raises(DataError, match="cannot hold a text"):
+    with pytest.raises(DataError, match="cannot hold a cell"):
         run(
             source,
             target,
