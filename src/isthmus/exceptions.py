@@ -13,6 +13,7 @@ CODES = {
     "not-text": "Texts were expected and something else was given.",
     "bad-domain": "sample_domain is not one non-zero integer per row.",
     "bad-labels": "Labels are of a kind that cannot name classes (several columns, measurements).",
+    "labels-not-classes": "The label column holds several labels a cell, dates, ids, numbers or free text.",
     "no-labels": "No source document carries a label.",
     "one-class": "The source labels name only one class.",
     "no-target": "There is no target document.",
