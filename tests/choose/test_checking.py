@@ -381,3 +381,12 @@ def test_shares_without_known_source_labels():
         {"class": 0, "source": None, "labels": 0.0, "estimate": 0.2},
         {"class": 1, "source": None, "labels": 1.0, "estimate": 0.8},
     ]
+
+
+def test_grades_are_also_scored_by_distance():
+    labels = ["1", "2", "3", "4", "5"] * 4
+    # rows 0, 1, 4: labels 1, 2, 5; truths 1, 4, 3: no step, two steps, two steps
+    found = check_labels(labels, [0, 1, 4], ["1", "4", "3"])
+    assert found.grade_distance == pytest.approx(4 / 3)
+    assert "1.33 steps" in str(found)
+    assert check_labels(["a", "b"] * 5, [0, 1], ["a", "a"]).grade_distance is None

@@ -275,3 +275,23 @@ def test_wrong_usage_exits_with_2(capsys):
 def test_version(capsys):
     assert run_command(["--version"]) == 0
     assert capsys.readouterr().out.startswith("isthmus ")
+
+
+def test_labels_that_are_not_classes_are_refused_before_the_work(folder, capsys):
+    rows = [f"comment {i} about staff,{label}" for i, label in enumerate(["staff;price", "staff", "price;staff"] * 10)]
+    Path("tags.csv").write_text("comment,label\n" + "\n".join(rows) + "\n")
+    command = ["label", "tags.csv", "target.csv", "--method", "nbc", "-o", "out.csv"]
+    assert run_command(command) == 1
+    said = capsys.readouterr().err
+    assert "several labels in one cell ('staff;price')" in said
+    assert "[labels-not-classes]" in said
+    assert not Path("out.csv").exists()
+    assert run_command([*command, "--force-classes"]) == 0
+    assert {row["label"] for row in rows_of("out.csv")} <= {"staff;price", "staff", "price;staff"}
+
+
+def test_grades_are_named_and_learned(folder, capsys):
+    rows = [f"comment {i} about the staff and the price {grade},{grade}" for i, grade in enumerate([1, 2, 3, 4, 5] * 6)]
+    Path("stars.csv").write_text("comment,label\n" + "\n".join(rows) + "\n")
+    assert run_command(["label", "stars.csv", "target.csv", "--method", "nbc", "-o", "out.csv"]) == 0
+    assert "grades from '1' to '5'" in capsys.readouterr().err

@@ -17,6 +17,7 @@ from isthmus.choose.choice import choose
 from isthmus.choose.combined import CombinedModel
 from isthmus.choose.sampling import draw_sample, read_sample, sample_size, sample_table
 from isthmus.choose.trust import AccuracyEstimate, review_mask
+from isthmus.corpus.label_kinds import check_label_kind
 from isthmus.exceptions import IsthmusWarning, UsageError
 from isthmus.explain import explain_document
 from isthmus.pipeline import TransferPipeline
@@ -197,6 +198,7 @@ def label(
     error_budget: float = 0.1,
     analyzer: str = "auto",
     min_df: int | str = "auto",
+    force_classes: bool = False,
 ) -> LabelResult:
     """Label the target texts from labelled source texts.
 
@@ -215,6 +217,9 @@ def label(
         Share of wrong labels to be tolerated among those that need no review.
     analyzer, min_df
         As for :class:`isthmus.features.TextVectorizer`.
+    force_classes : bool, default=False
+        Learn labels that do not look like classes (several in one cell, dates, ids, numbers, sentences) as they are,
+        instead of refusing them with code ``labels-not-classes``.
 
     Returns
     -------
@@ -237,6 +242,7 @@ def label(
     n_source = len(source_texts)
     given = np.full(n_source, None, dtype=object)
     given[known] = values[known].tolist()
+    check_label_kind(given, force_classes=force_classes)
     model: TransferPipeline | CombinedModel
     if method == "auto":
         choice = choose(source_texts, given, target_texts, word_labels=word_labels, **options)

@@ -14,6 +14,7 @@ from isthmus._math.samples import difference_ends, effective_size, two_sided_z, 
 from isthmus._utils import plural
 from isthmus.choose.sampling import check_row, plain
 from isthmus.choose.trust import AccuracyEstimate
+from isthmus.corpus.label_kinds import grade_distance, grade_order
 from isthmus.exceptions import DataError
 
 
@@ -39,6 +40,8 @@ class LabelCheck:
         True labels that are none of the classes; documents that have one count as wrong.
     blank : int
         Documents of the sample without a true label; they count as not checked.
+    grade_distance : float or None
+        Mean number of steps between label and truth where the classes are grades (1 to 5, low to high); else None.
     expected : AccuracyEstimate or None
         What was expected before the check.
     rows, true_labels : list
@@ -60,6 +63,7 @@ class LabelCheck:
     expected: AccuracyEstimate | None = None
     rows: list[int] = field(default_factory=list, repr=False)
     true_labels: list = field(default_factory=list, repr=False)
+    grade_distance: float | None = None
 
     @property
     def expectation(self) -> str | None:
@@ -94,7 +98,7 @@ class LabelCheck:
     def to_dict(self) -> dict[str, Any]:
         """Everything but the documents, ready for JSON."""
         names = ("right", "n", "population", "accuracy", "low", "high", "confidence_level", "expectation")
-        tables = ("shares", "precision", "confusion", "new_classes", "blank")
+        tables = ("shares", "precision", "confusion", "new_classes", "blank", "grade_distance")
         expected = None if self.expected is None else vars(self.expected)
         return {name: getattr(self, name) for name in names} | {
             "expected": expected,
@@ -183,6 +187,9 @@ def check_labels(
         confusion=_confusion_rows(names, said, true),
         new_classes=new,
         blank=sum(name is None for name in truths),
+        grade_distance=grade_distance(
+            [names[code] for code in said], [names[code] for code in true], grade_order(known)
+        ),
         expected=expected,
         rows=list(checked),
         true_labels=list(checked.values()),
@@ -333,6 +340,8 @@ def _lines(found: LabelCheck) -> list[str]:
             share += f"; {part['right']:,} of {part['checked']:,} so labelled are right"
             share += f" ({part['low']:.2f} to {part['high']:.2f})"
         lines.append(f"{' '.join(str(row['class']).split())}: {share}")
+    if found.grade_distance is not None:
+        lines.append(f"the labels are {found.grade_distance:.2f} steps from the true grade on average")
     if found.blank:
         lines.append(
             f"{plural(found.blank, 'document')} of the sample without a true label left out; if they were the hard "

@@ -54,6 +54,12 @@ def label(
         typer.Option("--error-budget", help="Share of wrong labels tolerated among those not to be reviewed (0.1)."),
     ] = None,
     analyzer: Annotated[str, typer.Option("--analyzer", help="auto, words, bigrams or chars.")] = "auto",
+    force_classes: Annotated[
+        bool,
+        typer.Option(
+            "--force-classes", help="Learn labels that do not look like classes (dates, ids, several a cell)."
+        ),
+    ] = False,
     exact: Exact = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a summary as JSON on stdout.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace outputs that exist.")] = False,
@@ -90,6 +96,7 @@ def label(
         seed=seed,
         error_budget=error_budget,
         analyzer=analyzer,
+        force_classes=force_classes,
         exact=exact,
         as_json=as_json,
         force=force,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -24,7 +25,8 @@ from isthmus.cli.common import (
 from isthmus.cli.outputs import Makers, announced, check_outputs, describe_input, write_files
 from isthmus.corpus import Collection, read_collection, with_columns
 from isthmus.corpus.decode import shown_name
-from isthmus.exceptions import DataError, UsageError
+from isthmus.corpus.label_kinds import check_label_kind
+from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 
 STREAM_BYTES = 256 * 2**20  # files larger than this together are read in blocks where the method can
 ANALYZERS = ("auto", "words", "bigrams", "chars")
@@ -48,6 +50,7 @@ class LabelOptions:
     seed: int = 0
     error_budget: float | None = None
     analyzer: str = "auto"
+    force_classes: bool = False
     exact: bool = False
     as_json: bool = False
     force: bool = False
@@ -110,6 +113,7 @@ def label_files(options: LabelOptions) -> None:
             seed=options.seed,
             error_budget=options.budget,
             analyzer=options.analyzer,
+            force_classes=options.force_classes,
         )
         places = {"report": options.report, "save": options.save}
         written = write_outputs(
@@ -186,6 +190,7 @@ def label_collections(
     seed: int = 0,
     error_budget: float = 0.1,
     analyzer: str = "auto",
+    force_classes: bool = False,
 ):
     """Label one collection from another."""
     from isthmus.api.label import label as label_texts
@@ -202,6 +207,9 @@ def label_collections(
             "needed. Check --label.",
             code="one-class",
         )
+    kind = check_label_kind(source.labels, name=f"The labels of {source.name}", force_classes=force_classes)
+    if kind.message:
+        warnings.warn(IsthmusWarning(f"The labels of {source.name} {kind.message}", code="data-checks"), stacklevel=2)
     result = label_texts(
         source.texts,
         source.labels,
@@ -211,6 +219,7 @@ def label_collections(
         random_state=seed,
         error_budget=error_budget,
         analyzer=analyzer,
+        force_classes=True,  # looked at above, under the file's name
     )
     result.ids = list(target.ids)
     return result

@@ -17,7 +17,9 @@ _PATHS = ("/", ",")  # "hardware/printer" is one name unless its parts also stan
 _SEVERAL = 0.05  # share of cells with several labels from which the column holds them on purpose
 _MOSTLY = 0.8
 _DATE = re.compile(
-    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ].*)?|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2})([T ].*)?|\d{4}年\d{1,2}月(\d{1,2}日)?"
+    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ].*)?"
+    r"|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2})([T ].*)?"
+    r"|\d{4}年\d{1,2}月(\d{1,2}日)?"
 )
 _SCALES = (
     ("low", "medium", "high"),
@@ -168,9 +170,8 @@ def _grades_message(order: tuple) -> str:
 
 
 def _refuse(kind: str, what: str, remedy: str) -> LabelKind:
-    return LabelKind(
-        kind, f"hold {what}, not classes; {remedy} (--label COL), or learn them as they are with --force-classes."
-    )
+    way_out = "or learn them as they are (--force-classes, in Python force_classes=True)"
+    return LabelKind(kind, f"hold {what}, not classes; {remedy} (--label COL), {way_out}.")
 
 
 def _several(sizes: Counter) -> tuple[str, int] | None:
