@@ -94,7 +94,7 @@ def check_transfer_data(
     y : array-like
         Unlabelled is -1 for integers, None or NaN for anything else.
     sample_domain : array-like of int, optional
-        Positive source, negative target. Left out: unlabelled rows are target. If then no row is unlabelled, there is
+        Positive source, negative target. If omitted, unlabelled rows are target. If then no row is unlabelled, there is
         no target and the method runs on the source alone (what scikit-learn's own tools expect of a classifier).
     kind : {"matrix", "counts", "text"}
         What ``X`` must be. "counts" also refuses negative entries.
@@ -191,7 +191,7 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):
         y : array-like of shape (n_rows,)
             Labels; -1 (integers) or None/NaN (anything else) where unknown. Labels of target rows are ignored.
         sample_domain : array-like of int, optional
-            Positive for source rows, negative for target rows. Left out: unlabelled rows are target.
+            Positive for source rows, negative for target rows. If omitted, unlabelled rows are target.
 
         Returns
         -------

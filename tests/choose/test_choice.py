@@ -132,7 +132,7 @@ def test_only_source_only_is_left_when_nothing_else_is_supported(pair):
         trial.evidence = strong if trial.name == "logistic" else weak
     choice = decide(contest)
     assert choice.name == "logistic"
-    assert choice.table[0]["why"].startswith("source-only, because the evidence supports no adaptation")
+    assert choice.table[0]["why"].startswith("source-only, because no method that adapts is better supported")
 
 
 def test_labelling_by_auto_reports_reasons_and_repeats(pair):
@@ -151,8 +151,10 @@ def test_labels_that_cannot_be_learned_leave_source_only_and_no_expectation(pair
     shuffled = np.random.default_rng(3).permutation(labels)
     result = isthmus.label(source, shuffled, target)
     assert result.method == "logistic"
-    assert result.decision[0]["why"].startswith("source-only, because the source's own labels")
-    assert all(row["why"].startswith("not weighed") for row in result.decision[1:])
+    assert result.decision[0]["why"].startswith(
+        "source-only, because a classifier cannot learn even the source's own labels"
+    )
+    assert all(row["why"].startswith("not judged") for row in result.decision[1:])
     assert result.expected_accuracy.estimate is None
 
 

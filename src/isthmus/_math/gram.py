@@ -53,7 +53,7 @@ def ngram_gram(
         Divide by the root of the product of the two diagonal values. A sequence without any n-gram has zeros, and one
         on the diagonal.
     out : ndarray, optional
-        Where to write, memory-mapped if need be; made here if left out.
+        Where to write, memory-mapped if need be; made here if omitted.
     dtype : dtype, optional
         Of the result, if ``out`` is left out: float64 if normalised, otherwise int32 (int64 for spectrum).
     n_jobs : int

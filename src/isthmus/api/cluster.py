@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from isthmus._utils import import_optional
+from isthmus._utils import import_optional, plural
 from isthmus._validation import check_seed, check_texts, read_source_labels
+from isthmus.api._cards import card
 from isthmus.api.saving import Kind, save_result
 from isthmus.clustering.alignment import Match
 from isthmus.clustering.guidance import GuidanceEstimate, estimate_guidance_gain
@@ -24,7 +25,7 @@ from isthmus.recipes import make_grouping
 _SAMPLE = 3_000  # target documents on which the source is judged
 
 
-@dataclass
+@dataclass(repr=False)
 class GroupingResult:
     """Clusters of the target, what each is aligned with, and why.
 
@@ -63,6 +64,20 @@ class GroupingResult:
     guidance_estimate: GuidanceEstimate | None = None
     settings: dict[str, Any] = field(default_factory=dict)
     words: list[str] = field(default_factory=list, repr=False)
+
+    def __repr__(self) -> str:
+        new = sum(match.group is None for match in self.alignment)
+        return f"GroupingResult({len(self.texts):,} texts, {len(self.names)} clusters, {new} of them new)"
+
+    def _repr_html_(self) -> str:
+        sizes = np.bincount(self.labels, minlength=len(self.names))
+        new = [name for name, match in zip(self.names, self.alignment, strict=True) if match.group is None]
+        facts = [("new", ", ".join(new) or "none")]
+        if self.guidance_estimate is not None:
+            facts.append(("the source", self.guidance_estimate.reason))
+        order = np.argsort(-sizes, kind="stable")
+        bars = [(self.names[i], sizes[i] / max(1, len(self.texts))) for i in order]
+        return card(f"{plural(len(self.names), 'cluster')} of {plural(len(self.texts), 'text')}", facts, bars)
 
     def clusters(self, *, top: int = 10, documents: int = 3) -> list[dict]:
         """Per cluster: number, name, size, aligned group, strength, words, pivots of the match, typical texts."""
@@ -125,7 +140,7 @@ def cluster(
     source_groups : sequence
         One group per source text; None where unknown.
     n_clusters : int, optional
-        Number of target clusters; left out, as fine as the source's own groups are.
+        Number of target clusters; if omitted, as fine as the source's own groups are.
     random_state : int, default=0
     guidance : float in [0, 1], default=0.5
         Weight of the source; 0 is plain k-means.

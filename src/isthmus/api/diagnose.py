@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from isthmus._utils import import_optional, to_plain
+from isthmus.api._cards import card
 from isthmus.shift.diagnose import SEVERITIES, measure_shift
 
 
-@dataclass
+@dataclass(repr=False)
 class Diagnosis:
     """What separates two collections.
 
@@ -47,6 +48,14 @@ class Diagnosis:
             if row["topic"] == topic:
                 return row
         raise KeyError(topic)
+
+    def __repr__(self) -> str:
+        grave = sum(row["severity"] >= 2 for row in self.findings)
+        return f"Diagnosis({self.level!r}, {len(self.findings)} findings, {grave} that need care)"
+
+    def _repr_html_(self) -> str:
+        shown = [row for row in self.findings if row["severity"] > 0]
+        return card(self.verdict, [(f"{SEVERITIES[row['severity']]}: {row['topic']}", row["finding"]) for row in shown])
 
     def __str__(self) -> str:
         lines = [self.verdict, ""]

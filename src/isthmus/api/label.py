@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from isthmus._utils import import_optional
+from isthmus._utils import import_optional, plural
 from isthmus._validation import check_seed, check_texts, read_source_labels
+from isthmus.api._cards import card
 from isthmus.api.saving import Kind, save_result
 from isthmus.choose.checking import LabelCheck, check_labels, estimate_shares
 from isthmus.choose.choice import choose
@@ -23,8 +24,10 @@ from isthmus.explain import explain_document
 from isthmus.pipeline import TransferPipeline
 from isthmus.recipes import RECIPES, get_recipe
 
+_CARD_CLASSES = 12  # shown in a notebook
 
-@dataclass
+
+@dataclass(repr=False)
 class LabelResult:
     """Labels for the target, how sure they are, and why.
 
@@ -77,9 +80,32 @@ class LabelResult:
     ids: list[str] | None = field(default=None, repr=False)
     expected_accuracy: AccuracyEstimate | None = None
 
+    def __repr__(self) -> str:
+        expected = "not estimated"
+        if self.expected_accuracy is not None and self.expected_accuracy.estimate is not None:
+            expected = f"{self.expected_accuracy.estimate:.0%}"
+        return (
+            f"LabelResult({len(self.texts):,} texts, {len(self.classes)} classes, method={self.method!r}, "
+            f"expected accuracy {expected}, {int(self.needs_review.sum()):,} to review)"
+        )
+
+    def _repr_html_(self) -> str:
+        labels, counts = np.unique(self.labels.astype(str), return_counts=True)
+        order = np.argsort(-counts, kind="stable")[:_CARD_CLASSES]
+        facts = [
+            ("expected to be right", str(self.expected_accuracy or "not estimated")),
+            ("to review", f"{int(self.needs_review.sum()):,} of {plural(len(self.texts), 'text')}"),
+            ("method", self.method),
+        ]
+        return card("Labels", facts, [(labels[i], counts[i] / len(self.texts)) for i in order])
+
     def predict(self, texts: Sequence[str]) -> np.ndarray:
         """Label of each later text, without refitting."""
         return self.label_new(texts).labels
+
+    def predict_proba(self, texts: Sequence[str]) -> np.ndarray:
+        """Probability of each class, in the order of ``classes``, for each later text, without refitting."""
+        return self.model.predict_proba(check_texts(texts))
 
     def label_new(self, texts: Sequence[str], *, ids: Sequence[str] | None = None) -> LabelResult:
         """The same model on later texts, without refitting: labels with confidence, review and reasons.
@@ -132,7 +158,7 @@ class LabelResult:
         n : int, optional
             How many.
         margin : float, optional
-            How exactly the accuracy should be known, instead of ``n``; 0.05, five points, if both are left out.
+            How exactly the accuracy should be known, instead of ``n``; 0.05, five points, if both are omitted.
         random_state : int, default=0
             A larger draw with the same number begins with the smaller one.
         """

@@ -13,7 +13,7 @@ def load(path, kind: str | None = None):
     """Read what was saved with ``result.save(path)``, ``isthmus label --save`` or ``isthmus cluster --save``.
 
     Only known types are rebuilt, so a file from elsewhere cannot run code; one that asks for other types, was written
-    in a newer format or is no such file at all is refused with the code ``bad-model``.
+    in a newer format or is not such a file is refused with the code ``bad-model``.
 
     Parameters
     ----------

@@ -144,7 +144,7 @@ def _read_model(path: Path, model: bytes, skops_io) -> dict[str, Any]:
         untrusted = skops_io.get_untrusted_types(data=model)
         strange = _unknown(untrusted)
         if strange:
-            raise _bad(path, f"asks for {strange[0][:80]!r}, which is no part of a model; do not use it")
+            raise _bad(path, f"asks for {strange[0][:80]!r}, which is not part of a model; do not use it")
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             content = skops_io.load(io.BytesIO(model), trusted=untrusted)

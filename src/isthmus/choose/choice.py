@@ -206,19 +206,20 @@ def decision_rows(
 
 
 def _why(name: str, found: Evidence, weights: Mapping[str, float]) -> str:
+    """One sentence for people; the figures behind it stand beside it in the row."""
+    votes = name in weights
     if not found.source_learned:
-        why = "the source's own labels cannot be told apart by their words"
-        return f"source-only, because {why}; no label can be trusted" if name in weights else f"not weighed: {why}"
+        why = "a classifier cannot learn even the source's own labels from their words"
+        return f"source-only, because {why}; trust no label" if votes else f"not judged: {why}"
     if not found.learned:
-        why = "labels cannot be told apart by the target's words"
-        return f"source-only, because no method's {why}" if name in weights else f"its {why}"
-    facts = f"labels learnable to {found.learnability:.2f}, the source's to {found.source_learnability:.2f}"
-    if name in weights:
-        if list(weights) == [YARDSTICK]:
-            return f"source-only, because the evidence supports no adaptation: {facts}"
-        return f"supported by the evidence: {facts}; {found.reverse_accuracy:.2f} right on the way back"
+        why = "a classifier cannot learn its labels from the target's words"
+        return "source-only, because no method gave labels that can be learned from words" if votes else why
+    if votes and list(weights) == [YARDSTICK]:
+        return "source-only, because no method that adapts is better supported"
+    if votes:
+        return f"supported: trained on its labels, a classifier gets {found.reverse_accuracy:.0%} of the source right"
     if excess(found) > _MUCH:
-        return f"its labels are suspiciously easy: {facts}; they seem to follow another division of the target"
+        return "its labels are suspiciously easy to learn: they may follow another division of the target"
     if excess(found) < -_MUCH:
-        return f"its labels are noisier than others': {facts}"
-    return f"others are better supported: {facts}; {found.reverse_accuracy:.2f} right on the way back"
+        return "its labels are harder to learn than the source's: many may be wrong"
+    return "other methods are better supported"

@@ -6,10 +6,10 @@ Two questions are put to every set of labels, both through one plain linear clas
   that follow the classes should be about as learnable in the target as the true labels are in the source. Much less:
   the labels are noisy. Much more: they follow some other, easier division of the target (its subjects instead of its
   verdicts, say).
-* *Way back*: trained on the labelled target, how well does it label the source? (Reverse validation.)
+* *Reverse accuracy*: trained on the labelled target, how well does it label the source? (Reverse validation.)
 
 Learnability is counted as information, not as accuracy: nearly all labels in one class are repeated with high accuracy
-and hold next to nothing. For the same reason the way back is an accuracy averaged over classes.
+and hold next to nothing. For the same reason reverse accuracy is averaged over classes.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ class Evidence:
     cv_accuracy : float
         Share of labels that are repeated on documents not seen: learnability as an accuracy.
     tables : tuple of ndarray
-        The counts behind these figures, labels by answers: within the target, within the source, on the way back.
+        The counts behind these figures, labels by answers: within the target, within the source, and from
+        target to source.
     """
 
     learnability: float

@@ -33,9 +33,9 @@ def sample_size(
         Half the width of the interval, for example 0.05.
     accuracy : float or AccuracyEstimate, optional
         What is expected; of an estimate, the end of its interval that is nearest to one half, which asks for the most
-        documents. Left out: one half, the worst case.
+        documents. If omitted, one half, the worst case.
     population : int, optional
-        All documents; left out, there is no end to them.
+        All documents; if omitted, there is no end to them.
     confidence : float, default=0.95
         Share of such intervals that hold the true accuracy.
 
@@ -210,7 +210,7 @@ def _row(cell: Any, n_documents: int) -> int:
         number = inf
     if not number.is_integer():
         raise DataError(
-            f"{plain(cell)[:40]!r} in the column document is no number of a document; leave that column as it was.",
+            f"{plain(cell)[:40]!r} in the column document is not a document's number; leave that column as it was.",
             code="bad-check",
         )
     check_row(int(number) - 1, n_documents)

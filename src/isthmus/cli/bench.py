@@ -19,7 +19,7 @@ def register(app: typer.Typer) -> None:
 
 def bench(
     suite: Annotated[
-        str | None, typer.Argument(help="Suite: a name, or a Python file with SUITE. Left out: list them.")
+        str | None, typer.Argument(help="Suite: a name, or a Python file with SUITE. If omitted, list them.")
     ] = None,
     task: Annotated[
         list[str] | None, typer.Option("--task", help="Tasks, by comma or repeated; default: the suite's.")
@@ -28,7 +28,7 @@ def bench(
     study: Annotated[list[str] | None, typer.Option("--study", help="Studies (tables and charts), or all.")] = None,
     seeds: Annotated[str | None, typer.Option("--seeds", help="A list such as 0,1,2, or how many.")] = None,
     data: Annotated[
-        Path | None, typer.Option("--data", metavar="DIR", help="Folder with the corpora; ISTHMUS_DATA if left out.")
+        Path | None, typer.Option("--data", metavar="DIR", help="Folder with the corpora; ISTHMUS_DATA if omitted.")
     ] = None,
     json_file: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write the rows as JSON; - for standard output.")
@@ -41,7 +41,7 @@ def bench(
     force: Annotated[
         bool, typer.Option("--force", help="Compute finished rows again; replace the JSON file if it exists.")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress on standard error.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Hide progress and notes.")] = False,
     show: Annotated[bool, typer.Option("--list", help="List the suite's tasks, methods and studies.")] = False,
 ) -> None:
     """Run a benchmark suite: tasks × methods × seeds, in parallel, going on where the last run stopped."""

@@ -53,7 +53,7 @@ def check(
         str, typer.Option("--label", metavar="COL", help="Column of CHECKED with the true labels.")
     ] = TRUTH,
     text: Annotated[
-        str | None, typer.Option("--text", metavar="COL", help="Text column of a labelled table; guessed if left out.")
+        str | None, typer.Option("--text", metavar="COL", help="Text column of a labelled table; guessed if omitted.")
     ] = None,
     output: Annotated[
         str | None,
@@ -65,7 +65,7 @@ def check(
     exact: Exact = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON on stdout.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an output that exists.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No talk on standard error.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Hide progress and notes.")] = False,
 ) -> None:
     """Draw documents of RESULT for a person to label, and from their true labels (CHECKED) tell the accuracy of all.
 

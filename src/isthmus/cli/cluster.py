@@ -34,16 +34,16 @@ def register(app: typer.Typer) -> None:
 def cluster(
     source: Annotated[str, typer.Argument(help="Grouped documents: csv, tsv, jsonl, parquet, xlsx, a folder, or -.")],
     target: Annotated[str, typer.Argument(help="Documents to group, in any of these forms.")],
-    text: Annotated[str | None, typer.Option("--text", metavar="COL", help="Text column; guessed if left out.")] = None,
+    text: Annotated[str | None, typer.Option("--text", metavar="COL", help="Text column; guessed if omitted.")] = None,
     label_column: Annotated[
-        str | None, typer.Option("--label", metavar="COL", help="Column with the source's groups; guessed if left out.")
+        str | None, typer.Option("--label", metavar="COL", help="Column with the source's groups; guessed if omitted.")
     ] = None,
     target_text: Annotated[
         str | None, typer.Option("--target-text", metavar="COL", help="Text column of the target, where it differs.")
     ] = None,
     clusters: Annotated[
         int | None,
-        typer.Option("--clusters", metavar="K", min=1, help="Number of clusters; as fine as the source if left out."),
+        typer.Option("--clusters", metavar="K", min=1, help="Number of clusters; as fine as the source if omitted."),
     ] = None,
     guidance: Annotated[
         float, typer.Option("--guidance", min=0.0, max=1.0, help="Weight of the source; 0 is plain k-means.")
@@ -60,7 +60,7 @@ def cluster(
     exact: Exact = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a summary as JSON on stdout.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace outputs that exist.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No talk on standard error.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Hide progress and notes.")] = False,
 ) -> None:
     """Group the documents of TARGET, following the groups of SOURCE where they fit.
 

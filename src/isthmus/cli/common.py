@@ -126,7 +126,7 @@ def print_json(content: Any) -> None:
 
 
 def as_json_text(content: Any) -> str:
-    """JSON for people and programs; names that are no UTF-8 become U+FFFD, so that it can be written anywhere."""
+    """JSON for people and programs; names that are not UTF-8 become U+FFFD, so that it can be written anywhere."""
     return mend_surrogates(json.dumps(content, ensure_ascii=False, indent=2)) + "\n"
 
 

@@ -16,7 +16,7 @@ app = typer.Typer(
 @app.command("list")
 def list_corpora(
     data: Annotated[
-        Path | None, typer.Option("--data", metavar="FOLDER", help="Folder with the corpora; ISTHMUS_DATA if left out.")
+        Path | None, typer.Option("--data", metavar="FOLDER", help="Folder with the corpora; ISTHMUS_DATA if omitted.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:

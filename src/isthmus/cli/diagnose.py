@@ -22,9 +22,9 @@ def register(app: typer.Typer) -> None:
 def diagnose(
     source: Annotated[str, typer.Argument(help="Labelled documents: csv, tsv, jsonl, parquet, xlsx, a folder, or -.")],
     target: Annotated[str, typer.Argument(help="Documents without labels, in any of these forms.")],
-    text: Annotated[str | None, typer.Option("--text", metavar="COL", help="Text column; guessed if left out.")] = None,
+    text: Annotated[str | None, typer.Option("--text", metavar="COL", help="Text column; guessed if omitted.")] = None,
     label_column: Annotated[
-        str | None, typer.Option("--label", metavar="COL", help="Label column of the source; guessed if left out.")
+        str | None, typer.Option("--label", metavar="COL", help="Label column of the source; guessed if omitted.")
     ] = None,
     target_text: Annotated[
         str | None, typer.Option("--target-text", metavar="COL", help="Text column of the target, where it differs.")
@@ -33,7 +33,7 @@ def diagnose(
     seed: Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="Same seed, same answer.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON on stdout.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace a report that exists.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No talk on standard error.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Hide progress and notes.")] = False,
 ) -> None:
     """Say whether labels can travel from SOURCE to TARGET, and what to watch.
 

@@ -33,7 +33,7 @@ def explain(
     exact: Exact = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of csv.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an output that exists.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No talk on standard error.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Hide progress and notes.")] = False,
 ) -> None:
     """Say which terms spoke for and against each class of a document: document, class, term, contribution."""
     from isthmus.api.loading import load

@@ -21,13 +21,13 @@ def label(
     source: Annotated[
         str,
         typer.Argument(
-            help="Labelled documents: csv, tsv, jsonl, parquet, xlsx, a folder, or -. Left out with --model."
+            help="Labelled documents: csv, tsv, jsonl, parquet, xlsx, a folder, or -. Omit it with --model."
         ),
     ],
     target: Annotated[str | None, typer.Argument(help="Documents to label, in any of these forms.")] = None,
-    text: Annotated[str | None, typer.Option("--text", metavar="COL", help="Text column; guessed if left out.")] = None,
+    text: Annotated[str | None, typer.Option("--text", metavar="COL", help="Text column; guessed if omitted.")] = None,
     label_column: Annotated[
-        str | None, typer.Option("--label", metavar="COL", help="Label column of the source; guessed if left out.")
+        str | None, typer.Option("--label", metavar="COL", help="Label column of the source; guessed if omitted.")
     ] = None,
     target_text: Annotated[
         str | None, typer.Option("--target-text", metavar="COL", help="Text column of the target, where it differs.")
@@ -63,7 +63,7 @@ def label(
     exact: Exact = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a summary as JSON on stdout.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace outputs that exist.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No talk on standard error.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Hide progress and notes.")] = False,
 ) -> None:
     """Label the documents of TARGET with the labels of SOURCE, or by a saved model (--model FILE TARGET).
 

@@ -101,7 +101,7 @@ def announced(phase: str, make: Callable[[Path], Any]) -> Callable[[Path], Any]:
 
 
 def write_table(output: str, table: dict[str, list], *, force: bool, exact: bool = False) -> None:
-    """Write the table; a reader of standard output who has left is no error."""
+    """Write the table; a reader of standard output who has left is not an error."""
     try:
         note_guarded(write_rows(output, table, force=force, spreadsheet_safe=not exact))
     except BrokenPipeError:

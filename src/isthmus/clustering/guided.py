@@ -44,7 +44,7 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
     guidance : float in [0, 1], default=0.5
         Weight of the source, 1 − α of the paper; 0 is k-means.
     n_init : int, default=10
-        Starts; kept is the run whose documents lie nearest to their centres. The centres bear the pull, so a wrong
+        Starts; the run whose documents lie nearest to their centres is kept. The centres bear the pull, so a wrong
         alignment shows; equation (2) itself cannot compare runs, since a cluster without a match pays nothing.
     init : {"k-means++", "random"} or ndarray of shape (n_clusters, n_words), default="k-means++"
         First centres, drawn exactly as scikit-learn's ``KMeans`` draws them from the target rows.
@@ -70,7 +70,7 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
     smoothing : float, default=0.1
         λ of the pivot weights.
     contexts : isthmus.features.contexts.Contexts, optional
-        Contexts counted in running text; left out, words meet when a document holds both.
+        Contexts counted in running text; if omitted, words meet when a document holds both.
     n_jobs : int, optional
         Threads; -1 for all cores.
     random_state : int, RandomState or None, default=None
@@ -167,9 +167,9 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
             Rows of all domains over one vocabulary.
         y : array-like of shape (n_rows,), optional
             Source groups; -1 (integers) or None/NaN (anything else) where unknown. Labels of target rows are ignored.
-            Left out: there is no source, every row is target, and the result is plain k-means.
+            If omitted, there is no source, every row is target, and the result is plain k-means.
         sample_domain : array-like of int, optional
-            Positive for source rows, negative for target rows. Left out: unlabelled rows are target.
+            Positive for source rows, negative for target rows. If omitted, unlabelled rows are target.
 
         Returns
         -------
@@ -224,7 +224,7 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
         gate = check_transfer_data(self, X, y, sample_domain, need_overlap=False, min_classes=1)
         if gate.n_classes < 2 and self.guidance > 0:
             raise DataError(
-                f"The source labels name one class, {gate.classes[0]}: one group is no partition to follow. "
+                f"The source labels name one class, {gate.classes[0]}: a single group gives nothing to follow. "
                 "Give at least two groups, or guidance=0 for plain k-means.",
                 code="one-class",
             )

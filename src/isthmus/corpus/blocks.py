@@ -32,7 +32,7 @@ class BlockReader:
     path : str or Path
         A csv, tsv or jsonl file, also with .gz.
     text : str or sequence of str, optional
-        Text column; several are joined by a blank. Guessed from the first rows if left out.
+        Text column; several are joined by a blank. Guessed from the first rows if omitted.
     label : str, optional
         Label column, guessed likewise.
     want_labels : bool

@@ -98,7 +98,7 @@ def load_dataset(name: str, folder: str | Path | None = None) -> Collection:
     name : str
         One of :func:`list_datasets`.
     folder : path, optional
-        Where the corpora are; ``ISTHMUS_DATA`` if left out.
+        Where the corpora are; ``ISTHMUS_DATA`` if omitted.
 
     Returns
     -------

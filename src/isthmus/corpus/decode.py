@@ -63,7 +63,7 @@ def decode(data: bytes, name: str) -> tuple[str, str, list[str]]:
 
 
 def mend_surrogates(text: str) -> str:
-    """Text that can be encoded: halves of surrogate pairs, also from file names that are no UTF-8, become U+FFFD."""
+    """Text that can be encoded: halves of surrogate pairs, also from file names that are not UTF-8, become U+FFFD."""
     return _LONE_SURROGATE.sub("\ufffd", text)
 
 

@@ -103,7 +103,7 @@ def guess_text(columns: dict[str, list], taken: Sequence[str] = ()) -> str | Non
     named = by_name(free, TEXT_NAMES, exact=True)
     if named is not None:
         return named
-    # A label or an id is no text just because nothing longer is there.
+    # A label or an id is not a text just because nothing longer is there.
     labels = [by_name(free, LABEL_NAMES), by_name(free, ID_NAMES)]
     lengths = {key: _mean_length(cells) for key, cells in free.items() if key not in labels}
     best = max(lengths, key=lengths.__getitem__, default=None)

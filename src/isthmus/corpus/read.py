@@ -53,9 +53,9 @@ def read_collection(
     path : str or Path
         File, folder with one sub-folder per label, or ``"-"`` for standard input.
     text : str or sequence of str, optional
-        Text column; several, as a sequence or joined by commas, are put together with a blank. Guessed if left out.
+        Text column; several, as a sequence or joined by commas, are put together with a blank. Guessed if omitted.
     label, id : str, optional
-        Label and id columns. Guessed if left out; without an id column rows are numbered from 1.
+        Label and id columns. Guessed if omitted; without an id column rows are numbered from 1.
     format : {"csv", "tsv", "jsonl", "json", "parquet", "xlsx"}, optional
         For files whose ending does not say it.
     want_labels : bool, optional

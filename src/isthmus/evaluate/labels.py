@@ -65,7 +65,7 @@ def macro_f1(y_true: Any, y_pred: Any, *, classes: Sequence | None = None) -> fl
     y_true, y_pred : array-like of shape (n_rows,)
         Labels of any kind.
     classes : sequence, optional
-        Classes to average over; left out, every class seen in either column. A class that is never right counts 0,
+        Classes to average over; if omitted, every class seen in either column. A class that is never right counts 0,
         as does a listed class that never occurs.
 
     Returns
@@ -94,7 +94,7 @@ def micro_f1(y_true: Any, y_pred: Any, *, classes: Sequence | None = None) -> fl
     y_true, y_pred : array-like of shape (n_rows,)
         Labels of any kind.
     classes : sequence, optional
-        Classes to pool; left out, every class seen in either column.
+        Classes to pool; if omitted, every class seen in either column.
 
     Returns
     -------

@@ -21,7 +21,7 @@ def cluster_table(
     model : CoClusteringClassifier
         Fitted.
     names : sequence of str, optional
-        Words, in the order of the columns; column numbers if left out.
+        Words, in the order of the columns; column numbers if omitted.
     top : int
         Words per cluster, those with the largest share of the target first, then of the source.
     clusters : int, optional

@@ -26,7 +26,7 @@ def explain_projection(model: TermProjectionClassifier, row, names=None) -> list
     row : {sparse matrix, ndarray} of shape (1, n_terms)
         Counts of the document.
     names : sequence of str, optional
-        Names of the columns; column numbers when left out.
+        Names of the columns; column numbers if omitted.
 
     Returns
     -------

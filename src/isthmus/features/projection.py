@@ -267,7 +267,7 @@ class TermProjection(TransformerMixin, BaseEstimator):
         n : int or None
             Terms per class; None gives all.
         names : sequence of str, optional
-            Names of the columns; ``feature_names_in_`` or column numbers when left out.
+            Names of the columns; ``feature_names_in_`` or column numbers if omitted.
 
         Returns
         -------

@@ -24,7 +24,7 @@ def weigh_tfidf(X, idf=None, *, sublinear=False, norm="l2"):
     ----------
     X : CSR matrix of counts
     idf : ndarray, optional
-        Inverse document frequencies; computed from ``X`` when left out.
+        Inverse document frequencies; computed from ``X`` if omitted.
     sublinear : bool
         Replace a count c by 1 + log c.
     norm : {"l2", "l1", None}

@@ -11,7 +11,7 @@ from isthmus.report import pictures
 _HIDDEN = ("method", "chosen", "why")
 _NAMES = {
     "source_learnability": "source's learnability",
-    "reverse_accuracy": "way back",
+    "reverse_accuracy": "reverse accuracy",
     "accuracy": "expected accuracy",
     "spread": "± of the score",
 }
@@ -29,7 +29,7 @@ _MEANINGS = {
 
 
 def why_this_method(decision: list[dict]) -> str:
-    """Why the labels come from where they come from; where several methods vote, whose figures these are.
+    """Why the labels come from where they come from; where several methods vote, how many and who counts most.
 
     Examples
     --------
@@ -38,14 +38,13 @@ def why_this_method(decision: list[dict]) -> str:
     'named by the caller'
     >>> votes = [{"method": "cocc", "weight": 0.6, "why": "0.8 right"}, {"method": "svm", "weight": 0.4}]
     >>> why_this_method([{**row, "chosen": True} for row in votes])
-    'a vote of 2 methods; of cocc, which counts most: 0.8 right'
+    '2 methods voted; cocc counts most (60%)'
     """
     chosen = [row for row in decision if row["chosen"]]
     if len(chosen) == 1:
         return str(chosen[0]["why"])
     first = max(chosen, key=lambda row: row.get("weight", 0.0))
-    why = str(first["why"]).removeprefix("supported by the evidence: ")
-    return f"a vote of {len(chosen)} methods; of {first['method']}, which counts most: {why}"
+    return f"{len(chosen)} methods voted; {first['method']} counts most ({first.get('weight', 0.0):.0%})"
 
 
 def decision_facts(decision: list[dict]) -> dict[str, Any]:

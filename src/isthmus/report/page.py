@@ -47,7 +47,7 @@ def write_label_report(
     force : bool
         Replace a page that exists.
     source, target : Collection, optional
-        Where the texts came from; made from the result's texts when left out.
+        Where the texts came from; made from the result's texts if omitted.
     """
     check_output(path, force=force, table=False)
     source = source or Collection.from_texts(result.source_texts, list(result.source_labels), name="source texts")

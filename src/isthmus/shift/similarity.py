@@ -76,7 +76,7 @@ def cross_similarity(
     smoothing : float
         λ of :func:`isthmus.features.contexts.pivot_weights`.
     contexts : Contexts, optional
-        Counted from running text; left out, words meet when a document holds both.
+        Counted from running text; if omitted, words meet when a document holds both.
     """
     pivots = pivot_words(source, target)
     if len(pivots) == 0 or not (weighted or projected):

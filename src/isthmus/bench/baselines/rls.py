@@ -18,7 +18,7 @@ class KernelLeastSquares(TransferClassifier):
     ----------
     kernel : {"gaussian", "linear", "cosine"}, default="gaussian"
     width : float, optional
-        Gaussian width; left out, the (1 / classes) quantile of the pairwise distances.
+        Gaussian width; if omitted, the (1 / classes) quantile of the pairwise distances.
     gamma : float, default=0.1
     random_state : int, RandomState or None
         Draws the sample behind the width rule.

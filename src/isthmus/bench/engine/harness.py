@@ -96,13 +96,13 @@ def run_suite(
     suite : str or Suite
         Name, path of a Python file with ``SUITE``, or a suite object (then everything runs in this process).
     folder : path, optional
-        Data folder; left out, ``ISTHMUS_DATA`` names it.
+        Data folder; if omitted, ``ISTHMUS_DATA`` names it.
     tasks, methods, seeds : sequences, optional
-        What to run; left out, the suite's defaults.
+        What to run; if omitted, the suite's defaults.
     jobs : int
         Processes. A suite of timings runs in one.
     record_dir : path, optional
-        Folder whose ``<suite>/results.json`` keeps the rows; left out, the user's cache folder.
+        Folder whose ``<suite>/results.json`` keeps the rows; if omitted, the user's cache folder.
     force : bool
         Compute again what is finished.
     progress : callable, optional

@@ -22,7 +22,7 @@ def compare(correct: Mapping[Key, str], task: str, method: str, other: str, *, s
     task, method, other : str
         What to compare.
     seed : int, optional
-        Which run of a seeded method; left out, the first one. Runs are not pooled: they share their documents.
+        Which run of a seeded method; if omitted, the first one. Runs are not pooled: they share their documents.
 
     Returns
     -------

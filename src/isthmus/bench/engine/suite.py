@@ -103,7 +103,7 @@ class Suite:
     that cannot be run and says why; they stand in the table as "not run". ``parallel=False``: one after another, for
     timings. ``contrasts`` asks for McNemar's test, task by task, of a method against the best of others:
     ``{"cocc": ("nbc", "svm")}``; the methods' rows must carry ``correct``. ``means`` names groups of tasks whose means
-    stand below the table (``{"newsgroups": ("rec-talk", …)}``); left out, one mean over all. ``derived`` names tables
+    stand below the table (``{"newsgroups": ("rec-talk", …)}``); if omitted, one mean over all. ``derived`` names tables
     that are made from all rows of the record; metrics in ``hidden`` serve only those and are not shown themselves.
     """
 
@@ -130,7 +130,7 @@ class SpeedCase:
 
     ``name`` is the row's task (what is computed and at which size: ``gram-presence-4000``), ``method`` the row's method
     (``tkc-presence``, ``cocc``, …). ``run(folder)`` gets the data folder and returns one dict with ``ours_s``, ``peer``
-    (the peer's name), ``peer_s`` and ``ratio`` (peer_s / ours_s; filled in where left out), and any further fields
+    (the peer's name), ``peer_s`` and ``ratio`` (peer_s / ours_s; filled in if omitted), and any further fields
     (``n``, ``peak_mb``, ``difference`` between the two answers). Compile before the clock starts: a first call on tiny
     data.
     A module of ``isthmus.bench.speed`` lists its cases in ``CASES``; the suite "speed" collects them.

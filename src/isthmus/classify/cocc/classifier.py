@@ -65,7 +65,7 @@ class CoClusteringClassifier(TransferClassifier):
         "counts": as given, as in the paper.
     refine : {"centroids", None}, default="centroids"
         "centroids": after co-clustering, documents settle at the nearest tf-idf centroid of their classes, which also
-        score new documents. None: the co-clustering's word, as in the paper.
+        score new documents. None: the labels of the co-clustering, as in the paper.
     random_state : int, RandomState or None, default=None
 
     Attributes

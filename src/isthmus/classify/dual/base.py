@@ -50,7 +50,7 @@ class DualClassifier(TransferClassifier):
         y : array-like of shape (n_rows,)
             Labels; -1 (integers) or None/NaN (anything else) where unknown. All may be unknown if words are labelled.
         sample_domain : array-like of int, optional
-            Positive for source rows, negative for target rows. Left out: unlabelled rows are target.
+            Positive for source rows, negative for target rows. If omitted, unlabelled rows are target.
 
         Returns
         -------
@@ -231,7 +231,7 @@ class DualClassifier(TransferClassifier):
             for label, weight in given.items():
                 if label not in place:
                     raise DataError(
-                        f"The word {self.word_names_[column]!r} is labelled {label!r}, which is no word "
+                        f"The word {self.word_names_[column]!r} is labelled {label!r}, which is not a word "
                         f"class; use one of "
                         f"{', '.join(map(repr, place))}.",
                         code="bad-word-labels",

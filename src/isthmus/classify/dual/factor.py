@@ -33,7 +33,7 @@ class FactorDualClassifier(DualClassifier):
     word_labels, feature_names, kernel, word_kernel, width, word_width
         As for :class:`ManifoldDualClassifier`.
     gamma, word_gamma : float, default=1e-4
-        Weights of the two function norms; ``word_gamma`` is ``gamma`` where left out.
+        Weights of the two function norms; ``word_gamma`` is ``gamma`` if omitted.
     mu : float, default=0.01
         Weight of the approximation.
     word_classes : int or sequence, optional

@@ -39,9 +39,9 @@ class ManifoldDualClassifier(DualClassifier):
         Over documents, and over words unless ``word_kernel`` says otherwise.
     word_kernel : str, optional
     width, word_width : float, optional
-        Gaussian widths. Left out: the (1 / classes) quantile of the pairwise distances, the paper's rule.
+        Gaussian widths. If omitted, the (1 / classes) quantile of the pairwise distances, the paper's rule.
     gamma, word_gamma : float, default=0.3
-        Weights of the two function norms; ``word_gamma`` is ``gamma`` where left out.
+        Weights of the two function norms; ``word_gamma`` is ``gamma`` if omitted.
     mu : float, default=3.0
         Weight of smoothness over the graph.
     power : int, default=2

@@ -116,7 +116,7 @@ def place_words(
     names : sequence of str, optional
         Names of the columns; needed where words are given as text.
     terms : mapping, optional
-        Column name that stands for each written word (its stem, say). Left out: words are names already.
+        Column name that stands for each written word (its stem, say). If omitted, words are names already.
 
     Notes
     -----

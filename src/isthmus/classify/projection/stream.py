@@ -148,7 +148,7 @@ def label_stream(
         csv, tsv or jsonl file, also with .gz; ``"-"`` is csv on standard output. All columns of the target, and label
         and confidence.
     text, label, target_text : str, optional
-        Column names; guessed if left out.
+        Column names; guessed if omitted.
     model : TermProjectionClassifier, optional
         Parameters of the method; ``max_iter=0`` leaves the sample out.
     analyzer : {"auto", "words", "bigrams"}

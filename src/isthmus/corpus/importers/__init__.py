@@ -42,7 +42,7 @@ def import_records(name: str, path: str | Path) -> Iterator[dict]:
 
 
 def import_dataset(name: str, path: str | Path, output: str | Path | None = None, *, force: bool = False) -> int:
-    """Write the data set file ``output`` (``NAME.jsonl.gz`` if left out) from the archive; gives back the documents."""
+    """Write the data set file ``output`` (``NAME.jsonl.gz`` if omitted) from the archive; gives back the documents."""
     return write_records(output or f"{name}.jsonl.gz", import_records(name, path), force=force)
 
 

@@ -145,7 +145,7 @@ def _check_columns(table: Sequence[Mapping[str, Any]], spec: Mapping[str, Any], 
         name = spec.get(option)
         if name is not None and name not in known:
             raise UsageError(
-                f"The chart's {option} is {name!r}, which is no column of the table ({', '.join(known)}).",
+                f"The chart's {option} is {name!r}, which is not a column of the table ({', '.join(known)}).",
                 code="unknown-column",
             )
 

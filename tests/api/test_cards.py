@@ -1,0 +1,44 @@
+"""What a result shows of itself: one line, and a card for notebooks."""
+
+import isthmus
+
+SOURCE = ["kind staff", "great bike", "polite staff", "fast bike"]
+LABELS = ["<b>staff</b>", "product"] * 2
+TARGET = ["rude staff", "slow bike", "old bike"]
+
+
+def test_a_labelling_is_one_line_and_a_card():
+    result = isthmus.label(SOURCE, LABELS, TARGET, method="nbc")
+    line = repr(result)
+    assert "\n" not in line
+    assert line.startswith("LabelResult(3 texts, 2 classes, method='nbc'")
+    card = result._repr_html_()
+    assert "&lt;b&gt;staff&lt;/b&gt;" in card
+    assert "<b>staff" not in card
+    assert f"{int(result.needs_review.sum())} of 3 texts" in card
+    assert ">67%<" in card  # two of three texts are about the product
+
+
+def test_a_grouping_is_one_line_and_a_card():
+    result = isthmus.cluster(SOURCE, LABELS, [*TARGET, "kind staff"], n_clusters=2, min_df=1)
+    assert repr(result) == "GroupingResult(4 texts, 2 clusters, 0 of them new)"
+    card = result._repr_html_()
+    assert "2 clusters of 4 texts" in card
+    assert card.count(">50%<") == 2
+
+
+def test_a_diagnosis_is_one_line_and_its_card_leaves_out_what_is_fine():
+    result = isthmus.diagnose(SOURCE * 20, LABELS * 20, ["la moto es muy buena", "el personal fue amable"] * 30)
+    assert repr(result).startswith("Diagnosis('no-transfer', ")
+    card = result._repr_html_()
+    assert "do not transfer: languages" in card
+    fine = [row["topic"] for row in result.findings if row["severity"] == 0]
+    assert fine
+    assert not any(f": {topic}<" in card for topic in fine)
+
+
+def test_probabilities_of_later_texts_follow_the_classes():
+    result = isthmus.label(SOURCE, LABELS, TARGET, method="nbc")
+    chances = result.predict_proba(["a fast bike", "the staff"])
+    assert chances.shape == (2, 2)
+    assert [result.classes[i] for i in chances.argmax(axis=1)] == ["product", "<b>staff</b>"]
