@@ -148,7 +148,7 @@ def test_kinds_are_not_mixed_up(grouping, tmp_path):
 @pytest.mark.parametrize("value", [print, json.loads, io.StringIO])
 def test_a_grouping_loads_known_types_only(grouping, value, tmp_path):
     path = grouping.save(tmp_path / "g")
-    refuses(rewrite(path, model__skops=skops_io.dumps({"model": value})), "no part of a model")
+    refuses(rewrite(path, model__skops=skops_io.dumps({"model": value})), "not part of a model")
     refuses(rewrite(path, model__skops=skops_io.dumps({"model": MultinomialNB()})), "does not hold a grouping")
 
 
@@ -259,7 +259,7 @@ class Foreign:
 
 @pytest.mark.parametrize("value", [Foreign(), print, json.loads, io.StringIO, isthmus.load, check_texts])
 def test_foreign_types_and_functions_are_refused_before_anything_is_made(saved, value):
-    refuses(rewrite(saved, model__skops=skops_io.dumps({"model": value})), "no part of a model")
+    refuses(rewrite(saved, model__skops=skops_io.dumps({"model": value})), "not part of a model")
     assert Foreign.made == 0
 
 
