@@ -298,8 +298,8 @@ def test_rows_in_which_nothing_stands_are_passed_over():
     [
         ({"id": ["8", "x"]}, "Document 1 has the id 'x' in the sample and '7' in the labelling"),
         ({"text": ["other", "texts"]}, "2 of 2 texts of the sample are not those of the labelling, first document 2"),
-        ({"document": ["2", "one"]}, "'one' in the column document is no number"),
-        ({"document": ["2", ""]}, "'' in the column document is no number"),
+        ({"document": ["2", "one"]}, "'one' in the column document is not a document's number"),
+        ({"document": ["2", ""]}, "'' in the column document is not a document's number"),
         ({"document": [2, 9]}, "Document 9 was checked, but the labelling has 4"),
         ({"document": [2, 0]}, "Document 0 was checked"),
         ({"document": [2, "inf"]}, "no number"),
