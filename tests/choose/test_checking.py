@@ -302,7 +302,7 @@ def test_rows_in_which_nothing_stands_are_passed_over():
         ({"document": ["2", ""]}, "'' in the column document is not a document's number"),
         ({"document": [2, 9]}, "Document 9 was checked, but the labelling has 4"),
         ({"document": [2, 0]}, "Document 0 was checked"),
-        ({"document": [2, "inf"]}, "no number"),
+        ({"document": [2, "inf"]}, "not a document's number"),
     ],
 )
 def test_tables_of_another_labelling_are_refused(changes, words):
