@@ -224,7 +224,7 @@ def test_hostile_labels_stay_on_their_line(checked, capsys):
         (["numbers.csv", "no_ids.csv"], 1, "texts of the sample are not those of the labelling"),
         (["out.csv", "twice.csv"], 1, "Document 5 is in the sample twice, as 'price' and as 'staff'"),
         (["out.csv", "beyond.csv"], 1, "Document 61 was checked, but the labelling has 60 documents"),
-        (["out.csv", "odd.csv"], 1, "'five' in the column document is no number"),
+        (["out.csv", "odd.csv"], 1, "'five' in the column document is not a document's number"),
     ],
 )
 def test_refusals(checked, capsys, arguments, code, words):
