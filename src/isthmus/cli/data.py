@@ -1,4 +1,4 @@
-"""``isthmus data``: which benchmark corpora there are, and how to make their files from the public archives."""
+"""``isthmus data``: the bundled sample as files, and the benchmark corpora."""
 
 from __future__ import annotations
 
@@ -9,8 +9,30 @@ from typing import Annotated
 import typer
 
 app = typer.Typer(
-    help="List the benchmark corpora, or make their files from the public archives.", no_args_is_help=True
+    help="Copy the bundled sample, list the benchmark corpora, or make their files from the public archives.",
+    no_args_is_help=True,
 )
+
+
+@app.command("sample")
+def copy_sample(
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Where the files go.")] = Path("."),
+    force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
+) -> None:
+    """Copy the bundled sample: motorcycles.csv (labelled), cars.csv (to be labelled), later.csv (more of the same).
+
+    Example: isthmus data sample, then isthmus label motorcycles.csv cars.csv -o labelled.csv
+    """
+    from isthmus.corpus.sample import SAMPLE_FILES, SAMPLE_FOLDER
+    from isthmus.corpus.write import check_output, replacing
+
+    output.mkdir(parents=True, exist_ok=True)
+    for name in SAMPLE_FILES:
+        check_output(output / name, force=force)
+    for name in SAMPLE_FILES:
+        with replacing(output / name, force=force) as file:
+            file.write((SAMPLE_FOLDER / name).read_bytes())
+        typer.echo(f"wrote {output / name}", err=True)
 
 
 @app.command("list")

@@ -8,6 +8,7 @@ from isthmus.corpus.collection import Collection
 from isthmus.corpus.read import read_collection
 
 SAMPLE_FOLDER = Path(__file__).parent
+SAMPLE_FILES = ("motorcycles.csv", "cars.csv", "later.csv")  # without the true labels of the cars
 
 
 def load_sample() -> tuple[Collection, Collection, dict[str, str]]:
@@ -26,4 +27,4 @@ def load_sample() -> tuple[Collection, Collection, dict[str, str]]:
     return source, target, dict(zip(truth.texts, truth.labels, strict=True))
 
 
-__all__ = ["SAMPLE_FOLDER", "load_sample"]
+__all__ = ["SAMPLE_FILES", "SAMPLE_FOLDER", "load_sample"]
