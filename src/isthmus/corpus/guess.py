@@ -56,6 +56,9 @@ LABEL_NAMES = [
 ]
 SURE_LABEL_NAMES = ("label", "labels", "class", "category", "topic", "标签", "类别", "分类")
 ID_NAMES = ["id", "doc_id", "docid", "document_id", "record_id", "row_id", "uid", "uuid", "key", "number", "no", "nr"]
+# A column so named is taken for the id only if it holds no value twice: "review_id", "ticket no", "case".
+ID_WORDS = frozenset({*ID_NAMES, "ticket", "case", "reference", "ref", "编号"})
+TITLE_ROWS = 10  # rows above the header that may hold a title, a date, a blank
 _SAMPLE = 2_000  # rows looked at
 _SHOWN, _COMPARED = 10, 1_000  # column names told to a person, and compared with a misspelt one
 _WORDS = re.compile(r"[^\W_]+")
@@ -134,9 +137,58 @@ def guess_label(columns: dict[str, list], taken: Sequence[str] = (), *, by_cells
 
 
 def guess_id(columns: dict[str, list], taken: Sequence[str] = ()) -> str | None:
-    """The id column, by its name alone."""
+    """The id column: by its name, else one that is named like an id and holds no value twice.
+
+    Examples
+    --------
+    >>> from isthmus.corpus.guess import guess_id
+    >>> guess_id({"ticket": ["A-1", "A-2"], "text": ["too dear", "kind staff"]})
+    'ticket'
+    """
     free = [key for key in columns if key not in taken]
-    return next((key for want in ID_NAMES for key in free if key.casefold().strip() == want), None)
+    named = next((key for want in ID_NAMES for key in free if key.casefold().strip() == want), None)
+    if named is not None:
+        return named
+    alike = [key for key in free if set(_WORDS.findall(key.casefold())) & ID_WORDS]
+    return next((key for key in alike if _all_different(columns[key])), None)
+
+
+def _all_different(cells: list) -> bool:
+    """Whether every cell is filled, short, and unlike the others."""
+    seen = [str(cell) if cell is not None else "" for cell in cells]
+    return len(seen) > 1 and all(0 < len(cell.strip()) <= 80 for cell in seen) and len(set(seen)) == len(seen)
+
+
+def find_header(rows: Sequence[Sequence], *, sure: bool = False) -> int:
+    """Where the header stands in the first rows of a table: 0, or further down where titles stand above it.
+
+    A row below is taken for the header if it has more filled cells than every row above it, all of them different, and
+    one of them is called like a text, a label or an id; the first row must hold no such name. With ``sure`` (cells
+    cannot be cut in the wrong place, as in a workbook) the name is not asked for where the first row has one cell.
+
+    Examples
+    --------
+    >>> from isthmus.corpus.guess import find_header
+    >>> find_header([["Survey 2026"], [], ["id", "comment", "category"], ["1", "kind staff", "staff"]])
+    2
+    >>> find_header([["remarks"], ["Nice, clean"]])
+    0
+    """
+    filled = [[str(cell).strip() for cell in row if cell is not None and str(cell).strip()] for row in rows]
+    first = next((i for i, cells in enumerate(filled) if cells), 0)
+    if not filled or _has_known_name(filled[first]):
+        return first
+    widest = len(filled[first])
+    for place, cells in enumerate(filled[first + 1 : first + TITLE_ROWS + 1], first + 1):
+        different = len(cells) > max(1, widest) and len(set(cells)) == len(cells)
+        if different and (_has_known_name(cells) or (sure and widest == 1 and not any(map(_is_number, cells)))):
+            return place
+        widest = max(widest, len(cells))
+    return first
+
+
+def _has_known_name(cells: list[str]) -> bool:
+    return by_name([cell for cell in cells if len(cell) <= 40], [*TEXT_NAMES, *LABEL_NAMES, *ID_NAMES]) is not None
 
 
 def by_name(columns: Iterable[str], names: Sequence[str], *, exact: bool = False) -> str | None:

@@ -18,7 +18,7 @@ from isthmus.corpus.decode import decode, mend_surrogates, shown_name
 from isthmus.corpus.guard import unguard
 from isthmus.corpus.guess import find_column, guess_id, guess_label, guess_text, list_columns
 from isthmus.corpus.limits import gunzip
-from isthmus.corpus.tables import FORMATS, Table, sniff_format
+from isthmus.corpus.tables import FORMATS, Table, read_xlsx, sniff_format
 from isthmus.exceptions import DataError, UsageError
 
 _ENDINGS = {
@@ -43,6 +43,7 @@ def read_collection(
     label: str | None = None,
     id: str | None = None,
     format: str | None = None,
+    sheet: str | None = None,
     want_labels: bool | None = None,
     stdin: IO[bytes] | None = None,
 ) -> Collection:
@@ -58,6 +59,8 @@ def read_collection(
         Label and id columns. Guessed if omitted; without an id column rows are numbered from 1.
     format : {"csv", "tsv", "jsonl", "json", "parquet", "xlsx"}, optional
         For files whose ending does not say it.
+    sheet : str, optional
+        xlsx: name or number (from 1) of the sheet; the first if omitted.
     want_labels : bool, optional
         True: labels are needed, and the read fails without them. False: no column is read as labels, even if one is
         named. None: labels are read if a column is named ``label`` or alike.
@@ -106,7 +109,11 @@ def read_collection(
         raise DataError(
             f"{name} is empty; a table with a header and at least one document is expected.", code="empty-file"
         )
-    table = FORMATS[kind](data, name)
+    if sheet is not None and kind != "xlsx":
+        raise UsageError(
+            f"--sheet {sheet!r} was given and {name} is not a workbook; leave it out.", code="bad-parameter"
+        )
+    table = FORMATS[kind](data, name) if sheet is None else read_xlsx(data, name, sheet)
     del data
     if not table.n_rows:
         raise DataError(

@@ -9,7 +9,7 @@ import re
 import sys
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
@@ -17,12 +17,13 @@ from itertools import islice
 from isthmus._utils import import_optional
 from isthmus.corpus.decode import decode, mend_surrogates
 from isthmus.corpus.guard import unguard
-from isthmus.corpus.guess import shorten
+from isthmus.corpus.guess import TITLE_ROWS, find_header, list_columns, shorten
 from isthmus.corpus.trial import try_reading, unreadable
 from isthmus.corpus.workbooks import check_sheet
 from isthmus.exceptions import DataError
 
 DELIMITERS = ",;\t|"
+CHOICES_SHEET = "isthmus_choices"  # written beside a review sheet, for its drop-down lists
 _NOTED = 10  # renamed columns that are told of one by one
 _SEP_LINE = re.compile(r"sep=([,;\t|])\r?\n")
 
@@ -50,7 +51,7 @@ def read_csv(data: bytes, name: str, delimiters: str = DELIMITERS) -> Table:
         text = text[told.end() :]
     delimiter = told.group(1) if told else _sniff_delimiter(text, delimiters)
     try:
-        header, columns = _parse_csv(text, name, delimiter)
+        header, columns, titles = _parse_csv(text, name, delimiter)
     except _BadQuotes as error:
         # Tab-separated files often use no quoting at all; a lone quotation mark is then part of the text.
         if delimiter != "\t":
@@ -59,12 +60,14 @@ def read_csv(data: bytes, name: str, delimiters: str = DELIMITERS) -> Table:
                 'quotation marks and double those inside ("").',
                 code="unreadable-file",
             ) from None
-        header, columns = _parse_csv(text, name, delimiter, quoting=csv.QUOTE_NONE)
+        header, columns, titles = _parse_csv(text, name, delimiter, quoting=csv.QUOTE_NONE)
         notes.append(f"{name}: quotation marks do not pair, so they were read as part of the text.")
     names, renamed = _unique_names(header)
     if delimiter != delimiters[0]:
         notes.append(f"{name}: columns are separated by {_SEPARATOR_NAMES[delimiter]}.")
-    return Table(dict(zip(names, columns, strict=True)), encoding, notes + [f"{name}: {note}" for note in renamed])
+    return Table(
+        dict(zip(names, columns, strict=True)), encoding, notes + [f"{name}: {note}" for note in [*titles, *renamed]]
+    )
 
 
 def read_tsv(data: bytes, name: str) -> Table:
@@ -106,11 +109,18 @@ def _long_cells() -> Iterator[None]:
 
 def _parse_csv(
     text: str, name: str, delimiter: str, quoting: int = csv.QUOTE_MINIMAL
-) -> tuple[list[str], tuple[list[str], ...]]:
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True, quoting=quoting)
+) -> tuple[list[str], tuple[list[str], ...], list[str]]:
+    """The header, the columns, and a note where titles stand above the header."""
+
+    def read() -> Iterator[list[str]]:
+        return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True, quoting=quoting)
+
+    rows = read()
     with _long_cells():
         try:
-            header = next((row for row in rows if any(cell.strip() for cell in row)), None)
+            start = list(islice(read(), 2 * TITLE_ROWS))
+            place = find_header(start)
+            header = next((row for row in islice(rows, place, None) if any(cell.strip() for cell in row)), None)
             if header is None:
                 raise _empty(name)
             width = len(header)
@@ -124,7 +134,19 @@ def _parse_csv(
         except csv.Error as error:
             raise _BadQuotes(rows.line_num, str(error)) from None
     columns = tuple(list(column) for column in zip(*body, strict=True)) if body else tuple([] for _ in header)
-    return header, columns
+    return header, columns, _note_titles(start[:place])
+
+
+def _note_titles(rows: Iterable[Sequence]) -> list[str]:
+    titles = [str(next(filter(_holds, row))).strip() for row in rows if any(map(_holds, row))]
+    if not titles:
+        return []
+    what = f"{len(titles)} rows above the header are" if len(titles) > 1 else "a row above the header is"
+    return [f"{what} taken for a title and left out, first {shorten(titles[0])!r}."]
+
+
+def _holds(cell: object) -> bool:
+    return cell is not None and bool(str(cell).strip())
 
 
 def _mend(row: list[str], width: int, name: str, line: int, delimiter: str) -> list[str]:
@@ -149,6 +171,7 @@ def _sniff_delimiter(text: str, candidates: str) -> str:
             rows = [row for row in islice(csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter), 60) if row]
             if len(sample) < len(text):
                 rows = rows[:-1] or rows  # the last one may be cut short
+            rows = rows[find_header(rows) :] if rows else rows
             width = len(rows[0]) if rows else 0
             if width < 2:
                 continue
@@ -277,27 +300,48 @@ def read_parquet(data: bytes, name: str) -> Table:
         raise _unreadable(name, "parquet", error) from None
 
 
-def read_xlsx(data: bytes, name: str) -> Table:
-    """The first sheet of a workbook, its first row the header; cells as text."""
+def read_xlsx(data: bytes, name: str, sheet: str | None = None) -> Table:
+    """A sheet of a workbook (the first, unless one is named), its first row or the one below titles the header."""
     import_optional("polars", f"Reading {name}")
     fastexcel = import_optional("fastexcel", f"Reading {name}")
     check_sheet(data, name)
     try_reading(data, "xlsx", name)
     try:
         book = fastexcel.read_excel(data)
-        frame = book.load_sheet(0, header_row=None, dtypes="string").to_polars()
+        place = _find_sheet(book.sheet_names, sheet, name)
+        if place:
+            check_sheet(data, name, sheet=place)
+            try_reading(data, "xlsx", name, sheet=place)
+        frame = book.load_sheet(place, header_row=None, dtypes="string").to_polars()
         rows = [row for row in frame.iter_rows() if any(cell is not None for cell in row)]
-    except (KeyboardInterrupt, SystemExit, MemoryError):
+    except (DataError, KeyboardInterrupt, SystemExit, MemoryError):
         raise
     except BaseException as error:  # as for parquet
         raise _unreadable(name, "xlsx", error) from None
     if not rows:
         raise _empty(name)
-    names, notes = _unique_names([cell or "" for cell in rows[0]])
-    columns = [list(column) for column in zip(*rows[1:], strict=True)] or [[] for _ in names]
-    if len(book.sheet_names) > 1:
-        notes.append(f"the first of {len(book.sheet_names)} sheets, {book.sheet_names[0]!r}, was read.")
+    header = find_header(rows[: 2 * TITLE_ROWS], sure=True)
+    names, notes = _unique_names([cell or "" for cell in rows[header]])
+    columns = [list(column) for column in zip(*rows[header + 1 :], strict=True)] or [[] for _ in names]
+    notes += _note_titles(rows[:header])
+    shown = [other for other in book.sheet_names if other != CHOICES_SHEET]
+    if len(shown) > 1 and sheet is None:
+        notes.append(f"the first of {len(shown)} sheets, {shown[0]!r}, was read; name another with --sheet.")
     return Table(dict(zip(names, columns, strict=True)), None, [f"{name}: {note}" for note in notes])
+
+
+def _find_sheet(names: list[str], wanted: str | None, name: str) -> int:
+    """Place of the sheet with this name, or with this number from 1."""
+    if wanted is None:
+        return 0
+    for place, known in enumerate(names):
+        if known.casefold().strip() == wanted.casefold().strip():
+            return place
+    if wanted.isdecimal() and 1 <= int(wanted) <= len(names):
+        return int(wanted) - 1
+    raise DataError(
+        f"{name} has no sheet {shorten(wanted)!r}; its sheets are: {list_columns(names)}.", code="unknown-column"
+    )
 
 
 FORMATS: dict[str, Callable[[bytes, str], Table]] = {

@@ -19,7 +19,7 @@ _ROOM = 16 * 2**30  # address space beyond what the table itself may take: threa
 
 _CODE = """
 import io, json, sys
-kind, room = sys.argv[1], int(sys.argv[2])
+kind, room, sheet = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 try:
     import resource
     resource.setrlimit(resource.RLIMIT_AS, (room, room))
@@ -33,7 +33,7 @@ try:
         size = polars.read_parquet(io.BytesIO(data)).estimated_size()
     else:
         import fastexcel
-        fastexcel.read_excel(data).load_sheet(0, header_row=None, dtypes="string")
+        fastexcel.read_excel(data).load_sheet(sheet, header_row=None, dtypes="string")
         size = 0
     print(json.dumps({"size": size}))
 except BaseException as error:
@@ -41,10 +41,10 @@ except BaseException as error:
 """
 
 
-def try_reading(data: bytes, kind: str, name: str) -> None:
-    """Refuse a file that cannot be read as ``kind`` ("parquet" or "xlsx"), whatever it does to its reader."""
+def try_reading(data: bytes, kind: str, name: str, *, sheet: int = 0) -> None:
+    """Refuse a file (or a sheet of it) that cannot be read as ``kind`` ("parquet" or "xlsx"), whatever happens."""
     limit = unpack_limit()
-    command = [sys.executable, "-P", "-c", _CODE, kind, str(8 * limit + _ROOM)]
+    command = [sys.executable, "-P", "-c", _CODE, kind, str(8 * limit + _ROOM), str(sheet)]
     try:
         done = subprocess.run(
             command,

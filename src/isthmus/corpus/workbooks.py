@@ -1,4 +1,4 @@
-"""A look at a workbook before it is read: how far its first sheet reaches, and what it unpacks to.
+"""A look at a workbook before it is read: how far a sheet reaches, and what it unpacks to.
 
 The reader makes room for every cell between the first and the last. One stray cell at the far corner of a sheet of a
 few kilobytes asks for half a terabyte, which no error can be caught from: the process ends.
@@ -20,8 +20,8 @@ _RELATION = re.compile(rb"<(?:\w+:)?Relationship\b[^>]*>")
 _PLACE = re.compile(rb"<(?:\w+:)?(?:c|row)\b[^>]*?\br\s*=\s*[\"']([A-Za-z]{0,3})([0-9]{1,7})[\"']")
 
 
-def check_sheet(data: bytes, name: str, most_cells: int = MOST_CELLS) -> None:
-    """Refuse a workbook whose first sheet is wider or longer than memory allows; leave all other faults to the reader.
+def check_sheet(data: bytes, name: str, most_cells: int = MOST_CELLS, *, sheet: int = 0) -> None:
+    """Refuse a workbook of which a sheet is wider or longer than memory allows; leave all other faults to the reader.
 
     Parameters
     ----------
@@ -31,13 +31,15 @@ def check_sheet(data: bytes, name: str, most_cells: int = MOST_CELLS) -> None:
         As it is shown in the refusal.
     most_cells : int
         Cells between the first and the last that are allowed.
+    sheet : int
+        Which sheet, from 0.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as book:
             size = sum(entry.file_size for entry in book.infolist())
             if size > unpack_limit():
                 raise too_large(name, size)
-            rows, columns = _reach(book)
+            rows, columns = _reach(book, sheet)
     except (zipfile.BadZipFile, KeyError, OSError, ValueError, EOFError, NotImplementedError, RuntimeError) as error:
         if isinstance(error, DataError):
             raise
@@ -50,11 +52,11 @@ def check_sheet(data: bytes, name: str, most_cells: int = MOST_CELLS) -> None:
         )
 
 
-def _reach(book: zipfile.ZipFile) -> tuple[int, int]:
+def _reach(book: zipfile.ZipFile, number: int) -> tuple[int, int]:
     """Numbers of the last row and the last column that hold a cell."""
     rows = columns = 0
     unpacked, limit = 0, unpack_limit()
-    with book.open(_first_sheet(book)) as sheet:
+    with book.open(_sheet_file(book, number)) as sheet:
         rest = b""
         while chunk := sheet.read(_CHUNK):
             unpacked += len(chunk)
@@ -75,14 +77,14 @@ def _column(letters: bytes) -> int:
     return number
 
 
-def _first_sheet(book: zipfile.ZipFile) -> str:
-    """The file of the first sheet, by way of the workbook's list of sheets."""
-    wanted = _SHEET.search(book.read("xl/workbook.xml"))
-    if wanted:
+def _sheet_file(book: zipfile.ZipFile, number: int) -> str:
+    """The file of a sheet, by way of the workbook's list of sheets."""
+    listed = _SHEET.findall(book.read("xl/workbook.xml"))
+    if number < len(listed):
         for relation in _RELATION.findall(book.read("xl/_rels/workbook.xml.rels")):
-            if b'Id="' + wanted[1] + b'"' in relation:
+            if b'Id="' + listed[number] + b'"' in relation:
                 target = re.search(rb'Target="([^"]+)"', relation)
                 if target:
                     place = target[1].decode()
                     return place.lstrip("/") if place.startswith("/") else f"xl/{place}"
-    return "xl/worksheets/sheet1.xml"
+    return f"xl/worksheets/sheet{number + 1}.xml"

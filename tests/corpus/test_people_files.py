@@ -1,0 +1,84 @@
+"""Files as people have them: titles above the header, several sheets, ids under other names."""
+
+import io
+
+import pytest
+
+from isthmus.corpus import read_collection
+from isthmus.corpus.guess import find_header, guess_id
+from isthmus.exceptions import DataError, UsageError
+
+xlsxwriter = pytest.importorskip("xlsxwriter")
+
+
+def workbook(**sheets):
+    """Bytes of a workbook: one list of rows per sheet."""
+    buffer = io.BytesIO()
+    with xlsxwriter.Workbook(buffer, {"in_memory": True}) as book:
+        for name, rows in sheets.items():
+            sheet = book.add_worksheet(name)
+            for i, row in enumerate(rows):
+                for j, cell in enumerate(row):
+                    if cell is not None:
+                        sheet.write(i, j, cell)
+    return buffer.getvalue()
+
+
+ROWS = [["ticket", "comment", "category"], ["A-1", "kind staff", "staff"], ["A-2", "too dear", "price"]]
+
+
+def test_titles_above_the_header_of_a_workbook(tmp_path):
+    path = tmp_path / "survey.xlsx"
+    path.write_bytes(workbook(answers=[["Customer survey 2026"], ["printed on 3 May"], [], *ROWS]))
+    docs = read_collection(path)
+    assert docs.texts == ["kind staff", "too dear"]
+    assert docs.labels == ["staff", "price"]
+    assert docs.ids == ["A-1", "A-2"]
+    assert any("2 rows above the header are taken for a title" in note for note in docs.notes)
+
+
+def test_titles_above_the_header_of_a_csv_file():
+    table = b"Customer survey 2026\n\nticket;comment;category\nA-1;kind, polite staff;staff\nA-2;too dear;price\n"
+    docs = read_collection("-", stdin=io.BytesIO(table))
+    assert docs.texts == ["kind, polite staff", "too dear"]
+    assert docs.ids == ["A-1", "A-2"]
+    assert any("a row above the header is taken for a title" in note for note in docs.notes)
+
+
+def test_a_first_row_with_a_known_name_is_the_header():
+    # One column of texts with a comma each: the second row is wider, and still not the header.
+    assert find_header([["text"], ["Great", " nice"], ["Good", " comment"]]) == 0
+    assert find_header([["text", "label"], ["id", "comment", "category"]]) == 0
+    assert find_header([["Report"], ["1", "2"]], sure=True) == 0
+    assert find_header([["Report"], ["was", "gefiel"], ["gut", "alles"]], sure=True) == 1
+    assert find_header([["Report"], ["was", "gefiel"]]) == 0
+    assert find_header([]) == 0
+
+
+def test_a_sheet_is_read_by_name_or_number(tmp_path):
+    path = tmp_path / "book.xlsx"
+    path.write_bytes(workbook(notes=[["nothing here"], ["at all"]], Data=ROWS))
+    assert read_collection(path, sheet="data").texts == ["kind staff", "too dear"]
+    assert read_collection(path, sheet="2").texts == ["kind staff", "too dear"]
+    with pytest.raises(DataError, match="has no sheet 'dates'; its sheets are: notes, Data") as caught:
+        read_collection(path, sheet="dates")
+    assert caught.value.code == "unknown-column"
+
+
+def test_a_sheet_of_what_is_not_a_workbook_is_refused():
+    with pytest.raises(UsageError, match="not a workbook"):
+        read_collection("-", stdin=io.BytesIO(b"text\nkind staff\n"), sheet="Data")
+
+
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [
+        ({"review_id": ["7", "8"], "text": ["a", "b"]}, "review_id"),
+        ({"review_id": ["7", "7"], "text": ["a", "b"]}, None),
+        ({"review_id": ["7", ""], "text": ["a", "b"]}, None),
+        ({"Ticket no": ["7", "8"], "id": ["x", "x"]}, "id"),
+        ({"idea": ["7", "8"]}, None),
+    ],
+)
+def test_the_id_is_guessed_by_name_and_by_being_different(columns, expected):
+    assert guess_id(columns) == expected
