@@ -1,0 +1,178 @@
+"""What answers say about accuracy: how many labels are right now, and what more answers would bring."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log, sqrt
+from typing import Any
+
+import numpy as np
+
+from isthmus._math.samples import two_sided_z, wilson_ends
+from isthmus._math.softmax_ridge import fit_softmax_ridge
+from isthmus.feedback.correction import Correction, make_folds, widen_vote
+from isthmus.feedback.views import centred_logs
+
+RATE = 0.9
+FEWEST = 30  # answers drawn at random from which they alone are believed
+BANDS = 5  # of confidence, for answers that were not drawn at random
+BELIEF = 5.0  # a band's mean confidence counts as much as so many answers
+HALF = 25.0  # answers at which the curve log(1 + n / HALF) has risen by log 2
+_SPLITS = 4
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """Share of right labels to expect; ``low`` to ``high`` should hold it in ``rate`` of all cases.
+
+    ``basis`` says what it rests on: "random" (answers drawn at random, held out) or "weighted" (answers of any kind,
+    held out and weighted so that doubtful documents count as often as they occur). ``answers`` says how many.
+    """
+
+    estimate: float
+    low: float
+    high: float
+    basis: str
+    answers: int
+    rate: float = RATE
+
+
+def expect_accuracy(
+    right: np.ndarray,
+    drawn_at_random: np.ndarray,
+    held_out_confidence: np.ndarray,
+    confidence: np.ndarray,
+    population: int,
+) -> Expectation:
+    """Accuracy of all labels after answers were learned from.
+
+    Answered documents count as right. For the others: the share of answers drawn at random that a correction which had
+    not seen them got right, if there are at least 30 of those. Else answers of every kind are put into five bands of
+    confidence; a band's accuracy is its share of right ones (with its mean confidence thrown in as five answers), and
+    bands count by how many documents lie in them: whoever answers doubtful documents only learns nothing wrong about
+    the sure ones.
+
+    Parameters
+    ----------
+    right : ndarray of bool of shape (n_answers,)
+        Whether the held-out label was right.
+    drawn_at_random : ndarray of bool of shape (n_answers,)
+    held_out_confidence : ndarray of shape (n_answers,)
+    confidence : ndarray
+        Of the documents that were not answered.
+    population : int
+        All documents, answered or not.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.feedback.accounting import expect_accuracy
+    >>> right = np.array([True] * 45 + [False] * 15)
+    >>> found = expect_accuracy(right, np.ones(60, dtype=bool), np.full(60, 0.9), np.full(940, 0.9), 1000)
+    >>> found.basis, round(found.estimate, 3)  # (60 + 0.75 * 940) / 1000
+    ('random', 0.765)
+    """
+    z = two_sided_z(RATE)
+    if drawn_at_random.sum() >= FEWEST:
+        counted = right[drawn_at_random]
+        basis, share, n = "random", float(counted.mean()), len(counted)
+        low, high = wilson_ends(share, n, z)
+    else:
+        basis, n = "weighted", len(right)
+        share, spread = _weighted_share(right, held_out_confidence, confidence)
+        low, high = max(0.0, share - z * spread), min(1.0, share + z * spread)
+    answered = population - len(confidence)
+
+    def of_all(value: float) -> float:
+        return (answered + value * len(confidence)) / population
+
+    return Expectation(of_all(share), of_all(low), of_all(high), basis, n)
+
+
+def _weighted_share(right: np.ndarray, held_out: np.ndarray, confidence: np.ndarray) -> tuple[float, float]:
+    """Post-stratified accuracy and its standard error."""
+    if not len(confidence):
+        return 1.0, 0.0
+    edges = np.unique(np.quantile(confidence, np.linspace(0, 1, BANDS + 1)[1:-1]))
+    band, own = np.digitize(confidence, edges), np.digitize(held_out, edges)
+    share = variance = 0.0
+    for number in np.unique(band):
+        part, mean = float(np.mean(band == number)), float(confidence[band == number].mean())
+        counted = right[own == number]
+        estimate = (float(counted.sum()) + BELIEF * mean) / (len(counted) + BELIEF)
+        share += part * estimate
+        variance += part**2 * max(estimate * (1 - estimate), 0.01) / (len(counted) + BELIEF)
+    return share, sqrt(variance)
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What more answers would bring: ``gain`` ± ``margin`` points of accuracy for ``answers`` more."""
+
+    answers: int
+    gain: float
+    margin: float
+
+    def __str__(self) -> str:
+        return f"{self.answers} more answers: {100 * self.gain:+.0f} ± {100 * self.margin:.0f} points"
+
+
+def learning_curve(
+    rows: Any, vote: np.ndarray, codes: np.ndarray, correction: Correction, random_state: int | None = 0
+) -> list[dict[str, float]]:
+    """Share of held-out answers that are right, by the number of answers learned from: ``answers``, ``accuracy``.
+
+    The vote alone is the point at 0. Each further point is measured on every answer once, by a correction that learned
+    from a part of the others.
+    """
+    right = _right_by_size(rows, vote, codes, correction, random_state)
+    return [{"answers": size, "accuracy": float(hits.mean())} for size, hits in right.items()]
+
+
+def outlook(
+    right_by_size: dict[int, np.ndarray], n_answers: int, more: int, weights: np.ndarray | None = None
+) -> Outlook:
+    """Gain to expect of ``more`` answers, from a curve accuracy = a + b · log(1 + answers / 25).
+
+    b is fitted answer by answer (each was right or wrong at every size) and averaged, so its standard error comes from
+    the answers themselves.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.feedback.accounting import outlook
+    >>> right = {0: np.zeros(50), 25: np.ones(50)}  # b = 1 / log 2
+    >>> outlook(right, 25, 25).gain == 1 / np.log(2) * np.log(3 / 2)
+    True
+    """
+    sizes = np.array(list(right_by_size), dtype=float)
+    steps = np.log1p(sizes / HALF)
+    centred = steps - steps.mean()
+    hits = np.array([np.asarray(right_by_size[int(size)], dtype=float) for size in sizes])
+    slopes = centred @ hits / float(centred @ centred)
+    weights = np.ones(len(slopes)) if weights is None else weights
+    slope = float(np.average(slopes, weights=weights))
+    spread = sqrt(float(np.average((slopes - slope) ** 2, weights=weights)) / max(1, len(slopes) - 1))
+    rise = log((HALF + n_answers + more) / (HALF + n_answers))
+    return Outlook(more, slope * rise, two_sided_z(RATE) * spread * rise)
+
+
+def _right_by_size(
+    rows: Any, vote: np.ndarray, codes: np.ndarray, correction: Correction, random_state: int | None
+) -> dict[int, np.ndarray]:
+    """Whether each answer was right while held out, by the number of answers learned from (means over divisions)."""
+    offset = centred_logs(widen_vote(vote, correction.new_shares))
+    best = max(correction.table, key=lambda row: row["weight"])
+    n, rng = len(codes), np.random.default_rng(random_state)
+    found = {0: (offset.argmax(axis=1) == codes).astype(float)}
+    folds = make_folds(codes, random_state)
+    for share in (0.25, 0.5, 1.0):
+        hits, size = np.zeros(n), 0
+        for fold in np.unique(folds):
+            kept, out = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+            size = max(1, round(share * len(kept)))
+            part = np.sort(rng.permutation(kept)[:size])
+            coef = fit_softmax_ridge(rows[part], codes[part], best["trust"] * offset[part], best["strength"])
+            hits[out] = (best["trust"] * offset[out] + rows[out] @ coef).argmax(axis=1) == codes[out]
+        found[size] = hits
+    return found

@@ -1,0 +1,226 @@
+"""Which documents, and which words, a person should be asked about next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+DISPUTE = 0.5  # what a document that all methods agree about still counts, beside one that half of them dispute
+_GROUP_SHARE = 5  # at most one in so many questions goes to suspected new groups
+_NEAR_COPY = 0.98
+
+
+@dataclass(frozen=True)
+class Question:
+    """One document worth asking about.
+
+    Attributes
+    ----------
+    row : int
+        The document, numbered from 0.
+    doubt : float
+        0 where one class has all the probability, 1 where the two most probable are equally so.
+    dispute : float
+        Share of the methods that say something else than the label.
+    reason : str
+    """
+
+    row: int
+    doubt: float
+    dispute: float
+    reason: str
+
+
+def doubt_of(probabilities: np.ndarray) -> np.ndarray:
+    """One minus the distance of the two most probable classes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.feedback.asking import doubt_of
+    >>> doubt_of(np.array([[0.6, 0.3, 0.1], [1.0, 0.0, 0.0]])).round(2).tolist()
+    [0.7, 0.0]
+    """
+    if probabilities.shape[1] < 2:
+        return np.zeros(len(probabilities))
+    ordered = np.sort(probabilities, axis=1)
+    return 1.0 - (ordered[:, -1] - ordered[:, -2])
+
+
+def dispute_of(labels: np.ndarray, opinions: Sequence[np.ndarray]) -> np.ndarray:
+    """Share of the methods whose label is another one; ``opinions`` holds each method's labels."""
+    if not len(opinions):
+        return np.zeros(len(labels))
+    return np.mean([np.asarray(opinion) != labels for opinion in opinions], axis=0)
+
+
+def ask_documents(
+    probabilities: np.ndarray,
+    classes: np.ndarray,
+    opinions: dict[str, np.ndarray],
+    meaning: np.ndarray,
+    n: int,
+    *,
+    answered: Sequence[int] = (),
+    passed_over: Sequence[int] = (),
+    groups: Sequence[str] | None = None,
+) -> list[Question]:
+    """Documents to ask about, the most useful first.
+
+    A document is worth asking about if it is doubtful and methods disagree about it, and if nothing like it has been
+    answered or asked: worth = doubt · (0.5 + dispute) · (1 − similarity to the nearest such document). Groups that fit
+    no class come first, one document each, the one nearest to the group's middle.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (n_documents, n_classes)
+    classes : ndarray
+    opinions : dict of str to ndarray
+        Label of each document by each method.
+    meaning : ndarray of shape (n_documents, n_dimensions)
+        Rows of length one.
+    n : int
+    answered : sequence of int
+        Documents that are never asked again.
+    passed_over : sequence of int
+        Documents that were asked and left blank: only when nothing else is left.
+    groups : sequence of str, optional
+        Name of the suspected new group of each document, '' for none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.feedback import ask_documents
+    >>> sure, unsure = [0.9, 0.1], [0.5, 0.5]
+    >>> probabilities = np.array([sure, unsure, unsure, [0.6, 0.4]])
+    >>> meaning = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])  # 1 and 2 are copies of each other
+    >>> [question.row for question in ask_documents(probabilities, np.array(["a", "b"]), {}, meaning, 2)]
+    [1, 3]
+    """
+    labels = np.asarray(classes)[probabilities.argmax(axis=1)]
+    doubt, dispute = doubt_of(probabilities), dispute_of(labels, list(opinions.values()))
+    worth = doubt * (DISPUTE + dispute)
+    free = np.ones(len(worth), dtype=bool)
+    free[list(answered)] = False
+    rank = np.zeros(len(worth))
+    rank[list(passed_over)] = -1.0
+    nearest = _similarity(meaning, list(answered))
+    chosen: list[Question] = []
+
+    def take(row: int, reason: str) -> None:
+        free[row] = False
+        np.maximum(nearest, np.clip(meaning @ meaning[row], 0.0, 1.0), out=nearest)
+        chosen.append(Question(int(row), float(doubt[row]), float(dispute[row]), reason))
+
+    for row, name in _group_heads(groups, meaning, free, list(answered))[: max(1, n // _GROUP_SHARE)]:
+        if len(chosen) < n:
+            take(row, f"in the middle of {name}, a group that fits no class")
+    while len(chosen) < n and free.any():
+        gain = np.where(free, worth * (1.0 - nearest) + rank, -np.inf)
+        # Near-copies of what is asked already only when nothing else is left.
+        gain = np.where(free & (nearest > _NEAR_COPY), gain - 1.0, gain)
+        row = int(gain.argmax())
+        take(row, _reason(row, probabilities, classes, doubt, dispute, opinions, labels, nearest))
+    return chosen
+
+
+def _similarity(meaning: np.ndarray, rows: list[int]) -> np.ndarray:
+    nearest = np.zeros(len(meaning))
+    for start in range(0, len(rows), 500):
+        found = (meaning @ meaning[rows[start : start + 500]].T).max(axis=1)
+        np.maximum(nearest, np.clip(found, 0.0, 1.0), out=nearest)
+    return nearest
+
+
+def _group_heads(
+    groups: Sequence[str] | None, meaning: np.ndarray, free: np.ndarray, answered: list[int]
+) -> list[tuple[int, str]]:
+    """The middle document of each suspected group of which nothing has been answered, largest group first."""
+    if groups is None:
+        return []
+    names = np.asarray(groups, dtype=object)
+    heads = []
+    for name in dict.fromkeys(name for name in names.tolist() if name):
+        rows = np.flatnonzero(names == name)
+        if np.isin(rows, answered).any() or not free[rows].any():
+            continue
+        rows = rows[free[rows]]
+        heads.append((len(rows), int(rows[(meaning[rows] @ meaning[rows].mean(axis=0)).argmax()]), str(name)))
+    return [(row, name) for _, row, name in sorted(heads, key=lambda head: (-head[0], head[1]))]
+
+
+def _reason(
+    row: int,
+    probabilities: np.ndarray,
+    classes: np.ndarray,
+    doubt: np.ndarray,
+    dispute: np.ndarray,
+    opinions: dict[str, np.ndarray],
+    labels: np.ndarray,
+    nearest: np.ndarray,
+) -> str:
+    first, second = np.argsort(-probabilities[row], kind="stable")[:2]
+    parts = []
+    if doubt[row] >= 0.5:
+        parts.append(" or ".join(f"{classes[code]} ({probabilities[row, code]:.2f})" for code in (first, second)))
+    others = [f"{name} says {said[row]}" for name, said in opinions.items() if said[row] != labels[row]]
+    if dispute[row] > 0:
+        parts.append("methods disagree: " + ", ".join(others[:3]))
+    if nearest[row] < 0.2:
+        parts.append("unlike the documents answered so far")
+    return "; ".join(parts) or "for a second look: nothing more doubtful is left"
+
+
+def ask_words(
+    words: Any, terms: Sequence[str], probabilities: np.ndarray, n: int, *, fewest: int = 3
+) -> list[dict[str, Any]]:
+    """Words worth a person's opinion: those that stand in many doubtful documents and lean to one class.
+
+    ``settles`` estimates how many doubtful documents the word would settle: the sum over the documents that hold it of
+    doubt times the word's share of the document, times how clearly the word's documents lean to one class.
+
+    Parameters
+    ----------
+    words : sparse matrix of shape (n_documents, n_terms)
+        tf-idf rows.
+    terms : sequence of str
+    probabilities : ndarray of shape (n_documents, n_classes)
+    n : int
+    fewest : int
+        Documents that must hold a word.
+
+    Returns
+    -------
+    list of dict
+        ``column``, ``word``, ``code`` (the class it leans to), ``lean`` (0 to 1), ``documents``, ``settles``.
+    """
+    words = words.tocsr()
+    present = words.copy()
+    present.data = np.ones_like(present.data)
+    held = np.asarray(present.sum(axis=0)).ravel()
+    average = probabilities.mean(axis=0)
+    shares = np.asarray(present.T @ probabilities) / np.maximum(held, 1.0)[:, None]
+    # A word seen in three documents leans somewhere by chance: two documents' worth of the average class go with it.
+    shares = (shares * held[:, None] + 2.0 * average) / (held[:, None] + 2.0)
+    lift = shares - average
+    code, lean = lift.argmax(axis=1), np.clip(lift.max(axis=1), 0.0, 1.0)
+    totals = np.asarray(words.sum(axis=1)).ravel()
+    weight = doubt_of(probabilities) / np.maximum(totals, 1e-12)
+    settles = np.asarray(words.T @ weight).ravel() * lean
+    settles[held < fewest] = 0.0
+    order = np.argsort(-settles, kind="stable")[:n]
+    return [
+        {
+            "column": int(column),
+            "word": str(terms[column]),
+            "code": int(code[column]),
+            "lean": float(lean[column]),
+            "documents": int(held[column]),
+            "settles": float(settles[column]),
+        }
+        for column in order
+        if settles[column] > 0
+    ]

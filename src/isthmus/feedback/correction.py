@@ -1,0 +1,174 @@
+"""Learn from answers: what has to be added to the vote so that it agrees with them, without believing them too much."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax, softmax
+
+from isthmus._math.softmax_ridge import fit_softmax_ridge
+from isthmus.base import progress
+from isthmus.feedback.views import centred_logs
+
+FOLDS = 5
+# How far the vote is believed, and how strongly corrections are held back: tried by cross-fitting over the answers.
+TRUSTS = (0.3, 0.8)
+STRENGTHS = (0.5, 1.5, 5.0)
+_SHARPNESS = (0.2, 5.0)
+_SHARPNESS_PRIOR = 10.0  # as many answers as speak for a sharpness of one before any was given
+
+
+@dataclass(frozen=True)
+class Correction:
+    """Scores of a document: ``trust`` · (centred log-probabilities of the vote) + rows @ ``coef``.
+
+    Attributes
+    ----------
+    classes : ndarray
+        Classes of the vote, then those that only answers name, each part in its order.
+    coef : ndarray of shape (n_columns, n_classes)
+    trust : float
+        How far the vote is believed.
+    sharpness : float
+        Power of the probabilities that fits answers which the correction had not seen.
+    new_shares : ndarray
+        Prior share of each class that only answers name.
+    held_out : ndarray of shape (n_answers, n_classes)
+        Probabilities of each answered document by a correction that had not seen its answer.
+    table : list of dict
+        What was tried: ``trust``, ``strength``, ``loss`` (mean over held-out answers), ``weight``.
+    """
+
+    classes: np.ndarray
+    coef: np.ndarray
+    trust: float
+    sharpness: float
+    new_shares: np.ndarray
+    held_out: np.ndarray
+    table: list[dict]
+
+    def probabilities(self, rows: Any, vote: np.ndarray) -> np.ndarray:
+        """Probabilities of documents from their rows and what the vote says about them."""
+        offset = centred_logs(widen_vote(vote, self.new_shares))
+        return softmax(self.sharpness * (self.trust * offset + rows @ self.coef), axis=1)
+
+
+def learn_correction(
+    rows: Any, vote: np.ndarray, codes: np.ndarray, classes: np.ndarray, random_state: int | None = 0
+) -> Correction:
+    """Fit a correction on answered documents.
+
+    Every pair of a trust in the vote and a strength of the ridge is tried: fitted on four fifths of the answers,
+    judged on the others. The pairs are then averaged, each with weight exp(−its loss over all held-out answers):
+    averaging is safer than picking the best of six from twenty answers.
+
+    Parameters
+    ----------
+    rows : sparse matrix of shape (n_answers, n_columns)
+        Rows of the answered documents (:class:`isthmus.feedback.DocumentViews`).
+    vote : ndarray of shape (n_answers, n_known_classes)
+        What the vote says about them.
+    codes : ndarray of int
+        The answers: places in ``classes``.
+    classes : ndarray
+        Classes of the vote first, then those it does not know.
+    random_state : int or None
+        For the division into folds.
+    """
+    new_shares = prior_shares(codes, vote.shape[1], len(classes))
+    offset = centred_logs(widen_vote(vote, new_shares))
+    folds = make_folds(codes, random_state)
+    trials = []
+    pairs = [(trust, strength) for trust in TRUSTS for strength in STRENGTHS]
+    for step, (trust, strength) in enumerate(pairs):
+        progress("learning from answers", step, len(pairs))
+        held_out = np.zeros(offset.shape)
+        for fold in np.unique(folds):
+            kept, out = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+            coef = fit_softmax_ridge(rows[kept], codes[kept], trust * offset[kept], strength)
+            held_out[out] = trust * offset[out] + rows[out] @ coef
+        loss = -float(log_softmax(held_out, axis=1)[np.arange(len(codes)), codes].sum())
+        coef = fit_softmax_ridge(rows, codes, trust * offset, strength)
+        trials.append((trust, strength, loss, held_out, coef))
+    progress("learning from answers", len(pairs), len(pairs))
+    return _average(trials, codes, classes, new_shares)
+
+
+def _average(trials: list[tuple], codes: np.ndarray, classes: np.ndarray, new_shares: np.ndarray) -> Correction:
+    losses = np.array([trial[2] for trial in trials])
+    weights = np.exp(losses.min() - losses)
+    weights /= weights.sum()
+    scores = sum(weight * trial[3] for weight, trial in zip(weights, trials, strict=True))
+    sharpness = fit_sharpness(scores, codes)
+    table = [
+        {"trust": trust, "strength": strength, "loss": loss / len(codes), "weight": float(weight)}
+        for (trust, strength, loss, *_), weight in zip(trials, weights, strict=True)
+    ]
+    return Correction(
+        classes=classes,
+        coef=sum(weight * trial[4] for weight, trial in zip(weights, trials, strict=True)),
+        trust=float(sum(weight * trial[0] for weight, trial in zip(weights, trials, strict=True))),
+        sharpness=sharpness,
+        new_shares=new_shares,
+        held_out=softmax(sharpness * scores, axis=1),
+        table=table,
+    )
+
+
+def prior_shares(codes: np.ndarray, n_known: int, n_classes: int) -> np.ndarray:
+    """Share of each class that only answers name, by its count among the answers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.feedback.correction import prior_shares
+    >>> prior_shares(np.array([0, 1, 2, 2]), n_known=2, n_classes=3).tolist()
+    [0.5]
+    """
+    counts = np.bincount(codes, minlength=n_classes)[n_known:]
+    return counts / len(codes)
+
+
+def widen_vote(vote: np.ndarray, new_shares: np.ndarray) -> np.ndarray:
+    """The vote with a column for every class it does not know: the same prior share for every document.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.feedback.correction import widen_vote
+    >>> widen_vote(np.array([[0.75, 0.25]]), np.array([0.2])).round(2).tolist()
+    [[0.6, 0.2, 0.2]]
+    """
+    if not len(new_shares):
+        return vote
+    return np.hstack([vote * (1 - new_shares.sum()), np.tile(new_shares, (len(vote), 1))])
+
+
+def make_folds(codes: np.ndarray, random_state: int | None, n_folds: int = FOLDS) -> np.ndarray:
+    """Fold of each answer: every class spread evenly over the folds."""
+    rng = np.random.default_rng(random_state)
+    shuffled = rng.permutation(len(codes))
+    order = shuffled[np.argsort(codes[shuffled], kind="stable")]
+    folds = np.empty(len(codes), dtype=int)
+    folds[order] = np.arange(len(codes)) % min(n_folds, max(2, len(codes)))
+    return folds
+
+
+def fit_sharpness(scores: np.ndarray, codes: np.ndarray) -> float:
+    """Power of the probabilities that makes held-out answers most likely, drawn towards 1 where there are few."""
+    at = np.arange(len(codes)), codes
+
+    def loss(log_power: float) -> float:
+        logs = log_softmax(np.exp(log_power) * scores, axis=1)
+        return -float(logs[at].sum()) + _SHARPNESS_PRIOR * log_power**2
+
+    return float(np.exp(minimize_scalar(loss, bounds=np.log(_SHARPNESS), method="bounded").x))
+
+
+def order_answers(texts: Sequence[str], codes: np.ndarray) -> np.ndarray:
+    """An order of answers that does not depend on the one in which they came: by text, then by class."""
+    return np.array(sorted(range(len(codes)), key=lambda i: (texts[i], codes[i])), dtype=int)
