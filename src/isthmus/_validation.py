@@ -127,20 +127,22 @@ def read_labels(y: Any) -> tuple[np.ndarray, np.ndarray]:
     return array, known
 
 
-def read_source_labels(labels: Any, n_texts: int, what: str = "label") -> tuple[np.ndarray, np.ndarray]:
+def read_source_labels(
+    labels: Any, n_texts: int, what: str = "label", *, side: str = "source"
+) -> tuple[np.ndarray, np.ndarray]:
     """As :func:`read_labels`, for the short way in: one label (``what``) per source text, or a clear refusal."""
     odd = isinstance(labels, (str, bytes, Mapping, Set)) or hasattr(labels, "columns")
     if odd or not hasattr(labels, "__iter__"):
         given = "None" if labels is None else type(labels).__name__
         raise DataError(
-            f"{given} was given for the {what}s of the source; give a sequence with one {what} per text, None where it "
+            f"{given} was given for the {what}s of the {side}; give a sequence with one {what} per text, None where it "
             "is unknown.",
             code="bad-labels",
         )
     values, known = read_labels(list(labels))
     if len(values) != n_texts:
         raise DataError(
-            f"There are {n_texts} source texts and {len(values)} {what}s; give one {what} per text.",
+            f"There are {n_texts} {side} texts and {len(values)} {what}s; give one {what} per text.",
             code="length-mismatch",
         )
     return values, known

@@ -23,6 +23,8 @@ CODES = {
     "bad-parameter": "A parameter has a value outside its range.",
     "bad-kernel": "A kernel matrix is not square, not symmetric or not finite.",
     "bad-word-labels": "Word labels contradict each other or name unknown classes.",
+    "bad-answers": "A table of answers contradicts itself, is empty or speaks of other documents.",
+    "machine-labels": "The labels of a source were given by Isthmus, not by a person.",
     "bad-check": "A checked sample is empty, contradicts itself or belongs to another labelling.",
     # files and the command
     "missing-file": "A file that was named does not exist.",

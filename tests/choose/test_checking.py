@@ -344,7 +344,7 @@ def result():
 
 def test_result_draws_and_checks_its_own_sample(result):
     sample = result.sample(12)
-    assert list(sample) == ["document", "id", "text", "true_label"]
+    assert list(sample) == ["document", "id", "text", "true_label", "drawn"]
     assert sample == result.sample(12, random_state=0)
     assert sample["document"] == result.sample(30)["document"][:12]
     truths = ["price" if text.startswith("price") else "Staff" for text in sample["text"]]

@@ -53,7 +53,7 @@ def checked(folder, capsys):
 
 def test_sample_says_what_to_do_and_does_not_lead(checked):
     rows = read("to_check.csv")
-    assert list(rows[0]) == ["document", "id", "text", "true_label"]
+    assert list(rows[0]) == ["document", "id", "text", "true_label", "drawn"]
     assert len(rows) == 30
     assert all(row["id"] == f"'=k{int(row['document']) - 1:02}" for row in rows)
     assert all(row["text"] == COMMENTS[int(row["document"]) - 1] for row in rows)

@@ -14,15 +14,15 @@ _TINY = 1e-9  # share of the largest eigenvalue below which a direction counts a
 
 
 def fit_softmax_ridge(
-    rows: Any, codes: np.ndarray, offset: np.ndarray, strength: float = 1.0, *, max_iter: int = 100
+    rows: Any, targets: np.ndarray, offset: np.ndarray, strength: float = 1.0, *, max_iter: int = 100
 ) -> np.ndarray:
-    """Coefficients W (columns × classes) that minimise −Σ log softmax(offset + rows W)[code] + strength/2 · ‖W‖².
+    """Coefficients W (columns × classes) that minimise −Σ targets · log softmax(offset + rows W) + strength/2 · ‖W‖².
 
     Parameters
     ----------
     rows : ndarray or sparse matrix of shape (n_rows, n_columns)
-    codes : ndarray of int of shape (n_rows,)
-        Class of each row: a column of ``offset``.
+    targets : ndarray of int of shape (n_rows,), or of float of shape (n_rows, n_classes)
+        Class of each row, a column of ``offset``; or how much each row speaks for each class.
     offset : ndarray of shape (n_rows, n_classes)
         Scores to start from; without rows that say otherwise they are the answer.
     strength : float
@@ -44,8 +44,10 @@ def fit_softmax_ridge(
     [[0.521, -0.521]]
     """
     n_rows = rows.shape[0]
+    if targets.ndim == 1:
+        targets = np.eye(offset.shape[1])[targets]
     if n_rows > min(MOST_EXACT, rows.shape[1]):
-        return _minimise(rows, codes, offset, strength, max_iter)
+        return _minimise(rows, targets, offset, strength, max_iter)
     gram = rows @ rows.T
     gram = gram.toarray() if sp.issparse(gram) else np.asarray(gram)
     values, vectors = np.linalg.eigh((gram + gram.T) / 2)
@@ -53,21 +55,19 @@ def fit_softmax_ridge(
     if not kept.any():
         return np.zeros((rows.shape[1], offset.shape[1]))
     values, vectors = values[kept], vectors[:, kept]
-    reduced = _minimise(vectors * np.sqrt(values), codes, offset, strength, max_iter)
+    reduced = _minimise(vectors * np.sqrt(values), targets, offset, strength, max_iter)
     return np.asarray(rows.T @ (vectors @ (reduced / np.sqrt(values)[:, None])))
 
 
-def _minimise(rows: Any, codes: np.ndarray, offset: np.ndarray, strength: float, max_iter: int) -> np.ndarray:
+def _minimise(rows: Any, targets: np.ndarray, offset: np.ndarray, strength: float, max_iter: int) -> np.ndarray:
     shape = rows.shape[1], offset.shape[1]
-    at = np.arange(len(codes)), codes
+    weight = targets.sum(axis=1, keepdims=True)
 
     def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
-        weights = flat.reshape(shape)
-        logs = log_softmax(offset + rows @ weights, axis=1)
-        residual = np.exp(logs)
-        residual[at] -= 1.0
-        slope = rows.T @ residual + strength * weights
-        return float(strength / 2 * np.sum(weights**2) - logs[at].sum()), np.asarray(slope).ravel()
+        coef = flat.reshape(shape)
+        logs = log_softmax(offset + rows @ coef, axis=1)
+        slope = rows.T @ (weight * np.exp(logs) - targets) + strength * coef
+        return float(strength / 2 * np.sum(coef**2) - np.sum(targets * logs)), np.asarray(slope).ravel()
 
     options = {"maxiter": max_iter, "gtol": 1e-6}
     return minimize(objective, np.zeros(shape).ravel(), jac=True, method="L-BFGS-B", options=options).x.reshape(shape)

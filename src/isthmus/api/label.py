@@ -11,6 +11,7 @@ import numpy as np
 
 from isthmus._utils import import_optional, plural
 from isthmus._validation import check_seed, check_texts, read_source_labels
+from isthmus.api import teaching
 from isthmus.api._cards import card
 from isthmus.api.saving import Kind, save_result
 from isthmus.choose.checking import LabelCheck, check_labels, estimate_shares
@@ -21,6 +22,7 @@ from isthmus.choose.trust import AccuracyEstimate, review_mask
 from isthmus.corpus.label_kinds import check_label_kind
 from isthmus.exceptions import IsthmusWarning, UsageError
 from isthmus.explain import explain_document
+from isthmus.feedback import Answers, RenamedModel, TaughtModel
 from isthmus.pipeline import TransferPipeline
 from isthmus.recipes import RECIPES, get_recipe
 
@@ -48,10 +50,19 @@ class LabelResult:
         Share of right labels to expect, with an interval; None where the caller named the method.
     probabilities : ndarray
         One column per class, in the order of ``classes``.
-    model : TransferPipeline or CombinedModel
-        The fitted pipeline, or several that vote; :meth:`label_new` asks it about later documents without refitting.
+    model : TransferPipeline, CombinedModel or TaughtModel
+        The fitted pipeline, or several that vote, with what answers taught on top; :meth:`label_new` asks it about
+        later documents without refitting.
     ids : list of str or None
         Names of the texts, where they came with some.
+    opinions : dict of str to ndarray, or None
+        Probabilities by each method that votes.
+    answers : Answers or None
+        What a person said about these texts so far; see :meth:`teach`.
+    learned : Learned or None
+        What the latest answers changed, and what more of them would bring; ``print`` shows it.
+    history : list of dict
+        One row per time it was taught: ``name``, ``answers``, ``total``, ``changed``, ``towards``.
     """
 
     KIND: ClassVar[Kind] = Kind(
@@ -60,7 +71,7 @@ class LabelResult:
         plain=("texts", "source_texts", "ids"),
         can="predict_proba",
         alike=(
-            ("texts", "ids", "labels", "confidence", "needs_review", "probabilities"),
+            ("texts", "ids", "labels", "confidence", "needs_review", "probabilities", "vote"),
             ("source_texts", "source_labels"),
         ),
     )
@@ -72,13 +83,18 @@ class LabelResult:
     decision: list[dict]
     classes: np.ndarray
     probabilities: np.ndarray
-    model: TransferPipeline | CombinedModel
+    model: TransferPipeline | CombinedModel | TaughtModel | RenamedModel
     texts: list[str]
     source_texts: list[str] = field(repr=False)
     source_labels: np.ndarray = field(repr=False)
     settings: dict[str, Any] = field(default_factory=dict)
     ids: list[str] | None = field(default=None, repr=False)
     expected_accuracy: AccuracyEstimate | None = None
+    opinions: dict[str, np.ndarray] | None = field(default=None, repr=False)
+    vote: np.ndarray | None = field(default=None, repr=False)  # probabilities before any answer
+    answers: Answers | None = field(default=None, repr=False)
+    learned: teaching.Learned | None = field(default=None, repr=False)
+    history: list[dict] = field(default_factory=list, repr=False)
 
     def __repr__(self) -> str:
         expected = "not estimated"
@@ -135,6 +151,11 @@ class LabelResult:
             texts=texts,
             ids=None if ids is None else list(ids),
             expected_accuracy=None,  # it was an estimate for the earlier texts
+            opinions=None,
+            vote=None,
+            answers=None,
+            learned=None,
+            history=[],
         )
 
     def reasons(self, i: int, top: int = 10) -> list[dict]:
@@ -189,6 +210,76 @@ class LabelResult:
         rows, truths = read_sample(table, self.texts, self.ids)
         return check_labels(self.labels, rows, truths, classes=self.classes, expected=self.expected_accuracy)
 
+    def ask(self, n: int = 50, *, words: bool = False, suggest: bool = False) -> dict[str, list]:
+        """What a person should answer next, as columns; fill in ``true_label`` and give it to :meth:`teach`.
+
+        Documents are chosen that are doubtful, that methods disagree about, and that are unlike those answered already;
+        groups that fit no class come first. Answered documents are never asked again.
+
+        Parameters
+        ----------
+        n : int, default=50
+        words : bool, default=False
+            Ask about words instead: those that would settle most doubtful documents. Fill in ``label`` and give
+            ``{word: label}`` to :meth:`teach` as ``word_labels``.
+        suggest : bool, default=False
+            Show the label given so far. Whoever sees it tends to agree with it.
+
+        Returns
+        -------
+        dict of str to list
+            ``document`` (numbered from 1), ``id``, ``text``, ``true_label`` (empty), ``reason``, ``drawn``; with
+            ``suggest`` also ``label`` and ``confidence``. For words: ``word``, ``label`` (empty), ``suggestion``,
+            ``documents``, ``settles``.
+        """
+        return teaching.ask_about_words(self, n) if words else teaching.ask(self, n, suggest=suggest)
+
+    def teach(
+        self,
+        answers=None,
+        *,
+        drawn: str | None = None,
+        word_labels: Mapping | None = None,
+        name: str | None = None,
+        without: str | None = None,
+    ) -> LabelResult:
+        """The labelling after learning from answers; this one stays as it is.
+
+        Nothing is fitted again: what the answers teach stands on top of the methods, which have not seen them. An
+        answered text keeps its answer at confidence 1. An answer may name a class that the source lacks.
+
+        Parameters
+        ----------
+        answers : table, mapping or sequence
+            A table (mapping of columns, data frame, list of dict) with ``true_label`` and ``id`` or ``document``, as
+            :meth:`ask` and :meth:`sample` give it, rows without a true label are passed over; ``{id: label}``; or one
+            label per text, None where it is unknown. Earlier answers stay, later ones about the same text replace them.
+        drawn : {"random", "asked", "picked"}, optional
+            How the texts came to be answered. If omitted, the column ``drawn`` says it, and "picked" where there is
+            none. Answers drawn at random alone estimate the accuracy directly.
+        word_labels : mapping, optional
+            Labelled words, as for :func:`isthmus.label`.
+        name : str, optional
+            Of this table, for ``history`` and ``without``.
+        without : str
+            Take back the answers that came in the table of this name.
+
+        Examples
+        --------
+        >>> import isthmus
+        >>> source = ["kind staff", "great bike", "polite staff", "fast bike"]
+        >>> target = ["rude staff", "slow bike", "no parking", "parking full"]
+        >>> result = isthmus.label(source, ["staff", "product"] * 2, target, method="nbc")
+        >>> taught = result.teach({"document": [3], "true_label": ["parking"]})
+        >>> taught.labels[2], float(taught.confidence[2]), taught.answers.drawn
+        ('parking', 1.0, ['picked'])
+        """
+        return teaching.teach(self, answers, drawn=drawn, word_labels=word_labels, name=name, without=without)
+
+    def rename_classes(self, names: Mapping) -> LabelResult:
+        """The labelling with classes renamed, ``{old: new}``; classes that get one name are merged."""
+        return teaching.rename_classes(self, names)
+
     def columns(self) -> dict[str, list]:
         """The result as columns: text, label, confidence, needs_review."""
         return {
@@ -221,6 +312,7 @@ def label(
     word_labels: Mapping | None = None,
     random_state: int | None = 0,
     *,
+    target_labels: Sequence | None = None,
     error_budget: float = 0.1,
     analyzer: str = "auto",
     min_df: int | str = "auto",
@@ -239,6 +331,9 @@ def label(
     word_labels : mapping, optional
         Labelled words, for the methods that take them.
     random_state : int, default=0
+    target_labels : sequence, optional
+        Answers of a person: one label per target text, None where unknown. No method sees them; the labelling learns
+        from them afterwards, as by :meth:`LabelResult.teach`.
     error_budget : float, default=0.1
         Share of wrong labels to be tolerated among those that need no review.
     analyzer, min_df
@@ -264,16 +359,18 @@ def label(
     source_texts, target_texts = check_texts(source_texts), check_texts(target_texts)
     values, known = read_source_labels(source_labels, len(source_texts))
     check_seed(random_state)
+    answered = None if target_labels is None else read_source_labels(target_labels, len(target_texts), side="target")
     options = {"random_state": random_state, "analyzer": analyzer, "min_df": min_df}
     n_source = len(source_texts)
     given = np.full(n_source, None, dtype=object)
     given[known] = values[known].tolist()
     check_label_kind(given, force_classes=force_classes)
     model: TransferPipeline | CombinedModel
+    opinions = None
     if method == "auto":
         choice = choose(source_texts, given, target_texts, word_labels=word_labels, **options)
         model, name, decision, expected = choice.model, choice.name, choice.table, choice.accuracy
-        labels, probabilities = choice.labels, choice.probabilities
+        labels, probabilities, opinions = choice.labels, choice.probabilities, choice.opinions
     else:
         model = _build(method, word_labels, options)
         domain = np.concatenate([np.ones(n_source, dtype=int), np.full(len(target_texts), -1)])
@@ -283,7 +380,7 @@ def label(
         labels, probabilities = model.transduction_[n_source:], model.predict_proba(target_texts)
     codes = np.searchsorted(model.classes_, labels)
     confidence = probabilities[np.arange(len(labels)), codes]
-    return LabelResult(
+    result = LabelResult(
         labels=labels,
         confidence=confidence,
         needs_review=review_mask(confidence, error_budget) | has_no_known_terms(model, target_texts),
@@ -303,11 +400,18 @@ def label(
             "analyzer": analyzer,
             "min_df": min_df,
         },
+        opinions=opinions,
     )
+    if answered is None or not answered[1].any():
+        return result
+    answers = [label if known else None for label, known in zip(*answered, strict=True)]
+    return result.teach(answers, name="target_labels")
 
 
-def has_no_known_terms(model: TransferPipeline | CombinedModel, texts: Sequence[str]) -> np.ndarray:
+def has_no_known_terms(model: Any, texts: Sequence[str]) -> np.ndarray:
     """Texts in which the vectoriser finds no term at all (for several voting models: none of them does)."""
+    if isinstance(model, TaughtModel | RenamedModel):
+        return has_no_known_terms(model.base, texts)
     if isinstance(model, CombinedModel):
         return np.all([has_no_known_terms(member, texts) for member in model.members.values()], axis=0)
     if len(model.steps) == 1:  # reads raw texts

@@ -35,6 +35,8 @@ _ROOMS = (
     "isthmus.classify",
     "isthmus.clustering",
     "isthmus.choose",
+    "isthmus.feedback",
+    "isthmus.api.teaching",
     "isthmus.shift.similarity",
 )
 # Beyond what skops itself trusts (scikit-learn's estimators, numpy's and scipy's public types).

@@ -59,6 +59,7 @@ class Choice:
     probabilities: np.ndarray
     table: list[dict]
     accuracy: AccuracyEstimate
+    opinions: dict[str, np.ndarray] = field(default_factory=dict)  # probabilities by each method that votes
 
     @property
     def name(self) -> str:
@@ -164,7 +165,7 @@ def decide(contest: Candidates, rule: VotingRule | None = None) -> Choice:
     if accuracy.estimate is not None:
         model.sharpness = sharpness_for(votes, accuracy.estimate)
     table = [*decision_rows(contest, weights, labels, rule), *contest.left_out]
-    return Choice(model, labels, sharpen(votes, model.sharpness), table, accuracy)
+    return Choice(model, labels, sharpen(votes, model.sharpness), table, accuracy, spread)
 
 
 def vote_weights(contest: Candidates, rule: VotingRule) -> dict[str, float]:

@@ -39,18 +39,22 @@ class CombinedModel:
 
     def predict_proba(self, texts: Sequence[str]) -> np.ndarray:
         """Probability of each class for each text."""
-        return sharpen(self._vote(texts), self.sharpness)
+        return self.from_opinions(self.opinions(texts))
 
     def predict(self, texts: Sequence[str]) -> np.ndarray:
         """Class of each text."""
-        return self.classes_[self._vote(texts).argmax(axis=1)]
+        return self.classes_[pool(self.opinions(texts), self.weights).argmax(axis=1)]
 
-    def _vote(self, texts: Sequence[str]) -> np.ndarray:
-        votes = {
+    def opinions(self, texts: Sequence[str]) -> dict[str, np.ndarray]:
+        """What each member says: its probabilities, with a column for every class of the vote."""
+        return {
             name: spread_columns(model.predict_proba(texts), model.classes_, self.classes_)
             for name, model in self.members.items()
         }
-        return pool(votes, self.weights)
+
+    def from_opinions(self, opinions: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Probabilities of the vote from those of its members."""
+        return sharpen(pool(opinions, self.weights), self.sharpness)
 
 
 def joint_classes(models: Iterable) -> np.ndarray:

@@ -124,13 +124,14 @@ def _check_size(n: int, population: int | None) -> None:
 def sample_table(rows: Any, texts: Sequence[str], ids: Sequence[str] | None = None) -> dict[str, list]:
     """Columns to be filled in by a person: ``document`` (numbered from 1), ``id``, ``text``, ``true_label`` (empty).
 
-    The labels are left out, so that nobody is led by them.
+    The labels are left out, so that nobody is led by them. ``drawn`` says that the documents were drawn at random, so
+    that their answers may be counted when they come back.
 
     Examples
     --------
     >>> from isthmus.choose import sample_table
     >>> sample_table([1], ["kind staff", "high price"])
-    {'document': [2], 'id': ['2'], 'text': ['high price'], 'true_label': [None]}
+    {'document': [2], 'id': ['2'], 'text': ['high price'], 'true_label': [None], 'drawn': ['random']}
     """
     rows = np.asarray(rows).tolist()
     return {
@@ -138,6 +139,7 @@ def sample_table(rows: Any, texts: Sequence[str], ids: Sequence[str] | None = No
         "id": [str(row + 1) if ids is None else str(ids[row]) for row in rows],
         "text": [texts[row] for row in rows],
         "true_label": [None] * len(rows),
+        "drawn": ["random"] * len(rows),
     }
 
 

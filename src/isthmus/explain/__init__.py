@@ -74,6 +74,8 @@ def explain_document(pipeline: TransferPipeline, text: str, *, top: int | None =
 def _document_terms(model, text: str) -> list[dict]:
     if hasattr(model, "members"):
         return _vote_terms(model, text)
+    if hasattr(model, "document_terms"):  # a model that gives its own account
+        return model.document_terms(text, _document_terms)
     kind = type(model.steps[-1][1]).__name__
     if kind not in _ACCOUNTS:
         raise UsageError(

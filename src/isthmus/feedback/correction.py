@@ -7,18 +7,21 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 
 from isthmus._math.softmax_ridge import fit_softmax_ridge
-from isthmus.base import progress
+from isthmus._progress import progress
 from isthmus.feedback.views import centred_logs
 
 FOLDS = 5
+FEWEST = 10  # answers below which nothing is compared, and corrections are held back as far as possible
 # How far the vote is believed, and how strongly corrections are held back: tried by cross-fitting over the answers.
-TRUSTS = (0.3, 0.8)
-STRENGTHS = (0.5, 1.5, 5.0)
+TRUSTS = (0.4, 1.0)
+STRENGTHS = (1.0, 4.0, 16.0)
 _SHARPNESS = (0.2, 5.0)
+_OTHERS = 10  # answers with other classes that are thrown in when the share of a new class is guessed
 _SHARPNESS_PRIOR = 10.0  # as many answers as speak for a sharpness of one before any was given
 
 
@@ -58,7 +61,13 @@ class Correction:
 
 
 def learn_correction(
-    rows: Any, vote: np.ndarray, codes: np.ndarray, classes: np.ndarray, random_state: int | None = 0
+    rows: Any,
+    vote: np.ndarray,
+    codes: np.ndarray,
+    classes: np.ndarray,
+    random_state: int | None = 0,
+    *,
+    extra: tuple[Any, np.ndarray] | None = None,
 ) -> Correction:
     """Fit a correction on answered documents.
 
@@ -78,24 +87,38 @@ def learn_correction(
         Classes of the vote first, then those it does not know.
     random_state : int or None
         For the division into folds.
+    extra : (sparse matrix, ndarray of int), optional
+        Rows and classes that are always learned from and that no vote speaks of (labelled words).
     """
     new_shares = prior_shares(codes, vote.shape[1], len(classes))
     offset = centred_logs(widen_vote(vote, new_shares))
     folds = make_folds(codes, random_state)
     trials = []
     pairs = [(trust, strength) for trust in TRUSTS for strength in STRENGTHS]
+    if len(codes) < FEWEST:  # nothing to compare the pairs by
+        pairs = [(TRUSTS[-1], STRENGTHS[-1])]
     for step, (trust, strength) in enumerate(pairs):
         progress("learning from answers", step, len(pairs))
         held_out = np.zeros(offset.shape)
         for fold in np.unique(folds):
             kept, out = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-            coef = fit_softmax_ridge(rows[kept], codes[kept], trust * offset[kept], strength)
-            held_out[out] = trust * offset[out] + rows[out] @ coef
+            held_out[out] = trust * offset[out]
+            if not len(kept) and extra is None:
+                continue
+            coef = _fit(rows[kept], codes[kept], trust * offset[kept], strength, extra)
+            held_out[out] += rows[out] @ coef
         loss = -float(log_softmax(held_out, axis=1)[np.arange(len(codes)), codes].sum())
-        coef = fit_softmax_ridge(rows, codes, trust * offset, strength)
+        coef = _fit(rows, codes, trust * offset, strength, extra)
         trials.append((trust, strength, loss, held_out, coef))
     progress("learning from answers", len(pairs), len(pairs))
     return _average(trials, codes, classes, new_shares)
+
+
+def _fit(rows: Any, codes: np.ndarray, offset: np.ndarray, strength: float, extra: Any) -> np.ndarray:
+    if extra is not None:
+        rows, codes = sp.vstack([rows, extra[0]], format="csr"), np.concatenate([codes, extra[1]])
+        offset = np.vstack([offset, np.zeros((extra[0].shape[0], offset.shape[1]))])
+    return fit_softmax_ridge(rows, codes, offset, strength)
 
 
 def _average(trials: list[tuple], codes: np.ndarray, classes: np.ndarray, new_shares: np.ndarray) -> Correction:
@@ -105,7 +128,7 @@ def _average(trials: list[tuple], codes: np.ndarray, classes: np.ndarray, new_sh
     scores = sum(weight * trial[3] for weight, trial in zip(weights, trials, strict=True))
     sharpness = fit_sharpness(scores, codes)
     table = [
-        {"trust": trust, "strength": strength, "loss": loss / len(codes), "weight": float(weight)}
+        {"trust": trust, "strength": strength, "loss": loss / max(1, len(codes)), "weight": float(weight)}
         for (trust, strength, loss, *_), weight in zip(trials, weights, strict=True)
     ]
     return Correction(
@@ -120,17 +143,17 @@ def _average(trials: list[tuple], codes: np.ndarray, classes: np.ndarray, new_sh
 
 
 def prior_shares(codes: np.ndarray, n_known: int, n_classes: int) -> np.ndarray:
-    """Share of each class that only answers name, by its count among the answers.
+    """Share of each class that only answers name: its count among the answers and ten more that name other classes.
 
     Examples
     --------
     >>> import numpy as np
     >>> from isthmus.feedback.correction import prior_shares
-    >>> prior_shares(np.array([0, 1, 2, 2]), n_known=2, n_classes=3).tolist()
-    [0.5]
+    >>> prior_shares(np.array([0] * 6 + [2] * 4), n_known=2, n_classes=3).tolist()
+    [0.2]
     """
     counts = np.bincount(codes, minlength=n_classes)[n_known:]
-    return counts / len(codes)
+    return counts / (len(codes) + _OTHERS)
 
 
 def widen_vote(vote: np.ndarray, new_shares: np.ndarray) -> np.ndarray:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from isthmus.features.surface import readable, surface_forms
 from isthmus.feedback.correction import Correction
 from isthmus.feedback.views import DocumentViews
 
@@ -48,15 +49,93 @@ class TaughtModel:
         """Probabilities of documents whose rows and vote are known already."""
         return self.correction.probabilities(rows, vote)[:, self._order]
 
-    def word_weights(self) -> np.ndarray:
-        """What was learned about each term (terms × classes): by itself, and by what it is about."""
-        return self.views.word_effects(self.correction.coef)[:, self._order]
+    def document_terms(self, text: str, explain: Callable[[Any, str], list[dict]]) -> list[dict]:
+        """Terms that speak for and against each class: what the base says of them, and what answers taught about them.
+
+        ``explain`` gives the base's account. Both parts are made to sum to one (the base's to ``trust``) and added up.
+        """
+        vectorizer = self.views.vectorizer_
+        row = vectorizer.transform([text])
+        effects = self.views.word_effects(self.correction.coef)[:, self._order]
+        taught = [
+            {"class": label, "term": str(vectorizer.feature_names_[term]), "contribution": value * effects[term, code]}
+            for code, label in enumerate(self.classes_.tolist())
+            for term, value in zip(row.indices, row.data, strict=True)
+        ]
+        forms = surface_forms(vectorizer, [text], whole=False)
+        shares: dict[tuple, float] = {}
+        for part, weight in ((explain(self.base, text), self.correction.trust), (taught, 1.0)):
+            total = sum(abs(found["contribution"]) for found in part) or 1.0
+            for found in part:
+                place = found["class"], readable(str(found["term"]), forms)
+                shares[place] = shares.get(place, 0.0) + weight * float(found["contribution"]) / total
+        return [{"class": label, "term": term, "contribution": share} for (label, term), share in shares.items()]
 
 
 def ask_voters(model: Any, texts: Sequence[str]) -> tuple[dict[str, np.ndarray], np.ndarray]:
     """Probabilities by each method that votes, and by all together; a single method is its own only voter."""
+    if hasattr(model, "ask"):
+        return model.ask(texts)
     if hasattr(model, "opinions"):
         opinions = model.opinions(texts)
         return opinions, model.from_opinions(opinions)
     probabilities = model.predict_proba(texts)
     return {"vote": probabilities}, probabilities
+
+
+class RenamedModel:
+    """A fitted model whose classes were renamed or merged; probabilities of merged classes are added up.
+
+    Parameters
+    ----------
+    base : fitted model
+    names : dict
+        New name by old name; classes that are not in it keep theirs.
+    """
+
+    def __init__(self, base: Any, names: dict):
+        self.base = base
+        self.names = dict(names)
+        self.classes_ = merge_classes(np.zeros((0, len(base.classes_))), base.classes_, names)[1]
+
+    def predict_proba(self, texts: Sequence[str]) -> np.ndarray:
+        """Probability of each class for each text."""
+        return self._merge(self.base.predict_proba(texts))
+
+    def predict(self, texts: Sequence[str]) -> np.ndarray:
+        """Class of each text."""
+        return self.classes_[self.predict_proba(texts).argmax(axis=1)]
+
+    def ask(self, texts: Sequence[str]) -> tuple[dict[str, np.ndarray], np.ndarray]:
+        """Probabilities by each method that votes, and by all together."""
+        opinions, vote = ask_voters(self.base, texts)
+        return {name: self._merge(part) for name, part in opinions.items()}, self._merge(vote)
+
+    def document_terms(self, text: str, explain: Callable[[Any, str], list[dict]]) -> list[dict]:
+        """The base's account, with the classes renamed and what is said of merged ones added up."""
+        shares: dict[tuple, float] = {}
+        for found in explain(self.base, text):
+            place = self.names.get(found["class"], found["class"]), found["term"]
+            shares[place] = shares.get(place, 0.0) + float(found["contribution"])
+        return [{"class": label, "term": term, "contribution": share} for (label, term), share in shares.items()]
+
+    def _merge(self, probabilities: np.ndarray) -> np.ndarray:
+        return merge_classes(probabilities, self.base.classes_, self.names)[0]
+
+
+def merge_classes(probabilities: np.ndarray, classes: np.ndarray, names: dict) -> tuple[np.ndarray, np.ndarray]:
+    """Probabilities and classes after renaming; columns of classes that get one name are added up.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.feedback.model import merge_classes
+    >>> merge_classes(np.array([[0.5, 0.3, 0.2]]), np.array(["a", "b", "c"]), {"c": "a"})
+    (array([[0.7, 0.3]]), array(['a', 'b'], dtype='<U1'))
+    """
+    renamed = np.array([names.get(name, name) for name in np.asarray(classes).tolist()])
+    merged, place = np.unique(renamed, return_inverse=True)
+    sums = np.zeros((len(probabilities), len(merged)))
+    for column, target in enumerate(place):
+        sums[:, target] += probabilities[:, column]
+    return sums, merged

@@ -15,7 +15,7 @@ from isthmus.features.vectorizer import TextVectorizer
 
 FLOOR = 1e-3  # no method can veto a class by calling it impossible
 # Prior variance of a coefficient by view, set on the development tasks; docs/guide/listening.md has the test.
-OPINIONS, MEANING, WORDS, CONSTANT = 0.05, 2.0, 2.0, 1.0
+OPINIONS, MEANING, WORDS, CONSTANT = 0.05, 2.0, 2.0, 0.25
 N_COMPONENTS = 100
 
 

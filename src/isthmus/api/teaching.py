@@ -1,0 +1,523 @@
+"""Teach and ask: a labelling takes answers and says what it would like to know next.
+
+The one door by which answers of a person come in: :func:`teach`. The methods that made the labelling stay as they
+were fitted, without a label of the target; what is learned from answers stands on top of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from isthmus._utils import plural
+from isthmus.choose.checking import match_classes
+from isthmus.choose.sampling import plain, read_sample
+from isthmus.choose.trust import AccuracyEstimate, review_mask
+from isthmus.exceptions import DataError, UsageError
+from isthmus.feedback import Answers, Correction, DocumentViews, TaughtModel, ask_documents, ask_words, learn_correction
+from isthmus.feedback.accounting import expect_accuracy, outlook, right_by_size
+from isthmus.feedback.answers import ASKED, DRAWN, PICKED, RANDOM
+from isthmus.feedback.correction import order_answers
+from isthmus.feedback.model import ask_voters, merge_classes
+
+if TYPE_CHECKING:
+    from isthmus.api.label import LabelResult
+
+TRUTH = "true_label"
+MORE = 50  # answers that the outlook speaks of
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What the latest answers changed.
+
+    Attributes
+    ----------
+    name : str
+        Of the table the answers came in.
+    answers, total : int
+        Answers of this table, and all that are known now.
+    changed : int
+        Labels that are others now, those of answered documents included.
+    towards : int
+        Among them, labels that became one of the classes this table names.
+    before, after : dict
+        Documents by class.
+    outlook : dict or None
+        ``answers``, ``gain``, ``margin``: what so many more answers would bring, in shares of all labels.
+    basis : str
+        What the expected accuracy rests on: "random", "weighted" or '' (nothing).
+    """
+
+    name: str
+    answers: int
+    total: int
+    changed: int
+    towards: int
+    before: dict
+    after: dict
+    outlook: dict | None = None
+    basis: str = ""
+
+    def __str__(self) -> str:
+        lines = [
+            f"{plural(self.answers, 'answer')} learned, {self.total:,} in all; "
+            f"{plural(self.changed, 'label')} changed, {self.towards:,} towards the answered classes"
+        ]
+        names = list(dict.fromkeys([*self.before, *self.after]))
+        lines += [f"  {name}: {self.before.get(name, 0):,} before, {self.after.get(name, 0):,} now" for name in names]
+        if self.outlook is not None:
+            lines.append(
+                f"{self.outlook['answers']} more answers: {100 * self.outlook['gain']:+.0f} ± "
+                f"{100 * self.outlook['margin']:.0f} points"
+            )
+        return "\n".join(lines)
+
+
+def teach(
+    result: LabelResult,
+    answers: Any = None,
+    *,
+    drawn: str | None = None,
+    word_labels: Mapping | None = None,
+    name: str | None = None,
+    without: str | None = None,
+) -> LabelResult:
+    """A labelling that has learned from answers; see :meth:`LabelResult.teach`."""
+    known = result.answers or Answers()
+    if without is not None:
+        if without not in known.batch:
+            names = ", ".join(map(repr, dict.fromkeys(known.batch))) or "none"
+            raise UsageError(
+                f"No answers came in a table called {without!r}; those that did: {names}.", code="bad-parameter"
+            )
+        known = known.without(without)
+    given = read_answers(result, answers, drawn=drawn, name=name or f"answers {len(set(known.batch)) + 1}")
+    if word_labels:
+        given = replace(given, words=_check_words(word_labels, result.classes))
+    if answers is None and without is None and not word_labels:
+        raise UsageError("There is nothing to learn; give answers, word_labels or without.", code="bad-parameter")
+    known = known.plus(given)
+    untaught = _untaught(result)
+    if not len(known) and not known.words:
+        return replace(untaught, answers=known if known.blank else None, learned=None)
+    return _learn(untaught, result, known, given)
+
+
+def _learn(untaught: LabelResult, earlier: LabelResult, known: Answers, given: Answers) -> LabelResult:
+    seed = untaught.settings.get("random_state", 0)
+    views = earlier.model.views if isinstance(earlier.model, TaughtModel) else None
+    if views is None:
+        views = DocumentViews(
+            analyzer=untaught.settings.get("analyzer", "auto"),
+            min_df=untaught.settings.get("min_df", "auto"),
+            random_state=seed,
+        ).fit(untaught.source_texts, untaught.source_labels.tolist(), untaught.texts)
+    opinions = untaught.opinions or ask_voters(untaught.model, untaught.texts)[0]
+    vote = untaught.probabilities
+    rows = views.transform(untaught.texts, list(opinions.values()))
+    classes = extend_classes(untaught.classes, [*known.labels, *_word_classes(known.words)])
+    code = {label: place for place, label in enumerate(classes.tolist())}
+    codes = np.array([code[label] for label in known.labels], dtype=int)
+    order = order_answers([untaught.texts[row] for row in known.rows], codes)
+    places, codes = np.array(known.rows, dtype=int)[order], codes[order]
+    extra = _word_rows(views, known.words, code, len(opinions))
+    correction = learn_correction(rows[places], vote[places], codes, classes, seed, extra=extra)
+    model = TaughtModel(untaught.model, views, correction)
+    probabilities = model.from_rows(rows, vote)
+    probabilities[known.rows] = np.eye(len(classes))[np.searchsorted(model.classes_, known.labels)]
+    best = probabilities.argmax(axis=1)
+    labels, confidence = model.classes_[best], probabilities[np.arange(len(best)), best]
+    answered = np.zeros(len(labels), dtype=bool)
+    answered[known.rows] = True
+    unknown = np.asarray(rows[:, : len(views.vectorizer_.feature_names_)].getnnz(axis=1)).ravel() == 0
+    expected, outlook_ = _account(
+        correction, rows[places], vote[places], codes, known, order, confidence[~answered], seed
+    )
+    learned = _compare(earlier, labels, known, given, expected, outlook_)
+    return replace(
+        untaught,
+        labels=labels,
+        confidence=confidence,
+        needs_review=(review_mask(confidence, untaught.settings.get("error_budget", 0.1)) | unknown) & ~answered,
+        classes=model.classes_,
+        probabilities=probabilities,
+        model=model,
+        expected_accuracy=None
+        if expected is None
+        else AccuracyEstimate(expected.estimate, expected.low, expected.high),
+        opinions=opinions,
+        vote=vote,
+        answers=known,
+        learned=learned,
+        history=[*earlier.history, _history_row(learned)],
+    )
+
+
+def _account(
+    correction: Correction,
+    rows: sp.csr_matrix,
+    vote: np.ndarray,
+    codes: np.ndarray,
+    known: Answers,
+    order: np.ndarray,
+    confidence: np.ndarray,
+    seed: int | None,
+) -> tuple[Any, dict | None]:
+    """What to expect now, and what more answers would bring; nothing where there are too few answers to say."""
+    if len(codes) < 2 * 5:
+        return None, None
+    right = correction.held_out.argmax(axis=1) == codes
+    held_out = correction.held_out.max(axis=1)
+    at_random = known.at_random[order]
+    expected = expect_accuracy(right, at_random, held_out, confidence, len(confidence) + len(codes))
+    if len(codes) < 20 or not len(confidence):
+        return expected, None
+    counted = at_random if at_random.sum() >= 20 else np.ones(len(codes), dtype=bool)
+    hits = {size: part[counted] for size, part in right_by_size(rows, vote, codes, correction, seed).items()}
+    ahead = outlook(hits, len(codes), MORE)
+    rest = len(confidence) / (len(confidence) + len(codes))
+    return expected, {"answers": MORE, "gain": ahead.gain * rest, "margin": ahead.margin * rest}
+
+
+def _compare(
+    earlier: LabelResult, labels: np.ndarray, known: Answers, given: Answers, expected: Any, ahead: dict | None
+) -> Learned:
+    old, new = earlier.labels.tolist(), labels.tolist()
+    moved = [now for was, now in zip(old, new, strict=True) if was != now]
+    named = set(given.labels)
+    return Learned(
+        name=given.batch[0] if given.batch else "",
+        answers=len(given),
+        total=len(known),
+        changed=len(moved),
+        towards=sum(label in named for label in moved),
+        before=_counts(old),
+        after=_counts(new),
+        outlook=ahead,
+        basis="" if expected is None else expected.basis,
+    )
+
+
+def _counts(labels: list) -> dict:
+    names, counts = np.unique(np.array(labels, dtype=str), return_counts=True)
+    return dict(zip(names.tolist(), counts.tolist(), strict=True))
+
+
+def _history_row(learned: Learned) -> dict:
+    return {
+        "name": learned.name,
+        "answers": learned.answers,
+        "total": learned.total,
+        "changed": learned.changed,
+        "towards": learned.towards,
+    }
+
+
+def _untaught(result: LabelResult) -> LabelResult:
+    """The labelling as it was before any answer."""
+    if not isinstance(result.model, TaughtModel):
+        return result
+    base, vote = result.model.base, result.vote
+    labels = base.classes_[vote.argmax(axis=1)]
+    confidence = vote.max(axis=1)
+    return replace(
+        result,
+        labels=labels,
+        confidence=confidence,
+        needs_review=review_mask(confidence, result.settings.get("error_budget", 0.1)),
+        classes=base.classes_,
+        probabilities=vote,
+        model=base,
+        expected_accuracy=None,
+        answers=None,
+        learned=None,
+    )
+
+
+def extend_classes(classes: np.ndarray, names: Sequence) -> np.ndarray:
+    """The classes, then the names that are none of them, in order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.api.teaching import extend_classes
+    >>> extend_classes(np.array(["price", "staff"]), ["staff", "parking"]).tolist()
+    ['price', 'staff', 'parking']
+    """
+    classes = np.asarray(classes)
+    known = set(classes.tolist())
+    new = sorted({name for name in names if name not in known}, key=str)
+    if not new:
+        return classes
+    if classes.dtype.kind in "iufb":
+        raise DataError(
+            f"{str(new[0])[:40]!r} is not one of the classes, which are numbers; a new class needs names as classes.",
+            code="bad-labels",
+        )
+    return np.array([*classes.tolist(), *new])
+
+
+# Words
+
+
+def _check_words(word_labels: Mapping, classes: np.ndarray) -> dict[str, Any]:
+    words = {}
+    for word, label in word_labels.items():
+        weights = label if isinstance(label, Mapping) else {label: 1.0}
+        matched = match_classes(list(weights), classes.tolist())
+        if any(name is None for name in matched):
+            raise DataError(f"The word {str(word)[:40]!r} has no label; name a class.", code="bad-word-labels")
+        words[str(word)] = dict(zip(matched, map(float, weights.values()), strict=True))
+    return words
+
+
+def _word_classes(words: Mapping[str, dict]) -> list:
+    return [name for weights in words.values() for name in weights]
+
+
+def _word_rows(
+    views: DocumentViews, words: Mapping[str, dict], code: Mapping, n_opinions: int
+) -> tuple[sp.csr_matrix, np.ndarray] | None:
+    """A labelled word is a document that holds this word alone; words that no document holds teach nothing."""
+    pairs = [(word, name) for word, weights in sorted(words.items()) for name in weights]
+    if not pairs:
+        return None
+    rows = views.words([word for word, _ in pairs], n_opinions)
+    filled = np.flatnonzero(np.asarray(rows.getnnz(axis=1)).ravel())
+    codes = np.array([code[name] for _, name in pairs], dtype=int)
+    return (rows[filled], codes[filled]) if len(filled) else None
+
+
+# Tables of answers
+
+
+def read_answers(result: LabelResult, table: Any, *, drawn: str | None = None, name: str = "") -> Answers:
+    """Answers from a table, a mapping of ids to labels, or one label per text."""
+    if drawn is not None and drawn not in DRAWN:
+        raise UsageError(f"drawn={drawn!r}; use one of {', '.join(DRAWN)}.", code="bad-parameter")
+    if table is None:
+        return Answers()
+    columns = _as_columns(table, result)
+    rows, truths = _find_rows(columns, result)
+    labels = match_classes(truths, result.classes.tolist())
+    kinds = [drawn or _drawn(cell) for cell in columns.get("drawn", [None] * len(rows))]
+    by = [plain(cell) for cell in columns.get("by", [None] * len(rows))]
+    found: dict[int, tuple] = {}
+    for row, label, kind, who in zip(rows, labels, kinds, by, strict=True):
+        if label is None:
+            continue
+        if row in found and found[row][0] != label:
+            raise DataError(
+                f"Document {row + 1:,} is answered twice, as {found[row][0]!r} and as {label!r}; decide for one.",
+                code="bad-answers",
+            )
+        found[row] = (label, kind, who)
+    blank = sorted({row for row, label in zip(rows, labels, strict=True) if label is None} - set(found))
+    if not found and len(truths):
+        raise DataError(
+            f"None of the {len(truths):,} documents has a true label; fill in at least one.", code="bad-answers"
+        )
+    values = list(found.values())
+    return Answers(
+        rows=list(found),
+        labels=[label for label, _, _ in values],
+        drawn=[kind for _, kind, _ in values],
+        by=[who for _, _, who in values],
+        batch=[name] * len(found),
+        blank=blank,
+    )
+
+
+def _as_columns(table: Any, result: LabelResult) -> dict[str, list]:
+    if isinstance(table, Mapping) and TRUTH not in table:
+        return {"id": list(table), TRUTH: list(table.values())}
+    is_rows = isinstance(table, Sequence) and all(isinstance(row, Mapping) for row in table)
+    if (isinstance(table, Sequence) and not is_rows) or isinstance(table, np.ndarray):
+        if len(table) != len(result.texts):
+            raise DataError(
+                f"There are {len(table):,} answers and {len(result.texts):,} texts; give one label per text, None "
+                "where it is unknown, or a table with the columns id and true_label.",
+                code="length-mismatch",
+            )
+        return {"document": list(range(1, len(table) + 1)), TRUTH: list(table)}
+    if is_rows:
+        names = dict.fromkeys(key for row in table for key in row)
+        return {key: [row.get(key) for row in table] for key in names}
+    return {str(key): list(table[key]) for key in getattr(table, "columns", table)}
+
+
+def _find_rows(columns: dict[str, list], result: LabelResult) -> tuple[list[int], list]:
+    """Documents of the answers, by number or by id."""
+    if TRUTH not in columns or not ({"document", "id"} & set(columns)):
+        raise DataError(
+            f"The answers have the columns {', '.join(columns) or 'none'}; true_label and id (or document) are needed.",
+            code="bad-answers",
+        )
+    if "document" not in columns:
+        filled = [place for place, cell in enumerate(columns["id"]) if plain(cell)]
+        columns = {key: [cells[place] for place in filled] for key, cells in columns.items()}
+        columns["document"] = _number_ids(columns.pop("id"), result)
+    try:
+        rows, truths = read_sample(columns, result.texts, result.ids)
+    except DataError as error:
+        if error.code != "bad-check":
+            raise
+        raise DataError(str(error).replace("checked sample", "answers"), code="bad-answers") from None
+    return rows.tolist(), truths
+
+
+def _number_ids(cells: list, result: LabelResult) -> list[int]:
+    places: dict[str, list[int]] = {}
+    for place, known in enumerate(result.ids or map(str, range(1, len(result.texts) + 1))):
+        places.setdefault(str(known).strip(), []).append(place)
+    numbers = []
+    for cell in cells:
+        found = places.get(plain(cell), [])
+        if len(found) != 1:
+            what = f"stands for {len(found):,} documents" if found else "is not among the documents"
+            raise DataError(
+                f"The id {plain(cell)[:40]!r} {what}; give the column document, which numbers them from 1.",
+                code="bad-answers",
+            )
+        numbers.append(found[0] + 1)
+    return numbers
+
+
+def _drawn(cell: Any) -> str:
+    kind = plain(cell).casefold()
+    return kind if kind in DRAWN else PICKED
+
+
+# Asking
+
+
+def ask(result: LabelResult, n: int = 50, *, suggest: bool = False) -> dict[str, list]:
+    """Documents a person should read next; see :meth:`LabelResult.ask`."""
+    _check_count(n)
+    known = result.answers or Answers()
+    views = _views(result)
+    opinions = _opinions(result)
+    base = result.model.base if isinstance(result.model, TaughtModel) else result.model
+    said = {name: base.classes_[part.argmax(axis=1)] for name, part in opinions.items()} if len(opinions) > 1 else {}
+    questions = ask_documents(
+        result.probabilities,
+        result.classes,
+        said,
+        views.meaning(result.texts),
+        n,
+        answered=known.rows,
+        passed_over=known.blank,
+        groups=getattr(result, "novel_group", None),
+    )
+    rows = [question.row for question in questions]
+    ids = result.ids or [str(row + 1) for row in range(len(result.texts))]
+    table: dict[str, list] = {
+        "document": [row + 1 for row in rows],
+        "id": [ids[row] for row in rows],
+        "text": [result.texts[row] for row in rows],
+        TRUTH: [None] * len(rows),
+    }
+    if suggest:
+        table["label"] = [result.labels[row] for row in rows]
+        table["confidence"] = [round(float(result.confidence[row]), 4) for row in rows]
+    return table | {"reason": [question.reason for question in questions], "drawn": [ASKED] * len(rows)}
+
+
+def ask_about_words(result: LabelResult, n: int = 20) -> dict[str, list]:
+    """Words worth a person's opinion; see :meth:`LabelResult.ask`."""
+    _check_count(n)
+    views = _views(result)
+    vectorizer = views.vectorizer_
+    rows = vectorizer.transform(result.texts)
+    known = {term for word in (result.answers or Answers()).words for term in vectorizer.analyze(word)}
+    found = ask_words(rows, vectorizer.feature_names_, result.probabilities, n + len(known))
+    found = [row for row in found if row["word"] not in known][:n]
+    forms = _written_forms(vectorizer, result.texts, [row["word"] for row in found])
+    return {
+        "word": [forms.get(row["word"], row["word"]) for row in found],
+        "label": [None] * len(found),
+        "suggestion": [result.classes[row["code"]] for row in found],
+        "documents": [row["documents"] for row in found],
+        "settles": [round(row["settles"], 2) for row in found],
+    }
+
+
+def _written_forms(vectorizer: Any, texts: Sequence[str], stems: Sequence[str]) -> dict[str, str]:
+    from isthmus.features.surface import surface_forms
+
+    forms = surface_forms(vectorizer, texts)
+    return {stem: forms[stem] for stem in stems if stem in forms}
+
+
+def _check_count(n: int) -> None:
+    if not isinstance(n, (int, np.integer)) or n < 1:
+        raise UsageError(f"n={n!r}; give a number of at least 1.", code="bad-parameter")
+
+
+def _views(result: LabelResult) -> DocumentViews:
+    if isinstance(result.model, TaughtModel):
+        return result.model.views
+    settings = result.settings
+    return DocumentViews(
+        analyzer=settings.get("analyzer", "auto"),
+        min_df=settings.get("min_df", "auto"),
+        random_state=settings.get("random_state", 0),
+    ).fit(result.source_texts, result.source_labels.tolist(), result.texts)
+
+
+def _opinions(result: LabelResult) -> dict[str, np.ndarray]:
+    if result.opinions:
+        return result.opinions
+    base = result.model.base if isinstance(result.model, TaughtModel) else result.model
+    return ask_voters(base, result.texts)[0]
+
+
+# Classes
+
+
+def rename_classes(result: LabelResult, names: Mapping) -> LabelResult:
+    """Classes renamed or merged; see :meth:`LabelResult.rename_classes`."""
+    from isthmus.feedback import RenamedModel
+
+    known = result.classes.tolist()
+    unknown = [name for name in names if name not in known]
+    if unknown or not names:
+        raise UsageError(
+            f"{str(unknown[0])!r} is not a class; the classes are {', '.join(map(str, known))}."
+            if unknown
+            else "There is nothing to rename; give {old name: new name}.",
+            code="bad-parameter",
+        )
+    names = dict(names)
+    taught = isinstance(result.model, TaughtModel)
+    untaught = _untaught(result)
+    vote, classes = merge_classes(untaught.probabilities, untaught.classes, names)
+    source = np.array([names.get(label, label) for label in untaught.source_labels.tolist()], dtype=object)
+    opinions = untaught.opinions
+    if opinions is not None:
+        opinions = {name: merge_classes(part, untaught.classes, names)[0] for name, part in opinions.items()}
+    best = vote.argmax(axis=1)
+    plain_result = replace(
+        untaught,
+        labels=classes[best],
+        confidence=vote.max(axis=1),
+        classes=classes,
+        probabilities=vote,
+        model=RenamedModel(untaught.model, names),
+        source_labels=source,
+        opinions=opinions,
+        vote=None,
+        expected_accuracy=result.expected_accuracy,
+    )
+    if not taught:
+        return plain_result
+    known_answers = (result.answers or Answers()).renamed(names)
+    return _learn(plain_result, plain_result, known_answers, Answers())
+
+
+__all__ = ["RANDOM", "Learned", "ask", "ask_about_words", "extend_classes", "read_answers", "rename_classes", "teach"]

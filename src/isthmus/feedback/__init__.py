@@ -1,0 +1,28 @@
+"""Listen: answers of a person flow back. What to ask next, learning from answers, what they say about accuracy.
+
+Answers are never mixed with the source: they come in by :class:`Answers` alone, and a correction learned from them
+stands on top of a model that has not seen them.
+"""
+
+from isthmus.feedback.accounting import Expectation, Outlook, expect_accuracy, outlook
+from isthmus.feedback.answers import Answers
+from isthmus.feedback.asking import Question, ask_documents, ask_words
+from isthmus.feedback.correction import Correction, learn_correction
+from isthmus.feedback.model import RenamedModel, TaughtModel
+from isthmus.feedback.views import DocumentViews
+
+__all__ = [
+    "Answers",
+    "Correction",
+    "DocumentViews",
+    "Expectation",
+    "Outlook",
+    "Question",
+    "RenamedModel",
+    "TaughtModel",
+    "ask_documents",
+    "ask_words",
+    "expect_accuracy",
+    "learn_correction",
+    "outlook",
+]

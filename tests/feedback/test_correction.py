@@ -1,0 +1,161 @@
+"""What is learned from answers, and what it is worth: against calculations on paper."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from isthmus.feedback import Answers, ask_documents, ask_words, expect_accuracy, learn_correction, outlook
+from isthmus.feedback.accounting import right_by_size
+from isthmus.feedback.correction import fit_sharpness, make_folds, order_answers, prior_shares, widen_vote
+from isthmus.feedback.model import merge_classes
+
+CLASSES = np.array(["a", "b"])
+
+
+def answered(n=40, seed=0):
+    """Rows of two words, the first of class a, the second of class b; a vote that knows nothing."""
+    codes = np.random.default_rng(seed).integers(0, 2, n)
+    return sp.csr_matrix(np.eye(2)[codes]), np.full((n, 2), 0.5), codes
+
+
+def test_words_that_decide_are_learned():
+    rows, vote, codes = answered()
+    correction = learn_correction(rows, vote, codes, CLASSES)
+    new = correction.probabilities(sp.csr_matrix(np.eye(2)), np.full((2, 2), 0.5))
+    assert new.argmax(axis=1).tolist() == [0, 1]
+    assert (correction.held_out.argmax(axis=1) == codes).all()
+    assert sum(row["weight"] for row in correction.table) == pytest.approx(1.0)
+    # The average of the pairs that were tried is a pair itself.
+    assert correction.trust == pytest.approx(sum(row["weight"] * row["trust"] for row in correction.table))
+
+
+def test_answers_that_follow_nothing_leave_the_vote_as_it_is():
+    rng = np.random.default_rng(3)
+    codes = rng.integers(0, 2, 60)
+    vote = np.where(np.eye(2)[codes] == 1, 0.97, 0.03)
+    rows = sp.csr_matrix(rng.normal(size=(60, 30)))
+    correction = learn_correction(rows, vote, codes, CLASSES)
+    assert (correction.probabilities(rows, vote).argmax(axis=1) == codes).all()
+    assert (correction.held_out.argmax(axis=1) == codes).mean() > 0.9
+
+
+def test_one_answer_is_enough_to_go_on_and_too_few_to_compare():
+    correction = learn_correction(sp.csr_matrix([[1.0, 0.0]]), np.array([[0.5, 0.5]]), np.array([1]), CLASSES)
+    assert len(correction.table) == 1
+    assert correction.probabilities(sp.csr_matrix([[1.0, 0.0]]), np.array([[0.5, 0.5]]))[0, 1] > 0.5
+
+
+def test_a_class_that_only_answers_name():
+    # 2 of 10 answers name it: share 2 / (10 + 10); the other columns shrink to 0.9.
+    assert prior_shares(np.array([0] * 8 + [2] * 2), 2, 3).tolist() == [0.1]
+    assert widen_vote(np.array([[0.6, 0.4]]), np.array([0.1]))[0].tolist() == pytest.approx([0.54, 0.36, 0.1])
+    codes = np.repeat([0, 1, 2], 10)
+    correction = learn_correction(
+        sp.csr_matrix(np.eye(3)[codes]), np.full((30, 2), 0.5), codes, np.array(["a", "b", "new"])
+    )
+    assert correction.probabilities(sp.csr_matrix(np.eye(3)), np.full((3, 2), 0.5)).argmax(axis=1).tolist() == [0, 1, 2]
+
+
+def test_labelled_words_are_learned_without_any_answer():
+    extra = sp.csr_matrix([[1.0, 0.0]]), np.array([1])
+    correction = learn_correction(sp.csr_matrix((0, 2)), np.zeros((0, 2)), np.zeros(0, dtype=int), CLASSES, extra=extra)
+    assert correction.probabilities(sp.csr_matrix([[1.0, 0.0]]), np.array([[0.5, 0.5]]))[0, 1] > 0.5
+
+
+def test_folds_hold_every_class():
+    folds = make_folds(np.array([0] * 10 + [1] * 5), 0)
+    assert [int(np.sum(folds[10:] == fold)) for fold in range(5)] == [1] * 5
+
+
+def test_the_order_of_answers_does_not_matter():
+    assert order_answers(["b", "a", "c"], np.array([0, 1, 0])).tolist() == [1, 0, 2]
+
+
+def test_scores_that_are_too_sure_are_softened():
+    # Always sure by 1.5, right in two of three cases: power · 1.5 = log 2, but for what speaks for a power of one.
+    scores, codes = np.tile([1.5, 0.0], (30_000, 1)), np.array([0, 0, 1] * 10_000)
+    assert fit_sharpness(scores, codes) == pytest.approx(np.log(2) / 1.5, abs=0.005)
+    assert fit_sharpness(scores[:0], codes[:0]) == pytest.approx(1.0, abs=0.01)
+
+
+def test_expectation_from_answers_drawn_at_random():
+    right = np.array([True] * 30 + [False] * 10)
+    expected = expect_accuracy(right, np.ones(40, dtype=bool), np.full(40, 0.99), np.full(60, 0.99), 100)
+    assert expected.basis == "random"
+    assert expected.estimate == pytest.approx((40 + 0.75 * 60) / 100)
+    assert expected.low < expected.estimate < expected.high
+
+
+def test_doubtful_documents_that_were_asked_do_not_stand_for_the_others():
+    # Unanswered: 20 doubtful documents and 80 sure ones. Answered: 40 doubtful ones, half of them right.
+    right = np.array([True, False] * 20)
+    held_out, confidence = np.full(40, 0.5), np.array([0.5] * 20 + [0.99] * 80)
+    expected = expect_accuracy(right, np.zeros(40, dtype=bool), held_out, confidence, 140)
+    assert expected.basis == "weighted"
+    # Doubtful: (20 + 5 · 0.5) / 45 = 0.5; sure: no answer, so their confidence, 0.99; then the 40 answered ones.
+    assert expected.estimate == pytest.approx((40 + 100 * (0.2 * 0.5 + 0.8 * 0.99)) / 140, abs=1e-6)
+    assert expect_accuracy(right, np.ones(40, dtype=bool), held_out, confidence, 140).estimate == pytest.approx(
+        90 / 140
+    )
+
+
+def test_outlook_on_paper():
+    # Right at 0: none; at 25: all. The slope is 1 / log 2, the same for each, so its error is 0.
+    ahead = outlook({0: np.zeros(9), 25: np.ones(9)}, 25, 50)
+    assert ahead.gain == pytest.approx(np.log(100 / 50) / np.log(2))
+    assert ahead.margin == pytest.approx(0.0)
+    assert str(ahead) == "50 more answers: +100 ± 0 points"
+
+
+def test_the_curve_begins_with_the_vote():
+    rows, vote, codes = answered()
+    right = right_by_size(rows, vote, codes, learn_correction(rows, vote, codes, CLASSES))
+    assert list(right) == [0, 8, 16, 32]
+    assert right[0].mean() == np.mean(codes == 0)
+    assert right[32].mean() == 1.0
+
+
+def test_questions_are_doubtful_disputed_and_unlike_each_other():
+    probabilities = np.array([[0.9, 0.1], [0.5, 0.5], [0.5, 0.5], [0.6, 0.4], [0.55, 0.45]])
+    meaning = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.6, 0.8]])
+    said = {"one": np.array(["a"] * 5), "two": np.array(["a", "a", "a", "b", "a"])}
+    asked = ask_documents(probabilities, CLASSES, said, meaning, 3)
+    # Worth, doubt · (0.5 + dispute): 0.1, 0.5, 0.5, 0.8, 0.45. After 3 comes 1, then 4 before copies of what is asked.
+    assert [question.row for question in asked] == [3, 1, 4]
+    assert "methods disagree: two says b" in asked[0].reason
+    assert asked[1].reason.startswith("a (0.50) or b (0.50)")
+
+
+def test_no_document_is_asked_twice_and_blank_ones_come_last():
+    asked = ask_documents(np.full((4, 2), 0.5), CLASSES, {}, np.eye(4), 9, answered=[1], passed_over=[0])
+    assert [question.row for question in asked] == [2, 3, 0]
+
+
+def test_a_group_that_fits_no_class_is_asked_about_first():
+    probabilities = np.array([[0.9, 0.1], [0.9, 0.1], [0.5, 0.5]])
+    asked = ask_documents(probabilities, CLASSES, {}, np.eye(3), 2, groups=["", "group 1", ""])
+    assert [question.row for question in asked] == [1, 2]
+    assert "group 1" in asked[0].reason
+
+
+def test_words_are_asked_by_what_they_would_settle():
+    # The first word leans to a and stands in doubtful documents; the second in sure ones; the third leans nowhere.
+    words = sp.csr_matrix(np.array([[1, 0, 1], [1, 0, 1], [1, 0, 1], [0, 1, 1], [0, 1, 1], [0, 1, 1]], dtype=float))
+    probabilities = np.array([[0.7, 0.3]] * 3 + [[0.02, 0.98]] * 3)
+    asked = ask_words(words, ["x", "y", "z"], probabilities, 3)
+    assert (asked[0]["word"], asked[0]["code"], asked[0]["documents"]) == ("x", 0, 3)
+    assert "z" not in [row["word"] for row in asked]
+
+
+def test_later_answers_hold_and_a_random_draw_stays_one():
+    first = Answers([0, 1], ["a", "b"], ["random", "asked"], ["", ""], ["one", "one"], blank=[5])
+    both = first.plus(Answers([0, 5], ["b", "a"], ["picked", "asked"], ["Kim", ""], ["two", "two"]))
+    assert (both.rows, both.labels, both.drawn) == ([1, 0, 5], ["b", "b", "a"], ["asked", "random", "asked"])
+    assert both.blank == []
+    assert both.without("two").rows == [1]
+
+
+def test_merged_classes_add_up():
+    merged, classes = merge_classes(np.array([[0.2, 0.3, 0.5]]), np.array(["a", "b", "c"]), {"b": "c", "a": "z"})
+    assert classes.tolist() == ["c", "z"]
+    assert merged.tolist() == [[0.8, 0.2]]

@@ -1,0 +1,174 @@
+"""Teach and ask on a whole labelling: answers come in by one door, change what they should, and can be taken back."""
+
+import numpy as np
+import pytest
+
+import isthmus
+from isthmus.exceptions import DataError, UsageError
+
+STAFF = ["friendly", "rude", "helpful", "polite", "impatient", "kind"]
+PRICE = ["expensive", "cheap", "costly", "bargain", "overpriced", "fair"]
+PARKING = ["garage", "parking", "spaces", "lot", "barrier", "ticket"]
+TRUTH = np.array(["staff"] * 40 + ["price"] * 40 + ["parking"] * 30)
+ANSWERED = [*range(0, 40, 5), *range(40, 80, 5), *range(80, 110, 3)]
+REST = np.setdiff1d(np.arange(110), ANSWERED)
+
+
+def make_texts(words, n, seed):
+    rng = np.random.default_rng(seed)
+    return [" ".join(rng.choice(words, 3)) + f" visit {rng.integers(9)}" for _ in range(n)]
+
+
+@pytest.fixture(scope="module")
+def labelling():
+    source = make_texts(STAFF[:4], 40, 0) + make_texts(PRICE[:4], 40, 1)
+    target = make_texts(STAFF[2:], 40, 2) + make_texts(PRICE[2:], 40, 3) + make_texts(PARKING, 30, 4)
+    result = isthmus.label(source, ["staff"] * 40 + ["price"] * 40, target, method="logistic")
+    result.ids = [f"T{i}" for i in range(len(target))]
+    return result
+
+
+def answers(rows=ANSWERED, **more):
+    return {"document": [row + 1 for row in rows], "true_label": TRUTH[rows].tolist(), **more}
+
+
+def fill_in(table):
+    return table | {"true_label": [TRUTH[number - 1] for number in table["document"]]}
+
+
+def test_answers_hold_and_teach_a_new_class(labelling):
+    before = labelling.labels.copy()
+    taught = labelling.teach(answers())
+    assert (taught.labels[ANSWERED] == TRUTH[ANSWERED]).all()
+    assert (taught.confidence[ANSWERED] == 1.0).all()
+    assert not taught.needs_review[ANSWERED].any()
+    assert taught.classes.tolist() == ["parking", "price", "staff"]
+    assert (taught.labels[REST[REST >= 80]] == "parking").mean() >= 0.9
+    assert (taught.labels[REST] == TRUTH[REST]).mean() > (before[REST] == TRUTH[REST]).mean()
+    assert taught.learned.changed == int(np.sum(taught.labels != before))
+    # The labelling that was taught is as it was, and later texts are labelled by what was learned.
+    assert (labelling.labels == before).all()
+    assert labelling.answers is None
+    assert taught.predict(["garage parking barrier"]).tolist() == ["parking"]
+
+
+def test_the_order_of_answers_changes_nothing(labelling):
+    there, back = labelling.teach(answers()), labelling.teach(answers(ANSWERED[::-1]))
+    np.testing.assert_allclose(there.probabilities, back.probabilities, atol=1e-8)
+
+
+def test_target_labels_are_answers_and_no_method_sees_them(labelling):
+    given = [TRUTH[row] if row in ANSWERED else None for row in range(110)]
+    parts = labelling.source_texts, labelling.source_labels.tolist(), labelling.texts
+    direct = isthmus.label(*parts, "logistic", target_labels=given)
+    np.testing.assert_allclose(direct.probabilities, labelling.teach(answers()).probabilities, atol=1e-8)
+    np.testing.assert_array_equal(direct.vote, labelling.probabilities)
+    assert isthmus.label(*parts, "logistic", target_labels=[None] * 110).answers is None
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"id": ["T3", "T50"], "true_label": ["price", "Staff "]},
+        [{"id": "T3", "true_label": "price"}, {"id": "T50", "true_label": "staff"}, {"id": "T9", "true_label": ""}],
+        {"T3": "price", "T50": "staff"},
+        {"document": ["4", "51", ""], "true_label": ["price", "staff", ""]},
+    ],
+)
+def test_answers_come_in_several_forms(labelling, table):
+    taught = labelling.teach(table)
+    assert taught.labels[[3, 50]].tolist() == ["price", "staff"]
+    assert sorted(taught.answers.rows) == [3, 50]
+
+
+@pytest.mark.parametrize(
+    ("table", "message", "code"),
+    [
+        ({"id": ["nobody"], "true_label": ["price"]}, "'nobody' is not among the documents", "bad-answers"),
+        ({"id": ["T1", "T1"], "true_label": ["price", "staff"]}, "answered twice", "bad-answers"),
+        ({"id": ["T1"], "true_label": [" "]}, "None of the 1 documents has a true label", "bad-answers"),
+        ({"text": ["x"], "true_label": ["price"]}, "true_label and id .or document. are needed", "bad-answers"),
+        ({"document": [999], "true_label": ["price"]}, "110 documents", "bad-answers"),
+        (["price"], "1 answers and 110 texts", "length-mismatch"),
+    ],
+)
+def test_tables_that_cannot_be_answers_are_refused(labelling, table, message, code):
+    with pytest.raises(DataError, match=message) as caught:
+        labelling.teach(table)
+    assert caught.value.code == code
+
+
+def test_answers_add_up_and_can_be_taken_back(labelling):
+    first = labelling.teach(answers(ANSWERED[:10]), name="monday.csv")
+    both = first.teach(answers(ANSWERED[10:]), name="tuesday.csv")
+    assert [row["total"] for row in both.history] == [10, len(ANSWERED)]
+    np.testing.assert_allclose(both.probabilities, labelling.teach(answers()).probabilities, atol=1e-8)
+    back = both.teach(without="tuesday.csv")
+    np.testing.assert_allclose(back.probabilities, first.probabilities, atol=1e-8)
+    assert (back.teach(without="monday.csv").labels == labelling.labels).all()
+    with pytest.raises(UsageError, match=r"those that did: 'monday.csv'"):
+        back.teach(without="friday.csv")
+    with pytest.raises(UsageError, match="nothing to learn"):
+        back.teach()
+
+
+def test_answers_that_were_asked_are_not_counted_as_random(labelling):
+    taught = labelling.teach(fill_in(labelling.ask(20)))
+    assert set(taught.answers.drawn) == {"asked"}
+    assert taught.learned.basis == "weighted"
+    counted = labelling.teach(fill_in(labelling.sample(40)))
+    assert set(counted.answers.drawn) == {"random"}
+    assert counted.learned.basis == "random"
+    assert counted.expected_accuracy.low <= np.mean(counted.labels == TRUTH) <= counted.expected_accuracy.high
+    assert counted.learned.outlook["answers"] == 50
+
+
+def test_ask_never_asks_what_was_answered(labelling):
+    first = fill_in(labelling.ask(15))
+    second = labelling.teach(first).ask(15)
+    assert not set(first["document"]) & set(second["document"])
+    assert all(second["reason"])
+    assert "label" not in second
+    assert "label" in labelling.ask(3, suggest=True)
+    with pytest.raises(UsageError, match="n=0"):
+        labelling.ask(0)
+
+
+def test_words_can_be_asked_and_taught(labelling):
+    words = labelling.ask(5, words=True)
+    assert list(words) == ["word", "label", "suggestion", "documents", "settles"]
+    taught = labelling.teach(word_labels={"garage": "price", "parking": "price", "lot": "price"})
+    held = [i for i, text in enumerate(labelling.texts) if "garage" in text or "parking" in text]
+    price = taught.classes.tolist().index("price")
+    assert taught.probabilities[held, price].mean() > labelling.probabilities[held, price].mean()
+
+
+def test_classes_are_renamed_and_merged(labelling):
+    taught = labelling.teach(answers()).rename_classes({"parking": "price"})
+    assert taught.classes.tolist() == ["price", "staff"]
+    assert (taught.labels[ANSWERED] == np.where(TRUTH == "parking", "price", TRUTH)[ANSWERED]).all()
+    renamed = labelling.rename_classes({"staff": "people"})
+    assert renamed.classes.tolist() == ["people", "price"]
+    assert renamed.predict(["kind polite"]).tolist() == ["people"]
+    with pytest.raises(UsageError, match="'no' is not a class; the classes are price, staff"):
+        labelling.rename_classes({"no": "yes"})
+
+
+def test_a_saved_labelling_keeps_its_answers(labelling, tmp_path):
+    pytest.importorskip("skops")
+    taught = labelling.teach(answers(by=["Kim"] * len(ANSWERED)), name="answers.csv")
+    loaded = isthmus.load(taught.save(tmp_path / "taught.isthmus"))
+    assert loaded.answers.by[0] == "Kim"
+    assert loaded.history == taught.history
+    np.testing.assert_allclose(loaded.probabilities, taught.probabilities)
+    again = loaded.teach({"T1": "staff"}, name="more")
+    assert [row["name"] for row in again.history] == ["answers.csv", "more"]
+    assert loaded.reasons(0, top=2)
+
+
+def test_a_vote_is_taught_too(labelling):
+    target = labelling.texts
+    result = isthmus.label(labelling.source_texts, labelling.source_labels.tolist(), target)
+    taught = result.teach(answers())
+    assert (taught.labels == TRUTH).mean() > (result.labels == TRUTH).mean()
+    np.testing.assert_allclose(taught.model.predict_proba(target)[REST], taught.probabilities[REST], atol=1e-6)
