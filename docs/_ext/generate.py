@@ -189,6 +189,8 @@ def _command_sections(command, name: str) -> list[str]:
         shown = parameter.opts if parameter not in arguments else [(parameter.metavar or parameter.name).upper()]
         rows.append((", ".join(f"`{opt}`" for opt in shown), " ".join((parameter.help or "").split())))
     text = (command.help or "").replace("\b", "").replace("\f", "").strip()
+    example = (command.epilog or "").removeprefix("Example: ")
+    text += f"\n\n```console\n$ {example}\n```" if example else ""
     return [f"## `{name}`", f"```text\n{usage}\n```", text, _table(("Argument or option", "What it does"), rows)]
 
 

@@ -6,10 +6,7 @@ import importlib
 import math
 import platform
 from collections.abc import Iterable, Mapping
-from importlib import metadata
 from typing import Any
-
-import numpy as np
 
 from isthmus.exceptions import MissingExtraError
 
@@ -40,6 +37,8 @@ def import_optional(name: str, purpose: str, *, extra: str = "app") -> Any:
 
 def versions(packages: Iterable[str] = PACKAGES) -> dict[str, str]:
     """Versions of Python and of those packages that are installed."""
+    from importlib import metadata  # slow to load, and most runs need no versions
+
     known = {"python": platform.python_version()}
     for name in packages:
         try:
@@ -51,9 +50,7 @@ def versions(packages: Iterable[str] = PACKAGES) -> dict[str, str]:
 
 def to_plain(value: Any) -> Any:
     """A value that JSON can hold: numpy scalars and arrays unpacked, NaN and infinity as None."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, np.ndarray):
+    if hasattr(value, "tolist"):  # numpy's scalars and arrays, asked without loading numpy
         value = value.tolist()
     if isinstance(value, float):
         return value if math.isfinite(value) else None

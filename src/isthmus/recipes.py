@@ -9,11 +9,13 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from isthmus.exceptions import UsageError
-from isthmus.features.vectorizer import TextVectorizer
-from isthmus.pipeline import TransferPipeline, make_transfer_pipeline
+
+if TYPE_CHECKING:
+    from isthmus.features.vectorizer import TextVectorizer
+    from isthmus.pipeline import TransferPipeline
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,18 @@ class Recipe:
         return self.build(Options(**options))
 
 
+# Imports stay inside the functions, so that reading the list of recipes loads neither a method nor numpy.
+
+
+def _pipeline(*steps: Any) -> TransferPipeline:
+    from isthmus.pipeline import make_transfer_pipeline
+
+    return make_transfer_pipeline(*steps)
+
+
 def _counts(options: Options, **settings: Any) -> TextVectorizer:
+    from isthmus.features.vectorizer import TextVectorizer
+
     return TextVectorizer(analyzer=options.analyzer, min_df=options.min_df, **settings)
 
 
@@ -64,7 +77,7 @@ def _tfidf(options: Options, **settings: Any) -> TextVectorizer:
     return _counts(options, weighting="tfidf", **settings)
 
 
-# -- baselines: imports stay inside the builders, so that reading the list of recipes loads no method ------------------
+# -- baselines ---------------------------------------------------------------------------------------------------------
 
 
 def _build_nbc(options: Options) -> TransferPipeline:
@@ -72,7 +85,7 @@ def _build_nbc(options: Options) -> TransferPipeline:
 
     from isthmus.classify.baselines.source_only import SourceOnlyClassifier
 
-    return make_transfer_pipeline(_counts(options), SourceOnlyClassifier(MultinomialNB()))
+    return _pipeline(_counts(options), SourceOnlyClassifier(MultinomialNB()))
 
 
 def _build_svm(options: Options) -> TransferPipeline:
@@ -81,7 +94,7 @@ def _build_svm(options: Options) -> TransferPipeline:
     from isthmus.classify.baselines.source_only import SourceOnlyClassifier
 
     estimator = LinearSVC(random_state=options.random_state)
-    return make_transfer_pipeline(_tfidf(options), SourceOnlyClassifier(estimator))
+    return _pipeline(_tfidf(options), SourceOnlyClassifier(estimator))
 
 
 def _logistic(options: Options) -> tuple[TextVectorizer, Any]:
@@ -97,14 +110,14 @@ def _build_logistic(options: Options) -> TransferPipeline:
     from isthmus.classify.baselines.source_only import SourceOnlyClassifier
 
     vectorizer, estimator = _logistic(options)
-    return make_transfer_pipeline(vectorizer, SourceOnlyClassifier(estimator))
+    return _pipeline(vectorizer, SourceOnlyClassifier(estimator))
 
 
 def _build_self_training(options: Options) -> TransferPipeline:
     from isthmus.classify.baselines.self_training import SelfTrainingTransferClassifier
 
     vectorizer, estimator = _logistic(options)
-    return make_transfer_pipeline(vectorizer, SelfTrainingTransferClassifier(estimator.set_params(warm_start=True)))
+    return _pipeline(vectorizer, SelfTrainingTransferClassifier(estimator.set_params(warm_start=True)))
 
 
 # -- dual supervision: labelled words beside labelled documents --------------------------------------------------------
@@ -142,32 +155,32 @@ def _build_dual_factor(options: Options) -> TransferPipeline:
 
 def _with_words(options: Options, method: Any, ngram_range: tuple[int, int]) -> TransferPipeline:
     vectorizer = _tfidf(options, ngram_range=ngram_range, stem=False, stop_words=None, sublinear=True)
-    return make_transfer_pipeline(vectorizer, method)
+    return _pipeline(vectorizer, method)
 
 
 def _build_cocc(options: Options) -> TransferPipeline:
     from isthmus.classify.cocc.classifier import CoClusteringClassifier
 
-    return make_transfer_pipeline(_counts(options), CoClusteringClassifier(random_state=options.random_state))
+    return _pipeline(_counts(options), CoClusteringClassifier(random_state=options.random_state))
 
 
 def _build_tsvm(options: Options) -> TransferPipeline:
     from isthmus.classify.baselines.tsvm import TransductiveSVM
 
-    return make_transfer_pipeline(_tfidf(options), TransductiveSVM(random_state=options.random_state))
+    return _pipeline(_tfidf(options), TransductiveSVM(random_state=options.random_state))
 
 
 def _build_sgt(options: Options) -> TransferPipeline:
     from isthmus.classify.baselines.sgt import SpectralGraphTransducer
 
-    return make_transfer_pipeline(_tfidf(options), SpectralGraphTransducer(random_state=options.random_state))
+    return _pipeline(_tfidf(options), SpectralGraphTransducer(random_state=options.random_state))
 
 
 def _build_strings(options: Options) -> TransferPipeline:
     from isthmus.classify.strings.classifier import ALIGNED, TransductiveKernelClassifier
 
     method = TransductiveKernelClassifier(ngram_range="auto", random_state=options.random_state, **ALIGNED)
-    return make_transfer_pipeline(method)
+    return _pipeline(method)
 
 
 # -- term projection ---------------------------------------------------------------------------------------------------
@@ -176,19 +189,19 @@ def _build_strings(options: Options) -> TransferPipeline:
 def _build_projection(options: Options) -> TransferPipeline:
     from isthmus.classify.projection.classifier import TermProjectionClassifier
 
-    return make_transfer_pipeline(_counts(options), TermProjectionClassifier(random_state=options.random_state))
+    return _pipeline(_counts(options), TermProjectionClassifier(random_state=options.random_state))
 
 
 def _build_projection_svm(options: Options) -> TransferPipeline:
     from isthmus.classify.projection.classifier import TermProjectionClassifier
 
     method = TermProjectionClassifier(classifier="svm", random_state=options.random_state)
-    return make_transfer_pipeline(_counts(options), method)
+    return _pipeline(_counts(options), method)
 
 
 def _words_and_pairs(options: Options, method: Any) -> TransferPipeline:
     # The representation of the logistic regression they start from, so that a difference is the method's.
-    return make_transfer_pipeline(_logistic(options)[0], method)
+    return _pipeline(_logistic(options)[0], method)
 
 
 def _build_sfa(options: Options) -> TransferPipeline:
@@ -321,6 +334,7 @@ def make_grouping(source_texts, target_texts, *, analyzer="auto", min_df="auto",
     """
     from isthmus.clustering.guided import CrossGuidedKMeans
     from isthmus.features.contexts import context_words, window_contexts
+    from isthmus.features.vectorizer import TextVectorizer
 
     vectorizer = TextVectorizer(analyzer=analyzer, min_df=min_df, weighting="tfidf")
     texts, n_source = [*source_texts, *target_texts], len(source_texts)

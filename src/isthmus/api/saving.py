@@ -89,13 +89,19 @@ def save_result(result, path, *, force: bool = False) -> Path:
     return Path(path)
 
 
-def read_saved(path, result_types: Mapping[str, type], kind: str | None = None):
-    """Rebuild a saved result; ``result_types`` are the classes a file may hold, by the name of their kind."""
+def check_saved_file(path: str | Path) -> Path:
+    """Refuse a name that cannot be a saved result, before anything that could read one is loaded."""
     path = Path(path)
     if not path.exists():
         raise DataError(f"There is no file {str(path)!r}; check the name.", code="missing-file")
     if path.is_dir():
         raise DataError(f"{str(path)!r} is a folder; name the saved model in it.", code="not-a-file")
+    return path
+
+
+def read_saved(path, result_types: Mapping[str, type], kind: str | None = None):
+    """Rebuild a saved result; ``result_types`` are the classes a file may hold, by the name of their kind."""
+    path = check_saved_file(path)
     skops_io = import_optional("skops.io", "A saved model")
     try:
         with zipfile.ZipFile(path) as archive:

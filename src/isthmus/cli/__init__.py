@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib.util import find_spec
 
 from isthmus.cli._exit import STOPPED, STOPPED_SENTENCE
 
@@ -25,10 +26,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _run(arguments: list[str] | None) -> int:
-    try:
-        import rich  # noqa: F401
-        import typer  # noqa: F401
-    except ImportError:
+    if any(find_spec(name) is None for name in ("rich", "typer")):
         print(_NEEDS_APP, file=sys.stderr)
         return 2
     from isthmus.cli.app import run_command

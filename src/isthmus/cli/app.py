@@ -2,30 +2,73 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import importlib
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
 
 import typer
 
 import isthmus
-from isthmus.cli import bench, check, cluster, data, demo, diagnose, explain, label
-from isthmus.cli._exit import STOPPED, STOPPED_SENTENCE
-from isthmus.cli.common import one_line, say
+from isthmus.cli._exit import STOPPED, STOPPED_SENTENCE, one_line, say
+from isthmus.cli._help import WholeLines
 from isthmus.exceptions import IsthmusError, UsageError
+
+# Every command is a module of this package that is loaded when it is called; this line is what --help says of it.
+COMMANDS = {
+    "demo": "Label the bundled sample and write a report: the quickest way to see what this does.",
+    "label": "Label the documents of TARGET with the labels of SOURCE.",
+    "check": "Draw a random sample for a person to label, then say how many labels are right.",
+    "cluster": "Group the documents of TARGET, following the groups of SOURCE where they fit.",
+    "explain": "Say which terms spoke for and against each class of a document.",
+    "diagnose": "Say whether labels can travel from SOURCE to TARGET, and what to watch.",
+    "bench": "Run the published experiments again, and time the methods against others.",
+    "data": "Copy the bundled sample, list the benchmark corpora, or make their files from the public archives.",
+}
+
+
+class _Commands(Mapping):
+    """Command by name; its module is loaded when it is asked for."""
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in COMMANDS:
+            raise KeyError(name)
+        program = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+        importlib.import_module(f"isthmus.cli.{name}").register(program)
+        command = typer.main.get_command(program)
+        # A module that registers a group of commands comes wrapped in the program that held it.
+        return getattr(command, "commands", {}).get(name, command)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
+class _Program(WholeLines):
+    """The program; its help lists the commands without loading them."""
+
+    def __init__(self, **settings: Any):
+        super().__init__(**settings)
+        self.commands = _Commands()
+
+    def lines(self) -> list[tuple[str, str]]:
+        """Name and line of every command."""
+        return list(COMMANDS.items())
 
 
 def make_app() -> typer.Typer:
     """The program with all its commands."""
     app = typer.Typer(
         name="isthmus",
+        cls=_Program,
         help="Labels in one domain of text, none in another: label or group the new text, and say how far to trust it.",
+        epilog="isthmus COMMAND --help shows the options of a command and an example. To begin: isthmus demo",
         add_completion=False,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
     )
     app.callback(invoke_without_command=True)(_program)
-    for command in (demo, label, check, cluster, explain, diagnose, bench):
-        command.register(app)
-    app.add_typer(data.app, name="data")
     return app
 
 

@@ -14,7 +14,9 @@ from isthmus.exceptions import DataError, UsageError
 
 def register(app: typer.Typer) -> None:
     """Add the command to the program."""
-    app.command("bench")(bench)
+    app.command("bench", epilog="Example: isthmus bench cocc --task rec-talk,sci-talk --method nbc,cocc --data FOLDER")(
+        bench
+    )
 
 
 def bench(

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from isthmus.choose import AccuracyEstimate, LabelCheck, check_labels
-from isthmus.choose.sampling import draw_sample, read_sample, sample_margin, sample_size, sample_table
 from isthmus.cli.common import Exact, one_line, print_json, say, talking
 from isthmus.cli.outputs import check_output_is_not_input, write_table
 from isthmus.corpus import check_output, read_collection, with_columns
 from isthmus.corpus.read import bare_cells
 from isthmus.exceptions import DataError, UsageError
 
+if TYPE_CHECKING:
+    from isthmus.choose import AccuracyEstimate, LabelCheck
+
 TRUTH, DONE = "true_label", "checked"
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to the program."""
-    app.command("check")(check)
+    app.command("check", epilog="Example: isthmus check dealer.isthmus --sample 100 -o to_check.csv")(check)
 
 
 @dataclass
@@ -110,8 +111,6 @@ def check(
 
 def open_labelling(path: str, text: str | None) -> Labelling:
     """A labelled table, or, where the name's ending is not that of a table, a saved labelling."""
-    from isthmus.api.loading import load
-
     try:
         docs = read_collection(path, text=text, label="label")
     except DataError as error:
@@ -123,6 +122,8 @@ def open_labelling(path: str, text: str | None) -> Labelling:
                 f"{path!r} lacks the column {wanted}; give a table that isthmus label wrote, or a file of its --save.",
                 code="unknown-column",
             ) from None
+        from isthmus.api.loading import load
+
         saved = load(path, kind="label")
         ids = saved.ids or [str(number + 1) for number in range(len(saved.texts))]
         table = {"id": ids, **saved.columns()}
@@ -146,6 +147,8 @@ def open_labelling(path: str, text: str | None) -> Labelling:
 
 def draw(labelling: Labelling, n: int | None, margin: float | None, seed: int) -> tuple[dict[str, list], dict]:
     """The sample as columns, and what is to be told about it."""
+    from isthmus.choose.sampling import draw_sample, sample_margin, sample_size, sample_table
+
     population = len(labelling.texts)
     if margin is not None:
         n = sample_size(margin, accuracy=labelling.expected, population=population)
@@ -166,6 +169,9 @@ def draw_sentence(drawn: dict[str, Any], result: str, output: str) -> str:
 
 def check_answers(labelling: Labelling, path: str, label: str) -> LabelCheck:
     """Read the checked sample and do the arithmetic."""
+    from isthmus.choose import check_labels
+    from isthmus.choose.sampling import read_sample
+
     try:
         # The numbers are asked for as the text, because a person may have taken the column of texts out.
         docs = read_collection(path, text="document", label=label)

@@ -28,7 +28,9 @@ ADDED = ("cluster", "cluster_name", "aligned_to", "strength")
 
 def register(app: typer.Typer) -> None:
     """Add the command to the program."""
-    app.command("cluster")(cluster)
+    app.command("cluster", epilog="Example: isthmus cluster motorcycles.csv cars.csv -o grouped.csv --clusters 5")(
+        cluster
+    )
 
 
 def cluster(

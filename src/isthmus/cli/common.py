@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -19,24 +18,15 @@ import typer
 
 from isthmus._progress import listen
 from isthmus._utils import plural
+from isthmus.cli._exit import one_line, say
 from isthmus.corpus import Collection, replacing
 from isthmus.corpus.decode import mend_surrogates
 from isthmus.exceptions import IsthmusWarning
+from isthmus.recipes import RECIPES
 
 Exact = Annotated[bool, typer.Option("--exact", help="csv and tsv: texts byte for byte, also those like =1+1.")]
+METHODS = f"auto, which tries several and lets the best supported vote, or one of: {', '.join(RECIPES)}."
 _COUNTS = re.compile(r"(?<=^note: )[\d,]+ of [\d,]+ ")
-
-
-def say(text: str = "") -> None:
-    """Talk goes to standard error, and nowhere when that is closed."""
-    if sys.stderr is None:
-        return
-    print(text, file=sys.stderr, flush=True)
-
-
-def one_line(text: str) -> str:
-    """A sentence for the terminal: line breaks and control characters of hostile data made harmless."""
-    return "".join(char if char.isprintable() else " " for char in " ".join(text.split()))
 
 
 @contextmanager
@@ -160,6 +150,8 @@ def file_hash(path: str | os.PathLike, known: str | None = None) -> str | None:
         return known
     if str(path) == "-":
         return None
+    import hashlib
+
     digest = hashlib.sha256()
     place = Path(path)
     files = sorted(place.rglob("*")) if place.is_dir() else [place]

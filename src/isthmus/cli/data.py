@@ -8,10 +8,19 @@ from typing import Annotated
 
 import typer
 
+from isthmus.cli._help import WholeLines
+
 app = typer.Typer(
+    cls=WholeLines,
     help="Copy the bundled sample, list the benchmark corpora, or make their files from the public archives.",
     no_args_is_help=True,
 )
+
+
+def register(program: typer.Typer) -> None:
+    """Add the commands to the program."""
+    program.add_typer(app, name="data")
+    program.callback()(lambda: None)
 
 
 @app.command("sample")

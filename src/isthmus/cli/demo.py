@@ -7,30 +7,27 @@ from typing import Annotated
 
 import typer
 
-from isthmus.cli.common import describe, one_line, run_record_path, say, talking, write_json
+from isthmus.cli.common import METHODS, describe, one_line, run_record_path, say, talking, write_json
 from isthmus.cli.label_run import label_collections, run_record, write_outputs
 from isthmus.cli.outputs import check_outputs, describe_input
 from isthmus.corpus.sample import SAMPLE_FOLDER, load_sample
+from isthmus.recipes import get_recipe
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to the program."""
-    app.command("demo")(demo)
+    app.command("demo", epilog="Example: isthmus demo --method cocc -o demo-output")(demo)
 
 
 def demo(
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Where the files go.")] = Path(
         "demo-output"
     ),
-    method: Annotated[str, typer.Option("--method", help="A method, or auto.")] = "auto",
+    method: Annotated[str, typer.Option("--method", help=METHODS)] = "auto",
     seed: Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="Same seed, same answer.")] = 0,
     force: Annotated[bool, typer.Option("--force", help="Replace files of an earlier run.")] = False,
 ) -> None:
     """Label the bundled sample (motorcycle dealer → car dealer) and write a report."""
-    from isthmus.evaluate import accuracy, wilson_interval
-    from isthmus.recipes import get_recipe
-    from isthmus.report.decision import why_this_method
-
     if method != "auto":
         get_recipe(method)
     output.mkdir(parents=True, exist_ok=True)
@@ -48,6 +45,9 @@ def demo(
     record = run_record_path(table)
     options = {"method": method, "seed": seed, "output": str(table)}
     write_json(record, run_record(options, inputs, result.settings, result.method, result.decision))
+    from isthmus.evaluate import accuracy, wilson_interval
+    from isthmus.report.decision import why_this_method
+
     true_labels = [truth[number] for number in target.ids]
     right = accuracy(true_labels, result.labels)
     interval = wilson_interval(round(right * len(true_labels)), len(true_labels))

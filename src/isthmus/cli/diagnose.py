@@ -16,7 +16,7 @@ from isthmus.exceptions import UsageError
 
 def register(app: typer.Typer) -> None:
     """Add the command to the program."""
-    app.command("diagnose")(diagnose)
+    app.command("diagnose", epilog="Example: isthmus diagnose motorcycles.csv cars.csv --report shift.html")(diagnose)
 
 
 def diagnose(

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from isthmus.api.saving import check_saved_file
 from isthmus.cli.common import Exact, note_guarded, one_line, print_json, say, talking
 from isthmus.cli.outputs import check_output_is_not_input
 from isthmus.corpus import check_output, write_rows
@@ -17,7 +18,7 @@ _COLUMNS = ("document", "class", "term", "contribution")
 
 def register(app: typer.Typer) -> None:
     """Add the command to the program."""
-    app.command("explain")(explain)
+    app.command("explain", epilog="Example: isthmus explain dealer.isthmus --document c0002 --top 3")(explain)
 
 
 def explain(
@@ -36,14 +37,15 @@ def explain(
     quiet: Annotated[bool, typer.Option("--quiet", help="Hide progress and notes.")] = False,
 ) -> None:
     """Say which terms spoke for and against each class of a document: document, class, term, contribution."""
-    from isthmus.api.loading import load
-
     if not document and not text:
         raise UsageError("Name a document with --document ID, or give a text with --text TEXT.", code="bad-parameter")
     if as_json and output != "-":
         raise UsageError("--json prints on stdout; leave out -o, or leave out --json.", code="bad-parameter")
     check_output(output, force=force)
     check_output_is_not_input(output, (result,))
+    check_saved_file(result)
+    from isthmus.api.loading import load
+
     with talking(quiet):
         saved = load(result, kind="label")
         if text:

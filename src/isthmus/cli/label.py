@@ -7,14 +7,17 @@ from typing import Annotated
 
 import typer
 
-from isthmus.cli.common import Exact
+from isthmus.cli.common import METHODS, Exact
 from isthmus.cli.label_run import LabelOptions, label_files, label_large_files, label_with_model
 from isthmus.exceptions import UsageError
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to the program."""
-    app.command("label")(label)
+    app.command(
+        "label",
+        epilog="Example: isthmus label motorcycles.csv cars.csv -o labelled.csv --report report.html",
+    )(label)
 
 
 def label(
@@ -32,9 +35,7 @@ def label(
     target_text: Annotated[
         str | None, typer.Option("--target-text", metavar="COL", help="Text column of the target, where it differs.")
     ] = None,
-    method: Annotated[
-        str, typer.Option("--method", help="A method, or auto; an unknown name lists them all.")
-    ] = "auto",
+    method: Annotated[str, typer.Option("--method", help=METHODS)] = "auto",
     words: Annotated[
         Path | None, typer.Option("--words", metavar="FILE", help="Labelled words (columns word, label, weight).")
     ] = None,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from isthmus._utils import plural, versions
-from isthmus.choose import AccuracyEstimate
+from isthmus.api.saving import check_saved_file
 from isthmus.cli.common import (
     describe,
     file_hash,
@@ -80,6 +80,8 @@ class LabelOptions:
             raise UsageError(f"--analyzer {self.analyzer!r}; use one of {', '.join(ANALYZERS)}.", code="bad-parameter")
         inputs = (self.source, self.target, self.words, self.model)
         check_outputs(self.output, self.report, self.force, self.save, inputs=inputs)
+        if self.model:
+            check_saved_file(self.model)
 
     def is_large(self) -> bool:
         """Whether the files are better read in blocks than held in memory, and can be."""
@@ -317,6 +319,8 @@ def tell(summary: dict[str, Any]) -> None:
     )
     expected = summary.get("expected_accuracy")
     if expected is not None:
+        from isthmus.choose import AccuracyEstimate
+
         say(f"expected accuracy: {AccuracyEstimate(**expected)}")
     for file in summary["files"]:
         say(one_line(f"wrote {file}"))

@@ -7,8 +7,6 @@ import json
 import math
 from typing import Any
 
-import numpy as np
-
 from isthmus.corpus.decode import mend_surrogates
 
 _MANY_DIGITS = 4_000  # Python refuses to print longer whole numbers
@@ -18,7 +16,7 @@ def plain(value: Any) -> Any:
     """What JSON can hold, inside lists and objects too: NaN and infinity become null, numpy's numbers Python's."""
     if value is None or isinstance(value, (str, bool)):
         return value
-    if isinstance(value, (np.generic, np.ndarray)):
+    if hasattr(value, "tolist"):  # numpy's, asked without loading numpy: a text file is read and written without it
         value = value.tolist()
     if isinstance(value, int):
         return value if value.bit_length() <= 3 * _MANY_DIGITS else as_text(value)
@@ -54,7 +52,11 @@ def whole_text(text: str) -> str:
 
 def is_structure(value: Any) -> bool:
     """Whether a cell holds several values."""
-    return isinstance(value, (list, tuple, dict, set, frozenset, np.ndarray)) or hasattr(value, "to_list")
+    return (
+        isinstance(value, (list, tuple, dict, set, frozenset))
+        or hasattr(value, "to_list")
+        or getattr(value, "ndim", 0) > 0
+    )
 
 
 def _key(key: Any) -> str:

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from isthmus._utils import plural
 from isthmus.exceptions import DataError
 
@@ -112,7 +110,7 @@ class Collection:
 
     def select(self, rows: Any) -> Collection:
         """The documents at ``rows``: a boolean mask, a slice or row numbers."""
-        index = np.arange(len(self))[rows if isinstance(rows, slice) else _as_index(rows, len(self))].tolist()
+        index = _row_numbers(rows, len(self))
 
         def take(values: list) -> list:
             return [values[i] for i in index]
@@ -153,15 +151,17 @@ class Collection:
         return [finding for finding in found if finding["count"]]
 
 
-def _as_index(rows: Any, n: int) -> np.ndarray:
+def _row_numbers(rows: Any, n: int) -> list[int]:
+    import numpy as np  # here alone: a file is read, checked and written without it
+
+    if isinstance(rows, slice):
+        return list(range(n))[rows]
     index = np.asarray(rows)
-    if index.dtype == bool:
-        if len(index) != n:
-            raise DataError(
-                f"The mask has {len(index)} values for {n} documents; give one per document.", code="length-mismatch"
-            )
-        return index
-    return index.astype(np.int64)
+    if index.dtype == bool and len(index) != n:
+        raise DataError(
+            f"The mask has {len(index)} values for {n} documents; give one per document.", code="length-mismatch"
+        )
+    return np.arange(n)[index if index.dtype == bool else index.astype(np.int64)].tolist()
 
 
 def _finding(check: str, examples: Sequence, message: str, count: int | None = None) -> dict:
