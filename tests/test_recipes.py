@@ -45,6 +45,15 @@ def test_unknown_recipe_names_the_nearest():
     assert caught.value.code == "unknown-method"
 
 
+@pytest.mark.parametrize("seed", [0, 7])
+@pytest.mark.parametrize("name", RECIPES)
+def test_recipe_passes_its_seed_to_every_step(name, seed):
+    options = {} if seed == 0 else {"random_state": seed}
+    parameters = make_recipe(name, **options).get_params()
+    seeds = {key: value for key, value in parameters.items() if key.split("__")[-1] == "random_state"}
+    assert set(seeds.values()) <= {seed}
+
+
 @pytest.mark.parametrize("name", RECIPES)
 def test_recipe_says_what_it_is(name):
     recipe = RECIPES[name]

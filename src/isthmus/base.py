@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from isthmus._parameters import Interval as Interval  # for authors of estimators
+from isthmus._parameters import StrOptions as StrOptions
+from isthmus._parameters import check_parameters
 from isthmus._validation import UNLABELLED, check_rows, find_classes, label_array, mask_target, read_domain, read_labels
 from isthmus.exceptions import DataError
 
@@ -173,11 +176,13 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):
 
     A subclass sets ``_row_kind`` and writes ``_fit(domains)``, which stores fitted attributes and returns the class
     codes of the target rows, and ``_scores(X)``, which returns one score per row and class (larger is better). It
-    inherits the gate, ``transduction_``, ``predict`` and, if its scores are log-probabilities, ``predict_proba``.
+    inherits the gate, ``transduction_``, ``predict`` and, if its scores are log-probabilities, ``predict_proba``. Its
+    table ``_parameter_constraints`` says what each parameter may be, in scikit-learn's terms; ``fit`` checks it.
     """
 
     # Class attribute instead of set_fit_request(): no user has to ask for it, no global switch is touched.
     __metadata_request__fit = {"sample_domain": True}
+    _parameter_constraints: ClassVar[dict[str, list]] = {}
     _row_kind = "matrix"
     _need_overlap = True
 
@@ -197,6 +202,7 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):
         -------
         self
         """
+        check_parameters(self)
         domains = check_transfer_data(
             self,
             X,

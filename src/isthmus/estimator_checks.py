@@ -16,14 +16,18 @@ sentence when the contract is broken.
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone, is_classifier, is_clusterer
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import get_routing_for_object
+from sklearn.utils.validation import has_fit_parameter
 
-from isthmus.exceptions import IsthmusError
+from isthmus._parameters import Interval, is_allowed
+from isthmus.exceptions import IsthmusError, UsageError
 
 _TOPICS = {
     "staff": ("staff", "friendly", "manager", "polite", "rude", "helped"),
@@ -72,6 +76,8 @@ _FOR_ALL = (
     "check_constructor_only_stores",
     "check_routing_request",
     "check_errors_have_codes",
+    "check_every_parameter_has_a_rule",
+    "check_refuses_nonsense_parameters",
 )
 _FOR_LABELLERS = ("check_several_source_domains",)
 _FOR_CLASSIFIERS = (
@@ -230,6 +236,58 @@ def check_errors_have_codes(estimator):
                 raise AssertionError(f"{name}: the error has no code or no text") from error
         else:
             raise AssertionError(f"{name} was accepted")
+
+
+class _Nonsense:
+    """Of no type that a parameter could have."""
+
+
+# What no parameter can mean: another type, not a number, beyond every range, far below zero, an unknown name.
+_NONSENSE = (_Nonsense(), float("nan"), float("inf"), -7, -7.5, "no such value", b"bytes")
+
+
+def check_every_parameter_has_a_rule(estimator):
+    """Each parameter of the constructor stands in ``_parameter_constraints``, and nothing else does."""
+    table = getattr(type(estimator), "_parameter_constraints", {})
+    parameters = set(estimator.get_params(deep=False))
+    missing, unknown = parameters - set(table), set(table) - parameters
+    assert not missing, f"_parameter_constraints does not say what {', '.join(sorted(missing))} may be"
+    assert not unknown, (
+        f"_parameter_constraints names {', '.join(sorted(unknown))}, which the constructor does not take"
+    )
+
+
+def check_refuses_nonsense_parameters(estimator):
+    """Nonsense in any parameter is refused by ``fit`` as a ``UsageError`` with the code ``bad-parameter``."""
+    X, y, domain = example_data(estimator)
+    domains = {"sample_domain": domain} if has_fit_parameter(estimator, "sample_domain") else {}
+    for name in estimator.get_params(deep=False):
+        for value in [*_NONSENSE, *_just_outside(type(estimator)._parameter_constraints[name])]:
+            setting = f"{name}={value!r}"
+            try:
+                clone(estimator).set_params(**{name: value}).fit(X, y, **domains)
+            except UsageError as error:
+                sound = error.code == "bad-parameter" and name in str(error)
+                if not sound:
+                    raise AssertionError(f"{setting} is refused with {error.code}: {error}") from error
+            except Exception as error:
+                raise AssertionError(f"{setting} ends in {type(error).__name__}: {error}") from error
+            else:
+                raise AssertionError(f"{setting} was accepted")
+
+
+def _just_outside(allowed: list) -> list[Any]:
+    """Numbers on the wrong side of each end of the ranges, and truth values where none is asked for."""
+    candidates: list[Any] = [True, np.False_]
+    for one in allowed:
+        if isinstance(one, Interval):
+            step = 1 if one.type is Integral else 1e-6
+            if one.left is not None:
+                candidates.append(one.left - step if one.closed in ("left", "both") else one.left)
+            if one.right is not None:
+                candidates.append(one.right + step if one.closed in ("right", "both") else one.right)
+    # What lies beyond one range may lie in another, or be an option of its own: -1 threads are all cores.
+    return [value for value in candidates if not is_allowed(value, allowed)]
 
 
 def check_sparse_formats_agree(estimator):

@@ -103,7 +103,7 @@ def _logistic(options: Options) -> tuple[TextVectorizer, Any]:
     # Word pairs without stems or stop words keep negation ("not good"), which sentiment needs.
     vectorizer = _tfidf(options, ngram_range=(1, 2), stem=False, stop_words=None, sublinear=True)
     # newton-cg needs few passes over sparse rows; the default solver spends its time in threads on small problems
-    return vectorizer, LogisticRegression(C=10.0, solver="newton-cg", max_iter=1000)
+    return vectorizer, LogisticRegression(C=10.0, solver="newton-cg", max_iter=1000, random_state=options.random_state)
 
 
 def _build_logistic(options: Options) -> TransferPipeline:

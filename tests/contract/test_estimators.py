@@ -2,13 +2,23 @@
 
 import inspect
 
+import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import isthmus
-from isthmus.estimator_checks import transfer_checks
+from isthmus.base import TransferClassifier
+from isthmus.bench.baselines.laprls import LaplacianLeastSquares
+from isthmus.bench.baselines.rls import KernelLeastSquares
+from isthmus.estimator_checks import (
+    check_every_parameter_has_a_rule,
+    check_refuses_nonsense_parameters,
+    transfer_checks,
+)
+from isthmus.exceptions import UsageError
+from isthmus.features import TextVectorizer
 
 
 def public_estimators():
@@ -56,6 +66,70 @@ def test_scikit_learn_contract(estimator, check):
 )
 def test_transfer_contract(cls, check):
     check(cls())
+
+
+# Not among the public estimators that learn from domains: the vectoriser, and baselines of the benchmarks.
+OTHERS = [TextVectorizer, KernelLeastSquares, LaplacianLeastSquares]
+
+
+@pytest.mark.parametrize("check", [check_every_parameter_has_a_rule, check_refuses_nonsense_parameters])
+@pytest.mark.parametrize("cls", OTHERS)
+def test_parameters_of_others(cls, check):
+    check(cls())
+
+
+@pytest.mark.parametrize("cls", [*public_estimators(), *OTHERS])
+def test_constructors_are_keyword_only(cls):
+    """All but the one or two parameters that name what the estimator is about, as in scikit-learn."""
+    parameters = list(inspect.signature(cls).parameters.values())
+    positional = [one.name for one in parameters if one.kind is not inspect.Parameter.KEYWORD_ONLY]
+    assert set(positional) <= {"estimator", "n_clusters", "kernel", "ngram_range"}
+    assert all(one.default is None for one in parameters if one.name == "random_state")
+
+
+class Careless(TransferClassifier):
+    """Its table forgets one parameter and is too wide for the other."""
+
+    _parameter_constraints = {"width": [object]}
+
+    def __init__(self, *, width=1.0, forgotten=None):
+        self.width = width
+        self.forgotten = forgotten
+
+    def _fit(self, domains):
+        return np.zeros(len(domains.target), dtype=int)
+
+
+def test_careless_tables_are_seen(monkeypatch):
+    with pytest.raises(AssertionError, match="does not say what forgotten may be"):
+        check_every_parameter_has_a_rule(Careless())
+    monkeypatch.setitem(Careless._parameter_constraints, "forgotten", [None])
+    with pytest.raises(AssertionError, match=r"width=.* was accepted"):
+        check_refuses_nonsense_parameters(Careless())
+
+
+@pytest.mark.parametrize(
+    ("model", "given", "expected"),
+    [
+        (isthmus.CoClusteringClassifier(n_init=0), "n_init=0", "a whole number from 1"),
+        (isthmus.CoClusteringClassifier(n_init=True), "n_init=True", "a whole number from 1"),
+        (isthmus.CoClusteringClassifier(trade_off=-1), "trade_off=-1", "a number from 0 or 'auto'"),
+        (isthmus.CoClusteringClassifier(tol=1), "tol=1", "a number from 0 and below 1"),
+        (isthmus.CrossGuidedKMeans(n_init="x"), "n_init='x'", "a whole number from 1"),
+        (isthmus.CrossGuidedKMeans(guidance=2), "guidance=2", "a number from 0 to 1"),
+        (isthmus.TrAdaBoostClassifier(max_iter=0), "max_iter=0", "a whole number from 1"),
+        (isthmus.SourceOnlyClassifier("svm"), "estimator='svm'", "an estimator with fit() and predict() or None"),
+        (isthmus.TermProjection(norm="l3"), "norm='l3'", "'l1', 'l2' or None"),
+        (isthmus.TermProjectionClassifier(target_idf=1), "target_idf=1", "True or False"),
+        (isthmus.TransductiveSVM(random_state=-1), "random_state=-1", "a whole number from 0, a RandomState or None"),
+        (isthmus.ManifoldDualClassifier(word_labels=3), "word_labels=3", "an instance of Mapping or None"),
+    ],
+)
+def test_sentences(model, given, expected):
+    with pytest.raises(UsageError) as caught:
+        model.fit([[1.0, 0.0], [0.0, 1.0]], ["a", "b"])
+    assert str(caught.value) == f"{type(model).__name__} got {given}; expected {expected}."
+    assert caught.value.code == "bad-parameter"
 
 
 def test_there_are_estimators_to_check():

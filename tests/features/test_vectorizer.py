@@ -71,9 +71,9 @@ def test_counts_equal_scikit_learn(texts):
         expected = peer.fit_transform(texts)
     except ValueError:
         with pytest.raises(IsthmusError):
-            TextVectorizer("words", stem=False, stop_words=None, min_df=1).fit(texts)
+            TextVectorizer(analyzer="words", stem=False, stop_words=None, min_df=1).fit(texts)
         return
-    ours = TextVectorizer("words", stem=False, stop_words=None, min_df=1)
+    ours = TextVectorizer(analyzer="words", stem=False, stop_words=None, min_df=1)
     counts = ours.fit_transform(texts)
     assert ours.get_feature_names_out().tolist() == peer.get_feature_names_out().tolist()
     assert (counts != expected).nnz == 0
@@ -133,9 +133,11 @@ def test_order_of_documents_does_not_matter():
 
 def test_document_frequency_threshold_counts_both_domains():
     texts = ["rare common", "common", "common rare", "once common"]
-    names = TextVectorizer("words", min_df=2, stop_words=None, stem=False).fit(texts).get_feature_names_out()
+    names = TextVectorizer(analyzer="words", min_df=2, stop_words=None, stem=False).fit(texts).get_feature_names_out()
     assert names.tolist() == ["common", "rare"]
-    names = TextVectorizer("words", min_df=1, max_df=0.9, stop_words=None, stem=False).fit(texts).feature_names_
+    names = (
+        TextVectorizer(analyzer="words", min_df=1, max_df=0.9, stop_words=None, stem=False).fit(texts).feature_names_
+    )
     assert names.tolist() == ["once", "rare"]
 
 
@@ -146,7 +148,7 @@ def test_automatic_threshold_goes_by_size(n, kept):
 
 
 def test_word_pairs():
-    vectorizer = TextVectorizer("words", ngram_range=(1, 2), min_df=1, stop_words=None, stem=False)
+    vectorizer = TextVectorizer(analyzer="words", ngram_range=(1, 2), min_df=1, stop_words=None, stem=False)
     names = vectorizer.fit(["not good at all"]).get_feature_names_out().tolist()
     assert names == ["all", "at", "at all", "good", "good at", "not", "not good"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,6 +14,16 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._math.kmeans import KMeansRun, assign_rows, group_means, threads_for
+from isthmus._parameters import (
+    FROM_0,
+    FROM_1,
+    N_JOBS,
+    NON_NEGATIVE,
+    SHARE,
+    Interval,
+    StrOptions,
+    check_parameters,
+)
 from isthmus._progress import progress
 from isthmus._validation import check_rows
 from isthmus.base import check_transfer_data
@@ -21,7 +31,8 @@ from isthmus.clustering.alignment import Match, alignment_table
 from isthmus.clustering.choice import choose_n_clusters, count_counterparts
 from isthmus.clustering.run import Prepared, clean_rows, guided_kmeans, metric_rows, prepare
 from isthmus.clustering.starts import initial_centers
-from isthmus.exceptions import DataError, IsthmusWarning, UsageError
+from isthmus.exceptions import DataError, IsthmusWarning
+from isthmus.features.contexts import Contexts
 
 
 class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
@@ -118,6 +129,25 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
     """
 
     __metadata_request__fit = {"sample_domain": True}
+    _parameter_constraints = {
+        "n_clusters": [FROM_1, StrOptions({"auto"}), None],
+        "guidance": [SHARE],
+        "n_init": [FROM_1],
+        "init": [StrOptions({"k-means++", "random"}), "array-like", "sparse matrix"],
+        "metric": [StrOptions({"cosine", "euclidean"})],
+        "max_iter": [FROM_1],
+        "tol": [NON_NEGATIVE],
+        "warmup": [FROM_0],
+        "boost": [Interval(Real, 1, None, closed="left")],
+        "boost_iter": [FROM_0],
+        "min_contrast": [Interval(Real, -1, 1, closed="both")],
+        "pivot_weights": ["boolean"],
+        "projection": ["boolean"],
+        "smoothing": [NON_NEGATIVE],
+        "contexts": [Contexts, None],
+        "n_jobs": [*N_JOBS, None],
+        "random_state": ["random_state"],
+    }
 
     def __init__(
         self,
@@ -175,7 +205,7 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
         -------
         self
         """
-        self._check_parameters()
+        check_parameters(self)
         rows = self._read(X, y, sample_domain)
         prepared = self._prepare(rows)
         self._settle_number(rows, prepared)
@@ -195,23 +225,6 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
         return self._place_empty(X, labels).astype(np.int64)
 
     # -- parts of fit ----------------------------------------------------------------------------------------------
-
-    def _check_parameters(self):
-        auto = self.n_clusters is None or (isinstance(self.n_clusters, str) and self.n_clusters == "auto")
-        if not auto and not (isinstance(self.n_clusters, Integral) and self.n_clusters >= 1):
-            raise UsageError(
-                f"n_clusters={self.n_clusters!r}; give a number from 1 up, or 'auto'.", code="bad-parameter"
-            )
-        if not (isinstance(self.guidance, Real) and 0 <= self.guidance <= 1):
-            raise UsageError(
-                f"guidance={self.guidance!r}; give a number from 0 (plain k-means) to 1 (source only).",
-                code="bad-parameter",
-            )
-        if self.metric not in ("cosine", "euclidean"):
-            raise UsageError(f"metric={self.metric!r}; use 'cosine' or 'euclidean'.", code="bad-parameter")
-        for name, low in (("n_init", 1), ("max_iter", 1), ("warmup", 0), ("boost_iter", 0), ("boost", 1)):
-            if not getattr(self, name) >= low:
-                raise UsageError(f"{name}={getattr(self, name)!r}; it must be at least {low}.", code="bad-parameter")
 
     def _read(self, X, y, sample_domain) -> _Rows:
         if y is None:

@@ -16,6 +16,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._math.chi2 import TermStatistics, TermSummary, as_counts, count_terms, discriminability, summarise
+from isthmus._parameters import FROM_1, POSITIVE, SHARE, StrOptions, check_parameters
 from isthmus._validation import check_rows
 from isthmus.base import Domains, check_transfer_data
 from isthmus.exceptions import UsageError
@@ -115,26 +116,13 @@ def project_terms(
     return Projection(term_class, np.ascontiguousarray(weight), ratio, summary, stats.n_classes)
 
 
-def check_parameters(estimator) -> None:
-    """Refuse values of the shared parameters that make no sense."""
-    if estimator.n_terms is not None and (
-        not isinstance(estimator.n_terms, (int, np.integer)) or estimator.n_terms < 1
-    ):
-        raise UsageError(
-            f"n_terms={estimator.n_terms!r}; give a whole number of at least 1, or None for all terms.",
-            code="bad-parameter",
-        )
-    if not 0.0 <= estimator.purity <= 1.0:
-        raise UsageError(f"purity={estimator.purity!r}; give a share between 0 and 1.", code="bad-parameter")
-    if estimator.weighting not in WEIGHTINGS:
-        raise UsageError(
-            f"weighting={estimator.weighting!r}; use one of {', '.join(WEIGHTINGS)}.", code="bad-parameter"
-        )
-    if not estimator.smoothing > 0:
-        raise UsageError(
-            f"smoothing={estimator.smoothing!r}; give a number above 0, or terms of one class only weigh infinity.",
-            code="bad-parameter",
-        )
+# What the transformer and the classifier have in common.
+TERM_PARAMETERS: dict[str, list] = {
+    "n_terms": [FROM_1, None],
+    "purity": [SHARE],
+    "weighting": [StrOptions(set(WEIGHTINGS))],
+    "smoothing": [POSITIVE],  # at 0 a term of one class only would weigh infinity
+}
 
 
 def block_statistics(domains: Domains) -> TermStatistics:
@@ -212,6 +200,8 @@ class TermProjection(TransformerMixin, BaseEstimator):
     __metadata_request__fit = {"sample_domain": True}
     __metadata_request__partial_fit = {"sample_domain": True}
 
+    _parameter_constraints = {**TERM_PARAMETERS, "norm": [StrOptions({"l1", "l2"}), None]}
+
     def __init__(self, *, n_terms=None, purity=0.5, weighting="tf-pr", smoothing=0.5, norm=None):
         self.n_terms = n_terms
         self.purity = purity
@@ -231,7 +221,7 @@ class TermProjection(TransformerMixin, BaseEstimator):
         sample_domain : array-like of int, optional
             Positive for source rows, negative for target rows, whose labels are ignored.
         """
-        self._check_parameters()
+        check_parameters(self)
         domains = check_transfer_data(self, X, y, sample_domain, kind="counts")
         self.classes_ = domains.classes
         self.statistics_ = block_statistics(domains)
@@ -242,7 +232,7 @@ class TermProjection(TransformerMixin, BaseEstimator):
 
         ``classes`` names the classes to come; a first block that holds one class only needs it.
         """
-        self._check_parameters()
+        check_parameters(self)
         add_block(self, X, y, classes, sample_domain)
         return self._finish()
 
@@ -278,11 +268,6 @@ class TermProjection(TransformerMixin, BaseEstimator):
         if names is None:
             names = getattr(self, "feature_names_in_", None)
         return term_table(self.projection_, self.statistics_, self.classes_, label=label, n=n, names=names)
-
-    def _check_parameters(self):
-        check_parameters(self)
-        if self.norm not in (None, "l1", "l2"):
-            raise UsageError(f"norm={self.norm!r}; use None, 'l1' or 'l2'.", code="bad-parameter")
 
     def _finish(self):
         self.projection_ = project_terms(

@@ -10,14 +10,15 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from isthmus._math.gram import KINDS, inverse_roots, ngram_gram
+from isthmus._parameters import N_JOBS, Lengths, StrOptions, check_parameters
 from isthmus._progress import progress
 from isthmus._validation import check_texts
-from isthmus.exceptions import DataError, IsthmusWarning, UsageError
+from isthmus.exceptions import DataError, IsthmusWarning
 
 MEMORY_SHARE = 0.6  # of the free memory that a matrix may take before it goes to a file
 
@@ -58,6 +59,15 @@ class StringKernel:
     >>> StringKernel("intersection", ngram_range=(2, 2)).cross(["banana"], ["ananas", "bread"]).tolist()
     [[4, 0]]
     """
+
+    _parameter_constraints: ClassVar[dict[str, list]] = {
+        "kind": [StrOptions(set(KINDS))],
+        "ngram_range": [Lengths()],
+        "lowercase": ["boolean"],
+        "squeeze": ["boolean"],
+        "normalize": ["boolean"],
+        "n_jobs": N_JOBS,
+    }
 
     kind: str = "presence"
     ngram_range: tuple[int, int] = (5, 8)
@@ -142,18 +152,9 @@ class StringKernel:
         return np.array([len(self.prepare(text)) < self._lengths()[0] for text in texts], dtype=bool)
 
     def _lengths(self) -> tuple[int, int]:
-        if self.kind not in KINDS:
-            raise UsageError(f"kind is {self.kind!r}; use one of {', '.join(KINDS)}.", code="bad-parameter")
-        try:
-            lo, hi = (int(value) for value in self.ngram_range)
-        except (TypeError, ValueError):
-            lo, hi = 0, 0
-        if not 1 <= lo <= hi:
-            raise UsageError(
-                f"ngram_range is {self.ngram_range!r}; give two lengths, shortest first, for example (5, 8).",
-                code="bad-parameter",
-            )
-        return lo, hi
+        check_parameters(self)
+        lo, hi = self.ngram_range
+        return int(lo), int(hi)
 
     def _encode(self, texts: list[str], known: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """Code points of all texts and where each begins; the first ``known`` texts have been warned about before."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral
+from numbers import Real
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,10 +11,11 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 from sklearn.utils.validation import check_is_fitted
 
+from isthmus._parameters import FROM_1, Interval, Lengths, StrOptions, check_parameters, refusal
 from isthmus._progress import progress
 from isthmus._validation import check_texts
 from isthmus.base import row_blocks
-from isthmus.exceptions import DataError, UsageError
+from isthmus.exceptions import DataError
 from isthmus.features.ngrams import MAX_LENGTH, key_names, ngram_keys
 from isthmus.features.tokens import WordAnalyzer, guess_language
 from isthmus.features.weights import document_frequency, smooth_idf, weigh_tfidf
@@ -72,8 +73,21 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
     ['friendli', 'price', 'staff']
     """
 
+    _parameter_constraints = {
+        "analyzer": [StrOptions({"auto", "words", "bigrams", "chars"})],
+        "ngram_range": [Lengths()],
+        "lowercase": ["boolean"],
+        "stop_words": [StrOptions({"auto", "english"}), "array-like", None],
+        "stem": [StrOptions({"auto"}), "boolean"],
+        "min_df": [FROM_1, StrOptions({"auto"})],
+        "max_df": [Interval(Real, 0, 1, closed="right")],
+        "weighting": [StrOptions({"counts", "binary", "tfidf"})],
+        "sublinear": ["boolean"],
+    }
+
     def __init__(
         self,
+        *,
         analyzer="auto",
         ngram_range=(1, 1),
         lowercase=True,
@@ -101,8 +115,11 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
 
     def fit_transform(self, X, y=None):
         """Learn the vocabulary and return the rows."""
+        check_parameters(self)
+        if self.analyzer == "chars" and self.ngram_range[1] > MAX_LENGTH:
+            longest = f"lengths of at most {MAX_LENGTH} characters (isthmus.StringKernel reads longer ones)"
+            raise refusal(self, "ngram_range", longest)
         texts = check_texts(X)
-        self._check_parameters()
         self._choose_analyzer(texts)
         if self.analyzer_ == "words":
             names, counts = self._count_new_words(texts)
@@ -147,33 +164,6 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         if self.analyzer_ == "words":
             return self._words(text)
         return key_names(self._ngram_keys([text])[0]).tolist()
-
-    def _check_parameters(self):
-        def refuse(name, expected):
-            raise UsageError(f"{name}={getattr(self, name)!r}; {expected}.", code="bad-parameter")
-
-        if self.analyzer not in ("auto", "words", "bigrams", "chars"):
-            refuse("analyzer", "use 'auto', 'words', 'bigrams' or 'chars'")
-        lengths = self.ngram_range
-        pair = (
-            isinstance(lengths, (tuple, list)) and len(lengths) == 2 and all(isinstance(n, Integral) for n in lengths)
-        )
-        if not pair or not 1 <= lengths[0] <= lengths[1] or (self.analyzer == "chars" and lengths[1] > MAX_LENGTH):
-            refuse(
-                "ngram_range",
-                "give two lengths, the first at least 1 and not above the second, "
-                f"at most {MAX_LENGTH} for characters (isthmus.StringKernel reads longer ones)",
-            )
-        if self.weighting not in ("counts", "binary", "tfidf"):
-            refuse("weighting", "use 'counts', 'binary' or 'tfidf'")
-        if isinstance(self.stop_words, str) and self.stop_words not in ("auto", "english"):
-            refuse("stop_words", "use 'auto', 'english', None or a collection of words")
-        if self.stem not in ("auto", True, False):
-            refuse("stem", "use 'auto', True or False")
-        if self.min_df != "auto" and not (isinstance(self.min_df, Integral) and self.min_df >= 1):
-            refuse("min_df", "give a number of documents, at least 1, or 'auto'")
-        if isinstance(self.max_df, (bool, str)) or not 0 < self.max_df <= 1:
-            refuse("max_df", "give a share of the documents above 0 and up to 1")
 
     def _choose_analyzer(self, texts: Sequence[str]):
         self.language_ = guess_language(texts)

@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from isthmus._math.laplacian import neighbour_laplacian
+from isthmus._parameters import FROM_1, NON_NEGATIVE
 from isthmus.base import Domains
 from isthmus.bench.baselines.rls import KernelLeastSquares
 
@@ -30,6 +31,12 @@ class LaplacianLeastSquares(KernelLeastSquares):
     >>> LaplacianLeastSquares(n_neighbors=1).fit(X, ["a", "b", None, None]).transduction_.tolist()
     ['a', 'b', 'a', 'b']
     """
+
+    _parameter_constraints = {
+        **KernelLeastSquares._parameter_constraints,
+        "mu": [NON_NEGATIVE],
+        "n_neighbors": [FROM_1],
+    }
 
     def __init__(self, *, kernel="gaussian", width=None, gamma=0.1, mu=1.0, n_neighbors=10, random_state=None):
         super().__init__(kernel=kernel, width=width, gamma=gamma, random_state=random_state)

@@ -8,6 +8,7 @@ from sklearn.utils import check_random_state
 
 from isthmus._math.dual_kernels import make_kernel
 from isthmus._math.solvers import kernel_cg
+from isthmus._parameters import POSITIVE, StrOptions
 from isthmus.base import Domains, TransferClassifier
 
 
@@ -31,6 +32,13 @@ class KernelLeastSquares(TransferClassifier):
     >>> KernelLeastSquares().fit(X, ["a", "b", None, None]).transduction_.tolist()
     ['a', 'b', 'a', 'b']
     """
+
+    _parameter_constraints = {
+        "kernel": [StrOptions({"gaussian", "linear", "cosine"})],
+        "width": [POSITIVE, None],
+        "gamma": [POSITIVE],
+        "random_state": ["random_state"],
+    }
 
     def __init__(self, *, kernel="gaussian", width=None, gamma=0.1, random_state=None):
         self.kernel = kernel

@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
 
+from isthmus._parameters import POSITIVE
 from isthmus.base import Domains, TransferClassifier
 
 
@@ -16,6 +17,7 @@ class AlignedFeaturesClassifier(TransferClassifier):
     linear in X, so the weights are folded back onto the columns: ``estimator_`` is a linear model of X.
     """
 
+    _parameter_constraints = {"C": [POSITIVE]}
     _row_kind = "matrix"
     _keep_columns = True
 

@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import eigh
 
+from isthmus._parameters import FROM_1, NON_NEGATIVE
 from isthmus.base import Domains
 from isthmus.classify.baselines.aligned_features import AlignedFeaturesClassifier, top_singular
 
@@ -38,12 +39,17 @@ class CorrelationAlignment(AlignedFeaturesClassifier):
     ['a', 'b', 'a', 'b']
     """
 
+    _parameter_constraints = {
+        **AlignedFeaturesClassifier._parameter_constraints,
+        "n_components": [FROM_1],
+        "ridge": [NON_NEGATIVE],
+    }
+    _keep_columns = False
+
     def __init__(self, *, n_components=300, ridge=1.0, C=10.0):
         self.n_components = n_components
         self.ridge = ridge
         self.C = C
-
-    _keep_columns = False
 
     def _learn(self, X: sp.csr_matrix, domains: Domains) -> np.ndarray:
         basis, values = top_singular(X.T.tocsr(), self.n_components)

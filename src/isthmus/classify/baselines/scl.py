@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import cho_factor, cho_solve
 
+from isthmus._parameters import FROM_1, NON_NEGATIVE, POSITIVE
 from isthmus.base import Domains
 from isthmus.classify.baselines.aligned_features import (
     AlignedFeaturesClassifier,
@@ -52,6 +53,16 @@ class StructuralCorrespondence(AlignedFeaturesClassifier):
     >>> StructuralCorrespondence().fit(X, ["a", "b", None, None]).transduction_.tolist()
     ['a', 'b', 'a', 'b']
     """
+
+    _parameter_constraints = {
+        **AlignedFeaturesClassifier._parameter_constraints,
+        "n_pivots": [FROM_1],
+        "n_components": [FROM_1],
+        "min_df": [FROM_1],
+        "gamma": [NON_NEGATIVE],
+        "alpha": [POSITIVE],
+        "random_state": ["random_state"],
+    }
 
     def __init__(self, *, n_pivots=500, n_components=50, min_df=5, gamma=1.0, alpha=1.0, C=10.0, random_state=None):
         self.n_pivots = n_pivots

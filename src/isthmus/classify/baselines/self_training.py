@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
+from isthmus._parameters import FROM_1, NON_NEGATIVE, HasMethods
 from isthmus._progress import progress
 from isthmus.base import Domains, TransferClassifier
 from isthmus.classify.baselines.source_only import default_estimator, log_probability
@@ -43,14 +44,18 @@ class SelfTrainingTransferClassifier(TransferClassifier):
     ['a', 'b', 'a', 'b']
     """
 
+    _parameter_constraints = {
+        "estimator": [HasMethods(["fit", "predict"]), None],
+        "max_iter": [FROM_1],
+        "target_weight": [NON_NEGATIVE],
+    }
+
     def __init__(self, estimator=None, *, max_iter=10, target_weight=1.0):
         self.estimator = estimator
         self.max_iter = max_iter
         self.target_weight = target_weight
 
     def _fit(self, domains: Domains) -> np.ndarray:
-        if self.max_iter < 1:
-            raise UsageError(f"max_iter={self.max_iter!r}; at least one round is needed.", code="bad-parameter")
         prototype = default_estimator(self.estimator)
         if not hasattr(prototype, "predict_proba"):
             raise UsageError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from isthmus._parameters import FROM_1, NON_NEGATIVE
 from isthmus.base import Domains
 from isthmus.classify.baselines.aligned_features import (
     AlignedFeaturesClassifier,
@@ -44,6 +45,13 @@ class SpectralFeatureAlignment(AlignedFeaturesClassifier):
     >>> SpectralFeatureAlignment().fit(X, ["a", "b", None, None]).transduction_.tolist()
     ['a', 'b', 'a', 'b']
     """
+
+    _parameter_constraints = {
+        **AlignedFeaturesClassifier._parameter_constraints,
+        "n_pivots": [FROM_1],
+        "n_components": [FROM_1],
+        "gamma": [NON_NEGATIVE],
+    }
 
     def __init__(self, *, n_pivots=500, n_components=100, gamma=0.6, C=10.0):
         self.n_pivots = n_pivots

@@ -11,9 +11,9 @@ from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
 
 from isthmus._math.calibration import fit_temperature
+from isthmus._parameters import FROM_1, POSITIVE
 from isthmus._progress import progress
 from isthmus.base import Domains, TransferClassifier, row_blocks
-from isthmus.exceptions import UsageError
 
 _DENSE = 200  # rows up to which a dense decomposition is the quicker one
 
@@ -138,6 +138,13 @@ class SpectralGraphTransducer(TransferClassifier):
     ['a', 'b', 'a', 'b', 'a', 'b']
     """
 
+    _parameter_constraints = {
+        "n_neighbors": [FROM_1],
+        "n_eigenvectors": [FROM_1],
+        "c": [POSITIVE],
+        "random_state": ["random_state"],
+    }
+
     def __init__(self, *, n_neighbors=100, n_eigenvectors=80, c=3200.0, random_state=None):
         self.n_neighbors = n_neighbors
         self.n_eigenvectors = n_eigenvectors
@@ -145,9 +152,6 @@ class SpectralGraphTransducer(TransferClassifier):
         self.random_state = random_state
 
     def _fit(self, domains: Domains) -> np.ndarray:
-        for name in ("n_neighbors", "n_eigenvectors", "c"):
-            if not getattr(self, name) > 0:
-                raise UsageError(f"{name}={getattr(self, name)!r}; a number above 0 is expected.", code="bad-parameter")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         order = np.concatenate([domains.source, domains.target])
         self.rows_ = normalize(domains.rows(order))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from numbers import Integral
+
 import numpy as np
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 from isthmus._math.calibration import fit_temperature
+from isthmus._parameters import HasMethods, Interval
 from isthmus.base import Domains, TransferClassifier
 
 
@@ -38,6 +41,11 @@ class SourceOnlyClassifier(TransferClassifier):
     >>> SourceOnlyClassifier().fit(X, ["a", "b", None, None]).transduction_.tolist()
     ['a', 'b', 'a', 'b']
     """
+
+    _parameter_constraints = {
+        "estimator": [HasMethods(["fit", "predict"]), None],
+        "cv": [Interval(Integral, 2, None, closed="left")],
+    }
 
     def __init__(self, estimator=None, *, cv=3):
         self.estimator = estimator

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from numbers import Real
+
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
+from isthmus._parameters import FROM_1, POSITIVE, Interval
 from isthmus._progress import progress
 from isthmus.base import Domains, TransferClassifier
 from isthmus.classify.baselines.aligned_features import linear_scores
@@ -38,7 +41,11 @@ class TrAdaBoostClassifier(TransferClassifier):
     ['a', 'b', 'a', 'b']
     """
 
-    _row_kind = "matrix"
+    _parameter_constraints = {
+        "max_iter": [FROM_1],
+        "n_added": [Interval(Real, 0, 1, closed="right")],
+        "C": [POSITIVE],
+    }
 
     def __init__(self, *, max_iter=10, n_added=0.5, C=10.0):
         self.max_iter = max_iter

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from numbers import Real
+
 import numpy as np
 import scipy.sparse as sp
 from sklearn.svm import LinearSVC
 from sklearn.utils import check_random_state
 
 from isthmus._math.calibration import fit_temperature
+from isthmus._parameters import FROM_1, POSITIVE, Interval
 from isthmus._progress import progress
 from isthmus.base import Domains, TransferClassifier
-from isthmus.exceptions import UsageError
 
 
 def balanced_signs(scores: np.ndarray, n_positive: int) -> np.ndarray:
@@ -82,6 +84,15 @@ class TransductiveSVM(TransferClassifier):
     ['a', 'b', 'a', 'b']
     """
 
+    _parameter_constraints = {
+        "C": [POSITIVE],
+        "target_C": [POSITIVE],
+        "start_C": [POSITIVE],
+        "growth": [Interval(Real, 1, None, closed="neither")],
+        "max_switches": [FROM_1],
+        "random_state": ["random_state"],
+    }
+
     def __init__(self, *, C=1.0, target_C=1.0, start_C=1e-3, growth=2.0, max_switches=20, random_state=None):
         self.C = C
         self.target_C = target_C
@@ -91,11 +102,6 @@ class TransductiveSVM(TransferClassifier):
         self.random_state = random_state
 
     def _fit(self, domains: Domains) -> np.ndarray:
-        for name in ("C", "target_C", "start_C"):
-            if not getattr(self, name) > 0:
-                raise UsageError(f"{name}={getattr(self, name)!r}; a number above 0 is expected.", code="bad-parameter")
-        if not self.growth > 1:
-            raise UsageError(f"growth={self.growth!r}; a factor above 1 is expected.", code="bad-parameter")
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self.history_, self.n_iter_ = [], 0
         self.termination_condition_ = "converged" if len(domains.target) else "no_target"

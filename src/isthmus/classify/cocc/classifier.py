@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from numbers import Integral, Real
+
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
@@ -18,11 +20,11 @@ from isthmus._math.cocc import (
     naive_bayes_scores,
     smooth_source,
 )
+from isthmus._parameters import FROM_1, NON_NEGATIVE, Interval, StrOptions, check_parameters
 from isthmus._progress import progress
 from isthmus.base import Domains, TransferClassifier, row_blocks, softmax
 from isthmus.classify.cocc.blocks import labelled_blocks, plain_blocks
 from isthmus.classify.cocc.choice import choose_setting
-from isthmus.classify.cocc.parameters import check_parameters, is_whole
 from isthmus.classify.cocc.problem import Problem
 from isthmus.classify.cocc.refine import block_idf, refine_by_centroids
 from isthmus.classify.cocc.scores import calibrate, per_length, score_rows
@@ -124,6 +126,17 @@ class CoClusteringClassifier(TransferClassifier):
     """
 
     _row_kind = "counts"
+    _parameter_constraints = {
+        "n_word_clusters": [FROM_1, StrOptions({"auto"}), None],
+        "trade_off": [NON_NEGATIVE, StrOptions({"auto"})],
+        "n_init": [FROM_1],
+        "max_iter": [FROM_1],
+        "tol": [Interval(Real, 0, 1, closed="left")],
+        "smoothing": [Interval(Real, 0, 1, closed="left")],
+        "weighting": [StrOptions({"log", "counts"})],
+        "refine": [StrOptions({"centroids"}), None],
+        "random_state": ["random_state"],
+    }
 
     def __init__(
         self,
@@ -151,7 +164,6 @@ class CoClusteringClassifier(TransferClassifier):
     # -- in memory ----------------------------------------------------------------------------------------------------
 
     def _fit(self, domains: Domains) -> np.ndarray:
-        check_parameters(self)
         X = sp.csr_matrix(domains.X)
         codes = domains.codes
 
@@ -187,9 +199,9 @@ class CoClusteringClassifier(TransferClassifier):
         self
             As after :meth:`fit` on the same rows, source first; only tables of words and labels of rows were held.
         """
+        check_parameters(self)
         classes, labels, n_words = labelled_blocks(source)
         self.classes_, self.n_features_in_ = classes, n_words
-        check_parameters(self)
 
         def read_source():
             for X, codes in plain_blocks(source, n_words, type(self).__name__, classes=classes):
@@ -250,7 +262,7 @@ class CoClusteringClassifier(TransferClassifier):
                 code="no-shared-words",
             )
         k = self.n_word_clusters
-        if is_whole(k) and k > problem.n_words:
+        if isinstance(k, Integral) and k > problem.n_words:
             raise DataError(
                 f"n_word_clusters={k} for a vocabulary of {problem.n_words} words; ask for at most as many clusters as "
                 "words, or leave n_word_clusters out.",

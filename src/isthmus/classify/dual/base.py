@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -13,12 +13,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._math.dual_kernels import Kernel, Predictor, make_kernel
+from isthmus._parameters import FROM_1, POSITIVE, StrOptions, check_parameters
 from isthmus.base import Domains, TransferClassifier, softmax
 from isthmus.classify.dual.words import classes_of, find_terms, place_words
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 
-KERNELS = ("gaussian", "linear", "cosine")
-NORMALISATIONS = (None, "labels", "scores", "both")
+KERNELS = {"gaussian", "linear", "cosine"}
 DIRECT_UP_TO = 1500  # documents + words: below, LU is as fast as conjugate gradients and exact
 
 
@@ -39,6 +39,24 @@ class DualClassifier(TransferClassifier):
     """Base of the classifiers that learn from labelled documents and labelled words."""
 
     _row_kind = "counts"
+    _parameter_constraints = {
+        "word_labels": [Mapping, None],
+        "feature_names": ["array-like", None],
+        "kernel": [StrOptions(KERNELS)],
+        "word_kernel": [StrOptions(KERNELS), None],
+        "width": [POSITIVE, None],
+        "word_width": [POSITIVE, None],
+        "gamma": [POSITIVE],
+        "word_gamma": [POSITIVE, None],
+        "mu": [POSITIVE],
+        "class_normalisation": [StrOptions({"both", "labels", "scores"}), None],
+        "solver": [StrOptions({"auto", "direct", "cg"})],
+        "tol": [POSITIVE],
+        "max_iter": [FROM_1],
+        "max_exact": [FROM_1],
+        "n_landmarks": [FROM_1],
+        "random_state": ["random_state"],
+    }
 
     def fit(self, X, y, sample_domain=None):
         """Fit on the documents of all domains and on the labelled words.
@@ -56,7 +74,7 @@ class DualClassifier(TransferClassifier):
         -------
         self
         """
-        self._check_parameters()
+        check_parameters(self)  # before the labelled words are read
         try:
             return super().fit(X, y, sample_domain)
         except TypeError as error:
@@ -141,19 +159,6 @@ class DualClassifier(TransferClassifier):
 
     def _word_class_names(self) -> np.ndarray:
         return self.classes_
-
-    def _check_parameters(self):
-        one_of(self, "kernel", KERNELS)
-        one_of(self, "word_kernel", (None, *KERNELS))
-        one_of(self, "class_normalisation", NORMALISATIONS)
-        one_of(self, "solver", ("auto", "direct", "cg"))
-        for name in ("gamma", "mu"):
-            positive(self, name)
-        for name in ("word_gamma", "width", "word_width"):
-            if getattr(self, name) is not None:
-                positive(self, name)
-        for name in ("n_landmarks", "max_exact", "max_iter"):
-            positive(self, name)
 
     def _open_sides(self, domains: Domains, word_classes: np.ndarray) -> Sides:
         """Targets and weights of both sides, kernels over both, and the solver that suits their size."""
@@ -333,19 +338,6 @@ def describe(kernel: Kernel) -> str:
     if width is None:
         return "cosine" if getattr(kernel, "unit", False) else "linear"
     return f"gaussian, width {width:.4g}, {'exact' if kernel.exact else 'landmarks'}"
-
-
-def one_of(estimator, name: str, allowed: tuple):
-    if getattr(estimator, name) not in allowed:
-        raise UsageError(
-            f"{name}={getattr(estimator, name)!r}; use one of {', '.join(map(repr, allowed))}.", code="bad-parameter"
-        )
-
-
-def positive(estimator, name: str):
-    value = getattr(estimator, name)
-    if isinstance(value, bool) or not isinstance(value, Real) or not np.isfinite(value) or value <= 0:
-        raise UsageError(f"{name}={value!r}; a positive number is expected.", code="bad-parameter")
 
 
 def warn_of_limit(what: str, try_this: str):

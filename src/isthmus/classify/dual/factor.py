@@ -10,11 +10,11 @@ from sklearn.utils import check_random_state
 from isthmus._math.dual_factor import FactorFit, Side, fit_factor
 from isthmus._math.dual_manifold import ManifoldProblem, solve_manifold
 from isthmus._math.laplacian import BipartiteLaplacian
+from isthmus._parameters import FROM_0, FROM_1, POSITIVE, Interval
 from isthmus._progress import progress
 from isthmus.base import Domains
-from isthmus.classify.dual.base import DualClassifier, Sides, positive
+from isthmus.classify.dual.base import DualClassifier, Sides
 from isthmus.classify.dual.words import classes_of
-from isthmus.exceptions import UsageError
 
 
 class FactorDualClassifier(DualClassifier):
@@ -74,6 +74,15 @@ class FactorDualClassifier(DualClassifier):
     ['good', 'bad', 'good', 'bad']
     """
 
+    _parameter_constraints = {
+        **DualClassifier._parameter_constraints,
+        "word_classes": [Interval(Integral, 2, None, closed="left"), "array-like", None],
+        "n_init": [FROM_1],
+        "annealing": [FROM_0],
+        "cg_iter": [FROM_1],
+        "cg_tol": [POSITIVE],
+    }
+
     def __init__(
         self,
         *,
@@ -130,15 +139,6 @@ class FactorDualClassifier(DualClassifier):
 
     def _word_class_names(self) -> np.ndarray:
         return self.word_classes_
-
-    def _check_parameters(self):
-        super()._check_parameters()
-        for name in ("n_init", "tol", "cg_iter", "cg_tol"):
-            positive(self, name)
-        if isinstance(self.annealing, bool) or not isinstance(self.annealing, Integral) or self.annealing < 0:
-            raise UsageError(f"annealing={self.annealing!r}; a whole number from 0 is expected.", code="bad-parameter")
-        if isinstance(self.word_classes, Integral) and self.word_classes < 2:
-            raise UsageError(f"word_classes={self.word_classes!r}; at least 2 are needed.", code="bad-parameter")
 
     def _read_word_classes(self, classes: np.ndarray) -> np.ndarray:
         if self._names_word_classes():

@@ -10,10 +10,10 @@ from isthmus._math.dual_influence import word_influence
 from isthmus._math.dual_kernels import make_kernel
 from isthmus._math.dual_manifold import ManifoldProblem, solve_manifold
 from isthmus._math.laplacian import BipartiteLaplacian
+from isthmus._parameters import FROM_1, StrOptions
 from isthmus._progress import progress
 from isthmus.base import Domains
-from isthmus.classify.dual.base import DualClassifier, Sides, one_of, positive, warn_of_limit, word_chances
-from isthmus.exceptions import UsageError
+from isthmus.classify.dual.base import DualClassifier, Sides, warn_of_limit, word_chances
 
 
 class ManifoldDualClassifier(DualClassifier):
@@ -86,6 +86,12 @@ class ManifoldDualClassifier(DualClassifier):
     >>> model.transduction_.tolist(), model.word_transduction_.tolist()
     (['good', 'bad', 'good', 'bad'], ['good', 'bad', 'good', 'bad'])
     """
+
+    _parameter_constraints = {
+        **DualClassifier._parameter_constraints,
+        "power": [FROM_1],
+        "loss": [StrOptions({"squared", "hinge", "logistic"})],
+    }
 
     def __init__(
         self,
@@ -166,13 +172,6 @@ class ManifoldDualClassifier(DualClassifier):
             row.update(expected_use=flips, expected_change=change)
         rows.sort(key=lambda row: (-row["expected_use"], -row["expected_change"], row["column"]))
         return rows[:n_words]
-
-    def _check_parameters(self):
-        super()._check_parameters()
-        one_of(self, "loss", ("squared", "hinge", "logistic"))
-        positive(self, "tol")
-        if not isinstance(self.power, (int, np.integer)) or self.power < 1:
-            raise UsageError(f"power={self.power!r}; a whole number from 1 is expected.", code="bad-parameter")
 
     def _fit(self, domains: Domains) -> np.ndarray:
         sides = self._open_sides(domains, domains.classes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from numbers import Integral, Real
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -10,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from isthmus._math.calibration import fit_temperature
 from isthmus._math.chi2 import TermStatistics, count_terms
 from isthmus._math.hinge import fit_squared_hinge
+from isthmus._parameters import FROM_0, POSITIVE, Interval, Options, StrOptions, check_parameters
 from isthmus._validation import check_rows
 from isthmus.base import Domains, TransferClassifier, softmax
 from isthmus.classify.projection.steps import (
@@ -21,10 +23,10 @@ from isthmus.classify.projection.steps import (
 )
 from isthmus.exceptions import IsthmusWarning, UsageError
 from isthmus.features.projection import (
+    TERM_PARAMETERS,
     Projection,
     add_block,
     block_statistics,
-    check_parameters,
     project_terms,
     store_terms,
     term_table,
@@ -116,6 +118,17 @@ class TermProjectionClassifier(TransferClassifier):
 
     __metadata_request__partial_fit = {"sample_domain": True}
     _row_kind = "counts"
+    _parameter_constraints = {
+        **TERM_PARAMETERS,
+        "classifier": [StrOptions({"rule", "svm"})],
+        "max_iter": [FROM_0],
+        "adapt_share": [Interval(Real, 0, 1, closed="right")],
+        "target_idf": ["boolean"],
+        "target_prior": ["boolean"],
+        "cross_fit": [Options(Integral, {0}), Interval(Integral, 2, None, closed="left")],
+        "C": [POSITIVE],
+        "random_state": ["random_state"],
+    }
 
     def __init__(
         self,
@@ -147,7 +160,6 @@ class TermProjectionClassifier(TransferClassifier):
         self.random_state = random_state
 
     def _fit(self, domains: Domains) -> np.ndarray:
-        self._check_parameters()
         X_target = domains.rows(domains.target)
         idf = None
         if self.target_idf and len(domains.target):
@@ -190,7 +202,7 @@ class TermProjectionClassifier(TransferClassifier):
         classes : array-like, optional
             Classes to come; a first block that holds one class only needs it.
         """
-        self._check_parameters()
+        check_parameters(self)
         if self.classifier != "rule":
             raise UsageError(
                 "partial_fit takes classifier='rule'; an SVM needs all features at once: use fit, or fit_blocks.",
@@ -295,21 +307,6 @@ class TermProjectionClassifier(TransferClassifier):
         empty = ~features.any(axis=1)
         scores[empty] = np.log(self.prior_)  # no term speaks for any class: the commonest one
         return scores
-
-    def _check_parameters(self):
-        check_parameters(self)
-        if self.classifier not in ("rule", "svm"):
-            raise UsageError(f"classifier={self.classifier!r}; use 'rule' or 'svm'.", code="bad-parameter")
-        if self.max_iter < 0 or not 0.0 < self.adapt_share <= 1.0:
-            raise UsageError(
-                f"max_iter={self.max_iter!r}, adapt_share={self.adapt_share!r}; give a number of rounds of at least 0 "
-                "and a share above 0, at most 1.",
-                code="bad-parameter",
-            )
-        if self.cross_fit < 0 or self.cross_fit == 1:
-            raise UsageError(
-                f"cross_fit={self.cross_fit!r}; give at least 2 folds, or 0 for none.", code="bad-parameter"
-            )
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

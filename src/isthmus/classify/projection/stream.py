@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 from isthmus._math.calibration import fit_temperature
 from isthmus._math.chi2 import TermStatistics, count_terms
+from isthmus._parameters import check_parameters
 from isthmus._progress import progress
 from isthmus._validation import read_labels
 from isthmus.classify.projection.classifier import TermProjectionClassifier
@@ -103,7 +104,7 @@ def fit_blocks(blocks: Iterable[tuple[Any, Iterable]], model: TermProjectionClas
     ['red', 'blue']
     """
     model = TermProjectionClassifier() if model is None else model
-    model._check_parameters()
+    check_parameters(model)
     if model.classifier != "rule":
         raise UsageError("fit_blocks makes the rule; use classifier='rule', or fit for an SVM.", code="bad-parameter")
     classes, sums = _Classes(), PairwiseSum()

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import copy
 import warnings
+from numbers import Integral
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
 from isthmus._math.calibration import fit_temperature
+from isthmus._math.gram import KINDS
 from isthmus._math.kernel_ridge import (
     GrowingRidge,
     centroid_scores,
@@ -19,10 +21,11 @@ from isthmus._math.kernel_ridge import (
     leave_one_out,
     most_confident,
 )
+from isthmus._parameters import FROM_0, FROM_1, N_JOBS, NON_NEGATIVE, SHARE, Lengths, StrOptions, refusal
 from isthmus._progress import progress
 from isthmus.base import Domains, TransferClassifier, softmax
 from isthmus.classify.strings.rows import KernelRows
-from isthmus.exceptions import IsthmusWarning, UsageError
+from isthmus.exceptions import IsthmusWarning
 
 # Beyond the paper: what the recipe uses. The best of 13 settings on shifts simulated inside labelled domains, by the
 # labels of each domain alone (docs/methods/strings.md). Settings with more rounds lost there and are not used.
@@ -115,6 +118,25 @@ class TransductiveKernelClassifier(TransferClassifier):
     ['staff']
     """
 
+    _parameter_constraints = {
+        "kernel": [StrOptions({*KINDS, "precomputed"}), callable],
+        "ngram_range": [Lengths(), StrOptions({"auto"})],
+        "lowercase": ["boolean"],
+        "squeeze": ["boolean"],
+        "transductive": ["boolean"],
+        "rbf": ["boolean"],
+        "align": [StrOptions({"mean", "domain"}), None],
+        "classifier": [StrOptions({"ridge", "discriminant"})],
+        "alpha": [NON_NEGATIVE],
+        "max_iter": [FROM_1],
+        "n_added": [FROM_0, SHARE],
+        "balanced": ["boolean"],
+        "n_landmarks": [FROM_1, None],
+        "max_exact": [FROM_1],
+        "n_jobs": N_JOBS,
+        "random_state": ["random_state"],
+    }
+
     def __init__(
         self,
         kernel="presence",
@@ -166,7 +188,7 @@ class TransductiveKernelClassifier(TransferClassifier):
         return super().fit(X, y, sample_domain)
 
     def _fit(self, domains: Domains) -> np.ndarray:
-        r = self._check_parameters(len(domains.target))
+        r = self._number_to_add(len(domains.target))
         rows = KernelRows.from_settings(self, domains.X)
         matrix, linear = rows.fit(domains, self._landmarks(domains))
         self.alpha_ = self.alpha
@@ -259,32 +281,15 @@ class TransductiveKernelClassifier(TransferClassifier):
         others = np.setdiff1d(np.arange(domains.n_rows), domains.target)
         return np.sort(np.concatenate([target, rng.permutation(others)[: wanted - len(target)]]))
 
-    def _check_parameters(self, n_target: int) -> int:
-        """Refuse what cannot work; returns the number of target documents to add."""
-        if self.classifier not in ("ridge", "discriminant"):
-            raise UsageError(f"classifier is {self.classifier!r}; use 'ridge' or 'discriminant'.", code="bad-parameter")
-        if self.align not in (None, "mean", "domain") or (self.align and not self.transductive):
-            raise UsageError(
-                f"align is {self.align!r}; use None, 'mean' or 'domain', the latter two with transductive=True.",
-                code="bad-parameter",
-            )
-        if not self.alpha >= 0:
-            raise UsageError(f"alpha is {self.alpha!r}; use a number that is not negative.", code="bad-parameter")
-        if not (isinstance(self.max_iter, (int, np.integer)) and self.max_iter >= 1):
-            raise UsageError(f"max_iter is {self.max_iter!r}; use 1, 2 or more.", code="bad-parameter")
-        share = isinstance(self.n_added, (float, np.floating))
-        if self.n_added < 0 or (share and self.n_added > 1):
-            raise UsageError(
-                f"n_added is {self.n_added!r}; use a whole number of documents or a share from 0.0 to 1.0.",
-                code="bad-parameter",
-            )
-        if self.max_iter > 1 and n_target and not share and self.n_added > n_target:
-            raise UsageError(
-                f"n_added={self.n_added} is more than the {n_target} target documents; use at most {n_target}, or a "
-                "share such as 0.5.",
-                code="bad-parameter",
-            )
-        return round(self.n_added * n_target) if share else int(self.n_added)
+    def _number_to_add(self, n_target: int) -> int:
+        """How many target documents are added in the last round; refuses what does not go together."""
+        if self.align and not self.transductive:
+            raise refusal(self, "align", "None, since transductive=False leaves nothing to align")
+        if not isinstance(self.n_added, Integral):
+            return round(self.n_added * n_target)
+        if self.max_iter > 1 and n_target and self.n_added > n_target:
+            raise refusal(self, "n_added", f"at most the {n_target} target documents, or a share such as 0.5")
+        return int(self.n_added)
 
 
 class _Model:

@@ -13,7 +13,7 @@ from isthmus._math.kernel_ridge import kernel_problem, rbf
 from isthmus._math.nystrom import inverse_root
 from isthmus._progress import progress
 from isthmus.base import Domains, row_blocks
-from isthmus.exceptions import DataError, UsageError
+from isthmus.exceptions import DataError
 from isthmus.features.strings import StringKernel, normalize_kernel
 from isthmus.features.tokens import guess_language
 
@@ -55,11 +55,6 @@ class KernelRows:
                 lowercase=estimator.lowercase,
                 squeeze=estimator.squeeze,
                 n_jobs=estimator.n_jobs,
-            )
-        elif not (callable(kernel) or kernel == "precomputed"):
-            raise UsageError(
-                f"kernel is {kernel!r}; use one of {', '.join(KINDS)}, 'precomputed', a StringKernel or a function.",
-                code="bad-parameter",
             )
         return cls(kernel, estimator.rbf, estimator.transductive, estimator.align)
 

@@ -1,0 +1,146 @@
+"""Tables of allowed parameter values, and the one place that reads them.
+
+Every estimator has a class-level table ``_parameter_constraints``: for each parameter the list of what it may be, in
+scikit-learn's terms (``Interval``, ``StrOptions``, ``"boolean"``, ``"random_state"``, a type, None …). Constructors
+only store; ``fit`` calls :func:`check_parameters`. What depends on several parameters, or on the data, is checked where
+it is used.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions, make_constraint
+
+from isthmus.exceptions import UsageError
+
+__all__ = [
+    "FROM_0",
+    "FROM_1",
+    "NON_NEGATIVE",
+    "N_JOBS",
+    "POSITIVE",
+    "SHARE",
+    "HasMethods",
+    "Interval",
+    "Lengths",
+    "Options",
+    "StrOptions",
+    "check_parameters",
+    "is_allowed",
+    "refusal",
+]
+
+FROM_0 = Interval(Integral, 0, None, closed="left")
+FROM_1 = Interval(Integral, 1, None, closed="left")
+POSITIVE = Interval(Real, 0, None, closed="neither")
+NON_NEGATIVE = Interval(Real, 0, None, closed="left")
+SHARE = Interval(Real, 0, 1, closed="both")
+N_JOBS = [Options(Integral, {-1}), FROM_1]  # threads: -1 for all cores
+
+
+class Lengths:
+    """A pair of whole numbers: the shortest and the longest n-gram."""
+
+    hidden = False
+
+    def is_satisfied_by(self, value: Any) -> bool:
+        pair = isinstance(value, (tuple, list)) and len(value) == 2
+        return pair and all(FROM_1.is_satisfied_by(n) and not _is_bool(n) for n in value) and value[0] <= value[1]
+
+    def __str__(self) -> str:
+        return "two lengths, shortest first, such as (1, 2)"
+
+
+def check_parameters(estimator: Any) -> None:
+    """Refuse the first parameter whose value is not in the estimator's table.
+
+    Parameters
+    ----------
+    estimator : object
+        With the table ``_parameter_constraints``; parameters that are not in it are passed over.
+
+    Raises
+    ------
+    UsageError
+        With the code ``bad-parameter``: what was given and what is expected.
+
+    Examples
+    --------
+    >>> from isthmus import TransductiveSVM
+    >>> from isthmus._parameters import check_parameters
+    >>> check_parameters(TransductiveSVM(growth=3))
+    >>> check_parameters(TransductiveSVM(growth=1))
+    Traceback (most recent call last):
+        ...
+    isthmus.exceptions.UsageError: TransductiveSVM got growth=1; expected a number above 1.
+    """
+    for name, allowed in type(estimator)._parameter_constraints.items():
+        value = getattr(estimator, name)
+        if not is_allowed(value, allowed):
+            raise refusal(estimator, name, _in_words(allowed))
+
+
+def refusal(estimator: Any, name: str, expected: str) -> UsageError:
+    """The error for one parameter: its value, and what is expected in words."""
+    shown = repr(getattr(estimator, name))
+    shown = shown if len(shown) <= 60 else shown[:59] + "…"
+    return UsageError(f"{type(estimator).__name__} got {name}={shown}; expected {expected}.", code="bad-parameter")
+
+
+def is_allowed(value: Any, allowed: list) -> bool:
+    """Whether a value is one of those that a row of the table allows."""
+    # Python counts True as the number 1; as a number of iterations it is a mistake.
+    if _is_bool(value):
+        return "boolean" in [one for one in allowed if isinstance(one, str)]
+    return any(_constraint(one).is_satisfied_by(value) for one in allowed)
+
+
+def _is_bool(value: Any) -> bool:
+    return isinstance(value, (bool, np.bool_))
+
+
+def _constraint(one: Any) -> Any:
+    return one if hasattr(one, "is_satisfied_by") and not isinstance(one, type) else make_constraint(one)
+
+
+def _in_words(allowed: list) -> str:
+    # None goes last: "a whole number from 1 or None".
+    phrases = [phrase for one in sorted(allowed, key=lambda one: one is None) for phrase in _phrases(one)]
+    return phrases[0] if len(phrases) == 1 else f"{', '.join(phrases[:-1])} or {phrases[-1]}"
+
+
+def _phrases(one: Any) -> list[str]:
+    """Alternatives in plain words."""
+    if isinstance(one, Options):  # also names
+        return sorted(repr(value) for value in one.options)
+    if isinstance(one, Interval):
+        return [_range(one)]
+    if isinstance(one, HasMethods):
+        methods = [f"{method}()" for method in sorted(one.methods)]
+        return [f"an estimator with {', '.join(methods[:-1])}{' and ' if methods[:-1] else ''}{methods[-1]}"]
+    if isinstance(one, str):
+        return {
+            "boolean": ["True", "False"],
+            "random_state": ["a whole number from 0", "a RandomState", "None"],
+            "array-like": ["a sequence or an array"],
+            "sparse matrix": ["a sparse matrix"],
+        }[one]
+    if isinstance(one, type):
+        return [f"an instance of {one.__name__}"]
+    return ["None"] if one is None else ["a function"] if one is callable else [str(one)]
+
+
+def _range(one: Interval) -> str:
+    whole = "a whole number" if one.type is Integral else "a number"
+    closed_left, closed_right = one.closed in ("left", "both"), one.closed in ("right", "both")
+    if one.left is not None and one.right is not None and closed_left and closed_right:
+        return f"{whole} from {one.left:g} to {one.right:g}"
+    parts = []
+    if one.left is not None:
+        parts.append(f"{'from' if closed_left else 'above'} {one.left:g}")
+    if one.right is not None:
+        parts.append(f"{'up to' if closed_right else 'below'} {one.right:g}")
+    return " ".join([whole, " and ".join(parts)]).strip()
