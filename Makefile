@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: demo test lint coverage docs bench wheel fresh clean test-oldest
+.PHONY: demo test lint coverage docs bench wheel fresh clean test-oldest mutants
 
 $(VENV)/.app: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -12,7 +12,7 @@ $(VENV)/.app: pyproject.toml
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.app
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[app,zh,dev]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[app,zh,docs,dev]"
 	touch $@
 
 $(VENV)/.docs: $(VENV)/.dev
@@ -54,6 +54,13 @@ test-oldest:                ## the contract tests on the oldest supported numpy,
 	test -x .venv-oldest/bin/python || $(PYTHON) -m venv .venv-oldest
 	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check -e ".[app,zh,dev]" $(OLDEST)
 	.venv-oldest/bin/python -m pytest -n $(WORKERS) tests/contract tests/classify tests/features
+
+ROOM ?= choose
+N ?= 20
+SEED ?= 0
+
+mutants: $(VENV)/.dev      ## small wrong changes to a room: which of them do its tests notice?
+	$(BIN)/python tools/mutate.py $(ROOM) --number $(N) --seed $(SEED)
 
 clean:
 	rm -rf $(VENV) .venv-oldest docs/_build docs/api/generated docs/gallery dist htmlcov .coverage* demo-output

@@ -7,7 +7,7 @@ import isthmus
 from isthmus.choose import CombinedModel, Evidence, LabelScorer, VotingRule, choose, estimate_accuracy, review_mask
 from isthmus.choose.choice import candidates_for, decide, try_methods
 from isthmus.choose.combined import pool, sharpen, sharpness_for
-from isthmus.choose.evidence import beyond_chance, class_accuracy, information
+from isthmus.choose.evidence import DRAWS, beyond_chance, class_accuracy, information
 from isthmus.choose.voting import excess
 from isthmus.exceptions import DataError, IsthmusWarning
 
@@ -74,7 +74,10 @@ def test_spread_shrinks_with_the_number_of_documents():
     few, many = (Evidence.from_tables(*[n * np.array([[4, 1], [1, 4]])] * 3) for n in (5, 500))
     assert rule.score(few) == pytest.approx(rule.score(many))
     assert rule.spread(many) < rule.spread(few) / 3
-    assert rule.spread(few) == rule.spread(few)
+    rng = np.random.default_rng(0)
+    scores = [rule.score(few.redraw(rng)) for _ in range(DRAWS)]
+    assert rule.spread(few) == pytest.approx(np.std(scores))
+    assert rule.spread(few, random_state=1) != rule.spread(few)
 
 
 def test_judge_refuses_a_handful():

@@ -1,0 +1,260 @@
+"""Small wrong changes to the code, one at a time, and whether the tests notice.
+
+    python tools/mutate.py choose --number 20 --seed 0
+
+A mutant is one change to one file of a room: a comparison, a sign, a constant, an axis, a dropped guard, two arguments
+swapped. For each mutant the tests of that room are run against a copy of the package; a mutant that no test notices is
+a survivor and is printed as a diff line. Survivors are read by a person: some change nothing that could be seen
+("equivalent"), the others show what no test looks at.
+
+Why not a mutation library: they rewrite the installed package in place or through import hooks, which numba's compiled
+and cached functions do not follow, and run the whole suite per mutant, which takes hours on two cores. This is one file
+that copies ``src``, changes one line and runs one folder of tests.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "src" / "isthmus"
+# Room -> tests that should notice; rooms not listed here have a test folder of their own name.
+TESTS = {
+    "_math": ["tests/math", "tests/classify/test_cocc.py", "tests/classify/test_kernels.py"],
+    "base.py": ["tests/contract"],
+    "pipeline.py": ["tests/contract"],
+    "_validation.py": ["tests/contract"],
+    "recipes.py": ["tests/test_recipes.py"],
+    "cli": ["tests/cli"],
+    "classify": ["tests/classify", "tests/contract"],
+    "clustering": ["tests/clustering", "tests/api/test_cluster.py"],
+    "report": ["tests/report", "-k", "not browser"],
+    "shift": ["tests/shift"],
+    "api": ["tests/api", "tests/choose"],
+}
+_COMPARE = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq}
+_BINARY = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult}
+_PAIRS = (("min", "max"), ("minimum", "maximum"), ("argmin", "argmax"), ("any", "all"), ("floor", "ceil"))
+_NAMES = {name: other for pair in _PAIRS for name, other in (pair, pair[::-1])}
+_SAID = ("progress", "warn", "IsthmusWarning", "Option", "Argument")  # calls whose arguments are sentences
+_AXES = ("axis",)
+
+
+@dataclass
+class Mutant:
+    """One change: where it is, what it is, and the source that results."""
+
+    file: str
+    line: int
+    kind: str
+    before: str
+    after: str
+    status: str = ""
+    seconds: float = 0.0
+    source: str = ""
+
+
+def mutants_of(path: Path) -> Iterator[Mutant]:
+    """Every single change that the operators below make to a file."""
+    text = path.read_text(encoding="utf-8")
+    tree = ast.parse(text)
+    skipped = _docstrings(tree)
+    for node in ast.walk(tree):
+        if id(node) in skipped or not hasattr(node, "lineno"):
+            continue
+        for kind, replacement in _changes(node):
+            mutant = _replace(text, node, replacement)
+            if mutant is not None:
+                yield Mutant(str(path.relative_to(ROOT)), node.lineno, kind, *mutant)
+
+
+def _changes(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
+    if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _COMPARE:
+        yield "comparison", _with(node, ops=[_COMPARE[type(node.ops[0])]()])
+    if isinstance(node, ast.BinOp) and type(node.op) in _BINARY and not _is_text(node):
+        yield "sign", _with(node, op=_BINARY[type(node.op)]())
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.Not, ast.Invert)):
+        yield "sign", node.operand
+    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+        yield "constant", ast.Constant(node.value + 1 if isinstance(node.value, int) else node.value * 2 or 0.5)
+    if isinstance(node, ast.Constant) and isinstance(node.value, bool):
+        yield "constant", ast.Constant(not node.value)
+    if isinstance(node, ast.keyword) and node.arg in _AXES and getattr(node.value, "value", None) in (0, 1):
+        yield "axis", ast.keyword(node.arg, ast.Constant(1 - node.value.value))
+    if isinstance(node, ast.Call):
+        name = getattr(node.func, "attr", getattr(node.func, "id", None))
+        if name in _NAMES:
+            changed = ast.parse(ast.unparse(node.func)).body[0].value
+            setattr(changed, "attr" if isinstance(changed, ast.Attribute) else "id", _NAMES[name])
+            yield "function", _with(node, func=changed)
+        if len(node.args) >= 2 and not any(isinstance(a, ast.Starred) for a in node.args[:2]):
+            yield "arguments", _with(node, args=[node.args[1], node.args[0], *node.args[2:]])
+    if isinstance(node, ast.BoolOp):
+        yield "logic", _with(node, op=ast.Or() if isinstance(node.op, ast.And) else ast.And())
+    if isinstance(node, ast.IfExp):
+        yield "branch", _with(node, body=node.orelse, orelse=node.body)
+
+
+def _guards(tree: ast.AST) -> Iterator[ast.If]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and not node.orelse:
+            yield node
+
+
+def _with(node: ast.AST, **fields) -> ast.AST:
+    return type(node)(**{**dict(ast.iter_fields(node)), **fields})
+
+
+def _is_text(node: ast.BinOp) -> bool:
+    return any(isinstance(part, (ast.JoinedStr, ast.List, ast.Tuple)) or isinstance(getattr(part, "value", None), str)
+               for part in (node.left, node.right))  # fmt: skip
+
+
+def _docstrings(tree: ast.AST) -> set[int]:
+    """Nodes that no test can see: docstrings, annotations, messages of errors."""
+    hidden: set[int] = set()
+    for node in ast.walk(tree):
+        parts: list[ast.AST] = []
+        if isinstance(node, ast.Raise):
+            parts = [node]
+        elif isinstance(node, ast.arg) and node.annotation:
+            parts = [node.annotation]
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.returns:
+            parts = [node.returns]
+        elif isinstance(node, ast.AnnAssign):
+            parts = [node.annotation]
+        elif isinstance(node, ast.JoinedStr) or (
+            isinstance(node, ast.Call)
+            and getattr(node.func, "id", getattr(node.func, "attr", ""))
+            in (
+                "progress",
+                "warn",
+                "IsthmusWarning",
+                "typer.Option",
+                "Option",
+                "Argument",
+            )
+        ):
+            parts = [node]
+        for part in parts:
+            hidden |= {id(child) for child in ast.walk(part)}
+    return hidden
+
+
+def _replace(text: str, node: ast.AST, replacement: ast.AST) -> tuple[str, ...] | None:
+    """The file with the node written anew in its place; None where the result is the same or does not parse."""
+    lines = text.splitlines(keepends=True)
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line.encode()))
+    data = text.encode()
+    first = starts[node.lineno - 1] + node.col_offset
+    last = starts[node.end_lineno - 1] + node.end_col_offset
+    before, after = data[first:last].decode(), ast.unparse(ast.fix_missing_locations(replacement))
+    if isinstance(replacement, (ast.BinOp, ast.Compare, ast.BoolOp, ast.IfExp, ast.UnaryOp)):
+        after = f"({after})"
+    changed = (data[:first] + after.encode() + data[last:]).decode()
+    try:
+        if ast.dump(ast.parse(changed)) == ast.dump(ast.parse(text)):
+            return None
+    except SyntaxError:
+        return None
+    return before, after, "", 0.0, changed
+
+
+def dropped_guards(path: Path) -> Iterator[Mutant]:
+    """``if condition:`` without an else, as if the condition were never true."""
+    text = path.read_text(encoding="utf-8")
+    for node in _guards(ast.parse(text)):
+        mutant = _replace(text, node.test, ast.Constant(False))
+        if mutant is not None:
+            yield Mutant(str(path.relative_to(ROOT)), node.lineno, "guard", *mutant)
+
+
+def draw(room: str, number: int, seed: int) -> list[Mutant]:
+    """Mutants of a room at random: first a kind, then one of that kind, so that constants do not crowd out the rest."""
+    place = PACKAGE / room
+    files = sorted(place.rglob("*.py")) if place.is_dir() else [place]
+    by_kind: dict[str, list[Mutant]] = {}
+    for path in files:
+        for mutant in (*mutants_of(path), *dropped_guards(path)):
+            by_kind.setdefault(mutant.kind, []).append(mutant)
+    rng = random.Random(f"{room} {seed}")
+    chosen: list[Mutant] = []
+    while by_kind and len(chosen) < number:
+        kind = rng.choice(sorted(by_kind))
+        pool = by_kind[kind]
+        chosen.append(pool.pop(rng.randrange(len(pool))))
+        if not pool:
+            del by_kind[kind]
+    return chosen
+
+
+def tests_for(room: str) -> list[str]:
+    """The tests that should notice a change in a room."""
+    return TESTS.get(room, [f"tests/{room.removesuffix('.py')}"])
+
+
+def try_mutant(mutant: Mutant, copy: Path, tests: list[str], limit: float) -> None:
+    """Run the tests against the copy with the change in it; sets ``status``."""
+    path = copy / Path(mutant.file).relative_to("src")
+    original, times = path.read_text(encoding="utf-8"), path.stat()
+    path.write_text(mutant.source, encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--no-header", *tests]
+    began = time.monotonic()
+    try:
+        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=limit)
+        mutant.status = "survived" if done.returncode == 0 else "killed"
+    except subprocess.TimeoutExpired:
+        mutant.status = "killed"  # an endless loop is noticed
+    mutant.seconds = round(time.monotonic() - began, 1)
+    path.write_text(original, encoding="utf-8")
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))  # compiled functions stay valid
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("room", help="a folder or file below src/isthmus")
+    parser.add_argument("--number", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--limit", type=float, default=600.0, help="seconds a run may take")
+    parser.add_argument("--json", type=Path, help="write all mutants with their fate")
+    options = parser.parse_args()
+    tests = tests_for(options.room)
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "src"
+        shutil.copytree(ROOT / "src", copy)
+        untouched = Mutant("src/isthmus/exceptions.py", 0, "none", "", "")
+        untouched.source = (PACKAGE / "exceptions.py").read_text(encoding="utf-8")
+        try_mutant(untouched, copy, tests, options.limit)
+        if untouched.status != "survived":
+            print(f"The tests {' '.join(tests)} fail without any change; mend them first.", file=sys.stderr)
+            return 2
+        chosen = draw(options.room, options.number, options.seed)
+        for place, mutant in enumerate(chosen, 1):
+            try_mutant(mutant, copy, tests, options.limit)
+            print(f"{place:3d} {mutant.status:8} {mutant.file}:{mutant.line} [{mutant.kind}] "
+                  f"{mutant.before!r} -> {mutant.after!r}", flush=True)  # fmt: skip
+    killed = sum(mutant.status == "killed" for mutant in chosen)
+    print(f"{options.room}: {killed} of {len(chosen)} noticed (seed {options.seed})")
+    if options.json:
+        rows = [{name: value for name, value in asdict(mutant).items() if name != "source"} for mutant in chosen]
+        options.json.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
