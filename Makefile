@@ -48,7 +48,7 @@ fresh:                      ## clone into an empty folder and run demo and test 
 	dir=$$(mktemp -d) && git clone --quiet . "$$dir/isthmus" && $(MAKE) -C "$$dir/isthmus" demo test && rm -rf "$$dir"
 
 # pytest 8, because scikit-learn 1.6 hands its checks to pytest as an iterator, of which pytest 9 warns.
-OLDEST = "numpy==1.26.*" "scipy==1.12.*" "scikit-learn==1.6.*" "numba==0.60.*" "pytest==8.*"
+OLDEST = "numpy==2.0.*" "scipy==1.13.*" "scikit-learn==1.6.*" "numba==0.60.*" "pytest==8.*"
 
 test-oldest:                ## the contract tests on the oldest supported numpy, scipy, scikit-learn and numba
 	test -x .venv-oldest/bin/python || $(PYTHON) -m venv .venv-oldest

@@ -25,6 +25,7 @@ class Options:
     random_state: int | None = 0
     analyzer: str = "auto"
     min_df: int | str = "auto"
+    language: str = "auto"
     word_labels: Mapping | None = None
 
 
@@ -70,7 +71,7 @@ def _pipeline(*steps: Any) -> TransferPipeline:
 def _counts(options: Options, **settings: Any) -> TextVectorizer:
     from isthmus.features.vectorizer import TextVectorizer
 
-    return TextVectorizer(analyzer=options.analyzer, min_df=options.min_df, **settings)
+    return TextVectorizer(analyzer=options.analyzer, min_df=options.min_df, language=options.language, **settings)
 
 
 def _tfidf(options: Options, **settings: Any) -> TextVectorizer:
@@ -100,8 +101,8 @@ def _build_svm(options: Options) -> TransferPipeline:
 def _logistic(options: Options) -> tuple[TextVectorizer, Any]:
     from sklearn.linear_model import LogisticRegression
 
-    # Word pairs without stems or stop words keep negation ("not good"), which sentiment needs.
-    vectorizer = _tfidf(options, ngram_range=(1, 2), stem=False, stop_words=None, sublinear=True)
+    # Word pairs with negations ("not good"), which verdicts hang on.
+    vectorizer = _tfidf(options, ngram_range=(1, 2), sentiment=True, sublinear=True)
     # newton-cg needs few passes over sparse rows; the default solver spends its time in threads on small problems
     return vectorizer, LogisticRegression(C=10.0, solver="newton-cg", max_iter=1000, random_state=options.random_state)
 
@@ -154,7 +155,7 @@ def _build_dual_factor(options: Options) -> TransferPipeline:
 
 
 def _with_words(options: Options, method: Any, ngram_range: tuple[int, int]) -> TransferPipeline:
-    vectorizer = _tfidf(options, ngram_range=ngram_range, stem=False, stop_words=None, sublinear=True)
+    vectorizer = _tfidf(options, ngram_range=ngram_range, sentiment=True, sublinear=True)
     return _pipeline(vectorizer, method)
 
 
@@ -313,7 +314,7 @@ def make_recipe(name: str, **options: Any) -> TransferPipeline:
     name : str
         A key of :data:`RECIPES`.
     **options
-        Fields of :class:`Options`: ``random_state``, ``analyzer``, ``min_df``, ``word_labels``.
+        Fields of :class:`Options`: ``random_state``, ``analyzer``, ``min_df``, ``language``, ``word_labels``.
 
     Examples
     --------
@@ -326,7 +327,7 @@ def make_recipe(name: str, **options: Any) -> TransferPipeline:
     return get_recipe(name).build_with(**options)
 
 
-def make_grouping(source_texts, target_texts, *, analyzer="auto", min_df="auto", window=5, **settings):
+def make_grouping(source_texts, target_texts, *, analyzer="auto", min_df="auto", language="auto", window=5, **settings):
     """Vectoriser and unfitted cross-guided k-means for two collections, and their tf-idf rows, source first.
 
     Contexts of shared words are counted within ``window`` tokens of the running text; collections of more than 20,000
@@ -336,7 +337,7 @@ def make_grouping(source_texts, target_texts, *, analyzer="auto", min_df="auto",
     from isthmus.features.contexts import context_words, window_contexts
     from isthmus.features.vectorizer import TextVectorizer
 
-    vectorizer = TextVectorizer(analyzer=analyzer, min_df=min_df, weighting="tfidf")
+    vectorizer = TextVectorizer(analyzer=analyzer, min_df=min_df, language=language, weighting="tfidf", subwords=False)
     texts, n_source = [*source_texts, *target_texts], len(source_texts)
     rows = vectorizer.fit_transform(texts)
     model = CrossGuidedKMeans(**settings)

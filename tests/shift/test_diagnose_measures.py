@@ -11,8 +11,7 @@ from isthmus.shift.bridges import class_shifted_words, log_weights, pivot_table,
 from isthmus.shift.distance import proxy_a_distance
 from isthmus.shift.duplicates import near_duplicates, run_hashes
 from isthmus.shift.groups import group_facts, shuffle_words
-from isthmus.shift.languages import guess_languages, guess_text_language
-from isthmus.shift.vocabulary import count_joint, split_terms, vocabulary_overlap, word_divergence
+from isthmus.shift.vocabulary import count_joint, vocabulary_overlap, word_divergence
 
 
 def random_counts(rows, words, seed, density=0.3):
@@ -28,14 +27,25 @@ def test_counts_merge_stems_and_leave_out_stop_words():
     assert counts.names.tolist() == ["bike", "car"]
     assert counts.source.toarray().tolist() == [[2, 0], [0, 0]]
     assert counts.target.toarray().tolist() == [[1, 1]]
-    plain = count_joint(["The bikes, the bike!"], ["bike"], english=False)
+    plain = count_joint(["The bikes, the bike!"], ["bike"], language="other")
     assert plain.names.tolist() == ["bike", "bikes", "the"]
 
 
 def test_scripts_without_blanks_become_pairs():
-    assert split_terms("iPhone新品发布 ok") == ["iphone", "新品", "品发", "发布", "ok"]
-    assert split_terms("大") == []
-    assert split_terms("A大B小C") == ["大", "小"]
+    counts = count_joint(["iPhone新品发布 ok"], ["大"])
+    assert set(counts.names) == {"iphone", "新品", "品发", "发布", "ok"}
+    assert counts.target.nnz == 0
+
+
+def test_each_document_is_read_in_its_own_language():
+    german = ["Die Züge halten am Bahnhof", "Der Zug ist schon wieder nicht pünktlich"] * 3
+    english = ["The trains stop at this station", "The train is not on time again"] * 3
+    counts = count_joint([*german, *english], german)
+    assert {"train", "zug"} <= {name.lower() for name in counts.names} | {"zug"}
+    assert not {"the", "die", "der", "is", "ist"} & set(counts.names)
+    # Zug and Züge are one column, as train and trains are
+    assert sum(name in ("zug", "züge") for name in counts.names) == 1
+    assert sum(name in ("train", "trains") for name in counts.names) == 1
 
 
 texts = st.lists(
@@ -63,40 +73,6 @@ def test_divergence_of_halves_is_small_and_of_others_large():
     apart = word_divergence(same, other)
     assert apart["kl"] > 10 * apart["kl_halves"]
     assert np.isnan(word_divergence(same[:0], same)["kl"])
-
-
-# -- languages ---------------------------------------------------------------------------------------------------------
-
-SENTENCES = {
-    "en": "The engine was loud and the seats are hard, but we like it",
-    "de": "Der Motor ist laut und die Sitze sind hart, aber das Auto ist nicht teuer",
-    "fr": "Le moteur est bruyant et les sièges sont durs, mais la voiture est belle",
-    "es": "El motor es ruidoso y los asientos son duros, pero el coche no es caro",
-    "it": "Il motore è rumoroso e i sedili sono duri, ma la macchina non è cara",
-    "pt": "O motor é barulhento e os bancos são duros, mas o carro não é caro",
-    "nl": "De motor is luid en de stoelen zijn hard, maar het is niet duur",
-    "sv": "Motorn är högljudd och sätena är hårda, men det är inte dyrt att köra",
-    "pl": "Silnik jest głośny i nie jest tani, ale to się zmieni po roku",
-    "fi": "Moottori on äänekäs ja se ei ole halpa, mutta hän sanoi että tämä on hyvä",
-    "tr": "Motor çok gürültülü ve bu araba ucuz değil ama bir yıl sonra daha iyi",
-    "ru": "Двигатель громкий, но машина хорошая", "uk": "Двигун гучний, але машина її добра і тиха",
-    "zh": "发动机很响，座椅很硬", "ja": "エンジンはうるさいです", "ko": "엔진이 시끄럽다",
-    "el": "Ο κινητήρας είναι θορυβώδης",
-    "he": "המנוע רועש", "ar": "المحرك صاخب", "fa": "موتور پر سر و صدا است گران", "th": "เครื่องยนต์เสียงดัง",
-    "hi": "इंजन शोर करता है",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("language", SENTENCES)
-def test_language_of_a_sentence(language):
-    assert guess_text_language(SENTENCES[language]) == language
-
-
-def test_languages_of_a_collection():
-    shares = guess_languages([SENTENCES["en"]] * 3 + [SENTENCES["de"]] + ["123", ""])
-    assert shares == {"en": 0.75, "de": 0.25}
-    assert guess_languages(["kettle lamp toaster wheel spoon"] * 5) == {"latin": 1.0}
-    assert guess_languages(["", "1 2 3"]) == {}
 
 
 # -- near-duplicates ---------------------------------------------------------------------------------------------------

@@ -130,6 +130,7 @@ def cluster(
     n_init: int = 10,
     analyzer: str = "auto",
     min_df: int | str = "auto",
+    language: str = "auto",
     source_collections: Sequence[int] | None = None,
 ) -> GroupingResult:
     """Group the target texts, following the groups of the source texts where they fit.
@@ -146,7 +147,7 @@ def cluster(
         Weight of the source; 0 is plain k-means.
     n_init : int, default=10
         Starts.
-    analyzer, min_df
+    analyzer, min_df, language
         As for :class:`isthmus.features.TextVectorizer`.
     source_collections : sequence of int, optional
         A number from 1 up per source text, where the source is several collections with groups of their own.
@@ -181,6 +182,7 @@ def cluster(
         random_state=random_state,
         analyzer=analyzer,
         min_df=min_df,
+        language=language,
     )
     model.fit(rows, groups, sample_domain=domain)
     guidance_estimate = _look_ahead(model, rows, groups, collections, random_state)
@@ -191,6 +193,7 @@ def cluster(
         "n_init": n_init,
         "analyzer": analyzer,
         "min_df": min_df,
+        "language": language,
     }
     forms = surface_forms(vectorizer, [*source_texts, *target_texts])
     words = [readable(str(term), forms) for term in vectorizer.get_feature_names_out()]

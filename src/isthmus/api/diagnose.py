@@ -98,6 +98,7 @@ def diagnose(
     target_texts: Sequence[str],
     *,
     random_state: int | None = 0,
+    language: str = "auto",
 ) -> Diagnosis:
     """Say what separates two collections and whether labels can travel, without any target label.
 
@@ -108,6 +109,9 @@ def diagnose(
         One label per source text; None where unknown.
     random_state : int, default=0
         Same seed, same answer: folds, samples of large collections, thinning.
+    language : str, default="auto"
+        Language of both collections by code or English name; "auto": identified. See
+        :class:`isthmus.features.TextVectorizer`.
 
     Returns
     -------
@@ -124,5 +128,5 @@ def diagnose(
     >>> print(result["languages"]["finding"])
     Source: English 100 %; target: Spanish 100 %.
     """
-    measured = measure_shift(source_texts, source_labels, target_texts, random_state=random_state)
+    measured = measure_shift(source_texts, source_labels, target_texts, random_state=random_state, language=language)
     return Diagnosis(**measured)

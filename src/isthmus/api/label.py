@@ -317,6 +317,7 @@ def label(
     analyzer: str = "auto",
     min_df: int | str = "auto",
     force_classes: bool = False,
+    language: str = "auto",
 ) -> LabelResult:
     """Label the target texts from labelled source texts.
 
@@ -336,7 +337,7 @@ def label(
         from them afterwards, as by :meth:`LabelResult.teach`.
     error_budget : float, default=0.1
         Share of wrong labels to be tolerated among those that need no review.
-    analyzer, min_df
+    analyzer, min_df, language
         As for :class:`isthmus.features.TextVectorizer`.
     force_classes : bool, default=False
         Learn labels that do not look like classes (several in one cell, dates, ids, numbers, sentences) as they are,
@@ -360,7 +361,7 @@ def label(
     values, known = read_source_labels(source_labels, len(source_texts))
     check_seed(random_state)
     answered = None if target_labels is None else read_source_labels(target_labels, len(target_texts), side="target")
-    options = {"random_state": random_state, "analyzer": analyzer, "min_df": min_df}
+    options = {"random_state": random_state, "analyzer": analyzer, "min_df": min_df, "language": language}
     n_source = len(source_texts)
     given = np.full(n_source, None, dtype=object)
     given[known] = values[known].tolist()
@@ -399,6 +400,7 @@ def label(
             "error_budget": error_budget,
             "analyzer": analyzer,
             "min_df": min_df,
+            "language": language,
         },
         opinions=opinions,
     )

@@ -84,7 +84,7 @@ def choose(
     word_labels : mapping, optional
         Adds dual supervision to the candidates.
     **options
-        ``random_state``, ``analyzer``, ``min_df``, as for a recipe.
+        ``random_state``, ``analyzer``, ``min_df``, ``language``, as for a recipe.
     """
     return decide(try_methods(source_texts, source_labels, target_texts, word_labels=word_labels, **options))
 
@@ -140,7 +140,7 @@ def candidates_for(texts: Sequence[str], word_labels: Mapping | None) -> tuple[l
 
 
 def _judge(source_texts, source_labels, target_texts, options) -> LabelScorer | None:
-    settings = {name: options[name] for name in ("analyzer", "min_df", "random_state") if name in options}
+    settings = {name: options[name] for name in ("analyzer", "min_df", "language", "random_state") if name in options}
     try:
         return LabelScorer(source_texts, source_labels, target_texts, **settings)
     except DataError as error:

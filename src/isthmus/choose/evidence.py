@@ -145,7 +145,7 @@ class LabelScorer:
     ----------
     source_texts, source_labels, target_texts : sequences
         Source texts without a label are left out by the caller.
-    analyzer, min_df
+    analyzer, min_df, language
         As for :class:`isthmus.features.TextVectorizer`.
     random_state : int or None
         For the sample of large collections.
@@ -167,6 +167,7 @@ class LabelScorer:
         *,
         analyzer: str = "auto",
         min_df: int | str = "auto",
+        language: str = "auto",
         random_state: int | None = 0,
     ):
         source, self.target = (_distinct(texts) for texts in (source_texts, target_texts))
@@ -179,7 +180,10 @@ class LabelScorer:
         rng = np.random.default_rng(random_state)
         source, self.target = (_sample(rows, rng) for rows in (source, self.target))
         texts = [source_texts[i] for i in source] + [target_texts[i] for i in self.target]
-        rows = TextVectorizer(analyzer=analyzer, min_df=min_df, weighting="tfidf", sublinear=True).fit_transform(texts)
+        vectorizer = TextVectorizer(
+            analyzer=analyzer, min_df=min_df, language=language, weighting="tfidf", sublinear=True
+        )
+        rows = vectorizer.fit_transform(texts)
         self.source_rows, self.target_rows = rows[: len(source)], rows[len(source) :]
         self.source_labels = np.array([str(source_labels[i]) for i in source])
         self.source_table = _cross_validated(self.source_rows, self.source_labels)

@@ -11,6 +11,7 @@ import typer
 from isthmus._utils import plural, versions
 from isthmus.cli.common import (
     Exact,
+    Language,
     describe,
     one_line,
     print_json,
@@ -22,6 +23,7 @@ from isthmus.cli.common import (
 from isthmus.cli.outputs import Makers, announced, check_outputs, describe_input, write_files
 from isthmus.corpus import read_collection, with_columns
 from isthmus.exceptions import UsageError
+from isthmus.features.languages import resolve_language
 
 ADDED = ("cluster", "cluster_name", "aligned_to", "strength")
 
@@ -58,7 +60,8 @@ def cluster(
         Path | None, typer.Option("--save", metavar="FILE", help="Save the model with its texts and clusters.")
     ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="Same seed, same answer.")] = 0,
-    analyzer: Annotated[str, typer.Option("--analyzer", help="auto, words, bigrams or chars.")] = "auto",
+    analyzer: Annotated[str, typer.Option("--analyzer", help="auto, words, bigrams, trigrams or chars.")] = "auto",
+    language: Language = "auto",
     exact: Exact = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a summary as JSON on stdout.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace outputs that exist.")] = False,
@@ -73,13 +76,14 @@ def cluster(
         raise UsageError("Both SOURCE and TARGET are '-'; only one can be standard input.", code="bad-parameter")
     if as_json and output == "-":
         raise UsageError("--json prints on stdout; name a file for the clusters with -o OUT.", code="bad-parameter")
+    resolve_language(language)
     check_outputs(output, report, force, save, inputs=(source, target))
     with talking(quiet):
         source_docs = read_collection(source, text=text, label=label_column, want_labels=True)
         target_docs = read_collection(target, text=target_text or text, want_labels=False)
         describe(source_docs, "source", quiet)
         describe(target_docs, "target", quiet)
-        result = _group(source_docs, target_docs, clusters, guidance, seed, analyzer)
+        result = _group(source_docs, target_docs, clusters, guidance, seed, analyzer, language)
         written = _write(result, source_docs, target_docs, output, report=report, save=save, force=force, exact=exact)
     summary = summarise(result, source_docs, target_docs, output, written)
     if output != "-":
@@ -93,7 +97,7 @@ def cluster(
         print_json(summary)
 
 
-def _group(source, target, clusters, guidance, seed, analyzer):
+def _group(source, target, clusters, guidance, seed, analyzer, language):
     from isthmus.api.cluster import cluster as group_texts
 
     return group_texts(
@@ -104,6 +108,7 @@ def _group(source, target, clusters, guidance, seed, analyzer):
         guidance=guidance,
         random_state=seed,
         analyzer=analyzer,
+        language=language,
     )
 
 

@@ -24,6 +24,9 @@ from isthmus.corpus.decode import mend_surrogates
 from isthmus.exceptions import IsthmusWarning
 from isthmus.recipes import RECIPES
 
+Language = Annotated[
+    str, typer.Option("--language", help="Language of the texts, such as German or de; identified if omitted.")
+]
 Exact = Annotated[bool, typer.Option("--exact", help="csv and tsv: texts byte for byte, also those like =1+1.")]
 METHODS = f"auto, which tries several and lets the best supported vote, or one of: {', '.join(RECIPES)}."
 _COUNTS = re.compile(r"(?<=^note: )[\d,]+ of [\d,]+ ")

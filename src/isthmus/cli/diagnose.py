@@ -8,10 +8,11 @@ from typing import Annotated
 import typer
 
 from isthmus._progress import progress
-from isthmus.cli.common import describe, one_line, print_json, say, talking
+from isthmus.cli.common import Language, describe, one_line, print_json, say, talking
 from isthmus.cli.outputs import check_output_is_not_input
 from isthmus.corpus import check_output, read_collection
 from isthmus.exceptions import UsageError
+from isthmus.features.languages import resolve_language
 
 
 def register(app: typer.Typer) -> None:
@@ -31,6 +32,7 @@ def diagnose(
     ] = None,
     report: Annotated[Path | None, typer.Option("--report", metavar="HTML", help="Write a report page.")] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="Same seed, same answer.")] = 0,
+    language: Language = "auto",
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON on stdout.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace a report that exists.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Hide progress and notes.")] = False,
@@ -42,6 +44,7 @@ def diagnose(
     """
     if source == "-" and target == "-":
         raise UsageError("Both SOURCE and TARGET are '-'; only one can be standard input.", code="bad-parameter")
+    resolve_language(language)
     check_output_is_not_input(report, (source, target))
     if report is not None:
         check_output(report, force=force, table=False)
@@ -52,7 +55,7 @@ def diagnose(
         describe(target_docs, "target", quiet)
         from isthmus.api.diagnose import diagnose as compare
 
-        result = compare(source_docs.texts, source_docs.labels, target_docs.texts, random_state=seed)
+        result = compare(source_docs.texts, source_docs.labels, target_docs.texts, random_state=seed, language=language)
         result.settings |= {"source": source_docs.name, "target": target_docs.name}
         if report is not None:
             from isthmus.report.diagnosis import write_diagnosis_report

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from isthmus.cli.common import METHODS, Exact
+from isthmus.cli.common import METHODS, Exact, Language
 from isthmus.cli.label_run import LabelOptions, label_files, label_large_files, label_with_model
 from isthmus.exceptions import UsageError
 
@@ -54,7 +54,8 @@ def label(
         float | None,
         typer.Option("--error-budget", help="Share of wrong labels tolerated among those not to be reviewed (0.1)."),
     ] = None,
-    analyzer: Annotated[str, typer.Option("--analyzer", help="auto, words, bigrams or chars.")] = "auto",
+    analyzer: Annotated[str, typer.Option("--analyzer", help="auto, words, bigrams, trigrams or chars.")] = "auto",
+    language: Language = "auto",
     force_classes: Annotated[
         bool,
         typer.Option(
@@ -98,6 +99,7 @@ def label(
         error_budget=error_budget,
         analyzer=analyzer,
         force_classes=force_classes,
+        language=language,
         exact=exact,
         as_json=as_json,
         force=force,

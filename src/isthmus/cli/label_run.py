@@ -27,9 +27,10 @@ from isthmus.corpus import Collection, read_collection, with_columns
 from isthmus.corpus.decode import shown_name
 from isthmus.corpus.label_kinds import check_label_kind
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
+from isthmus.features.languages import resolve_language
 
 STREAM_BYTES = 256 * 2**20  # files larger than this together are read in blocks where the method can
-ANALYZERS = ("auto", "words", "bigrams", "chars")
+ANALYZERS = ("auto", "words", "bigrams", "trigrams", "chars")
 
 
 @dataclass
@@ -51,6 +52,7 @@ class LabelOptions:
     error_budget: float | None = None
     analyzer: str = "auto"
     force_classes: bool = False
+    language: str = "auto"
     exact: bool = False
     as_json: bool = False
     force: bool = False
@@ -78,6 +80,7 @@ class LabelOptions:
             raise UsageError(f"--error-budget {self.budget:g}; give a share between 0 and 1.", code="bad-parameter")
         if self.analyzer not in ANALYZERS:
             raise UsageError(f"--analyzer {self.analyzer!r}; use one of {', '.join(ANALYZERS)}.", code="bad-parameter")
+        resolve_language(self.language)
         inputs = (self.source, self.target, self.words, self.model)
         check_outputs(self.output, self.report, self.force, self.save, inputs=inputs)
         if self.model:
@@ -116,6 +119,7 @@ def label_files(options: LabelOptions) -> None:
             error_budget=options.budget,
             analyzer=options.analyzer,
             force_classes=options.force_classes,
+            language=options.language,
         )
         places = {"report": options.report, "save": options.save}
         written = write_outputs(
@@ -172,6 +176,7 @@ def label_large_files(options: LabelOptions) -> None:
             label=options.label,
             target_text=options.target_text,
             analyzer=options.analyzer,
+            language=options.language,
             review=lambda confidence: review_mask(confidence, options.budget),
             force=options.force,
             spreadsheet_safe=not options.exact,
@@ -193,6 +198,7 @@ def label_collections(
     error_budget: float = 0.1,
     analyzer: str = "auto",
     force_classes: bool = False,
+    language: str = "auto",
 ):
     """Label one collection from another."""
     from isthmus.api.label import label as label_texts
@@ -222,6 +228,7 @@ def label_collections(
         error_budget=error_budget,
         analyzer=analyzer,
         force_classes=True,  # looked at above, under the file's name
+        language=language,
     )
     result.ids = list(target.ids)
     return result

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 
 from isthmus.exceptions import UsageError
-from isthmus.features.surface import readable, surface_forms
+from isthmus.features.surface import merge_readable, surface_forms
 from isthmus.pipeline import TransferPipeline
 
 # Type of a pipeline's last step -> module of this room with ``document_terms(pipeline, text)``.
@@ -90,7 +90,7 @@ def as_written(rows: list[dict], pipeline: TransferPipeline, text: str) -> list[
     forms: dict[str, str] = {}
     for _, step in pipeline.steps[:-1]:
         forms |= surface_forms(step, [text], whole=False)
-    return [{**row, "term": readable(str(row["term"]), forms)} for row in rows] if forms else rows
+    return merge_readable(rows, forms) if forms else rows
 
 
 def _vote_terms(model, text: str) -> list[dict]:

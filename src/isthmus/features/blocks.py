@@ -7,11 +7,12 @@ from collections.abc import Sequence
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from isthmus.exceptions import IsthmusWarning, UsageError
+from isthmus.features.languages import languages_in_use, resolve_language
 from isthmus.features.ngrams import ngram_keys
-from isthmus.features.tokens import WordAnalyzer, guess_language
+from isthmus.features.tokens import WordAnalyzer
+from isthmus.features.vectorizer import analyzer_for
 
 _CACHE_WORDS = 300_000  # stems remembered between documents
 
@@ -24,10 +25,12 @@ class BlockVectorizer:
 
     Parameters
     ----------
-    analyzer : {"auto", "words", "bigrams"}, default="auto"
-        "auto": by the language of the first block.
+    analyzer : {"auto", "words", "bigrams", "trigrams"}, default="auto"
+        "auto": by the languages of the first block.
     max_terms : int, default=4_000_000
         Terms after which new ones are left out, with a warning; bounds memory.
+    language : str, default="auto"
+        As for :class:`~isthmus.features.TextVectorizer`; "auto" looks at the first block.
 
     Attributes
     ----------
@@ -46,12 +49,14 @@ class BlockVectorizer:
     [[0.0, 1.0, 0.0]]
     """
 
-    def __init__(self, analyzer="auto", max_terms=4_000_000):
-        if analyzer not in ("auto", "words", "bigrams"):
+    def __init__(self, analyzer="auto", max_terms=4_000_000, language="auto"):
+        if analyzer not in ("auto", "words", "bigrams", "trigrams"):
             raise UsageError(
-                f"analyzer={analyzer!r}; blocks are read as 'words' or 'bigrams', or 'auto'.", code="bad-parameter"
+                f"analyzer={analyzer!r}; blocks are read as 'words', 'bigrams' or 'trigrams', or 'auto'.",
+                code="bad-parameter",
             )
         self.analyzer = analyzer
+        self.language = resolve_language(language)
         self.max_terms = max_terms
         self.analyzer_: str | None = None
         self._index: dict[str, int] = {}
@@ -81,16 +86,15 @@ class BlockVectorizer:
         return names
 
     def _choose(self, texts: Sequence[str]) -> None:
-        language = guess_language(texts)
-        self.analyzer_ = self.analyzer
-        if self.analyzer == "auto":
-            self.analyzer_ = "bigrams" if language == "zh" else "words"
-        english = language == "en"
-        self._words = WordAnalyzer(stem=english, stop_words=frozenset(ENGLISH_STOP_WORDS) if english else frozenset())
+        languages = languages_in_use(texts) if self.language == "auto" else (self.language,)
+        self.analyzer_ = analyzer_for(languages) if self.analyzer == "auto" else self.analyzer
+        self._words = WordAnalyzer(
+            languages, stem=True, stop_words=None, subwords=True, segment=self.analyzer == "words"
+        )
 
     def _count_words(self, texts: Sequence[str], grow: bool) -> sp.csr_matrix:
-        if len(self._words._seen) > _CACHE_WORDS:
-            self._words._seen.clear()
+        if self._words.n_seen > _CACHE_WORDS:
+            self._words.forget()
         index, columns, lengths = self._index, [], np.zeros(len(texts), dtype=np.int64)
         for i, text in enumerate(texts):
             terms = self._words(text)
@@ -106,7 +110,7 @@ class BlockVectorizer:
         return _counts(rows, np.array(columns, dtype=np.int64), (len(texts), len(index)))
 
     def _count_keys(self, texts: Sequence[str], grow: bool) -> sp.csr_matrix:
-        keys, rows = ngram_keys(texts, (2,))
+        keys, rows = ngram_keys(texts, (3,) if self.analyzer_ == "trigrams" else (2,))
         distinct, where = np.unique(keys, return_inverse=True)
         column, known = self._look_up(distinct)
         if grow and not known.all():

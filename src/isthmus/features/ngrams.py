@@ -6,9 +6,12 @@ sorting does the rest. This is many times faster than slicing strings, and exact
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 
 import numpy as np
+
+from isthmus.features.spelling import fold_width
 
 BITS = 21
 MAX_LENGTH = 3
@@ -32,11 +35,13 @@ def ngram_keys(
     White space is dropped, so that segmented and unsegmented Chinese give the same n-grams. With ``words_only``
     n-grams that hold anything but letters and digits are dropped, so punctuation separates.
     """
+    if words_only:
+        texts = [fold_width(text) for text in texts]
     points, document = code_points(texts, lowercase=lowercase)
     usable = np.ones(len(points), dtype=bool)
     if words_only and len(points):
         distinct, where = np.unique(points, return_inverse=True)
-        usable = np.array([chr(point).isalnum() for point in distinct], dtype=bool)[where]
+        usable = np.array([_is_letter(chr(point)) for point in distinct], dtype=bool)[where]
     keys, documents = [], []
     for length in lengths:
         end = len(points) - length + 1
@@ -53,6 +58,11 @@ def ngram_keys(
     if not keys:
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
     return np.concatenate(keys), np.concatenate(documents)
+
+
+def _is_letter(character: str) -> bool:
+    # Thai, Lao, Khmer and Burmese vowels are marks, not letters.
+    return character.isalnum() or unicodedata.category(character)[0] == "M"
 
 
 def key_names(keys: np.ndarray) -> np.ndarray:

@@ -1,26 +1,33 @@
-"""Words, stems, stop words and the guess which language a collection is in."""
+"""Texts to terms: Unicode made uniform, words, stems, stop words, and pieces of scripts without blanks."""
 
 from __future__ import annotations
 
+import importlib
 import re
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+from isthmus.features.languages import SCRIPTS, SUBWORDS, pick_language, stemmer, stop_words
+from isthmus.features.spelling import lower_text, normalize_text
 
-# Letters, and the marks that Python's \w leaves out (accents written apart, Hebrew and Arabic points, Indic and Thai
-# vowels). Numbers are no words: across domains they bind documents by chance.
+# Letters, and the marks that Python's \w leaves out (accents written apart, Hebrew and Arabic points, the vowels of
+# Indic scripts, Thai, Lao, Burmese and Khmer). Numbers are no words: across domains they bind documents by chance.
 _MARKS = (
-    "\u0300-\u036f\u0483-\u0489\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0963\u0971-\u0d7f\u0e31-\u0e4e"
+    "\u0300-\u036f\u0483-\u0489\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0963\u0971-\u0dff\u0e31-\u0e4e"
+    "\u0eb1-\u0ece\u102b-\u103e\u1056-\u109d\u135d-\u135f\u17b4-\u17d3"
 )
 WORD = re.compile(rf"[^\W\d_](?:[^\W\d_]|[{_MARKS}])+")
-# Scripts that write words without blanks between them: kana, CJK ideographs and their extensions.
-_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f]")
-_LETTER = re.compile(r"[^\W\d_]")
-_SAMPLE = 400  # documents looked at when guessing a language
-_SAMPLE_CHARACTERS = 2_000
-_DISTINCT_WORDS = 30  # fewer different words have no frequencies to speak of
+# Pieces in place of words: pairs of ideographs and kana, syllables and pairs of them in Korean, whose particles cling
+# to words, and three letters in a row in the alphabets that write no blanks (docs/guide/languages says how chosen).
+_PIECES = {
+    (2, 2): SCRIPTS["han"] + SCRIPTS["kana"],
+    (1, 2): SCRIPTS["hangul"],
+    (3, 3): r"\u0e01-\u0e4e\u0e81-\u0ece\u1000-\u109d\u1780-\u17d3",
+}
+_CUT = re.compile("|".join(f"([{letters}]+)" for letters in _PIECES.values()))
+_LENGTHS = tuple(_PIECES)
+PIECE = "…"  # around a piece of a word, so that it is no word's term
+_PIECE_LETTERS = 5
 
 
 def tokenize_words(text: str, *, lowercase: bool = True) -> list[str]:
@@ -35,54 +42,89 @@ def tokenize_words(text: str, *, lowercase: bool = True) -> list[str]:
     return WORD.findall(text.lower() if lowercase else text)
 
 
-def guess_language(texts: Sequence[str]) -> str:
-    """Guess ``"zh"`` (scripts without blanks between words), ``"en"``, or ``"other"`` from a sample of the texts.
-
-    English is recognised by its function words: they make up more than an eighth of running English words. Words
-    without them are taken as English when they are plain ASCII and no few words dominate (bags of words whose stop
-    words were removed, keywords); otherwise the language is "other", and is neither stemmed nor stripped of stop words.
-
-    Examples
-    --------
-    >>> from isthmus.features import guess_language
-    >>> guess_language(["the engine is loud and the seat is hard"]), guess_language(["发动机很响"])
-    ('en', 'zh')
-    """
-    step = max(1, len(texts) // _SAMPLE)
-    sample = [text[:_SAMPLE_CHARACTERS] for text in texts[::step][:_SAMPLE]]
-    letters = sum(len(_LETTER.findall(text)) for text in sample)
-    unspaced = sum(len(_UNSPACED.findall(text)) for text in sample)
-    if letters and unspaced > 0.3 * letters:
-        return "zh"
-    words = [word for text in sample for word in tokenize_words(text)]
-    if not words or sum(word in ENGLISH_STOP_WORDS for word in words) > len(words) / 8:
-        return "en"
-    # Function words of any language dominate running text: the five most frequent words make up a tenth and more.
-    counts = Counter(words)
-    frequent = sum(count for _, count in counts.most_common(5))
-    running = len(counts) >= _DISTINCT_WORDS and frequent > 0.09 * len(words)
-    if not running and sum(word.isascii() for word in words) > 0.98 * len(words):
-        return "en"
-    return "other"
-
-
-@lru_cache(maxsize=1)
-def _porter():
-    import Stemmer
-
-    return Stemmer.Stemmer("porter")
-
-
-def stem_words(words: Iterable[str]) -> list[str]:
-    """Porter stems.
+def stem_words(words: Iterable[str], language: str = "en") -> list[str]:
+    """Stems of a language's words; the words themselves where it has no stemmer.
 
     Examples
     --------
     >>> from isthmus.features.tokens import stem_words
-    >>> stem_words(["riding", "rides", "prices"])
-    ['ride', 'ride', 'price']
+    >>> stem_words(["riding", "rides", "prices"]), stem_words(["Häuser", "Hauses"], "de")
+    (['ride', 'ride', 'price'], ['Haus', 'Haus'])
     """
-    return _porter().stemWords(list(words))
+    found = stemmer(language)
+    return list(words) if found is None else found.stemWords(list(words))
+
+
+def cut_pieces(word: str) -> list[str]:
+    """A word cut where its script writes no blanks: the terms it stands for.
+
+    Examples
+    --------
+    >>> from isthmus.features.tokens import cut_pieces
+    >>> cut_pieces("发动机"), cut_pieces("nba球员"), cut_pieces("기차"), cut_pieces("รถไฟ")
+    (['发动', '动机'], ['nba', '球员'], ['기', '차', '기차'], ['รถไ', 'ถไฟ'])
+    """
+    terms: list[str] = []
+    at = 0
+    for run in _CUT.finditer(word):
+        if run.start() - at > 1:
+            terms.append(word[at : run.start()])
+        low, high = _LENGTHS[run.lastindex - 1]
+        letters = run.group()
+        for length in range(min(low, len(letters)), min(high, len(letters)) + 1):
+            terms += [letters[i : i + length] for i in range(len(letters) - length + 1)]
+        at = run.end()
+    if len(word) - at > 1:
+        terms.append(word[at:])
+    return terms
+
+
+def cut_subwords(word: str) -> list[str]:
+    """Every five letters of a word in a row; a shorter word whole.
+
+    Examples
+    --------
+    >>> from isthmus.features.tokens import cut_subwords
+    >>> cut_subwords("fußball"), cut_subwords("ball")
+    (['…fußba…', '…ußbal…', '…ßball…'], ['…ball…'])
+    """
+    last = max(1, len(word) - _PIECE_LETTERS + 1)
+    return [f"{PIECE}{word[i : i + _PIECE_LETTERS]}{PIECE}" for i in range(last)]
+
+
+# -- segmenters: optional packages that know words of scripts without blanks -------------------------------------------
+
+
+def _cut_chinese() -> Callable[[str], list[str]]:
+    return importlib.import_module("rjieba").cut
+
+
+def _cut_japanese() -> Callable[[str], list[str]]:
+    tagger = importlib.import_module("fugashi").Tagger("-Owakati")
+    return lambda text: tagger.parse(text).split()
+
+
+def _cut_thai() -> Callable[[str], list[str]]:
+    return importlib.import_module("pythainlp.tokenize").word_tokenize
+
+
+_SEGMENTERS = {"zh": _cut_chinese, "ja": _cut_japanese, "th": _cut_thai}
+
+
+@lru_cache(maxsize=4)
+def segmenter(language: str) -> Callable[[str], list[str]] | None:
+    """What cuts a text of the language into words, where such a package is installed; else None."""
+    if language not in _SEGMENTERS:
+        return None
+    try:
+        return _SEGMENTERS[language]()
+    except (ImportError, RuntimeError):  # fugashi without a dictionary is a RuntimeError
+        return None
+
+
+def as_terms(term: str | tuple[str, ...]) -> tuple[str, ...]:
+    """What a word stands for, as a tuple."""
+    return (term,) if isinstance(term, str) else term
 
 
 class WordAnalyzer:
@@ -90,37 +132,103 @@ class WordAnalyzer:
 
     Parameters
     ----------
+    languages : sequence of str
+        Codes. With several each text is read in the likeliest of them.
     stem : bool
-        Porter stems.
-    stop_words : frozenset
-        Left out before stemming.
+        Stems, in the languages that have a stemmer.
+    stop_words : frozenset or None
+        Left out before stemming; None: each language's own list.
+    keep_negations : bool
+        Leave words that negate out of the languages' own lists.
     ngram_range : (int, int)
         Lengths of word sequences; parts are joined by a blank.
+    subwords : bool
+        Beside each word its pieces of five letters, in the languages where that helps; with single words only.
+    segment : bool
+        Cut scripts without blanks into words where a segmenter is installed, instead of into pieces.
     """
 
-    def __init__(self, *, lowercase=True, stem=False, stop_words=frozenset(), ngram_range=(1, 1)):
+    def __init__(
+        self,
+        languages: Sequence[str] = ("en",),
+        *,
+        lowercase: bool = True,
+        stem: bool = False,
+        stop_words: frozenset[str] | None = frozenset(),
+        keep_negations: bool = False,
+        ngram_range: tuple[int, int] = (1, 1),
+        subwords: bool = False,
+        segment: bool = False,
+    ):
+        self.languages = tuple(languages)
         self.lowercase = lowercase
         self.stem = stem
         self.stop_words = stop_words
+        self.keep_negations = keep_negations
         self.ngram_range = ngram_range
-        self._seen: dict[str, str | None] = {}
+        self.subwords = subwords
+        self.segment = segment
+        self._seen: dict[str, dict[str, str | tuple[str, ...] | None]] = {}
 
-    def __call__(self, text: str) -> list[str]:
-        words = tokenize_words(text, lowercase=self.lowercase)
-        seen = self._seen
+    def language_of(self, text: str) -> str:
+        """Language in which a text is read."""
+        return self.languages[0] if len(self.languages) == 1 else pick_language(text, self.languages)
+
+    def words(self, text: str, language: str) -> list[str]:
+        """Written words of a text in that language, stop words included."""
+        text = normalize_text(text)
+        if self.lowercase:
+            text = lower_text(text, language)
+        words = WORD.findall(text)
+        if self.segment and (cut := segmenter(language)) is not None:
+            return [part for word in words for part in (cut(word) if _CUT.search(word) else [word]) if len(part) > 1]
+        return words
+
+    def look_up(self, words: Iterable[str], language: str) -> dict[str, str | tuple[str, ...] | None]:
+        """Term of each word: None for a stop word, several where the word is cut into pieces."""
+        seen = self._seen.setdefault(language, {})
         fresh = [word for word in set(words) if word not in seen]
         if fresh:
-            kept = [word for word in fresh if word.lower() not in self.stop_words]
+            stops = self.stop_words
+            if stops is None:
+                stops = stop_words(language, negations=not self.keep_negations)
+            kept = [word for word in fresh if word.lower() not in stops]
             seen.update(dict.fromkeys(fresh))
-            seen.update(zip(kept, stem_words(kept) if self.stem else kept, strict=True))
+            terms = stem_words(kept, language) if self.stem else kept
+            if self.subwords and language in SUBWORDS:
+                terms = [(term, *cut_subwords(word)) for word, term in zip(kept, terms, strict=True)]
+            seen.update(zip(kept, terms, strict=True))
+            if not (self.segment and segmenter(language)):
+                seen.update({word: tuple(cut_pieces(word)) for word in kept if _CUT.search(word)})
+        return seen
+
+    def __call__(self, text: str) -> list[str]:
+        language = self.language_of(text)
+        words = self.words(text, language)
+        seen = self.look_up(words, language)
         terms = [term for word in words if (term := seen[word]) is not None]
+        several = not (text.isascii() and not self.subwords) and any(isinstance(term, tuple) for term in terms)
         low, high = self.ngram_range
-        if (low, high) == (1, 1):
-            return terms
         grams = list(terms) if low == 1 else []
         for length in range(max(low, 2), high + 1):
-            grams += [" ".join(terms[i : i + length]) for i in range(len(terms) - length + 1)]
-        return grams
+            runs = (terms[i : i + length] for i in range(len(terms) - length + 1))
+            # Pieces overlap as they are: no sequences of them.
+            grams += [" ".join(run) for run in runs if not several or all(isinstance(term, str) for term in run)]
+        return [piece for gram in grams for piece in as_terms(gram)] if several else grams
+
+    def seen_words(self) -> Iterable[tuple[str, str | tuple[str, ...]]]:
+        """Every word met so far that has a term, with its term or terms."""
+        for seen in self._seen.values():
+            yield from ((word, term) for word, term in seen.items() if term is not None)
+
+    @property
+    def n_seen(self) -> int:
+        """Number of words remembered."""
+        return sum(map(len, self._seen.values()))
+
+    def forget(self) -> None:
+        """Let the remembered words go."""
+        self._seen.clear()
 
     def __getstate__(self):
         return {**self.__dict__, "_seen": {}}

@@ -8,7 +8,6 @@ from numbers import Real
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._parameters import FROM_1, Interval, Lengths, StrOptions, check_parameters, refusal
@@ -16,11 +15,25 @@ from isthmus._progress import progress
 from isthmus._validation import check_texts
 from isthmus.base import row_blocks
 from isthmus.exceptions import DataError
+from isthmus.features.languages import (
+    IDEOGRAPHIC,
+    UNSPACED,
+    has_stop_words,
+    languages_in_use,
+    resolve_language,
+    stop_words,
+)
 from isthmus.features.ngrams import MAX_LENGTH, key_names, ngram_keys
-from isthmus.features.tokens import WordAnalyzer, guess_language
+from isthmus.features.tokens import WordAnalyzer
 from isthmus.features.weights import document_frequency, smooth_idf, weigh_tfidf
 
 _BLOCK = 20_000  # documents per block of the integer path: bounds the array of keys
+# Where no list of stop words is kept, words in more than this share of the documents count as stop words. Among German
+# news and English reviews, whose lists are known, 99 of 100 words above it are on the list.
+_EVERYWHERE = 0.3
+_ENOUGH = 50  # documents from which such a share means anything
+ANALYZERS = ("auto", "words", "bigrams", "trigrams", "chars")
+_PIECE_LENGTHS = {"bigrams": (2, 2), "trigrams": (3, 3)}
 
 
 class TextVectorizer(TransformerMixin, BaseEstimator):
@@ -31,17 +44,26 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    analyzer : {"auto", "words", "bigrams", "chars"}, default="auto"
-        "words": words of two Unicode letters or more. "bigrams": character bigrams, for scripts without blanks
-        between words. "chars": character n-grams of the lengths in ``ngram_range``. "auto": words, or bigrams when
-        the texts are Chinese or Japanese.
+    analyzer : {"auto", "words", "bigrams", "trigrams", "chars"}, default="auto"
+        "words": words of two Unicode letters or more; Chinese, Japanese and Thai are cut into words where rjieba,
+        fugashi or pythainlp is installed, otherwise into pieces as with "auto". "bigrams", "trigrams": two or three
+        characters in a row, for scripts without blanks between words. "chars": character n-grams of the lengths in
+        ``ngram_range``. "auto": bigrams when the texts are Chinese or Japanese, trigrams when they are Thai, Lao,
+        Khmer or Burmese, words otherwise.
     ngram_range : (int, int), default=(1, 1)
         Lengths of word sequences, or of character n-grams (at most 3; longer ones are the string kernels' work).
     lowercase : bool, default=True
+    language : str, default="auto"
+        Code ("de") or English name ("German") of the texts' language; "other": nothing is done for any language.
+        "auto": identified from a sample. Where several languages have a tenth of the documents each, every document
+        is read in the likeliest of them.
     stop_words : {"auto", "english", None} or collection of str, default="auto"
-        "auto": the English list when the texts are English words.
+        "auto": the language's list; for a language without one, words in more than 30 % of the documents.
     stem : {"auto", True, False}, default="auto"
-        Porter stems; "auto": when the texts are English words.
+        Stems where the language has a stemmer; see the list under Languages in the user guide.
+    sentiment : bool, default=False
+        Keep what a verdict hangs on: words that negate are no stop words in any language, and English keeps all its
+        words and endings.
     min_df : int or "auto", default="auto"
         Terms in fewer documents (of both domains together) are dropped. "auto" goes by the number of documents: 1
         below 200, 2 below 1,000, else 3 (the papers' choice for thousands of documents).
@@ -52,12 +74,19 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
     sublinear : bool, default=False
         With tf-idf: 1 + log(count) instead of the count.
 
+    subwords : {"auto", True, False}, default="auto"
+        Count every five letters in a row beside each word, so that compounds and endings share what they share; in
+        German and other languages that join words or pile up endings, and those without a stemmer. "auto": with single
+        words, unless ``sentiment`` is True or ``stem`` False.
+
     Attributes
     ----------
     analyzer_ : str
         The analyser in use.
     language_ : str
-        "en", "zh" or "other", as guessed.
+        Code of the main language, or "other".
+    languages_ : tuple of str
+        All languages in which documents are read, main one first.
     feature_names_ : ndarray of str
         The terms, sorted.
     idf_ : ndarray
@@ -74,7 +103,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
     """
 
     _parameter_constraints = {
-        "analyzer": [StrOptions({"auto", "words", "bigrams", "chars"})],
+        "analyzer": [StrOptions(set(ANALYZERS))],
         "ngram_range": [Lengths()],
         "lowercase": ["boolean"],
         "stop_words": [StrOptions({"auto", "english"}), "array-like", None],
@@ -83,6 +112,9 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         "max_df": [Interval(Real, 0, 1, closed="right")],
         "weighting": [StrOptions({"counts", "binary", "tfidf"})],
         "sublinear": ["boolean"],
+        "language": [str],
+        "sentiment": ["boolean"],
+        "subwords": [StrOptions({"auto"}), "boolean"],
     }
 
     def __init__(
@@ -97,6 +129,9 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         max_df=1.0,
         weighting="counts",
         sublinear=False,
+        language="auto",
+        sentiment=False,
+        subwords="auto",
     ):
         self.analyzer = analyzer
         self.ngram_range = ngram_range
@@ -107,6 +142,9 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         self.max_df = max_df
         self.weighting = weighting
         self.sublinear = sublinear
+        self.language = language
+        self.sentiment = sentiment
+        self.subwords = subwords
 
     def fit(self, X, y=None):
         """Learn the vocabulary and document frequencies of the texts."""
@@ -166,20 +204,34 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         return key_names(self._ngram_keys([text])[0]).tolist()
 
     def _choose_analyzer(self, texts: Sequence[str]):
-        self.language_ = guess_language(texts)
-        self.analyzer_ = self.analyzer
-        if self.analyzer == "auto":
-            self.analyzer_ = "bigrams" if self.language_ == "zh" else "words"
-        english = self.language_ == "en"
-        stop_words = self.stop_words
-        if isinstance(stop_words, str):
-            stop_words = ENGLISH_STOP_WORDS if stop_words == "english" or english else frozenset()
+        given = resolve_language(self.language)
+        self.languages_ = languages_in_use(texts) if given == "auto" else (given,)
+        self.language_ = self.languages_[0]
+        self.analyzer_ = analyzer_for(self.languages_) if self.analyzer == "auto" else self.analyzer
+        # Stems and stop words cost English verdicts more than they bring; languages with more endings need them.
+        spared = self.sentiment and self.language_ == "en"
+        words = self.stop_words
+        if isinstance(words, str):
+            words = stop_words("en") if words == "english" else frozenset() if spared else None
+        else:
+            words = frozenset(words or ())
         self._words = WordAnalyzer(
+            self.languages_,
             lowercase=self.lowercase,
-            stem=english if self.stem == "auto" else bool(self.stem),
-            stop_words=frozenset(stop_words or ()),
+            stem=not spared if self.stem == "auto" else bool(self.stem),
+            stop_words=words,
+            keep_negations=self.sentiment,
             ngram_range=tuple(self.ngram_range),
+            subwords=self._single_words() if self.subwords == "auto" else bool(self.subwords),
+            segment=self.analyzer == "words",
         )
+        unlisted = self.language_ != "other" and self.language_ not in UNSPACED and not has_stop_words(self.language_)
+        self._most_documents = 1.0
+        if self.stop_words == "auto" and unlisted and not self.sentiment and len(texts) >= _ENOUGH:
+            self._most_documents = _EVERYWHERE
+
+    def _single_words(self) -> bool:
+        return not self.sentiment and bool(self.stem) and tuple(self.ngram_range) == (1, 1)
 
     def _count_new_words(self, texts):
         index: dict[str, int] = {}
@@ -211,14 +263,17 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         return vocabulary, sp.vstack(blocks, format="csr")
 
     def _ngram_keys(self, texts):
-        low, high = (2, 2) if self.analyzer_ == "bigrams" else self.ngram_range
-        return ngram_keys(texts, range(low, high + 1), lowercase=self.lowercase, words_only=self.analyzer_ == "bigrams")
+        low, high = _PIECE_LENGTHS.get(self.analyzer_, self.ngram_range)
+        return ngram_keys(
+            texts, range(low, high + 1), lowercase=self.lowercase, words_only=self.analyzer_ in _PIECE_LENGTHS
+        )
 
     def _cut(self, counts):
         frequency = document_frequency(counts)
         n_documents = counts.shape[0]
         min_df = (1 if n_documents < 200 else 2 if n_documents < 1_000 else 3) if self.min_df == "auto" else self.min_df
-        kept = np.flatnonzero((frequency >= min_df) & (frequency <= self.max_df * n_documents))
+        most = min(self.max_df, self._most_documents) * n_documents
+        kept = np.flatnonzero((frequency >= min_df) & (frequency <= most))
         if not len(kept):
             raise DataError(
                 f"None of {counts.shape[1]} terms occurs in {min_df} or more of {n_documents} documents; "
@@ -253,6 +308,20 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         tags.input_tags.two_d_array = False
         tags.input_tags.string = True
         return tags
+
+
+def analyzer_for(languages: Sequence[str]) -> str:
+    """Analyser for texts in these languages: "words", or "bigrams" or "trigrams" where none writes blanks.
+
+    Examples
+    --------
+    >>> from isthmus.features.vectorizer import analyzer_for
+    >>> analyzer_for(["de"]), analyzer_for(["zh", "ja"]), analyzer_for(["th"]), analyzer_for(["zh", "en"])
+    ('words', 'bigrams', 'trigrams', 'words')
+    """
+    if IDEOGRAPHIC.issuperset(languages):
+        return "bigrams"
+    return "trigrams" if (UNSPACED - IDEOGRAPHIC).issuperset(languages) else "words"
 
 
 def _counts_from_rows(rows: list[list[int]], n_columns: int) -> sp.csr_matrix:

@@ -18,6 +18,7 @@ from isthmus.features.surface import readable, surface_forms
 from isthmus.report import pictures, tables
 from isthmus.report.cases import documents, sure_examples
 from isthmus.report.decision import decision_facts, why_this_method
+from isthmus.report.languages import lang_attribute
 from isthmus.shift.diagnose import SEVERITIES, measure_shift
 
 _DOUBTFUL = 25
@@ -67,6 +68,7 @@ def render(template: str, facts: dict[str, Any]) -> str:
     environment.filters["percent"] = lambda value: f"{100 * value:.1f} %"
     environment.filters["count"] = lambda value: f"{value:,}"
     environment.filters["plural"] = plural
+    environment.filters["lang"] = lang_attribute
     return _CONTROL.sub("\ufffd", environment.get_template(template).render(facts))
 
 
@@ -132,7 +134,7 @@ def bridge_pictures(result) -> list[dict]:
             rows = cluster_table(model, pipeline[:-1].get_feature_names_out(), top=8, clusters=_CLUSTERS)
             forms = surface_forms(pipeline.steps[0][1], [*result.source_texts, *result.texts])
             for row in rows:
-                row["words"] = [readable(str(word), forms) for word in row["words"]]
+                row["words"] = list(dict.fromkeys(readable(str(word), forms) for word in row["words"]))
             return [pictures.clusters_picture(rows)] if rows else []
     return []
 

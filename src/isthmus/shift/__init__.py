@@ -5,7 +5,7 @@ from isthmus._lazy import lazy_names
 # Public name -> module. Lazy, so that one measure does not load the others.
 _PUBLIC = {
     "vocabulary_transfer": "isthmus.shift.bridges",
-    "guess_languages": "isthmus.shift.languages",
+    "guess_languages": "isthmus.features.languages",
     "class_shifted_words": "isthmus.shift.bridges",
     "measure_shift": "isthmus.shift.diagnose",
     "near_duplicates": "isthmus.shift.duplicates",

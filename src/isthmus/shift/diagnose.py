@@ -10,11 +10,11 @@ import numpy as np
 from isthmus._progress import progress
 from isthmus._validation import check_texts, read_labels
 from isthmus.exceptions import DataError
+from isthmus.features.languages import guess_languages, language_name, resolve_language
 from isthmus.shift import bridges, findings
 from isthmus.shift.distance import proxy_a_distance
 from isthmus.shift.duplicates import near_duplicates
 from isthmus.shift.groups import group_facts
-from isthmus.shift.languages import guess_languages, is_english, language_name
 from isthmus.shift.vocabulary import JointCounts, count_joint, vocabulary_overlap, word_divergence
 
 LEVELS = ("same", "small-shift", "shift", "no-transfer")
@@ -38,6 +38,7 @@ def measure_shift(
     target_texts: Sequence[str],
     *,
     random_state: int | None = 0,
+    language: str = "auto",
 ) -> dict[str, Any]:
     """Verdict, level, findings and tables about two collections; what :func:`isthmus.diagnose` returns, as a dict."""
     source_texts, target_texts = check_texts(source_texts), check_texts(target_texts)
@@ -47,9 +48,10 @@ def measure_shift(
             f"There are {len(source_texts)} source texts and {len(values)} labels; give one label per text.",
             code="length-mismatch",
         )
-    languages = [guess_languages(texts) for texts in (source_texts, target_texts)]
-    english = all(is_english(*pair) for pair in zip(languages, (source_texts, target_texts), strict=True))
-    counts = count_joint(source_texts, target_texts, english=english)
+    given = resolve_language(language)
+    told = given in ("auto", "other")
+    languages = [guess_languages(texts) if told else {given: 1.0} for texts in (source_texts, target_texts)]
+    counts = count_joint(source_texts, target_texts, language=given)
     progress("diagnosing", 1, _STEPS)
     rows, tables = _compare(counts, languages, int(known.sum()), random_state)
     progress("diagnosing", 3, _STEPS)
@@ -67,7 +69,7 @@ def measure_shift(
         "level": LEVELS[level],
         "findings": rows,
         "tables": {name: table[:_TABLE_ROWS] for name, table in tables.items()},
-        "settings": {"random_state": random_state, "english_words": english},
+        "settings": {"random_state": random_state, "language": language},
     }
 
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from isthmus._utils import plural
+from isthmus.features.languages import NAMES, language_name
 from isthmus.shift.bridges import Carrying
-from isthmus.shift.languages import language_name
 
 TRANSFER = ("languages", "vocabulary", "distance", "what carries over")
 # Lower ends of severity 1, 2, 3. Half the distance is about the share of the target that looks foreign: a fifth, three
@@ -69,7 +69,7 @@ def language_finding(source: dict[str, float], target: dict[str, float], known: 
         return finding(3, "languages", f"The {side} holds no letters.", "Check the text column.", **values)
     main_source, main_target = next(iter(source)), next(iter(target))
     foreign = sum(share for name, share in target.items() if source.get(name, 0.0) < 0.05)
-    told = {"latin", "cyrillic", "arabic"}.isdisjoint((main_source, main_target))
+    told = main_source in NAMES and main_target in NAMES
     sentence = f"Source: {shown[0]}; target: {shown[1]}."
     if main_source != main_target and (told or known < KNOWN[2]):
         severity = 3 if known < KNOWN[1] else 2

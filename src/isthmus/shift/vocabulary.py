@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from isthmus._math.information import domain_divergence
 from isthmus._progress import progress
-from isthmus.features.tokens import stem_words, tokenize_words
+from isthmus.features.languages import languages_in_use, resolve_language
+from isthmus.features.tokens import WordAnalyzer, cut_pieces
 from isthmus.features.weights import document_frequency
-
-# Scripts without blanks between words: a run of them is cut into pairs of characters.
-_UNSPACED_RUN = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f]+")
 
 
 @dataclass(frozen=True)
@@ -26,11 +22,12 @@ class JointCounts:
     Attributes
     ----------
     source, target : CSR matrices
-        Documents × terms; English stop words are left out where both collections are English, and stems merged.
+        Documents × terms; each document's stop words are left out and words of one stem merged, as its language has it.
     names : ndarray of str
         The commonest written form of each term.
     source_tokens, target_tokens : list of ndarray of int
-        Numbers of the written words of each document in their order, stop words included.
+        Numbers of the written words (pieces, where the script writes no blanks) of each document in their order, stop
+        words included.
     """
 
     source: sp.csr_matrix
@@ -50,63 +47,42 @@ class JointCounts:
         return document_frequency(self.target)
 
 
-def split_terms(text: str) -> list[str]:
-    """Words in lower case; runs of Chinese or Japanese characters as pairs of characters.
-
-    Examples
-    --------
-    >>> from isthmus.shift.vocabulary import split_terms
-    >>> split_terms("The NBA 球员 plays")
-    ['the', 'nba', '球员', 'plays']
-    >>> split_terms("发动机")
-    ['发动', '动机']
-    """
-    words = tokenize_words(text)
-    if text.isascii() or not _UNSPACED_RUN.search(text):
-        return words
-    terms: list[str] = []
-    for word in words:
-        at = 0
-        for run in _UNSPACED_RUN.finditer(word):
-            if run.start() - at > 1:
-                terms.append(word[at : run.start()])
-            characters = run.group()
-            terms += [characters[i : i + 2] for i in range(max(1, len(characters) - 1))]
-            at = run.end()
-        if len(word) - at > 1:
-            terms.append(word[at:])
-    return terms
-
-
-def count_joint(source_texts: Sequence[str], target_texts: Sequence[str], *, english: bool = True) -> JointCounts:
+def count_joint(source_texts: Sequence[str], target_texts: Sequence[str], *, language: str = "auto") -> JointCounts:
     """Count the words of two collections over their joint vocabulary.
 
     Parameters
     ----------
     source_texts, target_texts : sequences of str
-    english : bool
-        Leave out English stop words and merge words with one Porter stem.
+    language : str, default="auto"
+        As for :class:`isthmus.features.TextVectorizer`; "auto": each document by its own language, of those that have
+        a tenth of either side.
 
     Examples
     --------
     >>> from isthmus.shift.vocabulary import count_joint
-    >>> counts = count_joint(["The bikes are fast", "a fast bike, a bike"], ["fast cars"])
+    >>> counts = count_joint(["The bikes are fast", "a fast bike, a bike"], ["fast cars"], language="en")
     >>> counts.names.tolist(), counts.source.toarray().tolist()
     (['bike', 'cars', 'fast'], [[1.0, 0.0, 1.0], [2.0, 0.0, 1.0]])
     """
-    index: dict[str, int] = {}
+    given = resolve_language(language)
+    sides = (source_texts, target_texts)
+    found = [name for texts in sides for name in languages_in_use(texts)] if given == "auto" else [given]
+    analyzer = WordAnalyzer(tuple(dict.fromkeys(found)), stem=True, stop_words=None)
     total = len(source_texts) + len(target_texts)
+    written: dict[str, int] = {}
     tokens: list[np.ndarray] = []
-    for texts in (source_texts, target_texts):
+    spoken: list[str] = []  # language of each document
+    for texts in sides:
         for text in texts:
-            terms = split_terms(text)
-            tokens.append(np.array([index.setdefault(term, len(index)) for term in terms], dtype=np.int64))
+            spoken.append(analyzer.language_of(text))
+            pieces = _written(analyzer, text, spoken[-1])
+            tokens.append(np.array([written.setdefault(piece, len(written)) for piece in pieces], dtype=np.int64))
             if len(tokens) % 5_000 == 0:
                 progress("reading words", len(tokens), total)
-    written = list(index)
-    column_of, names = _merge(written, tokens, english)
+    column_of, names = _merge(list(written), tokens, spoken, analyzer)
     rows = np.repeat(np.arange(total), [len(row) for row in tokens])
-    columns = column_of[np.concatenate(tokens)] if total else np.zeros(0, dtype=np.int64)
+    parts = [column_of[name][row] for name, row in zip(spoken, tokens, strict=True)]
+    columns = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
     kept = columns >= 0
     counts = sp.csr_matrix((np.ones(int(kept.sum())), (rows[kept], columns[kept])), shape=(total, len(names)))
     counts.sum_duplicates()
@@ -114,22 +90,39 @@ def count_joint(source_texts: Sequence[str], target_texts: Sequence[str], *, eng
     return JointCounts(counts[:n], counts[n:], names, tokens[:n], tokens[n:])
 
 
-def _merge(written: list[str], tokens: list[np.ndarray], english: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Column of each written word (-1: left out), and the commonest written form of each column, sorted."""
-    if not written:
-        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=object)
-    kept = [i for i, word in enumerate(written) if not (english and word in ENGLISH_STOP_WORDS)]
-    terms = stem_words(written[i] for i in kept) if english else [written[i] for i in kept]
-    uses = np.bincount(np.concatenate(tokens), minlength=len(written))
+def _written(analyzer: WordAnalyzer, text: str, language: str) -> list[str]:
+    """Words as they are written, in their order; pieces where the script writes no blanks."""
+    words = analyzer.words(text, language)
+    return words if text.isascii() else [piece for word in words for piece in cut_pieces(word)]
+
+
+def _merge(
+    written: list[str], tokens: list[np.ndarray], spoken: list[str], analyzer: WordAnalyzer
+) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Per language the column of each written word (-1: left out); and each column's commonest written form, sorted."""
     best: dict[str, tuple[int, str]] = {}
-    for i, term in zip(kept, terms, strict=True):
-        form = (-int(uses[i]), written[i])  # the commonest; of two equally common ones the first in the alphabet
-        if term not in best or form < best[term]:
-            best[term] = form
-    order = {term: column for column, term in enumerate(sorted(best, key=lambda term: best[term][1]))}
-    column_of = np.full(len(written), -1, dtype=np.int64)
-    column_of[kept] = [order[term] for term in terms]
+    terms: dict[str, list[tuple[int, str]]] = {}
+    for language in dict.fromkeys(spoken):
+        own = [row for name, row in zip(spoken, tokens, strict=True) if name == language]
+        uses = np.bincount(np.concatenate(own), minlength=len(written))
+        used = np.flatnonzero(uses)
+        found = analyzer.look_up([written[i] for i in used], language)
+        kept = [(int(i), term) for i in used if (term := _one_term(found[written[i]], written[i])) is not None]
+        for i, term in kept:
+            form = (-int(uses[i]), written[i])  # the commonest; of two equally common ones the first in the alphabet
+            if term not in best or form < best[term]:
+                best[term] = form
+        terms[language] = kept
+    order = {term: column for column, term in enumerate(sorted(best, key=lambda term: (best[term][1], term)))}
+    column_of = {}
+    for language, kept in terms.items():
+        column_of[language] = np.full(len(written), -1, dtype=np.int64)
+        column_of[language][[i for i, _ in kept]] = [order[term] for _, term in kept]
     return column_of, np.array([best[term][1] for term in order], dtype=object)
+
+
+def _one_term(term: str | tuple[str, ...] | None, written: str) -> str | None:
+    return written if isinstance(term, tuple) else term  # pieces are not cut again
 
 
 def vocabulary_overlap(source: sp.csr_matrix, target: sp.csr_matrix) -> dict[str, float]:

@@ -131,6 +131,7 @@ def label_stream(
     target_text: str | None = None,
     model: TermProjectionClassifier | None = None,
     analyzer: str = "auto",
+    language: str = "auto",
     review: Callable[[np.ndarray], np.ndarray] | None = None,
     rows: int = 4_000,
     force: bool = False,
@@ -152,7 +153,8 @@ def label_stream(
         Column names; guessed if omitted.
     model : TermProjectionClassifier, optional
         Parameters of the method; ``max_iter=0`` leaves the sample out.
-    analyzer : {"auto", "words", "bigrams"}
+    analyzer, language : str
+        As for :class:`isthmus.features.blocks.BlockVectorizer`.
     review : callable, optional
         Confidences of a block to a mask of documents to review, written as the column needs_review.
     rows : int
@@ -172,7 +174,7 @@ def label_stream(
     model = TermProjectionClassifier() if model is None else model
     source = BlockReader(source_path, text=text, label=label, want_labels=True, rows=rows)
     target = BlockReader(target_path, text=target_text or text, want_labels=False, rows=rows)
-    vectorizer = BlockVectorizer(analyzer)
+    vectorizer = BlockVectorizer(analyzer, language=language)
     held: list = []
     blocks = ((vectorizer.count(source.texts(b)), source.labels(b)) for b in source)
     model = fit_blocks(_keeping(blocks, held), model)

@@ -14,8 +14,8 @@ from isthmus._math.nystrom import inverse_root
 from isthmus._progress import progress
 from isthmus.base import Domains, row_blocks
 from isthmus.exceptions import DataError
+from isthmus.features.languages import IDEOGRAPHIC, guess_language
 from isthmus.features.strings import StringKernel, normalize_kernel
-from isthmus.features.tokens import guess_language
 
 SPACED_LENGTHS, UNSPACED_LENGTHS = (5, 8), (1, 4)
 BLOCK = 8192  # documents compared with the landmarks in one go
@@ -46,7 +46,7 @@ class KernelRows:
         lengths = estimator.ngram_range
         if isinstance(lengths, str) and lengths == "auto":
             # A character of an unspaced script says about as much as a syllable or a short word.
-            unspaced = isinstance(documents, list) and guess_language(documents) == "zh"
+            unspaced = isinstance(documents, list) and guess_language(documents) in IDEOGRAPHIC
             lengths = UNSPACED_LENGTHS if unspaced else SPACED_LENGTHS
         if isinstance(kernel, str) and kernel in KINDS:
             kernel = StringKernel(

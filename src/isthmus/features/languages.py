@@ -1,0 +1,389 @@
+"""Which language texts are in, and what is known of each: name, stemmer, stop words, words that negate.
+
+Scripts that write one language tell it by themselves. For the others (Latin, Cyrillic, Arabic, Devanagari, Bengali)
+py3langid decides; its model lies inside its wheel, and is read when the first such text is met.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Sequence
+from functools import lru_cache
+
+from isthmus.exceptions import UsageError
+from isthmus.features.spelling import normalize_text
+
+# Identified languages by ISO 639-1 code. Neighbours that a classifier by bytes cannot hold apart are left to the larger
+# one (Bokmål and Nynorsk, the written forms of Chinese and of Arabic).
+NAMES = {
+    "af": "Afrikaans", "am": "Amharic", "ar": "Arabic", "as": "Assamese", "az": "Azerbaijani", "be": "Belarusian",
+    "bg": "Bulgarian", "bn": "Bengali", "bs": "Bosnian", "ca": "Catalan", "cs": "Czech", "cy": "Welsh", "da": "Danish",
+    "de": "German", "el": "Greek", "en": "English", "eo": "Esperanto", "es": "Spanish", "et": "Estonian",
+    "eu": "Basque", "fa": "Persian", "fi": "Finnish", "fr": "French", "ga": "Irish", "gl": "Galician",
+    "gu": "Gujarati", "he": "Hebrew", "hi": "Hindi", "hr": "Croatian", "hu": "Hungarian", "hy": "Armenian",
+    "id": "Indonesian", "is": "Icelandic", "it": "Italian", "ja": "Japanese", "ka": "Georgian", "kk": "Kazakh",
+    "km": "Khmer", "kn": "Kannada", "ko": "Korean", "ku": "Kurdish", "lo": "Lao", "lt": "Lithuanian", "lv": "Latvian",
+    "mk": "Macedonian", "ml": "Malayalam", "mn": "Mongolian", "mr": "Marathi", "ms": "Malay", "my": "Burmese",
+    "ne": "Nepali", "nl": "Dutch", "no": "Norwegian", "or": "Odia", "pa": "Punjabi", "pl": "Polish",
+    "pt": "Portuguese", "ro": "Romanian", "ru": "Russian", "si": "Sinhala", "sk": "Slovak", "sl": "Slovenian",
+    "so": "Somali", "sq": "Albanian", "sr": "Serbian", "st": "Sesotho", "sv": "Swedish", "sw": "Swahili",
+    "ta": "Tamil", "te": "Telugu", "th": "Thai", "tl": "Tagalog", "tr": "Turkish", "uk": "Ukrainian", "ur": "Urdu",
+    "uz": "Uzbek", "vi": "Vietnamese", "yi": "Yiddish", "zh": "Chinese", "zu": "Zulu",
+}  # fmt: skip
+OTHER = "other"  # a language nothing is done for: words as they are written
+
+# Snowball's algorithms; for English the older Porter one, which the papers use. Croatian and Bosnian share the Serbian
+# one, which reads both alphabets; Malay shares the Indonesian one.
+STEMMERS = {
+    "ar": "arabic", "bs": "serbian", "ca": "catalan", "cs": "czech", "da": "danish", "de": "german", "el": "greek",
+    "en": "porter", "eo": "esperanto", "es": "spanish", "et": "estonian", "eu": "basque", "fa": "persian",
+    "fi": "finnish", "fr": "french", "ga": "irish", "hi": "hindi", "hr": "serbian", "hu": "hungarian",
+    "hy": "armenian", "id": "indonesian", "it": "italian", "lt": "lithuanian", "ms": "indonesian", "ne": "nepali",
+    "nl": "dutch", "no": "norwegian", "pl": "polish", "pt": "portuguese", "ro": "romanian", "ru": "russian",
+    "sr": "serbian", "st": "sesotho", "sv": "swedish", "ta": "tamil", "tr": "turkish", "yi": "yiddish",
+}  # fmt: skip
+# Words that turn a verdict round, and "without". A language with stop words and no entry here keeps all its stop words
+# where verdicts are at stake.
+NEGATIONS = {
+    code: frozenset(words.split())
+    for code, words in {
+        "af": "nie geen nooit niks niemand sonder",
+        "ar": "لا لم لن ليس ليست ليسوا غير بدون دون كلا ما",
+        "bg": "не ни нито никога нищо никой без няма",
+        "bn": "না নেই নয় নি নাই",
+        "bs": "ne nije nisu nisam nema nikad nikada ništa nitko niko bez ni niti nijedan",
+        "ca": "no ni mai res cap ningú gens sense tampoc",
+        "cs": "ne není nejsou nikdy nic nikdo žádný žádná žádné ani bez nebyl nebyla nebylo",
+        "da": "ikke ej aldrig ingen intet ingenting uden hverken nej",
+        "de": "nicht nichts nie niemals nirgends niemand niemanden niemandem kein keine keinen keinem keiner keines "
+              "weder ohne kaum nein",
+        "el": "δεν δε μη μην όχι ποτέ τίποτα τίποτε κανείς κανένας καμία κανένα χωρίς δίχως ούτε μήτε",
+        "en": "no not nor never none nobody nothing neither nowhere cannot cant without hardly",
+        "eo": "ne neniu nenio neniam neniel sen nek",
+        "es": "no ni nunca jamás nada nadie ningún ninguno ninguna ningunos ningunas tampoco sin",
+        "et": "ei mitte pole ära ilma ega",
+        "eu": "ez ezin inoiz ezer inor gabe",
+        "fa": "نه نیست نیستند نبود هیچ بدون هرگز نمی",
+        "fi": "ei en et emme ette eivät eikä älä älkää ilman",
+        "fr": "ne pas non ni jamais rien aucun aucune nul nulle personne sans guère",
+        "ga": "ní nach níor nár gan níl",
+        "gl": "non nunca nada ninguén ningún sen nin",
+        "gu": "નથી નહિ નહીં ના",
+        "he": "לא אין אל בלי לעולם אף שום ללא",
+        "hi": "नहीं न मत ना बिना नही",
+        "hr": "ne nije nisu nisam nema nikad nikada ništa nitko bez ni niti nijedan",
+        "hu": "nem ne sem se nincs nincsenek soha semmi senki nélkül sincs",
+        "hy": "չի չէ ոչ չեն չեմ առանց ոչինչ երբեք",
+        "id": "tidak bukan jangan belum tanpa tak tiada",
+        "it": "non né mai niente nulla nessun nessuno nessuna neanche nemmeno neppure senza no",
+        "lt": "ne nėra niekada niekas nieko be nei joks jokia jokio",
+        "lv": "ne nav nekad nekas neviens bez",
+        "mr": "नाही नको नाहीत न",
+        "ms": "tidak bukan jangan belum tanpa tak tiada",
+        "nl": "niet niets nooit niemand geen nergens noch zonder nee",
+        "no": "ikke ikkje ei aldri ingen intet ingenting uten verken nei",
+        "pl": "nie nigdy nic nikt żaden żadna żadne ani bez",
+        "pt": "não nem nunca jamais nada ninguém nenhum nenhuma nenhuns nenhumas sem tampouco",
+        "ro": "nu niciodată nimic nimeni nici fără niciun nicio",
+        "ru": "не ни нет никогда ничего ничто никто нигде никакой никакая никакое без нельзя",
+        "sk": "nie nikdy nič nikto žiadny žiadna žiadne ani bez",
+        "sl": "ne ni nikoli nič nihče noben nobena nobeno brez niti",
+        "sr": "не није нису нисам нема никад никада ништа нико без ни нити",
+        "sv": "inte ej icke aldrig ingen inget inga ingenting utan varken nej",
+        "sw": "si hapana hakuna bila wala",
+        "tl": "hindi wala walang huwag",
+        "tr": "değil yok hiç hiçbir hayır asla kimse",
+        "uk": "не ні ані ніколи нічого ніщо ніхто ніде немає без жоден жодна жодне",
+        "ur": "نہیں نہ مت بغیر",
+        "vi": "không chưa chẳng đừng chả",
+    }.items()
+}  # fmt: skip
+
+# -- scripts -----------------------------------------------------------------------------------------------------------
+
+SCRIPTS = {
+    "latin": r"A-Za-z\u00aa\u00ba\u00c0-\u024f\u1e00-\u1eff",
+    "cyrillic": r"\u0400-\u052f",
+    "greek": r"\u0370-\u03ff\u1f00-\u1fff",
+    "armenian": r"\u0531-\u0587",
+    "hebrew": r"\u05d0-\u05f2",
+    "arabic": r"\u0620-\u064a\u066e-\u06d3\u0750-\u077f\ufb50-\ufdff\ufe70-\ufefc",
+    "devanagari": r"\u0904-\u0939\u0958-\u0961\u0971-\u097f",
+    "bengali": r"\u0985-\u09b9\u09dc-\u09e1",
+    "gurmukhi": r"\u0a05-\u0a39\u0a59-\u0a5e",
+    "gujarati": r"\u0a85-\u0ab9",
+    "odia": r"\u0b05-\u0b39",
+    "tamil": r"\u0b85-\u0bb9",
+    "telugu": r"\u0c05-\u0c39",
+    "kannada": r"\u0c85-\u0cb9",
+    "malayalam": r"\u0d05-\u0d3a",
+    "sinhala": r"\u0d85-\u0dc6",
+    "thai": r"\u0e01-\u0e30\u0e32-\u0e33\u0e40-\u0e46",
+    "lao": r"\u0e81-\u0eb0\u0eb2-\u0eb3\u0ec0-\u0ec6",
+    "burmese": r"\u1000-\u102a\u103f\u1050-\u1055",
+    "georgian": r"\u10a0-\u10fa\u1c90-\u1cba",
+    "ethiopic": r"\u1200-\u135a",
+    "khmer": r"\u1780-\u17b3",
+    "hangul": r"\uac00-\ud7af\u1100-\u11ff\u3131-\u318e",
+    "kana": r"\u3041-\u30ff\u31f0-\u31ff\uff66-\uff9f",
+    "han": r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f",
+}
+_ONE_LANGUAGE = {
+    "greek": "el", "armenian": "hy", "hebrew": "he", "gurmukhi": "pa", "gujarati": "gu", "odia": "or", "tamil": "ta",
+    "telugu": "te", "kannada": "kn", "malayalam": "ml", "sinhala": "si", "thai": "th", "lao": "lo", "burmese": "my",
+    "georgian": "ka", "ethiopic": "am", "khmer": "km", "hangul": "ko", "han": "zh", "kana": "ja",
+}  # fmt: skip
+_LETTERS = {name: re.compile(f"[{letters}]") for name, letters in SCRIPTS.items()}
+IDEOGRAPHIC = frozenset({"zh", "ja"})
+_COMPOUNDING = {"af", "da", "de", "et", "fi", "hu", "is", "nl", "no", "sv", "tr"}
+UNSPACED = IDEOGRAPHIC | {"th", "lo", "km", "my"}  # languages whose words stand without blanks between them
+
+# Languages that join words, or pile up endings, and those whose endings no stemmer takes off: five letters of a word in
+# a row say more about its subject than the word alone. Measured on German, within its source half.
+SUBWORDS = _COMPOUNDING | {
+    code for code in NAMES if code not in STEMMERS and code not in UNSPACED and code not in ("ko", "vi")
+}
+
+_SAMPLE_DOCUMENTS = 300
+_SAMPLE_CHARACTERS = 400  # that the identifier reads; more changes nothing but its time
+_SCRIPT_CHARACTERS = 2_000  # that the count of scripts reads: some Chinese papers open with an English abstract
+_SURE = 0.5  # probability below which a text does not tell its language
+_CERTAIN = 0.9  # probability from which a single text speaks for a language that is rare in its collection
+_FEW = 3  # documents, below which a language is rare
+_FEW_LETTERS = 20  # too few to tell a language by
+_MIXED = 0.1  # share of the documents from which a further language is read by its own rules
+
+
+@lru_cache(maxsize=1)
+def _identifier():
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+    identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    identifier.set_languages(sorted(NAMES.keys() & set(identifier.labels)))
+    return identifier
+
+
+def script_of(text: str) -> str | None:
+    """Script most letters of a text are in; None for no letters.
+
+    An ideograph says as much as a word of some letters, so a few Latin names do not hide Chinese: a fifth of the
+    letters is enough. Kana among the ideographs make it Japanese: "kana".
+
+    Examples
+    --------
+    >>> from isthmus.features.languages import script_of
+    >>> script_of("Привет, world"), script_of("发动机 KTM"), script_of("駅に止まる"), script_of("42")
+    ('cyrillic', 'han', 'kana', None)
+    """
+    text = text[:_SCRIPT_CHARACTERS]
+    if text.isascii():
+        return "latin" if _LETTERS["latin"].search(text) else None
+    letters = {name: len(pattern.findall(text)) for name, pattern in _LETTERS.items()}
+    total = sum(letters.values())
+    if not total:
+        return None
+    dense = letters["han"] + letters["kana"]
+    if dense > 0.2 * total:
+        return "kana" if letters["kana"] > 0.1 * dense else "han"
+    return max(letters, key=lambda name: letters[name])
+
+
+def identify_language(text: str) -> str | None:
+    """Language of one text as a two-letter code, a script's name where words do not tell, None for no letters.
+
+    Examples
+    --------
+    >>> from isthmus.features.languages import identify_language
+    >>> identify_language("Der Motor ist laut und die Sitze sind hart")
+    'de'
+    >>> identify_language("发动机很响"), identify_language("kettle lamp toaster"), identify_language("42")
+    ('zh', 'latin', None)
+    """
+    return _identify(text)[0]
+
+
+def _identify(text: str) -> tuple[str | None, float]:
+    """Language, or script, or None, and how probable it is."""
+    script = script_of(text)
+    if script is None:
+        return None, 1.0
+    alone = _ONE_LANGUAGE.get(script)
+    if alone is not None:
+        return alone, 1.0
+    language, probability = _identifier().classify(text[:_SAMPLE_CHARACTERS])
+    return language if probability >= _SURE else script, probability
+
+
+def pick_language(text: str, languages: Sequence[str]) -> str:
+    """The likeliest of a few languages for one text; the first where the text does not tell.
+
+    Examples
+    --------
+    >>> from isthmus.features.languages import pick_language
+    >>> pick_language("die Bremse ist gut", ["en", "de"]), pick_language("42", ["en", "de"])
+    ('de', 'en')
+    """
+    script = script_of(text)
+    if script is None:
+        return languages[0]
+    alone = _ONE_LANGUAGE.get(script)
+    if alone is not None:
+        return alone if alone in languages else languages[0]
+    return next((name for name, _ in _identifier().rank(text[:_SAMPLE_CHARACTERS]) if name in languages), languages[0])
+
+
+def guess_languages(texts: Sequence[str]) -> dict[str, float]:
+    """Share of the documents in each language, commonest first, from a sample; texts that do not tell are left out.
+
+    A collection next to none of whose texts tells (keywords, bags of words) gives the shares of scripts instead.
+
+    Examples
+    --------
+    >>> from isthmus.features.languages import guess_languages
+    >>> guess_languages(["the engine is loud and it was hot", "der Motor ist laut und er war heiß", "42"])
+    {'de': 0.5, 'en': 0.5}
+    """
+    step = max(1, len(texts) // _SAMPLE_DOCUMENTS)
+    return dict(_shares(tuple(text[:_SCRIPT_CHARACTERS] for text in texts[::step][:_SAMPLE_DOCUMENTS])))
+
+
+@lru_cache(maxsize=8)  # every candidate of ``auto`` asks about the same texts
+def _shares(sample: tuple[str, ...]) -> tuple[tuple[str, float], ...]:
+    answers = [_identify(text) for text in sample]
+    counts = Counter(name for name, _ in answers if name in NAMES)
+    common = sorted(name for name, count in counts.items() if count >= max(_FEW, _MIXED * counts.total()))
+    # A text that looks like a rare neighbour of a common language, and not for sure, is in the common one.
+    told = Counter(
+        pick_language(text, common) if common and name in NAMES and name not in common and sure < _CERTAIN else name
+        for text, (name, sure) in zip(sample, answers, strict=True)
+    )
+    del told[None]
+    known = Counter({name: count for name, count in told.items() if name in NAMES})
+    # A handful of telling texts among many that do not tell says little about the collection.
+    counted = known if known.total() >= 0.1 * told.total() else told
+    total = counted.total()
+    ranked = sorted(counted.items(), key=lambda item: (-item[1], item[0]))
+    return tuple((name, count / total) for name, count in ranked) if total else ()
+
+
+def guess_language(texts: Sequence[str]) -> str:
+    """Main language of a collection as a two-letter code, or ``"other"``.
+
+    Collections whose single texts do not tell (keywords, bags of words) are read as one text; where that does not tell
+    either, plain ASCII is taken as English and anything else is "other": neither stemmed nor freed of stop words.
+
+    Examples
+    --------
+    >>> from isthmus.features import guess_language
+    >>> guess_language(["the engine is loud and the seat is hard"]), guess_language(["发动机很响"])
+    ('en', 'zh')
+    """
+    return languages_in_use(texts)[0]
+
+
+def languages_in_use(texts: Sequence[str]) -> tuple[str, ...]:
+    """The languages a collection is read in, main one first: each of at least a tenth of its documents.
+
+    Examples
+    --------
+    >>> from isthmus.features.languages import languages_in_use
+    >>> languages_in_use(["the engine is loud and it was hot", "der Motor ist laut und er war heiß"])
+    ('de', 'en')
+    """
+    shares = guess_languages(texts)
+    told = [name for name in shares if name in NAMES]
+    if not told:
+        return (_guess_from_all(texts),)
+    return tuple(name for name in told if shares[name] >= _MIXED) or (told[0],)
+
+
+def _guess_from_all(texts: Sequence[str]) -> str:
+    step = max(1, len(texts) // _SAMPLE_DOCUMENTS)
+    joined = " ".join(text[:100] for text in texts[::step][:_SAMPLE_DOCUMENTS])
+    if script_of(joined) is None:
+        return "en"
+    language, probability = _identifier().classify(joined[: 10 * _SAMPLE_CHARACTERS])
+    letters = re.findall(r"[^\W\d_]", joined)
+    if probability >= _CERTAIN and len(letters) >= _FEW_LETTERS:
+        return language
+    return "en" if sum(letter.isascii() for letter in letters) > 0.98 * len(letters) else OTHER
+
+
+def language_name(code: str) -> str:
+    """English name of a language, or of a script."""
+    return NAMES.get(code, f"unknown ({code} script)")
+
+
+def resolve_language(language: str) -> str:
+    """Code of a language given as a code or an English name; "auto" and "other" stay.
+
+    Examples
+    --------
+    >>> from isthmus.features.languages import resolve_language
+    >>> resolve_language("German"), resolve_language("pt-BR"), resolve_language("auto")
+    ('de', 'pt', 'auto')
+    """
+    given = str(language).strip().lower()
+    code = {name.lower(): code for code, name in NAMES.items()}.get(given, re.split("[-_]", given)[0])
+    code = {"nb": "no", "nn": "no", "iw": "he", "in": "id"}.get(code, code)
+    if not isinstance(language, str) or code not in {"auto", OTHER, *NAMES}:
+        raise UsageError(
+            f"language={language!r}; use 'auto', 'other', or a language by its English name or two-letter code, "
+            "such as 'German' or 'de'.",
+            code="bad-parameter",
+        )
+    return code
+
+
+# -- what is done for a language ---------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=8)
+def stemmer(language: str):
+    """Stemmer of a language, or None where there is none (PyStemmer before 3.1 knows fewer)."""
+    import Stemmer
+
+    name = STEMMERS.get(language)
+    return Stemmer.Stemmer(name) if name in Stemmer.algorithms() else None
+
+
+@lru_cache(maxsize=16)
+def stop_words(language: str, *, negations: bool = True) -> frozenset[str]:
+    """Stop words of a language, empty where no list is kept; ``negations=False`` leaves words that negate out of it.
+
+    Examples
+    --------
+    >>> from isthmus.features.languages import stop_words
+    >>> "nicht" in stop_words("de"), "nicht" in stop_words("de", negations=False), len(stop_words("zh"))
+    (True, False, 0)
+    """
+    if language == "en":
+        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+        words: Collection[str] = ENGLISH_STOP_WORDS
+    elif language in UNSPACED or language == "ko" or not has_stop_words(language):
+        words = ()  # characters in place of words, or no list
+    else:
+        words = _listed(language)
+    if negations:
+        return frozenset(words)
+    return frozenset(words) - NEGATIONS[language] if language in NEGATIONS else frozenset()
+
+
+def has_stop_words(language: str) -> bool:
+    """Whether a list of stop words is kept for a language."""
+    import stopwordsiso
+
+    return language in _SHARED_LISTS or stopwordsiso.has_lang(language)
+
+
+_SHARED_LISTS = {"bs": "hr", "sr": "hr"}
+
+
+def _listed(language: str) -> frozenset[str]:
+    import stopwordsiso
+
+    listed = stopwordsiso.stopwords(_SHARED_LISTS.get(language, language))
+    # Lists hold phrases, too; a phrase's words are stop words only where they are listed themselves.
+    return frozenset(normalize_text(word).lower() for word in listed if " " not in word)

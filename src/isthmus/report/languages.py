@@ -1,0 +1,21 @@
+"""What a browser must know of a text's language: which glyphs of the same ideograph, where lines may break, how to read
+it aloud."""
+
+from __future__ import annotations
+
+from isthmus.features.languages import NAMES, identify_language
+
+
+def lang_attribute(text: str):
+    """``lang="de"`` with a blank before it, for an element that holds the text; nothing where the text does not tell.
+
+    Examples
+    --------
+    >>> from isthmus.report.languages import lang_attribute
+    >>> str(lang_attribute("Das Brot ist trocken und die Suppe ist kalt")), str(lang_attribute("42"))
+    (' lang="de"', '')
+    """
+    from markupsafe import Markup
+
+    language = identify_language(str(text))
+    return Markup(f' lang="{language}"') if language in NAMES else Markup("")
