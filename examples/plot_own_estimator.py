@@ -6,7 +6,10 @@ Two methods are enough: ``_fit`` gets the rows with the target's labels masked, 
 each class. Checks, masking, ``predict``, ``predict_proba`` and pipelines come from the base class.
 """
 
+from numbers import Integral, Real
+
 import numpy as np
+from sklearn.utils._param_validation import Interval
 
 from isthmus import make_transfer_pipeline
 from isthmus.base import TransferClassifier
@@ -17,6 +20,11 @@ from isthmus.report.charts import draw
 
 class MovedCentroids(TransferClassifier):
     """Nearest class centroid, moved towards the target rows it attracts."""
+
+    _parameter_constraints = {  # what each parameter may be; checked before fitting
+        "weight": [Interval(Real, 0, 1, closed="both")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+    }
 
     def __init__(self, *, weight=0.5, max_iter=5):
         self.weight = weight

@@ -280,6 +280,7 @@ def test_table_comes_back_in_many_forms():
         "id": ["9", "007"],
         "text": ["rude staff", "kind staff"],
         "true_label": [None] * 2,
+        "drawn": ["random"] * 2,
     }
     filled = table | {"true_label": ["staff", None]}
     rows = [dict(zip(filled, cells, strict=True)) for cells in zip(*filled.values(), strict=True)]

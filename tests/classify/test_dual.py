@@ -152,7 +152,7 @@ def test_factor_takes_named_word_classes():
     )
     assert model.classes_.tolist() == [0, 1]
     assert model.word_transduction_[[0, 8, 20]].tolist() == ["left", "right", "noise"]
-    with pytest.raises(DataError, match="no word class"):
+    with pytest.raises(DataError, match="not a word class"):
         FactorDualClassifier(word_labels={0: "up"}, word_classes=["left", "right"]).fit(X, y, domain)
 
 

@@ -120,7 +120,7 @@ def test_a_vote_is_called_a_vote(folder, capsys):
     summary = json.loads(talk.out)
     methods = summary["method"].split("+")
     assert len(methods) > 1, "choose another sample: this test is about votes"
-    opening = f"a vote of {len(methods)} methods; of {methods[0]}, which counts most: "
+    opening = f"{len(methods)} methods voted; {methods[0]} counts most ("
     assert summary["why"].startswith(opening)
     assert f"method: {summary['method']} ({opening}" in talk.err
     assert f"The method was {summary['method']}: {opening}" in Path("page.html").read_text(encoding="utf-8")

@@ -146,6 +146,9 @@ def test_self_training_adds_its_target_documents_little_by_little():
         def predict_proba(self, X):
             return self.inner.predict_proba(X)
 
+        def predict(self, X):
+            return self.inner.predict(X)
+
         def decision_function(self, X):
             return self.inner.decision_function(X)
 

@@ -271,7 +271,7 @@ class LabelResult:
         >>> target = ["rude staff", "slow bike", "no parking", "parking full"]
         >>> result = isthmus.label(source, ["staff", "product"] * 2, target, method="nbc")
         >>> taught = result.teach({"document": [3], "true_label": ["parking"]})
-        >>> taught.labels[2], float(taught.confidence[2]), taught.answers.drawn
+        >>> str(taught.labels[2]), float(taught.confidence[2]), taught.answers.drawn
         ('parking', 1.0, ['picked'])
         """
         return teaching.teach(self, answers, drawn=drawn, word_labels=word_labels, name=name, without=without)

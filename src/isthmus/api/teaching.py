@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,9 +24,7 @@ from isthmus.feedback.answers import ASKED, DRAWN, PICKED, RANDOM
 from isthmus.feedback.correction import order_answers
 from isthmus.feedback.model import ask_voters, merge_classes
 
-if TYPE_CHECKING:
-    from isthmus.api.label import LabelResult
-
+LabelResult = Any  # the class stands in the module that imports this one
 TRUTH = "true_label"
 MORE = 50  # answers that the outlook speaks of
 
