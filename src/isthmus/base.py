@@ -183,6 +183,7 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):
     # Class attribute instead of set_fit_request(): no user has to ask for it, no global switch is touched.
     __metadata_request__fit = {"sample_domain": True}
     _parameter_constraints: ClassVar[dict[str, list]] = {}
+    history_measure = "objective"  # what the numbers in ``history_`` are, for whoever draws them
     _row_kind = "matrix"
     _need_overlap = True
 

@@ -1,33 +1,57 @@
 """Account: why this label. Tables only, computed from fitted attributes.
 
 Every method gives the same form: rows with ``class``, ``term`` and ``contribution``, largest first.
-:func:`explain_document` finds the right module for a fitted pipeline.
+:func:`explain_document` asks the method for its account, in this order:
+
+1. an estimator's own method ``term_contributions``, see :class:`Accountable`;
+2. for the methods of this package, and estimators derived from them, the module of this room that knows the type;
+3. for anything else, terms are left out one at a time and the probability of each class is seen to move.
 """
 
 from __future__ import annotations
 
-import importlib
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import scipy.sparse as sp
 
 from isthmus.exceptions import UsageError
+from isthmus.explain import occlusion
 from isthmus.features.surface import merge_readable, surface_forms
 from isthmus.pipeline import TransferPipeline
 
-# Type of a pipeline's last step -> module of this room with ``document_terms(pipeline, text)``.
-_ACCOUNTS = {
-    "TermProjectionClassifier": "isthmus.explain.projection",
-    "SourceOnlyClassifier": "isthmus.explain.linear",
-    "SelfTrainingTransferClassifier": "isthmus.explain.linear",
-    "TransductiveSVM": "isthmus.explain.linear",
-    "SpectralGraphTransducer": "isthmus.explain.graph",
-    "CoClusteringClassifier": "isthmus.explain.cocc",
-    "ManifoldDualClassifier": "isthmus.explain.dual",
-    "FactorDualClassifier": "isthmus.explain.dual",
-    "TransductiveKernelClassifier": "isthmus.explain.strings",
-    "SpectralFeatureAlignment": "isthmus.explain.occlusion",
-    "StructuralCorrespondence": "isthmus.explain.occlusion",
-    "CorrelationAlignment": "isthmus.explain.occlusion",
-    "TrAdaBoostClassifier": "isthmus.explain.occlusion",
-}
+
+@runtime_checkable
+class Accountable(Protocol):
+    """An estimator that can say which terms made a label; any estimator may have this method.
+
+    Examples
+    --------
+    >>> from isthmus.explain import Accountable
+    >>> class Linear:
+    ...     def term_contributions(self, row):
+    ...         return {column: row[0, column] * self.coef_[:, column] for column in row.indices}
+    >>> isinstance(Linear(), Accountable)
+    True
+    """
+
+    def term_contributions(self, row: Any) -> Mapping[Any, Sequence[float]]:
+        """What each term of one document adds to the score of each class.
+
+        Parameters
+        ----------
+        row : CSR matrix of shape (1, n_columns), or str
+            The document as the fitted estimator sees it: a row of the vectoriser, or the text where the estimator
+            reads texts.
+
+        Returns
+        -------
+        mapping
+            Column number (for a text: the word) to one number per class, in the order of ``classes_``; positive speaks
+            for the class.
+        """
 
 
 def explain_document(pipeline: TransferPipeline, text: str, *, top: int | None = 10) -> list[dict]:
@@ -74,15 +98,80 @@ def explain_document(pipeline: TransferPipeline, text: str, *, top: int | None =
 def _document_terms(model, text: str) -> list[dict]:
     if hasattr(model, "members"):
         return _vote_terms(model, text)
-    if hasattr(model, "document_terms"):  # a model that gives its own account
+    if hasattr(model, "document_terms"):  # not a pipeline: a model around one, which gives its own account
         return model.document_terms(text, _document_terms)
-    kind = type(model.steps[-1][1]).__name__
-    if kind not in _ACCOUNTS:
+    if not _columns_are_terms(model):
+        return occlusion.word_terms(model, text)
+    return as_written(account_of(model.steps[-1][1])(model, text), model, text)
+
+
+def account_of(model: Any) -> Callable[[TransferPipeline, str], list[dict]]:
+    """How a method accounts for its labels: in its own way, as its nearest known ancestor, or by leaving terms out."""
+    if isinstance(model, Accountable):
+        return own_terms
+    accounts = _accounts()
+    return next((accounts[kind] for kind in type(model).__mro__ if kind in accounts), occlusion.document_terms)
+
+
+@cache
+def _accounts() -> dict[type, Callable[[TransferPipeline, str], list[dict]]]:
+    """Methods that have a module of this room. Imported when the first label is explained."""
+    from isthmus.classify.baselines.self_training import SelfTrainingTransferClassifier
+    from isthmus.classify.baselines.sgt import SpectralGraphTransducer
+    from isthmus.classify.baselines.source_only import SourceOnlyClassifier
+    from isthmus.classify.baselines.tsvm import TransductiveSVM
+    from isthmus.classify.cocc.classifier import CoClusteringClassifier
+    from isthmus.classify.dual.base import DualClassifier
+    from isthmus.classify.projection.classifier import TermProjectionClassifier
+    from isthmus.classify.strings.classifier import TransductiveKernelClassifier
+    from isthmus.explain import cocc, dual, graph, linear, projection, strings
+
+    return {
+        CoClusteringClassifier: cocc.document_terms,
+        DualClassifier: dual.document_terms,
+        SelfTrainingTransferClassifier: linear.document_terms,
+        SourceOnlyClassifier: linear.document_terms,
+        SpectralGraphTransducer: graph.document_terms,
+        TermProjectionClassifier: projection.document_terms,
+        TransductiveKernelClassifier: strings.document_terms,
+        TransductiveSVM: linear.document_terms,
+    }
+
+
+def own_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
+    """Rows of class, term and contribution from the method's own ``term_contributions``."""
+    model = pipeline.steps[-1][1]
+    names = None
+    document: Any = text
+    if len(pipeline.steps) > 1:
+        document, names = sp.csr_matrix(pipeline[:-1].transform([text])), pipeline[:-1].get_feature_names_out()
+    contributions = model.term_contributions(document)
+    classes = model.classes_.tolist()
+    if any(np.shape(values) != (len(classes),) for values in contributions.values()):
         raise UsageError(
-            f"{kind} has no account of its labels; use one of {', '.join(_ACCOUNTS)}.", code="bad-parameter"
+            f"term_contributions of {type(model).__name__} must give one number for each of the {len(classes)} classes "
+            "per term.",
+            code="bad-parameter",
         )
-    rows = importlib.import_module(_ACCOUNTS[kind]).document_terms(model, text)
-    return as_written(rows, model, text)
+    return [
+        {"class": label, "term": str(term if names is None else names[term]), "contribution": float(values[code])}
+        for code, label in enumerate(classes)
+        for term, values in contributions.items()
+    ]
+
+
+def _columns_are_terms(pipeline: TransferPipeline) -> bool:
+    """Whether the method's columns are terms of the text; after a reduction to dimensions, say, they are not."""
+    if len(pipeline.steps) == 1:
+        return True  # reads texts: there are no columns
+    first = pipeline.steps[0][1]
+    if not (hasattr(first, "analyze") or hasattr(first, "build_analyzer")):
+        return False
+    try:
+        terms, columns = first.get_feature_names_out(), pipeline[:-1].get_feature_names_out()
+    except AttributeError:  # a step that has no names for its columns
+        return False
+    return len(pipeline.steps) == 2 or set(columns) <= set(terms)
 
 
 def as_written(rows: list[dict], pipeline: TransferPipeline, text: str) -> list[dict]:

@@ -4,33 +4,34 @@ from __future__ import annotations
 
 import numpy as np
 
-from isthmus.exceptions import UsageError
+from isthmus.explain import occlusion
 from isthmus.pipeline import TransferPipeline
 
 
-def class_weights(estimator) -> np.ndarray:
-    """One weight per class and column. For two classes a linear model's single row is split into −w/2 and +w/2.
+def class_weights(estimator) -> np.ndarray | None:
+    """One weight per class and column; None where the classifier has no such weights.
 
-    Naive Bayes weights are centred over the classes: only differences between classes decide.
+    For two classes a linear model's single row is split into −w/2 and +w/2. Naive Bayes weights are centred over the
+    classes: only differences between classes decide.
     """
     if hasattr(estimator, "feature_log_prob_"):
         weights = estimator.feature_log_prob_
         return weights - weights.mean(axis=0, keepdims=True)
-    if hasattr(estimator, "coef_"):
+    if hasattr(estimator, "coef_") and not hasattr(estimator, "dual_coef_"):  # a kernel machine's are per pair
         weights = np.asarray(estimator.coef_)
         return np.vstack([-weights / 2, weights / 2]) if len(weights) == 1 else weights
-    raise UsageError(
-        f"{type(estimator).__name__} has no weights per word; use a linear classifier or naive Bayes.",
-        code="bad-parameter",
-    )
+    return None
 
 
 def document_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
-    """Rows of class, term and contribution for one text."""
-    row = pipeline[:-1].transform([text]).tocsr()
+    """Rows of class, term and contribution for one text; terms are left out where the classifier is not linear."""
     model = pipeline.steps[-1][1]
     # TransductiveSVM carries its weights itself; the others wrap a scikit-learn classifier
-    weights = class_weights(getattr(model, "estimator_", model))[:, row.indices] * row.data
+    per_column = class_weights(getattr(model, "estimator_", model))
+    if per_column is None:
+        return occlusion.document_terms(pipeline, text)
+    row = pipeline[:-1].transform([text]).tocsr()
+    weights = per_column[:, row.indices] * row.data
     names = pipeline[:-1].get_feature_names_out()[row.indices]
     return [
         {"class": label, "term": str(term), "contribution": float(weights[code, column])}

@@ -1,29 +1,77 @@
-"""Methods without a sum over words: a term's contribution is what the score loses when the term is taken out."""
+"""Any method: a term's contribution is what the score loses when the term is left out."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from isthmus.base import row_blocks
+from isthmus.features.tokens import guess_language
 from isthmus.pipeline import TransferPipeline
+
+_MARKS = ".,;:!?…\"'()[]{}<>*_-–—"
+_BLOCK = 256  # documents asked about in one go; each is a copy of the one that is explained
 
 
 def document_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
     """Rows of class, term and contribution: log-probability with the term minus log-probability without it.
 
-    Unlike the accounts of linear methods these need not add up: words that say the same can stand in for each other.
+    A method that reads texts has words left out instead of columns. Unlike the accounts of linear methods these need
+    not add up: words that say the same can stand in for each other.
     """
-    model = pipeline.steps[-1][1]
-    row = sp.csr_matrix(pipeline[:-1].transform([text]))
-    if not row.nnz:
-        return []
-    without = sp.vstack([row] * row.nnz, format="csr")
-    without.data[np.arange(row.nnz) * (row.nnz + 1)] = 0.0  # row i lacks its i-th term
-    scores = np.log(np.maximum(model.predict_proba(sp.vstack([row, without], format="csr")), 1e-300))
-    losses = scores[0] - scores[1:]
+    if len(pipeline.steps) == 1:
+        return word_terms(pipeline, text)
+    row = pipeline[:-1].transform([text])
+    if not sp.issparse(row):
+        return word_terms(pipeline, text)
+    row = sp.csr_matrix(row)
+    row.eliminate_zeros()
     names = pipeline[:-1].get_feature_names_out()[row.indices]
+
+    def without(places: range) -> sp.csr_matrix:
+        rows = sp.vstack([row] * len(places), format="csr")
+        rows.data[np.arange(len(places)) * row.nnz + np.array(places)] = 0.0
+        rows.eliminate_zeros()
+        return rows
+
+    return _losses(pipeline.steps[-1][1], names, row, without)
+
+
+def word_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
+    """The same by words of the text, each left out wherever it stands; characters in scripts without blanks."""
+    unspaced = guess_language([text]) == "zh"
+    parts = [part for part in text if not part.isspace()] if unspaced else text.split()
+    words = [part.strip(_MARKS) or part for part in parts]
+    names = list(dict.fromkeys(words))
+    glue = "" if unspaced else " "
+
+    def without(places: range) -> list[str]:
+        return [
+            glue.join(part for part, word in zip(parts, words, strict=True) if word != names[place]) for place in places
+        ]
+
+    return _losses(pipeline, names, [text], without)
+
+
+def _losses(model: Any, names: Any, whole: Any, without: Callable[[range], Any]) -> list[dict]:
+    if not len(names):
+        return []
+    whole_scores = _log_probability(model, whole)
+    losses = np.vstack(
+        [
+            whole_scores - _log_probability(model, without(range(part.start, part.stop)))
+            for part in row_blocks(len(names), _BLOCK)
+        ]
+    )
     return [
         {"class": label, "term": str(term), "contribution": float(losses[place, code])}
         for code, label in enumerate(model.classes_.tolist())
         for place, term in enumerate(names)
     ]
+
+
+def _log_probability(model: Any, documents: Any) -> np.ndarray:
+    return np.log(np.maximum(model.predict_proba(documents), 1e-300))

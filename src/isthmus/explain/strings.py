@@ -16,6 +16,7 @@ import scipy.sparse as sp
 
 from isthmus._math.gram import inverse_roots
 from isthmus.exceptions import UsageError
+from isthmus.explain import occlusion
 from isthmus.features.strings import StringKernel
 from isthmus.pipeline import TransferPipeline
 
@@ -94,9 +95,12 @@ def word_contributions(model, text: str) -> list[tuple[str, np.ndarray]]:
 def document_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
     """Rows of class, term (a word of the text) and contribution; a word that occurs twice is summed.
 
-    Words are named without the marks around them, so that the end of a sentence makes no other word.
+    Words are named without the marks around them, so that the end of a sentence makes no other word. Where the kernel
+    is not a string kernel, or the classifier is not ridge, words are left out instead.
     """
     model = pipeline.steps[-1][1]
+    if not _is_exact(model):
+        return occlusion.document_terms(pipeline, text)
     total: dict[str, np.ndarray] = {}
     for word, values in word_contributions(model, text):
         name = word.strip(_MARKS) or word
@@ -123,9 +127,13 @@ def nearest_documents(model, text: str, source_texts: list[str], source_labels, 
     ]
 
 
+def _is_exact(model) -> bool:
+    return isinstance(model._rows.kernel, StringKernel) and model.classifier == "ridge"
+
+
 def _kernel_of(model) -> StringKernel:
     kernel = model._rows.kernel
-    if not isinstance(kernel, StringKernel) or model.classifier != "ridge":
+    if not _is_exact(model):
         raise UsageError(
             "n-grams can be accounted for where the kernel is a string kernel and the classifier is ridge; here it is "
             f"{type(kernel).__name__} with {model.classifier}.",

@@ -12,8 +12,10 @@ import numpy as np
 
 from isthmus._utils import import_optional, plural, versions
 from isthmus.choose import estimate_shares, sample_size
+from isthmus.classify.cocc.classifier import CoClusteringClassifier
 from isthmus.corpus import Collection, check_output, replacing
 from isthmus.exceptions import DataError
+from isthmus.explain.cocc import cluster_table
 from isthmus.features.surface import readable, surface_forms
 from isthmus.report import pictures, tables
 from isthmus.report.cases import documents, sure_examples
@@ -128,9 +130,7 @@ def bridge_pictures(result) -> list[dict]:
     members = list(result.model.members.values()) if hasattr(result.model, "members") else [result.model]
     for pipeline in members:
         model = pipeline.steps[-1][1]
-        if type(model).__name__ == "CoClusteringClassifier" and len(pipeline.steps) > 1:
-            from isthmus.explain.cocc import cluster_table
-
+        if isinstance(model, CoClusteringClassifier) and len(pipeline.steps) > 1:
             rows = cluster_table(model, pipeline[:-1].get_feature_names_out(), top=8, clusters=_CLUSTERS)
             forms = surface_forms(pipeline.steps[0][1], [*result.source_texts, *result.texts])
             for row in rows:
@@ -147,12 +147,7 @@ def leading_method(result) -> tuple[str, Any]:
     return name, result.model.members[name]
 
 
-# What a method's record counts, where it is not an objective, and how it says that it is done.
-_RECORDS = {
-    "SelfTrainingTransferClassifier": "share of labels changed",
-    "TransductiveSVM": "pairs switched",
-    "SpectralGraphTransducer": "roughness of each solution",
-}
+# What a method's record counts, and how it says that it is done.
 _MEASURES = {
     "trained_on": "documents trained on",
     "added": "documents added",
@@ -176,7 +171,7 @@ def step_facts(result) -> dict[str, Any]:
     """How the method came to its end."""
     name, pipeline = leading_method(result)
     history = getattr(pipeline, "history_", None) or []
-    record = _RECORDS.get(type(pipeline.steps[-1][1]).__name__, "objective")
+    record = getattr(pipeline.steps[-1][1], "history_measure", "objective")
     curves = {
         _MEASURES.get(measure, record if measure == "objective" else measure): table
         for measure, table in tables.convergence_tables(history).items()

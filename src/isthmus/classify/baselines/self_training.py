@@ -50,6 +50,8 @@ class SelfTrainingTransferClassifier(TransferClassifier):
         "target_weight": [NON_NEGATIVE],
     }
 
+    history_measure = "share of labels changed"
+
     def __init__(self, estimator=None, *, max_iter=10, target_weight=1.0):
         self.estimator = estimator
         self.max_iter = max_iter

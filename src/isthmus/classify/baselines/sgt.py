@@ -145,6 +145,8 @@ class SpectralGraphTransducer(TransferClassifier):
         "random_state": ["random_state"],
     }
 
+    history_measure = "roughness of each solution"
+
     def __init__(self, *, n_neighbors=100, n_eigenvectors=80, c=3200.0, random_state=None):
         self.n_neighbors = n_neighbors
         self.n_eigenvectors = n_eigenvectors

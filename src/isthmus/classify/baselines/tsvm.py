@@ -93,6 +93,8 @@ class TransductiveSVM(TransferClassifier):
         "random_state": ["random_state"],
     }
 
+    history_measure = "pairs switched"
+
     def __init__(self, *, C=1.0, target_C=1.0, start_C=1e-3, growth=2.0, max_switches=20, random_state=None):
         self.C = C
         self.target_C = target_C

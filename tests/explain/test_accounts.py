@@ -1,0 +1,141 @@
+"""Who explains a label: the method itself, its nearest known ancestor, or words left out."""
+
+import numpy as np
+import pytest
+from sklearn.decomposition import TruncatedSVD
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
+from sklearn.svm import SVC
+
+import isthmus
+from isthmus.base import TransferClassifier
+from isthmus.estimator_checks import example_texts
+from isthmus.exceptions import UsageError
+from isthmus.explain import Accountable, account_of, cocc, explain_document, linear, occlusion, own_terms
+from isthmus.features import TextVectorizer
+
+TEXTS, LABELS, DOMAIN = example_texts()
+TEXT = "cheap bill, rude staff; cheap!"
+
+
+def fit(*steps):
+    return isthmus.make_transfer_pipeline(*steps).fit(TEXTS, LABELS, sample_domain=DOMAIN)
+
+
+class Tuned(isthmus.CoClusteringClassifier):
+    """A user's own variant."""
+
+
+class Frank(isthmus.SourceOnlyClassifier):
+    """Says itself what its words did."""
+
+    def term_contributions(self, row):
+        return {column: [1.0, -1.0] for column in row.indices}
+
+
+class Wordy(TransferClassifier):
+    """Reads texts and says nothing about its words."""
+
+    _row_kind = "text"
+    _parameter_constraints = {}
+
+    def _fit(self, domains):
+        self.n_iter_, self.history_, self.termination_condition_ = 1, [], "fitted"
+        return self._scores(domains.rows(domains.target)).argmax(axis=1)
+
+    def _scores(self, X):
+        return np.array([[text.count("cheap") + text.count("贵"), text.count("rude")] for text in X], dtype=float)
+
+
+def test_types_decide_along_the_line_of_ancestors():
+    assert account_of(Tuned()) is cocc.document_terms
+    assert account_of(isthmus.TransductiveSVM()) is linear.document_terms
+    assert account_of(isthmus.StructuralCorrespondence()) is occlusion.document_terms
+    assert account_of(Wordy()) is occlusion.document_terms
+    assert account_of(Frank()) is own_terms
+    assert isinstance(Frank(), Accountable)
+    assert not isinstance(Tuned(), Accountable)
+
+
+def test_a_name_alone_decides_nothing():
+    impostor = type("CoClusteringClassifier", (Wordy,), {})
+    assert account_of(impostor()) is occlusion.document_terms
+
+
+def test_the_method_is_asked_first():
+    rows = explain_document(fit(TextVectorizer(min_df=1), Frank()), "cheap staff", top=None)
+    assert {(row["class"], row["term"], row["contribution"]) for row in rows} == {
+        (name, word, value) for name, value in (("price", 1.0), ("staff", -1.0)) for word in ("cheap", "staff")
+    }
+
+
+def test_an_account_of_the_wrong_size_is_refused():
+    class Short(Frank):
+        def term_contributions(self, row):
+            return {column: [1.0] for column in row.indices}
+
+    with pytest.raises(UsageError, match="one number for each of the 2 classes"):
+        explain_document(fit(TextVectorizer(min_df=1), Short()), "cheap staff")
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        isthmus.SourceOnlyClassifier(RandomForestClassifier(n_estimators=20, random_state=0)),
+        isthmus.SourceOnlyClassifier(SVC(kernel="linear")),
+        isthmus.TrAdaBoostClassifier(),
+    ],
+)
+def test_columns_are_left_out_where_there_are_no_weights(method):
+    pipeline = fit(CountVectorizer(), method)
+    row = pipeline[:-1].transform([TEXT])
+    without = row.copy()
+    column = pipeline[0].vocabulary_["cheap"]
+    without[0, column] = 0
+    logs = np.log(np.maximum(pipeline[-1].predict_proba(row), 1e-300)) - np.log(
+        np.maximum(pipeline[-1].predict_proba(without), 1e-300)
+    )
+    rows = {(one["class"], one["term"]): one["contribution"] for one in explain_document(pipeline, TEXT, top=None)}
+    assert rows["price", "cheap"] == pytest.approx(logs[0, 0], abs=1e-9)
+    assert rows["staff", "cheap"] == pytest.approx(logs[0, 1], abs=1e-9)
+
+
+def check_words(pipeline, text, word, words):
+    rows = explain_document(pipeline, text, top=None)
+    assert {row["term"] for row in rows} == words
+    best = max((row for row in rows if row["class"] == "price"), key=lambda row: row["contribution"])
+    assert best["term"] == word
+    return rows
+
+
+def test_words_are_left_out_where_the_method_reads_texts():
+    rows = check_words(fit(Wordy()), TEXT, "cheap", {"cheap", "bill", "rude", "staff"})
+    assert {row["contribution"] for row in rows if row["term"] in ("bill", "staff")} == {0.0}
+
+
+def test_characters_are_left_out_in_scripts_without_blanks():
+    check_words(fit(Wordy()), "这个很贵 啊", "贵", set("这个很贵啊"))
+
+
+@pytest.mark.parametrize(
+    "steps", [(HashingVectorizer(n_features=64),), (CountVectorizer(), TruncatedSVD(4, random_state=0))]
+)
+def test_words_are_left_out_where_columns_are_not_words(steps):
+    pipeline = fit(*steps, isthmus.SourceOnlyClassifier())
+    rows = explain_document(pipeline, TEXT, top=None)
+    assert {row["term"] for row in rows} == {"cheap", "bill", "rude", "staff"}
+    whole, less = pipeline.predict_proba([TEXT, "bill, rude staff;"])
+    found = next(row for row in rows if (row["class"], row["term"]) == ("price", "cheap"))
+    assert found["contribution"] == pytest.approx(np.log(whole[0] / less[0]))
+
+
+@pytest.mark.parametrize("settings", [{"classifier": "discriminant"}, {}])
+def test_string_kernels_are_explained_whatever_the_classifier(settings):
+    pipeline = fit(isthmus.TransductiveKernelClassifier(ngram_range=(3, 4), **settings))
+    rows = explain_document(pipeline, TEXT, top=None)
+    assert {row["term"] for row in rows} == {"cheap", "bill", "rude", "staff"}
+
+
+def test_an_empty_text_has_no_terms():
+    assert explain_document(fit(Wordy()), " ") == []
+    assert explain_document(fit(CountVectorizer(), isthmus.TrAdaBoostClassifier()), "zzz") == []
