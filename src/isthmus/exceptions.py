@@ -40,6 +40,7 @@ CODES = {
     "output-exists": "The output exists and --force was not given.",
     "output-unwritable": "The output cannot be written where it was asked for.",
     "unknown-method": "No method has this name.",
+    "bad-method": "An estimator given as the method does not keep the transfer contract.",
     "unknown-name": "No data set, task or suite has this name.",
     "missing-data": "The benchmark data folder or a file in it is not there.",
     "file-trouble": "The system refused to read or write a file (full disk, name too long, no permission).",
@@ -55,6 +56,7 @@ CODES = {
     "fallback": "A simpler method was used, for the reason given.",
     "unknown-words": "Labelled words that no document holds; they are kept for later.",
     "weak-bridge": "Source and target share few words.",
+    "untrusted-type": "A saved model holds a type that is loaded only if it is named.",
     "guarded-cells": "Cells that a spreadsheet would run as formulas were written with an apostrophe before them.",
 }
 

@@ -271,16 +271,42 @@ def test_rooms_that_act_are_not_trusted():
         assert not saving._is_ours(name), name
 
 
-def test_what_could_not_be_loaded_again_is_not_saved(tmp_path):
+def with_analyzer(analyzer):
     result = label()
     pipeline = isthmus.make_transfer_pipeline(
-        CountVectorizer(analyzer=split_plainly), isthmus.SourceOnlyClassifier(MultinomialNB())
+        CountVectorizer(analyzer=analyzer), isthmus.SourceOnlyClassifier(MultinomialNB())
     )
     result.model = pipeline.fit(SOURCE, LABELS)
-    with pytest.raises(DataError, match="split_plainly") as caught:
-        result.save(tmp_path / "m")
+    return result
+
+
+def test_what_could_not_be_loaded_again_is_not_saved(tmp_path):
+    def split_here(text):
+        return text.split()
+
+    with pytest.raises(DataError, match="split_here") as caught:
+        with_analyzer(split_here).save(tmp_path / "m")
     assert caught.value.code == "bad-model"
     assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.parametrize("by_name", [True, False])
+def test_own_parts_are_loaded_when_they_are_named(tmp_path, by_name):
+    result = with_analyzer(split_plainly)
+    name = f"{split_plainly.__module__}.split_plainly"
+    with pytest.warns(IsthmusWarning, match=r"split_plainly.*trusted=\[") as caught:
+        path = result.save(tmp_path / "m")
+    assert caught[0].message.code == "untrusted-type"
+    refuses(path, "not part of a model.*trusted")
+    loaded = isthmus.load(path, trusted=[name if by_name else split_plainly])
+    assert loaded.predict(TARGET).tolist() == result.predict(TARGET).tolist()
+
+
+@pytest.mark.parametrize("trusted", ["my_module.MyClassifier", dict, 3])
+def test_trusted_is_a_list(saved, trusted):
+    with pytest.raises(UsageError, match="trusted is") as caught:
+        isthmus.load(saved, trusted=trusted)
+    assert caught.value.code == "bad-parameter"
 
 
 def split_plainly(text):

@@ -4,6 +4,8 @@ import doctest
 import re
 import runpy
 import shlex
+import sys
+import types
 
 import docs_pages as pages
 import pytest
@@ -40,7 +42,9 @@ notes_allowed = pytest.mark.filterwarnings("ignore::isthmus.exceptions.IsthmusWa
 @pytest.mark.parametrize("path", PAGES_WITH_CODE, ids=pages.name)
 def test_code_on_pages_runs(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # a page may write files
-    run_page(path, {"__name__": "__page__"})
+    page = types.ModuleType("__page__")  # its classes can be found again, as in a script
+    monkeypatch.setitem(sys.modules, "__page__", page)
+    run_page(path, page.__dict__)
 
 
 @notes_allowed

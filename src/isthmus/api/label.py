@@ -8,11 +8,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 
 from isthmus._utils import import_optional, plural
 from isthmus._validation import check_seed, check_texts, read_source_labels
 from isthmus.api import teaching
 from isthmus.api._cards import card
+from isthmus.api.methods import build_method, check_labelled
 from isthmus.api.saving import Kind, save_result
 from isthmus.choose.checking import LabelCheck, check_labels, estimate_shares
 from isthmus.choose.choice import choose
@@ -24,7 +27,6 @@ from isthmus.exceptions import IsthmusWarning, UsageError
 from isthmus.explain import explain_document
 from isthmus.feedback import Answers, RenamedModel, TaughtModel
 from isthmus.pipeline import TransferPipeline
-from isthmus.recipes import RECIPES, get_recipe
 
 _CARD_CLASSES = 12  # shown in a notebook
 
@@ -43,7 +45,8 @@ class LabelResult:
         Texts a person should look at; see :func:`isthmus.choose.review_mask`. Texts in which the method finds nothing
         it knows are always among them.
     method : str
-        The recipe that made the labels; several joined by ``+`` where they voted.
+        The recipe that made the labels; several joined by ``+`` where they voted; the class of an estimator that was
+        given.
     decision : list of dict
         Which methods were considered, with what evidence, and why they were taken or left.
     expected_accuracy : AccuracyEstimate or None
@@ -308,7 +311,7 @@ def label(
     source_texts: Sequence[str],
     source_labels: Sequence,
     target_texts: Sequence[str],
-    method: str = "auto",
+    method: str | BaseEstimator = "auto",
     word_labels: Mapping | None = None,
     random_state: int | None = 0,
     *,
@@ -326,12 +329,15 @@ def label(
     source_texts, target_texts : sequences of str
     source_labels : sequence
         One label per source text; None where unknown.
-    method : str, default="auto"
+    method : str, estimator or pipeline, default="auto"
         A recipe (:data:`isthmus.recipes.RECIPES`), or "auto": several are tried, their labels are weighed without
-        looking at target labels, and those that the evidence supports vote; see :func:`isthmus.choose.choose`.
+        looking at target labels, and those that the evidence supports vote; see :func:`isthmus.choose.choose`. Or an
+        estimator that takes ``sample_domain``, or a pipeline that ends in one: it is copied and fitted; see
+        :func:`isthmus.api.methods.adapt_estimator`.
     word_labels : mapping, optional
         Labelled words, for the methods that take them.
     random_state : int, default=0
+        For recipes, and for those ``random_state`` parameters of an estimator that are None.
     target_labels : sequence, optional
         Answers of a person: one label per target text, None where unknown. No method sees them; the labelling learns
         from them afterwards, as by :meth:`LabelResult.teach`.
@@ -368,16 +374,17 @@ def label(
     check_label_kind(given, force_classes=force_classes)
     model: TransferPipeline | CombinedModel
     opinions = None
-    if method == "auto":
+    if isinstance(method, str) and method == "auto":
         choice = choose(source_texts, given, target_texts, word_labels=word_labels, **options)
         model, name, decision, expected = choice.model, choice.name, choice.table, choice.accuracy
         labels, probabilities, opinions = choice.labels, choice.probabilities, choice.opinions
     else:
-        model = _build(method, word_labels, options)
+        model, name = build_method(method, word_labels=word_labels, **options)
         domain = np.concatenate([np.ones(n_source, dtype=int), np.full(len(target_texts), -1)])
         joint = np.concatenate([given, np.full(len(target_texts), None, dtype=object)])
         model.fit([*source_texts, *target_texts], joint, sample_domain=domain)
-        name, decision, expected = method, [{"method": method, "chosen": True, "why": "named by the caller"}], None
+        check_labelled(model)
+        decision, expected = [{"method": name, "chosen": True, "why": "named by the caller"}], None
         labels, probabilities = model.transduction_[n_source:], model.predict_proba(target_texts)
     codes = np.searchsorted(model.classes_, labels)
     confidence = probabilities[np.arange(len(labels)), codes]
@@ -395,7 +402,7 @@ def label(
         source_labels=given,
         expected_accuracy=expected,
         settings={
-            "method": method,
+            "method": method if isinstance(method, str) else name,
             "random_state": random_state,
             "error_budget": error_budget,
             "analyzer": analyzer,
@@ -419,7 +426,7 @@ def has_no_known_terms(model: Any, texts: Sequence[str]) -> np.ndarray:
     if len(model.steps) == 1:  # reads raw texts
         return np.array([not text.strip() for text in texts], dtype=bool)
     rows = model[:-1].transform(texts)
-    return np.asarray(rows.getnnz(axis=1)).ravel() == 0
+    return np.asarray(rows.getnnz(axis=1) if sp.issparse(rows) else np.count_nonzero(rows, axis=1)).ravel() == 0
 
 
 def _earlier_decision(decision: list[dict]) -> list[dict]:
@@ -431,11 +438,3 @@ def _earlier_decision(decision: list[dict]) -> list[dict]:
         for row in decision
         if row["chosen"]
     ]
-
-
-def _build(method: str, word_labels: Mapping | None, options: dict[str, Any]) -> TransferPipeline:
-    recipe = get_recipe(method)
-    if word_labels and not recipe.takes_words:
-        takers = ", ".join(name for name, other in RECIPES.items() if other.takes_words)
-        raise UsageError(f"Method {method!r} uses no labelled words; use one of {takers}.", code="bad-word-labels")
-    return recipe.build_with(word_labels=word_labels, **options)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from isthmus.api.cluster import GroupingResult
 from isthmus.api.label import LabelResult
 from isthmus.api.saving import read_saved
@@ -9,7 +11,7 @@ from isthmus.api.saving import read_saved
 RESULT_TYPES = {result_type.KIND.name: result_type for result_type in (LabelResult, GroupingResult)}
 
 
-def load(path, kind: str | None = None):
+def load(path, kind: str | None = None, *, trusted: Iterable = ()):
     """Read what was saved with ``result.save(path)``, ``isthmus label --save`` or ``isthmus cluster --save``.
 
     Only known types are rebuilt, so a file from elsewhere cannot run code; one that asks for other types, was written
@@ -20,6 +22,10 @@ def load(path, kind: str | None = None):
     path : path
     kind : {"label", "cluster"}, optional
         Refuse a file of the other kind.
+    trusted : iterable of types or str, default=()
+        Types that a model may hold beyond those of isthmus and scikit-learn, or their full names
+        (``"my_module.MyClassifier"``): an estimator of your own, say. Loading makes objects of these types, so name
+        only what you wrote or have read.
 
     Returns
     -------
@@ -38,4 +44,4 @@ def load(path, kind: str | None = None):
     >>> loaded.predict(["the bike is fast"]).tolist()
     ['product']
     """
-    return read_saved(path, RESULT_TYPES, kind)
+    return read_saved(path, RESULT_TYPES, kind, trusted)

@@ -2,7 +2,7 @@
 
 The file is a zip archive: ``isthmus.json`` (kind, format number, versions), ``texts.json`` (ids and texts, plain JSON)
 and ``model.skops`` (everything else, by skops, which rebuilds objects of named types only). Types are named here; a
-file that asks for any other type is refused.
+file that asks for any other type is refused, unless whoever loads it names that type.
 """
 
 from __future__ import annotations
@@ -10,16 +10,17 @@ from __future__ import annotations
 import importlib
 import io
 import json
+import sys
 import warnings
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from isthmus._utils import import_optional, versions
 from isthmus.corpus import check_output, replacing
-from isthmus.exceptions import DataError, IsthmusWarning
+from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 
 FORMAT = 1  # raise it when an older isthmus could no longer read what this one writes
 _HEADER, _TEXTS, _MODEL = "isthmus.json", "texts.json", "model.skops"
@@ -76,12 +77,7 @@ def save_result(result, path, *, force: bool = False) -> Path:
     content = {field.name: getattr(result, field.name) for field in fields(result)}
     texts = {name: content.pop(name, None) for name in kind.plain}
     model = skops_io.dumps(content, compression=zipfile.ZIP_DEFLATED)
-    strange = _unknown(skops_io.get_untrusted_types(data=model))
-    if strange:
-        raise DataError(
-            f"The model holds {strange[0]}, which could not be loaded again; use parts of isthmus and scikit-learn.",
-            code="bad-model",
-        )
+    _warn_of_types(_unknown(skops_io.get_untrusted_types(data=model)))
     with replacing(path, force=force) as out, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(_HEADER, json.dumps(_header(kind.name, getattr(result, "method", "guided"))))
         archive.writestr(_TEXTS, json.dumps(texts))
@@ -99,9 +95,12 @@ def check_saved_file(path: str | Path) -> Path:
     return path
 
 
-def read_saved(path, result_types: Mapping[str, type], kind: str | None = None):
-    """Rebuild a saved result; ``result_types`` are the classes a file may hold, by the name of their kind."""
-    path = check_saved_file(path)
+def read_saved(path, result_types: Mapping[str, type], kind: str | None = None, trusted: Iterable = ()):
+    """Rebuild a saved result; ``result_types`` are the classes a file may hold, by the name of their kind.
+
+    ``trusted`` are further types that its model may hold, or their full names.
+    """
+    path, names = check_saved_file(path), _full_names(trusted)
     skops_io = import_optional("skops.io", "A saved model")
     try:
         with zipfile.ZipFile(path) as archive:
@@ -115,7 +114,7 @@ def read_saved(path, result_types: Mapping[str, type], kind: str | None = None):
     if kind is not None and found != kind:
         held, needed = (result_types[name].KIND.what for name in (found, kind))
         raise _bad(path, f"holds {held}, and {needed} is needed; see isthmus {kind} --save")
-    return _rebuild(path, result_types[found], texts, _read_model(path, model, skops_io))
+    return _rebuild(path, result_types[found], texts, _read_model(path, model, skops_io, names), names)
 
 
 def _header(kind: str, method: str) -> dict[str, Any]:
@@ -147,12 +146,17 @@ def _check_header(archive: zipfile.ZipFile, path: Path, known: Iterable[str]) ->
     return header["kind"]
 
 
-def _read_model(path: Path, model: bytes, skops_io) -> dict[str, Any]:
+def _read_model(path: Path, model: bytes, skops_io, trusted: Set[str]) -> dict[str, Any]:
     try:
         untrusted = skops_io.get_untrusted_types(data=model)
-        strange = _unknown(untrusted)
+        strange = [name for name in _unknown(untrusted) if name not in trusted]
         if strange:
-            raise _bad(path, f"asks for {strange[0][:80]!r}, which is not part of a model; do not use it")
+            shown = repr(strange[0][:80])
+            raise _bad(
+                path,
+                f"asks for {shown}, which is not part of a model; do not use it, unless that is a type of your own: "
+                f"then use isthmus.load(…, trusted=[{shown}])",
+            )
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             content = skops_io.load(io.BytesIO(model), trusted=untrusted)
@@ -166,7 +170,7 @@ def _read_model(path: Path, model: bytes, skops_io) -> dict[str, Any]:
     return content
 
 
-def _rebuild(path: Path, result_type: Any, texts: Any, content: Any):
+def _rebuild(path: Path, result_type: Any, texts: Any, content: Any, trusted: Set[str]):
     kind: Kind = result_type.KIND
     if not isinstance(texts, dict) or not isinstance(content, dict):
         raise _bad(path, f"does not hold {kind.what}")
@@ -177,7 +181,8 @@ def _rebuild(path: Path, result_type: Any, texts: Any, content: Any):
         for value in plain.values()
     )
     model = content.get("model")  # a pipeline, a vote of several, a clustering
-    if not lists_of_text or not (type(model).__module__.startswith("isthmus.") and hasattr(model, kind.can)):
+    known_type = type(model).__module__.startswith("isthmus.") or _full_name(type(model)) in trusted
+    if not lists_of_text or not (known_type and hasattr(model, kind.can)):
         raise _bad(path, f"does not hold {kind.what}")
     try:
         result = result_type(**{name: value for name, value in content.items() if name in known}, **plain)
@@ -201,6 +206,34 @@ def _size(value: Any) -> int | None:
 
 def _unknown(names: list[str]) -> list[str]:
     return sorted(name for name in names if name not in _TYPES and not _is_ours(name))
+
+
+def _warn_of_types(strange: list[str]) -> None:
+    """Say what a model needs to be loaded again; refuse one that could not be loaded at all."""
+    for name in strange:
+        module_name, _, own_name = name.rpartition(".")
+        if not hasattr(sys.modules.get(module_name), own_name):
+            raise DataError(
+                f"The model holds {name}, which could not be loaded again; define it at the top of a module that can "
+                "be imported.",
+                code="bad-model",
+            )
+    if strange:
+        message = (
+            f"The model holds {strange[0]}, which is not part of isthmus and so is not loaded on trust; load the file "
+            f"with isthmus.load(…, trusted={strange!r})."
+        )
+        warnings.warn(IsthmusWarning(message, code="untrusted-type"), stacklevel=4)
+
+
+def _full_names(trusted: Iterable) -> Set[str]:
+    if isinstance(trusted, (str, type)) or not isinstance(trusted, Iterable):
+        raise UsageError(f"trusted is {trusted!r}; give a list of types or of their full names.", code="bad-parameter")
+    return frozenset(one if isinstance(one, str) else _full_name(one) for one in trusted)
+
+
+def _full_name(one: Any) -> str:
+    return f"{one.__module__}.{one.__qualname__}"
 
 
 def _is_ours(name: str) -> bool:

@@ -1,0 +1,142 @@
+"""Name or instance: what :func:`isthmus.label` takes as its method, made into one unfitted pipeline of raw texts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
+from sklearn.utils.validation import has_fit_parameter
+
+from isthmus.exceptions import UsageError
+from isthmus.features.vectorizer import TextVectorizer
+from isthmus.pipeline import TransferPipeline, make_transfer_pipeline
+from isthmus.recipes import RECIPES, Options, get_recipe
+
+
+def build_method(method: Any, **options: Any) -> tuple[TransferPipeline, str]:
+    """Unfitted pipeline of a recipe, or of the caller's own estimator, and what to call it.
+
+    Parameters
+    ----------
+    method : str, estimator or pipeline
+        A key of :data:`isthmus.recipes.RECIPES`, or what :func:`adapt_estimator` takes.
+    **options
+        Fields of :class:`isthmus.recipes.Options`.
+    """
+    if not isinstance(method, str):
+        pipeline = adapt_estimator(method, **options)
+        return pipeline, type(pipeline.steps[-1][1]).__name__
+    recipe = get_recipe(method)
+    if options.get("word_labels") and not recipe.takes_words:
+        takers = ", ".join(name for name, other in RECIPES.items() if other.takes_words)
+        raise UsageError(f"Method {method!r} uses no labelled words; use one of {takers}.", code="bad-word-labels")
+    return recipe.build_with(**options), method
+
+
+def adapt_estimator(estimator: Any, **options: Any) -> TransferPipeline:
+    """An unfitted pipeline of raw texts from any estimator or pipeline that keeps the transfer contract.
+
+    A pipeline is taken as it is, and so is an estimator of texts (its tags say ``input_tags.string``). An estimator of
+    matrices gets a :class:`isthmus.features.TextVectorizer` in front: counts where it asks for non-negative entries
+    (``input_tags.positive_only``), tf-idf otherwise.
+
+    Parameters
+    ----------
+    estimator : estimator or pipeline
+        With ``fit(X, y, sample_domain=…)`` and ``predict_proba``. It is copied; the original stays as it is.
+    **options
+        Fields of :class:`Options`. ``analyzer`` and ``min_df`` are the vectoriser's, ``word_labels`` goes to an
+        estimator with such a parameter, and ``random_state`` to every parameter of that name that is None.
+
+    Examples
+    --------
+    >>> from isthmus import TransductiveSVM
+    >>> from isthmus.api.methods import adapt_estimator
+    >>> pipeline = adapt_estimator(TransductiveSVM(C=10.0), random_state=3)
+    >>> [type(step).__name__ for _, step in pipeline.steps], pipeline[-1].random_state
+    (['TextVectorizer', 'TransductiveSVM'], 3)
+    """
+    settings = Options(**options)
+    method = _last_step(estimator)
+    _check_contract(method)
+    if isinstance(estimator, Pipeline):
+        pipeline, reads_own_way = clone(estimator), True
+        if not isinstance(pipeline, TransferPipeline):  # scikit-learn's own would not hand sample_domain on
+            pipeline = TransferPipeline(pipeline.steps, memory=pipeline.memory, verbose=pipeline.verbose)
+    else:
+        tags = get_tags(estimator).input_tags
+        vectorizer = TextVectorizer(
+            analyzer=settings.analyzer, min_df=settings.min_df, weighting="counts" if tags.positive_only else "tfidf"
+        )
+        pipeline = make_transfer_pipeline(*([] if tags.string else [vectorizer]), clone(estimator))
+        reads_own_way = tags.string
+    if reads_own_way and (settings.analyzer, settings.min_df) != ("auto", "auto"):
+        raise UsageError(
+            f"{type(estimator).__name__} reads texts in its own way, so analyzer and min_df cannot be set here; "
+            "leave them out.",
+            code="bad-parameter",
+        )
+    _give_words(pipeline.steps[-1][1], settings.word_labels)
+    seeds = {name: value for name, value in pipeline.get_params().items() if name.split("__")[-1] == "random_state"}
+    unset = [name for name, value in seeds.items() if value is None]
+    return pipeline.set_params(**dict.fromkeys(unset, settings.random_state))
+
+
+def _last_step(estimator: Any) -> Any:
+    return estimator.steps[-1][1] if isinstance(estimator, Pipeline) and estimator.steps else estimator
+
+
+def _check_contract(method: Any) -> None:
+    """Refuse what is not an estimator that learns from a source and a target."""
+    if isinstance(method, type):
+        raise UsageError(
+            f"method is the class {method.__name__}; give an instance of it: {method.__name__}().", code="bad-method"
+        )
+    kind = type(method).__name__
+    if not (hasattr(method, "fit") and hasattr(method, "get_params")):
+        raise UsageError(
+            f"method is {kind}; give the name of a recipe ({', '.join(RECIPES)}), an estimator or a pipeline.",
+            code="bad-method",
+        )
+    if not has_fit_parameter(method, "sample_domain"):
+        raise UsageError(
+            f"{kind} does not take sample_domain in fit, so it cannot tell source from target; wrap a scikit-learn "
+            f"classifier as isthmus.SourceOnlyClassifier({kind}()), or derive from isthmus.base.TransferClassifier.",
+            code="bad-method",
+        )
+    if not hasattr(method, "predict_proba"):
+        raise UsageError(
+            f"{kind} has no predict_proba, so it cannot say how sure it is of a label; give it that method.",
+            code="bad-method",
+        )
+
+
+def check_labelled(model: Any) -> None:
+    """Refuse a fitted pipeline whose last step leaves no labels behind."""
+    missing = [name for name in ("classes_", "transduction_") if not hasattr(model, name)]
+    if missing:
+        raise UsageError(
+            f"{type(_last_step(model)).__name__} has no {' and no '.join(missing)} after fit; store the classes, and "
+            "the label of every fitted row, there.",
+            code="bad-method",
+        )
+
+
+def _give_words(method: Any, word_labels: Mapping | None) -> None:
+    if not word_labels:
+        return
+    if "word_labels" not in method.get_params(deep=False):
+        raise UsageError(
+            f"{type(method).__name__} does not learn from labelled words; use isthmus.ManifoldDualClassifier, or leave "
+            "word_labels out.",
+            code="bad-word-labels",
+        )
+    if method.word_labels is not None:
+        raise UsageError(
+            f"word_labels was given twice, to isthmus.label and to {type(method).__name__}; give it once.",
+            code="bad-word-labels",
+        )
+    method.set_params(word_labels=word_labels)

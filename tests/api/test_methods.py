@@ -1,0 +1,149 @@
+"""A method is a recipe's name, an estimator or a pipeline; anything else is refused with what to do."""
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+import isthmus
+from isthmus.api.methods import adapt_estimator, build_method
+from isthmus.base import TransferClassifier
+from isthmus.estimator_checks import example_texts
+from isthmus.exceptions import UsageError
+from isthmus.features import TextVectorizer
+
+TEXTS, LABELS, DOMAIN = example_texts()
+SOURCE, TARGET = TEXTS[: len(TEXTS) // 2], TEXTS[len(TEXTS) // 2 :]
+TRUTH = LABELS[DOMAIN < 0]
+
+
+def label(method, **options):
+    return isthmus.label(SOURCE, LABELS[DOMAIN > 0], TARGET, method=method, **options)
+
+
+def steps_of(pipeline):
+    return [type(step).__name__ for _, step in pipeline.steps]
+
+
+class KeyWords(TransferClassifier):
+    """Reads texts: counts words of either topic."""
+
+    _row_kind = "text"
+    _parameter_constraints = {}
+
+    def _fit(self, domains):
+        self.n_iter_, self.history_, self.termination_condition_ = 1, [], "fitted"
+        return self._scores(domains.rows(domains.target)).argmax(axis=1)
+
+    def _scores(self, X):
+        price = {"price", "bill", "cheap", "expensive", "discount", "paid"}
+        counts = np.array([sum(word in price for word in text.split()) for text in X], dtype=float)
+        return np.column_stack([counts, 2.0 - counts])
+
+
+@pytest.mark.parametrize(
+    ("method", "name", "steps"),
+    [
+        (isthmus.TransductiveSVM(), "TransductiveSVM", ["TextVectorizer", "TransductiveSVM"]),
+        (isthmus.CoClusteringClassifier(), "CoClusteringClassifier", ["TextVectorizer", "CoClusteringClassifier"]),
+        (KeyWords(), "KeyWords", ["KeyWords"]),
+        (
+            isthmus.make_transfer_pipeline(CountVectorizer(), isthmus.SourceOnlyClassifier()),
+            "SourceOnlyClassifier",
+            ["CountVectorizer", "SourceOnlyClassifier"],
+        ),
+        (
+            make_pipeline(TfidfVectorizer(), isthmus.TransductiveSVM()),
+            "TransductiveSVM",
+            ["TfidfVectorizer", "TransductiveSVM"],
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_an_estimator_or_a_pipeline_labels(method, name, steps):
+    result = label(method)
+    assert result.method == result.settings["method"] == name
+    assert steps_of(result.model) == steps
+    assert np.mean(result.labels == TRUTH) > 0.8
+    assert not hasattr(method, "classes_"), "the caller's own estimator was fitted"
+    assert {row["class"] for row in result.reasons(0)} == {"price", "staff"}
+
+
+def test_the_vectoriser_in_front_follows_the_tags():
+    assert adapt_estimator(isthmus.CoClusteringClassifier())[0].weighting == "counts"
+    assert adapt_estimator(isthmus.TransductiveSVM())[0].weighting == "tfidf"
+    assert adapt_estimator(isthmus.TransductiveSVM(), analyzer="chars", min_df=2)[0].get_params()["min_df"] == 2
+
+
+def test_a_recipe_and_its_parts_agree():
+    by_name = label("cocc")
+    by_hand = label(isthmus.make_transfer_pipeline(TextVectorizer(), isthmus.CoClusteringClassifier()))
+    assert by_name.labels.tolist() == by_hand.labels.tolist()
+    assert np.allclose(by_name.confidence, by_hand.confidence)
+
+
+def test_a_seed_that_is_set_stays():
+    assert adapt_estimator(isthmus.TransductiveSVM(), random_state=3)[-1].random_state == 3
+    assert adapt_estimator(isthmus.TransductiveSVM(random_state=5), random_state=3)[-1].random_state == 5
+
+
+def test_labelled_words_reach_the_method_once():
+    words = {"polite": "staff", "cheap": "price"}
+    result = label(isthmus.ManifoldDualClassifier(kernel="linear"), word_labels=words)
+    assert np.mean(result.labels == TRUTH) > 0.8
+    assert result.model[-1].word_labels == words
+    for method in (isthmus.TransductiveSVM(), isthmus.ManifoldDualClassifier(word_labels=words)):
+        with pytest.raises(UsageError) as caught:
+            label(method, word_labels=words)
+        assert caught.value.code == "bad-word-labels"
+
+
+class Mute(ClassifierMixin, BaseEstimator):
+    """Takes domains, but says neither how sure it is nor what it decided."""
+
+    def fit(self, X, y, sample_domain=None):
+        self.classes_ = np.unique([label for label in y if label is not None])
+        return self
+
+
+class Forgetful(Mute):
+    def predict_proba(self, X):
+        return np.full((X.shape[0], 2), 0.5)
+
+
+@pytest.mark.parametrize(
+    ("method", "words"),
+    [
+        (LogisticRegression(), r"SourceOnlyClassifier\(LogisticRegression\(\)\)"),
+        (make_pipeline(CountVectorizer(), LogisticRegression()), "does not take sample_domain"),
+        (isthmus.TransductiveSVM, r"give an instance of it: TransductiveSVM\(\)"),
+        (isthmus.CrossGuidedKMeans(), "CrossGuidedKMeans has no predict_proba"),
+        (Mute(), "Mute has no predict_proba"),
+        (Forgetful(), "Forgetful has no transduction_ after fit"),
+        (None, "method is NoneType; give the name of a recipe"),
+        (3, "method is int; give the name of a recipe"),
+        (["cocc"], "method is list"),
+    ],
+)
+def test_what_keeps_no_contract_is_refused(method, words):
+    with pytest.raises(UsageError, match=words) as caught:
+        label(method)
+    assert caught.value.code == "bad-method"
+
+
+def test_settings_of_a_vectoriser_that_is_not_there_are_refused():
+    for method in (KeyWords(), make_pipeline(CountVectorizer(), isthmus.SourceOnlyClassifier())):
+        with pytest.raises(UsageError, match="leave them out") as caught:
+            label(method, min_df=2)
+        assert caught.value.code == "bad-parameter"
+
+
+def test_names_still_work():
+    pipeline, name = build_method("nbc", random_state=0)
+    assert name == "nbc"
+    assert steps_of(pipeline) == ["TextVectorizer", "SourceOnlyClassifier"]
+    with pytest.raises(UsageError) as caught:
+        build_method("nbd")
+    assert caught.value.code == "unknown-method"
