@@ -332,8 +332,8 @@ def label(
     method : str, estimator or pipeline, default="auto"
         A recipe (:data:`isthmus.recipes.RECIPES`), or "auto": several are tried, their labels are weighed without
         looking at target labels, and those that the evidence supports vote; see :func:`isthmus.choose.choose`. Or an
-        estimator that takes ``sample_domain``, or a pipeline that ends in one: it is copied and fitted; see
-        :func:`isthmus.api.methods.adapt_estimator`.
+        estimator that takes ``sample_domain``, or a pipeline that ends in one: it is copied and fitted, with a
+        :class:`isthmus.features.TextVectorizer` in front if it reads matrices.
     word_labels : mapping, optional
         Labelled words, for the methods that take them.
     random_state : int, default=0

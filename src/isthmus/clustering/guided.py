@@ -288,8 +288,8 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
         n = prepared.target.shape[0]
         self.n_clusters_table_ = []
         if self.n_clusters is None or isinstance(self.n_clusters, str):
-            if isinstance(self.init, np.ndarray):
-                self.n_clusters_ = len(self.init)
+            if not isinstance(self.init, str):
+                self.n_clusters_ = self.init.shape[0] if hasattr(self.init, "shape") else len(self.init)
             else:
                 cosine = self.metric == "cosine"
                 source = metric_rows(rows.X[rows.source], cosine) if len(rows.source) else None

@@ -22,6 +22,8 @@ from isthmus.explain import occlusion
 from isthmus.features.surface import merge_readable, surface_forms
 from isthmus.pipeline import TransferPipeline
 
+__all__ = ["Accountable", "explain_document"]
+
 
 @runtime_checkable
 class Accountable(Protocol):

@@ -57,8 +57,8 @@ class TransductiveSVM(TransferClassifier):
         Their first weight.
     growth : float, default=2.0
         Factor by which it grows.
-    max_switches : int, default=20
-        Rounds of switching per weight.
+    max_iter : int, default=20
+        Most rounds of switching per weight.
     random_state : int, RandomState or None, default=None
 
     Attributes
@@ -89,18 +89,18 @@ class TransductiveSVM(TransferClassifier):
         "target_C": [POSITIVE],
         "start_C": [POSITIVE],
         "growth": [Interval(Real, 1, None, closed="neither")],
-        "max_switches": [FROM_1],
+        "max_iter": [FROM_1],
         "random_state": ["random_state"],
     }
 
     history_measure = "pairs switched"
 
-    def __init__(self, *, C=1.0, target_C=1.0, start_C=1e-3, growth=2.0, max_switches=20, random_state=None):
+    def __init__(self, *, C=1.0, target_C=1.0, start_C=1e-3, growth=2.0, max_iter=20, random_state=None):
         self.C = C
         self.target_C = target_C
         self.start_C = start_C
         self.growth = growth
-        self.max_switches = max_switches
+        self.max_iter = max_iter
         self.random_state = random_state
 
     def _fit(self, domains: Domains) -> np.ndarray:
@@ -131,7 +131,7 @@ class TransductiveSVM(TransferClassifier):
         rows = sp.vstack([source, target], format="csr") if sp.issparse(source) else np.vstack([source, target])
         weight = min(self.start_C, self.target_C)
         while True:
-            for _ in range(self.max_switches):
+            for _ in range(self.max_iter):
                 weights = np.concatenate([np.full(n_source, self.C), np.full(n_target, weight)])
                 coef, intercept = self._train(rows, np.concatenate([signs, target_signs]), weights)
                 switched = switch_pairs(target_signs, target @ coef + intercept)
