@@ -12,7 +12,7 @@ from sklearn.naive_bayes import MultinomialNB
 import isthmus
 from isthmus._validation import check_texts
 from isthmus.api import saving
-from isthmus.exceptions import DataError, IsthmusWarning
+from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 from isthmus.recipes import RECIPES
 
 skops_io = pytest.importorskip("skops.io")

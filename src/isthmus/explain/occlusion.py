@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from isthmus.base import row_blocks
-from isthmus.features.tokens import guess_language
+from isthmus.features.languages import UNSPACED, guess_language
 from isthmus.pipeline import TransferPipeline
 
 _MARKS = ".,;:!?…\"'()[]{}<>*_-–—"
@@ -42,7 +42,7 @@ def document_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
 
 def word_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
     """The same by words of the text, each left out wherever it stands; characters in scripts without blanks."""
-    unspaced = guess_language([text]) == "zh"
+    unspaced = guess_language([text]) in UNSPACED
     parts = [part for part in text if not part.isspace()] if unspaced else text.split()
     words = [part.strip(_MARKS) or part for part in parts]
     names = list(dict.fromkeys(words))
