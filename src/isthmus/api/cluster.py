@@ -170,7 +170,7 @@ def cluster(
     check_seed(random_state)
     n_source = len(source_texts)
     groups = np.empty(n_source + len(target_texts), dtype=object)
-    groups[:n_source] = np.where(known, values.astype(object), None)
+    groups[:n_source] = [value if has else None for value, has in zip(values.tolist(), known.tolist(), strict=True)]
     collections = np.ones(n_source, dtype=int) if source_collections is None else np.asarray(source_collections)
     domain = np.concatenate([collections, np.full(len(target_texts), -1)])
     vectorizer, model, rows = make_grouping(

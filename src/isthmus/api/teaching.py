@@ -218,7 +218,7 @@ def _history_row(learned: Learned) -> dict:
 
 def _untaught(result: LabelResult) -> LabelResult:
     """The labelling as it was before any answer."""
-    if not isinstance(result.model, TaughtModel):
+    if not isinstance(result.model, TaughtModel) or result.vote is None:
         return result
     base, vote = result.model.base, result.vote
     labels = base.classes_[vote.argmax(axis=1)]

@@ -350,9 +350,7 @@ def _lines(found: LabelCheck) -> list[str]:
     return lines
 
 
-def estimate_shares(
-    probabilities: Any, labels: Any, classes: Any, source_labels: Sequence | None = None
-) -> list[dict[str, Any]]:
+def estimate_shares(probabilities: Any, labels: Any, classes: Any, source_labels: Any = None) -> list[dict[str, Any]]:
     """Per class: its share in the source, among the labels, and by the mean of the probabilities.
 
     Counting labels tends to overstate large classes where a method is unsure; the mean of the probabilities does so

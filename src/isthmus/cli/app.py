@@ -50,7 +50,7 @@ class _Program(WholeLines):
 
     def __init__(self, **settings: Any):
         super().__init__(**settings)
-        self.commands = _Commands()
+        self.commands: Any = _Commands()
 
     def lines(self) -> list[tuple[str, str]]:
         """Name and line of every command."""
@@ -108,13 +108,14 @@ def run_command(arguments: list[str] | None = None) -> int:
         say("isthmus: there is not enough memory for this; try a smaller file or --method nbc. [too-large]")
         return 1
     except Exception as error:
+        click_error: Any = error
         # click's own errors: wrong option, missing argument. The class lives in a private package of typer's.
         if type(error).__name__ == "NoArgsIsHelpError":
-            say(error.format_message())
+            say(click_error.format_message())
             return 2
         if hasattr(error, "exit_code") and hasattr(error, "format_message"):
             where = getattr(getattr(error, "ctx", None), "command_path", "") or "isthmus"
-            said = one_line(error.format_message())
+            said = one_line(click_error.format_message())
             say(f"isthmus: {said if said[-1:] in '.?!' else said + '.'} See {where} --help.")
-            return error.exit_code
+            return click_error.exit_code
         raise

@@ -72,7 +72,8 @@ class BlockReader:
         first = next(iter(self), None)
         if first is None:
             raise DataError(f"{self.name} holds no rows; at least one document is expected.", code="empty-file")
-        self.columns, self.notes = list(first), []
+        self.columns = list(first)
+        self.notes: list[str] = []
         self.label_column = self._find_label(label, first, text) if want_labels else None
         self.text_columns = self._find_text(text, first)
 
@@ -83,7 +84,7 @@ class BlockReader:
         try:
             for row in self._records() if self.kind == "jsonl" else self._cells():
                 rows.append(row)
-                cells = row.values() if self.kind == "jsonl" else row
+                cells = row.values() if isinstance(row, dict) else row
                 characters += sum(len(cell) for cell in cells if isinstance(cell, str))
                 if len(rows) >= self.rows or characters >= _BLOCK_CHARACTERS:
                     yield self._block(rows)
@@ -103,6 +104,7 @@ class BlockReader:
 
     def labels(self, block: dict[str, list]) -> list[str | None]:
         """Labels of a block, None where the cell is empty."""
+        assert self.label_column is not None  # asked for with want_labels
         return label_cells(self._taken(block, self.label_column))
 
     def _taken(self, block: dict[str, list], column: str) -> list:

@@ -52,11 +52,11 @@ def decode(data: bytes, name: str) -> tuple[str, str, list[str]]:
         first = error
     if _mostly_utf8(data):
         raise _broken(data, name, first, "most of it is UTF-8, but some bytes are damaged")
-    text = _try(data, "gb18030")
-    if text is not None and _looks_chinese(text):
-        return text, "gb18030", [f"{name} is not UTF-8; it was read as GB18030 (Chinese)."]
-    text = _try(data, "cp1252")
-    if text is not None and _looks_western(text):
+    chinese = _try(data, "gb18030")
+    if chinese is not None and _looks_chinese(chinese):
+        return chinese, "gb18030", [f"{name} is not UTF-8; it was read as GB18030 (Chinese)."]
+    western = _try(data, "cp1252")
+    if western is not None and _looks_western(western):
         note = f"{name} is not UTF-8; it was read as Windows-1252. If letters look wrong, save it as UTF-8."
         return text, "cp1252", [note]
     raise _broken(data, name, first, "it is neither UTF-8, UTF-16, GB18030 nor Windows-1252")

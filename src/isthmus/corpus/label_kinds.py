@@ -105,7 +105,7 @@ def _odd_values(names: list[str], sizes: Counter) -> LabelKind:
     return _refuse("ids", sentence, "name the column of the classes")
 
 
-def check_label_kind(labels: Sequence, *, name: str = "The labels", force_classes: bool = False) -> LabelKind:
+def check_label_kind(labels: Any, *, name: str = "The labels", force_classes: bool = False) -> LabelKind:
     """The kind of the labels; refuses those that are not classes unless ``force_classes``.
 
     Raises
@@ -133,8 +133,8 @@ def grade_order(labels: Sequence) -> tuple:
     values = list(dict.fromkeys(label for label in labels if label is not None and label == label))
     if not 3 <= len(values) <= MOST_GRADES:
         return ()
-    numbers = [_whole(value) for value in values]
-    if all(number is not None for number in numbers):
+    numbers = [number for number in map(_whole, values) if number is not None]
+    if len(numbers) == len(values):
         pairs = sorted(zip(numbers, values, strict=True), key=lambda pair: pair[0])
         return tuple(value for _, value in pairs) if pairs[-1][0] - pairs[0][0] < MOST_GRADES else ()
     folded = {" ".join(str(value).casefold().replace("_", " ").split()): value for value in values}

@@ -203,7 +203,9 @@ def _to_collection(
             )
     if id_column is None:
         id_column = guess_id(columns, [*taken, *([label_column] if label_column else [])])
-    labels = label_cells(take(columns[label_column])) if label_column else [None] * table.n_rows
+    labels: list[str | None] = [None] * table.n_rows
+    if label_column:
+        labels = label_cells(take(columns[label_column]))
     if want_labels and all(value is None for value in labels):
         raise DataError(
             f"All {plural(len(labels), 'cell')} of the label column {label_column!r} of {name} are empty; "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -179,7 +180,7 @@ def _check(given: dict[str, Any]) -> None:
             raise UsageError(f"{name} is {value!r}; give a whole number of at least {low}.", code="bad-parameter")
     for name in ("shared", "noise", "common"):
         value = given[name]
-        if isinstance(value, (bool, str)) or not np.isscalar(value) or not 0 <= value <= 1:
+        if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) <= 1:
             raise UsageError(f"{name} is {value!r}; give a share between 0 and 1.", code="bad-parameter")
     counts = {"class_shares": given["n_classes"], "target_class_shares": given["n_classes"] + given["n_novel"]}
     for name, n in counts.items():

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import Any
 
 from isthmus._utils import import_optional
 from isthmus.corpus.decode import decode, mend_surrogates
@@ -108,11 +109,11 @@ def _long_cells() -> Iterator[None]:
 
 
 def _parse_csv(
-    text: str, name: str, delimiter: str, quoting: int = csv.QUOTE_MINIMAL
+    text: str, name: str, delimiter: str, quoting: Any = csv.QUOTE_MINIMAL
 ) -> tuple[list[str], tuple[list[str], ...], list[str]]:
     """The header, the columns, and a note where titles stand above the header."""
 
-    def read() -> Iterator[list[str]]:
+    def read() -> Any:
         return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True, quoting=quoting)
 
     rows = read()

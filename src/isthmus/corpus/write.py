@@ -94,7 +94,7 @@ class BlockWriter:
     ``guarded`` says how many cells were changed for the sake of spreadsheets; see :func:`write_rows`.
     """
 
-    def __init__(self, out: IO[bytes] | StandardOutput, ending: str, *, spreadsheet_safe: bool = False):
+    def __init__(self, out: Any, ending: str, *, spreadsheet_safe: bool = False):
         self.out, self.ending, self.guard, self.begun = out, ending, FormulaEscaper(spreadsheet_safe), False
 
     @property

@@ -25,7 +25,7 @@ class CalibrationBin(NamedTuple):
 
     low: float
     high: float
-    count: int
+    count: int  # type: ignore[assignment]  # hides tuple.count, which nobody asks of a bin
     confidence: float
     accuracy: float
 

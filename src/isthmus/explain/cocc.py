@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,7 +12,7 @@ from isthmus.pipeline import TransferPipeline
 
 
 def cluster_table(
-    model: CoClusteringClassifier, names: Sequence[str] | None = None, *, top: int = 10, clusters: int | None = None
+    model: CoClusteringClassifier, names: Any = None, *, top: int = 10, clusters: int | None = None
 ) -> list[dict]:
     """Word clusters with their words and their leaning in source and target.
 
@@ -95,7 +95,7 @@ def document_contributions(model: CoClusteringClassifier, X) -> list[np.ndarray]
 def document_table(
     model: CoClusteringClassifier,
     X,
-    names: Sequence[str] | None = None,
+    names: Any = None,
     *,
     document: int | str = 0,
     top: int | None = None,
@@ -132,7 +132,7 @@ def document_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
     return [{"class": row["class"], "term": row["word"], "contribution": row["contribution"]} for row in table]
 
 
-def bridge_words(model: CoClusteringClassifier, names: Sequence[str], *, top: int = 20) -> list[dict]:
+def bridge_words(model: CoClusteringClassifier, names: Any, *, top: int = 20) -> list[dict]:
     """Target words the source hardly knows, and the class their word cluster carried to them.
 
     Returns rows of ``word``, ``cluster``, ``class``, ``share`` (of the target's text) and ``companions``: words of the

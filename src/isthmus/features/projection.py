@@ -7,7 +7,9 @@ one pass over the labelled documents (Zheng, Liu, Teng and Sun, AIRS 2009, secti
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,7 +25,7 @@ from isthmus.exceptions import UsageError
 from isthmus.features.weights import smooth_idf
 
 # Weight of a term from its probability ratio PR. The paper's own formula is lost; docs/methods/projection.md compares.
-_RATIO_WEIGHTS = {
+_RATIO_WEIGHTS: dict[str, Callable[[Any], Any]] = {
     "": np.ones_like,
     "logpr": np.log,
     "sqrtpr": np.sqrt,

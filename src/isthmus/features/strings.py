@@ -274,7 +274,7 @@ def _room(shape: tuple[int, int], dtype: np.dtype, out: Any) -> np.ndarray:
         _remove(name)
         raise
     # The mapping, not the array: views of the array live on it. Its name is kept so long, for other processes to open.
-    weakref.finalize(matrix._mmap, _remove, name)
+    weakref.finalize(matrix._mmap, _remove, name)  # type: ignore[attr-defined]
     return matrix
 
 

@@ -98,8 +98,10 @@ class Answers:
 
     def _select(self, places: Iterable[int]) -> Answers:
         kept = list(places)
-        parts = [_take(values, kept) for values in (self.rows, self.labels, self.drawn, self.by, self.batch)]
-        return Answers(*parts, blank=self.blank, words=self.words)
+        rows, labels, drawn, by, batch = (
+            _take(values, kept) for values in (self.rows, self.labels, self.drawn, self.by, self.batch)
+        )
+        return Answers(rows, labels, drawn, by, batch, blank=self.blank, words=self.words)
 
 
 def _take(values: list, places: list[int]) -> list:

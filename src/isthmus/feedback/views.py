@@ -53,7 +53,7 @@ class DocumentViews:
             svd = TruncatedSVD(n_components, random_state=self.random_state).fit(words)
             self.components_ = svd.components_
         known = np.flatnonzero([label is not None for label in source_labels])
-        labels = np.array([source_labels[i] for i in known])
+        labels = np.array([source_labels[i] for i in known.tolist()])
         self.classes_ = np.unique(labels)
         self.plain_ = []
         for rows, strength in ((words[known], 3.0), (self._meaning(words[known]), 10.0)):

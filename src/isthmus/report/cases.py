@@ -16,7 +16,7 @@ _EXCERPT = 400
 
 def sure_examples(result) -> np.ndarray:
     """The surest documents of each class."""
-    chosen = []
+    chosen: list = []
     size = _EXAMPLES if len(result.classes) <= _MANY_CLASSES else 1
     for name in result.classes:
         rows = np.flatnonzero(result.labels == name)

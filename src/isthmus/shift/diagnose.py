@@ -86,7 +86,7 @@ def _compare(counts: JointCounts, languages, n_labelled: int, random_state) -> t
     progress("diagnosing", 2, _STEPS)
     rows = [
         findings.size_finding(source.shape[0], n_labelled, target.shape[0], empty),
-        findings.language_finding(*languages, overlap["tokens_known"]),
+        findings.language_finding(languages[0], languages[1], overlap["tokens_known"]),
         findings.vocabulary_finding(overlap, halves),
         findings.distance_finding(proxy_a_distance(source, target, random_state=random_state)),
         findings.divergence_finding(word_divergence(source, target, random_state=random_state)),

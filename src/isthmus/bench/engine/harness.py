@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -177,8 +177,8 @@ def _plan(found: Suite, folder, tasks, methods, seeds, studies) -> _Plan:
     task_names = [] if only_studies else choose("task", tasks, all_tasks, default)
     method_names = choose("method", methods, found.methods, found.default_methods)
     chosen_seeds = tuple(dict.fromkeys(seeds)) if seeds else found.seeds
-    wanted = [found.tasks[name] for name in task_names if name in found.tasks]
-    chosen_studies = [found.studies[name] for name in study_names]
+    wanted: list[Any] = [found.tasks[name] for name in task_names if name in found.tasks]
+    chosen_studies: list[Any] = [found.studies[name] for name in study_names]
     place = find_data(folder, (file for item in (*wanted, *chosen_studies) for file in item.files))
     not_run = {name: found.absent[name] for name in task_names if name in found.absent}
     runnable = [task for task in wanted if _available(task, place, named=bool(tasks), not_run=not_run)]
@@ -230,7 +230,9 @@ def _task_jobs(keys: Iterable[Key]) -> list[Job]:
     return [Job(task=task, units=tuple(units)) for task, units in by_task.items()]
 
 
-def _messages(suite: str | Suite, found: Suite, work: list[Job], folder: Path, jobs: int) -> Iterator[Message]:
+def _messages(
+    suite: str | Suite, found: Suite, work: list[Job], folder: Path, jobs: int
+) -> Generator[Message, None, None]:
     if isinstance(suite, str):
         workers = jobs if found.parallel else 1
         yield from run_jobs(suite, work, folder, n_workers=workers, one_thread=found.parallel)

@@ -170,7 +170,12 @@ class Record:
     def _take_in(self) -> None:
         """What another run of the same suite has written meanwhile stays, unless it was computed here too."""
         other = Record.open(self.path.parent.parent, self.suite)
-        for mine, theirs in ((self.units, other.units), (self.correct, other.correct), (self.studies, other.studies)):
+        parts: list[tuple[dict, dict]] = [
+            (self.units, other.units),
+            (self.correct, other.correct),
+            (self.studies, other.studies),
+        ]
+        for mine, theirs in parts:
             for key, value in theirs.items():
                 if key not in self.changed:
                     mine[key] = value

@@ -6,7 +6,7 @@ neither writes files nor prints.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ class TaskData:
     source_domain: np.ndarray | None = None
     extra: dict[str, Any] = field(default_factory=dict)
 
-    def joined(self) -> tuple[list[str], list, np.ndarray]:
+    def joined(self) -> tuple[list[str], np.ndarray, np.ndarray]:
         """Texts, labels (None for target) and ``sample_domain`` of all rows, source first."""
         texts = [*self.source_texts, *self.target_texts]
         labels = np.array([*self.source_labels, *([None] * len(self.target_texts))], dtype=object)
@@ -51,7 +51,7 @@ class Task:
     optional: bool = False
 
 
-def pack_correct(truth: Sequence, predicted: Sequence) -> str:
+def pack_correct(truth: Any, predicted: Any) -> str:
     """Which predictions are right, as a short text: the number of documents, a colon, the bits in hexadecimal."""
     right = np.asarray(truth) == np.asarray(predicted)
     return f"{len(right)}:{np.packbits(right).tobytes().hex()}"

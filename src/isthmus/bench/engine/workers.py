@@ -83,6 +83,8 @@ def load_suite(reference: str) -> Suite:
         raise KeyError(reference)
     name = f"isthmus_bench_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None  # the file ends in .py
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     spec.loader.exec_module(module)
@@ -185,9 +187,10 @@ def _bury(worker: _Worker, waiting: deque[Job]) -> Iterator[Outcome]:
     worker.process.join()
     code = worker.process.exitcode
     job, lost = worker.job, worker.unit
+    assert job is not None  # a worker without a job waits and cannot die of it
     reason = f"the process ended with code {code}" + (" (perhaps out of memory)" if code == -signal.SIGKILL else "")
     if lost is None:  # it died while loading: trying again would end the same way
-        lost_units = worker.left or [(job.study, None)]
+        lost_units = worker.left or [(job.study or "", None)]
         yield from (Outcome(job.task, unit, None, reason, 0.0, study=job.study) for unit in lost_units)
         return
     yield Outcome(job.task, lost, None, reason, 0.0, study=job.study)

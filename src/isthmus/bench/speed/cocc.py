@@ -171,8 +171,8 @@ def _keep_ties(scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
 def _compare(peer_class, name: str, n: int, d: int, per_row: int, k: int, rounds: int, *, whole: bool = False) -> dict:
     """CPU seconds (other work on the machine then matters less) of the same iterations from the same start."""
     X, source, documents, words = _start(n, d, per_row, k)
-    small = _start(50, 60, 5, 4)
-    co_cluster(block_statistics(lambda: [small[0]], 60), *small[1:], 4, max_iter=2)  # compile before the clock starts
+    rows, few, documents_of_few, words_of_few = _start(50, 60, 5, 4)  # compile before the clock starts
+    co_cluster(block_statistics(lambda: [rows], 60), few, documents_of_few, words_of_few, 4, max_iter=2)
     target = block_statistics(lambda: [X], d)
     began = time.process_time()
     if whole:

@@ -51,7 +51,8 @@ def straightforward(X, codes, n_classes):
 
 
 def _statistics(folder: Path) -> dict:
-    ours(*synthetic_counts(200, 500, 2_000, 4), 4)  # compile
+    few, few_codes = synthetic_counts(200, 500, 2_000, 4)
+    ours(few, few_codes, 4)  # compile
     X, codes = synthetic_counts()
     times: dict[str, list[float]] = {"ours": [], "peer": []}
     for _ in range(3):

@@ -145,7 +145,8 @@ def kappa_of(counts: np.ndarray) -> float:
 
 def average(votes: dict[str, np.ndarray], weights: dict[str, float]) -> np.ndarray:
     """Weighted arithmetic mean of probabilities."""
-    return sum(weights[name] * votes[name] for name in votes) / sum(weights.values())
+    mixed: Any = sum(weights[name] * votes[name] for name in votes)
+    return mixed / sum(weights.values())
 
 
 LEARNABILITY: dict[str, Callable] = {"information": information, "kappa": kappa_of, "accuracy": accuracy_of}

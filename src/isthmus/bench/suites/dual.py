@@ -123,17 +123,18 @@ def _make_factor(task: str):
     return FactorDualClassifier(random_state=0)
 
 
-def _best_of(make: Callable[[float, int], Iterable]) -> Callable[[TaskData, int], list[dict]]:
+def _best_of(make: Callable[[float], Iterable]) -> Callable[[TaskData, int], list[dict]]:
     """A supervised baseline with whichever parameters do best on the unlabelled rows of this run."""
 
     def run(given: TaskData, seed: int) -> list[dict]:
         task, data = given.extra["task"], _matrix(given, seed)
         train, test, _ = _split(data, task, seed)
         width = quantile_width(data.X[train], 1.0 / len(np.unique(data.rows)), np.random.RandomState(0))
-        rows = []
+        rows: list[dict] = []
         for n_labelled in TOY_ROWS if task == "toy" else (ROW_LABELS,):
-            tried = [_score(data, model, train, test, n_labelled, {}) for model in make(width)]
-            rows += max(tried, key=lambda scored: scored[0]["value"])
+            tried: list[list[dict]] = [list(_score(data, model, train, test, n_labelled, {})) for model in make(width)]
+            best = max(tried, key=lambda scored: scored[0]["value"])
+            rows += best
         return rows
 
     return run
@@ -154,7 +155,7 @@ def _unsupervised(group: Callable) -> Callable[[TaskData, int], list[dict]]:
         task, data = given.extra["task"], _matrix(given, seed)
         train, _, _ = _split(data, task, seed)
         groups = group(data.X[train], len(np.unique(data.rows)), random_state=seed)
-        rows = []
+        rows: list[dict] = []
         for n_labelled in TOY_ROWS if task == "toy" else (ROW_LABELS,):
             value = pair_scores(data.rows[train[n_labelled:]], groups[n_labelled:]).f1
             rows.append(

@@ -169,6 +169,7 @@ def _foresight_row(name: str, ready: Collections, prepared: Prepared, truth, see
     gold = np.unique(np.asarray(truth, dtype=str), return_inverse=True)[1]
     alone = clusterability(ready.target, gold)
     centers = np.vstack([np.asarray(ready.target[gold == g].mean(axis=0)) for g in range(gold.max() + 1)])
+    assert prepared.aligner is not None  # there is a source
     match = matchability(prepared.aligner.similarities(centers))
     seen = estimate_guidance_gain(prepared, n_clusters=ready.n_clusters, random_state=0)
     return {

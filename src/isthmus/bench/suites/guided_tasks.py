@@ -62,7 +62,8 @@ def collection_task(name: str, file: str, source: Keep, target: Keep, text: Call
                 if group is not None:
                     sides[offset].append(text(record))
                     sides[offset + 1].append(group)
-        return TaskData(*sides)
+        source_texts, source_labels, target_texts, target_labels = sides
+        return TaskData(source_texts, source_labels, target_texts, target_labels)
 
     return Task(name=name, load=load, files=(file,))
 

@@ -38,7 +38,7 @@ class AlignedFeaturesClassifier(TransferClassifier):
             self.estimator_.coef_ = own + new @ A.T
             self.estimator_.n_features_in_ = d
         self.n_iter_ = 1
-        self.history_ = []
+        self.history_: list[dict] = []
         self.termination_condition_ = "closed_form"
         if not len(domains.target):
             return np.zeros(0, np.int64)

@@ -55,7 +55,8 @@ class TrAdaBoostClassifier(TransferClassifier):
     def _fit(self, domains: Domains) -> np.ndarray:
         source, codes, n_target = domains.rows(domains.source), domains.source_codes, len(domains.target)
         first = self._estimator().fit(source, codes)
-        self.estimator_, self.history_ = first, []
+        self.estimator_ = first
+        self.history_: list[dict] = []
         self.n_iter_, self.termination_condition_ = 1, "no_target"
         if n_target == 0:
             return np.zeros(0, np.int64)

@@ -105,7 +105,8 @@ class TransductiveSVM(TransferClassifier):
 
     def _fit(self, domains: Domains) -> np.ndarray:
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        self.history_, self.n_iter_ = [], 0
+        self.history_: list[int] = []
+        self.n_iter_ = 0
         self.termination_condition_ = "converged" if len(domains.target) else "no_target"
         source, target, codes = domains.rows(domains.source), domains.rows(domains.target), domains.source_codes
         n_planes = 1 if domains.n_classes == 2 else domains.n_classes

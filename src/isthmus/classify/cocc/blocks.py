@@ -98,7 +98,7 @@ def labelled_blocks(source: Callable | Iterable) -> tuple[np.ndarray, np.ndarray
             )
         labels.append(values)
         n_words = X.shape[1] if n_words is None else n_words
-    if not labels:
+    if not labels or n_words is None:
         raise DataError("The source has no blocks; give at least one block of labelled rows.", code="no-rows")
     classes, codes = np.unique(np.concatenate(labels), return_inverse=True)
     if len(classes) < 2:

@@ -315,6 +315,7 @@ class CoClusteringClassifier(TransferClassifier):
         by_class = np.argsort(mapping)
         self.word_clusters_ = best.words
         self.target_table_, self.source_table_ = best.target_table[:, by_class], best.source_table
+        assert best.word_table is not None  # kept, as it was asked for
         self.target_words_, self.source_words_ = best.word_table[:, by_class], source
         self.match_divergence_ = divergence[:, by_class]
         self.objective_, self.history_, self.n_iter_ = best.objective, best.history, best.n_iter

@@ -79,7 +79,7 @@ def _read_weights(word: Any, given: Any) -> Weights:
     for label, weight in pairs.items():
         if label is None or (isinstance(label, float) and np.isnan(label)):
             raise UsageError(f"The labelled word {word!r} has no class; name one.", code="bad-word-labels")
-        if isinstance(weight, bool) or not isinstance(weight, Real) or not np.isfinite(weight):
+        if isinstance(weight, bool) or not isinstance(weight, Real) or not np.isfinite(float(weight)):
             raise UsageError(
                 f"The labelled word {word!r} has weight {weight!r} for class {label!r}; a finite number is expected, "
                 "negative if the word speaks against the class.",

@@ -166,7 +166,8 @@ class TermProjectionClassifier(TransferClassifier):
             frequency = count_terms(X_target, np.zeros(len(domains.target)), 1).document_frequency
             idf = smooth_idf(frequency, len(domains.target))
         self.statistics_, self.target_statistics_ = block_statistics(domains), None
-        self.history_, self.termination_condition_ = [], "one_pass"
+        self.history_: list[dict] = []
+        self.termination_condition_ = "one_pass"
         if self.max_iter and len(domains.target):
             self.target_statistics_, self.history_, self.termination_condition_ = adapt_statistics(
                 X_target,

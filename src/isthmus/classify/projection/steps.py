@@ -42,7 +42,7 @@ def adapt_statistics(
     *,
     rounds: int,
     share: float,
-) -> tuple[TermStatistics, list[dict], str]:
+) -> tuple[TermStatistics | None, list[dict], str]:
     """Statistics of the surest target rows under their predicted class.
 
     Each round: project the target, label it by rule, count the rows with the largest margins of each class. The part of
@@ -62,7 +62,8 @@ def adapt_statistics(
     target, history, termination
         ``history`` has one entry per pass: target rows that changed label, mean share of the winning class.
     """
-    target, history = None, []
+    target: TermStatistics | None = None
+    history: list[dict] = []
     labels = np.full(X_target.shape[0], -1)
     for step in range(rounds + 1):
         shares = class_shares(build(target).features(X_target))

@@ -175,7 +175,7 @@ class TransductiveKernelClassifier(TransferClassifier):
         self.random_state = random_state
 
     @property
-    def _row_kind(self) -> str:
+    def _row_kind(self) -> str:  # type: ignore[override]  # depends on the kernel; never set
         if isinstance(self.kernel, str) and self.kernel == "precomputed":
             return "matrix"
         return getattr(self, "_seen_kind", "text")

@@ -24,7 +24,7 @@ def load_sample() -> tuple[Collection, Collection, dict[str, str]]:
     source = read_collection(SAMPLE_FOLDER / "motorcycles.csv", text="comment", label="category", want_labels=True)
     target = read_collection(SAMPLE_FOLDER / "cars.csv", text="comment", want_labels=False)
     truth = read_collection(SAMPLE_FOLDER / "cars_truth.csv", text="id", label="category", want_labels=True)
-    return source, target, dict(zip(truth.texts, truth.labels, strict=True))
+    return source, target, dict(zip(truth.texts, map(str, truth.labels), strict=True))
 
 
 __all__ = ["SAMPLE_FILES", "SAMPLE_FOLDER", "load_sample"]

@@ -16,7 +16,7 @@ def draw(table: list[dict], spec: dict) -> Any:
     y = theme.axis(alt.Y, table, spec, "y", type="ordinal", sort=_order(table, spec["y"]))
     numbers = [float(row[value]) for row in table if row.get(value) is not None]
     scale = alt.Scale(scheme="blueorange", domainMid=0) if spec.get("diverging") else alt.Scale(scheme="blues")
-    paint = alt.Color(field=theme.escape(value), type="quantitative", scale=scale)
+    paint: Any = alt.Color(field=theme.escape(value), type="quantitative", scale=scale)
     paint.title = spec.get("color_title", value.replace("_", " "))
     base = alt.Chart()
     layers = [base.mark_rect().encode(x=x, y=y, color=paint)]

@@ -40,7 +40,7 @@ def draw(table: list[dict], spec: dict) -> Any:
         for place, side, names in ((0.0, "left", left), (1.0, "right", right))
         for name in names
     ]
-    flat = {"axis": None, "scale": alt.Scale(domain=[0, 1], nice=False)}
+    flat: dict[str, Any] = {"axis": None, "scale": alt.Scale(domain=[0, 1], nice=False)}
     x, y = alt.X("x:Q", **flat), alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[1, 0], nice=False))
     layers = []
     if lines:
@@ -58,7 +58,8 @@ def draw(table: list[dict], spec: dict) -> Any:
     form = alt.Shape("state:N", title="", sort=states, scale=alt.Scale(domain=states, range=["circle", "square"]))
     dots = alt.Chart(alt.Data(values=points)).mark_point(filled=True, size=90, opacity=1)
     layers.append(dots.encode(x=x, y=y, color=paint, shape=form))
-    for place, align, shift in ((0.0, "right", -10), (1.0, "left", 10)):
+    sides: list[tuple[float, Any, int]] = [(0.0, "right", -10), (1.0, "left", 10)]
+    for place, align, shift in sides:
         side = [point for point in points if point["x"] == place]
         names = alt.Chart(alt.Data(values=side)).mark_text(
             align=align, dx=shift, fontSize=12, color=theme.INK, limit=220, clip=False

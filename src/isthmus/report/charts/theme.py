@@ -27,7 +27,7 @@ CONFIG: dict[str, Any] = {
 }  # fmt: skip
 
 
-def field_type(table: list[dict], name: str) -> str:
+def field_type(table: list[dict], name: str) -> Any:
     """Vega-Lite's word for a column: quantitative if every known value is a number, else nominal."""
     values = [row.get(name) for row in table if row.get(name) is not None]
     numbers = all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values)
@@ -91,7 +91,7 @@ def _numbers(table: list[dict], spec: dict, which: str) -> dict[str, Any]:
         written["labelExpr"] = f"format(abs(datum.value), {kind!r})"
     elif kind:
         written["format"] = kind
-    values = [row.get(spec[which]) for row in table]
+    values: list[Any] = [row.get(spec[which]) for row in table]
     if which == "x" and all(
         isinstance(value, int) or (isinstance(value, float) and value.is_integer()) for value in values
     ):
