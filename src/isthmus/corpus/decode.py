@@ -58,7 +58,7 @@ def decode(data: bytes, name: str) -> tuple[str, str, list[str]]:
     western = _try(data, "cp1252")
     if western is not None and _looks_western(western):
         note = f"{name} is not UTF-8; it was read as Windows-1252. If letters look wrong, save it as UTF-8."
-        return text, "cp1252", [note]
+        return western, "cp1252", [note]
     raise _broken(data, name, first, "it is neither UTF-8, UTF-16, GB18030 nor Windows-1252")
 
 
