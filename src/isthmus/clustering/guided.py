@@ -226,26 +226,6 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
 
     # -- parts of fit ----------------------------------------------------------------------------------------------
 
-<<<<<<< HEAD
-=======
-    def _check_parameters(self):
-        auto = self.n_clusters is None or (isinstance(self.n_clusters, str) and self.n_clusters == "auto")
-        if not auto and not (isinstance(self.n_clusters, Integral) and int(self.n_clusters) >= 1):
-            raise UsageError(
-                f"n_clusters={self.n_clusters!r}; give a number from 1 up, or 'auto'.", code="bad-parameter"
-            )
-        if not (isinstance(self.guidance, Real) and 0 <= float(self.guidance) <= 1):
-            raise UsageError(
-                f"guidance={self.guidance!r}; give a number from 0 (plain k-means) to 1 (source only).",
-                code="bad-parameter",
-            )
-        if self.metric not in ("cosine", "euclidean"):
-            raise UsageError(f"metric={self.metric!r}; use 'cosine' or 'euclidean'.", code="bad-parameter")
-        for name, low in (("n_init", 1), ("max_iter", 1), ("warmup", 0), ("boost_iter", 0), ("boost", 1)):
-            if not getattr(self, name) >= low:
-                raise UsageError(f"{name}={getattr(self, name)!r}; it must be at least {low}.", code="bad-parameter")
-
->>>>>>> 7f134fc (Types are checked over all of src)
     def _read(self, X, y, sample_domain) -> _Rows:
         if y is None:
             if sample_domain is not None:

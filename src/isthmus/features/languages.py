@@ -264,7 +264,7 @@ def _shares(sample: tuple[str, ...]) -> tuple[tuple[str, float], ...]:
     counted = known if known.total() >= 0.1 * told.total() else told
     total = counted.total()
     ranked = sorted(counted.items(), key=lambda item: (-item[1], item[0]))
-    return tuple((name, count / total) for name, count in ranked) if total else ()
+    return tuple((str(name), count / total) for name, count in ranked) if total else ()
 
 
 def guess_language(texts: Sequence[str]) -> str:

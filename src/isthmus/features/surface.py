@@ -26,11 +26,10 @@ def surface_forms(vectorizer: Any, texts: Sequence[str], *, whole: bool = True) 
     >>> forms["invoic"], readable("dai invoic", forms)
     ('invoice', 'days invoice')
     """
-    words = getattr(vectorizer, "_words", None)
+    words: Any = getattr(vectorizer, "_words", None)
     if getattr(vectorizer, "analyzer_", None) != "words" or not (words.stem or words.subwords):
         return {}
     step = max(1, len(texts) // _DOCUMENTS)
-<<<<<<< HEAD
     counts: dict[str, Counter] = {}
     for text in texts[::step]:
         text = text[:_CHARACTERS]
@@ -45,15 +44,6 @@ def surface_forms(vectorizer: Any, texts: Sequence[str], *, whole: bool = True) 
                     best[term] = (count, word)
     forms = {term: word for term, (_, word) in best.items()}
     if not whole:
-=======
-    counts = Counter(word for text in texts[::step] for word in tokenize_words(text[:_CHARACTERS]))
-    names = list(counts)
-    forms: dict[str, str] = {}
-    for word, stem in zip(names, stem_words(names), strict=True):
-        if stem not in forms or counts[word] > counts[forms[stem]]:
-            forms[stem] = word
-    if not whole or words is None:
->>>>>>> 7f134fc (Types are checked over all of src)
         return forms
     counted = set(forms)
     # Stems of documents that were not looked at: the shortest word the vectoriser has met.

@@ -6,6 +6,7 @@ import importlib
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from typing import Any
 
 from isthmus.features.languages import SCRIPTS, SUBWORDS, pick_language, stemmer, stop_words
 from isthmus.features.spelling import lower_text, normalize_text
@@ -69,7 +70,7 @@ def cut_pieces(word: str) -> list[str]:
     for run in _CUT.finditer(word):
         if run.start() - at > 1:
             terms.append(word[at : run.start()])
-        low, high = _LENGTHS[run.lastindex - 1]
+        low, high = _LENGTHS[int(run.lastindex or 1) - 1]
         letters = run.group()
         for length in range(min(low, len(letters)), min(high, len(letters)) + 1):
             terms += [letters[i : i + length] for i in range(len(letters) - length + 1)]
@@ -194,7 +195,7 @@ class WordAnalyzer:
                 stops = stop_words(language, negations=not self.keep_negations)
             kept = [word for word in fresh if word.lower() not in stops]
             seen.update(dict.fromkeys(fresh))
-            terms = stem_words(kept, language) if self.stem else kept
+            terms: list[Any] = stem_words(kept, language) if self.stem else kept
             if self.subwords and language in SUBWORDS:
                 terms = [(term, *cut_subwords(word)) for word, term in zip(kept, terms, strict=True)]
             seen.update(zip(kept, terms, strict=True))
@@ -206,7 +207,7 @@ class WordAnalyzer:
         language = self.language_of(text)
         words = self.words(text, language)
         seen = self.look_up(words, language)
-        terms = [term for word in words if (term := seen[word]) is not None]
+        terms: list[Any] = [term for word in words if (term := seen[word]) is not None]
         several = not (text.isascii() and not self.subwords) and any(isinstance(term, tuple) for term in terms)
         low, high = self.ngram_range
         grams = list(terms) if low == 1 else []

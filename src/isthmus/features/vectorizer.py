@@ -203,36 +203,6 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
             return self._words(text)
         return key_names(self._ngram_keys([text])[0]).tolist()
 
-<<<<<<< HEAD
-=======
-    def _check_parameters(self):
-        def refuse(name, expected):
-            raise UsageError(f"{name}={getattr(self, name)!r}; {expected}.", code="bad-parameter")
-
-        if self.analyzer not in ("auto", "words", "bigrams", "chars"):
-            refuse("analyzer", "use 'auto', 'words', 'bigrams' or 'chars'")
-        lengths = self.ngram_range
-        pair = (
-            isinstance(lengths, (tuple, list)) and len(lengths) == 2 and all(isinstance(n, Integral) for n in lengths)
-        )
-        if not pair or not 1 <= lengths[0] <= lengths[1] or (self.analyzer == "chars" and lengths[1] > MAX_LENGTH):
-            refuse(
-                "ngram_range",
-                "give two lengths, the first at least 1 and not above the second, "
-                f"at most {MAX_LENGTH} for characters (isthmus.StringKernel reads longer ones)",
-            )
-        if self.weighting not in ("counts", "binary", "tfidf"):
-            refuse("weighting", "use 'counts', 'binary' or 'tfidf'")
-        if isinstance(self.stop_words, str) and self.stop_words not in ("auto", "english"):
-            refuse("stop_words", "use 'auto', 'english', None or a collection of words")
-        if self.stem not in ("auto", True, False):
-            refuse("stem", "use 'auto', True or False")
-        if self.min_df != "auto" and not (isinstance(self.min_df, Integral) and int(self.min_df) >= 1):
-            refuse("min_df", "give a number of documents, at least 1, or 'auto'")
-        if isinstance(self.max_df, (bool, str)) or not 0 < self.max_df <= 1:
-            refuse("max_df", "give a share of the documents above 0 and up to 1")
-
->>>>>>> 7f134fc (Types are checked over all of src)
     def _choose_analyzer(self, texts: Sequence[str]):
         given = resolve_language(self.language)
         self.languages_ = languages_in_use(texts) if given == "auto" else (given,)

@@ -262,7 +262,7 @@ class CoClusteringClassifier(TransferClassifier):
                 code="no-shared-words",
             )
         k = self.n_word_clusters
-        if isinstance(k, Integral) and k > problem.n_words:
+        if isinstance(k, Integral) and int(k) > problem.n_words:
             raise DataError(
                 f"n_word_clusters={k} for a vocabulary of {problem.n_words} words; ask for at most as many clusters as "
                 "words, or leave n_word_clusters out.",

@@ -340,22 +340,6 @@ def describe(kernel: Kernel) -> str:
     return f"gaussian, width {width:.4g}, {'exact' if kernel.exact else 'landmarks'}"
 
 
-<<<<<<< HEAD
-=======
-def one_of(estimator, name: str, allowed: tuple):
-    if getattr(estimator, name) not in allowed:
-        raise UsageError(
-            f"{name}={getattr(estimator, name)!r}; use one of {', '.join(map(repr, allowed))}.", code="bad-parameter"
-        )
-
-
-def positive(estimator, name: str):
-    value = getattr(estimator, name)
-    if isinstance(value, bool) or not isinstance(value, Real) or not np.isfinite(float(value)) or value <= 0:
-        raise UsageError(f"{name}={value!r}; a positive number is expected.", code="bad-parameter")
-
-
->>>>>>> 7f134fc (Types are checked over all of src)
 def warn_of_limit(what: str, try_this: str):
     """Say that an iterative method ended at its limit."""
     warnings.warn(

@@ -287,7 +287,7 @@ class TransductiveKernelClassifier(TransferClassifier):
             raise refusal(self, "align", "None, since transductive=False leaves nothing to align")
         if not isinstance(self.n_added, Integral):
             return round(self.n_added * n_target)
-        if self.max_iter > 1 and n_target and self.n_added > n_target:
+        if self.max_iter > 1 and n_target and int(self.n_added) > n_target:
             raise refusal(self, "n_added", f"at most the {n_target} target documents, or a share such as 0.5")
         return int(self.n_added)
 
