@@ -95,18 +95,12 @@ def check_saved_file(path: str | Path) -> Path:
     return path
 
 
-<<<<<<< HEAD
-def read_saved(path, result_types: Mapping[str, type], kind: str | None = None, trusted: Iterable = ()):
+def read_saved(path, result_types: Mapping[str, Any], kind: str | None = None, trusted: Iterable = ()):
     """Rebuild a saved result; ``result_types`` are the classes a file may hold, by the name of their kind.
 
     ``trusted`` are further types that its model may hold, or their full names.
     """
     path, names = check_saved_file(path), _full_names(trusted)
-=======
-def read_saved(path, result_types: Mapping[str, Any], kind: str | None = None):
-    """Rebuild a saved result; ``result_types`` are the classes a file may hold, by the name of their kind."""
-    path = check_saved_file(path)
->>>>>>> bfbbbf9 (Types are checked over all of src)
     skops_io = import_optional("skops.io", "A saved model")
     try:
         with zipfile.ZipFile(path) as archive:

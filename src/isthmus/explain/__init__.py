@@ -56,7 +56,7 @@ class Accountable(Protocol):
         """
 
 
-def explain_document(pipeline: TransferPipeline, text: str, *, top: int | None = 10) -> list[dict]:
+def explain_document(pipeline: Any, text: str, *, top: int | None = 10) -> list[dict]:
     """Terms of one document that speak for and against each class.
 
     Parameters
