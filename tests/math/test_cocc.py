@@ -12,6 +12,7 @@ from isthmus._math.cocc import (
     co_cluster,
     match_clusters,
     smooth_source,
+    spread_divergence,
 )
 from isthmus._math.information import kl_divergence, mutual_information
 
@@ -129,3 +130,24 @@ def test_clusters_are_matched_one_to_one_where_the_nearest_class_is_taken_twice(
     mapping, divergence = match_clusters(target, source)
     assert divergence.argmin(axis=0).tolist() == [0, 0]
     assert mapping.tolist() == [0, 1]
+
+
+def test_divergence_of_classes_and_clusters_is_the_literal_sum_over_words():
+    rng = np.random.default_rng(0)
+    f, g, words = rng.random((7, 2)), rng.random((7, 2)), np.array([0, 1, 2, 0, 1, 2, 0])
+    f, g = f / f.sum(), g / g.sum()
+
+    def table(joint):
+        return np.stack([np.bincount(words, weights=column, minlength=3) for column in joint.T], axis=1)
+
+    def approximated(joint):  # p(w|c) = p(ŵ|c) · p(w) / p(ŵ)
+        clusters = table(joint)
+        spread = joint.sum(axis=1) / clusters.sum(axis=1)[words]
+        return (clusters / clusters.sum(axis=0))[words] * spread[:, None]
+
+    p, q = approximated(g), approximated(f)
+    literal = np.array([[np.sum(p[:, c] * np.log(p[:, c] / q[:, d])) for d in range(2)] for c in range(2)])
+    _, divergence = match_clusters(table(f), table(g))
+    whole = divergence + spread_divergence(f, g, words, 3)[:, None]
+    assert np.allclose(whole, literal, atol=1e-5)
+    assert not np.allclose(divergence, literal, atol=1e-2)

@@ -263,6 +263,23 @@ def smooth_source(class_counts: np.ndarray, smoothing: float = 1.0) -> np.ndarra
     return raised / raised.sum()
 
 
+def spread_divergence(
+    target_words: np.ndarray, source_words: np.ndarray, words: np.ndarray, n_clusters: int
+) -> np.ndarray:
+    """Per class, how differently source and target spread their mass over the words within word clusters.
+
+    The part of D(ĝ(W|c) ‖ f̂(W|d̂)) that the k × C tables do not hold: Σ_ŵ g(ŵ|c) · D(g(w|ŵ) ‖ f(w|ŵ)). It differs
+    between classes, not between document clusters, so no assignment depends on it.
+    """
+    shares = []
+    for table in (source_words, target_words):
+        mass = table.sum(axis=1) + 1e-12 * table.sum() / len(table)  # words that one side never uses
+        shares.append(mass / np.bincount(words, weights=mass, minlength=n_clusters)[words])
+    within = np.bincount(words, weights=shares[0] * np.log(shares[0] / shares[1]), minlength=n_clusters)
+    classes = np.stack([np.bincount(words, weights=column, minlength=n_clusters) for column in source_words.T])
+    return (classes / classes.sum(axis=1, keepdims=True)) @ within
+
+
 def match_clusters(target_table: np.ndarray, source_table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Class of each document cluster, one to one, and the divergences D(ĝ(W|c) ‖ f̂(W|d̂)) (classes × clusters).
 

@@ -19,6 +19,7 @@ from isthmus._math.cocc import (
     match_clusters,
     naive_bayes_scores,
     smooth_source,
+    spread_divergence,
 )
 from isthmus._parameters import FROM_1, NON_NEGATIVE, Interval, StrOptions, check_parameters
 from isthmus._progress import progress
@@ -85,7 +86,7 @@ class CoClusteringClassifier(TransferClassifier):
     target_words_, source_words_ : ndarray of shape (n_features, n_classes)
         The same for single words.
     match_divergence_ : ndarray of shape (n_classes, n_classes)
-        Divergence of each class (row) from each document cluster (column, numbered as above).
+        Divergence D(ĝ(W|c) ‖ f̂(W|d̂)) of each class (row) from each document cluster (column, numbered as above).
     objective_ : float
         Information lost by the start that was kept.
     history_ : list of float
@@ -317,7 +318,8 @@ class CoClusteringClassifier(TransferClassifier):
         self.target_table_, self.source_table_ = best.target_table[:, by_class], best.source_table
         assert best.word_table is not None  # kept, as it was asked for
         self.target_words_, self.source_words_ = best.word_table[:, by_class], source
-        self.match_divergence_ = divergence[:, by_class]
+        within = spread_divergence(self.target_words_, source, best.words, len(best.target_table))
+        self.match_divergence_ = divergence[:, by_class] + within[:, None]
         self.objective_, self.history_, self.n_iter_ = best.objective, best.history, best.n_iter
         self.termination_condition_ = "converged" if best.converged else "max_iter"
         if problem.fixed is not None:
