@@ -1,12 +1,13 @@
 """Single documents on the page: words as they are written, each once."""
 
-import numpy as np
 import pytest
 
 import isthmus
 from isthmus.choose.combined import CombinedModel
+from isthmus.corpus import Collection
 from isthmus.explain import explain_document
-from isthmus.report.cases import deciding_terms, excerpt, sure_examples
+from isthmus.report.facts import clear_cases, deciding_terms
+from isthmus.report.listing import excerpt
 
 SOURCE = ["the days of the invoices", "friendly people helped", "an invoice a day", "people were friendly"] * 5
 LABELS = ["price", "staff"] * 10
@@ -54,15 +55,13 @@ def test_as_many_terms_as_asked_for():
 
 def test_excerpts_are_one_paragraph():
     assert excerpt("one\n\n\n two\tthree") == "one two three"
-    assert len(excerpt("word " * 1000)) == 400
+    assert len(excerpt("word " * 1000, 400)) == 400
     assert excerpt("word " * 1000).endswith("…")
 
 
-def test_many_classes_get_one_example_each():
-    few = result_of("nbc")
-    assert len(sure_examples(few)) == 3
-    many = result_of("nbc")
-    many.classes = np.array([f"class {i}" for i in range(10)])
-    many.labels = np.repeat(many.classes, 3)
-    many.confidence = np.linspace(0, 1, 30)
-    assert len(sure_examples(many)) == 10
+def test_one_clear_case_for_each_class_that_has_documents():
+    result = result_of("nbc")
+    target = Collection.from_texts(result.texts)
+    assert [case["label"] for case in clear_cases(result, target)] == ["price", "staff"]
+    result.labels[:] = "price"
+    assert [case["label"] for case in clear_cases(result, target)] == ["price"]

@@ -1,12 +1,6 @@
-"""Why this method: every candidate in the table, every measured one in the chart."""
-
-import re
-
-import pytest
+"""Why this method: every candidate in the table."""
 
 from isthmus.report.decision import decision_facts, why_this_method
-
-pytest.importorskip("altair")
 
 TRIED = [
     {
@@ -31,18 +25,10 @@ TRIED = [
 NOT_TRIED = {"method": "strings", "chosen": False, "why": "not tried: too many documents"}
 
 
-def bars(facts):
-    return len(re.findall(r'aria-roledescription="bar"', facts["decision_pictures"][0]["svg"]))
-
-
-def test_candidates_without_a_score_do_not_hide_the_others():
+def test_candidates_without_a_score_are_in_the_table():
     facts = decision_facts([*TRIED, NOT_TRIED])
     assert [row["method"] for row in facts["decision"]] == ["cocc", "svm", "strings"]
     assert facts["decision"][2]["evidence"] == ["–"] * 4
-    [picture] = facts["decision_pictures"]
-    assert bars(facts) == 2
-    assert [row["method"] for row in picture["rows"]] == ["cocc", "svm"]
-    assert "Without a number: strings." in picture["note"]
 
 
 def test_table_names_its_columns_in_words_and_says_what_they_mean():
@@ -53,28 +39,10 @@ def test_table_names_its_columns_in_words_and_says_what_they_mean():
     assert facts["decision"][0]["taken"] is True
 
 
-def test_spread_is_drawn_where_it_is_known():
-    plain = decision_facts(TRIED)["decision_pictures"][0]
-    assert 'aria-roledescription="rule mark"' not in plain["svg"]
-    assert "spread" not in plain["columns"]
-    drawn = decision_facts([{**TRIED[0], "spread": 0.02}, TRIED[1], NOT_TRIED])["decision_pictures"][0]
-    assert 'aria-roledescription="rule mark"' in drawn["svg"]
-    assert [row["spread"] for row in drawn["rows"]] == ["0.02", "–"]
-    assert "±" in drawn["note"]
-
-
-@pytest.mark.parametrize(
-    "rows", [[{"method": "nbc", "chosen": True, "why": "named"}], TRIED[:1], [NOT_TRIED, NOT_TRIED]]
-)
-def test_nothing_to_compare_draws_nothing(rows):
-    assert decision_facts(rows)["decision_pictures"] == []
-
-
 def test_evidence_that_is_no_number_is_left_to_the_table():
     facts = decision_facts([{**TRIED[0], "note": "x", "parts": [1, 2]}, {**TRIED[1], "score": float("nan")}])
     assert "note" in facts["decision_columns"]
     assert "parts" not in facts["decision_columns"]
-    assert facts["decision_pictures"] == []
 
 
 def test_a_vote_names_the_method_that_counts_most():

@@ -1,15 +1,22 @@
-"""The report: one file, no network, hostile content stays text."""
+"""The report: one file, no network, hostile content stays text, the answer first."""
 
+import base64
+import hashlib
+import json
 import re
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 
 import isthmus
-from isthmus.exceptions import DataError
-from isthmus.report.page import class_table, moved_share, review_sentence
+from isthmus.choose import AccuracyEstimate
+from isthmus.exceptions import DataError, UsageError
+from isthmus.report.hero import banners, class_table, hero_facts, in_words, review_note, verdict
+from isthmus.report.listing import as_json, list_data, listed_rows
 
 HOSTILE = "<script>alert('x')</script>"
+SOURCE, LABELS = ["kind staff", "fast bike"] * 5, ["a", "b"] * 5
 
 
 @pytest.fixture(scope="module")
@@ -22,10 +29,28 @@ def page(tmp_path_factory):
     return path.read_text(encoding="utf-8")
 
 
+def section(page, name):
+    return page.partition(f'<section id="{name}">')[2].partition("</section>")[0]
+
+
 def test_hostile_content_stays_text(page):
-    assert "<script" not in page
+    assert page.count("<script") == 2  # the page's own, and the data
     assert "<img" not in page
     assert "&lt;script&gt;" in page
+    data = page.partition('id="data">')[2].partition("</script>")[0]
+    assert not set("<>&") & set(data)
+    assert HOSTILE in json.loads(data)["text"][0]
+
+
+def test_the_policy_allows_the_pages_own_code_and_nothing_else(page):
+    policy = page.partition('Security-Policy" content="')[2].partition('"')[0].replace("&#39;", "'")
+    assert policy.startswith("default-src 'none'")
+    assert "unsafe" not in policy
+    for tag, name in (("style", "style-src"), ("script", "script-src")):
+        code = re.search(rf"<{tag}>(.*?)</{tag}>", page, re.S).group(1)
+        digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
+        assert f"{name} 'sha256-{digest}'" in policy
+    assert not re.search(r"<[^>]* style=|<[^>]* on\w+=", page.partition("<body>")[2].partition('id="data">')[0])
 
 
 class Links(HTMLParser):
@@ -42,78 +67,118 @@ class Links(HTMLParser):
 
 
 def test_nothing_is_fetched(page):
-    assert [link for link in Links(page).found if not link.startswith(("#", "data:", "url(#"))] == []
+    assert [link for link in Links(page).found if not link.startswith("#")] == []
     assert "url(" not in page.partition("</style>")[0]
-    assert "default-src 'none'" in page
 
 
-def test_every_section_is_there(page):
-    sections = ("summary", "data", "shift", "results", "check", "decision", "reasons", "doubtful", "convergence")
-    for section in (*sections, "settings"):
-        assert f'<section id="{section}">' in page
-        assert f'href="#{section}"' in page
-    for figure in ("domain-map", "shifted-words", "shares", "confidence"):
-        assert f'<figure id="{figure}">' in page
-    assert page.count("<svg") == page.count("show the table") == page.count("<figure") == 4
+def test_the_answer_comes_first_and_the_rest_in_order(page):
+    places = [page.index(f'id="{name}"') for name in ("answer", "classes", "review", "check", "reasons", "more")]
+    assert places == sorted(places)
+    for figure in ("map", "shares", "curve", "confidence"):
+        assert page.count(f'<figure id="{figure}">') == 1
+    for name in ("shift", "decision", "data-read", "settings"):
+        assert re.search(rf'<details class="fold"[^>]* id="{name}">', page)
 
 
-def test_summary_has_five_sentences(page):
-    summary = page.partition('<section id="summary">')[2].partition("</section>")[0]
-    assert summary.count("<li>") == 5
+def result_of(target=("staff bike", "bike")):
+    return isthmus.label(SOURCE, LABELS, list(target), method="nbc")
 
 
-def test_sentences_are_whole(tmp_path):
-    result = isthmus.label(["kind staff", "fast bike"] * 5, ["a", "b"] * 5, ["staff bike", "bike"], method="nbc")
-    result.needs_review[:] = [True, False]
-    text = result.report(tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "1 document should be read by a person" in text
-    assert "2 documents of target texts were labelled with the 2 classes of 10 documents of source texts." in text
-    assert "Nothing odd" in section(text, "data") or "count twice" in section(text, "data")
-    assert "nbc: 1 iteration; one fit is all it takes." in section(text, "convergence")
-
-
-def test_reading_everything_is_called_that(tmp_path):
-    result = isthmus.label(["kind staff", "fast bike"] * 5, ["a", "b"] * 5, ["staff bike", "bike"], method="nbc")
+def test_the_verdict_says_how_good_and_what_to_read():
+    result = result_of(["staff bike", "bike", "kind"])
+    result.needs_review[:] = [True, False, False]
+    assert verdict(result) == "3 documents labelled; how many are right was not estimated. Read this one first."
+    result.expected_accuracy = AccuracyEstimate(0.79, 0.7, 0.88)
+    assert verdict(result) == "About 4 in 5 labels are right. Read this one first."
+    result.needs_review[:] = False
+    assert verdict(result).endswith("None needs reading.")
     result.needs_review[:] = True
-    assert review_sentence(result).startswith("All 2 documents should be read by a person")
-    assert "of the others" not in review_sentence(result)
-    one = isthmus.label(["kind staff", "fast bike"] * 5, ["a", "b"] * 5, ["bike"], method="nbc")
+    assert verdict(result).endswith("Read them all.")
+    assert review_note(result) == "The method is not sure enough of any label."
+
+
+@pytest.mark.parametrize("share", np.linspace(0, 1, 21))
+def test_shares_in_words_are_near_the_truth(share):
+    words = in_words(share)
+    numbers = [int(number) for number in re.findall(r"\d+", words)]
+    if numbers:
+        assert abs(numbers[0] / numbers[1] - share) < 0.06
+
+
+def test_dangers_are_said():
+    result = result_of()
+    assert "Nothing says how many labels are right." in [
+        banner["title"] for banner in banners(result, class_table(result))
+    ]
+    result.expected_accuracy = AccuracyEstimate(0.9, 0.8, 1.0)
+    assert banners(result, class_table(result)) == []
+    result.labels[:] = "a"
+    [moved] = banners(result, class_table(result))
+    assert "a has 50 % of the source and 100 % of the labels" in moved["text"]
+
+
+def test_no_plural_of_one(tmp_path):
+    one = result_of(["bike"])
     one.needs_review[:] = True
-    assert review_sentence(one).startswith("The document should be read by a person")
-    text = one.report(tmp_path / "one.html").read_text(encoding="utf-8")
-    assert not re.search(r"(?<![\d,.])1 (target )?(documents|words|labels|least)", text), text
-
-
-def test_shares_that_stayed_are_not_said_to_have_moved():
-    def share(before, after):
-        return moved_share([{"class": "a", "source_share": before, "target_share": after}])
-
-    assert share(0.041, 0.044) == "all shares are about the same as in the source"
-    assert share(0.04, 0.06) == "the share that moved most is that of a, from 4 % in the source to 6 % in the target"
-
-
-def section(page, name):
-    return page.partition(f'<section id="{name}">')[2].partition("</section>")[0]
+    text = one.report(tmp_path / "one.html").read_text(encoding="utf-8").partition("<body>")[2].partition("<script")[0]
+    assert not re.search(r"(?<![\d,.])1 (target )?(documents|words|labels|least)", text)
 
 
 def test_class_shares_by_labels_and_by_probabilities():
-    result = isthmus.label(
-        ["kind staff", "fast bike"] * 5, ["a", "b"] * 5, ["staff bike", "kind", "bike"], method="nbc"
-    )
+    result = result_of(["staff bike", "kind", "bike"])
     rows = class_table(result)
-    assert [row["target_share"] for row in rows] != [row["estimated_share"] for row in rows]
-    assert sum(row["estimated_share"] for row in rows) == pytest.approx(1)
     assert [row["estimated_share"] for row in rows] == [row["estimate"] for row in result.class_shares()]
+    for row in rows:
+        assert row["low"] <= min(row["target_share"], row["estimated_share"])
+        assert row["high"] >= max(row["target_share"], row["estimated_share"])
 
 
-def test_invitation_to_check(page, tmp_path):
+def test_invitation_to_check_and_teach(page, tmp_path):
     assert "label all 3 of them by hand" in section(page, "check")
-    target = [f"staff number {i}" for i in range(500)]
-    result = isthmus.label(["kind staff", "fast bike"] * 5, ["a", "b"] * 5, target, method="nbc")
+    result = result_of([f"staff number {i}" for i in range(500)])
     text = section(result.report(tmp_path / "page.html").read_text(encoding="utf-8"), "check")
     n = len(result.sample(margin=0.05)["document"])
     assert f"Label {n} documents, drawn at random" in text
-    assert f"isthmus check LABELLED --sample {n} -o to_check.csv" in text
+    assert f"result.sample({n})" in text
+    assert "result.teach(" in text
+
+
+def test_broken_down_by_a_column(tmp_path):
+    result = result_of(["staff", "bike", "kind", "fast bike"])
+    text = section(result.report(tmp_path / "page.html", by={"year": [2, 10, 2, None]}).read_text("utf-8"), "by")
+    assert re.findall(r'<th scope="row">([^<]*)</th><td class="n">(\d)</td>', text) == [
+        ("2", "2"),
+        ("10", "1"),
+        ("(blank)", "1"),
+    ]
+    with pytest.raises(UsageError) as caught:
+        result.report(tmp_path / "other.html", by={"year": [1]})
+    assert caught.value.code == "length-mismatch"
+
+
+def test_the_list_keeps_what_most_needs_reading():
+    result = result_of(["staff", "bike", "kind", "fast bike"])
+    result.confidence[:] = [0.9, 0.5, 0.6, 0.7]
+    result.needs_review[:] = [True, False, False, True]
+    assert listed_rows(result, 3).tolist() == [0, 1, 3]
+    assert listed_rows(result).tolist() == [0, 1, 2, 3]
+
+
+def test_list_data_is_whole(page):
+    from isthmus.corpus import Collection
+
+    result = result_of(["staff", "bike", "kind"])
+    data = json.loads(as_json(list_data(result, Collection.from_texts(result.texts), None, None)))
+    assert data["row"] == [1, 2, 3]
+    assert [data["classes"][code] for code in data["label"]] == result.labels.tolist()
+    assert all(a != b for a, b in zip(data["label"], data["second"], strict=True))
+    assert data["near"] == [[], [], []]
+
+
+def test_hero_facts_hold_a_row_per_class():
+    facts = hero_facts(result_of(), source="s.csv", target="t.csv")
+    assert facts["about"] == "2 documents of t.csv, labelled with 2 classes learnt from 10 documents of s.csv."
+    assert [row["class"] for row in facts["classes"]] == ["a", "b"]
 
 
 def test_refuses_to_overwrite(tmp_path):

@@ -296,11 +296,21 @@ class LabelResult:
         """The result as a polars data frame (extra ``app``)."""
         return import_optional("polars", "to_frame()").DataFrame(self.columns())
 
-    def report(self, path, *, force: bool = False):
-        """Write one self-contained HTML page about this result; returns its path."""
+    def report(self, path, *, force: bool = False, by: Mapping[str, Sequence] | None = None):
+        """Write one self-contained HTML page about this result; returns its path.
+
+        Parameters
+        ----------
+        path : path of the page
+        force : bool, default=False
+            Replace a page that exists.
+        by : mapping of one str to a sequence, optional
+            A column by which the labels are broken down: its name, and one value per text.
+        """
         from isthmus.report import write_label_report
 
-        return write_label_report(self, path, force=force)
+        column = None if not by else next((name, list(values)) for name, values in by.items())
+        return write_label_report(self, path, force=force, by=column)
 
     def save(self, path, *, force: bool = False):
         """Write the model with its texts and labels into one file for :func:`isthmus.load`; returns its path."""

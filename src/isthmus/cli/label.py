@@ -43,6 +43,9 @@ def label(
         str, typer.Option("-o", "--output", metavar="OUT", help="Where the labelled target goes; - is stdout.")
     ] = "-",
     report: Annotated[Path | None, typer.Option("--report", metavar="HTML", help="Write a report page.")] = None,
+    by: Annotated[
+        str | None, typer.Option("--by", metavar="COL", help="Break the report down by a column of the target.")
+    ] = None,
     model: Annotated[
         Path | None, typer.Option("--model", metavar="FILE", help="Label by a saved model, without SOURCE.")
     ] = None,
@@ -93,6 +96,7 @@ def label(
         words=words,
         output=output,
         report=report,
+        by=by,
         model=model,
         save=save,
         seed=seed,

@@ -46,6 +46,7 @@ class LabelOptions:
     words: Path | None = None
     output: str = "-"
     report: Path | None = None
+    by: str | None = None
     model: Path | None = None
     save: Path | None = None
     seed: int = 0
@@ -81,6 +82,8 @@ class LabelOptions:
         if self.analyzer not in ANALYZERS:
             raise UsageError(f"--analyzer {self.analyzer!r}; use one of {', '.join(ANALYZERS)}.", code="bad-parameter")
         resolve_language(self.language)
+        if self.by is not None and self.report is None:
+            raise UsageError("--by breaks the report down; name one with --report HTML.", code="bad-parameter")
         inputs = (self.source, self.target, self.words, self.model)
         check_outputs(self.output, self.report, self.force, self.save, inputs=inputs)
         if self.model:
@@ -110,6 +113,8 @@ def label_files(options: LabelOptions) -> None:
         target = read_collection(options.target, text=options.target_text or options.text, want_labels=False)
         describe(source, "source", options.quiet)
         describe(target, "target", options.quiet)
+        if options.by is not None:
+            find_column(target, options.by)  # a wrong name is told before the work, not after it
         result = label_collections(
             source,
             target,
@@ -123,7 +128,7 @@ def label_files(options: LabelOptions) -> None:
         )
         places = {"report": options.report, "save": options.save}
         written = write_outputs(
-            result, source, target, options.output, force=options.force, exact=options.exact, **places
+            result, source, target, options.output, by=options.by, force=options.force, exact=options.exact, **places
         )
     inputs = [describe_input(options.source, source), describe_input(options.target, target)]
     if options.words is not None:
@@ -150,6 +155,7 @@ def label_with_model(options: LabelOptions) -> None:
             target,
             options.output,
             report=options.report,
+            by=options.by,
             force=options.force,
             exact=options.exact,
         )
@@ -241,6 +247,7 @@ def write_outputs(
     output: str,
     *,
     report: Path | None = None,
+    by: str | None = None,
     save: Path | None = None,
     force: bool = False,
     exact: bool = False,
@@ -250,14 +257,30 @@ def write_outputs(
 
     columns = result.columns()
     added = {name: columns[name] for name in ("label", "confidence", "needs_review")}
+    places = {"table": None if output == "-" else output, "saved": save}
+    files = {name: str(place) for name, place in places.items() if place is not None}
+    column = None if by is None else (by, find_column(target, by))
     makers: Makers = {
         report: announced(
             "writing the report",
-            lambda path: write_label_report(result, path, force=True, source=source, target=target),
+            lambda path: write_label_report(
+                result, path, force=True, source=source, target=target, files=files, by=column
+            ),
         ),
         save: announced("saving the model", lambda path: result.save(path, force=True)),
     }
     return write_files(output, with_columns(target.table(), added), makers, force=force, exact=exact)
+
+
+def find_column(docs: Collection, name: str) -> list:
+    """Values of a column of a collection."""
+    table = docs.table()
+    if name not in table:
+        raise UsageError(
+            f"--by {name!r} is not a column of {docs.name}; it has {', '.join(map(repr, table))}.",
+            code="unknown-column",
+        )
+    return table[name]
 
 
 def run_record(

@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from isthmus._utils import plural, versions
-from isthmus.corpus import Collection, check_output, replacing
-from isthmus.report import pictures, tables
-from isthmus.report.cases import excerpt
-from isthmus.report.page import collection_facts, render
+from isthmus.corpus import Collection, check_output
+from isthmus.report import figures
+from isthmus.report.facts import collection_facts
+from isthmus.report.listing import excerpt
+from isthmus.report.page import write_page
+from isthmus.report.tables import convergence_tables
 
-_NOTE = "One value per iteration of the best start; it may rise where clusters are matched with groups anew."
+_QUOTE = 260
+_NAMED = 2  # new groups named in the headline
 
 
 def write_cluster_report(
@@ -30,102 +33,90 @@ def write_cluster_report(
         Where the texts came from; with them the page tells what was read.
     """
     check_output(path, force=force, table=False)
-    page = render("cluster.html.j2", cluster_facts(result, source, target))
-    with replacing(path, force=force) as out:
-        out.write(page.encode("utf-8", "replace"))
-    return Path(path)
+    return write_page("cluster.html.j2", cluster_facts(result, source, target), path, force=force)
 
 
 def cluster_facts(result, source: Collection | None = None, target: Collection | None = None) -> dict[str, Any]:
     """Every number and text on the page."""
-    clusters = result.clusters()
-    for row in clusters:
-        row["documents"] = [excerpt(text) for text in row["documents"]]
-    links = alignment_links(result, clusters)
-    curves = tables.convergence_tables(getattr(result.model, "history_", None) or [])
+    clusters = cluster_cards(result)
     guidance_estimate = getattr(result, "guidance_estimate", None)
     known = [(docs, role) for docs, role in ((source, "source"), (target, "target")) if docs is not None]
+    new = [row for row in clusters if row["aligned_to"] is None]
     return {
         "title": f"Isthmus: {plural(len(clusters), 'cluster')} of {plural(len(result.texts), 'document')}",
-        "summary": summary_sentences(result, clusters, links),
+        "verdict": cluster_verdict(clusters),
+        "about": about(result, target),
         "guidance_estimate": None if guidance_estimate is None else guidance_estimate.reason,
         "clusters": clusters,
-        "pictures": [alignment_picture(links), sizes_picture(clusters)],
+        "new": {"groups": len(new), "documents": sum(row["size"] for row in new)},
+        "followed": len(clusters) - len(new),
+        "documents": len(result.texts),
+        "unused": unused_groups(result, clusters),
         "sources": [collection_facts(docs, role) for docs, role in known],
-        "steps": [
-            pictures.convergence_picture(name, table, note=_NOTE) for name, table in curves.items() if len(table) > 1
-        ][:3],
+        "curves": step_curves(result),
         "settings": result.settings,
         "versions": versions(),
         "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
     }
 
 
-def cluster_name(row: dict) -> str:
-    """A cluster's number and name, as pictures write it."""
-    return f"{row['cluster']}: {row['name']}"
-
-
-def alignment_links(result, clusters: list[dict]) -> list[dict]:
-    """Source groups joined to clusters; groups and clusters without a partner stand alone."""
-    links = [
+def cluster_cards(result) -> list[dict[str, Any]]:
+    """The clusters, largest first, new ones before all others."""
+    n = max(1, len(result.texts))
+    rows = result.clusters()
+    order = sorted(rows, key=lambda row: (row["aligned_to"] is not None, -row["size"]))
+    return [
         {
-            "left": None if row["aligned_to"] is None else str(row["aligned_to"]),
-            "right": cluster_name(row),
-            "strength": None if row["aligned_to"] is None else round(float(row["strength"]), 4),
+            **row,
+            "share": row["size"] / n,
+            "strength": float(row["strength"]),
+            "colour": place % 8,
+            "documents": [excerpt(text, _QUOTE) for text in row["documents"]],
         }
-        for row in clusters
+        for place, row in enumerate(order)
     ]
-    joined = {link["left"] for link in links}
-    groups = [str(name) for name in getattr(result.model, "classes_", [])]
-    alone = [{"left": name, "right": None, "strength": None} for name in groups if name not in joined]
-    # In the order of the clusters, so that lines cross as little as may be.
-    return sorted(links, key=lambda link: link["left"] is None) + alone
 
 
-def alignment_picture(links: list[dict]) -> dict[str, Any]:
-    """Groups on the left, clusters on the right."""
-    shown = [{"source group": row["left"], "cluster": row["right"], "strength": row["strength"]} for row in links]
-    note = (
-        "Source groups (left) and target clusters (right); the stronger the match (0 to 1, in brackets), the thicker "
-        "the line. A square has no match."
-    )
-    return pictures.picture("alignment", "Alignment", links, {"kind": "links"}, note=note, shown=shown)
+def cluster_verdict(clusters: list[dict]) -> str:
+    """The grouping in one line: how many clusters, and what is new.
+
+    Examples
+    --------
+    >>> from isthmus.report.cluster_page import cluster_verdict
+    >>> cluster_verdict([{"aligned_to": None, "name": "tyres", "size": 30}, {"aligned_to": "staff"}])
+    '2 clusters, one of them new: tyres (30 documents).'
+    """
+    new = [row for row in clusters if row["aligned_to"] is None]
+    if not new:
+        return f"{plural(len(clusters), 'cluster')}, and each follows a group of the source."
+    named = ", ".join(f"{row['name']} ({plural(row['size'], 'document')})" for row in new[:_NAMED])
+    more = f" and {len(new) - _NAMED} more" if len(new) > _NAMED else ""
+    if len(new) == len(clusters):
+        return f"{plural(len(clusters), 'cluster')}, {'' if len(new) == 1 else 'all '}new: {named}{more}."
+    how_many = "one of them" if len(new) == 1 else f"{len(new)} of them"
+    return f"{plural(len(clusters), 'cluster')}, {how_many} new: {named}{more}."
 
 
-def sizes_picture(clusters: list[dict]) -> dict[str, Any]:
-    """Documents per cluster."""
-    table = [
-        {
-            "cluster": cluster_name(row),
-            "documents": row["size"],
-            "kind": "new" if row["aligned_to"] is None else "aligned",
-        }
-        for row in clusters
-    ]
-    spec = {
-        "kind": "bar", "x": "cluster", "y": "documents", "color": "kind", "color_title": "", "horizontal": True,
-        "color_order": ["aligned", "new"], "x_title": "", "height": 22 * len(table) + 80,
-    }  # fmt: skip
-    return pictures.picture("sizes", "Documents per cluster", table, spec)
+def about(result, target: Collection | None) -> str:
+    """What was done, in a sentence."""
+    name = f" of {target.name}" if target is not None and target.name else ""
+    groups = len(getattr(result.model, "classes_", []))
+    return f"{plural(len(result.texts), 'document')}{name}, grouped beside {plural(groups, 'group')} of the source."
 
 
-def summary_sentences(result, clusters: list[dict], links: list[dict]) -> list[str]:
-    """The grouping in a few sentences."""
-    aligned = [row for row in clusters if row["aligned_to"] is not None]
-    largest = max(clusters, key=lambda row: row["size"])
-    unused = [link["left"] for link in links if link["right"] is None]
-    sentences = [
-        f"{plural(len(result.texts), 'document falls', 'documents fall')} into {plural(len(clusters), 'cluster')}.",
-        f"{len(aligned)} of them follow a group of the source; {len(clusters) - len(aligned)} are new.",
-        f"The largest is {largest['name']} with {plural(largest['size'], 'document')}.",
-    ]
-    if aligned:
-        firm = max(aligned, key=lambda row: row["strength"])
-        sentences.append(
-            f"The strongest match is cluster {firm['cluster']} with the group {firm['aligned_to']} "
-            f"({firm['strength']:.2f}, where 1 is the same)."
-        )
-    if unused:
-        sentences.append(f"Source groups without a cluster: {', '.join(unused)}.")
-    return sentences
+def unused_groups(result, clusters: list[dict]) -> list[str]:
+    """Groups of the source that no cluster follows."""
+    joined = {str(row["aligned_to"]) for row in clusters if row["aligned_to"] is not None}
+    return [str(name) for name in getattr(result.model, "classes_", []) if str(name) not in joined]
+
+
+def step_curves(result) -> list[dict[str, Any]]:
+    """Measures along the iterations of the best start; lines of fewer than three points are left out."""
+    curves = []
+    for measure, table in convergence_tables(getattr(result.model, "history_", None) or []).items():
+        if len(table) > 2:
+            points = [(row["step"], row[measure]) for row in table]
+            figure = figures.line_figure(points, percent=False, from_zero=False)
+            rows = [{"step": step, "value": value} for step, value in points]
+            curves.append({"measure": measure.replace("_", " "), "figure": figure, "rows": rows})
+    return curves[:3]

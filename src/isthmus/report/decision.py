@@ -1,12 +1,10 @@
-"""Why this method: the candidates as a table, and a chart of the measure that ranked them."""
+"""Why this method: the candidates as a table."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-
-from isthmus.report import pictures
 
 _HIDDEN = ("method", "chosen", "why")
 _NAMES = {
@@ -48,7 +46,7 @@ def why_this_method(decision: list[dict]) -> str:
 
 
 def decision_facts(decision: list[dict]) -> dict[str, Any]:
-    """The candidates with whatever evidence they carry, and a chart of those that were measured."""
+    """The candidates with whatever evidence they carry."""
     evidence = [
         name
         for name in dict.fromkeys(key for row in decision for key in row)
@@ -68,35 +66,7 @@ def decision_facts(decision: list[dict]) -> dict[str, Any]:
         "decision": rows,
         "decision_columns": [_title(name) for name in evidence],
         "decision_meanings": "; ".join(meanings),
-        "decision_pictures": _pictures(decision, evidence),
     }
-
-
-def _pictures(decision: list[dict], evidence: list[str]) -> list[dict]:
-    """Bars for every candidate that has a number; those that were not tried have none."""
-    measured = [name for name in evidence if any(_is_number(row.get(name)) for row in decision)]
-    if not measured:
-        return []
-    measure = "score" if "score" in measured else measured[0]
-    rows = [row for row in decision if _is_number(row.get(measure))]
-    if len(rows) < 2:
-        return []
-    spread = "spread" if measure == "score" and any(_is_number(row.get("spread")) for row in rows) else None
-    table = []
-    for row in rows:
-        drawn: dict[str, Any] = {"method": row["method"], measure: float(row[measure])}
-        if spread:
-            drawn[spread] = float(row[spread]) if _is_number(row.get(spread)) else None
-        table.append({**drawn, "taken": "yes" if row["chosen"] else "no"})
-    notes = []
-    if measure == "score":
-        notes.append("More is better; methods near the best take part in the vote.")
-    if spread:
-        notes.append("Lines: the score ± its standard deviation when the documents are drawn again.")
-    missing = [str(row["method"]) for row in decision if not _is_number(row.get(measure))]
-    if missing:
-        notes.append(f"Without a number: {', '.join(missing)}.")
-    return [pictures.decision_picture(table, measure, spread=spread, note=" ".join(notes))]
 
 
 def _title(name: str) -> str:
@@ -106,7 +76,11 @@ def _title(name: str) -> str:
 def _shown(value: Any, digits: int) -> Any:
     if _is_number(value) and not isinstance(value, (int, np.integer)):
         return f"{float(value):.{digits}f}"
-    return pictures.cell_text(value)
+    return _cell_text(value)
+
+
+def _cell_text(value: Any) -> Any:
+    return "–" if value is None else value
 
 
 def _is_number(value: Any) -> bool:

@@ -6,11 +6,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from isthmus._utils import versions
-from isthmus.corpus import Collection, check_output, replacing
-from isthmus.report import pictures
-from isthmus.report.page import collection_facts, render
-from isthmus.shift.diagnose import SEVERITIES
+from isthmus._utils import plural, versions
+from isthmus.corpus import Collection, check_output
+from isthmus.report.facts import collection_facts, split_findings
+from isthmus.report.page import write_page
 
 _SHOWN = 20
 _EXCERPT = 300
@@ -36,22 +35,34 @@ def write_diagnosis_report(
         Where the texts came from; with them the page tells what was read, and shows near-duplicates as text.
     """
     check_output(path, force=force, table=False)
-    page = render("diagnosis.html.j2", diagnosis_facts(result, source, target))
-    with replacing(path, force=force) as out:
-        out.write(page.encode("utf-8", "replace"))
-    return Path(path)
+    return write_page("diagnosis.html.j2", diagnosis_facts(result, source, target), path, force=force)
 
 
 def diagnosis_facts(result, source: Collection | None, target: Collection | None) -> dict[str, Any]:
     """Every number and text on the page."""
     known = [(docs, role) for docs, role in ((source, "source"), (target, "target")) if docs is not None]
+    rows = split_findings(result.findings)
+    names = [docs.name for docs, _ in known if docs.name]
     return {
         "title": "Isthmus diagnosis",
+        "about": " beside ".join(names) if len(names) == 2 else "What separates the two collections",
         "verdict": result.verdict,
         "level": result.level,
-        "findings": [{**row, "severity_name": SEVERITIES[row["severity"]]} for row in result.findings],
+        "counts": [
+            {"title": title, "n": n}
+            for title, n in (
+                ("do not transfer", sum(row["severity"] == 3 for row in result.findings)),
+                ("take care", sum(row["severity"] == 2 for row in result.findings)),
+                ("worth a look", sum(row["severity"] == 1 for row in result.findings)),
+                ("fine", len(rows["fine"])),
+            )
+            if n or title != "do not transfer"
+        ],
+        **rows,
+        "first": first_advice(rows["findings"]),
         "sources": [collection_facts(docs, role) for docs, role in known],
-        "pictures": word_pictures(result.tables),
+        "pivots": pivot_bars(result.tables),
+        "company": result.tables.get("class_shifted_words", [])[:_SHOWN],
         "tables": word_tables(result.tables),
         "repeats": repeats(result.tables.get("near_duplicates", []), source, target),
         "settings": result.settings,
@@ -60,31 +71,16 @@ def diagnosis_facts(result, source: Collection | None, target: Collection | None
     }
 
 
-def word_pictures(tables: dict[str, list[dict]]) -> list[dict]:
-    """Charts of the words that carry and of those that moved, where there are any."""
-    drawn = []
-    pivots = tables.get("pivots", [])[:_SHOWN]
-    if pivots:
-        rows = [{"word": row["word"], "information": row["information"], "class": row["class"]} for row in pivots]
-        spec = {"kind": "bar", "x": "word", "y": "information", "color": "class", "horizontal": True, "x_title": "",
-                "y_title": "information about the class (nats)", "height": 18 * len(rows) + 90}  # fmt: skip
-        drawn.append(pictures.picture("pivots", "Words of both sides that say most about the class", rows, spec))
-    moved = tables.get("class_shifted_words", [])[:_SHOWN]
-    if moved:
-        rows = [
-            {"word": f"{row['word']} ({row['class']})", "collection": side, "share": row[f"{side}_share"]}
-            for row in moved
-            for side in ("source", "target")
-        ]
-        spec = {"kind": "bar", "x": "word", "y": "share", "color": "collection", "color_title": "", "horizontal": True,
-                "color_order": ["source", "target"], "x_title": "", "y_format": "~%",
-                "y_title": "documents with the word that speak for its class",
-                "height": 32 * len(moved) + 90}  # fmt: skip
-        note = "Of the documents with the word, the share whose other words speak for its class."
-        drawn.append(
-            pictures.picture("moved-words", "Words that keep other company in the target", rows, spec, note=note)
-        )
-    return drawn
+def first_advice(findings: list[dict]) -> str:
+    """What to do first: the advice of the gravest finding."""
+    return next((row["advice"] for row in findings if row["advice"] != "None."), "Nothing stands against transferring.")
+
+
+def pivot_bars(tables: dict[str, list[dict]]) -> list[dict[str, Any]]:
+    """Words of both sides by what they tell about the class, with the length of each bar."""
+    rows = tables.get("pivots", [])[:_SHOWN]
+    most = max((row["information"] for row in rows), default=1.0) or 1.0
+    return [{**row, "length": row["information"] / most} for row in rows]
 
 
 def word_tables(tables: dict[str, list[dict]]) -> list[dict]:
@@ -95,7 +91,11 @@ def word_tables(tables: dict[str, list[dict]]) -> list[dict]:
         "target_only_words": "Words that only the target has",
     }
     return [
-        {"title": title, "columns": list(tables[name][0]), "rows": tables[name]}
+        {
+            "title": f"{title} ({plural(len(tables[name]), 'word')})",
+            "columns": list(tables[name][0]),
+            "rows": tables[name],
+        }
         for name, title in titles.items()
         if tables.get(name)
     ]

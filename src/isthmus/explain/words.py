@@ -1,0 +1,114 @@
+"""What a class is about: the words that mark it, and one list of word weights that repeats the labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from isthmus.features.weights import document_frequency
+
+_PRIOR = 500.0  # documents' worth of the whole collection that each class starts from
+_CAUTION = 20.0  # documents' worth of the whole collection in each weight of the list
+# What splitting at the apostrophe leaves of "don't" and its like.
+_FRAGMENTS = frozenset(
+    {"ain", "aren", "couldn", "did", "didn", "does", "doesn", "don", "hadn", "hasn", "haven", "isn", "ll", "mustn"}
+    | {"shan", "shouldn", "ve", "wasn", "weren", "won", "wouldn"}
+)
+_STEPS = 9  # grades of a weight
+_STRONG = 2.0  # log-odds at which a weight has its highest grade
+
+
+def marking_words(counts: sp.csr_matrix, codes: np.ndarray, names, n_classes: int, *, top: int = 10) -> list[list[str]]:
+    """Per class, the words whose use sets it apart: log-odds with an informative prior, by their z-score.
+
+    Every class starts from the word shares of the whole collection, so that a rare word needs more than chance to
+    stand out [Monroe, Colaresi, Quinn 2008, eq. 16–22]. Words are counted once a document.
+
+    Parameters
+    ----------
+    counts : CSR matrix of shape (n_documents, n_words)
+    codes : ndarray of int
+        Class of each document.
+    names : sequence of str
+        The words.
+    n_classes : int
+    top : int
+        Words per class, at most; only words that speak for the class.
+
+    Examples
+    --------
+    >>> import numpy as np, scipy.sparse as sp
+    >>> from isthmus.explain.words import marking_words
+    >>> counts = sp.csr_matrix([[1, 0, 1], [1, 0, 1], [0, 1, 1], [0, 1, 1]])
+    >>> marking_words(counts, np.array([0, 0, 1, 1]), ["staff", "price", "the"], 2, top=1)
+    [['staff'], ['price']]
+    """
+    scores = log_odds(counts, codes, n_classes)
+    scores[:, [str(name) in _FRAGMENTS for name in names]] = 0.0
+    words = []
+    for row in scores:
+        order = np.argsort(-row, kind="stable")[:top]
+        words.append([str(names[i]) for i in order if row[i] > 0])
+    return words
+
+
+def log_odds(counts: sp.csr_matrix, codes: np.ndarray, n_classes: int) -> np.ndarray:
+    """z-scores of shape (n_classes, n_words); see :func:`marking_words`."""
+    inside = np.vstack([document_frequency(counts[codes == code]) for code in range(n_classes)]).astype(float)
+    whole = inside.sum(axis=0)
+    prior = _PRIOR * (whole + 0.5) / (whole + 0.5).sum()
+    own, other = inside + prior, whole - inside + prior
+    own_rest = own.sum(axis=1, keepdims=True) - own
+    other_rest = other.sum(axis=1, keepdims=True) - other
+    with np.errstate(divide="ignore", invalid="ignore"):
+        difference = np.log(own / own_rest) - np.log(other / other_rest)
+    scores = difference / np.sqrt(1 / own + 1 / other)
+    return np.where(np.isfinite(scores), scores, 0.0)
+
+
+@dataclass(frozen=True)
+class WordList:
+    """A list of word weights that stands in for the labels.
+
+    Attributes
+    ----------
+    words : dict of str to list of int
+        Per word, its weight for each class, −9 to 9; above 0 it speaks for the class.
+    agreement : float
+        Share of the documents to which the weights alone give the same label.
+    """
+
+    words: dict[str, list[int]]
+    agreement: float
+
+
+def word_list(counts: sp.csr_matrix, codes: np.ndarray, names, n_classes: int, *, size: int = 4_000) -> WordList:
+    """Weights of naive Bayes on the documents as they are labelled, in nine grades each way.
+
+    Whatever method gave the labels, these weights show in any text which words go with its label. They are a likeness
+    and not the method's own account (:func:`isthmus.explain.explain_document`); ``agreement`` says how close it is.
+
+    Parameters
+    ----------
+    counts, codes, names, n_classes
+        As for :func:`marking_words`.
+    size : int
+        Words kept: those that tell most.
+    """
+    used = np.flatnonzero(document_frequency(counts))
+    counts = counts[:, used]
+    frequency = np.vstack([document_frequency(counts[codes == code]) for code in range(n_classes)]).astype(float)
+    documents = np.bincount(codes, minlength=n_classes)[:, None]
+    # A word seen in a few documents only stays near its share of the whole collection.
+    overall = frequency.sum(axis=0) / documents.sum()
+    weights = np.log((frequency + _CAUTION * overall) / (documents + _CAUTION))
+    weights -= weights.mean(axis=0)
+    prior = np.log((documents.ravel() + 0.5) / documents.sum())
+    agreement = float(np.mean(np.argmax((counts > 0) @ weights.T + prior, axis=1) == codes))
+    telling = np.abs(weights).max(axis=0) * np.sqrt(frequency.sum(axis=0))
+    kept = np.sort(np.argsort(-telling, kind="stable")[:size])
+    grades = np.clip(np.rint(weights[:, kept] * (_STEPS / _STRONG)), -_STEPS, _STEPS).astype(int)
+    chosen = np.flatnonzero(np.abs(grades).max(axis=0) >= 1)
+    return WordList({str(names[used[kept[i]]]): grades[:, i].tolist() for i in chosen}, agreement)

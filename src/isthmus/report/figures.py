@@ -1,0 +1,75 @@
+"""Pictures of the pages as numbers: where each mark stands. Templates draw them; every picture has its table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+COLOURS = 8
+MAPPED = {"target": 700, "source": 400}  # documents drawn
+
+
+def map_figure(places: np.ndarray, n_source: int, source: dict[str, Any], target: dict[str, Any]) -> dict[str, Any]:
+    """Points of the map, placed in percent of its room.
+
+    Parameters
+    ----------
+    places : ndarray of shape (n_documents, 2)
+        Source rows first, between −1 and 1.
+    source, target : dict
+        ``rows`` (documents to draw, numbered within their side), ``codes`` (class of each, −1 where unknown), and for
+        the target ``table``, the rows written under the picture.
+    """
+    drawn = {}
+    for side, start, facts in (("source", 0, source), ("target", n_source, target)):
+        across, up = 2 + 48 * (places[start + facts["rows"]].T + 1)
+        drawn[side] = [
+            {"i": int(row), "x": round(float(x), 2), "y": round(float(100 - y), 2),
+             "colour": int(code) % COLOURS if code >= 0 else "none"}
+            for row, code, x, y in zip(facts["rows"], facts["codes"], across, up, strict=True)
+        ]  # fmt: skip
+    return {**drawn, "table": target["table"]}
+
+
+def line_figure(
+    points: Sequence[tuple[float, float]],
+    *,
+    percent: bool = True,
+    mark: tuple[float, float] | None = None,
+    from_zero: bool = True,
+) -> dict[str, Any]:
+    """A line with ticks that fit its numbers, placed in percent of its room; ``mark`` is a point to be pointed out."""
+    xs, ys = [point[0] for point in points], [point[1] for point in points]
+    low_x, span_x = min(xs), (max(xs) - min(xs)) or 1.0
+    ticks_y = _ticks(0.0 if from_zero else min(ys), max(ys))
+    low_y, span_y = ticks_y[0], (ticks_y[-1] - ticks_y[0]) or 1.0
+
+    def x_of(value: float) -> float:
+        return round(1 + 98 * (value - low_x) / span_x, 2)
+
+    def y_of(value: float) -> float:
+        return round(88 - 80 * (value - low_y) / span_y, 2)
+
+    def said(value: float) -> str:
+        return f"{100 * value:.4g} %" if percent else f"{value:.5g}"
+
+    ticks_x = [value for value in _ticks(low_x, max(xs)) if value <= max(xs) + 1e-9]
+    return {
+        "path": "M" + "L".join(f"{x_of(x)} {y_of(y)}" for x, y in points),
+        "x_ticks": [{"at": x_of(value), "text": said(value)} for value in ticks_x],
+        "y_ticks": [{"at": y_of(value), "text": said(value)} for value in ticks_y],
+        "mark": None if mark is None else {"x": x_of(mark[0]), "y": y_of(mark[1])},
+    }
+
+
+def _ticks(low: float, high: float, count: int = 4) -> list[float]:
+    """Round numbers from ``low`` up to the first at or above ``high``."""
+    span = (high - low) or abs(high) or 1.0
+    raw = span / count
+    size = 10.0 ** np.floor(np.log10(raw))
+    step = float(size * next(m for m in (1, 2, 2.5, 5, 10) if m * size >= raw))
+    first = np.floor(low / step + 1e-9) * step
+    last = int(np.ceil((high - first) / step - 1e-9))
+    return [round(float(first + i * step), 10) for i in range(last + 1)]

@@ -1,0 +1,206 @@
+"""The first screen: what the result says in one line, three tiles, and what is dangerous about it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from isthmus._utils import plural
+from isthmus.choose import estimate_shares
+
+_MOVED = 0.15  # total change of class shares that is worth a banner
+_FRACTIONS = (
+    (0.97, "Nearly all"),
+    (0.93, "About 19 in 20"),
+    (0.87, "About 9 in 10"),
+    (0.82, "About 5 in 6"),
+    (0.775, "About 4 in 5"),
+    (0.71, "About 3 in 4"),
+    (0.635, "About 2 in 3"),
+    (0.57, "About 3 in 5"),
+    (0.45, "About half"),
+    (0.3, "Fewer than half"),
+)
+_COLOURS = 8
+_TITLES = {
+    "class shares": "The classes' shares moved.",
+    "not estimated": "Nothing says how many labels are right.",
+    "review": "Everything needs reading.",
+}
+
+
+def in_words(share: float) -> str:
+    """A share as people say it.
+
+    Examples
+    --------
+    >>> from isthmus.report.hero import in_words
+    >>> in_words(0.79), in_words(0.9), in_words(0.2)
+    ('About 4 in 5', 'About 9 in 10', 'Few')
+    """
+    return next((words for least, words in _FRACTIONS if share >= least), "Few")
+
+
+def hero_facts(result, *, target: str = "", source: str = "") -> dict[str, Any]:
+    """Verdict, tiles, banners and class shares of a labelling."""
+    classes = class_table(result)
+    review = int(result.needs_review.sum())
+    return {
+        "verdict": verdict(result),
+        "about": about(result, source, target),
+        "right": right_tile(result),
+        "review": {
+            "n": review,
+            "of": len(result.labels),
+            "share": review / max(1, len(result.labels)),
+            "note": review_note(result),
+        },
+        "classes": classes,
+        "banners": banners(result, classes),
+    }
+
+
+def verdict(result) -> str:
+    """The result in one line."""
+    expected, n = result.expected_accuracy, len(result.labels)
+    review = int(result.needs_review.sum())
+    if expected is None or expected.estimate is None:
+        first = f"{plural(n, 'document')} labelled; how many are right was not estimated."
+    else:
+        first = f"{in_words(expected.estimate)} labels {'is' if n == 1 else 'are'} right."
+    if not review:
+        return f"{first} None needs reading."
+    if review == n:
+        return f"{first} Read {'it' if n == 1 else 'them all'}."
+    return f"{first} Read {'this one' if review == 1 else f'these {review:,}'} first."
+
+
+def about(result, source: str, target: str) -> str:
+    """What was done, in a sentence."""
+    n, m = len(result.labels), len(result.source_labels)
+    labelled = plural(n, "document") + (f" of {target}" if target else "")
+    learnt = plural(m, "document") + (f" of {source}" if source else "")
+    return f"{labelled}, labelled with {plural(len(result.classes), 'class', 'classes')} learnt from {learnt}."
+
+
+def right_tile(result) -> dict[str, Any]:
+    """The share of right labels to expect, with its interval; None where it was not estimated."""
+    expected = result.expected_accuracy
+    if expected is None or expected.estimate is None:
+        why = getattr(expected, "reason", None) or (
+            "The method was named by hand, so nothing was compared."
+            if expected is None
+            else "Too few documents, or labels that cannot be learnt from words."
+        )
+        return {"estimate": None, "note": f"{why} Check a sample to know."}
+    ends = f"{100 * expected.low:.0f} to {100 * expected.high:.0f} %"
+    nine = f"{10 * expected.confidence_level:.0f} cases out of 10"
+    return {
+        "estimate": expected.estimate,
+        "low": expected.low,
+        "high": expected.high,
+        "note": f"{ends} in {nine}; judged without true labels.",
+    }
+
+
+def review_note(result) -> str:
+    """What reading buys."""
+    budget = f"at most {100 * result.settings.get('error_budget', 0.1):.0f} %"
+    review = int(result.needs_review.sum())
+    if not review:
+        return f"By the method's own confidence {budget} of all labels are wrong."
+    if review == len(result.needs_review):
+        return "The method is not sure enough of any label."
+    return f"Of the others, by the method's own confidence, {budget} are wrong."
+
+
+def class_table(result) -> list[dict[str, Any]]:
+    """Per class: documents and shares of both sides, an interval for the target's share, precision, how many to read.
+
+    The interval is what the probabilities leave open: from the share among the labels to their mean, and as far beyond
+    as chance would carry independent documents in nine cases of ten.
+    """
+    estimates = estimate_shares(result.probabilities, result.labels, result.classes, result.source_labels)
+    source = np.array([name for name in result.source_labels if name is not None], dtype=object)
+    n = max(1, len(result.labels))
+    rows = []
+    for code, (name, estimate) in enumerate(zip(result.classes.tolist(), estimates, strict=True)):
+        chosen = result.labels == name
+        p = result.probabilities[:, code]
+        margin = 1.645 * float(np.sqrt(np.sum(p * (1 - p)))) / n
+        share, mean = float(chosen.mean()), float(estimate["estimate"])
+        accepted = chosen & ~result.needs_review
+        rows.append(
+            {
+                "class": str(name),
+                "code": code,
+                "colour": code % _COLOURS,
+                "source": int(np.sum(source == name)),
+                "source_share": float(np.mean(source == name)) if len(source) else 0.0,
+                "target": int(chosen.sum()),
+                "target_share": share,
+                "estimated_share": mean,
+                "low": max(0.0, min(share, mean) - margin),
+                "high": min(1.0, max(share, mean) + margin),
+                "confidence": float(result.confidence[chosen].mean()) if chosen.any() else None,
+                "accepted": int(accepted.sum()),
+                "precision": float(result.confidence[accepted].mean()) if accepted.any() else None,
+                "review": int(result.needs_review[chosen].sum()),
+            }
+        )
+    return rows
+
+
+def banners(result, classes: list[dict]) -> list[dict[str, str]]:
+    """What is dangerous about the result, gravest first: ``level`` (stop, care), ``title``, ``text``."""
+    found = [
+        {
+            "level": "stop",
+            "title": f"A group the source does not know: {group['name']} ({plural(group['size'], 'document')}).",
+            "text": "Its documents carry a label of the source because there was no other. Read some of them first.",
+        }
+        for group in novel_groups(result)
+    ]
+    said = getattr(result, "warnings", None)
+    if said is not None:
+        return found + [
+            {"level": "care", "title": _TITLES.get(row["topic"], "Take care."), "text": row["message"]}
+            for row in said
+            if row["topic"] != "new group"
+        ]
+    expected = result.expected_accuracy
+    if expected is None or expected.estimate is None:
+        found.append(
+            {
+                "level": "care",
+                "title": "Nothing says how many labels are right.",
+                "text": "Label a random sample by hand before using them; the commands are below.",
+            }
+        )
+    change = sum(abs(row["target_share"] - row["source_share"]) for row in classes) / 2
+    if change >= _MOVED:
+        most = max(classes, key=lambda row: abs(row["target_share"] - row["source_share"]))
+        found.append(
+            {
+                "level": "care",
+                "title": "The classes' shares moved.",
+                "text": f"{most['class']} has {100 * most['source_share']:.0f} % of the source and "
+                f"{100 * most['target_share']:.0f} % of the labels. Either the target is different, or the method "
+                "leans; a check tells which.",
+            }
+        )
+    return found
+
+
+def novel_groups(result) -> list[dict[str, Any]]:
+    """Groups of the target that the source does not know: ``name``, ``size``; empty where none was looked for."""
+    return [
+        {"name": str(group["group"]), "size": int(group["documents"])} for group in getattr(result, "novel", None) or []
+    ]
+
+
+def novel_names(result) -> np.ndarray:
+    """Per document, the new group it belongs to, or ''."""
+    names = getattr(result, "novel_group", None)
+    return np.full(len(result.labels), "", dtype=object) if names is None else np.asarray(names, dtype=object)

@@ -1,0 +1,197 @@
+"""Both collections in one space: words counted once, a map of the documents, the words that moved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.preprocessing import normalize
+
+from isthmus.exceptions import DataError
+from isthmus.features import TextVectorizer
+from isthmus.features.weights import document_frequency, smooth_idf, weigh_tfidf
+
+_DIRECTIONS = 40  # of the latent space
+_FITTED = 4_000  # documents of each side that the latent directions are made from
+_WORDS = 12
+_SHARPNESS = 4.0  # how quickly a document goes over to its nearest class on the map
+
+
+@dataclass(frozen=True)
+class JointSpace:
+    """Documents of both sides over one vocabulary of written words.
+
+    Attributes
+    ----------
+    vectorizer : TextVectorizer
+        Fitted; stop words are left out, words are not stemmed.
+    counts : CSR matrix
+        Source rows, then target rows.
+    n_source : int
+    names : ndarray of str
+        The words.
+    components : ndarray of shape (n_directions, n_words)
+        Latent directions of tf-idf.
+    vectors : ndarray of shape (n_documents, n_directions)
+        Documents in these directions, of length one; zero for a document without a known word.
+    """
+
+    vectorizer: TextVectorizer
+    counts: sp.csr_matrix
+    n_source: int
+    names: np.ndarray
+    idf: np.ndarray
+    components: np.ndarray
+    vectors: np.ndarray
+
+    def project(self, texts: Sequence[str]) -> np.ndarray:
+        """Further texts in the same directions."""
+        return _place(weigh_tfidf(self.vectorizer.transform(texts), self.idf), self.components)
+
+
+def joint_space(source_texts: Sequence[str], target_texts: Sequence[str]) -> JointSpace | None:
+    """Count the words of both sides once and find their main directions; None where no word is left.
+
+    Examples
+    --------
+    >>> from isthmus.shift.space import joint_space
+    >>> space = joint_space(["kind staff", "fast bike", "rude staff"], ["fast car", "kind car"])
+    >>> space.counts.shape, space.vectors.shape
+    ((5, 6), (5, 4))
+    """
+    from sklearn.utils.extmath import randomized_svd
+
+    vectorizer = TextVectorizer(stem=False)
+    try:
+        counts = sp.csr_matrix(vectorizer.fit_transform([*source_texts, *target_texts]))
+    except DataError:
+        return None
+    idf = smooth_idf(document_frequency(counts), counts.shape[0])
+    rows = weigh_tfidf(counts, idf, sublinear=True)
+    n_source = len(source_texts)
+    chosen = np.concatenate([spread(n_source, _FITTED), n_source + spread(len(target_texts), _FITTED)])
+    size = min(_DIRECTIONS, min(len(chosen), rows.shape[1]) - 1)
+    if size < 1:
+        return None
+    _, _, components = randomized_svd(rows[chosen], size, n_iter=2, random_state=0)
+    names = vectorizer.get_feature_names_out()
+    return JointSpace(vectorizer, counts, n_source, names, idf, components, _place(rows, components))
+
+
+def _place(rows: sp.csr_matrix, components: np.ndarray) -> np.ndarray:
+    return normalize(np.asarray(rows @ components.T))
+
+
+def spread(n: int, size: int, seed: int = 0) -> np.ndarray:
+    """Row numbers in order, at most ``size`` of ``n``, drawn at random."""
+    if n <= size:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(seed).choice(n, size, replace=False))
+
+
+def map_places(vectors: np.ndarray, source_labels: Sequence, classes: Sequence) -> np.ndarray:
+    """A place in the plane for every document, such that the source's classes lie apart.
+
+    The directions are those that tell the source's true classes apart (linear discriminants with shrinkage); the
+    target's labels take no part, so where its documents mix on the map, they mix by their words. Two classes: across
+    is the discriminant, upward the main direction of what is left. More: every class has a corner, and a document
+    stands between the corners by its nearness to the classes, so that what fits none of them ends up in the middle.
+
+    Parameters
+    ----------
+    vectors : ndarray of shape (n_documents, n_directions)
+        Source rows first, as in :class:`JointSpace`.
+    source_labels : sequence
+        One per source row; None where unknown.
+    classes : sequence
+
+    Returns
+    -------
+    ndarray of shape (n_documents, 2)
+        Between −1 and 1.
+    """
+    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+    code = {name: place for place, name in enumerate(classes)}
+    known = [i for i, name in enumerate(source_labels) if name in code]
+    codes = np.array([code[source_labels[i]] for i in known])
+    present = np.unique(codes)
+    if len(present) < 2 or len(known) <= len(present):
+        return _squeeze(_main_directions(vectors, 2))
+    model = LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto").fit(vectors[known], codes)
+    weights = np.atleast_2d(model.coef_)
+    rest = _main_directions(vectors - _onto(vectors, weights), 2)
+    if len(present) == 2:
+        return _squeeze(np.column_stack([vectors @ weights[0] + model.intercept_[0], rest[:, 0]]))
+    return _between_corners(vectors, weights, model.intercept_, present, len(code), rest)
+
+
+def _between_corners(vectors, weights, intercept, present, n_classes: int, rest) -> np.ndarray:
+    scores = vectors @ weights.T + intercept
+    scores = (scores - scores.mean(axis=1, keepdims=True)) / max(float(scores.std()), 1e-12)
+    pull = np.exp(_SHARPNESS / 2 * (scores - scores.max(axis=1, keepdims=True)))
+    pull /= pull.sum(axis=1, keepdims=True)
+    order = _ring(weights)
+    angle = np.empty(len(present))
+    angle[order] = np.pi / 2 + 2 * np.pi * np.arange(len(present)) / len(present)
+    corners = np.column_stack([np.cos(angle), np.sin(angle)])
+    return np.clip(0.8 * pull @ corners + 0.2 * _squeeze(rest), -1, 1)
+
+
+def _ring(weights: np.ndarray) -> list[int]:
+    """Classes around the circle: each next to the one most like it that has no place yet."""
+    unit = normalize(weights)
+    likeness = unit @ unit.T
+    order = [0]
+    while len(order) < len(unit):
+        left = [i for i in range(len(unit)) if i not in order]
+        order.append(max(left, key=lambda i: (likeness[order[-1], i], -i)))
+    return order
+
+
+def _main_directions(vectors: np.ndarray, size: int) -> np.ndarray:
+    centred = vectors - vectors.mean(axis=0)
+    _, directions = np.linalg.eigh(centred.T @ centred)
+    places = np.zeros((len(vectors), size))
+    found = (centred @ directions[:, ::-1])[:, :size]
+    signs = np.where(np.sum(found**3, axis=0) < 0, -1.0, 1.0)  # a direction has no sign of its own
+    places[:, : found.shape[1]] = found * signs
+    return places
+
+
+def _onto(vectors: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    basis, _ = np.linalg.qr(weights.T)
+    return vectors @ basis @ basis.T
+
+
+def _squeeze(places: np.ndarray) -> np.ndarray:
+    """Places between −1 and 1: the bulk is spread over the room, outliers stay at the rim."""
+    scale = np.percentile(np.abs(places - np.median(places, axis=0)), 90, axis=0)
+    return np.tanh((places - np.median(places, axis=0)) / np.where(scale > 0, 1.2 * scale, 1.0))
+
+
+def shifted_words(space: JointSpace, *, top: int = _WORDS) -> list[dict]:
+    """Words by the signed root of the Jensen–Shannon part of their document shares; ``top`` from each side.
+
+    The measure asks for words that are both frequent and one-sided, so that neither rare words nor small drifts of
+    common ones fill the table. Columns: ``word``, ``source``, ``target`` (shares of documents).
+    """
+    n_source = space.n_source
+    n_target = space.counts.shape[0] - n_source
+    source = document_frequency(space.counts[:n_source]) / max(1, n_source)
+    target = document_frequency(space.counts[n_source:]) / max(1, n_target)
+    middle = (source + target) / 2
+
+    def part(share):
+        return np.where(share > 0, share * np.log(np.where(share > 0, share, 1) / np.where(middle > 0, middle, 1)), 0)
+
+    score = np.sign(target - source) * np.sqrt(np.maximum(part(source) + part(target), 0) / 2)
+    order = np.argsort(score, kind="stable")
+    chosen = [*order[:top], *order[::-1][:top][::-1]]
+    kept = [i for i in dict.fromkeys(int(i) for i in chosen) if abs(score[i]) > 1e-9]
+    return [
+        {"word": str(space.names[i]), "source": round(float(source[i]), 4), "target": round(float(target[i]), 4)}
+        for i in kept
+    ]
