@@ -21,6 +21,7 @@ _PUBLIC = {
     "StructuralCorrespondence": "isthmus.classify.baselines.scl",
     "CorrelationAlignment": "isthmus.classify.baselines.coral",
     "TrAdaBoostClassifier": "isthmus.classify.baselines.tradaboost",
+    "TransductiveCentroidClassifier": "isthmus.classify.vectors.centroids",
     "TransductiveKernelClassifier": "isthmus.classify.strings.classifier",
     "SpectralGraphTransducer": "isthmus.classify.baselines.sgt",
     "TransductiveSVM": "isthmus.classify.baselines.tsvm",
@@ -54,6 +55,7 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time __getattr__ does
     from isthmus.classify.dual.manifold import ManifoldDualClassifier
     from isthmus.classify.projection.classifier import TermProjectionClassifier
     from isthmus.classify.strings.classifier import TransductiveKernelClassifier
+    from isthmus.classify.vectors.centroids import TransductiveCentroidClassifier
     from isthmus.clustering.guided import CrossGuidedKMeans
     from isthmus.features.projection import TermProjection
     from isthmus.features.strings import StringKernel

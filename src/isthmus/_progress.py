@@ -22,8 +22,8 @@ def progress(phase: str, done: int, total: int | None = None, **facts: Any) -> N
 
 
 @contextmanager
-def listen(listener: Callable[[dict], None]) -> Iterator[None]:
-    """Send progress of everything inside the block to ``listener``.
+def listen(listener: Callable[[dict], None] | None) -> Iterator[None]:
+    """Send progress of everything inside the block to ``listener``; None: to nobody.
 
     Examples
     --------

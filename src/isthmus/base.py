@@ -232,6 +232,10 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return softmax(self._scores(self._check_new(X)))
 
+    def target_proba(self, X):
+        """Probabilities of the fitted target rows ``X``, in their order; a method may know them without computing."""
+        return self.predict_proba(X)
+
     def _check_new(self, X):
         return check_rows(self, X, kind=self._row_kind)
 

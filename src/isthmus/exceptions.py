@@ -45,6 +45,7 @@ CODES = {
     "missing-data": "The benchmark data folder or a file in it is not there.",
     "file-trouble": "The system refused to read or write a file (full disk, name too long, no permission).",
     "too-large": "There is not enough memory for this.",
+    "missing-vectors": "Vectors were given for the fitted texts and are missing for others.",
     "missing-extra": "An optional package is not installed.",
     "bad-model": "A saved model cannot be trusted or was written by another version.",
     # warnings

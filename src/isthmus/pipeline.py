@@ -33,6 +33,18 @@ class TransferPipeline(Pipeline):
         y, params = self._route(X, y, sample_domain, params)
         return super().fit_predict(X, y, **params)
 
+    def fit_rows(self, X, y, sample_domain):
+        """Fit every step as :meth:`fit` does, and return the rows that the last step was fitted on.
+
+        For those who need the rows or the answers for them again: nothing has to be read twice.
+        """
+        y = mask_target(y, read_domain(sample_domain, len(y)))
+        for _, step in self.steps[:-1]:
+            X = step.fit_transform(X)
+        self._hand_names_on()
+        self.steps[-1][1].fit(X, y, sample_domain=sample_domain)
+        return X
+
     def _route(self, X, y, sample_domain, params):
         """Labels with those of target rows masked, and parameters that take ``sample_domain`` to its steps."""
         if sample_domain is None:
@@ -52,12 +64,16 @@ class TransferPipeline(Pipeline):
 
     def _fit(self, *args, **kwargs):
         rows = super()._fit(*args, **kwargs)
+        self._hand_names_on()
+        return rows
+
+    def _hand_names_on(self):
+        """Columns and reading of words to a last step that learns from labelled words."""
         method = self.steps[-1][1]
         if hasattr(method, "read_names"):
             for _, step in self.steps[:-1]:
                 if hasattr(step, "analyze") or hasattr(step, "build_analyzer"):
                     method.read_names(step)
-        return rows
 
     def __getattr__(self, name):
         # Only fitted attributes are looked up in the last step; "steps" itself may be missing while unpickling. The

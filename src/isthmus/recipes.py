@@ -27,6 +27,7 @@ class Options:
     min_df: int | str = "auto"
     language: str = "auto"
     word_labels: Mapping | None = None
+    embed: Any = "static"
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,8 @@ class Recipe:
         Whether the target's texts influence the model; False for the source-only yardsticks.
     takes_words : bool
         Whether it uses labelled words.
+    takes_vectors : bool
+        Whether it reads texts through a model trained elsewhere.
     page : str
         Page under ``docs/methods`` that describes it.
     """
@@ -52,6 +55,7 @@ class Recipe:
     build: Callable[[Options], TransferPipeline]
     adapts: bool = True
     takes_words: bool = False
+    takes_vectors: bool = False
     page: str = ""
 
     def build_with(self, **options: Any) -> TransferPipeline:
@@ -229,6 +233,45 @@ def _build_tradaboost(options: Options) -> TransferPipeline:
     return _words_and_pairs(options, TrAdaBoostClassifier())
 
 
+# -- vectors of whole documents ----------------------------------------------------------------------------------------
+
+
+def _build_lsa(options: Options) -> TransferPipeline:
+    from isthmus.classify.vectors.centroids import TransductiveCentroidClassifier
+    from isthmus.features.latent import LatentSemantics
+
+    latent = LatentSemantics(random_state=options.random_state)
+    return _pipeline(_tfidf(options, sublinear=True), latent, TransductiveCentroidClassifier())
+
+
+def _build_vectors(options: Options) -> TransferPipeline:
+    from isthmus.classify.vectors.centroids import TransductiveCentroidClassifier
+    from isthmus.features.embeddings import TextEmbedder, resolve_embedder
+
+    return _pipeline(TextEmbedder.of(resolve_embedder(options.embed)), TransductiveCentroidClassifier())
+
+
+def _build_vectors_logistic(options: Options) -> TransferPipeline:
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.preprocessing import Normalizer
+
+    from isthmus.classify.baselines.source_only import SourceOnlyClassifier
+    from isthmus.features.embeddings import TextEmbedder, resolve_embedder
+
+    estimator = LogisticRegression(C=10.0, max_iter=1000)
+    embedder = TextEmbedder.of(resolve_embedder(options.embed))
+    return _pipeline(embedder, Normalizer(), SourceOnlyClassifier(estimator))
+
+
+def _build_vectors_kernel(options: Options) -> TransferPipeline:
+    from isthmus.classify.strings.classifier import ALIGNED, TransductiveKernelClassifier
+    from isthmus.features.embeddings import TextEmbedder, resolve_embedder
+    from isthmus.features.vector_kernel import CosineKernel
+
+    method = TransductiveKernelClassifier(kernel=CosineKernel(), random_state=options.random_state, **ALIGNED)
+    return _pipeline(TextEmbedder.of(resolve_embedder(options.embed)), method)
+
+
 RECIPES: dict[str, Recipe] = {
     recipe.name: recipe
     for recipe in (
@@ -267,6 +310,34 @@ RECIPES: dict[str, Recipe] = {
             "Term projection with a linear SVM on its one feature per class",
             _build_projection_svm,
             page="projection",
+        ),
+        Recipe(
+            "lsa",
+            "Class centroids that settle in the target, on latent semantic vectors of both collections",
+            _build_lsa,
+            page="centroids",
+        ),
+        Recipe(
+            "vectors",
+            "Class centroids that settle in the target, on vectors of a model trained elsewhere",
+            _build_vectors,
+            takes_vectors=True,
+            page="centroids",
+        ),
+        Recipe(
+            "vectors-logistic",
+            "Logistic regression on vectors of a model trained elsewhere, source only",
+            _build_vectors_logistic,
+            adapts=False,
+            takes_vectors=True,
+            page="source-only",
+        ),
+        Recipe(
+            "vectors-kernel",
+            "Transductive kernel of the vectors' cosines, with a second round on the surest documents",
+            _build_vectors_kernel,
+            takes_vectors=True,
+            page="strings",
         ),
         Recipe("sfa", "Words of both domains aligned through shared words (SFA)", _build_sfa, page="sfa"),
         Recipe("scl", "Words described by the pivot words they predict (SCL-MI)", _build_scl, page="scl"),
@@ -314,7 +385,8 @@ def make_recipe(name: str, **options: Any) -> TransferPipeline:
     name : str
         A key of :data:`RECIPES`.
     **options
-        Fields of :class:`Options`: ``random_state``, ``analyzer``, ``min_df``, ``language``, ``word_labels``.
+        Fields of :class:`Options`: ``random_state``, ``analyzer``, ``min_df``, ``language``, ``word_labels``,
+        ``embed``.
 
     Examples
     --------

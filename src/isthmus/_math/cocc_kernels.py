@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def assign_documents(indptr, indices, data, word_scores, bias, labels, word_table):
     """Best cluster of each row of a CSR block, and the block's share of the word × cluster table.
 
@@ -40,7 +40,7 @@ def assign_documents(indptr, indices, data, word_scores, bias, labels, word_tabl
     return changed
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def add_assigned(indptr, indices, data, labels, word_table):
     """Add a block's values to the word × cluster table under fixed labels; rows with a negative label are left out."""
     for row in range(indptr.shape[0] - 1):
@@ -49,7 +49,7 @@ def add_assigned(indptr, indices, data, labels, word_table):
                 word_table[indices[at], labels[row]] += data[at]
 
 
-@njit(cache=True, fastmath={"reassoc", "nsz", "contract"})
+@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz", "contract"})
 def assign_words(weights, logs, labels):
     """Best word cluster of each word (the word step in its cheap form); ties keep the cluster.
 
@@ -88,7 +88,7 @@ def assign_words(weights, logs, labels):
     return changed
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def sum_by_label(table, labels, out):
     """Rows of ``table`` added up by label."""
     for row in range(table.shape[0]):
@@ -96,7 +96,7 @@ def sum_by_label(table, labels, out):
             out[labels[row], c] += table[row, c]
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def add_transposed_product(indptr, indices, data, rows, out):
     """``out += Xᵀ · rows`` for one CSR block, row by row: the sum is the same however rows are cut in blocks."""
     width = rows.shape[1]
@@ -108,7 +108,7 @@ def add_transposed_product(indptr, indices, data, rows, out):
                 out[word, j] += value * rows[row, j]
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def row_log_sum(indptr, data):
     """Σ over a block of v·log v and of r·log r, r the row sums: what the documents' own mutual information needs."""
     entries = 0.0
@@ -125,7 +125,7 @@ def row_log_sum(indptr, data):
     return entries, rows
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def assign_to_centroids(indptr, indices, data, weights, centroids, labels, sums):
     """Rows, weighted by word and scaled to length one, to the centroid of largest cosine; ``sums`` adds them up.
 
@@ -161,7 +161,7 @@ def assign_to_centroids(indptr, indices, data, weights, centroids, labels, sums)
     return changed, fit
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def add_unit_rows(indptr, indices, data, weights, labels, sums):
     """Weighted rows of length one added to the column of their label."""
     for row in range(indptr.shape[0] - 1):
@@ -174,7 +174,7 @@ def add_unit_rows(indptr, indices, data, weights, labels, sums):
                 sums[indices[at], labels[row]] += data[at] * weights[indices[at]] / np.sqrt(square)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def add_columns(indices, data, totals, presence):
     """Add a block's values and its number of positive entries per column; numpy's bincount would copy the indices."""
     for at in range(indices.shape[0]):

@@ -18,15 +18,23 @@ from isthmus.api._cards import card
 from isthmus.api.methods import build_method, check_labelled
 from isthmus.api.saving import Kind, save_result
 from isthmus.choose.checking import LabelCheck, check_labels, estimate_shares
-from isthmus.choose.choice import choose
+from isthmus.choose.choice import FittedCandidate, Pair, choose, fit_candidate
 from isthmus.choose.combined import CombinedModel
 from isthmus.choose.sampling import draw_sample, read_sample, sample_size, sample_table
 from isthmus.choose.trust import AccuracyEstimate, review_mask
 from isthmus.corpus.label_kinds import check_label_kind
-from isthmus.exceptions import IsthmusWarning, UsageError
+from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 from isthmus.explain import explain_document
+from isthmus.features.embeddings import (
+    TextEmbedder,
+    VectorTable,
+    check_vectors,
+    has_static_vectors,
+    resolve_embedder,
+)
 from isthmus.feedback import Answers, RenamedModel, TaughtModel
 from isthmus.pipeline import TransferPipeline
+from isthmus.recipes import RECIPES, get_recipe
 
 _CARD_CLASSES = 12  # shown in a notebook
 
@@ -126,13 +134,17 @@ class LabelResult:
         """Probability of each class, in the order of ``classes``, for each later text, without refitting."""
         return self.model.predict_proba(check_texts(texts))
 
-    def label_new(self, texts: Sequence[str], *, ids: Sequence[str] | None = None) -> LabelResult:
+    def label_new(self, texts: Sequence[str], *, ids: Sequence[str] | None = None, vectors: Any = None) -> LabelResult:
         """The same model on later texts, without refitting: labels with confidence, review and reasons.
+
+        ``vectors``: one row a text, where the model was fitted on vectors that were given.
 
         Nothing is weighed again: ``decision`` says which methods the earlier target chose, and there is no expected
         accuracy. Warns (code ``weak-bridge``) where the model finds nothing it knows in more than half of the texts.
         """
         texts = check_texts(texts)
+        if vectors is not None:
+            add_vectors(self.model, texts, vectors)
         unknown = has_no_known_terms(self.model, texts)
         if 2 * unknown.sum() > len(texts):
             message = (
@@ -142,7 +154,7 @@ class LabelResult:
             )
             warnings.warn(IsthmusWarning(message, code="weak-bridge"), stacklevel=2)
         probabilities = self.model.predict_proba(texts)
-        codes = np.searchsorted(self.classes, self.model.predict(texts))
+        codes = probabilities.argmax(axis=1)
         confidence = probabilities[np.arange(len(codes)), codes]
         return replace(
             self,
@@ -326,6 +338,9 @@ def label(
     random_state: int | None = 0,
     *,
     target_labels: Sequence | None = None,
+    extra_texts: Sequence[str] | None = None,
+    vectors: Sequence | None = None,
+    embed: Any = None,
     error_budget: float = 0.1,
     analyzer: str = "auto",
     min_df: int | str = "auto",
@@ -351,6 +366,15 @@ def label(
     target_labels : sequence, optional
         Answers of a person: one label per target text, None where unknown. No method sees them; the labelling learns
         from them afterwards, as by :meth:`LabelResult.teach`.
+    extra_texts : sequence of str, optional
+        Further texts of either kind, without labels. They take part in the fit (word statistics, latent directions,
+        kernels), each on the side it reads like, and get no label.
+    vectors : (array, array), optional
+        Vectors of the source and of the target texts, one row a text, from any model; a third array for
+        ``extra_texts``. Later texts then need vectors too: ``label_new(texts, vectors=...)``.
+    embed : str, path, callable or False, optional
+        A model that makes the vectors, as :func:`isthmus.features.embed_texts` reads it. If omitted, "auto" uses the
+        packaged static vectors where they are installed (extra ``embed``); False: no vectors.
     error_budget : float, default=0.1
         Share of wrong labels to be tolerated among those that need no review.
     analyzer, min_df, language
@@ -382,26 +406,30 @@ def label(
     given = np.full(n_source, None, dtype=object)
     given[known] = values[known].tolist()
     check_label_kind(given, force_classes=force_classes)
+    extra = check_texts(extra_texts) if extra_texts is not None and len(extra_texts) else []
+    embed = _one_view(source_texts, target_texts, extra, vectors, embed)
     model: TransferPipeline | CombinedModel
     opinions = None
     if isinstance(method, str) and method == "auto":
-        choice = choose(source_texts, given, target_texts, word_labels=word_labels, **options)
+        choice = choose(
+            source_texts, given, target_texts, word_labels=word_labels, extra_texts=extra, embed=embed, **options
+        )
         model, name, decision, expected = choice.model, choice.name, choice.table, choice.accuracy
         labels, probabilities, opinions = choice.labels, choice.probabilities, choice.opinions
+        silent = choice.silent
     else:
+        options |= _embed_option(method, embed)
         model, name = build_method(method, word_labels=word_labels, **options)
-        domain = np.concatenate([np.ones(n_source, dtype=int), np.full(len(target_texts), -1)])
-        joint = np.concatenate([given, np.full(len(target_texts), None, dtype=object)])
-        model.fit([*source_texts, *target_texts], joint, sample_domain=domain)
-        check_labelled(model)
+        pair = Pair.of(source_texts, given, target_texts, extra)
+        fitted = fit_candidate(name, model, pair, None) if isinstance(method, str) else _fit_own(name, model, pair)
         decision, expected = [{"method": name, "chosen": True, "why": "named by the caller"}], None
-        labels, probabilities = model.transduction_[n_source:], model.predict_proba(target_texts)
+        labels, probabilities, silent = fitted.labels, fitted.probabilities, fitted.silent
     codes = np.searchsorted(model.classes_, labels)
     confidence = probabilities[np.arange(len(labels)), codes]
     result = LabelResult(
         labels=labels,
         confidence=confidence,
-        needs_review=review_mask(confidence, error_budget) | has_no_known_terms(model, target_texts),
+        needs_review=review_mask(confidence, error_budget) | silent,
         method=name,
         decision=decision,
         classes=model.classes_,
@@ -418,6 +446,8 @@ def label(
             "analyzer": analyzer,
             "min_df": min_df,
             "language": language,
+            **({"extra_texts": len(extra)} if extra else {}),
+            **({"vectors": _view_name(embed)} if name in RECIPES or isinstance(model, CombinedModel) else {}),
         },
         opinions=opinions,
     )
@@ -439,6 +469,18 @@ def has_no_known_terms(model: Any, texts: Sequence[str]) -> np.ndarray:
     return np.asarray(rows.getnnz(axis=1) if sp.issparse(rows) else np.count_nonzero(rows, axis=1)).ravel() == 0
 
 
+def add_vectors(model: Any, texts: list[str], vectors: Any) -> None:
+    """Give a model that was fitted on given vectors those of further texts."""
+    model = model.base if isinstance(model, TaughtModel | RenamedModel) else model
+    members = model.members.values() if isinstance(model, CombinedModel) else [model]
+    steps = [step for member in members for _, step in member.steps if isinstance(step, TextEmbedder)]
+    tables = [step for step in steps if isinstance(step.model, VectorTable)]
+    if steps and not tables:
+        raise UsageError("The model makes its own vectors; leave vectors out.", code="bad-parameter")
+    for step in tables:
+        step.model = step.model.extended(texts, vectors)
+
+
 def _earlier_decision(decision: list[dict]) -> list[dict]:
     """The methods that were chosen, without the evidence: it spoke of the texts they were chosen on."""
     start = "chosen on the earlier target: "
@@ -448,3 +490,47 @@ def _earlier_decision(decision: list[dict]) -> list[dict]:
         for row in decision
         if row["chosen"]
     ]
+
+
+def _one_view(source: list[str], target: list[str], extra: list[str], vectors: Any, embed: Any) -> Any:
+    """What makes vectors of the texts: a table of those given, or the model asked for."""
+    if vectors is None:
+        return None if embed is None else False if embed is False else resolve_embedder(embed)
+    if embed is not None:
+        raise UsageError("Both vectors and embed were given; give one of them.", code="bad-parameter")
+    sides = [source, target, *([extra] if extra else [])]
+    if isinstance(vectors, str) or len(vectors) != len(sides):
+        raise UsageError(
+            f"vectors has {len(vectors)} parts; give one array each for source and target"
+            + (" and extra texts." if extra else "."),
+            code="bad-parameter",
+        )
+    parts = [check_vectors(part, len(side)) for part, side in zip(vectors, sides, strict=True)]
+    if len({part.shape[1] for part in parts}) > 1:
+        sizes = " and ".join(str(part.shape[1]) for part in parts)
+        raise DataError(f"The vectors have {sizes} numbers; make them with one model.", code="length-mismatch")
+    return VectorTable.of([text for side in sides for text in side], np.vstack(parts))
+
+
+def _view_name(embed: Any) -> str:
+    """The view of vectors, for the record of the run."""
+    return "none" if embed is False else getattr(embed, "name", "static" if has_static_vectors() else "none")
+
+
+def _fit_own(name: str, model: TransferPipeline, pair: Pair) -> FittedCandidate:
+    """A pipeline of the caller, which may know no more than fit and predict_proba."""
+    model.fit(pair.texts, pair.labels, sample_domain=pair.domain)
+    check_labelled(model)
+    texts = pair.texts[pair.target]
+    labels, silent = model.transduction_[pair.target], has_no_known_terms(model, texts)
+    return FittedCandidate(name, model, labels, model.predict_proba(texts), 0.0, silent=silent)
+
+
+def _embed_option(method: Any, embed: Any) -> dict[str, Any]:
+    """The model of vectors as a recipe's option; refused where the method would not use it."""
+    if embed is None or embed is False:
+        return {}
+    if not isinstance(method, str) or not get_recipe(method).takes_vectors:
+        takers = ", ".join(name for name, recipe in RECIPES.items() if recipe.takes_vectors)
+        raise UsageError(f"Method {method!r} takes no vectors; use auto or one of {takers}.", code="bad-parameter")
+    return {"embed": embed}

@@ -3,23 +3,36 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextvars import copy_context
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+from joblib import cpu_count
+from sklearn.linear_model import LogisticRegression
 
-from isthmus._progress import progress
-from isthmus.choose.combined import CombinedModel, pool, sharpen, sharpness_for, spread_columns
+from isthmus._math.calibration import fit_temperature
+from isthmus._progress import listen, progress
+from isthmus.choose.combined import WITNESS, CombinedModel, agree, pool, sharpen, sharpness_for, spread_columns
 from isthmus.choose.evidence import Evidence, LabelScorer
 from isthmus.choose.trust import AccuracyEstimate, estimate_accuracy
+from isthmus.choose.views import View
 from isthmus.choose.voting import VotingRule, excess
 from isthmus.exceptions import DataError, IsthmusError
+from isthmus.features.counting import sharing
+from isthmus.features.embeddings import StaticEmbedder, has_static_vectors, resolve_embedder
+from isthmus.features.vectorizer import TextVectorizer
 from isthmus.pipeline import TransferPipeline
 from isthmus.recipes import RECIPES
 
 YARDSTICK = "logistic"
-CANDIDATES = (YARDSTICK, "self-training", "cocc", "projection", "strings")
+CANDIDATES = (YARDSTICK, "self-training", "cocc", "projection", "strings", "lsa")
 WITH_WORDS = "dual-manifold"
+WITH_VECTORS = "vectors"
+SLOW = ("cocc", "strings", WITH_WORDS, "self-training")
+SIDE_SAMPLE = 2_000  # documents of each side that say which side a further text reads like
 MOST_STRINGS = 60_000  # documents; beyond that string kernels cost minutes
 MOST_CHARACTERS = 30_000_000
 _MUCH = 0.5  # log-odds from which the table calls labels noisy, or suspiciously easy
@@ -35,6 +48,8 @@ class FittedCandidate:
     probabilities: np.ndarray
     seconds: float
     evidence: Evidence | None = None
+    silent: np.ndarray | None = None  # target texts in which it finds nothing it knows
+    weight: float = 1.0  # of a witness: the power that brings its probabilities to how often it is right
 
 
 @dataclass
@@ -44,6 +59,8 @@ class Candidates:
     trials: list[FittedCandidate]
     judge: LabelScorer | None
     left_out: list[dict] = field(default_factory=list)
+    witness: FittedCandidate | None = None
+    vectors: str | None = None
 
     @property
     def evidence(self) -> dict[str, Evidence]:
@@ -60,6 +77,7 @@ class Choice:
     table: list[dict]
     accuracy: AccuracyEstimate
     opinions: dict[str, np.ndarray] = field(default_factory=dict)  # probabilities by each method that votes
+    silent: np.ndarray | None = None  # target texts in which no voter finds anything it knows
 
     @property
     def name(self) -> str:
@@ -72,6 +90,9 @@ def choose(
     target_texts: Sequence[str],
     *,
     word_labels: Mapping | None = None,
+    extra_texts: Sequence[str] = (),
+    embed: Any = None,
+    n_jobs: int | None = None,
     **options,
 ) -> Choice:
     """Fit the candidates, weigh their labels, and combine those that the evidence supports.
@@ -82,11 +103,29 @@ def choose(
     source_labels : ndarray of object
         None where unknown.
     word_labels : mapping, optional
-        Adds dual supervision to the candidates.
+        Labelled words: dual supervision joins the candidates, and the words alone are heard as an independent witness.
+    extra_texts : sequence of str
+        Unlabelled texts of either kind; they take part in the fit and get no label.
+    embed : str, callable or VectorTable, optional
+        Vectors of the texts, as :func:`isthmus.features.embeddings.resolve_embedder` reads them. If omitted, the
+        packaged static vectors are used where they are installed; False: none.
+    n_jobs : int, optional
+        Candidates fitted at a time; one per core if omitted.
     **options
         ``random_state``, ``analyzer``, ``min_df``, ``language``, as for a recipe.
     """
-    return decide(try_methods(source_texts, source_labels, target_texts, word_labels=word_labels, **options))
+    return decide(
+        try_methods(
+            source_texts,
+            source_labels,
+            target_texts,
+            word_labels=word_labels,
+            extra_texts=extra_texts,
+            embed=embed,
+            n_jobs=n_jobs,
+            **options,
+        )
+    )
 
 
 def try_methods(
@@ -95,38 +134,123 @@ def try_methods(
     target_texts: Sequence[str],
     *,
     word_labels: Mapping | None = None,
+    extra_texts: Sequence[str] = (),
+    embed: Any = None,
+    n_jobs: int | None = None,
     **options,
 ) -> Candidates:
     """Fit every candidate and gather the evidence; parameters as for :func:`choose`."""
-    texts = [*source_texts, *target_texts]
-    joint = np.concatenate([source_labels, np.full(len(target_texts), None, dtype=object)])
-    domain = np.concatenate([np.ones(len(source_texts), dtype=int), np.full(len(target_texts), -1)])
-    names, left_out = candidates_for(texts, word_labels)
-    known = [i for i, label in enumerate(source_labels) if label is not None]
-    judge = _judge([source_texts[i] for i in known], [source_labels[i] for i in known], target_texts, options)
-    if judge is None:
-        names = [*([WITH_WORDS] if word_labels else []), YARDSTICK]
-    trials = []
-    for step, name in enumerate(names):
-        progress(f"trying {name}", step, len(names))
-        start = time.monotonic()
-        words = word_labels if RECIPES[name].takes_words else None
-        try:
-            model = RECIPES[name].build_with(word_labels=words, **options).fit(texts, joint, sample_domain=domain)
-        except IsthmusError as error:
-            if name == YARDSTICK:
-                raise
-            left_out.append({"method": name, "chosen": False, "why": f"not possible: {error}"})
-            continue
-        labels = model.transduction_[len(source_texts) :]
-        trial = FittedCandidate(name, model, labels, model.predict_proba(target_texts), time.monotonic() - start)
-        trial.evidence = judge.score(labels) if judge is not None else None
-        trials.append(trial)
-    progress("trying methods", len(names), len(names))
-    return Candidates(trials, judge, left_out)
+    pair = Pair.of(source_texts, source_labels, target_texts, extra_texts)
+    with sharing():
+        embedder = _embedder(embed)
+        names, left_out = candidates_for(pair.texts, word_labels, embedder)
+        judge = _judge(pair, embedder, options)
+        if judge is None:
+            names = [*([WITH_WORDS] if word_labels else []), YARDSTICK]
+        recipes = {**options, "embed": embedder}
+
+        def fit(name: str) -> FittedCandidate | dict:
+            words = word_labels if RECIPES[name].takes_words else None
+            try:
+                return fit_candidate(name, RECIPES[name].build_with(word_labels=words, **recipes), pair, judge)
+            except IsthmusError as error:
+                if name == YARDSTICK:
+                    raise
+                return {"method": name, "chosen": False, "why": f"not possible: {error}"}
+
+        outcomes = _run_all(fit, names, n_jobs)
+        trials = [outcome for outcome in outcomes if isinstance(outcome, FittedCandidate)]
+        left_out += [outcome for outcome in outcomes if isinstance(outcome, dict)]
+        witness = _hear_words(pair, word_labels, options) if word_labels and judge is not None else None
+    return Candidates(trials, judge, left_out, witness, getattr(embedder, "name", None))
 
 
-def candidates_for(texts: Sequence[str], word_labels: Mapping | None) -> tuple[list[str], list[dict]]:
+@dataclass
+class Pair:
+    """The two collections in one list, source first, then target, then further texts of either kind."""
+
+    texts: list[str]
+    labels: np.ndarray
+    domain: np.ndarray
+    n_source: int
+    n_target: int
+
+    @classmethod
+    def of(cls, source_texts, source_labels, target_texts, extra_texts=()) -> Pair:
+        source, target, extra = list(source_texts), list(target_texts), list(extra_texts)
+        labels = np.concatenate([source_labels, np.full(len(target) + len(extra), None, dtype=object)])
+        domain = np.concatenate([np.ones(len(source), dtype=int), np.full(len(target), -1)])
+        if extra:
+            domain = np.concatenate([domain, np.where(nearer_target(source, target, extra), -1, 1)])
+        return cls([*source, *target, *extra], labels, domain, len(source), len(target))
+
+    @property
+    def known(self) -> list[int]:
+        """Source rows with a label."""
+        return [i for i in range(self.n_source) if self.labels[i] is not None]
+
+    @property
+    def target(self) -> slice:
+        return slice(self.n_source, self.n_source + self.n_target)
+
+
+def nearer_target(source: list[str], target: list[str], extra: list[str]) -> np.ndarray:
+    """Which further texts read like the target rather than like the source."""
+    rng = np.random.default_rng(0)
+    sample = [[side[i] for i in rng.permutation(len(side))[:SIDE_SAMPLE]] for side in (source, target)]
+    vectorizer = TextVectorizer(weighting="tfidf", sublinear=True, min_df=1)
+    rows = vectorizer.fit_transform([*sample[0], *sample[1]])
+    model = LogisticRegression(C=10.0, class_weight="balanced", solver="newton-cg")
+    model.fit(rows, np.repeat([0, 1], [len(part) for part in sample]))
+    return model.predict(vectorizer.transform(extra)) == 1
+
+
+def fit_candidate(name: str, model: TransferPipeline, pair: Pair, judge: LabelScorer | None) -> FittedCandidate:
+    """One method on both collections, and the evidence about its labels."""
+    start = time.monotonic()
+    rows = model.fit_rows(pair.texts, pair.labels, pair.domain)
+    targets = np.flatnonzero(pair.domain < 0)
+    target_rows = [rows[i] for i in targets] if isinstance(rows, list) else rows[targets]
+    probabilities = model.steps[-1][1].target_proba(target_rows)[: pair.n_target]
+    if isinstance(rows, list):
+        silent = np.array([not text.strip() for text in rows[pair.target]], dtype=bool)
+    else:
+        silent = np.asarray((rows[pair.target] != 0).sum(axis=1)).ravel() == 0
+    trial = FittedCandidate(
+        name, model, model.transduction_[pair.target], probabilities, time.monotonic() - start, silent=silent
+    )
+    trial.evidence = None if judge is None else judge.score(trial.labels)
+    return trial
+
+
+def _run_all(fit: Callable[[str], Any], names: list[str], n_jobs: int | None) -> list:
+    """Outcomes in the order of ``names``, whoever is ready first. Threads: the heavy parts leave Python's lock."""
+    size = min(len(names), n_jobs or cpu_count())
+    progress("trying methods", 0, len(names))
+    if size < 2:
+        outcomes = []
+        for step, name in enumerate(names):
+            progress(f"trying {name}", step, len(names))
+            outcomes.append(fit(name))
+        progress("trying methods", len(names), len(names))
+        return outcomes
+
+    def quietly(name: str) -> Any:
+        with listen(None):  # several methods at a time have no one step to report
+            return fit(name)
+
+    # The slow ones first, so that none of them is left alone at the end.
+    order = sorted(names, key=lambda name: SLOW.index(name) if name in SLOW else len(SLOW))
+    with ThreadPoolExecutor(size) as pool_of_threads:
+        futures = {name: pool_of_threads.submit(copy_context().run, quietly, name) for name in order}
+        for done, _ in enumerate(as_completed(futures.values()), 1):
+            progress("trying methods", done, len(names))
+    return [futures[name].result() for name in names]
+
+
+def candidates_for(
+    texts: Sequence[str], word_labels: Mapping | None, embedder: Any = None
+) -> tuple[list[str], list[dict]]:
     """Methods worth trying on these texts, and rows for those left out with the reason."""
     chosen, left_out = list(CANDIDATES), []
     characters = sum(map(len, texts))
@@ -134,19 +258,77 @@ def candidates_for(texts: Sequence[str], word_labels: Mapping | None) -> tuple[l
         chosen.remove("strings")
         why = f"not tried: {len(texts):,} documents with {characters:,} characters would take minutes"
         left_out.append({"method": "strings", "chosen": False, "why": why})
+    if embedder is not None:
+        chosen.append(WITH_VECTORS)
     if word_labels:
         chosen.append(WITH_WORDS)
     return chosen, left_out
 
 
-def _judge(source_texts, source_labels, target_texts, options) -> LabelScorer | None:
+def _embedder(embed: Any) -> Any:
+    """The model of the view of vectors: the one asked for, or the packaged one where it is installed."""
+    if embed is False:
+        return None
+    if embed is None:
+        return resolve_embedder("static") if has_static_vectors() else None
+    return resolve_embedder(embed)
+
+
+def _judge(pair: Pair, embedder: Any, options: Mapping) -> LabelScorer | None:
     settings = {name: options[name] for name in ("analyzer", "min_df", "language", "random_state") if name in options}
     try:
-        return LabelScorer(source_texts, source_labels, target_texts, **settings)
+        return LabelScorer(
+            [pair.texts[i] for i in pair.known],
+            [pair.labels[i] for i in pair.known],
+            pair.texts[pair.target],
+            views=_views(pair, embedder, options),
+            **settings,
+        )
     except DataError as error:
-        if error.code != "no-rows":
+        if error.code not in ("no-rows", "empty-vocabulary"):
             raise
         return None
+
+
+def _views(pair: Pair, embedder: Any, options: Mapping) -> dict[str, View]:
+    """Vectors in which labels are judged, besides words; the candidates use the same ones."""
+    recipes = ["lsa"] if embedder is None else ["lsa", WITH_VECTORS]
+    views = {}
+    for name in recipes:
+        steps = RECIPES[name].build_with(**options, embed=embedder)[:-1]
+        rows: Any = pair.texts
+        for _, step in steps.steps:
+            rows = step.fit_transform(rows)
+        # Vectors that were given, or that are slow to make, exist for the texts as they are.
+        make = None if name == WITH_VECTORS and not isinstance(embedder, StaticEmbedder) else steps.transform
+        views[name] = View(rows[pair.known], rows[pair.target], make)
+    return views
+
+
+def _hear_words(pair: Pair, word_labels: Mapping, options: Mapping) -> FittedCandidate | None:
+    """What the labelled words alone say, without a single labelled document.
+
+    The source's labels took no part, so they can say how often the words are right: their probabilities are brought to
+    that, and a few words that say little count for little.
+    """
+    model = RECIPES[WITH_WORDS].build_with(word_labels=word_labels, **options)
+    start = time.monotonic()
+    try:
+        rows = model.fit_rows(pair.texts, np.full(len(pair.texts), None, dtype=object), pair.domain)
+    except IsthmusError:
+        return None  # words of one class only, say
+    classes = model.classes_
+    known = [i for i in pair.known if pair.labels[i] in set(classes.tolist())]
+    if not known or len(classes) < 2:
+        return None
+    codes = np.searchsorted(classes, np.array([pair.labels[i] for i in known], dtype=classes.dtype))
+    logs = np.log(np.maximum(model.steps[-1][1].predict_proba(rows[known]), 1e-12))
+    weight = fit_temperature(logs, codes, bounds=(1e-3, 20.0))
+    proba = model.steps[-1][1].predict_proba(rows[pair.target])
+    labels = classes[proba.argmax(axis=1)]
+    found = FittedCandidate(WITNESS, model, labels, sharpen(proba, weight), time.monotonic() - start)
+    found.weight = weight
+    return found
 
 
 def decide(contest: Candidates, rule: VotingRule | None = None) -> Choice:
@@ -164,8 +346,31 @@ def decide(contest: Candidates, rule: VotingRule | None = None) -> Choice:
     accuracy = estimate_accuracy(contest.judge, labels, float(votes.max(axis=1).mean()))
     if accuracy.estimate is not None:
         model.sharpness = sharpness_for(votes, accuracy.estimate)
+    probabilities = sharpen(votes, model.sharpness)
     table = [*decision_rows(contest, weights, labels, rule), *contest.left_out]
-    return Choice(model, labels, sharpen(votes, model.sharpness), table, accuracy, spread)
+    if contest.witness is not None and accuracy.estimate is not None:
+        witness = contest.witness
+        model.witness, model.witness_weight = witness.model, witness.weight
+        own = spread_columns(witness.probabilities, witness.model.classes_, model.classes_)
+        probabilities = agree(probabilities, own)
+        spread = {**spread, WITNESS: own}
+        labels = model.classes_[probabilities.argmax(axis=1)]
+        table.append(witness_row(witness, labels))
+        accuracy = estimate_accuracy(contest.judge, labels, float(probabilities.max(axis=1).mean()))
+    silent = np.all([trial.silent for trial in members.values()], axis=0)
+    return Choice(model, labels, probabilities, table, accuracy, spread, silent)
+
+
+def witness_row(witness: FittedCandidate, labels: np.ndarray) -> dict:
+    """What the table says about the labelled words."""
+    return {
+        "method": witness.name,
+        "chosen": True,
+        "weight": round(witness.weight, 3),
+        "agreement": round(float(np.mean(witness.labels == labels)), 4),
+        "seconds": round(witness.seconds, 1),
+        "why": "the labelled words as an independent witness, weighed by how often they are right in the source",
+    }
 
 
 def vote_weights(contest: Candidates, rule: VotingRule) -> dict[str, float]:

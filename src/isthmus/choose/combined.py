@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
 
 from isthmus.base import softmax
 
+WITNESS = "words alone"  # the labelled words, heard beside the vote
 _SHARPNESS = (0.05, 20.0)
 _FLOOR = 1e-3  # no member can veto a class by calling it impossible
 
@@ -22,6 +24,10 @@ class CombinedModel:
         Fitted on the same rows. A member may know fewer classes than others: labelled words can name further ones.
     weights : dict of str to float
         Need not sum to one.
+    witness : TransferPipeline, optional
+        A model that knows nothing of the source's labels (labelled words alone), heard beside the vote.
+    witness_weight : float
+        Power that brings its probabilities to how often it is right.
 
     Attributes
     ----------
@@ -30,11 +36,14 @@ class CombinedModel:
         Power to which probabilities are raised before they are made to sum to one again; see :func:`sharpness_for`.
     """
 
-    def __init__(self, members: dict, weights: dict, sharpness: float = 1.0):
+    def __init__(
+        self, members: dict, weights: dict, sharpness: float = 1.0, witness: Any = None, witness_weight: float = 1.0
+    ):
         self.members = dict(members)
         total = sum(weights[name] for name in members)
         self.weights = {name: float(weights[name] / total) for name in members}
         self.sharpness = sharpness
+        self.witness, self.witness_weight = witness, witness_weight
         self.classes_ = joint_classes(self.members.values())
 
     def predict_proba(self, texts: Sequence[str]) -> np.ndarray:
@@ -43,18 +52,23 @@ class CombinedModel:
 
     def predict(self, texts: Sequence[str]) -> np.ndarray:
         """Class of each text."""
-        return self.classes_[pool(self.opinions(texts), self.weights).argmax(axis=1)]
+        return self.classes_[self.predict_proba(texts).argmax(axis=1)]
 
     def opinions(self, texts: Sequence[str]) -> dict[str, np.ndarray]:
         """What each member says: its probabilities, with a column for every class of the vote."""
-        return {
+        said = {
             name: spread_columns(model.predict_proba(texts), model.classes_, self.classes_)
             for name, model in self.members.items()
         }
+        if self.witness is not None:
+            heard = sharpen(self.witness.predict_proba(texts), self.witness_weight)
+            said[WITNESS] = spread_columns(heard, self.witness.classes_, self.classes_)
+        return said
 
     def from_opinions(self, opinions: Mapping[str, np.ndarray]) -> np.ndarray:
         """Probabilities of the vote from those of its members."""
-        return sharpen(pool(opinions, self.weights), self.sharpness)
+        own = sharpen(pool({name: opinions[name] for name in self.members}, self.weights), self.sharpness)
+        return agree(own, opinions[WITNESS]) if WITNESS in opinions else own
 
 
 def joint_classes(models: Iterable) -> np.ndarray:
@@ -85,6 +99,19 @@ def pool(votes: Mapping[str, np.ndarray], weights: Mapping[str, float]) -> np.nd
     total = sum(weights[name] for name in votes)
     logs = sum(weights[name] / total * np.log(np.maximum(votes[name], _FLOOR)) for name in votes)
     return softmax(logs)
+
+
+def agree(own: np.ndarray, witness: np.ndarray) -> np.ndarray:
+    """Probabilities of two independent witnesses together: their log-odds add up. A class unknown to one is its floor.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.choose.combined import agree
+    >>> agree(np.array([[0.6, 0.4]]), np.array([[0.2, 0.8]])).round(2).tolist()
+    [[0.27, 0.73]]
+    """
+    return softmax(np.log(np.maximum(own, _FLOOR)) + np.log(np.maximum(witness, _FLOOR)))
 
 
 def sharpen(probabilities: np.ndarray, power: float) -> np.ndarray:

@@ -14,8 +14,8 @@ and hold next to nothing. For the same reason reverse accuracy is averaged over 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.stats import chi2
@@ -23,6 +23,7 @@ from sklearn.metrics import confusion_matrix
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.svm import LinearSVC
 
+from isthmus.choose.views import DenseView, View, even_lengths
 from isthmus.exceptions import DataError
 from isthmus.features.vectorizer import TextVectorizer
 
@@ -50,6 +51,10 @@ class Evidence:
     tables : tuple of ndarray
         The counts behind these figures, labels by answers: within the target, within the source, and from
         target to source.
+    even : Evidence or None
+        The same on texts thinned to equal length, where source and target differ much in length.
+    others : dict of str to Evidence
+        The same in views of vectors.
     """
 
     learnability: float
@@ -57,6 +62,8 @@ class Evidence:
     reverse_accuracy: float
     cv_accuracy: float
     tables: tuple[np.ndarray, ...] = ()
+    even: Evidence | None = None
+    others: Mapping[str, Evidence] = field(default_factory=dict)
 
     @classmethod
     def from_tables(cls, target: np.ndarray, source: np.ndarray, back: np.ndarray) -> Evidence:
@@ -65,21 +72,30 @@ class Evidence:
         return cls(information(target), information(source), class_accuracy(back), cv_accuracy, (target, source, back))
 
     @property
+    def views(self) -> list[Evidence]:
+        """Evidence in every view: words (at equal length), and vectors where there are some."""
+        return [self.even or self, *self.others.values()]
+
+    @property
     def learned(self) -> bool:
-        """Whether the labels can be learned within the target at all; True where no counts say otherwise."""
-        return not self.tables or beyond_chance(self.tables[0])
+        """Whether the labels can be learned within the target in any view; True where no counts say otherwise."""
+        return not self.tables or any(beyond_chance(found.tables[0]) for found in (self, *self.others.values()))
 
     @property
     def source_learned(self) -> bool:
         """The same for the source's labels."""
-        return not self.tables or beyond_chance(self.tables[1])
+        return not self.tables or any(beyond_chance(found.tables[1]) for found in (self, *self.others.values()))
 
     def redraw(self, rng: np.random.Generator) -> Evidence:
         """The same evidence on a random draw of as many documents, with replacement; as it is without counts."""
         if not self.tables:
             return self
         drawn = [rng.multinomial(int(t.sum()), t.ravel() / max(1, t.sum())).reshape(t.shape) for t in self.tables]
-        return Evidence.from_tables(*drawn)
+        return replace(
+            Evidence.from_tables(*drawn),
+            even=None if self.even is None else self.even.redraw(rng),
+            others={name: found.redraw(rng) for name, found in self.others.items()},
+        )
 
 
 def information(counts: np.ndarray) -> float:
@@ -147,6 +163,8 @@ class LabelScorer:
         Source texts without a label are left out by the caller.
     analyzer, min_df, language
         As for :class:`isthmus.features.TextVectorizer`.
+    views : mapping of str to View, optional
+        Vectors of all these texts; labels are judged in each of these views too.
     random_state : int or None
         For the sample of large collections.
 
@@ -168,6 +186,7 @@ class LabelScorer:
         analyzer: str = "auto",
         min_df: int | str = "auto",
         language: str = "auto",
+        views: Mapping[str, View] | None = None,
         random_state: int | None = 0,
     ):
         source, self.target = (_distinct(texts) for texts in (source_texts, target_texts))
@@ -179,24 +198,47 @@ class LabelScorer:
             )
         rng = np.random.default_rng(random_state)
         source, self.target = (_sample(rows, rng) for rows in (source, self.target))
-        texts = [source_texts[i] for i in source] + [target_texts[i] for i in self.target]
-        vectorizer = TextVectorizer(
-            analyzer=analyzer, min_df=min_df, language=language, weighting="tfidf", sublinear=True
-        )
-        rows = vectorizer.fit_transform(texts)
-        self.source_rows, self.target_rows = rows[: len(source)], rows[len(source) :]
         self.source_labels = np.array([str(source_labels[i]) for i in source])
-        self.source_table = _cross_validated(self.source_rows, self.source_labels)
+        sides = [source_texts[i] for i in source], [target_texts[i] for i in self.target]
+        settings = {"analyzer": analyzer, "min_df": min_df, "language": language}
+        self.words = WordView(*sides, self.source_labels, **settings)
+        even = even_lengths(*sides)
+        uneven = even != sides
+        self.even = WordView(*even, self.source_labels, **settings) if uneven else None
+        self.others = {}
+        for name, view in (views or {}).items():
+            rows = view.source[source], view.target[self.target]
+            if uneven and view.make is not None:
+                rows = view.make(even[0]), view.make(even[1])
+            self.others[name] = DenseView(rows[0], self.source_labels, rows[1])
 
     def score(self, target_labels: Sequence) -> Evidence:
         """Evidence about one label per target text."""
         labels = np.array([str(target_labels[i]) for i in self.target])
+        return replace(
+            Evidence.from_tables(*self.words.tables(labels)),
+            even=None if self.even is None else Evidence.from_tables(*self.even.tables(labels)),
+            others={name: Evidence.from_tables(*view.tables(labels)) for name, view in self.others.items()},
+        )
+
+
+class WordView:
+    """The two questions by a linear SVM on tf-idf rows."""
+
+    def __init__(self, source: list[str], target: list[str], source_labels: np.ndarray, **settings):
+        vectorizer = TextVectorizer(weighting="tfidf", sublinear=True, **settings)
+        rows = vectorizer.fit_transform([*source, *target])
+        self.source_rows, self.target_rows = rows[: len(source)], rows[len(source) :]
+        self.source_labels = source_labels
+        self.source_table = _cross_validated(self.source_rows, source_labels)
+
+    def tables(self, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Counts of labels by answers: within the target, within the source, from the target back to the source."""
         if len(np.unique(labels)) < 2:
             back = np.full(len(self.source_labels), labels[0])
         else:
             back = _learner().fit(self.target_rows, labels).predict(self.source_rows)
-        reverse_accuracy = confusion_matrix(self.source_labels, back)
-        return Evidence.from_tables(_cross_validated(self.target_rows, labels), self.source_table, reverse_accuracy)
+        return _cross_validated(self.target_rows, labels), self.source_table, confusion_matrix(self.source_labels, back)
 
 
 def _learner() -> LinearSVC:

@@ -16,7 +16,8 @@ _CLIP = 0.02  # beyond 2 % and 98 % a difference in log-odds says more about cha
 class VotingRule:
     """Score and weight of a method, from the evidence about its labels.
 
-    The score is ``reverse_weight · logit(reverse accuracy) − |logit(learnability) − logit(source's learnability)|``.
+    The score is ``reverse_weight · logit(reverse accuracy) − |logit(learnability) − logit(source's learnability)|``,
+    averaged over the views in which the labels were judged (words, and vectors where there are some).
     Methods within ``near`` of the best vote with weight ``exp(−difference / scale)``. The constants were set on
     benchmark tasks; ``docs/guide/choosing.md`` has the test on corpora that were left out.
 
@@ -34,7 +35,9 @@ class VotingRule:
 
     def score(self, evidence: Evidence) -> float:
         """How well the labels are supported; only differences between methods mean something."""
-        return self.reverse_weight * logit(evidence.reverse_accuracy) - abs(excess(evidence))
+        return float(
+            np.mean([self.reverse_weight * logit(view.reverse_accuracy) - abs(excess(view)) for view in evidence.views])
+        )
 
     def weights(self, evidence: Mapping[str, Evidence]) -> dict[str, float]:
         """Votes of the methods near the best, as shares of one."""

@@ -16,6 +16,7 @@ _PUBLIC = {
     "StructuralCorrespondence": "isthmus.classify.baselines.scl",
     "TermProjectionClassifier": "isthmus.classify.projection.classifier",
     "TrAdaBoostClassifier": "isthmus.classify.baselines.tradaboost",
+    "TransductiveCentroidClassifier": "isthmus.classify.vectors.centroids",
     "TransductiveKernelClassifier": "isthmus.classify.strings.classifier",
     "TransductiveSVM": "isthmus.classify.baselines.tsvm",
 }

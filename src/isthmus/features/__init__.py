@@ -4,9 +4,12 @@ from isthmus._lazy import lazy_names
 
 # Public name -> module. Lazy, so that reading tokens does not load kernels.
 _PUBLIC = {
+    "LatentSemantics": "isthmus.features.latent",
     "TermProjection": "isthmus.features.projection",
+    "TextEmbedder": "isthmus.features.embeddings",
     "TextVectorizer": "isthmus.features.vectorizer",
     "chi2": "isthmus.features.selection",
+    "embed_texts": "isthmus.features.embeddings",
     "guess_language": "isthmus.features.languages",
     "guess_languages": "isthmus.features.languages",
     "identify_language": "isthmus.features.languages",

@@ -208,7 +208,7 @@ class KernelSum:
     [[8.0]]
     """
 
-    kernels: tuple[StringKernel, ...]
+    kernels: tuple[Any, ...]
     weights: tuple[float, ...] | None = None
 
     def gram(self, texts, *, normalize: bool | None = None):
@@ -223,7 +223,7 @@ class KernelSum:
         return self.gram(texts_a) if texts_b is None else self.cross(texts_a, texts_b)
 
     def __add__(self, other) -> KernelSum:
-        if isinstance(other, StringKernel):
+        if not isinstance(other, KernelSum) and hasattr(other, "gram") and hasattr(other, "cross"):
             other = KernelSum((other,))
         if not isinstance(other, KernelSum):
             return NotImplemented

@@ -15,6 +15,7 @@ from isthmus._progress import progress
 from isthmus._validation import check_texts
 from isthmus.base import row_blocks
 from isthmus.exceptions import DataError
+from isthmus.features.counting import count_terms, read_tokens, shared, texts_key
 from isthmus.features.languages import (
     IDEOGRAPHIC,
     UNSPACED,
@@ -160,16 +161,12 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         texts = check_texts(X)
         self._choose_analyzer(texts)
         if self.analyzer_ == "words":
-            names, counts = self._count_new_words(texts)
-        else:
-            self._keys, counts = self._count_new_keys(texts)
-            names = None
-        counts, kept = self._cut(counts)
-        if names is not None:
-            self.feature_names_ = names[kept]
+            self.feature_names_, counts = self._count_new_words(texts)
             self._index = {name: column for column, name in enumerate(self.feature_names_)}
         else:
-            self._keys = self._keys[kept]
+            self._keys, counts = self._count_new_keys(texts)
+            kept = self._kept(document_frequency(counts), counts.shape[0])
+            counts, self._keys = counts[:, kept], self._keys[kept]
             self.feature_names_ = key_names(self._keys)
         self.idf_ = smooth_idf(document_frequency(counts), counts.shape[0])
         return self._weigh(counts)
@@ -205,7 +202,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
 
     def _choose_analyzer(self, texts: Sequence[str]):
         given = resolve_language(self.language)
-        self.languages_ = languages_in_use(texts) if given == "auto" else (given,)
+        self.languages_ = shared(("languages", texts_key(texts)), lambda: languages_in_use(texts)) if given == "auto" else (given,)
         self.language_ = self.languages_[0]
         self.analyzer_ = analyzer_for(self.languages_) if self.analyzer == "auto" else self.analyzer
         # Stems and stop words cost English verdicts more than they bring; languages with more endings need them.
@@ -234,6 +231,28 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         return not self.sentiment and bool(self.stem) and tuple(self.ngram_range) == (1, 1)
 
     def _count_new_words(self, texts):
+        """Names and counts; those who read the same texts in the same way share them."""
+        words = self._words
+        settings = tuple(value for name, value in sorted(vars(words).items()) if name != "_seen")
+        limits = (self.min_df, self.max_df, self._most_documents)
+        key = ("counts", settings, limits, texts_key(texts))
+        names, counts = shared(key, lambda: self._count_as_integers(texts) or self._count_one_by_one(texts))
+        return names, counts.copy()
+
+    def _count_as_integers(self, texts):
+        """Names and counts where all texts are in one language and every word is one term; otherwise None."""
+        if len(self.languages_) > 1:
+            return None
+        words, language = self._words, self.language_
+        how = (language, words.lowercase, words.segment)
+        tokens = read_tokens(texts, lambda text: words.words(text, language), how)
+        seen = words.look_up(tokens.words, language)
+        terms = [seen[word] for word in tokens.words]
+        if any(isinstance(term, tuple) for term in terms):
+            return None
+        return count_terms(tokens, terms, words.ngram_range, lambda frequency: self._kept(frequency, len(texts)))
+
+    def _count_one_by_one(self, texts):
         index: dict[str, int] = {}
         rows = []
         for i, text in enumerate(texts):
@@ -243,7 +262,9 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         names = np.array(list(index), dtype=object)
         order = np.argsort(names) if len(names) else np.zeros(0, dtype=int)
         # Columns in the order of the terms, so that the order of documents changes nothing.
-        return names[order], _counts_from_rows(rows, len(names))[:, order]
+        counts = _counts_from_rows(rows, len(names))[:, order]
+        kept = self._kept(document_frequency(counts), len(texts))
+        return names[order][kept], counts[:, kept]
 
     def _count_new_keys(self, texts):
         vocabulary = np.zeros(0, dtype=np.int64)
@@ -268,19 +289,18 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
             texts, range(low, high + 1), lowercase=self.lowercase, words_only=self.analyzer_ in _PIECE_LENGTHS
         )
 
-    def _cut(self, counts):
-        frequency = document_frequency(counts)
-        n_documents = counts.shape[0]
+    def _kept(self, frequency: np.ndarray, n_documents: int) -> np.ndarray:
+        """Terms within the limits on document frequency."""
         min_df = (1 if n_documents < 200 else 2 if n_documents < 1_000 else 3) if self.min_df == "auto" else self.min_df
         most = min(self.max_df, self._most_documents) * n_documents
         kept = np.flatnonzero((frequency >= min_df) & (frequency <= most))
         if not len(kept):
             raise DataError(
-                f"None of {counts.shape[1]} terms occurs in {min_df} or more of {n_documents} documents; "
+                f"None of {len(frequency)} terms occurs in {min_df} or more of {n_documents} documents; "
                 "give more texts or lower min_df.",
                 code="empty-vocabulary",
             )
-        return counts[:, kept], kept
+        return kept
 
     def _weigh(self, counts):
         if self.weighting == "binary":

@@ -233,6 +233,11 @@ class TransductiveKernelClassifier(TransferClassifier):
         self._check_is_fitted()
         return softmax(self._scores(self._check_new(X)) * self.inverse_temperature_)
 
+    def target_proba(self, X):
+        """Probabilities of the fitted target rows, from the scores of the last round."""
+        self._check_is_fitted()
+        return softmax(self.target_scores_ * self.inverse_temperature_)
+
     def decision_function(self, X):
         """Scores of new documents; one column per class, or for two classes the score of the second."""
         self._check_is_fitted()

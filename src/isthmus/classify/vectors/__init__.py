@@ -1,0 +1,1 @@
+"""Methods on vectors of whole documents (dense rows): centroids that settle in the target."""

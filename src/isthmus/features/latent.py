@@ -1,0 +1,82 @@
+"""Latent semantic vectors: a collection's own directions of meaning, from which words occur together."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from isthmus._math.latent import leading_directions
+from isthmus._parameters import FROM_1, check_parameters
+from isthmus._validation import check_rows
+from isthmus.features.counting import rows_key, shared
+
+
+class LatentSemantics(TransformerMixin, BaseEstimator):
+    """Rows of weighted terms → a few hundred numbers each, by latent semantic analysis of all rows together.
+
+    Words that keep the same company get similar vectors, so two documents can be alike without sharing a word. The
+    directions come from the collections at hand alone; nothing else is needed.
+
+    Parameters
+    ----------
+    n_components : int, default=200
+        Directions; fewer where there are fewer terms or rows.
+    random_state : int or None, default=None
+        Start of the randomised solver.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_terms)
+    singular_values_ : ndarray
+
+    See Also
+    --------
+    isthmus.features.TextEmbedder : vectors from a model trained elsewhere.
+
+    References
+    ----------
+    S. Deerwester, S. Dumais, G. Furnas, T. Landauer, R. Harshman: Indexing by latent semantic analysis. JASIS 1990.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.features import LatentSemantics
+    >>> rows = np.array([[1, 1, 0, 0], [0, 1, 0, 0], [0, 0, 1, 1], [0, 0, 0, 1.0]])
+    >>> LatentSemantics(n_components=2, random_state=0).fit_transform(rows).shape
+    (4, 2)
+    """
+
+    _parameter_constraints = {"n_components": [FROM_1], "random_state": ["random_state"]}
+
+    def __init__(self, n_components=200, *, random_state=None):
+        self.n_components = n_components
+        self.random_state = random_state
+
+    def fit(self, X, y=None):
+        """Learn the directions of the rows."""
+        check_parameters(self)
+        X = check_rows(self, X, reset=True)
+        size = max(1, min(self.n_components, X.shape[0] - 1, X.shape[1]))
+        key = ("latent", size, self.random_state, rows_key(X))
+        directions, self.singular_values_ = shared(key, lambda: leading_directions(X, size, self.random_state))
+        self.components_ = np.ascontiguousarray(directions.T)
+        return self
+
+    def fit_transform(self, X, y=None):
+        """Learn the directions and return the rows along them."""
+        return self.fit(X).transform(X)
+
+    def transform(self, X):
+        """Rows along the learned directions."""
+        check_is_fitted(self)
+        return check_rows(self, X) @ self.components_.T
+
+    @property
+    def _n_features_out(self):
+        return len(self.components_)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,132 @@
+"""Vectors from elsewhere: names, the packaged vectors, the disk, refusals in one sentence."""
+
+import importlib.util
+import json
+
+import numpy as np
+import pytest
+
+from isthmus.exceptions import DataError, IsthmusError, MissingExtraError, UsageError
+from isthmus.features import TextEmbedder, embed_texts
+from isthmus.features import embeddings as module
+from isthmus.features.embeddings import (
+    ModelEmbedder,
+    VectorCache,
+    VectorTable,
+    has_static_vectors,
+    read_safetensors,
+    resolve_embedder,
+)
+
+static = pytest.mark.skipif(not has_static_vectors(), reason="extra embed is not installed")
+
+
+@static
+def test_static_vectors_know_what_words_mean():
+    vectors = embed_texts(["a football match", "the hockey game", "a graphics driver", ""])
+    vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+    assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2]
+    assert not vectors[3].any()
+
+
+@static
+def test_static_vectors_are_the_mean_of_token_vectors():
+    embedder = resolve_embedder("static")
+    ids = embedder._tokenizer.encode("unbelievable prices", add_special_tokens=False).ids
+    np.testing.assert_allclose(embed_texts(["unbelievable prices"])[0], embedder._table[ids].mean(axis=0), atol=1e-5)
+
+
+@static
+def test_blocks_do_not_change_the_vectors(monkeypatch):
+    texts = [f"text number {i} about engines and prices" for i in range(25)]
+    whole = embed_texts(texts)
+    monkeypatch.setattr(module, "_BLOCK", 7)
+    np.testing.assert_allclose(embed_texts(texts), whole, atol=1e-6)
+
+
+def test_without_the_package_one_sentence(monkeypatch):
+    monkeypatch.setattr(module, "_static", lambda: None)
+    module._named.cache_clear()
+    with pytest.raises(MissingExtraError, match=r"isthmus\[embed\]"):
+        embed_texts(["a"], "static")
+
+
+@pytest.mark.parametrize(
+    ("model", "error"),
+    [("no-such/model-anywhere", DataError), (3, UsageError), (lambda texts: [[1.0]], DataError)],
+)
+def test_what_cannot_embed_is_refused(model, error):
+    with pytest.raises(error):
+        embed_texts(["a", "b"], model)
+
+
+def test_vectors_of_slow_models_are_kept_by_content(tmp_path, monkeypatch):
+    monkeypatch.setenv("ISTHMUS_CACHE", str(tmp_path))
+    seen = []
+
+    def encode(texts):
+        seen.extend(texts)
+        return np.array([[len(text), 1.0] for text in texts])
+
+    first = ModelEmbedder("slow", lambda: encode, "abc")(["one", "three", "one"])
+    again = ModelEmbedder("slow", lambda: encode, "abc")(["three", "four", "one"])
+    assert first.tolist() == [[3, 1], [5, 1], [3, 1]]
+    assert again.tolist() == [[5, 1], [4, 1], [3, 1]]
+    assert seen == ["one", "three", "four"]
+    other = ModelEmbedder("slow", lambda: encode, "another model")(["one"])
+    assert other.tolist() == [[3, 1]]
+    assert seen[-1] == "one"
+
+
+def test_a_damaged_or_forbidden_cache_is_no_error(tmp_path, monkeypatch):
+    monkeypatch.setenv("ISTHMUS_CACHE", str(tmp_path))
+    cache = VectorCache("abc")
+    cache.write(["one"], np.ones((1, 2)))
+    next(cache.folder.glob("*.npz")).write_bytes(b"PK damaged")
+    assert cache.read(["one"]) == {}
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("ISTHMUS_CACHE", str(tmp_path / "file"))
+    VectorCache("abc").write(["one"], np.ones((1, 2)))
+
+
+def test_given_vectors_are_found_by_text_and_missed_with_a_sentence():
+    table = VectorTable.of(["a", "b", "a"], [[1, 0], [0, 1], [9, 9]])
+    assert table(["b", "a"]).tolist() == [[0, 1], [1, 0]]
+    with pytest.raises(UsageError, match="no vectors for 1 of 2"):
+        table(["a", "c"])
+    assert table.extended(["c"], [[5, 5]])(["c"]).tolist() == [[5, 5]]
+    with pytest.raises(DataError, match="3 numbers"):
+        table.extended(["c"], [[5, 5, 5]])
+
+
+def test_a_changed_model_is_noticed():
+    embedder = TextEmbedder(lambda texts: np.ones((len(texts), 2))).fit(["a"])
+    embedder.fingerprint_ = "another"
+    with pytest.raises(DataError, match="has changed"):
+        embedder.transform(["a"])
+
+
+def test_safetensors_are_read_without_their_package(tmp_path):
+    matrix = np.arange(6, dtype=np.float16).reshape(2, 3)
+    header = json.dumps({"w": {"dtype": "F16", "shape": [2, 3], "data_offsets": [0, 12]}}).encode()
+    path = tmp_path / "w.safetensors"
+    path.write_bytes(len(header).to_bytes(8, "little") + header + matrix.tobytes())
+    np.testing.assert_array_equal(read_safetensors(path), matrix)
+
+
+def test_infinite_vectors_are_refused():
+    with pytest.raises(IsthmusError, match="NaN or inf"):
+        embed_texts(["a"], lambda texts: [[np.inf]])
+
+
+def test_naming_the_packages_imports_none_of_them():
+    assert importlib.util.find_spec("isthmus.features.embeddings") is not None
+    import subprocess
+    import sys
+
+    code = (
+        "import sys, isthmus.features.embeddings as e; e.has_static_vectors();"
+        "print([m for m in ('wordllama', 'torch', 'tokenizers', 'sentence_transformers') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
