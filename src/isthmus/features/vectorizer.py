@@ -202,7 +202,9 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
 
     def _choose_analyzer(self, texts: Sequence[str]):
         given = resolve_language(self.language)
-        self.languages_ = shared(("languages", texts_key(texts)), lambda: languages_in_use(texts)) if given == "auto" else (given,)
+        self.languages_ = (
+            shared(("languages", texts_key(texts)), lambda: languages_in_use(texts)) if given == "auto" else (given,)
+        )
         self.language_ = self.languages_[0]
         self.analyzer_ = analyzer_for(self.languages_) if self.analyzer == "auto" else self.analyzer
         # Stems and stop words cost English verdicts more than they bring; languages with more endings need them.
