@@ -401,7 +401,12 @@ def label(
     values, known = read_source_labels(source_labels, len(source_texts))
     check_seed(random_state)
     answered = None if target_labels is None else read_source_labels(target_labels, len(target_texts), side="target")
-    options = {"random_state": random_state, "analyzer": analyzer, "min_df": min_df, "language": language}
+    options: dict[str, Any] = {
+        "random_state": random_state,
+        "analyzer": analyzer,
+        "min_df": min_df,
+        "language": language,
+    }
     n_source = len(source_texts)
     given = np.full(n_source, None, dtype=object)
     given[known] = values[known].tolist()

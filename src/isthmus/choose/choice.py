@@ -357,7 +357,7 @@ def decide(contest: Candidates, rule: VotingRule | None = None) -> Choice:
         labels = model.classes_[probabilities.argmax(axis=1)]
         table.append(witness_row(witness, labels))
         accuracy = estimate_accuracy(contest.judge, labels, float(probabilities.max(axis=1).mean()))
-    silent = np.all([trial.silent for trial in members.values()], axis=0)
+    silent = np.all([trial.silent for trial in members.values() if trial.silent is not None], axis=0)
     return Choice(model, labels, probabilities, table, accuracy, spread, silent)
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from scipy.stats import chi2
@@ -200,7 +201,7 @@ class LabelScorer:
         source, self.target = (_sample(rows, rng) for rows in (source, self.target))
         self.source_labels = np.array([str(source_labels[i]) for i in source])
         sides = [source_texts[i] for i in source], [target_texts[i] for i in self.target]
-        settings = {"analyzer": analyzer, "min_df": min_df, "language": language}
+        settings: dict[str, Any] = {"analyzer": analyzer, "min_df": min_df, "language": language}
         self.words = WordView(*sides, self.source_labels, **settings)
         even = even_lengths(*sides)
         uneven = even != sides
@@ -212,7 +213,7 @@ class LabelScorer:
                 rows = view.make(even[0]), view.make(even[1])
             self.others[name] = DenseView(rows[0], self.source_labels, rows[1])
 
-    def score(self, target_labels: Sequence) -> Evidence:
+    def score(self, target_labels: Sequence | np.ndarray) -> Evidence:
         """Evidence about one label per target text."""
         labels = np.array([str(target_labels[i]) for i in self.target])
         return replace(

@@ -220,8 +220,8 @@ class VectorTable:
 
     def __call__(self, texts: list[str]) -> np.ndarray:
         place = {key: row for row, key in enumerate(self.keys)}
-        rows = [place.get(text_key(text)) for text in texts]
-        unknown = sum(row is None for row in rows)
+        rows = [place.get(text_key(text), -1) for text in texts]
+        unknown = sum(row < 0 for row in rows)
         if unknown:
             raise UsageError(
                 f"There are no vectors for {unknown:,} of {len(texts):,} texts; the model was fitted on vectors that "
@@ -390,7 +390,7 @@ def check_vectors(vectors: Any, n_texts: int) -> np.ndarray:
     try:
         rows = np.asarray(vectors, dtype=np.float32)
     except (TypeError, ValueError):
-        rows = np.zeros(0)
+        rows = np.zeros(0, dtype=np.float32)
     if rows.ndim != 2 or len(rows) != n_texts or not rows.shape[1]:
         shape = getattr(vectors, "shape", None) or type(vectors).__name__
         raise DataError(

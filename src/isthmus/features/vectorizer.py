@@ -249,9 +249,12 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         how = (language, words.lowercase, words.segment)
         tokens = read_tokens(texts, lambda text: words.words(text, language), how)
         seen = words.look_up(tokens.words, language)
-        terms = [seen[word] for word in tokens.words]
-        if any(isinstance(term, tuple) for term in terms):
-            return None
+        terms: list[str | None] = []
+        for word in tokens.words:
+            term = seen[word]
+            if isinstance(term, tuple):
+                return None
+            terms.append(term)
         return count_terms(tokens, terms, words.ngram_range, lambda frequency: self._kept(frequency, len(texts)))
 
     def _count_one_by_one(self, texts):

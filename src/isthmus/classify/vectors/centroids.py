@@ -72,7 +72,8 @@ class TransductiveCentroidClassifier(TransferClassifier):
         target = CentredRows.about(domains.X[domains.target]) if len(domains.target) else None
         self.mean_ = parts[0][0].mean if target is None else target.mean
         self.inverse_temperature_ = _fit_temperature(parts, own)
-        self.centroids_, self.history_, self.n_iter_ = start, [], 1
+        self.centroids_, self.n_iter_ = start, 1
+        self.history_: list[float] = []
         self.termination_condition_ = "no_target"
         if target is None:
             return np.zeros(0, dtype=np.int64)
