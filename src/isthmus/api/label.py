@@ -21,6 +21,7 @@ from isthmus.choose.checking import LabelCheck, check_labels, estimate_shares
 from isthmus.choose.choice import FittedCandidate, Pair, choose, fit_candidate
 from isthmus.choose.combined import CombinedModel
 from isthmus.choose.sampling import draw_sample, read_sample, sample_size, sample_table
+from isthmus.choose.sources import weigh_sources
 from isthmus.choose.trust import AccuracyEstimate, review_mask
 from isthmus.corpus.label_kinds import check_label_kind
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
@@ -74,6 +75,9 @@ class LabelResult:
         What the latest answers changed, and what more of them would bring; ``print`` shows it.
     history : list of dict
         One row per time it was taught: ``name``, ``answers``, ``total``, ``changed``, ``towards``.
+    sources : list of dict
+        Where there were several sources: ``source``, ``documents``, ``agreement`` with the others, ``likeness`` to the
+        target, ``used``; see :func:`isthmus.choose.sources.weigh_sources`.
     """
 
     KIND: ClassVar[Kind] = Kind(
@@ -106,6 +110,7 @@ class LabelResult:
     answers: Answers | None = field(default=None, repr=False)
     learned: teaching.Learned | None = field(default=None, repr=False)
     history: list[dict] = field(default_factory=list, repr=False)
+    sources: list[dict] = field(default_factory=list, repr=False)
 
     def __repr__(self) -> str:
         expected = "not estimated"
@@ -337,6 +342,7 @@ def label(
     word_labels: Mapping | None = None,
     random_state: int | None = 0,
     *,
+    source_domain: Sequence[str] | None = None,
     target_labels: Sequence | None = None,
     extra_texts: Sequence[str] | None = None,
     vectors: Sequence | None = None,
@@ -363,6 +369,9 @@ def label(
         Labelled words, for the methods that take them.
     random_state : int, default=0
         For recipes, and for those ``random_state`` parameters of an estimator that are None.
+    source_domain : sequence of str, optional
+        Name of the source of each source text, where there are several. Each is compared with the others and with the
+        target (``result.sources``); one whose labels contradict all others is left out, with a warning.
     target_labels : sequence, optional
         Answers of a person: one label per target text, None where unknown. No method sees them; the labelling learns
         from them afterwards, as by :meth:`LabelResult.teach`.
@@ -413,6 +422,9 @@ def label(
     check_label_kind(given, force_classes=force_classes)
     extra = check_texts(extra_texts) if extra_texts is not None and len(extra_texts) else []
     embed = _one_view(source_texts, target_texts, extra, vectors, embed)
+    sources: list[dict] = []
+    if source_domain is not None:
+        given, sources = _read_sources(source_texts, given, source_domain, target_texts, options)
     model: TransferPipeline | CombinedModel
     opinions = None
     if isinstance(method, str) and method == "auto":
@@ -455,11 +467,38 @@ def label(
             **({"vectors": _view_name(embed)} if name in RECIPES or isinstance(model, CombinedModel) else {}),
         },
         opinions=opinions,
+        sources=sources,
     )
     if answered is None or not answered[1].any():
         return result
     answers = [label if known else None for label, known in zip(*answered, strict=True)]
     return result.teach(answers, name="target_labels")
+
+
+def _read_sources(
+    texts: Sequence[str], labels: np.ndarray, source_domain: Sequence, target_texts: Sequence[str], options: dict
+) -> tuple[np.ndarray, list[dict]]:
+    """Labels, those of sources left out taken away, and what each source is worth."""
+    names, known = read_source_labels(source_domain, len(texts), "domain")
+    if not known.all():
+        raise DataError(
+            f"{int((~known).sum()):,} source texts have no domain; name one for every text.", code="bad-domain"
+        )
+    domains, place = np.unique(names.astype(str), return_inverse=True)
+    if len(domains) < 2:
+        return labels, []
+    labelled = [i for i, label in enumerate(labels) if label is not None]
+    sources = weigh_sources(
+        [texts[i] for i in labelled],
+        [labels[i] for i in labelled],
+        [domains[place[i]] for i in labelled],
+        target_texts,
+        **options,
+    )
+    unused = [row["source"] for row in sources if not row["used"]]
+    labels = labels.copy()
+    labels[np.isin(domains[place], unused)] = None
+    return labels, sources
 
 
 def has_no_known_terms(model: Any, texts: Sequence[str]) -> np.ndarray:

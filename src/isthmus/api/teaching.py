@@ -18,7 +18,16 @@ from isthmus.choose.checking import match_classes
 from isthmus.choose.sampling import plain, read_sample
 from isthmus.choose.trust import AccuracyEstimate, review_mask
 from isthmus.exceptions import DataError, UsageError
-from isthmus.feedback import Answers, Correction, DocumentViews, TaughtModel, ask_documents, ask_words, learn_correction
+from isthmus.feedback import (
+    Answers,
+    Correction,
+    DocumentViews,
+    TaughtModel,
+    ask_documents,
+    ask_words,
+    learn_correction,
+    train_on_everything,
+)
 from isthmus.feedback.accounting import expect_accuracy, outlook, right_by_size
 from isthmus.feedback.answers import ASKED, DRAWN, PICKED, RANDOM
 from isthmus.feedback.correction import order_answers
@@ -125,13 +134,17 @@ def _learn(untaught: LabelResult, earlier: LabelResult, known: Answers, given: A
     places, codes = np.array(known.rows, dtype=int)[order], codes[order]
     extra = _word_rows(views, known.words, code, len(opinions))
     correction = learn_correction(rows[places], vote[places], codes, classes, seed, extra=extra)
-    model = TaughtModel(untaught.model, views, correction)
+    answered = np.zeros(len(vote), dtype=bool)
+    answered[known.rows] = True
+    corrected = correction.probabilities(rows, vote)
+    corrected[places] = np.eye(len(classes))[codes]
+    source_codes = np.array([code[label] for label in untaught.source_labels.tolist() if label is not None])
+    word_model = train_on_everything(views.source_words_, source_codes, views.words_of(rows), corrected, answered)
+    model = TaughtModel(untaught.model, views, correction, word_model)
     probabilities = model.from_rows(rows, vote)
     probabilities[known.rows] = np.eye(len(classes))[np.searchsorted(model.classes_, known.labels)]
     best = probabilities.argmax(axis=1)
     labels, confidence = model.classes_[best], probabilities[np.arange(len(best)), best]
-    answered = np.zeros(len(labels), dtype=bool)
-    answered[known.rows] = True
     unknown = np.asarray(rows[:, : len(views.vectorizer_.feature_names_)].getnnz(axis=1)).ravel() == 0
     expected, outlook_ = _account(
         correction, rows[places], vote[places], codes, known, order, confidence[~answered], seed
@@ -282,7 +295,7 @@ def _word_rows(
     views: DocumentViews, words: Mapping[str, dict], code: Mapping, n_opinions: int
 ) -> tuple[sp.csr_matrix, np.ndarray] | None:
     """A labelled word is a document that holds this word alone; words that no document holds teach nothing."""
-    pairs = [(word, name) for word, weights in sorted(words.items()) for name in weights]
+    pairs = [(word, name) for word, weights in sorted(words.items()) for name, weight in weights.items() if weight > 0]
     if not pairs:
         return None
     rows = views.words([word for word, _ in pairs], n_opinions)
@@ -332,7 +345,7 @@ def read_answers(result: LabelResult, table: Any, *, drawn: str | None = None, n
 
 
 def _as_columns(table: Any, result: LabelResult) -> dict[str, list]:
-    if isinstance(table, Mapping) and TRUTH not in table:
+    if isinstance(table, Mapping) and TRUTH not in table and not any(map(_is_column, table.values())):
         return {"id": list(table), TRUTH: list(table.values())}
     is_rows = isinstance(table, Sequence) and all(isinstance(row, Mapping) for row in table)
     if (isinstance(table, Sequence) and not is_rows) or isinstance(table, np.ndarray):
@@ -349,8 +362,25 @@ def _as_columns(table: Any, result: LabelResult) -> dict[str, list]:
     return {str(key): list(table[key]) for key in getattr(table, "columns", table)}
 
 
+def _is_column(value: Any) -> bool:
+    return isinstance(value, (list, tuple, np.ndarray))
+
+
+def _id_column(columns: dict[str, list], result: LabelResult) -> str | None:
+    """The column that holds ids of the labelling under another name, as in the table that was labelled."""
+    known = {str(name).strip() for name in result.ids or ()}
+    for name, cells in columns.items():
+        filled = [plain(cell) for cell in cells if plain(cell)]
+        if name != TRUTH and filled and known.issuperset(filled) and len(set(filled)) == len(filled):
+            return name
+    return None
+
+
 def _find_rows(columns: dict[str, list], result: LabelResult) -> tuple[list[int], list]:
     """Documents of the answers, by number or by id."""
+    if not {"document", "id"} & set(columns):
+        named = _id_column(columns, result)
+        columns = columns if named is None else columns | {"id": columns[named]}
     if TRUTH not in columns or not ({"document", "id"} & set(columns)):
         raise DataError(
             f"The answers have the columns {', '.join(columns) or 'none'}; true_label and id (or document) are needed.",

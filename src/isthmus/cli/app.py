@@ -17,6 +17,8 @@ from isthmus.exceptions import IsthmusError, UsageError
 COMMANDS = {
     "demo": "Label the bundled sample and write a report: the quickest way to see what this does.",
     "label": "Label the documents of TARGET with the labels of SOURCE.",
+    "ask": "Say which documents, or which words, a person should answer next.",
+    "teach": "Learn from answers of a person, and label again.",
     "check": "Draw a random sample for a person to label, then say how many labels are right.",
     "cluster": "Group the documents of TARGET, following the groups of SOURCE where they fit.",
     "explain": "Say which terms spoke for and against each class of a document.",

@@ -21,20 +21,42 @@ def register(app: typer.Typer) -> None:
 
 
 def label(
-    source: Annotated[
-        str,
+    files: Annotated[
+        list[str],
         typer.Argument(
-            help="Labelled documents: csv, tsv, jsonl, parquet, xlsx, a folder, or -. Omit it with --model."
+            metavar="SOURCE... TARGET",
+            help="Labelled documents, one file or several, then the documents to label: csv, tsv, jsonl, parquet, "
+            "xlsx, a folder, or -. One file alone: its labelled rows are the source. With --model, TARGET alone.",
         ),
     ],
-    target: Annotated[str | None, typer.Argument(help="Documents to label, in any of these forms.")] = None,
-    text: Annotated[str | None, typer.Option("--text", metavar="COL", help="Text column; guessed if omitted.")] = None,
+    text: Annotated[
+        list[str] | None,
+        typer.Option("--text", metavar="COL", help="Text column; several are joined. Guessed if omitted."),
+    ] = None,
     label_column: Annotated[
         str | None, typer.Option("--label", metavar="COL", help="Label column of the source; guessed if omitted.")
     ] = None,
     target_text: Annotated[
-        str | None, typer.Option("--target-text", metavar="COL", help="Text column of the target, where it differs.")
+        list[str] | None,
+        typer.Option("--target-text", metavar="COL", help="Text column of the target, where it differs."),
     ] = None,
+    id_column: Annotated[
+        str | None, typer.Option("--id", metavar="COL", help="Id column of the target; guessed if omitted.")
+    ] = None,
+    sheet: Annotated[
+        str | None, typer.Option("--sheet", metavar="NAME", help="Sheet of a workbook, by name or number; the first.")
+    ] = None,
+    answers: Annotated[
+        Path | None,
+        typer.Option("--answers", metavar="FILE", help="Answers of a person: columns id (or document), true_label."),
+    ] = None,
+    target_label: Annotated[
+        str | None,
+        typer.Option("--target-label", metavar="COL", help="Column of TARGET with labels that people gave."),
+    ] = None,
+    trust_machine_labels: Annotated[
+        bool, typer.Option("--trust-machine-labels", help="Learn from a table that Isthmus labelled.")
+    ] = False,
     method: Annotated[str, typer.Option("--method", help=METHODS)] = "auto",
     words: Annotated[
         Path | None, typer.Option("--words", metavar="FILE", help="Labelled words (columns word, label, weight).")
@@ -76,22 +98,20 @@ def label(
     how to repeat the run. In csv and tsv, cells that a spreadsheet would run as formulas get an apostrophe in front,
     unless --exact is given.
     """
-    if model is not None:
-        if target is not None:
-            raise UsageError(
-                "--model needs no SOURCE; give one file: isthmus label --model FILE TARGET.", code="bad-parameter"
-            )
-        source, target = "", source
-    elif target is None:
+    if model is not None and len(files) > 1:
         raise UsageError(
-            "TARGET is missing: isthmus label SOURCE TARGET, or --model FILE TARGET.", code="bad-parameter"
+            "--model needs no SOURCE; give one file: isthmus label --model FILE TARGET.", code="bad-parameter"
         )
     options = LabelOptions(
-        source=source,
-        target=target,
+        files=files,
         text=text,
         label=label_column,
         target_text=target_text,
+        id=id_column,
+        sheet=sheet,
+        answers=answers,
+        target_label=target_label,
+        trust_machine_labels=trust_machine_labels,
         method=method,
         words=words,
         output=output,

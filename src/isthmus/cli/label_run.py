@@ -22,10 +22,12 @@ from isthmus.cli.common import (
     talking,
     write_json,
 )
+from isthmus.cli.inputs import Columns, label_half, read_inputs
 from isthmus.cli.outputs import Makers, announced, check_outputs, describe_input, write_files
-from isthmus.corpus import Collection, read_collection, with_columns
+from isthmus.corpus import Collection, read_table, with_columns
 from isthmus.corpus.decode import shown_name
 from isthmus.corpus.label_kinds import check_label_kind
+from isthmus.corpus.sheets import REVIEW_SHEET, Layout
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 from isthmus.features.languages import resolve_language
 
@@ -37,11 +39,15 @@ ANALYZERS = ("auto", "words", "bigrams", "trigrams", "chars")
 class LabelOptions:
     """The options of the command, as given."""
 
-    source: str
-    target: str
-    text: str | None = None
+    files: list[str]
+    text: list[str] | None = None
     label: str | None = None
-    target_text: str | None = None
+    target_text: list[str] | None = None
+    id: str | None = None
+    sheet: str | None = None
+    answers: Path | None = None
+    target_label: str | None = None
+    trust_machine_labels: bool = False
     method: str = "auto"
     words: Path | None = None
     output: str = "-"
@@ -63,18 +69,41 @@ class LabelOptions:
     def budget(self) -> float:
         return 0.1 if self.error_budget is None else self.error_budget
 
+    @property
+    def target(self) -> str:
+        """The last file."""
+        return self.files[-1]
+
+    @property
+    def columns(self) -> Columns:
+        """How the files are to be read."""
+        return Columns(
+            text=self.text,
+            label=self.label,
+            id=self.id,
+            target_text=self.target_text,
+            target_label=self.target_label,
+            sheet=self.sheet,
+            trust_machine_labels=self.trust_machine_labels,
+        )
+
     def check(self) -> None:
         """Refuse what cannot work before anything is read."""
         from isthmus.recipes import get_recipe
 
         if self.method != "auto":
             get_recipe(self.method)
-        if "" in ((self.target,) if self.model else (self.source, self.target)):
+        if "" in self.files:
             raise UsageError("A file name is empty; name SOURCE and TARGET.", code="bad-parameter")
-        if self.source == "-" and self.target == "-":
-            raise UsageError("Both SOURCE and TARGET are '-'; only one can be standard input.", code="bad-parameter")
-        if self.model and (self.method != "auto" or self.words or self.save):
-            raise UsageError("--model refits nothing; leave out --method, --words and --save.", code="bad-parameter")
+        if self.files.count("-") > 1:
+            raise UsageError("Two files are '-'; only one can be standard input.", code="bad-parameter")
+        if self.model and (self.method != "auto" or self.words or self.save or self.answers or self.target_label):
+            raise UsageError(
+                "--model refits nothing; leave out --method, --words, --save, --answers and --target-label.",
+                code="bad-parameter",
+            )
+        if self.answers and self.target_label:
+            raise UsageError("Give --answers or --target-label, not both.", code="bad-parameter")
         if self.as_json and self.output == "-":
             raise UsageError("--json prints on stdout; name a file for the labels with -o OUT.", code="bad-parameter")
         if not 0 <= self.budget <= 1:
@@ -84,7 +113,7 @@ class LabelOptions:
         resolve_language(self.language)
         if self.by is not None and self.report is None:
             raise UsageError("--by breaks the report down; name one with --report HTML.", code="bad-parameter")
-        inputs = (self.source, self.target, self.words, self.model)
+        inputs = (*self.files, self.words, self.model, self.answers)
         check_outputs(self.output, self.report, self.force, self.save, inputs=inputs)
         if self.model:
             check_saved_file(self.model)
@@ -93,26 +122,35 @@ class LabelOptions:
         """Whether the files are better read in blocks than held in memory, and can be."""
         from isthmus.corpus.blocks import can_stream
 
-        if self.method != "projection" or self.report or self.words or self.save:
+        whole = self.report or self.words or self.save or self.answers or self.target_label or self.text_is_joined
+        if self.method != "projection" or whole or len(self.files) != 2:
             return False
-        paths = (self.source, self.target)
-        readable = all(path != "-" and Path(path).is_file() and can_stream(path) for path in paths)
-        return readable and sum(Path(path).stat().st_size for path in paths) > STREAM_BYTES
+        readable = all(path != "-" and Path(path).is_file() and can_stream(path) for path in self.files)
+        return readable and sum(Path(path).stat().st_size for path in self.files) > STREAM_BYTES
+
+    @property
+    def text_is_joined(self) -> bool:
+        """Whether a text is put together from several columns."""
+        return any(names is not None and len(names) > 1 for names in (self.text, self.target_text))
 
     def for_record(self) -> dict[str, Any]:
         """The options that were not left out, as plain values."""
         skipped = ("as_json", "force", "quiet")
         given = {name: value for name, value in asdict(self).items() if name not in skipped and value not in (None, "")}
-        return {name: str(value) if isinstance(value, Path) else value for name, value in given.items()}
+        given = {name: value[0] if _is_single(value) else value for name, value in given.items() if name != "files"}
+        files = {"source": self.files[0] if len(self.files) == 2 else self.files[:-1], "target": self.target}
+        return {name: str(value) if isinstance(value, Path) else value for name, value in (files | given).items()}
+
+
+def _is_single(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 1
 
 
 def label_files(options: LabelOptions) -> None:
-    """Read both collections, label the target, write."""
+    """Read the collections, label the target, write."""
     with talking(options.quiet):
-        source = read_collection(options.source, text=options.text, label=options.label, want_labels=True)
-        target = read_collection(options.target, text=options.target_text or options.text, want_labels=False)
-        describe(source, "source", options.quiet)
-        describe(target, "target", options.quiet)
+        inputs = read_inputs(options.files, options.columns, options.quiet)
+        source, target = inputs.source, inputs.target
         if options.by is not None:
             find_column(target, options.by)  # a wrong name is told before the work, not after it
         result = label_collections(
@@ -125,15 +163,33 @@ def label_files(options: LabelOptions) -> None:
             analyzer=options.analyzer,
             force_classes=options.force_classes,
             language=options.language,
+            source_domain=inputs.source_domain,
+            target_labels=inputs.target_labels,
         )
+        if options.answers is not None:
+            result = teach_from_file(result, options.answers)
         places = {"report": options.report, "save": options.save}
+        whole = inputs.half_labelled
+        added = None if whole is None else label_half(whole, result)
+        table = None if whole is None or added is None else with_columns(whole.table(), added)
         written = write_outputs(
-            result, source, target, options.output, by=options.by, force=options.force, exact=options.exact, **places
+            result,
+            source,
+            target,
+            options.output,
+            by=options.by,
+            force=options.force,
+            exact=options.exact,
+            table=table,
+            **places,
         )
-    inputs = [describe_input(options.source, source), describe_input(options.target, target)]
-    if options.words is not None:
-        inputs.append({"path": str(options.words), "sha256": file_hash(options.words)})
-    conclude(options, result, len(source), inputs, written)
+    for path in (options.words, options.answers):
+        if path is not None:
+            inputs.records.append({"path": str(path), "sha256": file_hash(path)})
+    if result.learned is not None and not options.quiet:
+        for line in str(result.learned).splitlines():
+            say(one_line(line))
+    conclude(options, result, len(source), inputs.records, written)
 
 
 def label_with_model(options: LabelOptions) -> None:
@@ -144,7 +200,7 @@ def label_with_model(options: LabelOptions) -> None:
         saved = load(options.model, kind="label")
         if options.error_budget is not None:
             saved.settings = {**saved.settings, "error_budget": options.error_budget}
-        target = read_collection(options.target, text=options.target_text or options.text, want_labels=False)
+        target = options.columns.read(options.target, target=True)
         describe(target, "target", options.quiet)
         result = saved.label_new(target.texts, ids=target.ids)
         name = f"source of {shown_name(Path(str(options.model)).name)}"
@@ -175,12 +231,12 @@ def label_large_files(options: LabelOptions) -> None:
         say("large files: read in blocks, none is held in memory; needs_review goes by the budget within each block")
     with talking(options.quiet):
         outcome = label_stream(
-            options.source,
+            options.files[0],
             options.target,
             options.output,
-            text=options.text,
+            text=None if options.text is None else options.text[0],
             label=options.label,
-            target_text=options.target_text,
+            target_text=None if options.target_text is None else options.target_text[0],
             analyzer=options.analyzer,
             language=options.language,
             review=lambda confidence: review_mask(confidence, options.budget),
@@ -189,7 +245,7 @@ def label_large_files(options: LabelOptions) -> None:
         )
         note_guarded(outcome.pop("guarded_cells"))
     summary = {"method": "projection", "why": "named by the caller", **outcome, "output": options.output, "files": []}
-    inputs = [{"path": path, "sha256": file_hash(path)} for path in (options.source, options.target)]
+    inputs = [{"path": path, "sha256": file_hash(path)} for path in options.files]
     record = run_record(options.for_record(), inputs, {"blocks": True}, "projection", [])
     finish(options, summary, record, [] if options.output == "-" else [options.output])
 
@@ -205,6 +261,8 @@ def label_collections(
     analyzer: str = "auto",
     force_classes: bool = False,
     language: str = "auto",
+    source_domain: list[str] | None = None,
+    target_labels: list | None = None,
 ):
     """Label one collection from another."""
     from isthmus.api.label import label as label_texts
@@ -235,9 +293,27 @@ def label_collections(
         analyzer=analyzer,
         force_classes=True,  # looked at above, under the file's name
         language=language,
+        source_domain=source_domain,
+        target_labels=target_labels,
     )
     result.ids = list(target.ids)
     return result
+
+
+def teach_from_file(result, path: str | Path | None, *, words: Path | None = None, without: str | None = None):
+    """A labelling that has learned from a file of answers, and from one of labelled words."""
+    table = None if path is None else read_table(path, sheet=REVIEW_SHEET)
+    name = None if path is None else shown_name(Path(path).name)
+    return result.teach(table, word_labels=read_word_answers(words), name=name, without=without)
+
+
+def read_word_answers(path: Path | None) -> dict[str, dict[str, float]] | None:
+    """Labelled words; what ``isthmus ask --words`` wrote may have rows that were left blank."""
+    if path is None:
+        return None
+    from isthmus.corpus.words import read_words
+
+    return read_words(path, blanks=True)
 
 
 def write_outputs(
@@ -251,8 +327,12 @@ def write_outputs(
     save: Path | None = None,
     force: bool = False,
     exact: bool = False,
+    table: dict[str, list] | None = None,
 ) -> list[str]:
-    """The labelled table and, if asked for, the report and the saved model; names of the files written."""
+    """The labelled table and, if asked for, the report and the saved model; names of the files written.
+
+    ``table`` is written where the rows are not those of the target alone.
+    """
     from isthmus.report import write_label_report
 
     columns = result.columns()
@@ -269,7 +349,25 @@ def write_outputs(
         ),
         save: announced("saving the model", lambda path: result.save(path, force=True)),
     }
-    return write_files(output, with_columns(target.table(), added), makers, force=force, exact=exact)
+    table = with_columns(target.table(), added) if table is None else table
+    return write_files(output, table, makers, force=force, exact=exact, layout=review_layout(result, output))
+
+
+def review_layout(result, output: str) -> Layout | None:
+    """Workbooks get a second sheet to be filled in, the most doubtful documents first; ``isthmus teach`` reads it."""
+    if Path(output).suffix.lower() != ".xlsx":
+        return None
+    order = sorted(range(len(result.texts)), key=lambda row: (not result.needs_review[row], result.confidence[row]))
+    answered = {} if result.answers is None else dict(zip(result.answers.rows, result.answers.labels, strict=True))
+    ids = result.ids or [str(row + 1) for row in range(len(result.texts))]
+    columns = result.columns()
+    review = {
+        "document": [row + 1 for row in order],
+        "id": [ids[row] for row in order],
+        **{name: [columns[name][row] for row in order] for name in ("text", "label", "confidence", "needs_review")},
+        "true_label": [answered.get(row) for row in order],
+    }
+    return Layout({"true_label": [str(name) for name in result.classes]}, review)
 
 
 def find_column(docs: Collection, name: str) -> list:

@@ -12,6 +12,7 @@ from typing import Any
 from isthmus._progress import progress
 from isthmus.cli.common import file_hash, note_guarded
 from isthmus.corpus import Collection, check_output, write_rows
+from isthmus.corpus.sheets import Layout
 from isthmus.exceptions import UsageError
 
 Makers = Mapping[Path | None, Callable[[Path], Any]]
@@ -51,7 +52,15 @@ def check_output_is_not_input(path: str | Path | None, inputs: Iterable[str | Pa
             )
 
 
-def write_files(output: str, table: dict[str, list], makers: Makers, *, force: bool, exact: bool = False) -> list[str]:
+def write_files(
+    output: str,
+    table: dict[str, list],
+    makers: Makers,
+    *,
+    force: bool,
+    exact: bool = False,
+    layout: Layout | None = None,
+) -> list[str]:
     """The table and the other files of a run; names of the files written.
 
     Parameters
@@ -66,6 +75,8 @@ def write_files(output: str, table: dict[str, list], makers: Makers, *, force: b
         Replace files that exist.
     exact : bool
         Write csv and tsv as they are, also cells that a spreadsheet would run.
+    layout : Layout, optional
+        What a workbook gets beside its cells.
 
     Notes
     -----
@@ -80,7 +91,7 @@ def write_files(output: str, table: dict[str, list], makers: Makers, *, force: b
             ready[path] = Path(temporary)
             os.chmod(temporary, 0o644)
             make(ready[path])
-        write_table(output, table, force=force, exact=exact)
+        write_table(output, table, force=force, exact=exact, layout=layout)
         for path, temporary_path in ready.items():
             os.replace(temporary_path, path.resolve())
     finally:
@@ -100,10 +111,12 @@ def announced(phase: str, make: Callable[[Path], Any]) -> Callable[[Path], Any]:
     return make_and_tell
 
 
-def write_table(output: str, table: dict[str, list], *, force: bool, exact: bool = False) -> None:
+def write_table(
+    output: str, table: dict[str, list], *, force: bool, exact: bool = False, layout: Layout | None = None
+) -> None:
     """Write the table; a reader of standard output who has left is not an error."""
     try:
-        note_guarded(write_rows(output, table, force=force, spreadsheet_safe=not exact))
+        note_guarded(write_rows(output, table, force=force, spreadsheet_safe=not exact, layout=layout))
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

@@ -16,6 +16,7 @@ _PUBLIC = {
     "load_sample": "isthmus.corpus.sample",
     "make_shifted_texts": "isthmus.corpus.shifted",
     "read_collection": "isthmus.corpus.read",
+    "read_table": "isthmus.corpus.read",
     "replacing": "isthmus.corpus.write",
     "with_columns": "isthmus.corpus.write",
     "write_records": "isthmus.corpus.write",
@@ -27,7 +28,7 @@ __all__ = sorted(_PUBLIC)
 if TYPE_CHECKING:  # for editors and type checkers; at run time __getattr__ does this
     from isthmus.corpus.collection import Collection
     from isthmus.corpus.datasets import data_folder, list_datasets, load_dataset, load_lexicon
-    from isthmus.corpus.read import read_collection
+    from isthmus.corpus.read import read_collection, read_table
     from isthmus.corpus.sample import load_sample
     from isthmus.corpus.shifted import ShiftedTexts, make_shifted_texts
     from isthmus.corpus.write import check_output, replacing, with_columns, write_records, write_rows

@@ -125,6 +125,33 @@ def read_collection(
     return docs
 
 
+def read_table(path: str | Path, *, sheet: str | None = None) -> dict[str, list]:
+    """All columns of a file, whatever they are called; in csv, tsv and xlsx without the apostrophes of spreadsheets.
+
+    For tables that are not documents, such as answers. ``sheet`` is read where the file is a workbook that has it, and
+    the first sheet otherwise.
+    """
+    path = Path(path)
+    name, kind = shown_name(path.name), _format_of(path)
+    data = _unzip(_read_bytes(path), name)
+    if not data.strip():
+        raise DataError(f"{name} is empty; a table with a header is expected.", code="empty-file")
+    take = bare_cells if kind in _GUARDED else list
+    table = FORMATS[kind](data, name) if sheet is None else _sheet_if_there(data, name, kind, sheet)
+    return {column: take(cells) for column, cells in table.columns.items()}
+
+
+def _sheet_if_there(data: bytes, name: str, kind: str, sheet: str) -> Table:
+    if kind != "xlsx":
+        return FORMATS[kind](data, name)
+    try:
+        return read_xlsx(data, name, sheet)
+    except DataError as error:
+        if error.code != "unknown-column":
+            raise
+        return read_xlsx(data, name)
+
+
 def _format_of(path: Path) -> str:
     endings = [ending.lower() for ending in path.suffixes]
     if endings and endings[-1] == ".gz":

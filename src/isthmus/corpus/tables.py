@@ -19,12 +19,12 @@ from isthmus._utils import import_optional
 from isthmus.corpus.decode import decode, mend_surrogates
 from isthmus.corpus.guard import unguard
 from isthmus.corpus.guess import TITLE_ROWS, find_header, list_columns, shorten
+from isthmus.corpus.sheets import CHOICES_SHEET, REVIEW_SHEET
 from isthmus.corpus.trial import try_reading, unreadable
 from isthmus.corpus.workbooks import check_sheet
 from isthmus.exceptions import DataError
 
 DELIMITERS = ",;\t|"
-CHOICES_SHEET = "isthmus_choices"  # written beside a review sheet, for its drop-down lists
 _NOTED = 10  # renamed columns that are told of one by one
 _SEP_LINE = re.compile(r"sep=([,;\t|])\r?\n")
 
@@ -325,7 +325,7 @@ def read_xlsx(data: bytes, name: str, sheet: str | None = None) -> Table:
     names, notes = _unique_names([cell or "" for cell in rows[header]])
     columns = [list(column) for column in zip(*rows[header + 1 :], strict=True)] or [[] for _ in names]
     notes += _note_titles(rows[:header])
-    shown = [other for other in book.sheet_names if other != CHOICES_SHEET]
+    shown = [other for other in book.sheet_names if other not in (CHOICES_SHEET, REVIEW_SHEET)]
     if len(shown) > 1 and sheet is None:
         notes.append(f"the first of {len(shown)} sheets, {shown[0]!r}, was read; name another with --sheet.")
     return Table(dict(zip(names, columns, strict=True)), None, [f"{name}: {note}" for note in notes])

@@ -17,7 +17,7 @@ _LABEL_NAMES = ("label", "class", "category")
 _WEIGHT_NAMES = ("weight", "score")
 
 
-def read_words(path: str | Path) -> dict[str, dict[str, float]]:
+def read_words(path: str | Path, *, blanks: bool = False) -> dict[str, dict[str, float]]:
     """Labelled words of a csv, tsv, jsonl, json, parquet or xlsx file, as ``word_labels`` takes them.
 
     A row without a weight counts 1. A negative weight speaks against the class. One word may have several rows with
@@ -27,6 +27,8 @@ def read_words(path: str | Path) -> dict[str, dict[str, float]]:
     ----------
     path : str or Path
         File with the columns ``word``, ``label`` and optionally ``weight``.
+    blanks : bool
+        Pass over words without a label instead of refusing them.
 
     Returns
     -------
@@ -57,7 +59,7 @@ def read_words(path: str | Path) -> dict[str, dict[str, float]]:
     first_line: dict[str, int] = {}
     for row, (word, label) in enumerate(zip(words, labels, strict=True)):
         word, label = unguard(cell_text(word)).strip(), unguard(cell_text(label)).strip()
-        if not word and not label:
+        if not label and (blanks or not word):
             continue
         if not word or not label:
             lacks = "label" if word else "word"

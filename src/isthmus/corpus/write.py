@@ -16,6 +16,7 @@ from isthmus._utils import import_optional
 from isthmus.corpus.cells import as_text, is_structure, json_text, plain, whole_text
 from isthmus.corpus.guard import FormulaEscaper
 from isthmus.corpus.parts import create_part, is_device
+from isthmus.corpus.sheets import Layout, write_sheets
 from isthmus.corpus.streams import StandardOutput, check_standard_output
 from isthmus.exceptions import DataError, UsageError
 
@@ -31,6 +32,7 @@ def write_rows(
     force: bool = False,
     spreadsheet_safe: bool = False,
     stdout: IO[bytes] | None = None,
+    layout: Layout | None = None,
 ) -> int:
     """Write columns as csv, tsv, jsonl, parquet or xlsx (text formats also with .gz).
 
@@ -51,6 +53,8 @@ def write_rows(
         xlsx, texts are always written as text; jsonl and parquet are never changed.
     stdout : binary file, optional
         Written to instead of the process's standard output when ``path`` is ``"-"``.
+    layout : Layout, optional
+        xlsx: drop-down lists and a sheet for a person to fill in. Other formats have no place for them.
 
     Returns
     -------
@@ -82,9 +86,12 @@ def write_rows(
         return guard.count
     path = Path(path)
     check_output(path, force=force)
-    _, save = _format(path)
+    ending, save = _format(path)
     with replacing(path, force=force) as out:
-        save(out, columns, guard, path.name)
+        if ending == ".xlsx":
+            _save_xlsx(out, columns, guard, path.name, layout)
+        else:
+            save(out, columns, guard, path.name)
     return guard.count
 
 
@@ -342,24 +349,28 @@ def _as_cell_text(value: Any) -> str | None:
     return json_text(value) if is_structure(value) or isinstance(value, bool) else as_text(value)
 
 
-def _save_xlsx(out: IO[bytes], columns: Mapping[str, list], guard: FormulaEscaper, name: str) -> None:
+def _save_xlsx(
+    out: IO[bytes], columns: Mapping[str, list], guard: FormulaEscaper, name: str, layout: Layout | None = None
+) -> None:
     xlsxwriter = import_optional("xlsxwriter", f"Writing {name}")
     _check_xlsx(name, columns)
+    columns = {whole_text(str(key)): values for key, values in columns.items()}
     buffer = io.BytesIO()
     with xlsxwriter.Workbook(buffer, {"in_memory": True, "constant_memory": False}) as book:
-        sheet = book.add_worksheet()
-        for j, (key, values) in enumerate(columns.items()):
-            sheet.write_string(0, j, whole_text(str(key)))
-            for i, value in enumerate(map(plain, values), 1):
-                if value is None:
-                    continue
-                if isinstance(value, bool):
-                    sheet.write_boolean(i, j, value)
-                elif isinstance(value, (int, float)) and _is_exact(value):
-                    sheet.write_number(i, j, value)
-                else:  # never sheet.write(), which would run a text that begins with "=" as a formula
-                    sheet.write_string(i, j, whole_text(_as_cell_text(value) or ""))
+        write_sheets(book, columns, layout or Layout(), _write_xlsx_cell)
     out.write(buffer.getbuffer())
+
+
+def _write_xlsx_cell(sheet: Any, row: int, column: int, value: Any) -> None:
+    value = plain(value)
+    if value is None:
+        return
+    if isinstance(value, bool):
+        sheet.write_boolean(row, column, value)
+    elif isinstance(value, (int, float)) and _is_exact(value):
+        sheet.write_number(row, column, value)
+    else:  # never sheet.write(), which would run a text that begins with "=" as a formula
+        sheet.write_string(row, column, whole_text(_as_cell_text(value) or ""))
 
 
 def _check_xlsx(name: str, columns: Mapping[str, list], added: int = 0) -> None:

@@ -9,6 +9,7 @@ from isthmus.feedback.answers import Answers
 from isthmus.feedback.asking import Question, ask_documents, ask_words
 from isthmus.feedback.correction import Correction, learn_correction
 from isthmus.feedback.model import RenamedModel, TaughtModel
+from isthmus.feedback.self_training import WordModel, train_on_everything
 from isthmus.feedback.views import DocumentViews
 
 __all__ = [
@@ -20,9 +21,11 @@ __all__ = [
     "Question",
     "RenamedModel",
     "TaughtModel",
+    "WordModel",
     "ask_documents",
     "ask_words",
     "expect_accuracy",
     "learn_correction",
     "outlook",
+    "train_on_everything",
 ]

@@ -7,9 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from isthmus.base import softmax
 from isthmus.features.surface import readable, surface_forms
 from isthmus.feedback.correction import Correction
-from isthmus.feedback.views import DocumentViews
+from isthmus.feedback.self_training import WordModel
+from isthmus.feedback.views import FLOOR, DocumentViews
+
+BY_WORDS = 0.8  # share of the self-trained classifier in what is said in the end
 
 
 class TaughtModel:
@@ -22,6 +26,8 @@ class TaughtModel:
     views : DocumentViews
         Fitted on the same collections.
     correction : Correction
+    word_model : WordModel
+        What one round of self-training made of the corrected probabilities.
 
     Attributes
     ----------
@@ -29,10 +35,11 @@ class TaughtModel:
         Those of the base, and classes that only answers name, in order.
     """
 
-    def __init__(self, base: Any, views: DocumentViews, correction: Correction):
+    def __init__(self, base: Any, views: DocumentViews, correction: Correction, word_model: WordModel):
         self.base = base
         self.views = views
         self.correction = correction
+        self.word_model = word_model
         self._order = np.argsort(correction.classes, kind="stable")
         self.classes_ = correction.classes[self._order]
 
@@ -47,7 +54,8 @@ class TaughtModel:
 
     def from_rows(self, rows: Any, vote: np.ndarray) -> np.ndarray:
         """Probabilities of documents whose rows and vote are known already."""
-        return self.correction.probabilities(rows, vote)[:, self._order]
+        corrected = self.correction.probabilities(rows, vote)
+        return mix(corrected, self.word_model.probabilities(self.views.words_of(rows)))[:, self._order]
 
     def document_terms(self, text: str, explain: Callable[[Any, str], list[dict]]) -> list[dict]:
         """Terms that speak for and against each class: what the base says of them, and what answers taught about them.
@@ -56,7 +64,7 @@ class TaughtModel:
         """
         vectorizer = self.views.vectorizer_
         row = vectorizer.transform([text])
-        effects = self.views.word_effects(self.correction.coef)[:, self._order]
+        effects = self.word_model.coef[:-1, self._order]
         taught = [
             {"class": label, "term": str(vectorizer.feature_names_[term]), "contribution": value * effects[term, code]}
             for code, label in enumerate(self.classes_.tolist())
@@ -70,6 +78,12 @@ class TaughtModel:
                 place = found["class"], readable(str(found["term"]), forms)
                 shares[place] = shares.get(place, 0.0) + weight * float(found["contribution"]) / total
         return [{"class": label, "term": term, "contribution": share} for (label, term), share in shares.items()]
+
+
+def mix(corrected: np.ndarray, by_words: np.ndarray) -> np.ndarray:
+    """Weighted geometric mean of what the correction says and what self-training made of it."""
+    logs = [np.log(np.maximum(part, FLOOR)) for part in (corrected, by_words)]
+    return softmax((1 - BY_WORDS) * logs[0] + BY_WORDS * logs[1])
 
 
 def ask_voters(model: Any, texts: Sequence[str]) -> tuple[dict[str, np.ndarray], np.ndarray]:

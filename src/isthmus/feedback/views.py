@@ -55,6 +55,7 @@ class DocumentViews:
         known = np.flatnonzero([label is not None for label in source_labels])
         labels = np.array([source_labels[i] for i in known.tolist()])
         self.classes_ = np.unique(labels)
+        self.source_words_ = words[known]
         self.plain_ = []
         for rows, strength in ((words[known], 3.0), (self._meaning(words[known]), 10.0)):
             if rows.shape[1]:
@@ -86,11 +87,9 @@ class DocumentViews:
         """Rows of length one whose products say how alike two texts are in what they are about."""
         return self._meaning(self.vectorizer_.transform(texts))
 
-    def word_effects(self, coef: np.ndarray) -> np.ndarray:
-        """What coefficients of a correction say about each term: by itself, and by what it is about."""
-        n_components, n_terms = self.components_.shape
-        own, about = coef[:n_terms], coef[n_terms : n_terms + n_components]
-        return np.sqrt(WORDS) * own + self.components_.T @ (np.sqrt(MEANING) * about)
+    def words_of(self, rows: sp.csr_matrix) -> sp.csr_matrix:
+        """The tf-idf part of rows that :meth:`transform` made."""
+        return rows[:, : self.components_.shape[1]] / np.sqrt(WORDS)
 
     def _meaning(self, words) -> np.ndarray:
         return normalize(np.asarray(words @ self.components_.T))

@@ -1,0 +1,67 @@
+"""``isthmus ask``: what a person should answer next."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from isthmus._utils import plural
+from isthmus.cli.common import Exact, print_json, say, talking
+from isthmus.cli.outputs import check_output_is_not_input, write_table
+from isthmus.corpus import check_output
+from isthmus.corpus.sheets import Layout
+from isthmus.exceptions import UsageError
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the program."""
+    app.command("ask", epilog="Example: isthmus ask cars.isthmus -n 50 -o to_answer.xlsx")(ask)
+
+
+def ask(
+    result: Annotated[Path, typer.Argument(metavar="RESULT", help="What isthmus label --save wrote.")],
+    number: Annotated[int, typer.Option("-n", "--number", metavar="N", min=1, help="How many to ask about.")] = 50,
+    words: Annotated[bool, typer.Option("--words", help="Ask about words instead of documents.")] = False,
+    suggest: Annotated[
+        bool, typer.Option("--suggest", help="Show the label given so far; whoever sees it tends to agree.")
+    ] = False,
+    output: Annotated[
+        str, typer.Option("-o", "--output", metavar="FILE", help="Where the questions go; - is stdout.")
+    ] = "-",
+    exact: Exact = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a summary as JSON on stdout.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an output that exists.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Hide progress and notes.")] = False,
+) -> None:
+    """Write the documents that a person should answer next, the most useful first, each with the reason.
+
+    Fill in the column true_label and give the file to isthmus teach. In a workbook (.xlsx) the classes can be picked
+    from a list, and another name makes a new class. With --words: which words would settle most doubtful documents;
+    fill in label and give the file to isthmus teach --words.
+    """
+    from isthmus.api.loading import load
+
+    if words and suggest:
+        raise UsageError("--words always comes with suggestions; leave out --suggest.", code="bad-parameter")
+    if as_json and output == "-":
+        raise UsageError("--json prints on stdout; name a file for the questions with -o FILE.", code="bad-parameter")
+    check_output(output, force=force)
+    check_output_is_not_input(output, (result,))
+    with talking(quiet):
+        saved = load(result, kind="label")
+        table = saved.ask(number, words=words, suggest=suggest)
+        column = "label" if words else "true_label"
+        choices = {column: [str(name) for name in saved.classes]}
+        write_table(output, table, force=force, exact=exact, layout=Layout(choices))
+    count = len(table[column])
+    if as_json:
+        print_json({"asked": count, "what": "words" if words else "documents", "output": output})
+    elif not quiet:
+        what = "word" if words else "document"
+        name = "FILE" if output == "-" else output
+        given = f"{name} -o OUT" if not words else f"-o OUT --words {name}"
+        say(f"Fill in the column {column} of these {plural(count, what)}, then run isthmus teach {result} {given}.")
+        if output != "-":
+            say(f"wrote {output}")

@@ -1,0 +1,129 @@
+"""``isthmus teach``: learn from answers, label again."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from isthmus._utils import versions
+from isthmus.cli.common import Exact, file_hash, one_line, print_json, run_record_path, say, talking, write_json
+from isthmus.cli.label_run import review_layout, summarise, teach_from_file
+from isthmus.cli.outputs import Makers, announced, check_outputs, write_files
+from isthmus.corpus import read_table
+from isthmus.exceptions import DataError, UsageError
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the program."""
+    example = "Example: isthmus teach cars.isthmus answers.xlsx -o labelled.csv --save cars2.isthmus"
+    app.command("teach", epilog=example)(teach)
+
+
+def teach(
+    result: Annotated[Path, typer.Argument(metavar="RESULT", help="What isthmus label --save wrote.")],
+    answers: Annotated[
+        Path | None,
+        typer.Argument(metavar="ANSWERS", help="Table with the columns id (or document) and true_label."),
+    ] = None,
+    words: Annotated[
+        Path | None, typer.Option("--words", metavar="FILE", help="Labelled words (columns word, label).")
+    ] = None,
+    without: Annotated[
+        str | None, typer.Option("--without", metavar="FILE", help="Take back the answers that came in this file.")
+    ] = None,
+    rename: Annotated[
+        Path | None, typer.Option("--rename", metavar="FILE", help="Rename or merge classes (columns old, new).")
+    ] = None,
+    output: Annotated[
+        str, typer.Option("-o", "--output", metavar="OUT", help="Where the labelled table goes; - is stdout.")
+    ] = "-",
+    report: Annotated[Path | None, typer.Option("--report", metavar="HTML", help="Write a report page.")] = None,
+    save: Annotated[
+        Path | None, typer.Option("--save", metavar="FILE", help="Save the taught labelling, for the next round.")
+    ] = None,
+    exact: Exact = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a summary as JSON on stdout.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace outputs that exist.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Hide progress and notes.")] = False,
+) -> None:
+    """Learn from answers of a person and label all documents again; says what changed.
+
+    Answered documents keep their answer at confidence 1. An answer may name a new class. RESULT stays as it is; save
+    the taught labelling with --save for the next round. Rows without a true label are passed over.
+    """
+    from isthmus.api.loading import load
+
+    if answers is None and words is None and without is None and rename is None:
+        raise UsageError(
+            "There is nothing to learn; give ANSWERS, --words, --without or --rename.", code="bad-parameter"
+        )
+    if as_json and output == "-":
+        raise UsageError("--json prints on stdout; name a file for the labels with -o OUT.", code="bad-parameter")
+    inputs = (result, answers, words, rename)
+    check_outputs(output, report, force, save, inputs=inputs)
+    with talking(quiet):
+        taught = load(result, kind="label")
+        if rename is not None:
+            taught = taught.rename_classes(read_renames(rename))
+        if answers is not None or words is not None or without is not None:
+            name = None if without is None else Path(without).name
+            taught = teach_from_file(taught, answers, words=words, without=name)
+        makers: Makers = {
+            report: announced("writing the report", lambda path: taught.report(path, force=True)),
+            save: announced("saving the model", lambda path: taught.save(path, force=True)),
+        }
+        columns = taught.columns()
+        ids = taught.ids or [str(row + 1) for row in range(len(taught.texts))]
+        answered = set() if taught.answers is None else set(taught.answers.rows)
+        table = {"id": ids, **columns, "answered": [row in answered for row in range(len(ids))]}
+        layout = review_layout(taught, output)
+        written = write_files(output, table, makers, force=force, exact=exact, layout=layout)
+    summary = summarise(taught, len(taught.source_texts), output)
+    summary["learned"] = None if taught.learned is None else asdict(taught.learned)
+    summary["history"] = taught.history
+    if output != "-" and Path(output).is_file():
+        place = run_record_path(Path(output))
+        write_json(place, _record(result, inputs, summary, taught))
+        written = [*written, str(place)]
+    summary["files"] = written
+    if as_json:
+        print_json(summary)
+    if not quiet:
+        lines = [] if taught.learned is None else str(taught.learned).splitlines()
+        if taught.expected_accuracy is not None:
+            basis = {"random": "from answers drawn at random", "weighted": "from answers of all kinds, weighted"}
+            end = basis.get("" if taught.learned is None else taught.learned.basis, "")
+            lines.append(f"expected accuracy: {taught.expected_accuracy}" + (f", {end}" if end else ""))
+        for line in [*lines, *(f"wrote {file}" for file in written)]:
+            say(one_line(line))
+
+
+def read_renames(path: Path) -> dict[str, str]:
+    """Old and new names of classes, from a table with the columns old and new."""
+    table = read_table(path)
+    if not {"old", "new"} <= set(table):
+        raise DataError(
+            f"{path.name} has the columns {', '.join(table)}; old and new are needed.", code="unknown-column"
+        )
+    pairs = zip(table["old"], table["new"], strict=True)
+    return {str(old).strip(): str(new).strip() for old, new in pairs if old and new and str(new).strip()}
+
+
+def _record(result: Path, inputs: tuple, summary: dict, taught) -> dict:
+    return {
+        "command": "isthmus teach",
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "output": Path(summary["output"]).name,
+        "inputs": [{"path": str(path), "sha256": file_hash(path)} for path in inputs if path is not None],
+        "settings": taught.settings,
+        "method": taught.method,
+        "decision": taught.decision,
+        "learned": summary["learned"],
+        "history": taught.history,
+        "expected_accuracy": summary["expected_accuracy"],
+        "versions": versions(),
+    }

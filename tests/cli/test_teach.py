@@ -1,0 +1,200 @@
+"""The loop as a person runs it: label, ask, answer, teach; and the files that people have."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from isthmus.cli.app import run_command
+
+pytest.importorskip("skops")
+STAFF = ["friendly", "rude", "helpful", "polite", "impatient", "kind"]
+PRICE = ["expensive", "cheap", "costly", "bargain", "overpriced", "fair"]
+PARKING = ["garage", "parking", "spaces", "lot", "barrier", "ticket"]
+
+
+def make_texts(words, n, seed):
+    rng = np.random.default_rng(seed)
+    return [" ".join(rng.choice(words, 3)) + f" visit {rng.integers(9)}" for _ in range(n)]
+
+
+def write_csv(name, columns):
+    with Path(name).open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+
+
+def read(name):
+    with Path(name).open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+TRUTH = ["staff"] * 30 + ["price"] * 30 + ["parking"] * 20
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """A source, a target with ids under another name, and a saved labelling of it."""
+    monkeypatch.chdir(tmp_path)
+    write_csv(
+        "source.csv",
+        {
+            "comment": make_texts(STAFF[:4], 30, 0) + make_texts(PRICE[:4], 30, 1),
+            "class": ["staff"] * 30 + ["price"] * 30,
+        },
+    )
+    texts = make_texts(STAFF[2:], 30, 2) + make_texts(PRICE[2:], 30, 3) + make_texts(PARKING, 20, 4)
+    write_csv("target.csv", {"ticket": [f"A-{i}" for i in range(80)], "comment": texts})
+    return texts
+
+
+def label(*arguments):
+    return run_command(["label", *arguments, "--method", "logistic", "--quiet"])
+
+
+def fill_in(name, output):
+    """Answer every question of a table rightly."""
+    rows = read(name)
+    for row in rows:
+        row["true_label"] = TRUTH[int(row["document"]) - 1]
+    write_csv(output, {key: [row[key] for row in rows] for key in rows[0]})
+
+
+def test_the_loop(files, capsys):
+    assert label("source.csv", "target.csv", "-o", "out.csv", "--save", "run.isthmus") == 0
+    assert run_command(["ask", "run.isthmus", "-n", "25", "-o", "ask.csv"]) == 0
+    assert "Fill in the column true_label of these 25 documents, then run isthmus teach" in capsys.readouterr().err
+    questions = read("ask.csv")
+    assert list(questions[0]) == ["document", "id", "text", "true_label", "reason", "drawn"]
+    assert questions[0]["id"].startswith("A-")
+    fill_in("ask.csv", "answers.csv")
+    assert run_command(["teach", "run.isthmus", "answers.csv", "-o", "taught.csv", "--save", "taught.isthmus"]) == 0
+    talk = capsys.readouterr().err
+    assert "25 answers learned, 25 in all" in talk
+    assert "from answers of all kinds, weighted" in talk
+    rows = read("taught.csv")
+    assert list(rows[0])[:1] == ["id"]
+    answered = [row for row in rows if row["answered"] == "True"]
+    assert len(answered) == 25
+    assert {row["confidence"] for row in answered} == {"1.0"}
+    before = sum(row["label"] == truth for row, truth in zip(read("out.csv"), TRUTH, strict=True))
+    assert sum(row["label"] == truth for row, truth in zip(rows, TRUTH, strict=True)) > before
+    record = json.loads(Path("taught.csv.run.json").read_text())
+    assert record["learned"]["answers"] == 25
+    # The next round never asks what was answered; and the answers can be taken back.
+    assert run_command(["ask", "taught.isthmus", "-n", "25", "-o", "ask2.csv", "--quiet"]) == 0
+    assert not {row["id"] for row in read("ask2.csv")} & {row["id"] for row in questions}
+    assert run_command(["teach", "taught.isthmus", "--without", "answers.csv", "-o", "back.csv", "--quiet"]) == 0
+    assert [row["label"] for row in read("back.csv")] == [row["label"] for row in read("out.csv")]
+
+
+def test_answers_at_once_and_answers_in_the_target(files, capsys):
+    write_csv("answers.csv", {"id": ["A-0", "A-70"], "true_label": ["staff", "parking"]})
+    assert label("source.csv", "target.csv", "--answers", "answers.csv", "-o", "out.csv") == 0
+    assert read("out.csv")[70]["label"] == "parking"
+    given = ["staff", *[""] * 69, "parking", *[""] * 9]
+    write_csv("half.csv", {"id": range(80), "comment": files, "category": given})
+    assert run_command(["label", "source.csv", "half.csv", "--method", "logistic", "-o", "noted.csv"]) == 0
+    assert "'category' has 2 labels, which nothing was learned from; --target-label category" in capsys.readouterr().err
+    assert label("source.csv", "half.csv", "--target-label", "category", "-o", "taken.csv") == 0
+    assert [row["label"] for row in read("taken.csv")] == [row["label"] for row in read("out.csv")]
+
+
+def test_one_half_labelled_file(files):
+    labels = [truth if place % 3 == 0 and truth != "parking" else "" for place, truth in enumerate(TRUTH)]
+    write_csv("one.csv", {"no": range(80), "comment": files, "category": labels})
+    assert label("one.csv", "-o", "out.csv") == 0
+    rows = read("out.csv")
+    assert len(rows) == 80
+    assert all(row["label"] == given for row, given in zip(rows, labels, strict=True) if given)
+    assert all(row["label"] for row in rows)
+    assert rows[0]["confidence"] == "1.0"
+
+
+def test_a_file_with_every_label_has_nothing_to_label(files, capsys):
+    assert label("source.csv", "-o", "out.csv") == 1
+    assert "nothing to label" in capsys.readouterr().err
+
+
+def test_several_sources(files):
+    write_csv(
+        "more.csv",
+        {"comment": make_texts(STAFF, 40, 5) + make_texts(PRICE, 40, 6), "class": ["staff"] * 40 + ["price"] * 40},
+    )
+    assert label("source.csv", "more.csv", "target.csv", "-o", "out.csv", "--save", "run.isthmus") == 0
+    from isthmus import load
+
+    sources = load("run.isthmus").sources
+    assert [row["source"] for row in sources] == ["more.csv", "source.csv"]
+    assert all(row["used"] and row["agreement"] > 0.9 for row in sources)
+    record = json.loads(Path("run.json").read_text())
+    assert record["options"]["source"] == ["source.csv", "more.csv"]
+    assert len(record["inputs"]) == 3
+
+
+def test_a_table_labelled_by_isthmus_is_not_a_source(files, capsys):
+    assert label("source.csv", "target.csv", "-o", "out.csv") == 0
+    assert label("out.csv", "target.csv", "-o", "again.csv") == 1
+    assert "[machine-labels]" in capsys.readouterr().err
+    assert label("out.csv", "target.csv", "-o", "again.csv", "--trust-machine-labels") == 0
+
+
+def test_a_workbook_goes_out_and_comes_back(files):
+    pytest.importorskip("xlsxwriter")
+    fastexcel = pytest.importorskip("fastexcel")
+    import polars
+    import xlsxwriter
+
+    assert label("source.csv", "target.csv", "-o", "out.xlsx", "--save", "run.isthmus") == 0
+    book = fastexcel.read_excel("out.xlsx")
+    assert book.sheet_names == ["Sheet1", "review", "isthmus_choices"]
+    review = book.load_sheet("review").to_polars()
+    assert review.columns == ["document", "id", "text", "label", "confidence", "needs_review", "true_label"]
+    assert review["confidence"].dtype == polars.Float64
+    first = review["confidence"].to_list()
+    assert first[0] == min(first)
+    # A person fills in the first twenty rows.
+    with xlsxwriter.Workbook("filled.xlsx") as filled:
+        filled.add_worksheet("Sheet1").write(0, 0, "nothing")
+        sheet = filled.add_worksheet("review")
+        for j, name in enumerate(review.columns):
+            sheet.write(0, j, name)
+            for i, value in enumerate(review[name].to_list()[:20], 1):
+                cell = TRUTH[int(review["document"][i - 1]) - 1] if name == "true_label" else value
+                sheet.write(i, j, cell)
+    assert run_command(["teach", "run.isthmus", "filled.xlsx", "-o", "taught.csv", "--quiet"]) == 0
+    assert sum(row["answered"] == "True" for row in read("taught.csv")) == 20
+    assert run_command(["ask", "run.isthmus", "-n", "5", "-o", "ask.xlsx", "--quiet"]) == 0
+    assert len(fastexcel.read_excel("ask.xlsx").load_sheet(0).to_polars()) == 5
+
+
+def test_words_and_names_of_classes(files):
+    assert label("source.csv", "target.csv", "-o", "out.csv", "--save", "run.isthmus") == 0
+    assert run_command(["ask", "run.isthmus", "--words", "-n", "5", "-o", "words.csv", "--quiet"]) == 0
+    rows = read("words.csv")
+    rows[0]["label"] = "parking"
+    write_csv("said.csv", {"word": [row["word"] for row in rows], "label": [row["label"] for row in rows]})
+    assert run_command(["teach", "run.isthmus", "--words", "said.csv", "-o", "taught.csv", "--quiet"]) == 0
+    write_csv("names.csv", {"old": ["staff", "price"], "new": ["people", ""]})
+    assert run_command(["teach", "run.isthmus", "--rename", "names.csv", "-o", "named.csv", "--quiet"]) == 0
+    assert {row["label"] for row in read("named.csv")} == {"people", "price"}
+
+
+def test_teach_without_anything_is_refused(files, capsys):
+    assert label("source.csv", "target.csv", "-o", "out.csv", "--save", "run.isthmus") == 0
+    assert run_command(["teach", "run.isthmus"]) == 2
+    assert "nothing to learn" in capsys.readouterr().err
+    assert run_command(["teach", "run.isthmus", "out.csv", "-o", "taught.csv"]) == 1
+    assert "true_label and id (or document) are needed" in capsys.readouterr().err
+
+
+def test_a_column_of_answers_in_the_labelled_table_is_enough(files):
+    assert label("source.csv", "target.csv", "-o", "out.csv", "--save", "run.isthmus") == 0
+    rows = read("out.csv")
+    answers = {"ticket": [row["ticket"] for row in rows], "true_label": ["staff", *[""] * 78, "parking"]}
+    write_csv("answers.csv", answers)
+    assert run_command(["teach", "run.isthmus", "answers.csv", "-o", "taught.csv", "--quiet"]) == 0
+    assert [row["label"] for row in read("taught.csv") if row["answered"] == "True"] == ["staff", "parking"]
