@@ -117,13 +117,7 @@ def teach(
 
 def _learn(untaught: LabelResult, earlier: LabelResult, known: Answers, given: Answers) -> LabelResult:
     seed = untaught.settings.get("random_state", 0)
-    views = earlier.model.views if isinstance(earlier.model, TaughtModel) else None
-    if views is None:
-        views = DocumentViews(
-            analyzer=untaught.settings.get("analyzer", "auto"),
-            min_df=untaught.settings.get("min_df", "auto"),
-            random_state=seed,
-        ).fit(untaught.source_texts, untaught.source_labels.tolist(), untaught.texts)
+    views = _views(earlier)
     opinions = untaught.opinions or ask_voters(untaught.model, untaught.texts)[0]
     vote = untaught.probabilities
     rows = views.transform(untaught.texts, list(opinions.values()))
@@ -490,12 +484,9 @@ def _check_count(n: int) -> None:
 def _views(result: LabelResult) -> DocumentViews:
     if isinstance(result.model, TaughtModel):
         return result.model.views
-    settings = result.settings
-    return DocumentViews(
-        analyzer=settings.get("analyzer", "auto"),
-        min_df=settings.get("min_df", "auto"),
-        random_state=settings.get("random_state", 0),
-    ).fit(result.source_texts, result.source_labels.tolist(), result.texts)
+    wanted = ("analyzer", "min_df", "language", "random_state")
+    settings = {name: result.settings[name] for name in wanted if name in result.settings}
+    return DocumentViews(**settings).fit(result.source_texts, result.source_labels.tolist(), result.texts)
 
 
 def _opinions(result: LabelResult) -> dict[str, np.ndarray]:

@@ -25,6 +25,7 @@ def weigh_sources(
     *,
     analyzer: str = "auto",
     min_df: int | str = "auto",
+    language: str = "auto",
     random_state: int | None = 0,
 ) -> list[dict[str, Any]]:
     """One row per source: how far the others would label it alike, and how near it is to the target.
@@ -38,7 +39,7 @@ def weigh_sources(
     texts, labels, domain : sequences
         Labelled source texts, and the name of the source of each.
     target_texts : sequence of str
-    analyzer, min_df
+    analyzer, min_df, language
         As for :class:`isthmus.features.TextVectorizer`.
     random_state : int or None
         For the sample of large sources.
@@ -56,7 +57,8 @@ def weigh_sources(
     kept = [rows if len(rows) <= SAMPLE else np.sort(rng.choice(rows, SAMPLE, replace=False)) for rows in rows_of]
     target = list(target_texts[:: max(1, len(target_texts) // SAMPLE)])
     order = np.concatenate(kept)
-    vectorizer = TextVectorizer(analyzer=analyzer, min_df=min_df, weighting="tfidf", sublinear=True)
+    settings = {"analyzer": analyzer, "min_df": min_df, "language": language}
+    vectorizer = TextVectorizer(**settings, weighting="tfidf", sublinear=True)
     matrix = vectorizer.fit_transform([*(texts[i] for i in order), *target])
     source, target_mean = matrix[: len(order)], np.asarray(matrix[len(order) :].mean(axis=0)).ravel()
     given, own = np.array([str(labels[i]) for i in order]), place[order]

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from isthmus._utils import plural
+from isthmus.api.saving import check_saved_file
 from isthmus.cli.common import Exact, print_json, say, talking
 from isthmus.cli.outputs import check_output_is_not_input, write_table
 from isthmus.corpus import check_output
@@ -41,15 +42,16 @@ def ask(
     from a list, and another name makes a new class. With --words: which words would settle most doubtful documents;
     fill in label and give the file to isthmus teach --words.
     """
-    from isthmus.api.loading import load
-
     if words and suggest:
         raise UsageError("--words always comes with suggestions; leave out --suggest.", code="bad-parameter")
     if as_json and output == "-":
         raise UsageError("--json prints on stdout; name a file for the questions with -o FILE.", code="bad-parameter")
     check_output(output, force=force)
     check_output_is_not_input(output, (result,))
+    check_saved_file(result)
     with talking(quiet):
+        from isthmus.api.loading import load
+
         saved = load(result, kind="label")
         table = saved.ask(number, words=words, suggest=suggest)
         column = "label" if words else "true_label"

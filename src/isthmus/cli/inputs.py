@@ -64,13 +64,11 @@ def read_inputs(files: Sequence[str], columns: Columns, quiet: bool) -> Inputs:
         )
     if len(files) == 1:
         return _split(files[0], columns, quiet)
-    sources = []
-    for path in files[:-1]:
-        docs = columns.read(path, target=False)
+    sources = [columns.read(path, target=False) for path in files[:-1]]
+    target = columns.read(files[-1], target=True)
+    for docs in sources:
         describe(docs, "source", quiet)
         _check_not_machine(docs, columns)
-        sources.append(docs)
-    target = columns.read(files[-1], target=True)
     describe(target, "target", quiet)
     records = [describe_input(path, docs) for path, docs in zip(files, [*sources, target], strict=True)]
     answers = _target_labels(target, columns, quiet)
@@ -152,12 +150,12 @@ def _target_labels(target: Collection, columns: Columns, quiet: bool) -> list | 
     if quiet or set(table) >= MACHINE_COLUMNS:
         return None
     used = [key for key, cells in table.items() if key not in target.columns]
-    column = guess_label(table, used, by_cells=False)
-    filled = 0 if column is None else sum(label is not None for label in label_cells(table[column]))
+    guess = guess_label(table, used, by_cells=False)
+    filled = 0 if guess is None else sum(label is not None for label in label_cells(table[guess]))
     if filled:
         say(
-            f"  {target.name}: {column!r} has {plural(filled, 'label')}, which nothing was learned from; "
-            f"--target-label {column} takes them as answers of a person"
+            f"  {target.name}: {guess!r} has {plural(filled, 'label')}, which nothing was learned from; "
+            f"--target-label {guess} takes them as answers of a person"
         )
     return None
 

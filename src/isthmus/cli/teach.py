@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from isthmus._utils import versions
+from isthmus.api.saving import check_saved_file
 from isthmus.cli.common import Exact, file_hash, one_line, print_json, run_record_path, say, talking, write_json
 from isthmus.cli.label_run import review_layout, summarise, teach_from_file
 from isthmus.cli.outputs import Makers, announced, check_outputs, write_files
@@ -55,8 +56,6 @@ def teach(
     Answered documents keep their answer at confidence 1. An answer may name a new class. RESULT stays as it is; save
     the taught labelling with --save for the next round. Rows without a true label are passed over.
     """
-    from isthmus.api.loading import load
-
     if answers is None and words is None and without is None and rename is None:
         raise UsageError(
             "There is nothing to learn; give ANSWERS, --words, --without or --rename.", code="bad-parameter"
@@ -65,7 +64,10 @@ def teach(
         raise UsageError("--json prints on stdout; name a file for the labels with -o OUT.", code="bad-parameter")
     inputs = (result, answers, words, rename)
     check_outputs(output, report, force, save, inputs=inputs)
+    check_saved_file(result)
     with talking(quiet):
+        from isthmus.api.loading import load
+
         taught = load(result, kind="label")
         if rename is not None:
             taught = taught.rename_classes(read_renames(rename))

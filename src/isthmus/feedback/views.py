@@ -29,7 +29,7 @@ class DocumentViews:
 
     Parameters
     ----------
-    analyzer, min_df
+    analyzer, min_df, language
         As for :class:`isthmus.features.TextVectorizer`.
     random_state : int or None
 
@@ -39,13 +39,23 @@ class DocumentViews:
         Classes of the source.
     """
 
-    def __init__(self, *, analyzer: str = "auto", min_df: int | str = "auto", random_state: int | None = 0):
-        self.analyzer, self.min_df, self.random_state = analyzer, min_df, random_state
+    def __init__(
+        self,
+        *,
+        analyzer: str = "auto",
+        min_df: int | str = "auto",
+        language: str = "auto",
+        random_state: int | None = 0,
+    ):
+        self.analyzer, self.min_df, self.language = analyzer, min_df, language
+        self.random_state = random_state
 
     def fit(self, source_texts: Sequence[str], source_labels: Sequence, target_texts: Sequence[str]) -> DocumentViews:
         """Read both collections; source texts without a label (None) count for vocabulary and meaning alone."""
         texts = [*source_texts, *target_texts]
-        self.vectorizer_ = TextVectorizer(analyzer=self.analyzer, min_df=self.min_df, weighting="tfidf", sublinear=True)
+        self.vectorizer_ = TextVectorizer(
+            analyzer=self.analyzer, min_df=self.min_df, language=self.language, weighting="tfidf", sublinear=True
+        )
         words = self.vectorizer_.fit_transform(texts)
         n_components = min(N_COMPONENTS, min(words.shape) - 1)
         self.components_ = np.zeros((0, words.shape[1]))
