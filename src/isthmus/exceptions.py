@@ -50,6 +50,7 @@ CODES = {
     "bad-model": "A saved model cannot be trusted or was written by another version.",
     # warnings
     "empty-documents": "Some documents have no known word; they are kept.",
+    "two-languages": "Source and target are in two languages.",
     "duplicate-ids": "Some ids occur more than once.",
     "data-checks": "The data has oddities worth a look.",
     "not-converged": "An iterative method stopped at its limit.",

@@ -1,8 +1,8 @@
 """Which language a text is in, and what is done for it."""
 
 import pytest
-from language_lines import LINES
 
+from isthmus.bench.suites.language_lines import LINES
 from isthmus.exceptions import UsageError
 from isthmus.features import TextVectorizer, guess_language, guess_languages, identify_language
 from isthmus.features.languages import (

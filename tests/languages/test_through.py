@@ -8,10 +8,12 @@ import subprocess
 import sys
 
 import pytest
-from language_lines import LINES
 
 import isthmus
+from isthmus.bench.suites.language_lines import LINES
 from isthmus.features.languages import NAMES, UNSPACED
+from isthmus.shift.diagnose import measure_shift
+from isthmus.shift.languages import two_languages, warn_of_two_languages
 
 RIGHT_TO_LEFT = ("ar", "fa", "he")
 
@@ -88,6 +90,31 @@ def test_two_languages_are_told_apart():
     assert result["languages"]["severity"] == 3
     assert "German" in result.verdict
     assert "Ukrainian" in result.verdict
+
+
+def test_labels_across_languages_are_warned_of():
+    source, labels, _, _ = sides("de")
+    target = sides("en")[2] * 2
+    with pytest.warns(
+        isthmus.exceptions.IsthmusWarning, match="German and the target in English; words do not"
+    ) as said:
+        isthmus.label(source, labels, [*target, "Suppe Brot Zug Bus"], method="nbc")
+    assert said[0].message.code == "two-languages"
+    with pytest.warns(isthmus.exceptions.IsthmusWarning, match="through the vectors alone"):
+        assert warn_of_two_languages(source, target, vectors=True)
+    assert not warn_of_two_languages(source, sides("de")[2])
+    assert two_languages(["Jeg kan ikke finde toget i dag"] * 3, ["Jeg kan ikke finne toget i dag"] * 3) is None
+
+
+def test_vectors_take_the_verdict_from_words():
+    source, labels, _, _ = sides("de")
+    target = sides("ru")[2] * 3
+    by_words = measure_shift(source, labels, target)
+    by_vectors = measure_shift(source, labels, target, vectors=True)
+    assert by_words["level"] == "no-transfer"
+    assert by_vectors["level"] != "no-transfer"
+    row = next(row for row in by_vectors["findings"] if row["topic"] == "languages")
+    assert "through the vectors alone" in row["advice"]
 
 
 @pytest.mark.parametrize("language", ["ar", "he", "fa", "hi", "th", "ja", "ko", "zh", "ta", "el", "ru", "de"])

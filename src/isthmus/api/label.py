@@ -33,9 +33,11 @@ from isthmus.features.embeddings import (
     has_static_vectors,
     resolve_embedder,
 )
+from isthmus.features.languages import resolve_language
 from isthmus.feedback import Answers, RenamedModel, TaughtModel
 from isthmus.pipeline import TransferPipeline
 from isthmus.recipes import RECIPES, get_recipe
+from isthmus.shift.languages import warn_of_two_languages
 
 _CARD_CLASSES = 12  # shown in a notebook
 
@@ -409,6 +411,8 @@ def label(
     source_texts, target_texts = check_texts(source_texts), check_texts(target_texts)
     values, known = read_source_labels(source_labels, len(source_texts))
     check_seed(random_state)
+    if resolve_language(language) == "auto":
+        warn_of_two_languages(source_texts, target_texts, vectors=vectors is not None or bool(embed))
     answered = None if target_labels is None else read_source_labels(target_labels, len(target_texts), side="target")
     options: dict[str, Any] = {
         "random_state": random_state,

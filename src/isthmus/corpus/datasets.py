@@ -40,6 +40,7 @@ DATASETS = {
         Dataset("headlines", "zh/headlines.jsonl.gz", 119_714, "Chinese news headlines, 3 domains"),
         Dataset("dmoz_pages", "dmoz/dmoz_pages.jsonl.gz", 2_362, "web pages of the Open Directory, 14 categories"),
         Dataset("webkb", "webkb/webkb.jsonl.gz", 8_162, "university web pages, 7 kinds, 5 groups"),
+        Dataset("gnad_test", "de/gnad_test.jsonl.gz", 1_028, "German news articles, 9 classes"),
         Dataset("rcv1_topics_subset", "rcv1/rcv1_topics_subset.jsonl.gz", 2_306, "Reuters stories as bags of words"),
     )
 }

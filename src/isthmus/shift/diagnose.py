@@ -15,6 +15,7 @@ from isthmus.shift import bridges, findings
 from isthmus.shift.distance import proxy_a_distance
 from isthmus.shift.duplicates import near_duplicates
 from isthmus.shift.groups import group_facts
+from isthmus.shift.languages import two_languages
 from isthmus.shift.vocabulary import JointCounts, count_joint, vocabulary_overlap, word_divergence
 
 LEVELS = ("same", "small-shift", "shift", "no-transfer")
@@ -28,6 +29,7 @@ _NO_CLASSES = "the labels name fewer than two classes"
 _NOT_IN_SOURCE = "the source's own labels cannot be told apart by their words"
 _NOT_IN_TARGET = "what tells the classes apart is not in the target"
 SEVERITIES = ("fine", "worth a look", "take care", "do not transfer")
+_BY_WORDS = ("vocabulary", "what carries over")  # topics that words alone decide
 _TABLE_ROWS = 50
 _STEPS = 6
 
@@ -39,8 +41,12 @@ def measure_shift(
     *,
     random_state: int | None = 0,
     language: str = "auto",
+    vectors: bool = False,
 ) -> dict[str, Any]:
-    """Verdict, level, findings and tables about two collections; what :func:`isthmus.diagnose` returns, as a dict."""
+    """Verdict, level, findings and tables about two collections; what :func:`isthmus.diagnose` returns, as a dict.
+
+    ``vectors``: labels travel by vectors of meaning, too. Between two languages words then decide nothing.
+    """
     source_texts, target_texts = check_texts(source_texts), check_texts(target_texts)
     values, known = read_labels(list(source_labels))
     if len(values) != len(source_texts):
@@ -53,13 +59,15 @@ def measure_shift(
     languages = [guess_languages(texts) if told else {given: 1.0} for texts in (source_texts, target_texts)]
     counts = count_joint(source_texts, target_texts, language=given)
     progress("diagnosing", 1, _STEPS)
-    rows, tables = _compare(counts, languages, int(known.sum()), random_state)
+    rows, tables = _compare(counts, languages, int(known.sum()), random_state, vectors)
     progress("diagnosing", 3, _STEPS)
     classes, codes = np.unique(values[known], return_inverse=True) if known.any() else (np.zeros(0), np.zeros(0, int))
     labelled, label_tables = _judge_labels(counts, np.flatnonzero(known), codes, classes, random_state)
     rows += labelled
     tables |= label_tables
     progress("diagnosing", _STEPS, _STEPS)
+    if vectors and two_languages(source_texts, target_texts):
+        rows = [{**row, "severity": min(row["severity"], 2)} if row["topic"] in _BY_WORDS else row for row in rows]
     rows.sort(key=lambda row: -row["severity"])
     level = max((row["severity"] for row in rows if row["topic"] in findings.TRANSFER), default=0)
     if level == 3:
@@ -73,7 +81,7 @@ def measure_shift(
     }
 
 
-def _compare(counts: JointCounts, languages, n_labelled: int, random_state) -> tuple[list[dict], dict]:
+def _compare(counts: JointCounts, languages, n_labelled: int, random_state, vectors: bool) -> tuple[list[dict], dict]:
     """Findings for which no label is needed."""
     source, target = counts.source, counts.target
     overlap = vocabulary_overlap(source, target)
@@ -86,7 +94,7 @@ def _compare(counts: JointCounts, languages, n_labelled: int, random_state) -> t
     progress("diagnosing", 2, _STEPS)
     rows = [
         findings.size_finding(source.shape[0], n_labelled, target.shape[0], empty),
-        findings.language_finding(languages[0], languages[1], overlap["tokens_known"]),
+        findings.language_finding(languages[0], languages[1], overlap["tokens_known"], vectors),
         findings.vocabulary_finding(overlap, halves),
         findings.distance_finding(proxy_a_distance(source, target, random_state=random_state)),
         findings.divergence_finding(word_divergence(source, target, random_state=random_state)),

@@ -61,7 +61,7 @@ def size_finding(n_source: int, n_labelled: int, n_target: int, empty: int) -> d
     )
 
 
-def language_finding(source: dict[str, float], target: dict[str, float], known: float) -> dict:
+def language_finding(source: dict[str, float], target: dict[str, float], known: float, vectors: bool = False) -> dict:
     values = {"source": source, "target": target}
     shown = [_mixture(shares) for shares in (source, target)]
     if not source or not target:
@@ -72,8 +72,10 @@ def language_finding(source: dict[str, float], target: dict[str, float], known: 
     told = main_source in NAMES and main_target in NAMES
     sentence = f"Source: {shown[0]}; target: {shown[1]}."
     if main_source != main_target and (told or known < KNOWN[2]):
-        severity = 3 if known < KNOWN[1] else 2
+        severity = 3 if known < KNOWN[1] and not vectors else 2
         advice = "Translate one side first; words do not cross languages."
+        if vectors:
+            advice = "Labels cross through the vectors alone: their model must know both languages. Check a sample."
     elif foreign > 0.2 and told:
         severity, advice = 2, f"{percent(foreign)} of the target is in a language the source lacks: set these aside."
     elif foreign > 0.02 and told:

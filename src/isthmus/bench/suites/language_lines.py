@@ -1,4 +1,4 @@
-"""Short lines in twenty-two languages and eleven scripts, written for these tests; none is taken from a corpus.
+"""Short lines in twenty-two languages and eleven scripts, written for tests and benchmarks, none from a corpus.
 
 For each language: the names of two classes as its readers would write them, four source lines of each class, and two
 target lines of each class, which share words with the source, often in another inflection. Five to ten words each
