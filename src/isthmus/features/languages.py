@@ -7,6 +7,7 @@ py3langid decides; its model lies inside its wheel, and is read when the first s
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Sequence
 from functools import lru_cache
@@ -134,7 +135,19 @@ _ONE_LANGUAGE = {
     "telugu": "te", "kannada": "kn", "malayalam": "ml", "sinhala": "si", "thai": "th", "lao": "lo", "burmese": "my",
     "georgian": "ka", "ethiopic": "am", "khmer": "km", "hangul": "ko", "han": "zh", "kana": "ja",
 }  # fmt: skip
-_LETTERS = {name: re.compile(f"[{letters}]") for name, letters in SCRIPTS.items()}
+
+
+def _ranges() -> list[tuple[int, int, str]]:
+    """First and last code point of each stretch of letters, with its script, in order."""
+    found = []
+    for name, letters in SCRIPTS.items():
+        written = letters.encode("ascii").decode("unicode_escape")
+        found += [(ord(run[0]), ord(run[-1]), name) for run in re.findall(".-.|.", written, flags=re.DOTALL)]
+    return sorted(found)
+
+
+_RANGES = _ranges()
+_STARTS = [first for first, _, _ in _RANGES]
 IDEOGRAPHIC = frozenset({"zh", "ja"})
 _COMPOUNDING = {"af", "da", "de", "et", "fi", "hu", "is", "nl", "no", "sv", "tr"}
 UNSPACED = IDEOGRAPHIC | {"th", "lo", "km", "my"}  # languages whose words stand without blanks between them
@@ -178,8 +191,12 @@ def script_of(text: str) -> str | None:
     """
     text = text[:_SCRIPT_CHARACTERS]
     if text.isascii():
-        return "latin" if _LETTERS["latin"].search(text) else None
-    letters = {name: len(pattern.findall(text)) for name, pattern in _LETTERS.items()}
+        return "latin" if re.search("[A-Za-z]", text) else None
+    letters = dict.fromkeys(SCRIPTS, 0)
+    for character, count in Counter(text).items():
+        first, last, name = _RANGES[bisect_right(_STARTS, ord(character)) - 1]
+        if first <= ord(character) <= last:
+            letters[name] += count
     total = sum(letters.values())
     if not total:
         return None
