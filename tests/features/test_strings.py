@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import warnings
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -79,6 +80,17 @@ def test_wrong_input_is_refused(kernel, texts):
     with pytest.raises(IsthmusError) as caught:
         kernel.gram(texts)
     assert caught.value.code
+
+
+@pytest.mark.parametrize(
+    "value", [object(), float("nan"), float("inf"), -7, "no such value", (3, 2), (0, 1), (1, 2, 3)]
+)
+@pytest.mark.parametrize("name", [field.name for field in fields(StringKernel)])
+def test_nonsense_in_any_setting_is_refused(name, value):
+    with pytest.raises(UsageError, match=f"StringKernel got {name}=") as caught:
+        StringKernel(**{name: value}).gram(["banana"])
+    assert caught.value.code == "bad-parameter"
+    assert set(StringKernel._parameter_constraints) == {field.name for field in fields(StringKernel)}
 
 
 def test_file_output_and_progress(tmp_path):
