@@ -8,6 +8,7 @@ it is used.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any
 
@@ -129,7 +130,7 @@ def _phrases(one: Any) -> list[str]:
             "sparse matrix": ["a sparse matrix"],
         }[one]
     if isinstance(one, type):
-        return [f"an instance of {one.__name__}"]
+        return ["a mapping" if one is Mapping else f"an instance of {one.__name__}"]
     return ["None"] if one is None else ["a function"] if one is callable else [str(one)]
 
 

@@ -122,7 +122,7 @@ def test_careless_tables_are_seen(monkeypatch):
         (isthmus.TermProjection(norm="l3"), "norm='l3'", "'l1', 'l2' or None"),
         (isthmus.TermProjectionClassifier(target_idf=1), "target_idf=1", "True or False"),
         (isthmus.TransductiveSVM(random_state=-1), "random_state=-1", "a whole number from 0, a RandomState or None"),
-        (isthmus.ManifoldDualClassifier(word_labels=3), "word_labels=3", "an instance of Mapping or None"),
+        (isthmus.ManifoldDualClassifier(word_labels=3), "word_labels=3", "a mapping or None"),
     ],
 )
 def test_sentences(model, given, expected):
