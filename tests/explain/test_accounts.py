@@ -1,5 +1,8 @@
 """Who explains a label: the method itself, its nearest known ancestor, or words left out."""
 
+import ast
+from pathlib import Path
+
 import numpy as np
 import pytest
 from sklearn.decomposition import TruncatedSVD
@@ -139,3 +142,15 @@ def test_string_kernels_are_explained_whatever_the_classifier(settings):
 def test_an_empty_text_has_no_terms():
     assert explain_document(fit(Wordy()), " ") == []
     assert explain_document(fit(CountVectorizer(), isthmus.TrAdaBoostClassifier()), "zzz") == []
+
+
+@pytest.mark.parametrize("room", ["explain", "report", "api", "choose", "feedback"])
+def test_no_room_goes_by_the_name_of_a_class(room):
+    """A class called the same, or derived from ours, must be treated by what it is."""
+    names = {name for name in isthmus._PUBLIC if name[0].isupper()}
+    for path in (Path(isthmus.__file__).parent / room).rglob("*.py"):
+        strings = {
+            node.value for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Constant)
+        }
+        named = {text for text in strings if isinstance(text, str)} & names
+        assert not named, f"{room}/{path.name} goes by the names of classes: {', '.join(sorted(named))}"
