@@ -373,11 +373,6 @@ def split_findings(findings: list[dict]) -> dict[str, list[dict]]:
     }
 
 
-_RECORDS = {
-    "SelfTrainingTransferClassifier": "share of labels changed",
-    "TransductiveSVM": "pairs switched",
-    "SpectralGraphTransducer": "roughness of each solution",
-}
 _MEASURES = {
     "trained_on": "documents trained on",
     "added": "documents added",
@@ -402,7 +397,7 @@ def step_facts(result) -> dict[str, Any]:
     """How the leading method came to its end."""
     name, pipeline = leading_method(result)
     last = getattr(pipeline, "steps", [("", pipeline)])[-1][1]
-    record = _RECORDS.get(type(last).__name__, "objective")
+    record = getattr(last, "history_measure", "objective")
     curves = [
         {
             "measure": _MEASURES.get(measure, record if measure == "objective" else measure.replace("_", " ")),
