@@ -18,11 +18,19 @@ from isthmus.api._cards import card
 from isthmus.api.methods import build_method, check_labelled
 from isthmus.api.saving import Kind, save_result
 from isthmus.choose.checking import LabelCheck, check_labels, estimate_shares
-from isthmus.choose.choice import FittedCandidate, Pair, choose, fit_candidate
-from isthmus.choose.combined import CombinedModel
+from isthmus.choose.choice import FittedCandidate, Pair, choose, fit_candidate, score_pair
+from isthmus.choose.combined import CombinedModel, sharpen, sharpness_for
 from isthmus.choose.sampling import draw_sample, read_sample, sample_size, sample_table
 from isthmus.choose.sources import weigh_sources
-from isthmus.choose.trust import AccuracyEstimate, review_mask
+from isthmus.choose.trust import (
+    AccuracyEstimate,
+    assess,
+    budget_curve,
+    doubt_groups,
+    estimate_accuracy,
+    novel_names,
+    review_mask,
+)
 from isthmus.corpus.label_kinds import check_label_kind
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 from isthmus.explain import explain_document
@@ -51,7 +59,7 @@ class LabelResult:
     labels : ndarray
         One label per target text.
     confidence : ndarray
-        Probability of that label, by the method's own account.
+        Probability of that label: the method's, brought to the accuracy that is expected; low in new groups.
     needs_review : ndarray of bool
         Texts a person should look at; see :func:`isthmus.choose.review_mask`. Texts in which the method finds nothing
         it knows are always among them.
@@ -61,7 +69,14 @@ class LabelResult:
     decision : list of dict
         Which methods were considered, with what evidence, and why they were taken or left.
     expected_accuracy : AccuracyEstimate or None
-        Share of right labels to expect, with an interval; None where the caller named the method.
+        Share of right labels to expect, with an interval; its ``estimate`` is None where nothing can be said.
+    novel_group : ndarray of str
+        Per text the name of the group it belongs to where that group fits no class of the source; '' otherwise.
+    novel : list of dict
+        These groups: ``group``, ``words``, ``documents``, ``share`` with ``low`` and ``high``, ``nearest_class``,
+        ``similarity``.
+    warnings : list of dict
+        ``topic`` and ``message``: what to know before anything else (new groups, moved shares, a thin or noisy source).
     probabilities : ndarray
         One column per class, in the order of ``classes``.
     model : TransferPipeline, CombinedModel or TaughtModel
@@ -88,7 +103,7 @@ class LabelResult:
         plain=("texts", "source_texts", "ids"),
         can="predict_proba",
         alike=(
-            ("texts", "ids", "labels", "confidence", "needs_review", "probabilities", "vote"),
+            ("texts", "ids", "labels", "confidence", "needs_review", "probabilities", "vote", "novel_group"),
             ("source_texts", "source_labels"),
         ),
     )
@@ -113,6 +128,13 @@ class LabelResult:
     learned: teaching.Learned | None = field(default=None, repr=False)
     history: list[dict] = field(default_factory=list, repr=False)
     sources: list[dict] = field(default_factory=list, repr=False)
+    novel_group: Any = field(default=None, repr=False)
+    novel: list[dict] = field(default_factory=list)
+    warnings: list[dict] = field(default_factory=list)
+
+    def __post_init__(self):
+        if self.novel_group is None:  # nothing was looked for
+            self.novel_group = np.full(len(self.texts), "", dtype=object)
 
     def __repr__(self) -> str:
         expected = "not estimated"
@@ -162,7 +184,9 @@ class LabelResult:
             warnings.warn(IsthmusWarning(message, code="weak-bridge"), stacklevel=2)
         probabilities = self.model.predict_proba(texts)
         codes = probabilities.argmax(axis=1)
-        confidence = probabilities[np.arange(len(codes)), codes]
+        # One method's confidences are brought to the accuracy expected of it; votes and answers bring their own.
+        power = self.settings.get("sharpness", 1.0) if isinstance(self.model, TransferPipeline) else 1.0
+        confidence = sharpen(probabilities, power)[np.arange(len(codes)), codes]
         return replace(
             self,
             labels=self.classes[codes],
@@ -178,6 +202,9 @@ class LabelResult:
             answers=None,
             learned=None,
             history=[],
+            novel_group=None,
+            novel=[],
+            warnings=[],
         )
 
     def reasons(self, i: int, top: int = 10) -> list[dict]:
@@ -303,13 +330,21 @@ class LabelResult:
         return teaching.rename_classes(self, names)
 
     def columns(self) -> dict[str, list]:
-        """The result as columns: text, label, confidence, needs_review."""
+        """The result as columns: text, label, confidence, needs_review, novel_group."""
         return {
             "text": list(self.texts),
             "label": self.labels.tolist(),
             "confidence": [round(float(value), 4) for value in self.confidence],
             "needs_review": self.needs_review.tolist(),
+            "novel_group": self.novel_group.tolist(),
         }
+
+    def budget_curve(self, steps: int = 20) -> list[dict]:
+        """What an error budget costs: ``reviewed`` (share), ``documents`` to review and ``expected_error`` of the rest.
+
+        As :func:`isthmus.choose.budget_curve`; documents in new groups are reviewed early, for their confidence is low.
+        """
+        return budget_curve(self.confidence, steps)
 
     def to_frame(self):
         """The result as a polars data frame (extra ``app``)."""
@@ -431,26 +466,47 @@ def label(
         given, sources = _read_sources(source_texts, given, source_domain, target_texts, options)
     model: TransferPipeline | CombinedModel
     opinions = None
+    settings: dict[str, Any] = {
+        "method": method if isinstance(method, str) else None,
+        "random_state": random_state,
+        "error_budget": error_budget,
+        "analyzer": analyzer,
+        "min_df": min_df,
+        "language": language,
+    }
     if isinstance(method, str) and method == "auto":
         choice = choose(
             source_texts, given, target_texts, word_labels=word_labels, extra_texts=extra, embed=embed, **options
         )
         model, name, decision, expected = choice.model, choice.name, choice.table, choice.accuracy
         labels, probabilities, opinions = choice.labels, choice.probabilities, choice.opinions
-        silent = choice.silent
+        silent, judge = choice.silent, choice.judge
     else:
         options |= _embed_option(method, embed)
         model, name = build_method(method, word_labels=word_labels, **options)
         pair = Pair.of(source_texts, given, target_texts, extra)
         fitted = fit_candidate(name, model, pair, None) if isinstance(method, str) else _fit_own(name, model, pair)
-        decision, expected = [{"method": name, "chosen": True, "why": "named by the caller"}], None
+        settings["method"] = method if isinstance(method, str) else name
+        decision = [{"method": name, "chosen": True, "why": "named by the caller"}]
         labels, probabilities, silent = fitted.labels, fitted.probabilities, fitted.silent
+        judge = score_pair(pair, options)
+        expected = estimate_accuracy(judge, labels, float(probabilities.max(axis=1).mean()), single=True)
+        if expected.for_calibration is not None:
+            settings["sharpness"] = sharpness_for(probabilities, expected.for_calibration)
     codes = np.searchsorted(model.classes_, labels)
-    confidence = probabilities[np.arange(len(labels)), codes]
+    confidence = sharpen(probabilities, settings.get("sharpness", 1.0))[np.arange(len(labels)), codes]
+    found = assess(judge, expected, given, labels, probabilities, model.classes_)
+    groups = novel_names(judge, target_texts)
+    confidence = doubt_groups(confidence, groups)
+    review = review_mask(confidence, error_budget) | silent | (groups != "")
+    if extra:
+        settings["extra_texts"] = len(extra)
+    if name in RECIPES or isinstance(model, CombinedModel):
+        settings["vectors"] = _view_name(embed)
     result = LabelResult(
         labels=labels,
         confidence=confidence,
-        needs_review=review_mask(confidence, error_budget) | silent,
+        needs_review=review,
         method=name,
         decision=decision,
         classes=model.classes_,
@@ -460,16 +516,10 @@ def label(
         source_texts=source_texts,
         source_labels=given,
         expected_accuracy=expected,
-        settings={
-            "method": method if isinstance(method, str) else name,
-            "random_state": random_state,
-            "error_budget": error_budget,
-            "analyzer": analyzer,
-            "min_df": min_df,
-            "language": language,
-            **({"extra_texts": len(extra)} if extra else {}),
-            **({"vectors": _view_name(embed)} if name in RECIPES or isinstance(model, CombinedModel) else {}),
-        },
+        novel_group=groups,
+        novel=[group.to_dict() for group in found.novelty.groups] if found.novelty else [],
+        warnings=[*found.warnings, *_review_warnings(review, expected, error_budget)],
+        settings=settings,
         opinions=opinions,
         sources=sources,
     )
@@ -503,6 +553,22 @@ def _read_sources(
     labels = labels.copy()
     labels[np.isin(domains[place], unused)] = None
     return labels, sources
+
+
+def _review_warnings(review: np.ndarray, expected: AccuracyEstimate, budget: float) -> list[dict]:
+    """Why all documents need review, where they do, and that nothing is promised, where nothing is."""
+    if expected.estimate is None:
+        message = (
+            f"The accuracy is not estimated ({expected.reason}), so nothing is promised about labels without review."
+        )
+        return [{"topic": "not estimated", "message": message}]
+    if not review.all():
+        return []
+    message = (
+        f"All documents need review: even the surest labels are expected to be wrong in more than {budget:.0%} of "
+        f"cases ({expected.estimate:.0%} of all are expected to be right). A larger error budget lets some pass."
+    )
+    return [{"topic": "review", "message": message}]
 
 
 def has_no_known_terms(model: Any, texts: Sequence[str]) -> np.ndarray:

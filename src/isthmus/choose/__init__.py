@@ -5,7 +5,7 @@ from isthmus.choose.choice import Choice, choose
 from isthmus.choose.combined import CombinedModel
 from isthmus.choose.evidence import Evidence, LabelScorer
 from isthmus.choose.sampling import draw_sample, read_sample, sample_margin, sample_size, sample_table
-from isthmus.choose.trust import AccuracyEstimate, estimate_accuracy, review_mask
+from isthmus.choose.trust import AccuracyEstimate, budget_curve, estimate_accuracy, review_mask
 from isthmus.choose.voting import VotingRule
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "LabelCheck",
     "LabelScorer",
     "VotingRule",
+    "budget_curve",
     "check_labels",
     "choose",
     "draw_sample",

@@ -78,6 +78,7 @@ class Choice:
     accuracy: AccuracyEstimate
     opinions: dict[str, np.ndarray] = field(default_factory=dict)  # probabilities by each method that votes
     silent: np.ndarray | None = None  # target texts in which no voter finds anything it knows
+    judge: LabelScorer | None = None
 
     @property
     def name(self) -> str:
@@ -331,6 +332,18 @@ def _hear_words(pair: Pair, word_labels: Mapping, options: Mapping) -> FittedCan
     return found
 
 
+def score_pair(pair: Pair, options: Mapping) -> LabelScorer | None:
+    """The scorer of one method's labels, by words alone; None where there are too few documents."""
+    settings = {name: options[name] for name in ("analyzer", "min_df", "language", "random_state") if name in options}
+    known = [pair.texts[i] for i in pair.known], [pair.labels[i] for i in pair.known]
+    try:
+        return LabelScorer(*known, pair.texts[pair.target], **settings)
+    except DataError as error:
+        if error.code not in ("no-rows", "empty-vocabulary"):
+            raise
+        return None
+
+
 def decide(contest: Candidates, rule: VotingRule | None = None) -> Choice:
     """Weights from the evidence, one pooled answer, and the accuracy to expect of it."""
     rule = rule or VotingRule()
@@ -344,8 +357,8 @@ def decide(contest: Candidates, rule: VotingRule | None = None) -> Choice:
     votes = pool(spread, weights)
     labels = model.classes_[votes.argmax(axis=1)]
     accuracy = estimate_accuracy(contest.judge, labels, float(votes.max(axis=1).mean()))
-    if accuracy.estimate is not None:
-        model.sharpness = sharpness_for(votes, accuracy.estimate)
+    if accuracy.for_calibration is not None:
+        model.sharpness = sharpness_for(votes, accuracy.for_calibration)
     probabilities = sharpen(votes, model.sharpness)
     table = [*decision_rows(contest, weights, labels, rule), *contest.left_out]
     if contest.witness is not None and accuracy.estimate is not None:
@@ -358,7 +371,7 @@ def decide(contest: Candidates, rule: VotingRule | None = None) -> Choice:
         table.append(witness_row(witness, labels))
         accuracy = estimate_accuracy(contest.judge, labels, float(probabilities.max(axis=1).mean()))
     silent = np.all([trial.silent for trial in members.values() if trial.silent is not None], axis=0)
-    return Choice(model, labels, probabilities, table, accuracy, spread, silent)
+    return Choice(model, labels, probabilities, table, accuracy, spread, silent, contest.judge)
 
 
 def witness_row(witness: FittedCandidate, labels: np.ndarray) -> dict:

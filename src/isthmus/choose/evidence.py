@@ -206,6 +206,7 @@ class LabelScorer:
         even = even_lengths(*sides)
         uneven = even != sides
         self.even = WordView(*even, self.source_labels, **settings) if uneven else None
+        self.seen: dict[str, Any] = {}  # what others made of the same rows, kept for the next who asks
         self.others = {}
         for name, view in (views or {}).items():
             rows = view.source[source], view.target[self.target]
@@ -227,8 +228,8 @@ class WordView:
     """The two questions by a linear SVM on tf-idf rows."""
 
     def __init__(self, source: list[str], target: list[str], source_labels: np.ndarray, **settings):
-        vectorizer = TextVectorizer(weighting="tfidf", sublinear=True, **settings)
-        rows = vectorizer.fit_transform([*source, *target])
+        self.vectorizer = TextVectorizer(weighting="tfidf", sublinear=True, **settings)
+        rows = self.vectorizer.fit_transform([*source, *target])
         self.source_rows, self.target_rows = rows[: len(source)], rows[len(source) :]
         self.source_labels = source_labels
         self.source_table = _cross_validated(self.source_rows, source_labels)

@@ -336,7 +336,7 @@ def write_outputs(
     from isthmus.report import write_label_report
 
     columns = result.columns()
-    added = {name: columns[name] for name in ("label", "confidence", "needs_review")}
+    added = {name: columns[name] for name in ("label", "confidence", "needs_review", "novel_group")}
     places = {"table": None if output == "-" else output, "saved": save}
     files = {name: str(place) for name, place in places.items() if place is not None}
     column = None if by is None else (by, find_column(target, by))
@@ -402,7 +402,8 @@ def conclude(options: LabelOptions, result, n_source: int, inputs: list[dict], w
     """The record beside the output, and the outcome on the terminal."""
     record = run_record(options.for_record(), inputs, result.settings, result.method, result.decision)
     summary = summarise(result, n_source, options.output)
-    record["expected_accuracy"] = summary["expected_accuracy"]
+    for name in ("expected_accuracy", "novel", "warnings"):
+        record[name] = summary[name]
     finish(options, summary, record, written)
 
 
@@ -432,13 +433,27 @@ def summarise(result, n_source: int, output: str) -> dict[str, Any]:
         "labels": dict(Counter(str(name) for name in result.labels.tolist()).most_common()),
         "mean_confidence": round(float(result.confidence.mean()), 4),
         "needs_review": int(result.needs_review.sum()),
-        "expected_accuracy": None if result.expected_accuracy is None else asdict(result.expected_accuracy),
+        "expected_accuracy": expectation_record(result.expected_accuracy),
+        "novel": result.novel,
+        "warnings": result.warnings,
         "output": output,
     }
 
 
+def expectation_record(expected: Any) -> dict[str, Any]:
+    """The expectation as it is recorded: estimate, low and high, or nulls and the reason."""
+    from isthmus.choose import AccuracyEstimate
+
+    if expected is None:
+        expected = AccuracyEstimate(None, reason="a saved model labels later documents without estimating again")
+    row = asdict(expected)
+    return row if expected.estimate is not None else row | {"low": None, "high": None}
+
+
 def tell(summary: dict[str, Any]) -> None:
-    """The outcome in a few lines."""
+    """The outcome in a few lines, what must be known first."""
+    for row in summary.get("warnings", ()):
+        say(one_line(f"take care: {row['message']}"))
     say(one_line(f"method: {summary['method']} ({summary['why']})"))
     say("labels: " + ", ".join(f"{one_line(name)} {count:,}" for name, count in summary["labels"].items()))
     say(
@@ -446,9 +461,11 @@ def tell(summary: dict[str, Any]) -> None:
         f"{plural(summary['target_documents'], 'document')} to review"
     )
     expected = summary.get("expected_accuracy")
-    if expected is not None:
+    if expected is not None and expected["estimate"] is not None:
         from isthmus.choose import AccuracyEstimate
 
         say(f"expected accuracy: {AccuracyEstimate(**expected)}")
+    elif expected is not None:
+        say(one_line(f"expected accuracy: not estimated: {expected['reason']}"))
     for file in summary["files"]:
         say(one_line(f"wrote {file}"))

@@ -55,7 +55,7 @@ class LabelKind:
         return self.kind in ("classes", "grades")
 
 
-def label_kind(labels: Sequence) -> LabelKind:
+def label_kind(labels: Any) -> LabelKind:
     """What kind of labels these are; ``None`` means unknown and is passed over.
 
     Fewer than 20 labelled documents are always classes.

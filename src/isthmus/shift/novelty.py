@@ -1,0 +1,480 @@
+"""Groups of target documents that belong to none of the source's classes.
+
+Both collections are put into one space: latent semantic analysis of their words, and vectors from elsewhere where there
+are any. The target's documents settle at the source's classes, once with nothing else to settle at (the *known* fit)
+and once beside a further centre that may lie anywhere. A group that belongs to no class shows in four ways: the further
+centre explains much that the classes do not (``gain``), a second one would explain much less (``second_gain``), its
+direction is that of no class (``similarity``), and the classes stay where they were without it (``matched``).
+
+Each side is centred on the mean of its *class means*, not of its documents, so that moved class shares do not pass for
+new groups. Cosines between groups are corrected for the chance in small groups (their lengths are estimated without
+the noise), so that a group of 30 short texts can be compared with one of 3,000 long ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.cluster import KMeans
+from sklearn.decomposition import TruncatedSVD
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.naive_bayes import ComplementNB
+from sklearn.svm import LinearSVC
+
+from isthmus._math.content import content_order
+from isthmus._math.samples import wilson_ends
+
+DIRECTIONS = 40
+ANCHOR = 0.5  # weight of the source's class in a settled centre
+ROUNDS = 12
+FEWEST = 60  # documents of a side below which no group is looked for
+SMALLEST, LARGEST = 0.04, 0.45  # share of the target a new group may have
+MOST_GROUPS = 3
+# A group is announced where all four hold. Set on newsgroups, Reuters, Fudan and Sogou (suite "trust").
+UNLIKE = 0.3  # its likeness to the nearest class, as a share of the mean likeness of groups and their own classes
+MATCHED = 0.4  # that mean likeness; below it groups and classes cannot be compared
+STANDS_OUT = 0.3  # log of its gain over the gain of one more group
+DISPUTED = -0.05  # agreement of plain classifiers inside the group minus outside
+_FLOOR = 1e-4
+_PLAYS = 6  # classes that are left out in turn
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Target documents settled at the classes and at further centres."""
+
+    places: np.ndarray  # centre of each target document
+    similarity: np.ndarray  # target documents × centres
+    centres: np.ndarray
+    target_mean: np.ndarray
+
+    @property
+    def height(self) -> float:
+        """Mean similarity of the documents to their centres."""
+        return float(self.similarity.max(axis=1).mean())
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two collections in one space, with what plain classifiers say about the target.
+
+    Attributes
+    ----------
+    source, target : ndarray
+        Unit rows in the common space.
+    codes : ndarray of int
+        Class of each source row.
+    classes : ndarray of str
+    witnesses : ndarray of int, shape (3, n_target)
+        Class of each target row by a linear classifier, by naive Bayes, and settled at the source's classes.
+    matched : float
+        Mean likeness of the settled groups to their own classes: 1 the same direction, 0 unrelated.
+    """
+
+    source: np.ndarray
+    target: np.ndarray
+    codes: np.ndarray
+    classes: np.ndarray
+    witnesses: np.ndarray
+    matched: float
+
+    @property
+    def consensus(self) -> np.ndarray:
+        """Per target row: share of the pairs of witnesses that agree."""
+        first, second, third = self.witnesses
+        return ((first == second).astype(float) + (first == third) + (second == third)) / 3
+
+
+@dataclass(frozen=True)
+class NovelGroup:
+    """A group of target documents that belongs to no class of the source.
+
+    Attributes
+    ----------
+    name : str
+        Its three most typical words.
+    words : list of str
+        Its ten most typical words, the most typical first.
+    size : int
+        Documents in it.
+    share, low, high : float
+        Its share of the target, with a 95 % interval.
+    nearest_class : str
+        The class it resembles most.
+    similarity : float
+        To that class: 1 the same direction, 0 unrelated.
+    """
+
+    name: str
+    words: list[str]
+    size: int
+    share: float
+    low: float
+    high: float
+    nearest_class: str
+    similarity: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """As one row of a table."""
+        return {
+            "group": self.name,
+            "words": ", ".join(self.words),
+            "documents": self.size,
+            "share": round(self.share, 4),
+            "low": round(self.low, 4),
+            "high": round(self.high, 4),
+            "nearest_class": self.nearest_class,
+            "similarity": round(self.similarity, 4),
+        }
+
+
+@dataclass(frozen=True)
+class Novelty:
+    """Outcome of :func:`find_novel_groups`.
+
+    Attributes
+    ----------
+    groups : list of NovelGroup
+        Those announced.
+    membership : ndarray of int
+        Per target row the number of its group, -1 for none.
+    facts : dict
+        The figures behind the decision about the strongest candidate; empty where none was looked for.
+    learner : LinearSVC or None
+        Assigns further rows; see :meth:`assign`.
+    """
+
+    groups: list[NovelGroup]
+    membership: np.ndarray = field(repr=False)
+    facts: dict[str, float] = field(default_factory=dict)
+    learner: LinearSVC | None = field(default=None, repr=False)
+    n_classes: int = 0
+
+    def assign(self, rows: sp.csr_matrix) -> np.ndarray:
+        """Group of each further row, -1 for none."""
+        if self.learner is None or not self.groups:
+            return np.full(rows.shape[0], -1)
+        places = self.learner.predict(rows)
+        return np.where(places >= self.n_classes, places - self.n_classes, -1)
+
+
+def unit_rows(rows: np.ndarray) -> np.ndarray:
+    """Rows of length one; rows of zeros stay."""
+    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+
+
+def settle(
+    source: np.ndarray, codes: np.ndarray, target: np.ndarray, starts: Sequence[np.ndarray] = (), anchor: float = ANCHOR
+) -> Fit | None:
+    """Target documents at the source's classes and at further centres that begin at ``starts``.
+
+    None where a further centre loses its documents.
+    """
+    means = class_means(source, codes)
+    known, extra = len(means), len(starts)
+    anchors = unit_rows(means - means.mean(axis=0))
+    centre = target.mean(axis=0)
+    centres = np.vstack([anchors, *(unit_rows((start - centre)[None]) for start in starts)])
+    places = np.full(len(target), -1)
+    for _ in range(ROUNDS):
+        nearest = (unit_rows(target - centre) @ centres.T).argmax(axis=1)
+        if np.array_equal(nearest, places):
+            break
+        places = nearest
+        counts = np.bincount(places, minlength=known + extra)
+        if extra and counts[known:].min() < 3:
+            return None
+        sums = np.zeros((known + extra, target.shape[1]))
+        np.add.at(sums, places, target)
+        found = sums / np.maximum(counts, 1)[:, None]
+        filled = counts[:known] >= 3
+        centre = found[:known].mean(axis=0) if filled.all() else target.mean(axis=0)
+        settled = unit_rows(anchor * anchors + (1 - anchor) * unit_rows(found[:known] - centre))
+        centres = np.vstack([np.where(filled[:, None], settled, anchors), unit_rows(found[known:] - centre)])
+    return Fit(places, unit_rows(target - centre) @ centres.T, centres, centre)
+
+
+def class_means(rows: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Mean row of each class."""
+    sums = np.zeros((codes.max() + 1, rows.shape[1]))
+    np.add.at(sums, codes, rows)
+    return sums / np.bincount(codes)[:, None]
+
+
+def corrected_cosine(
+    first: np.ndarray, second: np.ndarray, first_centre: np.ndarray, second_centre: np.ndarray
+) -> float:
+    """Cosine of two groups' directions from their centres, with lengths estimated without the chance in the samples.
+
+    The squared length of a mean of n rows is too large by the rows' variance over n; that part is taken off. The value
+    is cut to −1…1, and 0 where a group has no direction beyond chance.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.shift.novelty import corrected_cosine
+    >>> rows = np.array([[1.0, 0.2], [1.0, -0.2], [1.0, 0.0]])
+    >>> round(corrected_cosine(rows, rows, np.zeros(2), np.zeros(2)), 2)
+    1.0
+    """
+    directions, lengths = [], []
+    for rows, centre in ((first, first_centre), (second, second_centre)):
+        direction = rows.mean(axis=0) - centre
+        chance = rows.var(axis=0).sum() / max(1, len(rows) - 1)
+        directions.append(direction)
+        lengths.append(direction @ direction - chance)
+    if min(lengths) <= _FLOOR:
+        return 0.0
+    return float(np.clip(directions[0] @ directions[1] / np.sqrt(lengths[0] * lengths[1]), -1, 1))
+
+
+def start_points(target: np.ndarray, n_classes: int, seed: int) -> list[np.ndarray]:
+    """Means of small clusters of the target: where a further centre may begin."""
+    n_clusters = min(2 * n_classes + 2, max(2, len(target) // 15))
+    centred = unit_rows(target - target.mean(axis=0))
+    places = KMeans(n_clusters, n_init=1, random_state=seed).fit(centred).labels_
+    return [target[places == j].mean(axis=0) for j in range(n_clusters) if np.sum(places == j) >= 5]
+
+
+def best_extra(source, codes, target, starts, fixed=()) -> tuple[float, Fit | None]:
+    """The further centre that explains most, beside the ``fixed`` ones: its gain and the fit."""
+    base = settle(source, codes, target, fixed)
+    best: tuple[float, Fit | None] = (0.0, None)
+    if base is None:
+        return best
+    for start in starts:
+        fit = settle(source, codes, target, [*fixed, start])
+        if fit is None:
+            continue
+        share = float(np.mean(fit.places == fit.centres.shape[0] - 1))
+        gain = fit.height - base.height
+        if SMALLEST <= share <= LARGEST and gain > best[0]:
+            best = gain, fit
+    return best
+
+
+def group_facts(source, codes, target, starts, fixed=()) -> tuple[dict[str, float], Fit | None]:
+    """The best further group beside the fixed ones, and the figures that speak for and against its being new."""
+    gain, fit = best_extra(source, codes, target, starts, fixed)
+    if fit is None:
+        return {}, None
+    n_classes = int(codes.max()) + 1
+    inside = fit.places == n_classes + len(fixed)
+    second, _ = best_extra(source, codes, target, starts, [*fixed, target[inside].mean(axis=0)])
+    source_centre = class_means(source, codes).mean(axis=0)
+
+    def likeness(rows: np.ndarray, code: int) -> float:
+        return corrected_cosine(rows, source[codes == code], fit.target_mean, source_centre)
+
+    nearest = [likeness(target[inside], code) for code in range(n_classes)]
+    matched = [
+        likeness(target[fit.places == code], code) if np.sum(fit.places == code) >= 3 else 0.0
+        for code in range(n_classes)
+    ]
+    own = fit.similarity[inside]
+    facts = {
+        "gain": gain,
+        "second_gain": second,
+        "similarity": max(nearest),
+        "nearest": int(np.argmax(nearest)),
+        "matched": float(np.mean(np.maximum(matched, 0.0))),
+        "fit": float(own[:, n_classes + len(fixed)].mean()),
+        "known_fit": float(own[:, :n_classes].max(axis=1).mean()),
+        "share": float(inside.mean()),
+        "n_classes": n_classes,
+    }
+    return facts, fit
+
+
+def compare_pair(
+    source_rows: sp.csr_matrix,
+    source_labels: Any,
+    target_rows: sp.csr_matrix,
+    *,
+    vectors: tuple[np.ndarray, np.ndarray] | None = None,
+    random_state: int | None = 0,
+) -> Pair:
+    """Both collections in one space, and what three plain witnesses say about the target's classes.
+
+    Parameters
+    ----------
+    source_rows, target_rows : CSR matrices
+        tf-idf rows over one vocabulary.
+    source_labels : sequence
+        One per source row; at least two classes.
+    vectors : (ndarray, ndarray), optional
+        Vectors of the same documents from elsewhere; they stand beside the words.
+    random_state : int or None
+    """
+    classes, codes = np.unique(np.asarray(source_labels).astype(str), return_inverse=True)
+    n_source = source_rows.shape[0]
+    joint = sp.vstack([source_rows, target_rows]).tocsr()
+    n_directions = min(DIRECTIONS, min(joint.shape) - 1)
+    space = unit_rows(TruncatedSVD(n_directions, random_state=random_state).fit_transform(joint))
+    if vectors is not None:
+        beside = unit_rows(np.vstack([np.asarray(part, dtype=float) for part in vectors]))
+        space = np.hstack([space, beside]) / np.sqrt(2)
+    source, target = space[:n_source], space[n_source:]
+    known = settle(source, codes, target)
+    assert known is not None  # only further centres can lose their documents
+    linear = LinearSVC(C=0.5, random_state=0).fit(source_rows, codes).predict(target_rows)
+    bayes = ComplementNB().fit(source_rows, codes).predict(target_rows)
+    matched = np.mean(_matches(source, codes, target, known, len(classes)))
+    return Pair(source, target, codes, classes, np.array([linear, bayes, known.places]), float(matched))
+
+
+def _matches(source, codes, target, fit, n_classes) -> list[float]:
+    """Likeness of each class's target documents to the class; 0 where it has next to none."""
+    centre = class_means(source, codes).mean(axis=0)
+    return [
+        max(0.0, corrected_cosine(target[fit.places == code], source[codes == code], fit.target_mean, centre))
+        if np.sum(fit.places == code) >= 3
+        else 0.0
+        for code in range(n_classes)
+    ]
+
+
+def find_novel_groups(
+    pair: Pair, target_rows: sp.csr_matrix, names: Sequence[str], *, random_state: int | None = 0
+) -> Novelty:
+    """Groups of the target that belong to no class of the source.
+
+    The best further group is announced where its direction is unlike every class, the classes match their own groups
+    well enough to compare, one more group would explain much less, and plain classifiers disagree about its documents.
+    Then the next one is looked for, up to three.
+
+    Parameters
+    ----------
+    pair : Pair
+    target_rows : CSR matrix
+        The tf-idf rows behind it.
+    names : sequence of str
+        Words of the columns, to name groups by.
+    random_state : int or None
+
+    Returns
+    -------
+    Novelty
+    """
+    n_classes, n_target = len(pair.classes), len(pair.target)
+    none = Novelty([], np.full(n_target, -1))
+    if n_classes < 2 or min(len(pair.source), n_target) < FEWEST:
+        return none
+    order = content_order(pair.target)  # k-means then starts alike however the rows are sorted
+    starts = start_points(pair.target[order], n_classes, 0 if random_state is None else random_state)
+    fixed: list[np.ndarray] = []
+    first: dict[str, float] = {}
+    kept: tuple[Fit, list[dict]] | None = None
+    for _ in range(MOST_GROUPS):
+        facts, fit = group_facts(pair.source, pair.codes, pair.target, starts, fixed)
+        if fit is None:
+            break
+        inside = fit.places == n_classes + len(fixed)
+        agreed = pair.consensus
+        facts["agreement_drop"] = float(agreed[inside].mean() - agreed[~inside].mean())
+        first = first or facts
+        if not is_novel(facts):
+            break
+        kept = fit, [*(kept[1] if kept else []), facts]
+        fixed.append(pair.target[inside].mean(axis=0))
+    if kept is None:
+        return Novelty([], none.membership, first)
+    return _announce(pair, target_rows, names, *kept, first)
+
+
+def is_novel(facts: dict[str, float]) -> bool:
+    """Whether the figures of a candidate group pass all four tests."""
+    return bool(
+        facts["matched"] >= MATCHED
+        and max(facts["similarity"], 0.0) <= UNLIKE * facts["matched"]
+        and np.log(facts["gain"] / max(facts["second_gain"], 1e-3)) >= STANDS_OUT
+        and facts["agreement_drop"] <= DISPUTED
+    )
+
+
+def _announce(pair, target_rows, names, fit: Fit, facts: list[dict], first: dict) -> Novelty:
+    """Names, sizes and intervals of the groups; a document belongs to one where its words say so, too."""
+    n_classes = len(pair.classes)
+    learner = LinearSVC(C=0.5, random_state=0)
+    confirmed = fit.places
+    if np.bincount(fit.places)[np.unique(fit.places)].min() >= 3:
+        folds = StratifiedKFold(3, shuffle=True, random_state=0)
+        confirmed = cross_val_predict(learner, target_rows, fit.places, cv=folds)
+    learner.fit(target_rows, fit.places)
+    agreed = (fit.places >= n_classes) & (confirmed == fit.places)
+    membership = np.where(agreed, fit.places - n_classes, -1)
+    groups = []
+    for number, figures in enumerate(facts):
+        inside = membership == number
+        words = typical_words(target_rows, inside, names)
+        share = float(inside.mean())
+        low, high = wilson_ends(share, len(inside), 1.96)
+        groups.append(
+            NovelGroup(
+                name=" ".join(words[:3]) or f"group {number + 1}",
+                words=words,
+                size=int(inside.sum()),
+                share=share,
+                low=low,
+                high=high,
+                nearest_class=str(pair.classes[int(figures["nearest"])]),
+                similarity=max(0.0, figures["similarity"]),
+            )
+        )
+    return Novelty(groups, membership, first, learner, n_classes)
+
+
+def typical_words(rows: sp.csr_matrix, inside: np.ndarray, names: Sequence[str], top: int = 10) -> list[str]:
+    """Words whose share of documents is larger inside than outside by most (log-odds with a prior, weighed by use)."""
+    present = (rows > 0).astype(float)
+    within, without = (np.asarray(present[mask].sum(axis=0)).ravel() for mask in (inside, ~inside))
+    n_within, n_without = inside.sum(), (~inside).sum()
+    if not n_within:
+        return []
+    odds = np.log((within + 0.5) / (n_within - within + 0.5)) - np.log((without + 0.5) / (n_without - without + 0.5))
+    weight = np.sqrt(within) * odds
+    best = np.argsort(-weight, kind="stable")[:top]
+    return [str(names[i]) for i in best if weight[i] > 0]
+
+
+def play_on_source(
+    source_rows: sp.csr_matrix, source_labels: Any, names: Sequence[str], *, random_state: int | None = 0
+) -> dict[str, float] | None:
+    """What the test for new groups finds where the truth is known.
+
+    One half of the source is the target of the other, with each class left out in turn (at most six) and with none.
+
+    Returns
+    -------
+    dict or None
+        ``power``: share of left-out classes of which a group was announced that holds most of their documents;
+        ``false_alarm``: 1.0 where a group was announced with none left out, else 0.0; ``classes``: how many were
+        played. None where halves are too small or fewer than three classes are there.
+    """
+    labels = np.asarray(source_labels).astype(str)
+    classes, sizes = np.unique(labels, return_counts=True)
+    half = np.zeros(len(labels), dtype=bool)
+    half[content_order(source_rows)[::2]] = True
+    if len(classes) < 3 or min(half.sum(), (~half).sum()) < 2 * FEWEST or sizes.min() < 6:
+        return None
+
+    def run(left_out: str | None) -> np.ndarray:
+        kept = half & (labels != left_out)
+        if len(np.unique(labels[kept])) < 2:
+            return np.full(int((~half).sum()), -1)
+        pair = compare_pair(source_rows[kept], labels[kept], source_rows[~half], random_state=random_state)
+        return find_novel_groups(pair, source_rows[~half], names, random_state=random_state).membership
+
+    found = []
+    for name in classes[np.argsort(-sizes, kind="stable")][:_PLAYS]:
+        own = labels[~half] == name
+        found.append(float(np.mean(run(str(name))[own] >= 0)) >= 0.5 if own.any() else False)
+    return {
+        "power": float(np.mean(found)),
+        "false_alarm": float(np.any(run(None) >= 0)),
+        "classes": float(len(found)),
+    }

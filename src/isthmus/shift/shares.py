@@ -1,0 +1,146 @@
+"""Class shares of the target: several estimates, whether they moved, and labels that follow where that is supported."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+MOVED = 0.25  # total variation distance from the source's shares from which they count as moved
+FOLLOW = 0.3  # from which labels may follow
+DISAGREE = 0.3  # distance between two estimates from which neither is believed enough to follow
+CAUTION = 0.2  # weight of the source's shares in the estimate that labels follow, as a share of the documents
+_FLOOR = 1e-3
+_ROUNDS = 100
+
+
+@dataclass(frozen=True)
+class ShareShift:
+    """How the class shares of the target differ from the source's.
+
+    Attributes
+    ----------
+    classes : ndarray
+    source : ndarray
+        Shares in the source.
+    by_labels, by_probabilities, by_likelihood : ndarray
+        Shares in the target: counted labels, mean probabilities, and the shares under which the probabilities are most
+        likely (expectation maximisation of Saerens, Latinne and Decaestecker, 2002).
+    """
+
+    classes: np.ndarray
+    source: np.ndarray
+    by_labels: np.ndarray
+    by_probabilities: np.ndarray
+    by_likelihood: np.ndarray
+
+    @property
+    def distance(self) -> float:
+        """Share of documents that would have to change class (total variation), by the mean probabilities."""
+        return total_variation(self.by_probabilities, self.source)
+
+    @property
+    def moved(self) -> bool:
+        """Whether labels and probabilities both say that the shares moved."""
+        return min(self.distance, total_variation(self.by_labels, self.source)) >= MOVED
+
+    @property
+    def supported(self) -> bool:
+        """Whether the estimates agree well enough for labels to follow them."""
+        far = min(self.distance, total_variation(self.by_labels, self.source)) >= FOLLOW
+        return far and total_variation(self.by_labels, self.by_likelihood) < DISAGREE
+
+    def to_rows(self) -> list[dict]:
+        """One row per class, with the smallest and the largest of the three estimates."""
+        spread = np.array([self.by_labels, self.by_probabilities, self.by_likelihood])
+        return [
+            {
+                "class": name,
+                "source": float(self.source[i]),
+                "labels": float(self.by_labels[i]),
+                "estimate": float(self.by_probabilities[i]),
+                "low": float(spread[:, i].min()),
+                "high": float(spread[:, i].max()),
+            }
+            for i, name in enumerate(self.classes.tolist())
+        ]
+
+
+def total_variation(first: np.ndarray, second: np.ndarray) -> float:
+    """Half the summed difference of two sets of shares: 0 the same, 1 nothing in common.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.shift.shares import total_variation
+    >>> round(total_variation(np.array([0.7, 0.3]), np.array([0.2, 0.8])), 2)
+    0.5
+    """
+    return float(np.abs(np.asarray(first) - np.asarray(second)).sum() / 2)
+
+
+def likely_shares(
+    probabilities: np.ndarray, trained_on: np.ndarray, *, caution: float = 0.0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Shares under which the probabilities are most likely, and the probabilities brought to them.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (n_documents, n_classes)
+    trained_on : ndarray of shape (n_classes,)
+        Shares the probabilities were learned with.
+    caution : float
+        Weight of these shares in every step, as a share of the number of documents.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.shift.shares import likely_shares
+    >>> shares, adjusted = likely_shares(np.array([[0.9, 0.1]] * 3 + [[0.2, 0.8]]), np.array([0.5, 0.5]))
+    >>> shares.round(2).tolist()
+    [0.97, 0.03]
+    """
+    rows = np.maximum(np.asarray(probabilities, dtype=float), _FLOOR)
+    rows /= rows.sum(axis=1, keepdims=True)
+    prior = np.maximum(np.asarray(trained_on, dtype=float), _FLOOR)
+    prior = prior / prior.sum()
+    shares, weight = prior, caution * len(rows)
+    adjusted = rows
+    for _ in range(_ROUNDS):
+        adjusted = rows * (shares / prior)
+        adjusted /= adjusted.sum(axis=1, keepdims=True)
+        following = (adjusted.sum(axis=0) + weight * prior) / (len(rows) + weight)
+        if np.abs(following - shares).max() < 1e-7:
+            break
+        shares = following
+    return shares, adjusted
+
+
+def compare_shares(source_labels: Any, probabilities: np.ndarray, labels: Any, classes: np.ndarray) -> ShareShift:
+    """The target's class shares by three estimators beside the source's.
+
+    Parameters
+    ----------
+    source_labels : sequence
+        None where unknown.
+    probabilities : ndarray of shape (n_documents, n_classes)
+    labels : sequence
+        The label given to each target document.
+    classes : ndarray
+        What the columns stand for.
+    """
+    names = np.asarray(classes)
+    known = np.array([label for label in source_labels if label is not None], dtype=object)
+    given = np.asarray(labels, dtype=object)
+    source = np.array([np.mean(known == name) if len(known) else 0.0 for name in names])
+    by_labels = np.array([np.mean(given == name) for name in names])
+    likelihood, _ = likely_shares(probabilities, source)
+    return ShareShift(names, source, by_labels, np.asarray(probabilities).mean(axis=0), likelihood)
+
+
+def follow_shares(shift: ShareShift, probabilities: np.ndarray) -> np.ndarray:
+    """Probabilities brought to the target's shares where the estimates support it; as they are otherwise."""
+    if not shift.supported:
+        return probabilities
+    return likely_shares(probabilities, shift.source, caution=CAUTION)[1]

@@ -1,0 +1,124 @@
+"""What is promised about labels: expectation for every method, new groups, budgets, a thin or noisy source."""
+
+import numpy as np
+import pytest
+
+import isthmus
+from isthmus.choose import LabelScorer, budget_curve, estimate_accuracy, review_mask
+from isthmus.choose.trust import assess, contradicted, source_warnings, trust_features
+
+WORDS = {
+    "bikes": ["saddle", "pedal", "wheel", "brake", "chain", "gear", "fork", "helmet", "tyre", "frame"],
+    "staff": ["manager", "clerk", "friendly", "rude", "service", "desk", "polite", "helpful", "smile", "phone"],
+    "price": ["cheap", "dear", "cost", "euro", "bill", "refund", "discount", "pay", "invoice", "fee"],
+    "food": ["soup", "bread", "cheese", "salad", "coffee", "cake", "taste", "lunch", "dinner", "menu"],
+}
+COMMON = ["the", "a", "was", "very", "we", "they", "it", "is", "at", "with", "for", "on", "again", "today", "shop"]
+
+
+def texts_of(shares, seed):
+    rng = np.random.default_rng(seed)
+    pairs = [
+        (" ".join([*rng.choice(WORDS[name], 4), *rng.choice(COMMON, 6)]), name)
+        for name, count in shares.items()
+        for _ in range(count)
+    ]
+    return [text for text, _ in pairs], np.array([name for _, name in pairs], dtype=object)
+
+
+@pytest.fixture(scope="module")
+def lacking():
+    """A source that lacks a class of the target, labelled by a named method."""
+    known = {"bikes": 80, "staff": 80, "price": 80}
+    source, labels = texts_of(known, 0)
+    target, truth = texts_of({**known, "food": 60}, 1)
+    return isthmus.label(source, labels, target, method="nbc"), truth
+
+
+def test_named_methods_get_an_expectation_that_counts_the_new_group_as_wrong(lacking):
+    result, truth = lacking
+    right = np.mean(result.labels == truth)
+    assert right < 0.82
+    assert result.expected_accuracy.low <= right <= result.expected_accuracy.high
+    known = result.novel_group == ""
+    assert result.confidence[known].mean() == pytest.approx(result.expected_accuracy.outside_groups, abs=0.08)
+    assert result.confidence[~known].mean() < 0.3
+    assert "belongs to no class" in result.expected_accuracy.reason
+    assert not result.needs_review[result.novel_group == ""].all()
+
+
+def test_new_groups_are_marked_told_and_reviewed(lacking):
+    result, truth = lacking
+    marked = result.novel_group != ""
+    assert np.mean(marked[truth == "food"]) >= 0.9
+    assert np.mean(marked[truth != "food"]) <= 0.05
+    assert result.needs_review[marked].all()
+    assert set(result.novel_group[marked]) == {result.novel[0]["group"]}
+    assert result.columns()["novel_group"] == result.novel_group.tolist()
+    assert result.warnings[0]["topic"] == "new group"
+    later = result.label_new(["soup and bread"])
+    assert later.novel_group.tolist() == [""]
+    assert later.expected_accuracy is None
+
+
+def test_budget_curve_counts_new_groups_as_mostly_wrong(lacking):
+    result, _ = lacking
+    curve = result.budget_curve(steps=10)
+    assert curve[0]["documents"] == 0
+    assert curve[-1]["expected_error"] is None
+    errors = [row["expected_error"] for row in curve[:-1]]
+    assert errors == sorted(errors, reverse=True)
+    assert curve[0]["expected_error"] >= 0.7 * np.mean(result.novel_group != "")
+
+
+def test_budget_curve_by_hand():
+    # doubts 0, 0.1, 0.2, 0.5: none reviewed 0.8 / 4, two reviewed 0.1 / 2
+    rows = budget_curve([0.9, 0.5, 0.8, 1.0], steps=2)
+    assert [row["expected_error"] for row in rows] == [pytest.approx(0.2), pytest.approx(0.05), None]
+    assert review_mask([0.9, 0.5, 0.8, 1.0], 0.05).tolist() == [False, True, True, False]
+
+
+def test_too_few_documents_promise_nothing():
+    source, labels = texts_of({"bikes": 8, "staff": 8}, 0)
+    target, _ = texts_of({"bikes": 40, "staff": 40}, 1)
+    result = isthmus.label(source, labels, target, method="nbc")
+    assert result.expected_accuracy.estimate is None
+    assert "fewer than 30" in str(result.expected_accuracy)
+    assert {"thin source", "not estimated"} <= {row["topic"] for row in result.warnings}
+
+
+def test_features_are_shares_and_follow_the_labels():
+    source, labels = texts_of({"bikes": 60, "staff": 60}, 0)
+    target, truth = texts_of({"bikes": 60, "staff": 60}, 1)
+    judge = LabelScorer(source, labels, target)
+    good = trust_features(judge, truth, 0.9, judge.score(truth))
+    shuffled = np.random.default_rng(0).permutation(truth)
+    bad = trust_features(judge, shuffled, 0.9, judge.score(shuffled))
+    assert all(0 <= value <= 1 for value in good.values())
+    assert good["witnesses"] > bad["witnesses"] + 0.3
+    assert good["repeated"] > bad["repeated"]
+    assert estimate_accuracy(judge, shuffled, 0.9).estimate is None  # cannot be learned from the target's words
+
+
+def test_random_errors_in_the_source_are_told_from_likeness():
+    # every class loses 10 to each other class: 2 · 10 · 3 of 300
+    assert contradicted(np.array([[80, 10, 10], [10, 80, 10], [10, 10, 80]])) == pytest.approx(0.2)
+    assert contradicted(np.array([[60, 40, 0], [40, 60, 0], [0, 0, 100]])) == 0.0
+    assert contradicted(np.array([[60, 40], [40, 60]])) == 0.0
+
+
+def test_noisy_and_thin_sources_are_named():
+    rng = np.random.default_rng(0)
+    source, labels = texts_of(dict.fromkeys(WORDS, 60), 0)
+    wrong = rng.random(len(labels)) < 0.3
+    noisy = np.where(wrong, rng.permutation(labels), labels)
+    target, truth = texts_of(dict.fromkeys(WORDS, 40), 1)
+    judge = LabelScorer(source, noisy, target)
+    assert [row["topic"] for row in source_warnings(judge, noisy)] == ["noisy source"]
+    assert source_warnings(LabelScorer(source, labels, target), labels) == []
+    few = ["a"] * 100 + ["b"] * 5
+    assert "Fewer than ten source documents of b" in source_warnings(None, few)[0]["message"]
+    found = assess(
+        judge, estimate_accuracy(judge, truth, 0.9), noisy, truth, np.eye(4)[np.zeros(160, int)], np.unique(truth)
+    )
+    assert found.accuracy.estimate > 0.75  # the expectation follows the words, not the noisy labels
