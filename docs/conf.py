@@ -25,6 +25,10 @@ html_math_renderer = "mathml"
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build", "_ext", "**/*.inc", "gallery/**/*.ipynb", "gallery/**/*.py", "sg_execution_times.rst"]
 
+nitpicky = True
+# Other projects' names lead somewhere only with ISTHMUS_DOCS_LINKS.
+nitpick_ignore_regex = [("py:.*", r"(sklearn|numpy|scipy|altair)\..*"), ("py:obj", r"[a-z_]+_")]  # fitted attributes
+
 sphinx_gallery_conf = {
     "examples_dirs": str(DOCS.parent / "examples"),
     "gallery_dirs": "gallery",

@@ -20,21 +20,39 @@ from isthmus.recipes import RECIPES
 # Rooms whose public names get pages of their own, in the order in which data moves.
 ROOMS = (
     ("isthmus", "The short list", "What most programs need, importable from `isthmus` itself."),
+    ("isthmus.api.label", "What label gives", "The labelling: labels, confidence, reasons, checks, reports, files."),
+    ("isthmus.api.cluster", "What cluster gives", "The grouping: clusters, names, alignment."),
+    ("isthmus.api.diagnose", "What diagnose gives", "Findings, gravest first, with advice."),
     ("isthmus.base", "The gate", "Who is source, who is target; pipelines; progress."),
+    ("isthmus.pipeline", "Pipelines", "Vectoriser and method as one estimator; domains travel along."),
     ("isthmus.recipes", "Recipes", "Named ways from texts to labels."),
     ("isthmus.corpus", "Read", "Collections of documents, and files they come from."),
     ("isthmus.features", "Vectorise", "From texts to sparse matrices and kernels."),
     ("isthmus.shift", "Measure", "How far apart two domains are."),
     ("isthmus.classify", "Label", "Classifiers and the functions behind them."),
+    ("isthmus.classify.projection.stream", "Label large files", "Term projection block by block."),
     ("isthmus.clustering", "Group", "Clustering guided by another domain."),
     ("isthmus.choose", "Judge", "Choosing a method without target labels."),
     ("isthmus.evaluate", "Score", "Metrics, intervals, significance tests."),
     ("isthmus.explain", "Account", "Why this label: tables from fitted attributes."),
+    ("isthmus.explain.cocc", "Account: co-clustering", "What the word clusters say."),
+    ("isthmus.explain.projection", "Account: term projection", "Exact contributions of terms."),
+    ("isthmus.explain.strings", "Account: string kernels", "Contributions of n-grams, words and documents."),
+    ("isthmus.report.charts", "Charts", "A table and a description in, a picture out."),
     ("isthmus.report", "Show", "Charts and the report page."),
     ("isthmus.bench.engine.suite", "Repeat", "What a benchmark suite is made of."),
     ("isthmus.estimator_checks", "Check", "Checks for estimators, ours and yours."),
     ("isthmus.exceptions", "Errors", "What may be raised, each with a stable code."),
 )
+
+# Of modules that are no room of their own, what a user may call.
+SELECTED = {
+    "isthmus.classify.projection.stream": ["fit_blocks", "label_stream"],
+    "isthmus.explain.cocc": ["bridge_words", "cluster_table", "document_table"],
+    "isthmus.explain.projection": ["explain_projection"],
+    "isthmus.explain.strings": ["nearest_documents", "ngram_contributions", "word_contributions"],
+    "isthmus.report.charts": ["draw", "save_chart", "to_svg"],
+}
 
 
 def write_all(docs: Path) -> None:
@@ -66,6 +84,7 @@ def public_names(module: ModuleType) -> list[str]:
     if names is None:
         own = vars(module).items()
         names = [name for name, value in own if getattr(value, "__module__", None) == module.__name__]
+    names = SELECTED.get(module.__name__, names)
     return sorted(name for name in names if not name.startswith("_") and _is_documented(find(module, name)))
 
 
@@ -103,14 +122,14 @@ def api_pages() -> dict[str, str]:
         rows = []
         for name in names:
             value = find(module, name)
-            pages[f"{module_name}.{name}.rst"] = _object_page(module_name, name, value)
+            pages[f"{module_name}.{name}.rst"] = _object_page(module_name, name, value, names)
             rows.append((f"[`{name}`](generated/{module_name}.{name}.rst)", _first_line(value)))
         tables.append(f"## {title}\n\n`{module_name}`: {sentence}\n\n{_table(('Name', 'What it is'), rows)}")
     pages["rooms.inc"] = "\n\n".join(tables) + "\n"
     return pages
 
 
-def _object_page(module: str, name: str, value: object) -> str:
+def _object_page(module: str, name: str, value: object, room: list[str]) -> str:
     title = f"{module}.{name}"
     # Where a room has the function's name, Sphinx would find the room: point it to the function's own module.
     shadowed = importlib.util.find_spec(title) is not None if module == "isthmus" else False
@@ -125,6 +144,9 @@ def _object_page(module: str, name: str, value: object) -> str:
             lines += [f".. automethod:: {name}.{method}", ""]
     else:
         lines += [f".. autofunction:: {name}", ""]
+    if "See Also" not in (inspect.getdoc(value) or ""):
+        others = [f":obj:`~{module}.{other}`" for other in room if other != name]
+        lines += [f".. seealso:: In the same room: {', '.join(others)}.", ""] if others else []
     lines += [f".. minigallery:: {title}", "   :add-heading: In the gallery", "   :heading-level: -", ""]
     return "\n".join(lines)
 

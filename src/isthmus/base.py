@@ -40,6 +40,10 @@ class Domains:
         Sorted labels of the labelled source rows (and of ``extra_classes``).
     source, target, unlabelled_source : ndarray of int
         Row numbers: labelled source rows, target rows, source rows without a label.
+
+    See Also
+    --------
+    isthmus.base.check_transfer_data : Makes it from rows, labels and domains.
     """
 
     X: Any
@@ -178,6 +182,11 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):
     codes of the target rows, and ``_scores(X)``, which returns one score per row and class (larger is better). It
     inherits the gate, ``transduction_``, ``predict`` and, if its scores are log-probabilities, ``predict_proba``. Its
     table ``_parameter_constraints`` says what each parameter may be, in scikit-learn's terms; ``fit`` checks it.
+
+    See Also
+    --------
+    isthmus.base.Domains : What ``_fit`` gets.
+    isthmus.estimator_checks.transfer_checks : Checks for an estimator of your own.
     """
 
     # Class attribute instead of set_fit_request(): no user has to ask for it, no global switch is touched.

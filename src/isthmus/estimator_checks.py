@@ -90,7 +90,12 @@ _FOR_MATRICES = ("check_input_is_untouched", "check_refuses_bad_matrices")
 
 
 def transfer_checks(estimator) -> list[Callable]:
-    """The checks that apply to this estimator: a classifier, a clusterer or a transformer, of texts or of matrices."""
+    """The checks that apply to this estimator: a classifier, a clusterer or a transformer, of texts or of matrices.
+
+    See Also
+    --------
+    isthmus.base.TransferClassifier : The base class that most of them concern.
+    """
     names = list(_FOR_ALL)
     labels_rows = is_classifier(estimator) or is_clusterer(estimator)
     reads_matrices = not get_tags(estimator).input_tags.string

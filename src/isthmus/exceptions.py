@@ -71,7 +71,7 @@ class IsthmusError(Exception):
     message : str
         What was given, what was expected, what to try: one sentence, or two.
     code : str
-        One of :data:`CODES`.
+        One of ``CODES``.
 
     Examples
     --------

@@ -16,6 +16,10 @@ class TransferPipeline(Pipeline):
     Works with and without scikit-learn's metadata routing; the global configuration is not touched. Fitted attributes
     of the last step (``transduction_``, ``history_`` and so on) can be read from the pipeline. A last step that learns
     from labelled words gets the vectoriser's columns and its reading of those words (lower case, stems).
+
+    See Also
+    --------
+    isthmus.make_transfer_pipeline : The short way to make one.
     """
 
     def fit(self, X, y=None, sample_domain=None, **params):
@@ -93,6 +97,11 @@ def make_transfer_pipeline(*steps, memory=None, verbose=False) -> TransferPipeli
         Vectoriser first, classifier last; names are made from the types, as in scikit-learn.
     memory, verbose
         As for :class:`sklearn.pipeline.Pipeline`.
+
+    See Also
+    --------
+    isthmus.pipeline.TransferPipeline : What it makes.
+    isthmus.recipes.make_recipe : Ready-made pipelines by name.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Recipes: named compositions text → vectoriser → method.
 
-The only place that joins the two. The command, the benchmarks and the documentation read :data:`RECIPES`; a new method
+The only place that joins the two. The command, the benchmarks and the documentation read ``RECIPES``; a new method
 becomes reachable everywhere by one entry here.
 """
 
@@ -383,10 +383,15 @@ def make_recipe(name: str, **options: Any) -> TransferPipeline:
     Parameters
     ----------
     name : str
-        A key of :data:`RECIPES`.
+        A key of ``RECIPES``.
     **options
         Fields of :class:`Options`: ``random_state``, ``analyzer``, ``min_df``, ``language``, ``word_labels``,
         ``embed``.
+
+    See Also
+    --------
+    isthmus.make_transfer_pipeline : Pipelines of your own.
+    isthmus.label : Labels texts by a recipe in one call.
 
     Examples
     --------

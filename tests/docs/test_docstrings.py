@@ -64,3 +64,17 @@ def test_the_runner_sees_the_examples():
     finder = doctest.DocTestFinder()
     found = finder.find(importlib.import_module("isthmus.evaluate.labels"))
     assert sum(len(test.examples) for test in found) >= 4
+
+
+@pytest.mark.parametrize("public", sorted(isthmus._PUBLIC))
+def test_public_names_say_what_to_see_also(public):
+    text = inspect.getdoc(find(public)) or ""
+    section = re.search(r"^See Also\n-+\n((?:.+\n)+)", text, re.M)
+    assert section, f"the docstring of isthmus.{public} has no section 'See Also'"
+    for line in section.group(1).splitlines():
+        name, colon, sentence = line.partition(" : ")
+        assert colon, f"isthmus.{public}, See Also: {line!r} does not say why"
+        assert sentence
+        parts, value = name.split("."), importlib.import_module("isthmus")
+        for place, part in enumerate(parts[1:], 2):
+            value = getattr(value, part, None) or importlib.import_module(".".join(parts[:place]))

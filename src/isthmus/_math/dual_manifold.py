@@ -141,7 +141,7 @@ Loss = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
 
 
 def rounded_hinge(margin: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """``max(0, 1 - s)`` with its corner rounded by a parabola of half-width :data:`HINGE_BEND`."""
+    """``max(0, 1 - s)`` with its corner rounded by a parabola of half-width ``HINGE_BEND``."""
     short = 1.0 - margin
     bend = np.abs(short) <= HINGE_BEND
     over = short > HINGE_BEND

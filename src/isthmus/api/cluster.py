@@ -44,6 +44,11 @@ class GroupingResult:
         Whether this source can be expected to help, judged without labels; None where there is nothing to follow.
     words : list of str
         Name of each column of the model: the commonest word behind each stem.
+
+    See Also
+    --------
+    isthmus.cluster : Makes it.
+    isthmus.load : Brings a saved one back.
     """
 
     KIND: ClassVar[Kind] = Kind(
@@ -155,6 +160,11 @@ def cluster(
     Returns
     -------
     GroupingResult
+
+    See Also
+    --------
+    isthmus.label : Labels instead of groups.
+    isthmus.CrossGuidedKMeans : The estimator behind it.
 
     Examples
     --------

@@ -28,6 +28,10 @@ class Diagnosis:
     tables : dict of str to list of dict
         ``pivots``, ``class_shifted_words``, ``target_only_words``, ``near_duplicates``; at most 50 rows each.
     settings : dict
+
+    See Also
+    --------
+    isthmus.diagnose : Makes it.
     """
 
     verdict: str
@@ -116,6 +120,11 @@ def diagnose(
     Returns
     -------
     Diagnosis
+
+    See Also
+    --------
+    isthmus.label : Carries the labels across.
+    isthmus.shift.proxy_a_distance : One of the measures.
 
     Examples
     --------

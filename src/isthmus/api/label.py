@@ -94,7 +94,12 @@ class LabelResult:
         One row per time it was taught: ``name``, ``answers``, ``total``, ``changed``, ``towards``.
     sources : list of dict
         Where there were several sources: ``source``, ``documents``, ``agreement`` with the others, ``likeness`` to the
-        target, ``used``; see :func:`isthmus.choose.sources.weigh_sources`.
+        target, ``used``; see ``isthmus.choose.sources.weigh_sources``.
+
+    See Also
+    --------
+    isthmus.label : Makes it.
+    isthmus.load : Brings a saved one back.
     """
 
     KIND: ClassVar[Kind] = Kind(
@@ -398,7 +403,7 @@ def label(
     source_labels : sequence
         One label per source text; None where unknown.
     method : str, estimator or pipeline, default="auto"
-        A recipe (:data:`isthmus.recipes.RECIPES`), or "auto": several are tried, their labels are weighed without
+        A recipe (``isthmus.recipes.RECIPES``), or "auto": several are tried, their labels are weighed without
         looking at target labels, and those that the evidence supports vote; see :func:`isthmus.choose.choose`. Or an
         estimator that takes ``sample_domain``, or a pipeline that ends in one: it is copied and fitted, with a
         :class:`isthmus.features.TextVectorizer` in front if it reads matrices.
@@ -411,7 +416,7 @@ def label(
         target (``result.sources``); one whose labels contradict all others is left out, with a warning.
     target_labels : sequence, optional
         Answers of a person: one label per target text, None where unknown. No method sees them; the labelling learns
-        from them afterwards, as by :meth:`LabelResult.teach`.
+        from them afterwards, as by :meth:`isthmus.api.label.LabelResult.teach`.
     extra_texts : sequence of str, optional
         Further texts of either kind, without labels. They take part in the fit (word statistics, latent directions,
         kernels), each on the side it reads like, and get no label.
@@ -432,6 +437,12 @@ def label(
     Returns
     -------
     LabelResult
+
+    See Also
+    --------
+    isthmus.cluster : Groups instead of labels.
+    isthmus.diagnose : Whether labels can travel, before anything is labelled.
+    isthmus.api.label.LabelResult : What comes back.
 
     Examples
     --------

@@ -33,6 +33,11 @@ def load(path, kind: str | None = None, *, trusted: Iterable = ()):
         With ``predict(texts)`` for later documents (a labelling also has ``label_new(texts)``), and all that it had
         before.
 
+    See Also
+    --------
+    isthmus.api.label.LabelResult.save : Writes what this reads.
+    isthmus.api.cluster.GroupingResult.save : The same for groupings.
+
     Examples
     --------
     >>> import tempfile

@@ -22,7 +22,7 @@ def build_method(method: Any, **options: Any) -> tuple[TransferPipeline, str]:
     Parameters
     ----------
     method : str, estimator or pipeline
-        A key of :data:`isthmus.recipes.RECIPES`, or what :func:`adapt_estimator` takes.
+        A key of ``isthmus.recipes.RECIPES``, or what :func:`adapt_estimator` takes.
     **options
         Fields of :class:`isthmus.recipes.Options`.
     """

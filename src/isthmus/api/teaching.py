@@ -94,7 +94,7 @@ def teach(
     name: str | None = None,
     without: str | None = None,
 ) -> LabelResult:
-    """A labelling that has learned from answers; see :meth:`LabelResult.teach`."""
+    """A labelling that has learned from answers; see :meth:`isthmus.api.label.LabelResult.teach`."""
     known = result.answers or Answers()
     if without is not None:
         if without not in known.batch:

@@ -105,7 +105,7 @@ def message_text(message: str) -> str:
 
 
 def newsgroup_task(name: str) -> Task:
-    """One of :data:`NEWSGROUP_SPLITS`, both halves of the by-date version together."""
+    """One of ``NEWSGROUP_SPLITS``, both halves of the by-date version together."""
     split = NEWSGROUP_SPLITS[name]
 
     def load(folder: Path) -> TaskData:

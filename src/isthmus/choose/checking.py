@@ -141,8 +141,13 @@ def check_labels(
     classes : array-like, optional
         Classes of the model, where some of them may have no document; the others are read off the labels.
     expected : AccuracyEstimate, optional
-        What was expected; see :attr:`LabelCheck.expectation`.
+        What was expected; see ``LabelCheck.expectation``.
     confidence_level : float, default=0.95
+
+    See Also
+    --------
+    isthmus.choose.draw_sample : Draws what is to be checked.
+    isthmus.choose.LabelCheck : What comes back.
 
     Examples
     --------

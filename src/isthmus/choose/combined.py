@@ -33,7 +33,7 @@ class CombinedModel:
     ----------
     classes_ : ndarray
     sharpness : float
-        Power to which probabilities are raised before they are made to sum to one again; see :func:`sharpness_for`.
+        Power to which probabilities are raised before they are made to sum to one again; see ``sharpness_for``.
     """
 
     def __init__(

@@ -39,6 +39,11 @@ def sample_size(
     confidence : float, default=0.95
         Share of such intervals that hold the true accuracy.
 
+    See Also
+    --------
+    isthmus.choose.sample_margin : The reverse.
+    isthmus.choose.draw_sample : Draws the rows.
+
     Examples
     --------
     >>> from isthmus.choose import sample_size
@@ -67,6 +72,10 @@ def sample_margin(
 ) -> float:
     """How exactly ``n`` documents labelled at random tell the accuracy: the reverse of :func:`sample_size`.
 
+    See Also
+    --------
+    isthmus.choose.sample_size : The reverse.
+
     Examples
     --------
     >>> from isthmus.choose import sample_margin
@@ -88,6 +97,11 @@ def draw_sample(n_documents: int, n: int, random_state: int | np.random.RandomSt
 
     A larger draw with the same seed begins with the smaller one, and whoever stops half-way has still labelled a random
     sample: leave the rows in their order.
+
+    See Also
+    --------
+    isthmus.choose.sample_table : The rows as a table for a person.
+    isthmus.choose.sample_size : How many to draw.
 
     Examples
     --------

@@ -67,7 +67,7 @@ def estimate_guidance_gain(
     Parameters
     ----------
     prepared : Prepared
-        Of :func:`isthmus.clustering.run.prepare`; it must have a source that shares words with the target.
+        Of ``isthmus.clustering.run.prepare``; it must have a source that shares words with the target.
     n_clusters : int
     guidance : float
         The guidance to be used later.

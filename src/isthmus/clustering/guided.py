@@ -45,7 +45,7 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
 
     It assumes that the two domains share words and that groups which are alike in meaning use like words. It does
     harm when a source group resembles two target groups, or the reverse (see
-    :func:`isthmus.shift.clusterability.estimate_guidance_gain`).
+    :func:`isthmus.clustering.estimate_guidance_gain`).
 
     Parameters
     ----------
@@ -110,6 +110,11 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
         Sum of squared distances of the target rows to their centres, by which starts are compared.
     history_, n_iter_, termination_condition_
         Combined divergence (equation 2) after every iteration of the best run, their number, why it ended.
+
+    See Also
+    --------
+    isthmus.cluster : From texts, with names and a report.
+    isthmus.clustering.estimate_guidance_gain : Whether guidance will help, without gold labels.
 
     References
     ----------

@@ -41,6 +41,11 @@ class Collection:
     cells : dict of str to list, or None
         Every input column as it was read, in its place; see :meth:`table`.
 
+    See Also
+    --------
+    isthmus.corpus.read_collection : Reads one from a file or folder.
+    isthmus.corpus.write_rows : Writes its table.
+
     Examples
     --------
     >>> from isthmus.corpus import Collection

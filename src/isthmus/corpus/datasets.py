@@ -106,6 +106,11 @@ def load_dataset(name: str, folder: str | Path | None = None) -> Collection:
     Collection
         Labels are None where the file has none (or an empty one); ``amazon_unlabeled`` has none at all, its true labels
         stay in the column ``true_label`` for diagnosis. All further fields are columns, None where a record lacks them.
+
+    See Also
+    --------
+    isthmus.corpus.list_datasets : What can be loaded.
+    isthmus.corpus.load_sample : Texts that come with the package.
     """
     if name not in DATASETS:
         raise DataError(f"No data set is called {name!r}; there are: {', '.join(DATASETS)}.", code="unknown-name")

@@ -74,6 +74,11 @@ def read_collection(
         (written by the commands for the sake of spreadsheets) is no part of an id, a text or a label; ``table()`` gives
         the cells as they stand.
 
+    See Also
+    --------
+    isthmus.corpus.Collection : What it gives.
+    isthmus.corpus.write_rows : The way back to a file.
+
     Examples
     --------
     >>> import io

@@ -61,6 +61,10 @@ def write_rows(
     int
         How many cells were changed for the sake of spreadsheets.
 
+    See Also
+    --------
+    isthmus.corpus.read_collection : Reads the file again.
+
     Examples
     --------
     >>> import tempfile

@@ -74,6 +74,10 @@ def explain_document(pipeline: Any, text: str, *, top: int | None = 10) -> list[
         the class), ordered by class as in ``classes_`` and then by absolute contribution. Some methods say more about
         a term, in further keys; where several methods vote, what they say about a term is added up.
 
+    See Also
+    --------
+    isthmus.api.label.LabelResult.reasons : The same for a labelled text.
+
     Examples
     --------
     >>> from isthmus.explain import explain_document

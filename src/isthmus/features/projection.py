@@ -98,7 +98,7 @@ def project_terms(
     purity : float
         Then keep a term only if its class holds at least this share of its χ²total.
     weighting : str
-        One of :data:`WEIGHTINGS`.
+        One of ``WEIGHTINGS``.
     smoothing : float
         Documents added to both sides of the probability ratio.
     idf : ndarray, optional
@@ -182,6 +182,11 @@ class TermProjection(TransformerMixin, BaseEstimator):
         χ² with that class, its share of χ²total, smoothed probability ratio, and weight.
     empty_classes_ : ndarray
         Classes no term was left for.
+
+    See Also
+    --------
+    isthmus.TermProjectionClassifier : The classifier built on it.
+    isthmus.features.tf_chi2 : The statistic for ``SelectKBest``.
 
     References
     ----------

@@ -41,6 +41,11 @@ class StringKernel:
     n_jobs : int, default=1
         Threads; -1 for all cores. The result does not depend on it.
 
+    See Also
+    --------
+    isthmus.TransductiveKernelClassifier : The classifier that uses it.
+    isthmus.features.TextVectorizer : Words instead of characters.
+
     Notes
     -----
     A character is a Unicode code point: combining marks and the parts of joined emoji count as characters of their own.

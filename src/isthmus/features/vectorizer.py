@@ -93,6 +93,11 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
     idf_ : ndarray
         Inverse document frequencies over both domains.
 
+    See Also
+    --------
+    isthmus.StringKernel : Characters instead of words.
+    isthmus.make_transfer_pipeline : Joins it with a method.
+
     Examples
     --------
     >>> from isthmus.features import TextVectorizer

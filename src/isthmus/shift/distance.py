@@ -37,6 +37,11 @@ def proxy_a_distance(
         ``distance``, ``low`` and ``high`` (95 % interval from the number of held-out documents), ``error``,
         ``documents`` (a side, the smaller). NaN where a side has fewer than 20 documents that hold a word.
 
+    See Also
+    --------
+    isthmus.diagnose : All measures together, with advice.
+    isthmus.shift.vocabulary_overlap : Words in common.
+
     References
     ----------
     .. [1] Ben-David, Blitzer, Crammer, Pereira, "Analysis of representations for domain adaptation", NIPS 2006.

@@ -138,6 +138,11 @@ def vocabulary_overlap(source: sp.csr_matrix, target: sp.csr_matrix) -> dict[str
         ``shared_types``, ``source_types``, ``target_types``; ``types_known`` (share of target terms that the source
         has), ``tokens_known`` (share of the target's running terms), ``jaccard`` of the two vocabularies.
 
+    See Also
+    --------
+    isthmus.diagnose : All measures together, with advice.
+    isthmus.shift.word_divergence : How differently words are used.
+
     Examples
     --------
     >>> import scipy.sparse as sp

@@ -26,6 +26,11 @@ class CorrelationAlignment(AlignedFeaturesClassifier):
     C : float, default=10.0
         Of the logistic regression.
 
+    See Also
+    --------
+    isthmus.SpectralFeatureAlignment : Aligns words instead of second moments.
+    isthmus.StructuralCorrespondence : Aligns words through pivots.
+
     References
     ----------
     B. Sun, J. Feng, K. Saenko: Return of frustratingly easy domain adaptation. AAAI 2016.

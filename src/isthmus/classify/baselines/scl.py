@@ -41,6 +41,11 @@ class StructuralCorrespondence(AlignedFeaturesClassifier):
     random_state : int, RandomState or None, default=None
         Draws rows for the pivot predictors when there are more than 10,000.
 
+    See Also
+    --------
+    isthmus.SpectralFeatureAlignment : A graph of words instead of pivot predictors.
+    isthmus.CorrelationAlignment : Second moments instead of words.
+
     References
     ----------
     J. Blitzer, M. Dredze, F. Pereira: Biographies, Bollywood, boom-boxes and blenders. ACL 2007.

@@ -35,6 +35,11 @@ class SelfTrainingTransferClassifier(TransferClassifier):
     history_ : list of float
         Share of target labels that changed in each round.
 
+    See Also
+    --------
+    isthmus.SourceOnlyClassifier : The same without the target.
+    isthmus.TransductiveSVM : Uses all target rows at once.
+
     Examples
     --------
     >>> import numpy as np

@@ -32,6 +32,11 @@ class SpectralFeatureAlignment(AlignedFeaturesClassifier):
     C : float, default=10.0
         Of the logistic regression.
 
+    See Also
+    --------
+    isthmus.StructuralCorrespondence : Pivot words instead of a bipartite graph.
+    isthmus.CorrelationAlignment : Second moments instead of words.
+
     References
     ----------
     S. J. Pan, X. Ni, J.-T. Sun, Q. Yang, Z. Chen: Cross-domain sentiment classification via spectral feature alignment.

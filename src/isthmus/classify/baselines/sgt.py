@@ -124,6 +124,11 @@ class SpectralGraphTransducer(TransferClassifier):
         Smoothness of each solution (share of squared difference along edges).
     termination_condition_ : {"solved", "no_target"}
 
+    See Also
+    --------
+    isthmus.TransductiveSVM : A margin instead of a graph cut.
+    isthmus.CoClusteringClassifier : Uses the words, not only the documents.
+
     References
     ----------
     .. [1] T. Joachims. Transductive learning via spectral graph partitioning. ICML 2003.

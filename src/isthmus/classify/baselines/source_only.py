@@ -33,6 +33,11 @@ class SourceOnlyClassifier(TransferClassifier):
     inverse_temperature_ : float
         Factor on the decision values before they become probabilities; 1 where the classifier has its own.
 
+    See Also
+    --------
+    isthmus.SelfTrainingTransferClassifier : Adds its surest target rows.
+    isthmus.make_transfer_pipeline : Joins it with a vectoriser.
+
     Examples
     --------
     >>> import numpy as np

@@ -28,6 +28,11 @@ class TrAdaBoostClassifier(TransferClassifier):
     C : float, default=10.0
         Of the logistic regression.
 
+    See Also
+    --------
+    isthmus.SelfTrainingTransferClassifier : Adds target rows instead of weighing source rows.
+    isthmus.SourceOnlyClassifier : The yardstick.
+
     References
     ----------
     W. Dai, Q. Yang, G.-R. Xue, Y. Yu: Boosting for transfer learning. ICML 2007.

@@ -71,6 +71,11 @@ class TransductiveSVM(TransferClassifier):
         Pairs switched in each round.
     termination_condition_ : {"converged", "max_iter", "no_target"}
 
+    See Also
+    --------
+    isthmus.SpectralGraphTransducer : A graph cut instead of a margin.
+    isthmus.SelfTrainingTransferClassifier : A simpler way to use target rows.
+
     References
     ----------
     .. [1] T. Joachims. Transductive inference for text classification using support vector machines. ICML 1999.

@@ -103,6 +103,12 @@ class CoClusteringClassifier(TransferClassifier):
     choice_ : list of dict or None
         What "auto" compared.
 
+    See Also
+    --------
+    isthmus.TermProjectionClassifier : Faster, for many classes and large files.
+    isthmus.CrossGuidedKMeans : Groups the target where the classes may not fit.
+    isthmus.explain.cocc.cluster_table : What the word clusters say.
+
     Notes
     -----
     Documents start from naive Bayes trained on the source, words from their document profiles. New documents go

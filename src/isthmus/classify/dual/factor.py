@@ -61,6 +61,11 @@ class FactorDualClassifier(DualClassifier):
     word_transduction_, document_scores_, word_scores_, unknown_words_, solver_, kernels_
         As for :class:`ManifoldDualClassifier`.
 
+    See Also
+    --------
+    isthmus.ManifoldDualClassifier : The other form, which spreads labels over a graph.
+    isthmus.SourceOnlyClassifier : The yardstick without words.
+
     References
     ----------
     Sindhwani, Hu, Mojsilovic: Regularized co-clustering with dual supervision. NIPS 2008, section 3.2.

@@ -71,6 +71,11 @@ class ManifoldDualClassifier(DualClassifier):
     solver_, kernels_ : str, dict
         How it was solved, and with which kernels.
 
+    See Also
+    --------
+    isthmus.FactorDualClassifier : The other form, which factorises the matrix.
+    isthmus.SourceOnlyClassifier : The yardstick without words.
+
     References
     ----------
     Sindhwani, Hu, Mojsilovic: Regularized co-clustering with dual supervision. NIPS 2008, section 3.1.

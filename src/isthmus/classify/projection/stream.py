@@ -154,7 +154,7 @@ def label_stream(
     model : TermProjectionClassifier, optional
         Parameters of the method; ``max_iter=0`` leaves the sample out.
     analyzer, language : str
-        As for :class:`isthmus.features.blocks.BlockVectorizer`.
+        As for ``isthmus.features.blocks.BlockVectorizer``.
     review : callable, optional
         Confidences of a block to a mask of documents to review, written as the column needs_review.
     rows : int

@@ -101,6 +101,11 @@ class TransductiveKernelClassifier(TransferClassifier):
     landmarks_ : ndarray of int or None
         Rows used as landmarks.
 
+    See Also
+    --------
+    isthmus.StringKernel : The kernel alone.
+    isthmus.explain.strings.ngram_contributions : The n-grams behind a label.
+
     References
     ----------
     R. T. Ionescu, A. M. Butnaru: Transductive learning with string kernels for cross-domain text classification.

@@ -14,6 +14,11 @@ SAMPLE_FILES = ("motorcycles.csv", "cars.csv", "later.csv")  # without the true 
 def load_sample() -> tuple[Collection, Collection, dict[str, str]]:
     """Source comments, target comments, and the target's true categories by id (for scoring only).
 
+    See Also
+    --------
+    isthmus.corpus.make_shifted_texts : Texts with as much shift as you like.
+    isthmus.corpus.load_dataset : The benchmark corpora.
+
     Examples
     --------
     >>> from isthmus.corpus import load_sample

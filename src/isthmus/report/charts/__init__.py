@@ -47,6 +47,10 @@ def draw(table: Sequence[Mapping[str, Any]], spec: Mapping[str, Any]) -> Any:
     -------
     altair.Chart or altair.FacetChart
 
+    See Also
+    --------
+    isthmus.report.charts.save_chart : Writes the picture to a file.
+
     Examples
     --------
     >>> from isthmus.report.charts import draw
