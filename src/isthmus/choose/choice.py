@@ -108,7 +108,7 @@ def choose(
     extra_texts : sequence of str
         Unlabelled texts of either kind; they take part in the fit and get no label.
     embed : str, callable or VectorTable, optional
-        Vectors of the texts, as :func:`isthmus.features.embeddings.resolve_embedder` reads them. If omitted, the
+        Vectors of the texts, as ``isthmus.features.embeddings.resolve_embedder`` reads them. If omitted, the
         packaged static vectors are used where they are installed; False: none.
     n_jobs : int, optional
         Candidates fitted at a time; one per core if omitted.

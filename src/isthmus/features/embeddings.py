@@ -1,6 +1,6 @@
 """Vectors of whole texts from models trained elsewhere: one more view of a collection, beside its words.
 
-Names become models in one place, :func:`resolve_embedder`:
+Names become models in one place, ``resolve_embedder``:
 
 * ``"static"``: the word vectors that the package ``wordllama`` carries (extra ``embed``); no torch, and seconds for
   thousands of documents. A text's vector is the mean of its tokens' vectors, so every distinct word is read once.
@@ -406,7 +406,7 @@ def check_vectors(vectors: Any, n_texts: int) -> np.ndarray:
 
 
 def embed_texts(texts: Sequence[str], model: Any = STATIC) -> np.ndarray:
-    """One vector per text, by a model as :func:`resolve_embedder` knows them.
+    """One vector per text, by a model as ``resolve_embedder`` knows them.
 
     Examples
     --------
