@@ -8,6 +8,7 @@ it is used.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any
@@ -130,8 +131,11 @@ def _phrases(one: Any) -> list[str]:
             "sparse matrix": ["a sparse matrix"],
         }[one]
     if isinstance(one, type):
-        return ["a mapping" if one is Mapping else f"an instance of {one.__name__}"]
+        return [_TYPES.get(one, f"an instance of {one.__name__}")]
     return ["None"] if one is None else ["a function"] if one is callable else [str(one)]
+
+
+_TYPES: dict[type, str] = {Mapping: "a mapping", str: "a name", os.PathLike: "a path"}
 
 
 def _range(one: Interval) -> str:

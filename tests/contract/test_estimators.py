@@ -1,6 +1,8 @@
 """Every public estimator: scikit-learn's checks and ours."""
 
+import importlib
 import inspect
+import pkgutil
 
 import numpy as np
 import pytest
@@ -10,15 +12,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import isthmus
 from isthmus.base import TransferClassifier
-from isthmus.bench.baselines.laprls import LaplacianLeastSquares
-from isthmus.bench.baselines.rls import KernelLeastSquares
 from isthmus.estimator_checks import (
     check_every_parameter_has_a_rule,
     check_refuses_nonsense_parameters,
     transfer_checks,
 )
 from isthmus.exceptions import UsageError
-from isthmus.features import TextVectorizer
+from isthmus.pipeline import TransferPipeline
 
 
 def public_estimators():
@@ -68,8 +68,21 @@ def test_transfer_contract(cls, check):
     check(cls())
 
 
-# Not among the public estimators that learn from domains: the vectoriser, and baselines of the benchmarks.
-OTHERS = [TextVectorizer, KernelLeastSquares, LaplacianLeastSquares]
+def other_estimators():
+    """Every estimator and transformer of the package that is not on the list of public names."""
+    for room in ("classify", "clustering", "features", "bench.baselines"):
+        package = importlib.import_module(f"isthmus.{room}")
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            importlib.import_module(module.name)
+    found, open_ = set(), [BaseEstimator]
+    while open_:
+        below = open_.pop().__subclasses__()
+        open_ += below
+        found |= {cls for cls in below if cls.__module__.startswith("isthmus.") and "__init__" in vars(cls)}
+    return sorted(found - set(public_estimators()) - {TransferPipeline}, key=lambda cls: cls.__name__)
+
+
+OTHERS = other_estimators()
 
 
 @pytest.mark.parametrize("check", [check_every_parameter_has_a_rule, check_refuses_nonsense_parameters])
@@ -83,7 +96,7 @@ def test_constructors_are_keyword_only(cls):
     """All but the one or two parameters that name what the estimator is about, as in scikit-learn."""
     parameters = list(inspect.signature(cls).parameters.values())
     positional = [one.name for one in parameters if one.kind is not inspect.Parameter.KEYWORD_ONLY]
-    assert set(positional) <= {"estimator", "n_clusters", "kernel", "ngram_range"}
+    assert set(positional) <= {"estimator", "n_clusters", "n_components", "kernel", "ngram_range", "model"}
     assert all(one.default is None for one in parameters if one.name == "random_state")
 
 
@@ -133,4 +146,5 @@ def test_sentences(model, given, expected):
 
 
 def test_there_are_estimators_to_check():
+    assert {"KernelLeastSquares", "LaplacianLeastSquares", "TextVectorizer"} <= {cls.__name__ for cls in OTHERS}
     assert {"SourceOnlyClassifier", "SelfTrainingTransferClassifier"} <= {cls.__name__ for cls in transfer_estimators()}

@@ -30,6 +30,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from isthmus._parameters import check_parameters
 from isthmus._progress import progress
 from isthmus._utils import import_optional
 from isthmus._validation import check_texts
@@ -447,6 +448,8 @@ class TextEmbedder(TransformerMixin, BaseEstimator):
     [[1.0], [2.0]]
     """
 
+    _parameter_constraints = {"model": [str, os.PathLike, callable]}
+
     def __init__(self, model=STATIC):
         self.model = model
 
@@ -464,6 +467,7 @@ class TextEmbedder(TransformerMixin, BaseEstimator):
 
     def fit_transform(self, X, y=None):
         """Find the model and give the vectors."""
+        check_parameters(self)
         texts = check_texts(X)
         embedder = resolve_embedder(self.model)
         vectors = shared(("vectors", id(self.model), embedder.name, texts_key(texts)), lambda: embedder(texts))
