@@ -4,7 +4,9 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: demo test lint coverage docs bench wheel fresh clean test-oldest mutants
+FUZZ_MINUTES ?= 30
+
+.PHONY: fuzz demo test lint coverage docs bench wheel fresh clean test-oldest mutants
 
 $(VENV)/.app: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -43,6 +45,9 @@ bench: $(VENV)/.dev         ## the quick benchmark suites (needs ISTHMUS_DATA)
 
 wheel: $(VENV)/.dev         ## build sdist and wheel, run the demo from the wheel in an empty environment
 	$(BIN)/python tools/check_wheel.py
+
+fuzz: $(VENV)/.dev          ## odd and damaged inputs for half an hour (FUZZ_MINUTES=5 for less)
+	$(BIN)/python tests/fuzz/fuzz_run.py --minutes $(FUZZ_MINUTES) --workers $(WORKERS)
 
 fresh:                      ## clone into an empty folder and run demo and test there
 	dir=$$(mktemp -d) && git clone --quiet . "$$dir/isthmus" && $(MAKE) -C "$$dir/isthmus" demo test && rm -rf "$$dir"

@@ -15,6 +15,10 @@ from sklearn.utils.validation import column_or_1d, validate_data
 from isthmus.exceptions import DataError, UsageError
 
 UNLABELLED = -1
+LARGEST = 1e30  # beyond it squares of sums, and the solvers that take them, leave the range of numbers
+_WIDEST = (
+    200  # characters of a label kept in an array of fixed width; of longer ones each would take the longest's room
+)
 
 
 def check_rows(estimator: BaseEstimator, X: Any, *, kind: str = "matrix", reset: bool = False) -> Any:
@@ -29,8 +33,8 @@ def check_rows(estimator: BaseEstimator, X: Any, *, kind: str = "matrix", reset:
         ensure_all_finite=False,
         reset=reset,
     )
-    if sp.issparse(X) and X.indices.dtype != np.int32:
-        X = _narrow(X)
+    if sp.issparse(X):
+        X = _canonical(_narrow(X) if X.indices.dtype != np.int32 else X)
     values = X.data if sp.issparse(X) else X
     if not np.all(np.isfinite(values)):
         bad = int(np.size(values) - np.count_nonzero(np.isfinite(values)))
@@ -39,6 +43,13 @@ def check_rows(estimator: BaseEstimator, X: Any, *, kind: str = "matrix", reset:
             "Remove or fill them before fitting.",
             code="not-finite",
         )
+    largest = max(values.max(), -values.min()) if np.size(values) else 0.0
+    if largest > LARGEST:
+        raise DataError(
+            f"The largest entry of X is {largest:.3g}; {type(estimator).__name__} computes with numbers up to "
+            f"{LARGEST:g}. Scale the columns, or look for a wrong value.",
+            code="out-of-range",
+        )
     if kind == "counts" and np.size(values) and values.min() < 0:
         raise DataError(
             f"Negative values in data passed to {type(estimator).__name__}: the smallest entry of X is "
@@ -46,6 +57,16 @@ def check_rows(estimator: BaseEstimator, X: Any, *, kind: str = "matrix", reset:
             "not centred or reduced data.",
             code="negative-counts",
         )
+    return X
+
+
+def _canonical(X: Any) -> Any:
+    """The same matrix with one entry per place and none that is zero; the caller's own stays as it is."""
+    if X.has_canonical_format and np.all(X.data):
+        return X
+    X = X.copy()
+    X.sum_duplicates()
+    X.eliminate_zeros()
     return X
 
 
@@ -121,6 +142,7 @@ def read_labels(y: Any) -> tuple[np.ndarray, np.ndarray]:
     if array.dtype.kind not in "OUb":
         raise DataError(f"y has dtype {array.dtype}; labels must be integers, strings or objects.", code="bad-labels")
     kinds = {type(value) for value in array[known]} if array.dtype.kind == "O" else set()
+    _check_kinds(kinds)
     if any(issubclass(kind, str) for kind in kinds) and not all(issubclass(kind, str) for kind in kinds):
         names = ", ".join(sorted(kind.__name__ for kind in kinds))
         raise DataError(f"y mixes labels of kinds {names}; use one kind, for example all str.", code="bad-labels")
@@ -139,7 +161,7 @@ def read_source_labels(
             "is unknown.",
             code="bad-labels",
         )
-    values, known = read_labels(list(labels))
+    values, known = read_labels(labels if isinstance(labels, np.ndarray) else list(labels))
     if len(values) != n_texts:
         raise DataError(
             f"There are {n_texts} {side} texts and {len(values)} {what}s; give one {what} per text.",
@@ -152,7 +174,7 @@ def check_seed(random_state: Any) -> np.random.RandomState:
     """The source of chance for a whole number from 0 to 2**32 − 1, or None; a clear refusal for anything else."""
     try:
         return check_random_state(random_state)
-    except ValueError:
+    except (ValueError, TypeError):
         raise UsageError(
             f"random_state is {_shorten(random_state)}; give a whole number from 0 to {2**32 - 1:,} or None.",
             code="bad-parameter",
@@ -160,19 +182,45 @@ def check_seed(random_state: Any) -> np.random.RandomState:
 
 
 def label_array(y: Any) -> np.ndarray:
-    array = y if isinstance(y, np.ndarray) else np.asarray(y) if hasattr(y, "__array__") else _array_of(list(y))
-    array = column_or_1d(array, warn=True)
+    """One label per row as an array of one dimension, or a clear refusal."""
+    try:
+        array = y if isinstance(y, np.ndarray) else np.asarray(y) if hasattr(y, "__array__") else _array_of(list(y))
+        array = column_or_1d(array, warn=True)
+    except (ValueError, TypeError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise DataError(
+            f"y cannot be read as labels ({reason}); give one label per row: a name or a whole number.",
+            code="bad-labels",
+        ) from None
     return array.astype(object) if array.dtype.kind == "T" else array  # numpy's StringDType
 
 
 def _native(array: np.ndarray, known: np.ndarray) -> np.ndarray:
     """Objects that are all numbers, or all truth values, in their own dtype; unknown places hold a filler."""
-    native = np.array(array[known].tolist())
+    values = array[known].tolist()
+    if not all(isinstance(value, (bool, int, float, np.number, np.bool_)) for value in values):
+        return array
+    native = np.array(values)
     if native.ndim != 1 or native.dtype.kind not in "iufb":
         return array
     values = np.zeros(len(array), dtype=native.dtype)
     values[known] = native
     return values
+
+
+def _check_kinds(kinds: set[type]) -> None:
+    """Refuse labels that no table could hold, or that have no order."""
+    for kind in kinds:
+        if issubclass(
+            kind, (tuple, list, dict, set, frozenset, bytes, bytearray, complex, np.ndarray, np.complexfloating)
+        ):
+            hint = "decode them first" if issubclass(kind, (bytes, bytearray)) else "use names or whole numbers"
+            raise DataError(f"y holds labels of kind {kind.__name__}; {hint}.", code="bad-labels")
+        if getattr(kind, "__lt__", None) is getattr(object, "__lt__", None):
+            raise DataError(
+                f"y holds labels of kind {kind.__name__}, which have no order; use names or whole numbers.",
+                code="bad-labels",
+            )
 
 
 def _check_classes(labels: np.ndarray) -> None:
@@ -185,7 +233,13 @@ def _check_classes(labels: np.ndarray) -> None:
 
 
 def _array_of(values: list) -> np.ndarray:
-    array = np.asarray(values) if not any(value is None for value in values) else np.array(values, dtype=object)
+    if any(value is None for value in values) or any(
+        isinstance(value, str) and len(value) > _WIDEST for value in values
+    ):
+        array = np.empty(len(values), dtype=object)
+        array[:] = values
+        return array
+    array = np.asarray(values)
     # numpy turns ["a", nan] into the strings "a", "nan": keep the objects, so that NaN stays a missing label.
     if array.dtype.kind == "U" and not all(isinstance(value, str) for value in values):
         array = np.array(values, dtype=object)
@@ -199,8 +253,17 @@ def _is_missing(value: Any) -> bool:
 
 
 def read_domain(sample_domain: Any, n: int) -> np.ndarray:
-    given = np.asarray(sample_domain)
-    if given.dtype.kind == "O" and all(isinstance(value, (int, np.integer)) for value in given.ravel()):
+    try:
+        given = np.asarray(sample_domain)
+    except ValueError:
+        raise DataError("sample_domain is ragged; give one integer per row.", code="bad-domain") from None
+    whole = given.dtype.kind == "O" and all(isinstance(value, (int, np.integer)) for value in given.ravel())
+    if whole or given.dtype.kind == "u":
+        if given.size and max(abs(int(value)) for value in (given.max(), given.min())) > np.iinfo(np.int64).max:
+            raise DataError(
+                f"sample_domain holds {_shorten(given.max())}; numbers of domains have at most 63 bits.",
+                code="bad-domain",
+            )
         given = given.astype(np.int64)
     if given.ndim != 1 or len(given) != n:
         raise DataError(
@@ -209,7 +272,7 @@ def read_domain(sample_domain: Any, n: int) -> np.ndarray:
             code="length-mismatch" if given.ndim == 1 else "bad-domain",
         )
     if given.dtype.kind not in "iu":
-        whole = given.dtype.kind == "f" and np.all(np.isfinite(given)) and np.all(given == np.round(given))
+        whole = given.dtype.kind == "f" and bool(np.all(np.isfinite(given)) and np.all(given == np.round(given)))
         if not whole:
             raise DataError(
                 f"sample_domain has dtype {given.dtype}; integers are expected, "

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from isthmus._math.content import content_order
 from isthmus._parameters import Interval as Interval  # for authors of estimators
 from isthmus._parameters import StrOptions as StrOptions
 from isthmus._parameters import check_parameters
@@ -31,7 +32,7 @@ class Domains:
     Attributes
     ----------
     X : CSR matrix, ndarray or list of str
-        All rows, in the order given.
+        All rows; in the order given, or by content (:meth:`in_content_order`).
     codes : ndarray of int
         Position of each row's label in ``classes``; -1 for every target row and for unlabelled source rows.
     domain : ndarray of int
@@ -40,6 +41,8 @@ class Domains:
         Sorted labels of the labelled source rows (and of ``extra_classes``).
     source, target, unlabelled_source : ndarray of int
         Row numbers: labelled source rows, target rows, source rows without a label.
+    order : ndarray of int
+        Number that each row has in the caller's order.
 
     See Also
     --------
@@ -53,6 +56,7 @@ class Domains:
     source: np.ndarray
     target: np.ndarray
     unlabelled_source: np.ndarray
+    order: np.ndarray
 
     @property
     def n_rows(self) -> int:
@@ -76,6 +80,37 @@ class Domains:
         if isinstance(self.X, list):
             return [self.X[i] for i in index]
         return self.X[index]
+
+    def in_content_order(self) -> Domains:
+        """The same rows, sorted by a hash of what they hold: what a method draws, adds up or ties follows the content.
+
+        The caller's order then changes nothing, to the last bit. What is stored about single rows goes back into that
+        order by :meth:`restore_rows`, :meth:`restore_targets` and ``order[numbers]``.
+        """
+        order = content_order(self.X, self.domain, self.codes)
+        return _split_rows(self.rows(order), self.codes[order], self.domain[order], self.classes, self.order[order])
+
+    def restore_rows(self, values: Any) -> Any:
+        """One value per row, in the caller's order."""
+        return values[np.argsort(self.order)]
+
+    def restore_targets(self, values: Any) -> Any:
+        """One value per target row, in the caller's order."""
+        return values[np.argsort(self.order[self.target])]
+
+
+def _split_rows(X: Any, codes: np.ndarray, domain: np.ndarray, classes: np.ndarray, order: np.ndarray) -> Domains:
+    known = codes != UNLABELLED
+    return Domains(
+        X=X,
+        codes=codes,
+        domain=domain,
+        classes=classes,
+        source=np.flatnonzero(known),
+        target=np.flatnonzero(domain < 0),
+        unlabelled_source=np.flatnonzero((domain > 0) & ~known),
+        order=order,
+    )
 
 
 def check_transfer_data(
@@ -144,15 +179,7 @@ def check_transfer_data(
     classes = find_classes(values[visible], extras, min_classes)
     codes = np.full(n, UNLABELLED, dtype=np.int64)
     codes[visible] = np.searchsorted(classes, values[visible])
-    domains = Domains(
-        X=X,
-        codes=codes,
-        domain=domain,
-        classes=classes,
-        source=np.flatnonzero(visible),
-        target=np.flatnonzero(domain < 0),
-        unlabelled_source=np.flatnonzero((domain > 0) & ~known),
-    )
+    domains = _split_rows(X, codes, domain, classes, np.arange(n))
     if need_overlap and not isinstance(X, list) and len(domains.source) and len(domains.target):
         _check_overlap(domains)
     return domains
@@ -182,6 +209,7 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):
     codes of the target rows, and ``_scores(X)``, which returns one score per row and class (larger is better). It
     inherits the gate, ``transduction_``, ``predict`` and, if its scores are log-probabilities, ``predict_proba``. Its
     table ``_parameter_constraints`` says what each parameter may be, in scikit-learn's terms; ``fit`` checks it.
+    Rows reach ``_fit`` in the order of their contents, see :meth:`Domains.in_content_order`.
 
     See Also
     --------
@@ -195,6 +223,7 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):
     history_measure = "objective"  # what the numbers in ``history_`` are, for whoever draws them
     _row_kind = "matrix"
     _need_overlap = True
+    _sort_rows = True  # False where rows and columns of X belong together (a kernel matrix)
 
     def fit(self, X, y, sample_domain=None):
         """Fit on source and target rows together.
@@ -222,13 +251,14 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):
             extra_classes=self._extra_classes(),
             need_overlap=self._need_overlap,
         )
+        domains = domains.in_content_order() if self._sort_rows else domains
         self.classes_ = domains.classes
         target_codes = self._fit(domains)
         codes = domains.codes.copy()
         codes[domains.target] = target_codes
         if len(domains.unlabelled_source):
             codes[domains.unlabelled_source] = self._scores(domains.rows(domains.unlabelled_source)).argmax(axis=1)
-        self.transduction_ = self.classes_[codes]
+        self.transduction_ = self.classes_[domains.restore_rows(codes)]
         return self
 
     def predict(self, X):

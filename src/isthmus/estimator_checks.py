@@ -79,7 +79,7 @@ _FOR_ALL = (
     "check_every_parameter_has_a_rule",
     "check_refuses_nonsense_parameters",
 )
-_FOR_LABELLERS = ("check_several_source_domains",)
+_FOR_LABELLERS = ("check_several_source_domains", "check_row_order_changes_nothing")
 _FOR_CLASSIFIERS = (
     "check_transduction",
     "check_predicts_new_documents",
@@ -135,6 +135,23 @@ def check_same_seed_same_answer(estimator):
     X, y, domain = example_data(estimator)
     difference = first_difference(*(seeded(estimator).fit(X, y, sample_domain=domain) for _ in range(2)))
     assert difference is None, f"two fits with the same random_state differ in {difference}"
+
+
+def check_row_order_changes_nothing(estimator):
+    """Shuffled rows get the labels they had; what new rows are told is the same to the last bit."""
+    X, y, domain = example_data(estimator)
+    attribute = "labels_" if is_clusterer(estimator) else "transduction_"
+    reference = seeded(estimator).fit(X, y, sample_domain=domain)
+    for seed in range(2):
+        shuffle = np.random.default_rng(seed).permutation(len(y))
+        rows = [X[i] for i in shuffle] if isinstance(X, list) else X[shuffle]
+        other = seeded(estimator).fit(rows, y[shuffle], sample_domain=domain[shuffle])
+        same = np.array_equal(getattr(other, attribute), getattr(reference, attribute)[shuffle])
+        assert same, f"another order of the rows changes {attribute}"
+        for method in ("predict", "predict_proba"):
+            if hasattr(reference, method):
+                same = _same(getattr(reference, method)(X), getattr(other, method)(X))
+                assert same, f"another order of the rows changes what {method} answers"
 
 
 def check_domains_may_be_left_out(estimator):

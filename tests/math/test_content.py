@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from isthmus._math.content import content_keys, content_order
+from isthmus._math.content import content_keys, content_noise, content_order
 
 
 def sparse_rows(n=300, seed=0):
@@ -45,8 +45,8 @@ def test_sparse_and_dense_agree_and_zeros_do_not_count():
     signed = stored.toarray()
     signed[signed == 0] = -0.0
     for left, right in ((X, X.toarray()), (stored, signed)):
-        for a, b in zip(content_keys(left), content_keys(right), strict=True):
-            assert np.array_equal(a, b)
+        for precision in (np.float32, np.float64):
+            assert np.array_equal(content_keys(left, precision), content_keys(right, precision))
 
 
 def test_the_last_digit_does_not_move_a_row():
@@ -58,8 +58,26 @@ def test_the_last_digit_does_not_move_a_row():
 
 def test_columns_matter():
     X = sp.csr_matrix([[1.0, 0], [0, 1.0]])
-    keys = content_keys(X)[0]
+    keys = content_keys(X)
     assert keys[0] != keys[1]
+
+
+def test_rows_that_differ_in_the_last_digits_have_an_order_too():
+    X = np.ones((20, 3)) + np.arange(20)[:, None] * 1e-12
+    shuffle = np.random.default_rng(1).permutation(20)
+    assert len(set(content_keys(X).tolist())) == 1
+    assert np.array_equal(X[content_order(X)], X[shuffle][content_order(X[shuffle])])
+
+
+def test_noise_follows_the_rows():
+    X, shuffle = sparse_rows(2_000), np.random.default_rng(1).permutation(2_000)
+    noise = content_noise(X, 5, np.random.default_rng(7))
+    assert np.array_equal(noise[shuffle], content_noise(X[shuffle], 5, np.random.default_rng(7)))
+    assert not np.array_equal(noise, content_noise(X, 5, np.random.default_rng(8)))
+    distinct = noise[np.unique(content_keys(X), return_index=True)[1]]
+    assert abs(distinct.mean()) < 0.05
+    assert abs(distinct.std() - 1) < 0.05
+    assert np.abs(np.corrcoef(distinct.T) - np.eye(5)).max() < 0.1
 
 
 @pytest.mark.parametrize("rows", [sp.csr_matrix((0, 3)), np.zeros((0, 3)), []], ids=["sparse", "dense", "texts"])

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.special import ndtri
 
 _DENSE_BLOCK = 1 << 22  # cells of a dense array looked at in one go
 
@@ -39,28 +40,45 @@ def content_order(rows: Any, *more: np.ndarray) -> np.ndarray:
     >>> first == [rows[i] for i in content_order(rows)]
     True
     """
-    coarse, exact = content_keys(rows)
     # The exact values decide only between rows that agree to seven digits: another machine's logarithm, which may
     # differ in the last one, then gives the same order.
+    coarse = content_keys(rows)
+    order = np.lexsort((*reversed(more), coarse))
+    tied = np.zeros(len(order), dtype=bool)
+    same = coarse[order[1:]] == coarse[order[:-1]]
+    tied[order[1:][same]] = tied[order[:-1][same]] = True
+    if not tied.any() or not (sp.issparse(rows) or isinstance(rows, np.ndarray)):
+        return order
+    exact = np.zeros(len(order), dtype=np.uint64)
+    exact[tied] = content_keys(rows[np.flatnonzero(tied)], np.float64)
     return np.lexsort((*reversed(more), exact, coarse))
 
 
-def content_keys(rows: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Two hashes per row as unsigned integers: of its values in single, and in full precision."""
+def content_keys(rows: Any, precision: Any = np.float32) -> np.ndarray:
+    """A hash per row as an unsigned integer, of its values in the given precision."""
     if sp.issparse(rows):
-        coarse, exact = (_sparse_keys(rows, _mixed(bits)) for bits in _both_precisions(rows.data))
-        return coarse, exact
+        return _sparse_keys(rows, _mixed(_bits(rows.data, precision)))
     if isinstance(rows, np.ndarray) and rows.ndim == 2:
         size = max(1, _DENSE_BLOCK // max(1, rows.shape[1]))
-        blocks = [_dense_keys(rows[start : start + size]) for start in range(0, len(rows), size)]
-        empty = np.zeros(0, dtype=np.uint64)
-        return (
-            np.concatenate([block[0] for block in blocks] or [empty]),
-            np.concatenate([block[1] for block in blocks] or [empty]),
-        )
-    digests = [hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest() for text in rows]
-    keys = np.frombuffer(b"".join(digests), dtype=np.uint64).reshape(-1, 2)
-    return keys[:, 0], keys[:, 1]
+        blocks = [_dense_keys(rows[start : start + size], precision) for start in range(0, len(rows), size)]
+        return np.concatenate([*blocks, np.zeros(0, dtype=np.uint64)])
+    digests = [hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest() for text in rows]
+    return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
+
+
+def label_ranks(values: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Each known label's place among the sorted labels, -1 for the others: what tells equal rows apart."""
+    ranks = np.full(len(values), -1, dtype=np.int64)
+    if known.any():
+        ranks[known] = np.unique(values[known], return_inverse=True)[1]
+    return ranks
+
+
+def content_noise(rows: Any, width: int, rng: np.random.Generator) -> np.ndarray:
+    """Normal noise, ``width`` numbers per row, that depends on ``rng`` and on what the row holds, not on its place."""
+    salt = rng.integers(2**63, size=width).astype(np.uint64)
+    bits = _mixed(content_keys(rows)[:, None] ^ salt[None, :])
+    return ndtri((bits >> np.uint64(11)).astype(np.float64) * 2.0**-53 + 2.0**-54)
 
 
 def _sparse_keys(rows: sp.csr_matrix, values: np.ndarray) -> np.ndarray:
@@ -71,21 +89,16 @@ def _sparse_keys(rows: sp.csr_matrix, values: np.ndarray) -> np.ndarray:
     return running[rows.indptr[1:]] - running[rows.indptr[:-1]]
 
 
-def _dense_keys(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    columns = _columns(np.arange(rows.shape[1]))
-    keys = []
-    for bits in _both_precisions(rows):
-        entries = _mixed(_mixed(bits) + columns)
-        entries[rows == 0] = 0
-        keys.append(entries.sum(axis=1, dtype=np.uint64))
-    return keys[0], keys[1]
+def _dense_keys(rows: np.ndarray, precision: Any) -> np.ndarray:
+    entries = _mixed(_mixed(_bits(rows, precision)) + _columns(np.arange(rows.shape[1])))
+    entries[rows == 0] = 0
+    return entries.sum(axis=1, dtype=np.uint64)
 
 
-def _both_precisions(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    exact = np.ascontiguousarray(values, dtype=np.float64)
+def _bits(values: np.ndarray, precision: Any) -> np.ndarray:
     with np.errstate(over="ignore", under="ignore"):
-        coarse = exact.astype(np.float32)
-    return coarse.view(np.uint32).astype(np.uint64), exact.view(np.uint64).copy()
+        rounded = np.ascontiguousarray(values, dtype=precision)
+    return rounded.view(np.uint32 if precision is np.float32 else np.uint64).astype(np.uint64)
 
 
 def _columns(numbers: np.ndarray) -> np.ndarray:

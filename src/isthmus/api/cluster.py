@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from isthmus._math.content import content_order
 from isthmus._utils import import_optional, plural
 from isthmus._validation import check_seed, check_texts, read_source_labels
 from isthmus.api._cards import card
@@ -222,11 +223,12 @@ def cluster(
 
 
 def _look_ahead(model: CrossGuidedKMeans, rows, groups, collections, random_state) -> GuidanceEstimate | None:
-    """LabelScorer the source on a sample of the target."""
+    """Judge the source on a sample of the target."""
     n_source = len(collections)
     known = np.flatnonzero([group is not None for group in groups[:n_source]])
     target = rows[n_source:]
     target = target[np.diff(target.indptr) > 0]
+    target = target[content_order(target)]  # starts and the sample are drawn from these rows
     if model.guidance == 0 or model._aligner is None or model.n_clusters_ < 2:
         return None
     if target.shape[0] > _SAMPLE:
@@ -235,6 +237,8 @@ def _look_ahead(model: CrossGuidedKMeans, rows, groups, collections, random_stat
     if model.n_clusters_ > target.shape[0]:
         return None
     codes = np.searchsorted(model.classes_, groups[known])
+    order = content_order(rows[known], collections[known], codes)
+    known, codes = known[order], codes[order]
     prepared = prepare(rows[known], codes, collections[known], target, contexts=model.contexts)
     if prepared.aligner is None:
         return None

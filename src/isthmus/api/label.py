@@ -242,7 +242,7 @@ class LabelResult:
         if n is None:
             margin = 0.05 if margin is None else margin
             n = sample_size(margin, accuracy=self.expected_accuracy, population=len(self.texts))
-        return sample_table(draw_sample(len(self.texts), n, random_state), self.texts, self.ids)
+        return sample_table(draw_sample(len(self.texts), n, random_state, texts=self.texts), self.texts, self.ids)
 
     def check(self, sample, true_labels: Sequence | None = None) -> LabelCheck:
         """What a sample says about all labels, once a person has labelled it.

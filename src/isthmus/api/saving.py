@@ -18,8 +18,11 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from isthmus._utils import import_optional, versions
 from isthmus.corpus import check_output, replacing
+from isthmus.corpus.limits import too_large, unpack_limit
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 
 FORMAT = 1  # raise it when an older isthmus could no longer read what this one writes
@@ -105,16 +108,28 @@ def read_saved(path, result_types: Mapping[str, Any], kind: str | None = None, t
     try:
         with zipfile.ZipFile(path) as archive:
             found = _check_header(archive, path, result_types)
+            _check_sizes(archive, path)
             texts = json.loads(archive.read(_TEXTS))
             model = archive.read(_MODEL)
-    except (OSError, zipfile.BadZipFile, KeyError, ValueError, RuntimeError, EOFError) as error:
-        if isinstance(error, DataError):
-            raise
+    except (DataError, MemoryError):
+        raise
+    except Exception as error:  # whatever a damaged archive makes its unpackers stumble over
         raise _bad(path, "is not a model saved by isthmus; save one with isthmus label --save FILE") from error
     if kind is not None and found != kind:
         held, needed = (result_types[name].KIND.what for name in (found, kind))
         raise _bad(path, f"holds {held}, and {needed} is needed; see isthmus {kind} --save")
     return _rebuild(path, result_types[found], texts, _read_model(path, model, skops_io, names), names)
+
+
+def _check_sizes(archive: zipfile.ZipFile, path: Path) -> None:
+    """Refuse parts that unpack to more than the limit; one of them is an archive of its own."""
+    size = sum(archive.getinfo(name).file_size for name in (_TEXTS, _MODEL))
+    if size > unpack_limit():
+        raise too_large(str(path), size)
+    with archive.open(_MODEL) as part, zipfile.ZipFile(part) as inner:
+        size += sum(entry.file_size for entry in inner.infolist())
+    if size > unpack_limit():
+        raise too_large(str(path), size)
 
 
 def _header(kind: str, method: str) -> dict[str, Any]:
@@ -193,7 +208,23 @@ def _rebuild(path: Path, result_type: Any, texts: Any, content: Any, trusted: Se
         if len(set(sizes.values())) > 1:
             counts = ", ".join(f"{name} {size}" for name, size in sizes.items())
             raise _bad(path, f"is damaged: parts that belong together are of different length ({counts})")
+    _try_result(path, result)
     return result
+
+
+def _try_result(path: Path, result: Any) -> None:
+    """Use the model once: a forged file may hold parts that do not fit each other."""
+    try:
+        answers = result.predict(["", *result.texts[:1]])
+        sound = len(answers) == 1 + len(result.texts[:1])
+        if hasattr(result, "probabilities"):
+            shape = (len(result.texts), len(result.classes))
+            known = bool(np.isin(result.labels, result.classes).all())
+            sound = sound and known and result.probabilities.shape == shape
+    except Exception as error:
+        raise _bad(path, "is damaged: its model does not work") from error
+    if not sound:
+        raise _bad(path, "is damaged: its labels and its classes do not fit each other")
 
 
 def _size(value: Any) -> int | None:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextvars import copy_context
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from joblib import cpu_count
 from sklearn.linear_model import LogisticRegression
 
 from isthmus._math.calibration import fit_temperature
+from isthmus._math.content import content_order, label_ranks
 from isthmus._progress import listen, progress
 from isthmus.choose.combined import WITNESS, CombinedModel, agree, pool, sharpen, sharpness_for, spread_columns
 from isthmus.choose.evidence import Evidence, LabelScorer
@@ -115,17 +116,27 @@ def choose(
     **options
         ``random_state``, ``analyzer``, ``min_df``, ``language``, as for a recipe.
     """
-    return decide(
-        try_methods(
-            source_texts,
-            source_labels,
-            target_texts,
-            word_labels=word_labels,
-            extra_texts=extra_texts,
-            embed=embed,
-            n_jobs=n_jobs,
-            **options,
-        )
+    # Samples and folds are drawn from rows sorted by content: the caller's order must not decide who wins.
+    known = np.array([label is not None for label in source_labels], dtype=bool)
+    rows = content_order(source_texts, label_ranks(source_labels, known))
+    places = content_order(target_texts)
+    contest = try_methods(
+        [source_texts[i] for i in rows],
+        source_labels[rows],
+        [target_texts[i] for i in places],
+        word_labels=word_labels,
+        extra_texts=[extra_texts[i] for i in content_order(extra_texts)] if extra_texts else extra_texts,
+        embed=embed,
+        n_jobs=n_jobs,
+        **options,
+    )
+    choice, back = decide(contest), np.argsort(places)
+    return replace(
+        choice,
+        labels=choice.labels[back],
+        probabilities=choice.probabilities[back],
+        opinions={name: opinion[back] for name, opinion in choice.opinions.items()},
+        silent=None if choice.silent is None else choice.silent[back],
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from isthmus._math.content import content_order
 from isthmus._math.samples import effective_size, two_sided_z
 from isthmus._validation import check_seed
 from isthmus.choose.trust import AccuracyEstimate
@@ -92,11 +93,18 @@ def sample_margin(
     return min(1.0, max(z * sqrt(share * (1 - share) / size), z * z / (size + z * z)))
 
 
-def draw_sample(n_documents: int, n: int, random_state: int | np.random.RandomState | None = 0) -> np.ndarray:
+def draw_sample(
+    n_documents: int,
+    n: int,
+    random_state: int | np.random.RandomState | None = 0,
+    *,
+    texts: Sequence[str] | None = None,
+) -> np.ndarray:
     """Row numbers of ``n`` documents drawn at random without replacement, in the order in which they were drawn.
 
     A larger draw with the same seed begins with the smaller one, and whoever stops half-way has still labelled a random
-    sample: leave the rows in their order.
+    sample: leave the rows in their order. With ``texts``, one per document, the same documents are drawn whatever
+    their order.
 
     See Also
     --------
@@ -111,7 +119,8 @@ def draw_sample(n_documents: int, n: int, random_state: int | np.random.RandomSt
     """
     _check_population(n_documents)
     _check_size(n, n_documents)
-    return check_seed(random_state).permutation(n_documents)[:n]
+    drawn = check_seed(random_state).permutation(n_documents)[:n]
+    return drawn if texts is None else content_order(texts)[drawn]
 
 
 def _nearest_half(accuracy: float | AccuracyEstimate | None) -> float:

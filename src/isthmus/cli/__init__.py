@@ -6,11 +6,11 @@ Data goes to standard output, talk to standard error. Exit codes: 0 done, 1 refu
 
 from __future__ import annotations
 
-import os
 import sys
 from importlib.util import find_spec
 
-from isthmus.cli._exit import STOPPED, STOPPED_SENTENCE
+from isthmus._streams import abandon, whole_writes
+from isthmus.cli._exit import STOPPED, STOPPED_SENTENCE, say
 
 _NEEDS_APP = "The isthmus command needs its extra packages; install them with: pip install 'isthmus[app]'"
 
@@ -18,26 +18,40 @@ _NEEDS_APP = "The isthmus command needs its extra packages; install them with: p
 def main(arguments: list[str] | None = None) -> None:
     """Run the command; errors become one sentence and an exit code."""
     try:
+        _prepare_streams()
         code = _run(arguments)
     except KeyboardInterrupt:  # while packages were still loading; later ones are met where the command runs
-        print(STOPPED_SENTENCE, file=sys.stderr)
+        say(STOPPED_SENTENCE)
         code = STOPPED
     _leave(code)
 
 
 def _run(arguments: list[str] | None) -> int:
     if any(find_spec(name) is None for name in ("rich", "typer")):
-        print(_NEEDS_APP, file=sys.stderr)
+        say(_NEEDS_APP)
         return 2
     from isthmus.cli.app import run_command
 
     return run_command(arguments)
 
 
+def _prepare_streams() -> None:
+    """Standard output that loses nothing in silence, and letters that its encoding lacks written as escapes."""
+    sys.stdout = whole_writes(sys.stdout)
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
 def _leave(code: int) -> None:
+    """End with the exit code; what is still in a buffer and cannot be written any more changes it, or nothing."""
     try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # Whoever read our output has left. Python would complain when it closes stdout, so give it another one.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except BrokenPipeError:  # whoever read our output has left
+        abandon(sys.stdout)
+    except (OSError, ValueError) as error:
+        abandon(sys.stdout)
+        if code == 0:
+            code = 1
+            say(f"isthmus: standard output cannot be written: {getattr(error, 'strerror', error)}. [output-unwritable]")
     raise SystemExit(code)

@@ -1,6 +1,8 @@
-"""What the command can say before anything else has loaded: talk on standard error, and how it ends when stopped."""
+"""What the command can say before anything else has loaded: lines on both outputs, and how it ends when stopped."""
 
 import sys
+
+from isthmus._streams import abandon, check_standard_output
 
 STOPPED = 130
 STOPPED_SENTENCE = "Stopped; no file was left half-written."
@@ -8,9 +10,24 @@ STOPPED_SENTENCE = "Stopped; no file was left half-written."
 
 def say(text: str = "") -> None:
     """Talk goes to standard error, and nowhere when that is closed."""
+    write_talk(f"{text}\n")
+
+
+def write_talk(text: str) -> None:
+    """Write to standard error; where nobody listens any more, the work goes on all the same."""
     if sys.stderr is None:
         return
-    print(text, file=sys.stderr, flush=True)
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        abandon(sys.stderr)
+
+
+def emit(text: str = "") -> None:
+    """A line on standard output: data, not talk."""
+    check_standard_output()
+    sys.stdout.write(f"{text}\n")
 
 
 def one_line(text: str) -> str:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 import isthmus
-from isthmus.cli._exit import STOPPED, STOPPED_SENTENCE, one_line, say
+from isthmus.cli._exit import STOPPED, STOPPED_SENTENCE, emit, one_line, say
 from isthmus.cli._help import WholeLines
 from isthmus.exceptions import IsthmusError, UsageError
 
@@ -77,9 +77,17 @@ def make_app() -> typer.Typer:
 def _program(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+    max_unpacked: Annotated[
+        str | None,
+        typer.Option("--max-unpacked", metavar="SIZE", help="Most that a packed file may unpack to (512M)."),
+    ] = None,
 ) -> None:
+    if max_unpacked is not None:
+        from isthmus.corpus.limits import read_size, unpacking_at_most
+
+        context.with_resource(unpacking_at_most(read_size(max_unpacked, "--max-unpacked")))
     if version:
-        typer.echo(f"isthmus {isthmus.__version__}")
+        emit(f"isthmus {isthmus.__version__}")
     elif context.invoked_subcommand is None:
         say(context.get_help())
         raise typer.Exit(2)
@@ -107,7 +115,7 @@ def run_command(arguments: list[str] | None = None) -> int:
         say(f"isthmus: {one_line(str(error.strerror or error) + where)}; check the name and the place. [file-trouble]")
         return 1
     except MemoryError:
-        say("isthmus: there is not enough memory for this; try a smaller file or --method nbc. [too-large]")
+        say("isthmus: there is not enough memory for this; try fewer or shorter texts and labels. [too-large]")
         return 1
     except Exception as error:
         click_error: Any = error

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from isthmus.cli._exit import emit, write_talk
+from isthmus.cli.common import print_json, say
 from isthmus.exceptions import DataError, UsageError
 
 
@@ -72,7 +73,7 @@ def bench(
             command=_command(suite, tasks, methods, studies, seeds),
         )
     except KeyboardInterrupt:
-        typer.echo(f"Stopped; {_rows(talk.done)} kept, the same command goes on from there.", err=True)
+        say(f"Stopped; {_rows(talk.done)} kept, the same command goes on from there.")
         raise typer.Exit(130) from None
     _print_run(found, run, to_stderr=str(json_file) == "-")
     if json_file is not None:
@@ -80,7 +81,7 @@ def bench(
     if record is not None or studies:
         _write_record(found, run, quiet)
     if run.failures:
-        typer.echo(f"{len(run.failures)} of the units failed; the first says: {run.failures[0]['failure']}", err=True)
+        say(f"{len(run.failures)} of the units failed; the first says: {run.failures[0]['failure']}")
         raise typer.Exit(1)
 
 
@@ -143,17 +144,20 @@ class _Talk:
 
     def _show(self, event: dict) -> None:
         """What is going on now, on one line of a terminal that the next line overwrites."""
-        if self.quiet or not sys.stderr.isatty():
+        if self.quiet or not _is_terminal():
             return
         whole = f" of {event['total']}" if event.get("total") else ""
         doing = event["method"] if event["event"] == "begin" else f"{event['phase']} {event['done']}{whole}"
-        sys.stderr.write(f"\r\033[K    {event['task']}  {doing} …")
-        sys.stderr.flush()
+        write_talk(f"\r\033[K    {event['task']}  {doing} …")
 
     def _say(self, text: str) -> None:
         if self.quiet:
             return
-        typer.echo(("\r\033[K" if sys.stderr.isatty() else "") + text, err=True)
+        say(("\r\033[K" if _is_terminal() else "") + text)
+
+
+def _is_terminal() -> bool:
+    return sys.stderr is not None and sys.stderr.isatty()
 
 
 def _rows(count: int) -> str:
@@ -178,7 +182,7 @@ def _print_run(found: Any, run: Any, *, to_stderr: bool) -> None:
         parts.append("McNemar's exact test against the best of the others\n" + significance_grid(tests).text())
     parts += [table_grid(rows, title=name).text() for name, rows in run.studies.items() if rows]
     parts += [f"{name}: not run, {reason}" for name, reason in run.not_run.items()]
-    typer.echo("\n\n".join(parts), err=to_stderr)
+    (say if to_stderr else emit)("\n\n".join(parts))
 
 
 def _check_json(path: Path | None, force: bool) -> None:
@@ -195,8 +199,7 @@ def _check_json(path: Path | None, force: bool) -> None:
 
 def _write_json(path: Path, content: dict) -> None:
     if str(path) == "-":
-        json.dump(content, sys.stdout, indent=1, ensure_ascii=False)
-        sys.stdout.write("\n")
+        print_json(content)
         return
     from isthmus.bench.engine.records import write_json
 
@@ -216,7 +219,7 @@ def _write_record(found: Any, run: Any, quiet: bool) -> None:
         chart = draw(rows, spec)
         written += [save_chart(chart, run.record.path.parent / f"{name}{ending}") for ending in (".svg", ".png")]
     if not quiet:
-        typer.echo(f"Recorded in {run.record.path.parent}: {', '.join(path.name for path in written)}", err=True)
+        say(f"Recorded in {run.record.path.parent}: {', '.join(path.name for path in written)}")
 
 
 def _print_list(suite: str | None) -> None:
@@ -226,10 +229,10 @@ def _print_list(suite: str | None) -> None:
     if suite is None:
         width = max(map(len, SUITES))
         for name in SUITES:
-            typer.echo(f"{name:<{width}}  {SUITES[name].summary}")
+            emit(f"{name:<{width}}  {SUITES[name].summary}")
         return
     found = find_suite(suite)
-    typer.echo(f"{found.name}: {found.summary}")
+    emit(f"{found.name}: {found.summary}")
     for kind, names, default in (
         ("tasks", [*found.tasks, *found.absent], found.default_tasks),
         ("methods", list(found.methods), found.default_methods),
@@ -239,4 +242,4 @@ def _print_list(suite: str | None) -> None:
             shown = (
                 n if default is None or n in default or kind == "studies" else f"({n})" for n in dict.fromkeys(names)
             )
-            typer.echo(f"{kind}: {', '.join(shown)}")
+            emit(f"{kind}: {', '.join(shown)}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from isthmus.cli._exit import emit
 from isthmus.cli.common import Exact, one_line, print_json, say, talking
 from isthmus.cli.outputs import check_output_is_not_input, write_table
 from isthmus.corpus import check_output, read_collection, with_columns
@@ -102,7 +103,7 @@ def check(
     for line in map(one_line, [] if as_json else lines):
         # The outcome of a check is data, unless the table itself goes to stdout; how to go on is talk.
         if checked is not None and output != "-":
-            typer.echo(line)
+            emit(line)
         elif not quiet:
             say(line)
     if output not in (None, "-") and not quiet:
@@ -152,7 +153,7 @@ def draw(labelling: Labelling, n: int | None, margin: float | None, seed: int) -
     population = len(labelling.texts)
     if margin is not None:
         n = sample_size(margin, accuracy=labelling.expected, population=population)
-    rows = draw_sample(population, n or 0, seed)
+    rows = draw_sample(population, n or 0, seed, texts=labelling.texts)
     reached = sample_margin(len(rows), accuracy=labelling.expected, population=population)
     outcome = {"sample": len(rows), "population": population, "margin": round(reached, 4), "seed": seed}
     return sample_table(rows, labelling.texts, labelling.ids), outcome

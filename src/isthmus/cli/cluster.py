@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from isthmus._streams import check_standard_output
 from isthmus._utils import plural, versions
 from isthmus.cli.common import (
     Exact,
@@ -20,8 +21,9 @@ from isthmus.cli.common import (
     talking,
     write_json,
 )
-from isthmus.cli.outputs import Makers, announced, check_outputs, describe_input, write_files
+from isthmus.cli.outputs import Makers, announced, check_outputs, describe_input, keeping, write_files
 from isthmus.corpus import read_collection, with_columns
+from isthmus.corpus.write import check_table
 from isthmus.exceptions import UsageError
 from isthmus.features.languages import resolve_language
 
@@ -74,6 +76,8 @@ def cluster(
     """
     if source == "-" and target == "-":
         raise UsageError("Both SOURCE and TARGET are '-'; only one can be standard input.", code="bad-parameter")
+    if as_json:
+        check_standard_output()
     if as_json and output == "-":
         raise UsageError("--json prints on stdout; name a file for the clusters with -o OUT.", code="bad-parameter")
     resolve_language(language)
@@ -83,10 +87,11 @@ def cluster(
         target_docs = read_collection(target, text=target_text or text, want_labels=False)
         describe(source_docs, "source", quiet)
         describe(target_docs, "target", quiet)
+        check_table(output, target_docs.table(), added=len(ADDED))
         result = _group(source_docs, target_docs, clusters, guidance, seed, analyzer, language)
         written = _write(result, source_docs, target_docs, output, report=report, save=save, force=force, exact=exact)
     summary = summarise(result, source_docs, target_docs, output, written)
-    if output != "-":
+    if output != "-" and Path(output).is_file():  # not a device
         inputs = [describe_input(source, source_docs), describe_input(target, target_docs)]
         record = run_record_path(Path(output))
         write_json(record, _record(result, inputs, Path(output)))
@@ -125,8 +130,9 @@ def _write(
         ),
         save: announced("saving the model", lambda path: result.save(path, force=True)),
     }
-    table = with_columns(target.table(), {name: columns[name] for name in ADDED})
-    return write_files(output, table, makers, force=force, exact=exact)
+    added = {name: columns[name] for name in ADDED}
+    with keeping(added, target.ids, output):
+        return write_files(output, with_columns(target.table(), added), makers, force=force, exact=exact)
 
 
 def _record(result, inputs: list[dict], output: Path) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -17,10 +18,12 @@ from typing import Annotated, Any
 import typer
 
 from isthmus._progress import listen
+from isthmus._streams import check_standard_output
 from isthmus._utils import plural
-from isthmus.cli._exit import one_line, say
+from isthmus.cli._exit import one_line, say, write_talk
 from isthmus.corpus import Collection, replacing
 from isthmus.corpus.decode import mend_surrogates
+from isthmus.corpus.guess import shorten
 from isthmus.exceptions import IsthmusWarning
 from isthmus.recipes import RECIPES
 
@@ -70,7 +73,7 @@ class ProgressLine:
         opens = total == 1 and not done and phase not in self.started  # one long step, of which nothing more is heard
         start = self.started.setdefault(phase, now)
         finished = total is not None and done >= total
-        terminal = sys.stderr.isatty()
+        terminal = sys.stderr is not None and sys.stderr.isatty()
         # A log of an hour's run should not be a thousand lines long.
         pause = 0.2 if terminal else min(self.at_most, max(self.every, (now - self.began) / 10))
         if now - self.spoke < pause and not opens and not (finished and terminal):
@@ -83,8 +86,7 @@ class ProgressLine:
         if total and 0 < done < total and now > start:
             text += f", about {(now - start) / done * (total - done):.0f} s left"
         if terminal:
-            sys.stderr.write(f"\r\033[K{text}" + ("\n" if finished else ""))
-            sys.stderr.flush()
+            write_talk(f"\r\033[K{text}" + ("\n" if finished else ""))
         else:
             say(text)
 
@@ -99,7 +101,7 @@ def describe(docs: Collection, role: str, quiet: bool) -> None:
         say(f"  {one_line(note)}")
     counts = Counter(label for label in docs.labels if label is not None)
     if counts:
-        shown = ", ".join(f"{one_line(name)} {count:,}" for name, count in counts.most_common(12))
+        shown = ", ".join(f"{one_line(shorten(name))} {count:,}" for name, count in counts.most_common(12))
         more = f" and {len(counts) - 12} more" if len(counts) > 12 else ""
         missing = sum(label is None for label in docs.labels)
         say(f"  classes: {shown}{more}" + (f"; {missing:,} without a label" if missing else ""))
@@ -114,13 +116,19 @@ def write_json(path: Path, content: Any, *, force: bool = True) -> None:
 
 
 def print_json(content: Any) -> None:
-    """Write JSON to standard output."""
-    sys.stdout.write(as_json_text(content))
+    """Write JSON to standard output, in plain ASCII where its encoding has no sign for a letter."""
+    check_standard_output()
+    text = as_json_text(content)
+    try:
+        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except (UnicodeEncodeError, LookupError):
+        text = as_json_text(content, ensure_ascii=True)
+    sys.stdout.write(text)
 
 
-def as_json_text(content: Any) -> str:
+def as_json_text(content: Any, *, ensure_ascii: bool = False) -> str:
     """JSON for people and programs; names that are not UTF-8 become U+FFFD, so that it can be written anywhere."""
-    return mend_surrogates(json.dumps(content, ensure_ascii=False, indent=2)) + "\n"
+    return mend_surrogates(json.dumps(content, ensure_ascii=ensure_ascii, indent=2)) + "\n"
 
 
 def note_guarded(count: int) -> None:
@@ -129,8 +137,8 @@ def note_guarded(count: int) -> None:
         what = "cell that begins" if count == 1 else "cells that begin"
         warnings.warn(
             IsthmusWarning(
-                f"{count:,} {what} with =, +, - or @ (or a tab) got an apostrophe in front, so that a spreadsheet does "
-                "not run them; --exact writes the texts byte for byte",
+                f"{count:,} {what} with =, +, - or @ (or a tab, or a line break) got an apostrophe in front, so that a "
+                "spreadsheet does not run them; --exact writes the texts byte for byte",
                 code="guarded-cells",
             ),
             stacklevel=2,
@@ -138,13 +146,25 @@ def note_guarded(count: int) -> None:
 
 
 def run_record_path(output: Path) -> Path:
-    """``run.json`` beside the output; ``NAME.run.json`` if that one tells of another output."""
-    beside = output.parent / "run.json"
+    """``run.json`` beside the output; ``NAME.run.json`` where that one is not ours or tells of another output.
+
+    A file that no run of this command about this output has written is never replaced.
+    """
+    numbers = (f"{output.name}.run.{number}.json" for number in itertools.count(2))
+    names = itertools.chain(("run.json", f"{output.name}.run.json"), numbers)
+    return next(path for path in (output.parent / name for name in names) if _is_free_or_ours(path, output.name))
+
+
+def _is_free_or_ours(path: Path, output: str) -> bool:
+    if not os.path.lexists(path):
+        return True
     try:
-        other = json.loads(beside.read_text(encoding="utf-8")).get("output")
-    except (OSError, ValueError, AttributeError):
-        other = None if not beside.exists() else "?"
-    return beside if other in (None, output.name) else output.parent / f"{output.name}.run.json"
+        record = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+    except (OSError, ValueError, RecursionError):
+        return False
+    if not isinstance(record, dict):
+        return False
+    return str(record.get("command", "")).startswith("isthmus ") and record.get("output") == output
 
 
 def file_hash(path: str | os.PathLike, known: str | None = None) -> str | None:

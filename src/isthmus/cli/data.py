@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from isthmus.cli._exit import emit
 from isthmus.cli._help import WholeLines
+from isthmus.cli.common import print_json, say
 
 app = typer.Typer(
     cls=WholeLines,
@@ -41,7 +42,7 @@ def copy_sample(
     for name in SAMPLE_FILES:
         with replacing(output / name, force=force) as file:
             file.write((SAMPLE_FOLDER / name).read_bytes())
-        typer.echo(f"wrote {output / name}", err=True)
+        say(f"wrote {output / name}")
 
 
 @app.command("list")
@@ -56,15 +57,15 @@ def list_corpora(
 
     rows = list_datasets(data)
     if as_json:
-        typer.echo(json.dumps(rows, ensure_ascii=False, indent=2))
+        print_json(rows)
         return
     width = max(len(row["name"]) for row in rows)
     for row in rows:
         size = f"{row['documents']:,}" if row["documents"] else "-"
         there = "there" if row["present"] else "missing"
-        typer.echo(f"{row['name']:<{width}}  {size:>8}  {there:<7}  {row['summary']}")
+        emit(f"{row['name']:<{width}}  {size:>8}  {there:<7}  {row['summary']}")
     if not any(row["present"] for row in rows):
-        typer.echo("No corpus found: give --data FOLDER or set ISTHMUS_DATA.", err=True)
+        say("No corpus found: give --data FOLDER or set ISTHMUS_DATA.")
 
 
 @app.command("import")
@@ -81,4 +82,4 @@ def import_corpus(
 
     target = output or Path(f"{name}.jsonl.gz")
     count = import_dataset(name, path, target, force=force)
-    typer.echo(f"{count:,} documents written to {target}", err=True)
+    say(f"{count:,} documents written to {target}")

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from isthmus.cli._exit import emit
 from isthmus.cli.common import METHODS, describe, one_line, run_record_path, say, talking, write_json
 from isthmus.cli.label_run import label_collections, run_record, write_outputs
 from isthmus.cli.outputs import check_outputs, describe_input
@@ -52,19 +53,17 @@ def demo(
     right = accuracy(true_labels, result.labels)
     interval = wilson_interval(round(right * len(true_labels)), len(true_labels))
     say(f"method: {result.method} ({why_this_method(result.decision)})")
-    typer.echo(
+    emit(
         f"accuracy against the sample's true labels: {right:.1%} of {len(true_labels)} "
         f"(95% interval {interval.low:.1%} to {interval.high:.1%})"
     )
     if result.expected_accuracy is not None:
-        typer.echo(f"expected beforehand, without true labels: {result.expected_accuracy}")
+        emit(f"expected beforehand, without true labels: {result.expected_accuracy}")
     kept = ~result.needs_review
     if kept.any():
-        typer.echo(
-            f"of the {int(kept.sum())} labels that need no review: {_share(true_labels, result, kept):.1%} right"
-        )
+        emit(f"of the {int(kept.sum())} labels that need no review: {_share(true_labels, result, kept):.1%} right")
     for file in (*written, str(record)):
-        typer.echo(one_line(f"wrote {file}"))
+        emit(one_line(f"wrote {file}"))
 
 
 def _share(true_labels, result, rows) -> float:

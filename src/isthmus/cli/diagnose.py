@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from isthmus._progress import progress
+from isthmus.cli._exit import emit
 from isthmus.cli.common import Language, describe, one_line, print_json, say, talking
 from isthmus.cli.outputs import check_output_is_not_input
 from isthmus.corpus import check_output, read_collection
@@ -44,6 +45,7 @@ def diagnose(
     """
     if source == "-" and target == "-":
         raise UsageError("Both SOURCE and TARGET are '-'; only one can be standard input.", code="bad-parameter")
+    check_output("-")
     resolve_language(language)
     check_output_is_not_input(report, (source, target))
     if report is not None:
@@ -68,6 +70,6 @@ def diagnose(
     else:
         # Words and labels of hostile data must not steer the terminal; the table's own indents are kept.
         for line in str(result).splitlines():
-            typer.echo(" " * (len(line) - len(line.lstrip())) + one_line(line))
+            emit(" " * (len(line) - len(line.lstrip())) + one_line(line))
     if report is not None and not quiet:
         say(one_line(f"wrote {report}"))

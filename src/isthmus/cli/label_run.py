@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from isthmus._streams import check_standard_output
 from isthmus._utils import plural, versions
 from isthmus.api.saving import check_saved_file
 from isthmus.cli.common import (
@@ -23,15 +24,19 @@ from isthmus.cli.common import (
     write_json,
 )
 from isthmus.cli.inputs import Columns, label_half, read_inputs
-from isthmus.cli.outputs import Makers, announced, check_outputs, describe_input, write_files
+from isthmus.cli.outputs import Makers, announced, check_outputs, describe_input, keeping, write_files
 from isthmus.corpus import Collection, read_table, with_columns
 from isthmus.corpus.decode import shown_name
+from isthmus.corpus.guess import list_columns, shorten
 from isthmus.corpus.label_kinds import check_label_kind
 from isthmus.corpus.sheets import REVIEW_SHEET, Layout
+from isthmus.corpus.write import check_table
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 from isthmus.features.languages import resolve_language
 
+SHOWN = 30  # classes counted on the terminal
 STREAM_BYTES = 256 * 2**20  # files larger than this together are read in blocks where the method can
+ADDED = ("label", "confidence", "needs_review", "novel_group")
 ANALYZERS = ("auto", "words", "bigrams", "trigrams", "chars")
 
 
@@ -104,6 +109,8 @@ class LabelOptions:
             )
         if self.answers and self.target_label:
             raise UsageError("Give --answers or --target-label, not both.", code="bad-parameter")
+        if self.as_json:
+            check_standard_output()
         if self.as_json and self.output == "-":
             raise UsageError("--json prints on stdout; name a file for the labels with -o OUT.", code="bad-parameter")
         if not 0 <= self.budget <= 1:
@@ -153,6 +160,7 @@ def label_files(options: LabelOptions) -> None:
         source, target = inputs.source, inputs.target
         if options.by is not None:
             find_column(target, options.by)  # a wrong name is told before the work, not after it
+        check_table(options.output, target.table(), added=len(ADDED))
         result = label_collections(
             source,
             target,
@@ -202,6 +210,7 @@ def label_with_model(options: LabelOptions) -> None:
             saved.settings = {**saved.settings, "error_budget": options.error_budget}
         target = options.columns.read(options.target, target=True)
         describe(target, "target", options.quiet)
+        check_table(options.output, target.table(), added=len(ADDED))
         result = saved.label_new(target.texts, ids=target.ids)
         name = f"source of {shown_name(Path(str(options.model)).name)}"
         source = Collection.from_texts(saved.source_texts, list(saved.source_labels), name=name)
@@ -336,7 +345,7 @@ def write_outputs(
     from isthmus.report import write_label_report
 
     columns = result.columns()
-    added = {name: columns[name] for name in ("label", "confidence", "needs_review", "novel_group")}
+    added = {name: columns[name] for name in ADDED}
     places = {"table": None if output == "-" else output, "saved": save}
     files = {name: str(place) for name, place in places.items() if place is not None}
     column = None if by is None else (by, find_column(target, by))
@@ -350,7 +359,8 @@ def write_outputs(
         save: announced("saving the model", lambda path: result.save(path, force=True)),
     }
     table = with_columns(target.table(), added) if table is None else table
-    return write_files(output, table, makers, force=force, exact=exact, layout=review_layout(result, output))
+    with keeping(added, target.ids, output):
+        return write_files(output, table, makers, force=force, exact=exact, layout=review_layout(result, output))
 
 
 def review_layout(result, output: str) -> Layout | None:
@@ -375,7 +385,7 @@ def find_column(docs: Collection, name: str) -> list:
     table = docs.table()
     if name not in table:
         raise UsageError(
-            f"--by {name!r} is not a column of {docs.name}; it has {', '.join(map(repr, table))}.",
+            f"--by {name!r} is not a column of {docs.name}; it has {list_columns(table)}.",
             code="unknown-column",
         )
     return table[name]
@@ -455,7 +465,9 @@ def tell(summary: dict[str, Any]) -> None:
     for row in summary.get("warnings", ()):
         say(one_line(f"take care: {row['message']}"))
     say(one_line(f"method: {summary['method']} ({summary['why']})"))
-    say("labels: " + ", ".join(f"{one_line(name)} {count:,}" for name, count in summary["labels"].items()))
+    names = list(summary["labels"].items())
+    more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
+    say("labels: " + ", ".join(f"{one_line(shorten(name))} {count:,}" for name, count in names[:SHOWN]) + more)
     say(
         f"confidence: {summary['mean_confidence']:.2f} on average; {summary['needs_review']:,} of "
         f"{plural(summary['target_documents'], 'document')} to review"

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from isthmus._progress import progress
+from isthmus._streams import abandon
 from isthmus.cli.common import file_hash, note_guarded
 from isthmus.corpus import Collection, check_output, write_rows
+from isthmus.corpus.parts import create_part, is_device
 from isthmus.corpus.sheets import Layout
-from isthmus.exceptions import UsageError
+from isthmus.exceptions import DataError, UsageError
 
 Makers = Mapping[Path | None, Callable[[Path], Any]]
 
@@ -27,14 +31,15 @@ def check_outputs(
     inputs: Iterable[str | Path | None] = (),
 ) -> None:
     """Refuse outputs that could not be written, or would replace an input, before any work is done."""
+    output = str(output)
     for path in (output, report, save):
         check_output_is_not_input(path, inputs)
     check_output(output, force=force)
-    places = [] if output == "-" else [Path(output).resolve()]
+    places = [] if output == "-" or is_device(Path(output)) else [Path(output).resolve()]
     for path in (report, save):
         if path is not None:
             check_output(path, force=force, table=False)
-            places.append(path.resolve())
+            places += [] if is_device(path) else [path.resolve()]
     if len(set(places)) < len(places):
         raise UsageError("Two outputs have the same name; give each its own.", code="bad-parameter")
 
@@ -86,18 +91,80 @@ def write_files(
     ready: dict[Path, Path] = {}
     try:
         for path, make in wanted.items():
-            handle, temporary = tempfile.mkstemp(prefix=".", suffix=path.suffix, dir=path.resolve().parent)
-            os.close(handle)
-            ready[path] = Path(temporary)
-            os.chmod(temporary, 0o644)
-            make(ready[path])
+            ready[path] = _make_beside(path, make)
         write_table(output, table, force=force, exact=exact, layout=layout)
-        for path, temporary_path in ready.items():
-            os.replace(temporary_path, path.resolve())
+        for path, part in ready.items():
+            if is_device(path):  # written to, never replaced
+                with part.open("rb") as content, path.open("wb") as device:
+                    shutil.copyfileobj(content, device)
+            else:
+                os.replace(part, path.resolve())
     finally:
-        for temporary_path in ready.values():
-            temporary_path.unlink(missing_ok=True)
+        for part in ready.values():
+            with suppress(OSError):
+                part.unlink(missing_ok=True)
     return [*([output] if output != "-" else []), *map(str, wanted)]
+
+
+def _make_beside(path: Path, make: Callable[[Path], Any]) -> Path:
+    """A part file that holds what is to be at ``path``; errors name that path, not the part."""
+    real = Path(tempfile.gettempdir(), "device") if is_device(path) else path.resolve()
+    part = None
+    try:
+        part = create_part(real)
+        make(part)
+        return part
+    except BaseException as error:
+        if part is not None:
+            with suppress(OSError):
+                part.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise DataError(f"{str(path)!r} cannot be written: {error.strerror}.", code="output-unwritable") from None
+        if isinstance(error, DataError) and part is not None and str(part) in str(error):
+            raise DataError(str(error).replace(str(part), str(path)), code=error.code) from None
+        raise
+
+
+@contextmanager
+def keeping(added: Mapping[str, list], ids: list[str], output: str) -> Iterator[None]:
+    """What the work found is kept in a file of its own where the outputs cannot be written after all.
+
+    Parameters
+    ----------
+    added : mapping of str to list
+        The columns that the work has made.
+    ids : list of str
+        Of the documents.
+    output : str
+        Where the table should have gone; the fallback goes beside it, or into the folder for temporary files.
+    """
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit, BrokenPipeError):
+        raise
+    except BaseException as error:
+        place = _keep_elsewhere({"id": ids, **added}, output)
+        if place is None:
+            raise
+        reason = str(error).rstrip(".") if isinstance(error, DataError) else f"The outputs cannot be written: {error}"
+        code = error.code if isinstance(error, DataError) else "output-unwritable"
+        raise DataError(f"{reason}; what was found is kept in {str(place)!r}.", code=code) from error
+
+
+def _keep_elsewhere(columns: Mapping[str, list], output: str) -> Path | None:
+    stem = "isthmus" if output == "-" else Path(output).name.split(".")[0] or "isthmus"
+    folders = [] if output == "-" or is_device(Path(output)) else [Path(output).resolve().parent]
+    for folder in (*folders, Path(tempfile.gettempdir())):
+        for number in range(1, 100):
+            place = folder / f"{stem}.kept{'' if number == 1 else number}.csv"
+            if os.path.lexists(place):
+                continue
+            try:
+                write_rows(place, columns, spreadsheet_safe=True)
+                return place
+            except (DataError, OSError):
+                break
+    return None
 
 
 def announced(phase: str, make: Callable[[Path], Any]) -> Callable[[Path], Any]:
@@ -118,7 +185,7 @@ def write_table(
     try:
         note_guarded(write_rows(output, table, force=force, spreadsheet_safe=not exact, layout=layout))
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        abandon(sys.stdout)
 
 
 def describe_input(path: str, docs: Collection) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_is_fitted
 
+from isthmus._math.content import content_order
 from isthmus._math.kmeans import KMeansRun, assign_rows, group_means, threads_for
 from isthmus._parameters import (
     FROM_0,
@@ -58,10 +59,10 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
         Starts; the run whose documents lie nearest to their centres is kept. The centres bear the pull, so a wrong
         alignment shows; equation (2) itself cannot compare runs, since a cluster without a match pays nothing.
     init : {"k-means++", "random"} or ndarray of shape (n_clusters, n_words), default="k-means++"
-        First centres, drawn exactly as scikit-learn's ``KMeans`` draws them from the target rows.
+        First centres, drawn exactly as scikit-learn's ``KMeans`` draws them from the target rows sorted by content.
     metric : {"cosine", "euclidean"}, default="cosine"
         "cosine" makes rows of length one and compares directions (spherical k-means when ``guidance=0``). "euclidean"
-        with ``guidance=0`` is scikit-learn's ``KMeans``.
+        with ``guidance=0`` is scikit-learn's ``KMeans`` on the rows in that order.
     max_iter : int, default=100
     tol : float, default=1e-4
         As for ``KMeans``: movement of the centres, relative to the variance of the words, below which a run stops.
@@ -238,8 +239,9 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
             X = clean_rows(check_rows(self, X, reset=True))
             everything, nothing = np.arange(X.shape[0]), np.zeros(0, dtype=np.int64)
             self.classes_ = np.zeros(0, dtype=object)
-            return _Rows(X, nothing, nothing, nothing, everything, X.shape[0])
-        gate = check_transfer_data(self, X, y, sample_domain, need_overlap=False, min_classes=1)
+            order = content_order(X)
+            return _Rows(X[order], nothing, nothing, nothing, everything, X.shape[0], order)
+        gate = check_transfer_data(self, X, y, sample_domain, need_overlap=False, min_classes=1).in_content_order()
         if gate.n_classes < 2 and self.guidance > 0:
             raise DataError(
                 f"The source labels name one class, {gate.classes[0]}: a single group gives nothing to follow. "
@@ -249,12 +251,18 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
         self.classes_ = gate.classes
         target = gate.target if len(gate.target) else np.arange(gate.n_rows)
         X = clean_rows(gate.X)
-        return _Rows(X, gate.source, gate.source_codes, gate.domain[gate.source], target, gate.n_rows)
+        return _Rows(X, gate.source, gate.source_codes, gate.domain[gate.source], target, gate.n_rows, gate.order)
 
     def _prepare(self, rows: _Rows) -> Prepared:
         target = rows.X[rows.target]
         empty = np.diff(target.indptr) == 0
         self.n_empty_ = int(empty.sum())
+        if self.n_empty_ == len(empty):
+            raise DataError(
+                f"None of the {len(empty):,} target documents has a known word, so there is nothing to group them by; "
+                "check the text column, or lower min_df.",
+                code="empty-vocabulary",
+            )
         if self.n_empty_:
             warnings.warn(
                 IsthmusWarning(
@@ -362,7 +370,7 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
         lengths = np.where(best.counts > 0, np.linalg.norm(self.cluster_means_, axis=1), np.inf)
         self._least_specific = int(lengths.argmin())
         labels[np.setdiff1d(rows.target, filled)] = self._least_specific
-        self.labels_ = labels
+        self.labels_ = labels[np.argsort(rows.order)]
         self.cluster_sizes_ = np.bincount(labels[rows.target], minlength=self.n_clusters_)
 
     def _set_alignment(self, best: KMeansRun):
@@ -396,6 +404,7 @@ class _Rows:
     collections: np.ndarray
     target: np.ndarray
     n_rows: int
+    order: np.ndarray  # the caller's number of each row
 
 
 def _cluster_of(column: np.ndarray) -> int:

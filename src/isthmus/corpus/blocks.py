@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from isthmus.exceptions import DataError
 _ENDINGS = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 _HEAD_BYTES = 1 << 20  # what encoding, separator and columns are guessed from
 _BLOCK_CHARACTERS = 1_500_000
+_DAMAGE = (OSError, EOFError, zlib.error)  # of a packed file, where unpacking stops
 
 
 def can_stream(path: str | Path) -> bool:
@@ -94,6 +96,8 @@ class BlockReader:
                 f"{self.name}: a byte is not {self._encoding} text ({error.reason}); save the file as UTF-8.",
                 code="bad-encoding",
             ) from None
+        except _DAMAGE as error:
+            raise self._damaged(error) from None
         if rows:
             yield self._block(rows)
 
@@ -120,8 +124,8 @@ class BlockReader:
                 head = file.read(_HEAD_BYTES)
         except FileNotFoundError:
             raise DataError(f"There is no file {str(self.path)!r}; check the name.", code="missing-file") from None
-        except (OSError, EOFError) as error:
-            raise DataError(f"{self.name} cannot be read: {error}.", code="unreadable-file") from None
+        except _DAMAGE as error:
+            raise self._damaged(error) from None
         cut = head.rfind(b"\n")
         if len(head) == _HEAD_BYTES and cut >= 0:
             head = head[: cut + 1]
@@ -130,6 +134,11 @@ class BlockReader:
             self._encoding = "utf-8-sig"
         if self.kind != "jsonl":
             self._delimiter = "\t" if self.kind == "tsv" else _sniff_delimiter(text, DELIMITERS)
+
+    def _damaged(self, error: Exception) -> DataError:
+        return DataError(
+            f"{self.name} cannot be read ({error}); the file may be damaged or cut short.", code="unreadable-file"
+        )
 
     def _cells(self) -> Iterator[list[str]]:
         with self._open() as file, _long_cells():

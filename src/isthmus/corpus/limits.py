@@ -42,14 +42,9 @@ def unpack_limit() -> int:
     return read_size(given) if given.strip() else DEFAULT_LIMIT
 
 
-def set_unpack_limit(size: int) -> None:
-    """Set the limit from here on; it comes before the environment variable."""
-    _limit.set(size)
-
-
 @contextmanager
 def unpacking_at_most(size: int):
-    """Another limit inside the block.
+    """Another limit inside the block; it comes before the environment variable.
 
     Examples
     --------

@@ -12,12 +12,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
+from isthmus._streams import StandardOutput, check_standard_output
 from isthmus._utils import import_optional
 from isthmus.corpus.cells import as_text, is_structure, json_text, plain, whole_text
 from isthmus.corpus.guard import FormulaEscaper
 from isthmus.corpus.parts import create_part, is_device
 from isthmus.corpus.sheets import Layout, write_sheets
-from isthmus.corpus.streams import StandardOutput, check_standard_output
 from isthmus.exceptions import DataError, UsageError
 
 _ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".xlsx")

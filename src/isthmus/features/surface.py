@@ -24,7 +24,7 @@ def surface_forms(vectorizer: Any, texts: Sequence[str], *, whole: bool = True) 
     >>> texts = ["the days of the invoices", "an invoice a day, and no invoice today"]
     >>> forms = surface_forms(TextVectorizer(min_df=1).fit(texts), texts)
     >>> forms["invoic"], readable("dai invoic", forms)
-    ('invoice', 'days invoice')
+    ('invoice', 'day invoice')
     """
     words: Any = getattr(vectorizer, "_words", None)
     if getattr(vectorizer, "analyzer_", None) != "words" or not (words.stem or words.subwords):
@@ -35,14 +35,16 @@ def surface_forms(vectorizer: Any, texts: Sequence[str], *, whole: bool = True) 
         text = text[:_CHARACTERS]
         language = words.language_of(text)
         counts.setdefault(language, Counter()).update(words.words(text, language))
-    best: dict[str, tuple[int, str]] = {}
+    best: dict[str, tuple[int, int, str]] = {}
     for language, uses in counts.items():
         terms = words.look_up(uses, language)
         for word, count in uses.items():
             for term in _rewritten(terms[word]):
-                if term not in best or count > best[term][0]:
-                    best[term] = (count, word)
-    forms = {term: word for term, (_, word) in best.items()}
+                # Of equally common words the shortest, so that the order of the texts does not decide.
+                found = (-count, len(word), word)
+                if term not in best or found < best[term]:
+                    best[term] = found
+    forms = {term: word for term, (_, _, word) in best.items()}
     if not whole:
         return forms
     counted = set(forms)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from isthmus._math.content import content_order, label_ranks
 from isthmus._progress import progress
 from isthmus._validation import check_texts, read_labels
 from isthmus.exceptions import DataError
@@ -54,12 +55,18 @@ def measure_shift(
             f"There are {len(source_texts)} source texts and {len(values)} labels; give one label per text.",
             code="length-mismatch",
         )
+    # Folds, samples and halves are drawn from rows sorted by content; row numbers in tables are the caller's.
+    orders = content_order(source_texts, label_ranks(values, known)), content_order(target_texts)
+    source_texts, target_texts = [source_texts[i] for i in orders[0]], [target_texts[i] for i in orders[1]]
+    values, known = values[orders[0]], known[orders[0]]
     given = resolve_language(language)
     told = given in ("auto", "other")
     languages = [guess_languages(texts) if told else {given: 1.0} for texts in (source_texts, target_texts)]
     counts = count_joint(source_texts, target_texts, language=given)
     progress("diagnosing", 1, _STEPS)
     rows, tables = _compare(counts, languages, int(known.sum()), random_state, vectors)
+    for repeat in tables["near_duplicates"]:
+        repeat["target"], repeat["source"] = int(orders[1][repeat["target"]]), int(orders[0][repeat["source"]])
     progress("diagnosing", 3, _STEPS)
     classes, codes = np.unique(values[known], return_inverse=True) if known.any() else (np.zeros(0), np.zeros(0, int))
     labelled, label_tables = _judge_labels(counts, np.flatnonzero(known), codes, classes, random_state)

@@ -9,6 +9,8 @@ from sklearn.linear_model import LogisticRegression
 from isthmus._parameters import POSITIVE
 from isthmus.base import Domains, TransferClassifier
 
+_RANK = 1e-10  # of the largest singular value; smaller ones are rounding
+
 
 class AlignedFeaturesClassifier(TransferClassifier):
     """Base: a subclass writes ``_learn(X, domains)``, which returns a map A (columns × new features) or None.
@@ -75,11 +77,14 @@ def presence_information(X: sp.csr_matrix, groups: np.ndarray, n_groups: int) ->
     return information
 
 
-def scaled_map(X: sp.csr_matrix, columns: np.ndarray, vectors: np.ndarray, gamma: float) -> np.ndarray:
+def scaled_map(X: sp.csr_matrix, columns: np.ndarray, vectors: np.ndarray, gamma: float) -> np.ndarray | None:
     """The map that has ``vectors`` on ``columns`` and nothing elsewhere, its new features equally large over the rows.
 
-    A row of new features is ``gamma`` times as long as a row of ``X``, in the root mean square.
+    A row of new features is ``gamma`` times as long as a row of ``X``, in the root mean square. None where there are no
+    new features.
     """
+    if not vectors.shape[1]:
+        return None
     A = np.zeros((X.shape[1], vectors.shape[1]))
     A[columns] = vectors
     scale = np.sqrt(np.mean((X @ A) ** 2, axis=0))
@@ -89,7 +94,12 @@ def scaled_map(X: sp.csr_matrix, columns: np.ndarray, vectors: np.ndarray, gamma
 
 
 def top_singular(M, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Left singular vectors and values of the k largest singular values, signs fixed; few enough columns: dense."""
+    """Left singular vectors and values of the k largest singular values, signs fixed; few enough columns: dense.
+
+    Fewer than k where the matrix has no more directions; none at all where it is zero.
+    """
+    if not (M.nnz if sp.issparse(M) else np.any(M)):
+        return np.zeros((M.shape[0], 0)), np.zeros(0)
     k = max(1, min(k, min(M.shape)))
     if k >= min(M.shape) - 1 or min(M.shape) <= 50:
         U, s, _ = np.linalg.svd(M.toarray() if sp.issparse(M) else M, full_matrices=False)
@@ -97,9 +107,12 @@ def top_singular(M, k: int) -> tuple[np.ndarray, np.ndarray]:
     else:
         from scipy.sparse.linalg import svds
 
-        U, s, _ = svds(M, k=k, v0=np.ones(min(M.shape)))
+        U, s, _ = svds(M, k=k, v0=np.random.default_rng(0).standard_normal(min(M.shape)))
         order = np.argsort(-s)
         U, s = U[:, order], s[order]
+    # Directions that the matrix does not have are noise of the rounding; scaled up, they would decide labels.
+    there = s > _RANK * s.max(initial=0.0)
+    U, s = U[:, there], s[there]
     signs = np.sign(U[np.abs(U).argmax(axis=0), np.arange(U.shape[1])])
     signs[signs == 0] = 1.0
     return U * signs, s

@@ -58,6 +58,8 @@ class CorrelationAlignment(AlignedFeaturesClassifier):
 
     def _learn(self, X: sp.csr_matrix, domains: Domains) -> np.ndarray:
         basis, values = top_singular(X.T.tocsr(), self.n_components)
+        if not basis.shape[1]:  # no row holds anything
+            basis, values = np.zeros((X.shape[1], 1)), np.zeros(1)
         size = np.sqrt(np.sum(values**2) / max(X.shape[0], 1))
         basis = basis / (size if size > 0 else 1.0) * np.sqrt(basis.shape[1])
         self._colour = np.eye(basis.shape[1])

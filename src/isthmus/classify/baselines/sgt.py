@@ -174,7 +174,7 @@ class SpectralGraphTransducer(TransferClassifier):
         by_order = np.array(columns).T
         self.node_scores_ = by_order
         self.scores_ = np.zeros((domains.n_rows, domains.n_classes))
-        self.scores_[order] = by_order
+        self.scores_[domains.order[order]] = by_order
         self.n_iter_ = len(columns)
         self.history_ = [_roughness(graph, column) for column in columns]
         self.termination_condition_ = "solved" if len(domains.target) else "no_target"

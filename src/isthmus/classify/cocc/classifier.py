@@ -186,6 +186,7 @@ class CoClusteringClassifier(TransferClassifier):
         if target is None:
             return np.zeros(0, dtype=np.int64)
         self.document_clusters_[domains.target] = clusters
+        self.document_clusters_ = domains.restore_rows(self.document_clusters_)
         return labels
 
     # -- from blocks --------------------------------------------------------------------------------------------------

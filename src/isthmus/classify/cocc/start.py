@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from isthmus._math.content import content_noise
+
 SKETCH_WIDTH = 24
 
 
@@ -19,14 +21,16 @@ def sketch_words(
 ) -> np.ndarray:
     """A short unit vector per word; words of similar document profiles point the same way.
 
-    Two passes over the blocks: random signs for documents give words a first vector, documents become the mean of
+    Two passes over the blocks: random numbers for documents, drawn from their contents so that neither their order nor
+    their blocks matter, give words a first vector, documents become the mean of
     their words, words become the sum of their documents (one step of subspace iteration, without a decomposition).
     """
     from isthmus._math.cocc_kernels import add_transposed_product
 
+    seed = int(rng.integers(2**63))
     words = np.zeros((n_words, width))
     for block in read():
-        noise = rng.standard_normal((block.shape[0], width))
+        noise = content_noise(block, width, np.random.default_rng(seed))
         add_transposed_product(block.indptr, block.indices, block.data, noise, words)
     words = _unit(words)
     smooth = np.zeros((n_words, width))

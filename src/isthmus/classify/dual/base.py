@@ -116,7 +116,8 @@ class DualClassifier(TransferClassifier):
                 "document of the fit.",
                 code="length-mismatch",
             )
-        return self._word_class_names()[self._normal_words(self._word_function(columns)).argmax(axis=1)]
+        scores = self._word_function(columns[:, self._row_order])
+        return self._word_class_names()[self._normal_words(scores).argmax(axis=1)]
 
     def suggest_words(self, n_words=20):
         """Unlabelled words worth labelling next, by how many target documents they touch and how unsure their class is.
@@ -279,8 +280,11 @@ class DualClassifier(TransferClassifier):
         said = (sides.column_targets > 0).any(axis=1)
         codes[said] = sides.column_targets[said].argmax(axis=1)
         self.word_transduction_ = self._word_class_names()[codes]
-        self.fitted_rows_, self._target = sides.X, domains.target
-        return self.document_scores_[domains.target].argmax(axis=1)
+        codes = self.document_scores_[domains.target].argmax(axis=1)
+        self.fitted_rows_, self._target = sides.X, domains.target  # sorted by content, as the problem was solved
+        self._row_order = domains.order
+        self.document_scores_ = domains.restore_rows(self.document_scores_)
+        return codes
 
     def _normal_documents(self, values: np.ndarray) -> np.ndarray:
         return (values - self._document_moments[0]) / self._document_moments[1]

@@ -185,6 +185,10 @@ class TransductiveKernelClassifier(TransferClassifier):
             return "matrix"
         return getattr(self, "_seen_kind", "text")
 
+    @property
+    def _sort_rows(self) -> bool:  # type: ignore[override]
+        return not (isinstance(self.kernel, str) and self.kernel == "precomputed")
+
     def fit(self, X, y, sample_domain=None):
         """Fit on source and target documents together; see :meth:`isthmus.base.TransferClassifier.fit`."""
         # A callable kernel may compare rows of a matrix as well as texts: what X is decides.
@@ -206,7 +210,8 @@ class TransductiveKernelClassifier(TransferClassifier):
         self._model = _Model(self.classifier, domains.n_classes, centred=self.align is not None)
         codes = domains.source_codes
         scores = self._model.fit(base, codes).scores(base, domains.target)
-        self.first_round_ = self.classes_[scores.argmax(axis=1)] if len(scores) else self.classes_[:0]
+        first = self.classes_[scores.argmax(axis=1)] if len(scores) else self.classes_[:0]
+        self.first_round_ = domains.restore_targets(first)
         self.history_ = [{"round": 1, "trained_on": len(codes), "added": 0, "changed": None}]
         added = np.zeros(0, np.int64)
         rounds = self.max_iter if len(domains.target) and r else 1
@@ -222,9 +227,11 @@ class TransductiveKernelClassifier(TransferClassifier):
         if cached:
             self._model.weights = matrix[self._model.train].T @ self._model.weights
         self.inverse_temperature_ = self._calibrate(base, codes)
-        self.added_ = domains.target[added]
-        self.target_scores_ = scores
-        self.ranking_ = domains.target[most_confident(scores, len(scores))] if len(scores) else domains.target
+        self.added_ = domains.order[domains.target[added]]
+        self.target_scores_ = domains.restore_targets(scores)
+        ranking = domains.target[most_confident(scores, len(scores))] if len(scores) else domains.target
+        self.ranking_ = domains.order[ranking]
+        self._landmark_rows = None if rows.landmarks is None else np.sort(domains.order[rows.landmarks])
         self.n_iter_ = rounds
         self.termination_condition_ = "rounds_done" if len(domains.target) else "no_target"
         self._rows = rows.keep(self._model.train if not linear else None)
@@ -257,7 +264,7 @@ class TransductiveKernelClassifier(TransferClassifier):
     @property
     def landmarks_(self):
         """Rows used as landmarks, or None where every document was compared with every other."""
-        return self._rows.landmarks
+        return self._landmark_rows
 
     def _calibrate(self, base: GrowingRidge, codes: np.ndarray) -> float:
         subset = np.arange(len(codes))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
+from contextlib import suppress
 from typing import IO, Any
 
 from isthmus.exceptions import DataError
@@ -50,7 +52,19 @@ def check_standard_output() -> None:
         )
 
 
-def abandon_standard_output() -> None:
-    """Send what is left in standard output's buffer nowhere, so that Python does not complain when it ends."""
-    if sys.stdout is not None:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def whole_writes(stream: Any) -> Any:
+    """The text stream, or one over the same file whose writes take everything where it is unbuffered."""
+    raw = getattr(stream, "buffer", None)
+    if not isinstance(raw, io.RawIOBase):
+        return stream
+    return io.TextIOWrapper(
+        io.BufferedWriter(raw), encoding=stream.encoding, errors=stream.errors, newline="\n", line_buffering=True
+    )
+
+
+def abandon(stream: Any) -> None:
+    """Send what is left in a stream's buffer nowhere, so that Python does not complain when it ends."""
+    with suppress(OSError, ValueError, AttributeError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)

@@ -1,0 +1,79 @@
+"""The order of the rows changes no label: every recipe, the vote, groups and the diagnosis, on the bundled sample."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import isthmus
+from isthmus.corpus import load_sample
+from isthmus.recipes import RECIPES
+
+N = 110
+
+
+@pytest.fixture(scope="module")
+def sample():
+    source, target, _ = load_sample()
+    rng = np.random.default_rng(3)
+    return source.texts[:N], source.labels[:N], target.texts[:N], rng.permutation(N), rng.permutation(N)
+
+
+def quietly(function, *args, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return function(*args, **options)
+
+
+def take(values, order):
+    return [values[i] for i in order]
+
+
+@pytest.mark.parametrize("method", [*RECIPES, "auto"])
+def test_shuffled_documents_keep_their_labels(sample, method):
+    source, labels, target, rows, places = sample
+    words = {"staff": "staff", "price": "price"} if method in RECIPES and RECIPES[method].takes_words else None
+    classes = sorted(set(labels))
+    words = words and dict(zip(words, classes, strict=False))
+    first = quietly(isthmus.label, source, labels, target, method=method, word_labels=words)
+    other = quietly(
+        isthmus.label, take(source, rows), take(labels, rows), take(target, places), method=method, word_labels=words
+    )
+    assert np.array_equal(other.labels, first.labels[places])
+    np.testing.assert_allclose(other.confidence, first.confidence[places], atol=1e-9)
+    assert other.method == first.method
+    assert (
+        other.predict(["the bill was too high", "kind people"]).tolist()
+        == first.predict(["the bill was too high", "kind people"]).tolist()
+    )
+
+
+def test_shuffled_documents_keep_their_groups(sample):
+    source, labels, target, rows, places = sample
+    first = quietly(isthmus.cluster, source, labels, target)
+    other = quietly(isthmus.cluster, take(source, rows), take(labels, rows), take(target, places))
+    assert np.array_equal(other.labels, first.labels[places])
+    assert other.names == first.names
+    assert other.guidance_estimate.helps == first.guidance_estimate.helps
+    assert other.guidance_estimate.expected == pytest.approx(first.guidance_estimate.expected, abs=1e-9)
+
+
+def test_shuffled_documents_keep_their_diagnosis(sample):
+    source, labels, target, rows, _places = sample
+    copied = [*target[:5], *source[:3]]  # so that near duplicates are named, by the caller's row numbers
+    first = quietly(isthmus.diagnose, source, labels, copied)
+    other = quietly(isthmus.diagnose, take(source, rows), take(labels, rows), copied[::-1])
+    repeats = [
+        {"target": 7 - row["target"], "source": int(rows[row["source"]])} for row in other.tables["near_duplicates"]
+    ]
+    expected = [{"target": row["target"], "source": row["source"]} for row in first.tables["near_duplicates"]]
+    assert sorted(repeats, key=str) == sorted(expected, key=str)
+    del first.tables["near_duplicates"], other.tables["near_duplicates"]
+    assert other.to_dict() == first.to_dict()
+
+
+def test_the_same_documents_are_drawn_for_a_check(sample):
+    source, labels, target, _, places = sample
+    first = quietly(isthmus.label, source, labels, target, method="nbc")
+    other = quietly(isthmus.label, source, labels, take(target, places), method="nbc")
+    assert other.sample(20)["text"] == first.sample(20)["text"]
