@@ -32,7 +32,7 @@ from isthmus.choose.trust import (
     review_mask,
 )
 from isthmus.corpus.label_kinds import check_label_kind
-from isthmus.exceptions import DataError, IsthmusWarning, UsageError
+from isthmus.exceptions import DataError, IsthmusWarning, MissingExtraError, UsageError
 from isthmus.explain import explain_document
 from isthmus.features.embeddings import (
     TextEmbedder,
@@ -151,6 +151,12 @@ class LabelResult:
         )
 
     def _repr_html_(self) -> str:
+        try:
+            from isthmus.report import label_card
+
+            return label_card(self)
+        except MissingExtraError:  # without the extra: the same facts, plainly
+            pass
         labels, counts = np.unique(self.labels.astype(str), return_counts=True)
         order = np.argsort(-counts, kind="stable")[:_CARD_CLASSES]
         facts = [
@@ -370,6 +376,13 @@ class LabelResult:
 
         column = None if not by else next((name, list(values)) for name, values in by.items())
         return write_label_report(self, path, force=force, by=column)
+
+    @property
+    def plot(self):
+        """Single pictures as altair charts (extra ``app``): ``result.plot.shares()``, ``map()``, ``reading()``, …"""
+        from isthmus.report.plots import LabelPlots
+
+        return LabelPlots(self)
 
     def save(self, path, *, force: bool = False):
         """Write the model with its texts and labels into one file for :func:`isthmus.load`; returns its path."""

@@ -15,6 +15,7 @@ from isthmus.choose import sample_size
 from isthmus.choose.budget import reading_curve
 from isthmus.classify.cocc.classifier import CoClusteringClassifier
 from isthmus.corpus import Collection
+from isthmus.evaluate import reliability_table
 from isthmus.exceptions import UsageError
 from isthmus.explain.cocc import cluster_table
 from isthmus.explain.words import WordList, marking_words, word_list
@@ -36,6 +37,7 @@ _QUOTES, _MANY_CLASSES = 2, 8
 _CLUSTERS = 16
 _BY_ROWS = 40
 _BINS = 20
+_FEWEST_ANSWERS = 20
 
 
 def label_facts(
@@ -50,7 +52,9 @@ def label_facts(
     markup = import_optional("markupsafe", "A report").Markup  # as_json has made it safe to stand in a page
     words = Words(result)
     hero = hero_facts(result, source=source.name or "", target=target.name or "")
-    map_ = words.map(target)
+    map_ = words.map()
+    if map_:
+        map_["table"] = map_rows(result, target, map_["target"])
     mapped = np.array([point["i"] for point in map_["source"]]) if map_ else None
     return {
         "title": "Isthmus: labels of " + (target.name or "the target"),
@@ -65,6 +69,7 @@ def label_facts(
         "doubtful": doubtful(result, words, target),
         "groups": group_facts(result, words),
         "check": check_facts(result, files),
+        "taught": taught_facts(result),
         "moved": moved_words(words.space),
         "bridges": bridge_rows(result),
         "examples": clear_cases(result, target),
@@ -113,8 +118,8 @@ class Words:
         code = int(np.searchsorted(self.result.classes, self.result.labels[i]))
         return tint(excerpt(self.result.texts[i], size), self.list.words if self.list else {}, code)
 
-    def map(self, target: Collection) -> dict[str, Any] | None:
-        """The map of both collections."""
+    def map(self) -> dict[str, Any] | None:
+        """The map of both collections; None where there are no words to place documents by."""
         result = self.result
         if self.space is None or len(self.space.vectors) < 4:
             return None
@@ -124,20 +129,28 @@ class Words:
         code = {name: i for i, name in enumerate(classes)}
         shown_source = spread(len(self.source), figures.MAPPED["source"])
         shown_target = spread(len(self.target), figures.MAPPED["target"])
-        table = [
-            {"id": str(target.ids[i]), "label": str(result.labels[i]), "confidence": f"{result.confidence[i]:.2f}"}
-            for i in self.target[shown_target][:200]
-        ]
         figure = figures.map_figure(
             places,
             self.space.n_source,
             {"rows": shown_source, "codes": [code.get(labels[i], -1) for i in shown_source]},
-            {"rows": shown_target, "codes": self.codes[shown_target], "table": table},
+            {"rows": shown_target, "codes": self.codes[shown_target]},
         )
         for side, rows in (("source", self.source), ("target", self.target)):
             for point in figure[side]:
                 point["i"] = int(rows[point["i"]])
         return figure
+
+
+def map_rows(result, target: Collection, drawn: list[dict], *, size: int = 200) -> list[dict[str, str]]:
+    """The table under the map: what was drawn, by id."""
+    return [
+        {
+            "id": str(target.ids[point["i"]]),
+            "label": str(result.labels[point["i"]]),
+            "confidence": f"{result.confidence[point['i']]:.2f}",
+        }
+        for point in drawn[:size]
+    ]
 
 
 def class_cards(result, words: Words, classes: list[dict], target: Collection) -> list[dict[str, Any]]:
@@ -192,9 +205,14 @@ def group_facts(result, words: Words) -> list[dict[str, Any]]:
     return [{**group, "words": words.marking(names == group["name"])[1]} for group in novel_groups(result)]
 
 
+def reading_rows(result) -> list[dict[str, Any]]:
+    """Rows of the curve of reading against errors."""
+    return reading_curve(result.confidence)
+
+
 def curve_facts(result) -> dict[str, Any]:
     """How much reading buys how few errors, by the method's own confidence."""
-    rows = reading_curve(result.confidence)
+    rows = reading_rows(result)
     share = float(result.needs_review.mean())
     rest = result.confidence[~result.needs_review]
     error = float(1 - rest.mean()) if len(rest) else 0.0
@@ -246,6 +264,34 @@ def check_facts(result, files: Mapping[str, str] | None) -> dict[str, Any]:
     facts["teach"] = [f"isthmus teach {shlex.quote(saved or 'SAVED.isthmus')} corrections.csv -o relabelled.csv"]
     facts["unsaved"] = saved is None
     return facts
+
+
+def taught_facts(result) -> dict[str, Any] | None:
+    """What answers have changed so far, and whether confidence held where they tell the truth."""
+    answers = getattr(result, "answers", None)
+    if answers is None or not len(answers):
+        return None
+    learned = result.learned
+    return {
+        "history": list(result.history),
+        "outlook": None if learned is None else learned.outlook,
+        "reliability": reliability_rows(result),
+    }
+
+
+def reliability_rows(result, bins: int = 5) -> list[dict[str, Any]]:
+    """Confidence before any answer beside the share that the answers found right, in bins of equal size."""
+    answers, before = result.answers, result.vote
+    if before is None or len(answers) < _FEWEST_ANSWERS:
+        return []
+    probabilities = np.asarray(before)[answers.rows]
+    width = probabilities.shape[1]  # a class that answers named has no column there
+    given = np.asarray(result.classes)[: len(result.classes)]
+    old = given[probabilities.argmax(axis=1)] if width == len(given) else None
+    if old is None:
+        return []
+    table = reliability_table(answers.labels, old, probabilities.max(axis=1), n_bins=bins, strategy="quantile")
+    return [{"n": part.count, "confidence": part.confidence, "right": part.accuracy} for part in table if part.count]
 
 
 def moved_words(space: JointSpace | None) -> list[dict[str, Any]]:

@@ -19,18 +19,17 @@ def map_figure(places: np.ndarray, n_source: int, source: dict[str, Any], target
     places : ndarray of shape (n_documents, 2)
         Source rows first, between −1 and 1.
     source, target : dict
-        ``rows`` (documents to draw, numbered within their side), ``codes`` (class of each, −1 where unknown), and for
-        the target ``table``, the rows written under the picture.
+        ``rows`` (documents to draw, numbered within their side) and ``codes`` (class of each, −1 where unknown).
     """
     drawn = {}
     for side, start, facts in (("source", 0, source), ("target", n_source, target)):
         across, up = 2 + 48 * (places[start + facts["rows"]].T + 1)
         drawn[side] = [
             {"i": int(row), "x": round(float(x), 2), "y": round(float(100 - y), 2),
-             "colour": int(code) % COLOURS if code >= 0 else "none"}
+             "code": int(code), "colour": int(code) % COLOURS if code >= 0 else "none"}
             for row, code, x, y in zip(facts["rows"], facts["codes"], across, up, strict=True)
         ]  # fmt: skip
-    return {**drawn, "table": target["table"]}
+    return drawn
 
 
 def line_figure(

@@ -11,6 +11,7 @@ from typing import Any
 
 from isthmus._utils import import_optional, plural
 from isthmus.corpus import Collection, check_output, replacing
+from isthmus.report.hero import hero_facts
 from isthmus.report.languages import lang_attribute
 
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")  # no part of a page; from texts and labels
@@ -49,6 +50,11 @@ def write_label_report(
     return write_page("label.html.j2", label_facts(result, source, target, files=files, by=by), path, force=force)
 
 
+def label_card(result) -> str:
+    """The first screen of the page as a card for notebooks."""
+    return render_card(hero_facts(result))
+
+
 def write_page(template: str, facts: Mapping[str, Any], path, *, force: bool) -> Path:
     """Fill a template and write it; the file is there whole or not at all."""
     page = render(template, facts)
@@ -60,7 +66,8 @@ def write_page(template: str, facts: Mapping[str, Any], path, *, force: bool) ->
 def render(template: str, facts: Mapping[str, Any]) -> str:
     """Fill a template; everything that comes from data is escaped, and the policy names the page's own code by hash."""
     environment = make_environment()
-    style, script = (environment.loader.get_source(environment, name)[0] for name in ("style.css", "script.js"))
+    hero, rest, script = (_source(environment, name) for name in ("hero.css", "style.css", "script.js"))
+    style = hero + rest
     markup = import_optional("markupsafe", "A report").Markup
     policy = (
         f"default-src 'none'; script-src '{code_hash(script)}'; style-src '{code_hash(style)}'; "
@@ -70,6 +77,19 @@ def render(template: str, facts: Mapping[str, Any]) -> str:
         {**facts, "style": markup(style), "script": markup(script), "policy": markup(policy)}
     )
     return _CONTROL.sub("\ufffd", page)
+
+
+def render_card(hero: Mapping[str, Any]) -> str:
+    """The first screen as a card for notebooks; its style holds inside the card alone."""
+    environment = make_environment()
+    style = _source(environment, "hero.css").replace(":root", "&")
+    markup = import_optional("markupsafe", "A card").Markup
+    page = environment.get_template("card.html.j2").render({"hero": hero, "style": markup(style)})
+    return _CONTROL.sub("\ufffd", page)
+
+
+def _source(environment: Any, name: str) -> str:
+    return environment.loader.get_source(environment, name)[0]
 
 
 def make_environment() -> Any:
