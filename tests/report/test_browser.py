@@ -155,8 +155,11 @@ def test_correct_by_keyboard_undo_reload_download_and_teach(open_page, labelled,
     [row] = corrections
     assert (row["document"], row["true_label"]) == (str(first + 1), names[other])
     assert opened.complaints == []
-    taught = isthmus.load(saved).teach(corrections)
-    assert taught.labels[first] == names[other] != labelled.labels[first]
+    command = ["teach", str(saved), str(tmp_path / "corrections.csv"), "-o", str(tmp_path / "out.csv"), "--quiet"]
+    assert run_command(command) == 0
+    with open(tmp_path / "out.csv", newline="", encoding="utf-8") as file:
+        taught = list(csv.DictReader(file))
+    assert taught[first]["label"] == names[other] != labelled.labels[first]
 
 
 def test_help_and_copy(open_page, pages):
@@ -203,7 +206,7 @@ def test_a_long_list_stays_quick(open_page, labelled, tmp_path):
         texts=[f"{text} {i}" for i in range(times) for text in labelled.texts],
         **{
             name: np.concatenate([getattr(labelled, name)] * times)
-            for name in ("labels", "confidence", "needs_review", "probabilities")
+            for name in ("labels", "confidence", "needs_review", "probabilities", "novel_group")
         },
     )
     page = many.report(tmp_path / "page.html")

@@ -87,6 +87,7 @@ def result_of(target=("staff bike", "bike")):
 def test_the_verdict_says_how_good_and_what_to_read():
     result = result_of(["staff bike", "bike", "kind"])
     result.needs_review[:] = [True, False, False]
+    result.expected_accuracy = None
     assert verdict(result) == "3 documents labelled; how many are right was not estimated. Read this one first."
     result.expected_accuracy = AccuracyEstimate(0.79, 0.7, 0.88)
     assert verdict(result) == "About 4 in 5 labels are right. Read this one first."
@@ -107,14 +108,25 @@ def test_shares_in_words_are_near_the_truth(share):
 
 def test_dangers_are_said():
     result = result_of()
-    assert "Nothing says how many labels are right." in [
-        banner["title"] for banner in banners(result, class_table(result))
-    ]
-    result.expected_accuracy = AccuracyEstimate(0.9, 0.8, 1.0)
-    assert banners(result, class_table(result)) == []
-    result.labels[:] = "a"
-    [moved] = banners(result, class_table(result))
-    assert "a has 50 % of the source and 100 % of the labels" in moved["text"]
+    assert "Nothing says how many labels are right." in [banner["title"] for banner in banners(result)]
+    result.expected_accuracy, result.warnings = AccuracyEstimate(0.9, 0.8, 1.0), []
+    assert banners(result) == []
+    result.warnings = [{"topic": "class shares", "message": "Class shares moved: a 50% in the source."}]
+    result.novel = [{"group": "tyres", "documents": 12, "words": "tyres, rims"}]
+    new, moved = banners(result)
+    assert new == {"level": "stop", "title": "A group the source does not know: tyres (12 documents).", **new}
+    assert "tyres, rims" in new["text"]
+    assert moved["level"] == "care"
+    assert moved["text"] == "Class shares moved: a 50% in the source."
+
+
+def test_a_new_group_is_shown(tmp_path):
+    result = result_of(["staff", "bike", "tyres rims", "tyres"])
+    result.novel = [{"group": "tyres", "documents": 2, "words": "tyres, rims"}]
+    result.novel_group = np.array(["", "", "tyres", "tyres"], dtype=object)
+    text = result.report(tmp_path / "page.html").read_text("utf-8")
+    assert "<h3>New: tyres</h3>" in section(text, "classes")
+    assert json.loads(text.partition('id="data">')[2].partition("</script>")[0])["group"] == ["", "", "tyres", "tyres"]
 
 
 def test_no_plural_of_one(tmp_path):
@@ -191,3 +203,28 @@ def test_refuses_to_overwrite(tmp_path):
     assert path.read_text() == "precious"
     result.report(path, force=True)
     assert "precious" not in path.read_text()
+
+
+def test_notebook_card(page):
+    card = result_of()._repr_html_()
+    assert card.startswith('<div class="isthmus-card"')
+    assert "<h1>2 documents labelled" in card
+    assert ":root" not in card  # its colours stay inside the card
+    hostile = isthmus.label(["kind staff", "fast bike"] * 5, [HOSTILE, "b"] * 5, ["staff", "bike"], method="nbc")
+    assert "<script" not in hostile._repr_html_()
+
+
+def test_single_pictures():
+    result = result_of([f"staff {word}" for word in ("kind", "bike", "fast", "bike fast", "kind kind")])
+    for name in ("confidence", "map", "moved_words", "reading", "shares"):
+        assert name in repr(result.plot)
+        assert getattr(result.plot, name)().to_dict()["data"]
+
+
+def test_what_answers_changed_is_shown(tmp_path):
+    result = result_of(["kind staff", "fast bike"] * 15)
+    assert 'id="taught"' not in result.report(tmp_path / "before.html").read_text("utf-8")
+    answers = {"document": list(range(1, 31)), "true_label": ["a"] * 30}
+    text = section(result.teach(answers, name="first").report(tmp_path / "after.html").read_text("utf-8"), "check")
+    assert re.search(r'first</td><td class="n">30</td><td class="n">30</td>', text)
+    assert 'id="reliability"' in text

@@ -46,7 +46,8 @@ def cluster_facts(result, source: Collection | None = None, target: Collection |
         "title": f"Isthmus: {plural(len(clusters), 'cluster')} of {plural(len(result.texts), 'document')}",
         "verdict": cluster_verdict(clusters),
         "about": about(result, target),
-        "guidance_estimate": None if guidance_estimate is None else guidance_estimate.reason,
+        "guidance": None if guidance_estimate is None else guidance_estimate.reason,
+        "doubtful_source": guidance_estimate is not None and not guidance_estimate.helps,
         "clusters": clusters,
         "new": {"groups": len(new), "documents": sum(row["size"] for row in new)},
         "followed": len(clusters) - len(new),
@@ -84,12 +85,12 @@ def cluster_verdict(clusters: list[dict]) -> str:
     --------
     >>> from isthmus.report.cluster_page import cluster_verdict
     >>> cluster_verdict([{"aligned_to": None, "name": "tyres", "size": 30}, {"aligned_to": "staff"}])
-    '2 clusters, one of them new: tyres (30 documents).'
+    '2 clusters, one of them new: “tyres” (30 documents).'
     """
     new = [row for row in clusters if row["aligned_to"] is None]
     if not new:
         return f"{plural(len(clusters), 'cluster')}, and each follows a group of the source."
-    named = ", ".join(f"{row['name']} ({plural(row['size'], 'document')})" for row in new[:_NAMED])
+    named = ", ".join(f"“{row['name']}” ({plural(row['size'], 'document')})" for row in new[:_NAMED])
     more = f" and {len(new) - _NAMED} more" if len(new) > _NAMED else ""
     if len(new) == len(clusters):
         return f"{plural(len(clusters), 'cluster')}, {'' if len(new) == 1 else 'all '}new: {named}{more}."

@@ -12,7 +12,6 @@ import numpy as np
 
 from isthmus._utils import import_optional, plural, versions
 from isthmus.choose import sample_size
-from isthmus.choose.budget import reading_curve
 from isthmus.classify.cocc.classifier import CoClusteringClassifier
 from isthmus.corpus import Collection
 from isthmus.evaluate import reliability_table
@@ -22,7 +21,7 @@ from isthmus.explain.words import WordList, marking_words, word_list
 from isthmus.features.surface import readable, surface_forms
 from isthmus.report import figures
 from isthmus.report.decision import decision_facts, why_this_method
-from isthmus.report.hero import hero_facts, novel_groups, novel_names
+from isthmus.report.hero import hero_facts, novel_groups
 from isthmus.report.listing import as_json, cap_note, excerpt, list_data
 from isthmus.report.tables import convergence_tables
 from isthmus.report.tint import tint
@@ -37,6 +36,8 @@ _QUOTES, _MANY_CLASSES = 2, 8
 _CLUSTERS = 16
 _BY_ROWS = 40
 _BINS = 20
+_CASES = 4
+_SLOW = 8_000  # texts from which on one case is accounted for
 _FEWEST_ANSWERS = 20
 
 
@@ -93,7 +94,9 @@ class Words:
         self.source = spread(len(result.source_texts), _READ)
         self.target = spread(len(result.texts), _READ)
         self.space: JointSpace | None = joint_space(
-            [result.source_texts[i] for i in self.source], [result.texts[i] for i in self.target]
+            [result.source_texts[i] for i in self.source],
+            [result.texts[i] for i in self.target],
+            language=known_language(result),
         )
         self.codes = np.searchsorted(result.classes, result.labels[self.target])
         self.list: WordList | None = None
@@ -201,13 +204,18 @@ def doubtful(result, words: Words, target: Collection) -> list[dict[str, Any]]:
 
 def group_facts(result, words: Words) -> list[dict[str, Any]]:
     """Groups the source does not know, with the words that mark them."""
-    names = novel_names(result)
-    return [{**group, "words": words.marking(names == group["name"])[1]} for group in novel_groups(result)]
+    return [
+        {**group, "words": words.marking(result.novel_group == group["name"])[1] or group["words"].split(", ")}
+        for group in novel_groups(result)
+    ]
 
 
 def reading_rows(result) -> list[dict[str, Any]]:
     """Rows of the curve of reading against errors."""
-    return reading_curve(result.confidence)
+    return [
+        {"documents": row["documents"], "read": row["reviewed"], "error": row["expected_error"] or 0.0}
+        for row in result.budget_curve(50)
+    ]
 
 
 def curve_facts(result) -> dict[str, Any]:
@@ -302,9 +310,15 @@ def moved_words(space: JointSpace | None) -> list[dict[str, Any]]:
 
 
 def clear_cases(result, target: Collection) -> list[dict[str, Any]]:
-    """The surest document of each class, with the terms that decided by the method's own account."""
+    """The surest document of the largest classes, with the terms that decided by the method's own account.
+
+    A few, because some methods read every text again to account for one.
+    """
     cases = []
-    for code, name in enumerate(result.classes.tolist()[:12]):
+    sizes = np.array([np.sum(result.labels == name) for name in result.classes.tolist()])
+    many = len(result.texts) + len(result.source_texts) > _SLOW
+    for code in np.sort(np.argsort(-sizes, kind="stable")[: 1 if many else _CASES]).tolist():
+        name = result.classes.tolist()[code]
         rows = np.flatnonzero(result.labels == name)
         if not len(rows):
             continue
@@ -462,6 +476,16 @@ def step_facts(result) -> dict[str, Any]:
         sentence = f"{name}: {plural(n_iter, 'iteration')}"
         sentence += f"; {_ENDINGS.get(ending, ending.replace('_', ' '))}." if ending else "."
     return {"curves": curves[:3], "sentence": sentence}
+
+
+def known_language(result) -> str:
+    """The language in which a method read the texts; "auto" where none says, or where there are several."""
+    model = fitted_model(result)
+    for pipeline in model.members.values() if hasattr(model, "members") else [model]:
+        for _, step in getattr(pipeline, "steps", []):
+            if len(getattr(step, "languages_", ())) == 1:
+                return step.languages_[0]
+    return "auto"
 
 
 def leading_method(result) -> tuple[str, Any]:

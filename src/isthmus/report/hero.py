@@ -9,7 +9,6 @@ import numpy as np
 from isthmus._utils import plural
 from isthmus.choose import estimate_shares
 
-_MOVED = 0.15  # total change of class shares that is worth a banner
 _FRACTIONS = (
     (0.97, "Nearly all"),
     (0.93, "About 19 in 20"),
@@ -27,6 +26,8 @@ _TITLES = {
     "class shares": "The classes' shares moved.",
     "not estimated": "Nothing says how many labels are right.",
     "review": "Everything needs reading.",
+    "thin source": "The source is thin.",
+    "noisy source": "The source's labels are noisy.",
 }
 
 
@@ -57,7 +58,7 @@ def hero_facts(result, *, target: str = "", source: str = "") -> dict[str, Any]:
             "note": review_note(result),
         },
         "classes": classes,
-        "banners": banners(result, classes),
+        "banners": banners(result),
     }
 
 
@@ -88,12 +89,8 @@ def right_tile(result) -> dict[str, Any]:
     """The share of right labels to expect, with its interval; None where it was not estimated."""
     expected = result.expected_accuracy
     if expected is None or expected.estimate is None:
-        why = getattr(expected, "reason", None) or (
-            "The method was named by hand, so nothing was compared."
-            if expected is None
-            else "Too few documents, or labels that cannot be learnt from words."
-        )
-        return {"estimate": None, "note": f"{why} Check a sample to know."}
+        why = "" if expected is None or not expected.reason else f" ({expected.reason})"
+        return {"estimate": None, "note": f"Not estimated{why}. Check a sample to know."}
     ends = f"{100 * expected.low:.0f} to {100 * expected.high:.0f} %"
     nine = f"{10 * expected.confidence_level:.0f} cases out of 10"
     return {
@@ -152,55 +149,29 @@ def class_table(result) -> list[dict[str, Any]]:
     return rows
 
 
-def banners(result, classes: list[dict]) -> list[dict[str, str]]:
+def banners(result) -> list[dict[str, str]]:
     """What is dangerous about the result, gravest first: ``level`` (stop, care), ``title``, ``text``."""
     found = [
         {
             "level": "stop",
             "title": f"A group the source does not know: {group['name']} ({plural(group['size'], 'document')}).",
-            "text": "Its documents carry a label of the source because there was no other. Read some of them first.",
+            "text": f"Marked by {group['words']}. Its documents carry a label of the source because there was no other; "
+            "they are among those to read.",
         }
         for group in novel_groups(result)
     ]
-    said = getattr(result, "warnings", None)
-    if said is not None:
-        return found + [
-            {"level": "care", "title": _TITLES.get(row["topic"], "Take care."), "text": row["message"]}
-            for row in said
-            if row["topic"] != "new group"
-        ]
-    expected = result.expected_accuracy
-    if expected is None or expected.estimate is None:
-        found.append(
-            {
-                "level": "care",
-                "title": "Nothing says how many labels are right.",
-                "text": "Label a random sample by hand before using them; the commands are below.",
-            }
-        )
-    change = sum(abs(row["target_share"] - row["source_share"]) for row in classes) / 2
-    if change >= _MOVED:
-        most = max(classes, key=lambda row: abs(row["target_share"] - row["source_share"]))
-        found.append(
-            {
-                "level": "care",
-                "title": "The classes' shares moved.",
-                "text": f"{most['class']} has {100 * most['source_share']:.0f} % of the source and "
-                f"{100 * most['target_share']:.0f} % of the labels. Either the target is different, or the method "
-                "leans; a check tells which.",
-            }
-        )
-    return found
-
-
-def novel_groups(result) -> list[dict[str, Any]]:
-    """Groups of the target that the source does not know: ``name``, ``size``; empty where none was looked for."""
-    return [
-        {"name": str(group["group"]), "size": int(group["documents"])} for group in getattr(result, "novel", None) or []
+    warned = [row for row in result.warnings if row["topic"] != "new group"]
+    unknown = result.expected_accuracy is None or result.expected_accuracy.estimate is None
+    if unknown and not any(row["topic"] == "not estimated" for row in warned):
+        warned.append({"topic": "not estimated", "message": "Label a random sample by hand before using them."})
+    return found + [
+        {"level": "care", "title": _TITLES.get(row["topic"], f"{row['topic'].capitalize()}."), "text": row["message"]}
+        for row in warned
     ]
 
 
-def novel_names(result) -> np.ndarray:
-    """Per document, the new group it belongs to, or ''."""
-    names = getattr(result, "novel_group", None)
-    return np.full(len(result.labels), "", dtype=object) if names is None else np.asarray(names, dtype=object)
+def novel_groups(result) -> list[dict[str, Any]]:
+    """Groups of the target that the source does not know: ``name``, ``size``, ``words``."""
+    return [
+        {"name": str(row["group"]), "size": int(row["documents"]), "words": str(row["words"])} for row in result.novel
+    ]

@@ -12,7 +12,6 @@ from isthmus._utils import plural
 from isthmus.corpus import Collection
 from isthmus.explain.neighbours import nearest_documents
 from isthmus.explain.words import WordList
-from isthmus.report.hero import novel_names
 from isthmus.shift.space import JointSpace, spread
 
 LIST_CAP = 20_000  # documents in the list
@@ -59,7 +58,7 @@ def list_data(
     labels = np.array([code[result.labels[i]] for i in rows], dtype=int)
     probabilities[np.arange(len(rows)), labels] = -1.0
     second = probabilities.argmax(axis=1) if len(code) > 1 else np.full(len(rows), -1)
-    groups = novel_names(result)[rows]
+    groups = result.novel_group[rows]
     return {
         "key": page_key(result),
         "classes": [str(name) for name in result.classes.tolist()],

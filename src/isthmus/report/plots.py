@@ -1,4 +1,4 @@
-"""Single pictures of a labelling for notebooks: ``result.plot.shares()``. Each draws a table that its page shows too."""
+"""Single pictures of a labelling for notebooks: ``result.plot.shares()``. Each draws a table of its page."""
 
 from __future__ import annotations
 

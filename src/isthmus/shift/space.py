@@ -51,8 +51,12 @@ class JointSpace:
         return _place(weigh_tfidf(self.vectorizer.transform(texts), self.idf), self.components)
 
 
-def joint_space(source_texts: Sequence[str], target_texts: Sequence[str]) -> JointSpace | None:
+def joint_space(
+    source_texts: Sequence[str], target_texts: Sequence[str], *, language: str = "auto"
+) -> JointSpace | None:
     """Count the words of both sides once and find their main directions; None where no word is left.
+
+    ``language`` is that of the texts, where it is known already.
 
     Examples
     --------
@@ -63,7 +67,7 @@ def joint_space(source_texts: Sequence[str], target_texts: Sequence[str]) -> Joi
     """
     from sklearn.utils.extmath import randomized_svd
 
-    vectorizer = TextVectorizer(stem=False)
+    vectorizer = TextVectorizer(stem=False, language=language)
     try:
         counts = sp.csr_matrix(vectorizer.fit_transform([*source_texts, *target_texts]))
     except DataError:
