@@ -155,8 +155,8 @@ def banners(result) -> list[dict[str, str]]:
         {
             "level": "stop",
             "title": f"A group the source does not know: {group['name']} ({plural(group['size'], 'document')}).",
-            "text": f"Marked by {group['words']}. Its documents carry a label of the source because there was no other; "
-            "they are among those to read.",
+            "text": f"Marked by {group['words']}. Its documents carry a label of the source because there was no "
+            "other; they are among those to read.",
         }
         for group in novel_groups(result)
     ]
