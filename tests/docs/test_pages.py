@@ -149,3 +149,23 @@ def test_every_code_has_an_example_that_is_run():
     page = (pages.DOCS / "guide" / "errors.md").read_text(encoding="utf-8")
     for code in CODES.keys() - TO_COME:
         assert re.search(rf"^(?:'{code}'|\['{code}'\]|'\[{code}\]')$", page, re.MULTILINE), f"no example gives {code}"
+
+
+METHOD_SECTIONS = [
+    "Use",
+    "Assumes",
+    "How it works",
+    "Measured",
+    "Differs from the paper",
+    "How the defaults were set",
+]
+
+
+@pytest.mark.parametrize(
+    "path", sorted(set((pages.DOCS / "methods").glob("*.md")) - {pages.DOCS / "methods" / "index.md"}), ids=pages.name
+)
+def test_method_pages_have_one_order(path):
+    prose = pages.prose(path.read_text(encoding="utf-8"))
+    assert re.findall(r"^## (.+)$", prose, re.M) == METHOD_SECTIONS
+    for section in re.split(r"^## .+$", prose, flags=re.M)[2:]:
+        assert section.strip()
