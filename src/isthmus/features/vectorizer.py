@@ -19,7 +19,6 @@ from isthmus.features.counting import count_terms, read_tokens, shared, texts_ke
 from isthmus.features.languages import (
     IDEOGRAPHIC,
     UNSPACED,
-    has_stop_words,
     languages_in_use,
     resolve_language,
     stop_words,
@@ -229,7 +228,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
             subwords=self._single_words() if self.subwords == "auto" else bool(self.subwords),
             segment=self.analyzer == "words",
         )
-        unlisted = self.language_ != "other" and self.language_ not in UNSPACED and not has_stop_words(self.language_)
+        unlisted = self.language_ != "other" and self.language_ not in UNSPACED and not stop_words(self.language_)
         self._most_documents = 1.0
         if self.stop_words == "auto" and unlisted and not self.sentiment and len(texts) >= _ENOUGH:
             self._most_documents = _EVERYWHERE
