@@ -135,6 +135,33 @@ def count_terms(
     return _assemble(names, found, kept, len(tokens.ends))
 
 
+def count_pieces(
+    tokens: Tokens, terms: Sequence[tuple[str, ...]], keep: Callable[[np.ndarray], np.ndarray]
+) -> tuple[np.ndarray, sp.csr_matrix]:
+    """As :func:`count_terms` for single terms, where a word may count as several: words in texts × terms in words.
+
+    Examples
+    --------
+    >>> from isthmus.features.counting import count_pieces, read_tokens
+    >>> tokens = read_tokens(["aba aba", "abc"], str.split, "blanks")
+    >>> names, counts = count_pieces(tokens, [("ab", "ba"), ("ab", "bc")], lambda frequency: frequency.nonzero()[0])
+    >>> names.tolist(), counts.toarray().tolist()
+    (['ab', 'ba', 'bc'], [[2.0, 2.0, 0.0], [1.0, 0.0, 1.0]])
+    """
+    names = sorted({term for several in terms for term in several})
+    place = {name: number for number, name in enumerate(names)}
+    columns = np.array([place[term] for several in terms for term in several], dtype=np.int64)
+    ends = np.cumsum([0, *map(len, terms)])
+    within = sp.csr_matrix((np.ones(len(columns)), columns, ends), shape=(len(terms), len(names)))
+    starts = np.concatenate([[0], tokens.ends])
+    words = sp.csr_matrix((np.ones(len(tokens.ids)), tokens.ids, starts), shape=(len(tokens.ends), len(terms)))
+    counts = sp.csr_matrix(words @ within)
+    kept = keep(np.bincount(counts.indices, minlength=len(names)))
+    counts = counts[:, kept]
+    counts.sort_indices()
+    return np.array(names, dtype=object)[kept], counts
+
+
 @dataclass
 class _Sequences:
     """Distinct sequences of one length (rows of term numbers), and how often each text has which."""

@@ -123,9 +123,9 @@ def segmenter(language: str) -> Callable[[str], list[str]] | None:
         return None
 
 
-def as_terms(term: str | tuple[str, ...]) -> tuple[str, ...]:
-    """What a word stands for, as a tuple."""
-    return (term,) if isinstance(term, str) else term
+def as_terms(term: str | tuple[str, ...] | None) -> tuple[str, ...]:
+    """What a word stands for, as a tuple; empty for a stop word."""
+    return () if term is None else (term,) if isinstance(term, str) else term
 
 
 class WordAnalyzer:

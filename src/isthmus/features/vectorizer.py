@@ -15,7 +15,7 @@ from isthmus._progress import progress
 from isthmus._validation import check_texts
 from isthmus.base import row_blocks
 from isthmus.exceptions import DataError
-from isthmus.features.counting import count_terms, read_tokens, shared, texts_key
+from isthmus.features.counting import count_pieces, count_terms, read_tokens, shared, texts_key
 from isthmus.features.languages import (
     IDEOGRAPHIC,
     UNSPACED,
@@ -24,7 +24,7 @@ from isthmus.features.languages import (
     stop_words,
 )
 from isthmus.features.ngrams import MAX_LENGTH, key_names, ngram_keys
-from isthmus.features.tokens import WordAnalyzer
+from isthmus.features.tokens import WordAnalyzer, as_terms
 from isthmus.features.weights import document_frequency, smooth_idf, weigh_tfidf
 
 _BLOCK = 20_000  # documents per block of the integer path: bounds the array of keys
@@ -246,20 +246,25 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         return names, counts.copy()
 
     def _count_as_integers(self, texts):
-        """Names and counts where all texts are in one language and every word is one term; otherwise None."""
+        """Names and counts where all texts are in one language; None for sequences of words cut into pieces."""
         if len(self.languages_) > 1:
             return None
         words, language = self._words, self.language_
         how = (language, words.lowercase, words.segment)
+
+        def keep(frequency: np.ndarray) -> np.ndarray:
+            return self._kept(frequency, len(texts))
+
         tokens = read_tokens(texts, lambda text: words.words(text, language), how)
         seen = words.look_up(tokens.words, language)
         terms: list[str | None] = []
         for word in tokens.words:
             term = seen[word]
             if isinstance(term, tuple):
-                return None
+                several = [as_terms(seen[word]) for word in tokens.words]
+                return count_pieces(tokens, several, keep) if words.ngram_range == (1, 1) else None
             terms.append(term)
-        return count_terms(tokens, terms, words.ngram_range, lambda frequency: self._kept(frequency, len(texts)))
+        return count_terms(tokens, terms, words.ngram_range, keep)
 
     def _count_one_by_one(self, texts):
         index: dict[str, int] = {}
