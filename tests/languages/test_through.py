@@ -133,7 +133,7 @@ def test_cluster_report_in_a_right_to_left_script(tmp_path):
     source, labels, target, _ = sides("he")
     result = isthmus.cluster(source, labels, target, n_clusters=2, n_init=2)
     page = result.report(tmp_path / "page.html").read_text("utf-8")
-    assert '<li class="text" dir="auto" lang="he">' in page
+    assert '<blockquote dir="auto" lang="he">' in page
     assert "<bdi>" in page
 
 
