@@ -136,3 +136,17 @@ def test_played_on_the_source_left_out_classes_are_found():
     assert played["power"] >= 0.75
     assert played["false_alarm"] == 0.0
     assert play_on_source(rows[:50], labels[:50], vectorizer.get_feature_names_out()) is None
+
+
+def test_diagnose_says_it():
+    import isthmus
+
+    rng = np.random.default_rng(0)
+    known = {"bikes": 80, "staff": 80, "price": 80}
+    source, labels = texts_of(known, rng)
+    target, _ = texts_of({**known, "food": 60}, rng)
+    found = isthmus.diagnose(source, labels.tolist(), target)
+    assert found["new groups"]["severity"] == 2
+    assert found.tables["new_groups"][0]["documents"] >= 50
+    plain = isthmus.diagnose(source, labels.tolist(), texts_of(known, rng)[0])
+    assert plain["new groups"]["severity"] == 0

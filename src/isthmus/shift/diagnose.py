@@ -6,17 +6,20 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from isthmus._math.content import content_order, label_ranks
 from isthmus._progress import progress
 from isthmus._validation import check_texts, read_labels
 from isthmus.exceptions import DataError
 from isthmus.features.languages import guess_languages, language_name, resolve_language
+from isthmus.features.weights import weigh_tfidf
 from isthmus.shift import bridges, findings
 from isthmus.shift.distance import proxy_a_distance
 from isthmus.shift.duplicates import near_duplicates
 from isthmus.shift.groups import group_facts
 from isthmus.shift.languages import two_languages
+from isthmus.shift.novelty import FEWEST, Novelty, compare_pair, find_novel_groups
 from isthmus.shift.vocabulary import JointCounts, count_joint, vocabulary_overlap, word_divergence
 
 LEVELS = ("same", "small-shift", "shift", "no-transfer")
@@ -32,6 +35,7 @@ _NOT_IN_TARGET = "what tells the classes apart is not in the target"
 SEVERITIES = ("fine", "worth a look", "take care", "do not transfer")
 _BY_WORDS = ("vocabulary", "what carries over")  # topics that words alone decide
 _TABLE_ROWS = 50
+_SAMPLE = 2_000  # documents of a side in which groups that fit no class are looked for
 _STEPS = 6
 
 
@@ -148,7 +152,23 @@ def _judge_labels(counts: JointCounts, rows, codes, classes, random_state) -> tu
         findings.moved_finding(moved),
         findings.group_finding(group_facts(source, codes, target, len(classes), random_state=random_state)),
     ]
-    return found, {"pivots": pivots, "class_shifted_words": moved}
+    novelty = _novelty(source, classes[codes], target, names, random_state) if useful else Novelty([], np.array([]))
+    found.append(findings.novelty_finding(novelty))
+    tables = {"pivots": pivots, "class_shifted_words": moved, "new_groups": [g.to_dict() for g in novelty.groups]}
+    return found, tables
+
+
+def _novelty(source, labels, target, names, random_state) -> Novelty:
+    """Groups that fit no class, looked for in a sample of each side."""
+    rng = np.random.default_rng(random_state)
+    rows = [np.sort(rng.permutation(side.shape[0])[:_SAMPLE]) for side in (source, target)]
+    sides = source[rows[0]], target[rows[1]]
+    if min(side.shape[0] for side in sides) < FEWEST:
+        return Novelty([], np.array([]))
+    weighed = weigh_tfidf(sp.vstack(sides).tocsr(), sublinear=True)
+    cut = sides[0].shape[0]
+    pair = compare_pair(weighed[:cut], np.asarray(labels)[rows[0]], weighed[cut:], random_state=random_state)
+    return find_novel_groups(pair, weighed[cut:], names, random_state=random_state)
 
 
 def _verdict(level: int, rows: list[dict], languages: list[dict[str, float]]) -> str:
