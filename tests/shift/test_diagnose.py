@@ -13,7 +13,7 @@ from isthmus.shift import findings
 
 TOPICS = {
     "sizes", "languages", "vocabulary", "distance", "divergence", "target-only words", "near-duplicates",
-    "what carries over", "class balance", "pivots", "moved words", "groups",
+    "what carries over", "class balance", "pivots", "moved words", "groups", "new groups",
 }  # fmt: skip
 STAFF = ["kind", "polite", "rude", "friendly", "helpful", "patient"]
 PRICE = ["cheap", "expensive", "fair", "high", "discount", "cost"]
