@@ -13,6 +13,7 @@ the noise), so that a group of 30 short texts can be compared with one of 3,000 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,6 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.cluster import KMeans
 from sklearn.decomposition import TruncatedSVD
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.naive_bayes import ComplementNB
 from sklearn.svm import LinearSVC
@@ -236,7 +238,9 @@ def start_points(target: np.ndarray, n_classes: int, seed: int) -> list[np.ndarr
     """Means of small clusters of the target: where a further centre may begin."""
     n_clusters = min(2 * n_classes + 2, max(2, len(target) // 15))
     centred = unit_rows(target - target.mean(axis=0))
-    places = KMeans(n_clusters, n_init=1, random_state=seed).fit(centred).labels_
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct documents than clusters
+        places = KMeans(n_clusters, n_init=1, random_state=seed).fit(centred).labels_
     return [target[places == j].mean(axis=0) for j in range(n_clusters) if np.sum(places == j) >= 5]
 
 
