@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.feature_extraction.text import CountVectorizer
 
 from isthmus import CoClusteringClassifier
 from isthmus._math.cocc import block_statistics
@@ -10,26 +11,16 @@ from isthmus._progress import listen
 from isthmus.classify.cocc.blocks import MappedMatrix
 from isthmus.classify.cocc.refine import block_idf, compactness, refine_by_centroids
 from isthmus.classify.cocc.start import group_words, sketch_words
+from isthmus.corpus import make_shifted_texts
 from isthmus.exceptions import DataError, UsageError
 
 
 def two_domains(seed=0, n=120, n_classes=2, shared=0.25):
-    """Documents of each class use a block of words; source and target prefer different halves of it."""
-    rng = np.random.default_rng(seed)
-    width, common = 40, 30
-    d = n_classes * width + common
-    rows, labels, domain = [], [], []
-    for side in (1, -1):
-        for c in range(n_classes):
-            weights = np.full(d, 0.02)
-            weights[n_classes * width :] = 0.3
-            own = np.arange(c * width, (c + 1) * width)
-            weights[own[: width // 2]] = 1.0 if side == 1 else shared
-            weights[own[width // 2 :]] = shared if side == 1 else 1.0
-            rows.append(rng.multinomial(25, weights / weights.sum(), size=n))
-            labels += [f"class {c}"] * n
-            domain += [side] * n
-    return sp.csr_matrix(np.vstack(rows)), np.array(labels, dtype=object), np.array(domain)
+    """Counts of texts whose classes share some words in both domains and have others in one only."""
+    made = make_shifted_texts(
+        n * n_classes, n * n_classes, n_classes=n_classes, shared=shared, noise=0.1, length=25, random_state=seed
+    )
+    return CountVectorizer().fit_transform(made.texts), made.true_labels, made.sample_domain
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
@@ -235,11 +226,16 @@ def test_progress_is_reported_per_start():
 
 
 def test_sketches_bring_words_of_the_same_documents_together():
-    X, _, _ = two_domains()
+    made = make_shifted_texts(240, 240, shared=0.25, random_state=0)
+    vectorizer = CountVectorizer()
+    X = vectorizer.fit_transform(made.texts)
     vectors = sketch_words(lambda: [X.astype(float)], X.shape[1], np.random.default_rng(0))
     cosine = vectors @ vectors.T
-    own = cosine[:20, :20][~np.eye(20, dtype=bool)].mean()
-    other = cosine[:20, 40:60].mean()
+    here, there = (
+        [vectorizer.vocabulary_[word] for word in made.words_of(name, "target")] for name in ("class 0", "class 1")
+    )
+    own = cosine[np.ix_(here, here)][~np.eye(len(here), dtype=bool)].mean()
+    other = cosine[np.ix_(here, there)].mean()
     assert own > other + 0.3
     labels = group_words(vectors, 9, np.random.default_rng(0))
     assert np.array_equal(np.unique(labels), np.arange(9))

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.feature_extraction.text import CountVectorizer
 
 from isthmus.base import check_transfer_data
 from isthmus.classify.baselines.aligned_features import presence_information, top_singular
@@ -10,20 +11,15 @@ from isthmus.classify.baselines.coral import CorrelationAlignment
 from isthmus.classify.baselines.scl import StructuralCorrespondence
 from isthmus.classify.baselines.sfa import SpectralFeatureAlignment
 from isthmus.classify.baselines.tradaboost import TrAdaBoostClassifier
+from isthmus.corpus import make_shifted_texts
+
+MADE = make_shifted_texts(200, 200, n_words=10, shared=0.5, noise=0.15, common=0.2, length=8, random_state=0)
+VECTORIZER = CountVectorizer(binary=True).fit(MADE.texts)
 
 
-def two_domains(seed=0, n=200):
-    """Shared words 0-9 name the class; words 10-19 do so in the source only, 20-29 in the target only."""
-    rng = np.random.default_rng(seed)
-    y = np.arange(2 * n) % 2
-    domain = np.repeat([1, -1], n)
-    X = np.zeros((2 * n, 30))
-    for i in range(2 * n):
-        shared = rng.choice(5, 2) + 5 * (y[i] if rng.random() < 0.85 else 1 - y[i])
-        own = rng.choice(5, 4) + 5 * y[i] + (10 if domain[i] > 0 else 20)
-        X[i, shared] += 1
-        X[i, own] += 1
-    return sp.csr_matrix(X), y, domain
+def two_domains():
+    """Texts whose classes have five words in both domains and five in each domain alone."""
+    return VECTORIZER.transform(MADE.texts), (MADE.true_labels == "class 1").astype(int), MADE.sample_domain
 
 
 @pytest.mark.parametrize(
@@ -37,7 +33,7 @@ def test_words_of_the_target_are_learned_through_shared_words(cls, settings):
     X, y, domain = two_domains()
     model = cls(**settings).fit(X, y, domain)
     assert np.mean(model.transduction_[domain < 0] == y[domain < 0]) > 0.85
-    only_target = sp.csr_matrix(np.vstack([np.eye(30)[20:25].sum(0), np.eye(30)[25:30].sum(0)]))
+    only_target = VECTORIZER.transform([" ".join(MADE.words_of(name, "target")) for name in ("class 0", "class 1")])
     assert model.predict(only_target).tolist() == [0, 1]
 
 
@@ -75,7 +71,7 @@ def test_weights_are_folded_onto_the_columns():
     X, y, domain = two_domains()
     for cls in (SpectralFeatureAlignment, StructuralCorrespondence, CorrelationAlignment, TrAdaBoostClassifier):
         model = cls().fit(X, y, domain)
-        assert model.estimator_.coef_.shape == (1, 30)
+        assert model.estimator_.coef_.shape == (1, X.shape[1])
         assert np.array_equal(model.estimator_.predict(X[domain < 0]), model.transduction_[domain < 0])
 
 
@@ -85,4 +81,5 @@ def test_pivots_are_shared_words():
         model = cls(n_pivots=5)
         domains = check_transfer_data(model, X, y, domain)
         model._learn(sp.csr_matrix(domains.X), domains)
-        assert set(model.pivots_) <= set(range(10))
+        shared = {VECTORIZER.vocabulary_[word] for word in MADE.words_of(domain="shared")}
+        assert set(model.pivots_) <= shared
