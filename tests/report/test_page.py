@@ -72,7 +72,8 @@ def test_nothing_is_fetched(page):
 
 
 def test_the_answer_comes_first_and_the_rest_in_order(page):
-    places = [page.index(f'id="{name}"') for name in ("answer", "classes", "review", "check", "reasons", "more")]
+    order = ("answer", "classes", "review", "check", "pictures", "reasons", "more")
+    places = [page.index(f'id="{name}"') for name in order]
     assert places == sorted(places)
     for figure in ("map", "shares", "curve", "confidence"):
         assert page.count(f'<figure id="{figure}">') == 1
