@@ -23,6 +23,9 @@ from isthmus._validation import UNLABELLED, check_rows, find_classes, label_arra
 from isthmus.exceptions import DataError
 
 SOURCE, TARGET = 1, -2  # what the gate writes where sample_domain is left out (skada's default numbers)
+# The door for answers of a person: target rows whose label may be used get this number in sample_domain. It is
+# positive, so a method sees a labelled row; labels of all rows with negative numbers stay masked.
+ANSWERED = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,11 @@ class Domains:
     @property
     def source_codes(self) -> np.ndarray:
         return self.codes[self.source]
+
+    @property
+    def answered(self) -> np.ndarray:
+        """Labelled rows that a person answered in the target: those marked with :data:`ANSWERED`; part of ``source``."""
+        return self.source[self.domain[self.source] == ANSWERED]
 
     @property
     def source_domains(self) -> np.ndarray:
