@@ -75,7 +75,7 @@ class Domains:
 
     @property
     def answered(self) -> np.ndarray:
-        """Labelled rows that a person answered in the target: those marked with :data:`ANSWERED`; part of ``source``."""
+        """Rows of the target that a person answered: those marked with ``ANSWERED``; they are part of ``source``."""
         return self.source[self.domain[self.source] == ANSWERED]
 
     @property

@@ -9,7 +9,7 @@ import pytest
 
 from isthmus.corpus import load_sample
 
-PAGES = ["README.md", "docs/start.md", "docs/guide/checking.md"]
+PAGES = ["README.md", "docs/start.md", "docs/guide/checking.md", "docs/guide/listening.md"]
 
 
 def commands(name: str) -> list[list[str]]:

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from isthmus.feedback import Answers, ask_documents, ask_words, expect_accuracy, learn_correction, outlook
-from isthmus.feedback.accounting import right_by_size
+from isthmus.feedback.accounting import band_weights, right_by_size
 from isthmus.feedback.correction import fit_sharpness, make_folds, order_answers, prior_shares, widen_vote
 from isthmus.feedback.model import merge_classes
 
@@ -105,6 +105,15 @@ def test_outlook_on_paper():
     assert ahead.gain == pytest.approx(np.log(100 / 50) / np.log(2))
     assert ahead.margin == pytest.approx(0.0)
     assert str(ahead) == "50 more answers: +100 ± 0 points"
+
+
+def test_the_outlook_weighs_doubtful_answers_by_how_many_there_are():
+    # One document in ten is doubtful; two doubtful answers gained, one sure one did not.
+    weights = band_weights(np.array([0.5, 0.5, 0.9]), np.array([0.5] + [0.9] * 9))
+    ahead = outlook({0: np.zeros(3), 25: np.array([1.0, 1.0, 0.0])}, 25, 25, weights)
+    assert ahead.gain == pytest.approx(0.1 * np.log(75 / 50) / np.log(2))
+    # A falling curve promises nothing.
+    assert outlook({0: np.ones(3), 25: np.zeros(3)}, 25, 25).gain == 0.0
 
 
 def test_the_curve_begins_with_the_vote():

@@ -28,7 +28,7 @@ from isthmus.feedback import (
     learn_correction,
     train_on_everything,
 )
-from isthmus.feedback.accounting import expect_accuracy, outlook, right_by_size
+from isthmus.feedback.accounting import band_weights, expect_accuracy, outlook, right_by_size
 from isthmus.feedback.answers import ASKED, DRAWN, PICKED, RANDOM
 from isthmus.feedback.correction import order_answers
 from isthmus.feedback.model import ask_voters, merge_classes
@@ -159,8 +159,17 @@ def _learn(untaught: LabelResult, earlier: LabelResult, known: Answers, given: A
         vote=vote,
         answers=known,
         learned=learned,
+        **_remaining_groups(untaught, labels, answered),
         history=[*earlier.history, _history_row(learned)],
     )
+
+
+def _remaining_groups(untaught: LabelResult, labels: np.ndarray, answered: np.ndarray) -> dict[str, Any]:
+    """Groups that fit no class, without documents that were answered or are of a class that answers named."""
+    settled = answered | ~np.isin(labels, untaught.classes)
+    groups = np.where(settled, "", untaught.novel_group)
+    left = set(groups.tolist())
+    return {"novel_group": groups, "novel": [group for group in untaught.novel if group["group"] in left]}
 
 
 def _account(
@@ -182,9 +191,11 @@ def _account(
     expected = expect_accuracy(right, at_random, held_out, confidence, len(confidence) + len(codes))
     if len(codes) < 20 or not len(confidence):
         return expected, None
-    counted = at_random if at_random.sum() >= 20 else np.ones(len(codes), dtype=bool)
-    hits = {size: part[counted] for size, part in right_by_size(rows, vote, codes, correction, seed).items()}
-    ahead = outlook(hits, len(codes), MORE)
+    hits = right_by_size(rows, vote, codes, correction, seed)
+    if at_random.sum() >= 20:
+        ahead = outlook({size: part[at_random] for size, part in hits.items()}, len(codes), MORE)
+    else:
+        ahead = outlook(hits, len(codes), MORE, band_weights(held_out, confidence))
     rest = len(confidence) / (len(confidence) + len(codes))
     return expected, {"answers": MORE, "gain": ahead.gain * rest, "margin": ahead.margin * rest}
 

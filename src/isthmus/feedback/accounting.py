@@ -141,13 +141,31 @@ def right_by_size(
     return right
 
 
+def band_weights(held_out: np.ndarray, confidence: np.ndarray) -> np.ndarray:
+    """What each answer stands for: its band's share of all documents, divided among the answers of the band.
+
+    Bands without an answer count for nothing: of them nothing is known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.feedback.accounting import band_weights
+    >>> band_weights(np.array([0.5, 0.5, 0.9]), np.array([0.5] + [0.9] * 9)).round(2).tolist()
+    [0.05, 0.05, 0.9]
+    """
+    edges = np.unique(np.quantile(confidence, np.linspace(0, 1, BANDS + 1)[1:-1]))
+    band, own = np.digitize(confidence, edges), np.digitize(held_out, edges)
+    return np.array([np.mean(band == number) / np.sum(own == number) for number in own])
+
+
 def outlook(
     right_by_size: dict[int, np.ndarray], n_answers: int, more: int, weights: np.ndarray | None = None
 ) -> Outlook:
     """Gain to expect of ``more`` answers, from a curve accuracy = a + b · log(1 + answers / 25).
 
-    b is fitted answer by answer (each was right or wrong at every size) and averaged, so its standard error comes from
-    the answers themselves.
+    b is fitted answer by answer (each was right or wrong at every size) and averaged, or summed up with ``weights``
+    (:func:`band_weights`), so its standard error comes from the answers themselves. A falling curve is chance, or too
+    few answers: the gain is then 0.
 
     Examples
     --------
@@ -162,8 +180,9 @@ def outlook(
     centred = steps - steps.mean()
     hits = np.array([np.asarray(right_by_size[int(size)], dtype=float) for size in sizes])
     slopes = centred @ hits / float(centred @ centred)
-    weights = np.ones(len(slopes)) if weights is None else weights
-    slope = float(np.average(slopes, weights=weights))
-    spread = sqrt(float(np.average((slopes - slope) ** 2, weights=weights)) / max(1, len(slopes) - 1))
+    weights = np.full(len(slopes), 1 / len(slopes)) if weights is None else weights
+    slope = float(weights @ slopes)
+    middle = slope / max(float(weights.sum()), 1e-12)
+    spread = sqrt(float(weights**2 @ (slopes - middle) ** 2))
     rise = log((HALF + n_answers + more) / (HALF + n_answers))
-    return Outlook(more, slope * rise, two_sided_z(RATE) * spread * rise)
+    return Outlook(more, max(0.0, slope * rise), two_sided_z(RATE) * spread * rise)
