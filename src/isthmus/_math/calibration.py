@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import minimize_scalar
+from scipy.optimize import minimize, minimize_scalar
 from scipy.special import logsumexp
 
 
@@ -20,3 +20,36 @@ def fit_temperature(scores: np.ndarray, codes: np.ndarray, *, bounds: tuple[floa
 
     low, high = np.log(bounds[0]), np.log(bounds[1])
     return float(np.exp(minimize_scalar(loss, bounds=(low, high), method="bounded").x))
+
+
+def fit_affine(logs: np.ndarray, codes: np.ndarray) -> tuple[float, np.ndarray]:
+    """Slope a ≥ 0 and one offset per class that make softmax(a·logs + offsets) most likely for the true classes.
+
+    For a witness that was never told how frequent the classes are: the offsets put that right. A weak penalty keeps
+    them finite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus._math.calibration import fit_affine
+    >>> logs = np.log(np.array([[0.9, 0.1], [0.8, 0.2], [0.6, 0.4], [0.7, 0.3]]))
+    >>> slope, offsets = fit_affine(logs, np.array([0, 0, 1, 1]))
+    >>> (slope * logs + offsets).argmax(axis=1).tolist()
+    [0, 0, 1, 1]
+    """
+    n, n_classes = logs.shape
+    wanted = np.eye(n_classes)[codes]
+
+    def loss(values: np.ndarray) -> tuple[float, np.ndarray]:
+        slope, offsets = np.exp(values[0]), values[1:]
+        scaled = slope * logs + offsets
+        norm = logsumexp(scaled, axis=1, keepdims=True)
+        wrong = np.exp(scaled - norm) - wanted
+        own = float(np.mean(norm[:, 0] - scaled[np.arange(n), codes])) + 1e-4 * float(values @ values)
+        gradient = np.concatenate([[slope * np.mean(np.sum(wrong * logs, axis=1))], wrong.mean(axis=0)])
+        return own, gradient + 2e-4 * values
+
+    found = minimize(
+        loss, np.zeros(n_classes + 1), jac=True, method="L-BFGS-B", bounds=[(-7, 4)] + [(-8, 8)] * n_classes
+    )
+    return float(np.exp(found.x[0])), found.x[1:]

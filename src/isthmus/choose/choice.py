@@ -13,10 +13,19 @@ import numpy as np
 from joblib import cpu_count
 from sklearn.linear_model import LogisticRegression
 
-from isthmus._math.calibration import fit_temperature
+from isthmus._math.calibration import fit_affine
 from isthmus._math.content import content_order, label_ranks
 from isthmus._progress import listen, progress
-from isthmus.choose.combined import WITNESS, CombinedModel, agree, pool, sharpen, sharpness_for, spread_columns
+from isthmus.choose.combined import (
+    WITNESS,
+    CombinedModel,
+    agree,
+    calibrated,
+    pool,
+    sharpen,
+    sharpness_for,
+    spread_columns,
+)
 from isthmus.choose.evidence import Evidence, LabelScorer
 from isthmus.choose.trust import AccuracyEstimate, estimate_accuracy
 from isthmus.choose.views import View
@@ -50,7 +59,8 @@ class FittedCandidate:
     seconds: float
     evidence: Evidence | None = None
     silent: np.ndarray | None = None  # target texts in which it finds nothing it knows
-    weight: float = 1.0  # of a witness: the power that brings its probabilities to how often it is right
+    weight: float = 1.0  # of a witness: the power that brings its probabilities to how often it is right …
+    offsets: np.ndarray | None = None  # … and how frequent it takes the classes for
 
 
 @dataclass
@@ -105,7 +115,8 @@ def choose(
     source_labels : ndarray of object
         None where unknown.
     word_labels : mapping, optional
-        Labelled words: dual supervision joins the candidates, and the words alone are heard as an independent witness.
+        Labelled words. They are heard as an independent witness; where they cannot be, dual supervision joins the
+        candidates.
     extra_texts : sequence of str
         Unlabelled texts of either kind; they take part in the fit and get no label.
     embed : str, callable or VectorTable, optional
@@ -155,8 +166,10 @@ def try_methods(
     pair = Pair.of(source_texts, source_labels, target_texts, extra_texts)
     with sharing():
         embedder = _embedder(embed)
-        names, left_out = candidates_for(pair.texts, word_labels, embedder)
         judge = _judge(pair, embedder, options)
+        witness = _hear_words(pair, word_labels, options) if word_labels and judge is not None else None
+        # Words that are heard as a witness must not speak a second time, mixed with the source's documents.
+        names, left_out = candidates_for(pair.texts, word_labels if witness is None else None, embedder)
         if judge is None:
             names = [*([WITH_WORDS] if word_labels else []), YARDSTICK]
         recipes = {**options, "embed": embedder}
@@ -173,7 +186,6 @@ def try_methods(
         outcomes = _run_all(fit, names, n_jobs)
         trials = [outcome for outcome in outcomes if isinstance(outcome, FittedCandidate)]
         left_out += [outcome for outcome in outcomes if isinstance(outcome, dict)]
-        witness = _hear_words(pair, word_labels, options) if word_labels and judge is not None else None
     return Candidates(trials, judge, left_out, witness, getattr(embedder, "name", None))
 
 
@@ -335,11 +347,10 @@ def _hear_words(pair: Pair, word_labels: Mapping, options: Mapping) -> FittedCan
         return None
     codes = np.searchsorted(classes, np.array([pair.labels[i] for i in known], dtype=classes.dtype))
     logs = np.log(np.maximum(model.steps[-1][1].predict_proba(rows[known]), 1e-12))
-    weight = fit_temperature(logs, codes, bounds=(1e-3, 20.0))
-    proba = model.steps[-1][1].predict_proba(rows[pair.target])
-    labels = classes[proba.argmax(axis=1)]
-    found = FittedCandidate(WITNESS, model, labels, sharpen(proba, weight), time.monotonic() - start)
-    found.weight = weight
+    weight, offsets = fit_affine(logs, codes)
+    proba = calibrated(model.steps[-1][1].predict_proba(rows[pair.target]), weight, offsets)
+    found = FittedCandidate(WITNESS, model, classes[proba.argmax(axis=1)], proba, time.monotonic() - start)
+    found.weight, found.offsets = weight, offsets
     return found
 
 
@@ -374,7 +385,7 @@ def decide(contest: Candidates, rule: VotingRule | None = None) -> Choice:
     table = [*decision_rows(contest, weights, labels, rule), *contest.left_out]
     if contest.witness is not None and accuracy.estimate is not None:
         witness = contest.witness
-        model.witness, model.witness_weight = witness.model, witness.weight
+        model.witness, model.witness_weight, model.witness_offsets = witness.model, witness.weight, witness.offsets
         own = spread_columns(witness.probabilities, witness.model.classes_, model.classes_)
         probabilities = agree(probabilities, own)
         spread = {**spread, WITNESS: own}

@@ -44,6 +44,7 @@ class CombinedModel:
         self.weights = {name: float(weights[name] / total) for name in members}
         self.sharpness = sharpness
         self.witness, self.witness_weight = witness, witness_weight
+        self.witness_offsets: np.ndarray | None = None
         self.classes_ = joint_classes(self.members.values())
 
     def predict_proba(self, texts: Sequence[str]) -> np.ndarray:
@@ -61,7 +62,7 @@ class CombinedModel:
             for name, model in self.members.items()
         }
         if self.witness is not None:
-            heard = sharpen(self.witness.predict_proba(texts), self.witness_weight)
+            heard = calibrated(self.witness.predict_proba(texts), self.witness_weight, self.witness_offsets)
             said[WITNESS] = spread_columns(heard, self.witness.classes_, self.classes_)
         return said
 
@@ -99,6 +100,12 @@ def pool(votes: Mapping[str, np.ndarray], weights: Mapping[str, float]) -> np.nd
     total = sum(weights[name] for name in votes)
     logs = sum(weights[name] / total * np.log(np.maximum(votes[name], _FLOOR)) for name in votes)
     return softmax(logs)
+
+
+def calibrated(probabilities: np.ndarray, weight: float, offsets: np.ndarray | None) -> np.ndarray:
+    """Probabilities to a power, with what is added to the log-odds of each class."""
+    logs = weight * np.log(np.maximum(probabilities, 1e-12))
+    return softmax(logs if offsets is None else logs + offsets)
 
 
 def agree(own: np.ndarray, witness: np.ndarray) -> np.ndarray:

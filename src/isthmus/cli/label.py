@@ -61,6 +61,19 @@ def label(
     words: Annotated[
         Path | None, typer.Option("--words", metavar="FILE", help="Labelled words (columns word, label, weight).")
     ] = None,
+    extra: Annotated[
+        list[Path] | None,
+        typer.Option("--extra", metavar="FILE", help="Further documents of either kind, without labels; repeatable."),
+    ] = None,
+    embed: Annotated[
+        str | None,
+        typer.Option(
+            "--embed", metavar="MODEL", help="Vectors by a model: static, minilm, a folder or name; none: no vectors."
+        ),
+    ] = None,
+    vectors: Annotated[
+        str | None, typer.Option("--vectors", metavar="COL", help="Column with a vector of each document.")
+    ] = None,
     output: Annotated[
         str, typer.Option("-o", "--output", metavar="OUT", help="Where the labelled target goes; - is stdout.")
     ] = "-",
@@ -114,6 +127,9 @@ def label(
         trust_machine_labels=trust_machine_labels,
         method=method,
         words=words,
+        extra=tuple(extra or ()),
+        embed=embed,
+        vectors=vectors,
         output=output,
         report=report,
         by=by,

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from isthmus._streams import check_standard_output
 from isthmus._utils import plural, versions
@@ -55,6 +58,9 @@ class LabelOptions:
     trust_machine_labels: bool = False
     method: str = "auto"
     words: Path | None = None
+    extra: tuple[Path, ...] = ()
+    embed: str | None = None
+    vectors: str | None = None
     output: str = "-"
     report: Path | None = None
     by: str | None = None
@@ -107,6 +113,10 @@ class LabelOptions:
                 "--model refits nothing; leave out --method, --words, --save, --answers and --target-label.",
                 code="bad-parameter",
             )
+        if self.model and (self.extra or self.embed):
+            raise UsageError("--model refits nothing; leave out --extra and --embed.", code="bad-parameter")
+        if self.embed is not None and self.vectors is not None:
+            raise UsageError("--embed makes vectors and --vectors names them; give one of them.", code="bad-parameter")
         if self.answers and self.target_label:
             raise UsageError("Give --answers or --target-label, not both.", code="bad-parameter")
         if self.as_json:
@@ -120,7 +130,7 @@ class LabelOptions:
         resolve_language(self.language)
         if self.by is not None and self.report is None:
             raise UsageError("--by breaks the report down; name one with --report HTML.", code="bad-parameter")
-        inputs = (*self.files, self.words, self.model, self.answers)
+        inputs = (*self.files, self.words, self.model, self.answers, *self.extra)
         check_outputs(self.output, self.report, self.force, self.save, inputs=inputs)
         if self.model:
             check_saved_file(self.model)
@@ -129,7 +139,7 @@ class LabelOptions:
         """Whether the files are better read in blocks than held in memory, and can be."""
         from isthmus.corpus.blocks import can_stream
 
-        whole = self.report or self.words or self.save or self.answers or self.target_label or self.text_is_joined
+        whole = self.extra or self.report or self.words or self.save or self.answers or self.target_label or self.text_is_joined
         if self.method != "projection" or whole or len(self.files) != 2:
             return False
         readable = all(path != "-" and Path(path).is_file() and can_stream(path) for path in self.files)
@@ -145,6 +155,9 @@ class LabelOptions:
         skipped = ("as_json", "force", "quiet")
         given = {name: value for name, value in asdict(self).items() if name not in skipped and value not in (None, "")}
         given = {name: value[0] if _is_single(value) else value for name, value in given.items() if name != "files"}
+        given.pop("extra", None)
+        if self.extra:
+            given["extra"] = [str(path) for path in self.extra]
         files = {"source": self.files[0] if len(self.files) == 2 else self.files[:-1], "target": self.target}
         return {name: str(value) if isinstance(value, Path) else value for name, value in (files | given).items()}
 
@@ -173,6 +186,9 @@ def label_files(options: LabelOptions) -> None:
             language=options.language,
             source_domain=inputs.source_domain,
             target_labels=inputs.target_labels,
+            extra=[options.columns.read(str(path), target=True) for path in options.extra],
+            embed=options.embed,
+            vectors=options.vectors,
         )
         if options.answers is not None:
             result = teach_from_file(result, options.answers)
@@ -191,7 +207,7 @@ def label_files(options: LabelOptions) -> None:
             table=table,
             **places,
         )
-    for path in (options.words, options.answers):
+    for path in (options.words, options.answers, *options.extra):
         if path is not None:
             inputs.records.append({"path": str(path), "sha256": file_hash(path)})
     if result.learned is not None and not options.quiet:
@@ -211,7 +227,8 @@ def label_with_model(options: LabelOptions) -> None:
         target = options.columns.read(options.target, target=True)
         describe(target, "target", options.quiet)
         check_table(options.output, target.table(), added=len(ADDED))
-        result = saved.label_new(target.texts, ids=target.ids)
+        vectors = None if options.vectors is None else column_vectors(target, options.vectors)
+        result = saved.label_new(target.texts, ids=target.ids, vectors=vectors)
         name = f"source of {shown_name(Path(str(options.model)).name)}"
         source = Collection.from_texts(saved.source_texts, list(saved.source_labels), name=name)
         written = write_outputs(
@@ -272,6 +289,9 @@ def label_collections(
     language: str = "auto",
     source_domain: list[str] | None = None,
     target_labels: list | None = None,
+    extra: Sequence[Collection] = (),
+    embed: str | None = None,
+    vectors: str | None = None,
 ):
     """Label one collection from another."""
     from isthmus.api.label import label as label_texts
@@ -304,6 +324,9 @@ def label_collections(
         language=language,
         source_domain=source_domain,
         target_labels=target_labels,
+        extra_texts=[text for part in extra for text in part.texts],
+        embed=False if embed == "none" else embed,
+        vectors=None if vectors is None else [column_vectors(part, vectors) for part in _parts(source, target, extra)],
     )
     result.ids = list(target.ids)
     return result
@@ -323,6 +346,22 @@ def read_word_answers(path: Path | None) -> dict[str, dict[str, float]] | None:
     from isthmus.corpus.words import read_words
 
     return read_words(path, blanks=True)
+
+
+def column_vectors(collection: Collection, column: str) -> np.ndarray:
+    """The vectors in a column of a collection."""
+    from isthmus.corpus.vectors import read_vectors
+
+    return read_vectors(find_column(collection, column, option="--vectors"), column, collection.name)
+
+
+def _parts(source: Collection, target: Collection, extra: Sequence[Collection]) -> list[Collection]:
+    """Collections in the order of their vectors; further ones count as one."""
+    if not extra:
+        return [source, target]
+    texts = [text for part in extra for text in part.texts]
+    columns = {name: [cell for part in extra for cell in part.columns[name]] for name in extra[0].columns}
+    return [source, target, Collection.from_texts(texts, name=extra[0].name, columns=columns)]
 
 
 def write_outputs(
@@ -380,12 +419,12 @@ def review_layout(result, output: str) -> Layout | None:
     return Layout({"true_label": [str(name) for name in result.classes]}, review)
 
 
-def find_column(docs: Collection, name: str) -> list:
+def find_column(docs: Collection, name: str, option: str = "--by") -> list:
     """Values of a column of a collection."""
     table = docs.table()
     if name not in table:
         raise UsageError(
-            f"--by {name!r} is not a column of {docs.name}; it has {list_columns(table)}.",
+            f"{option} {name!r} is not a column of {docs.name}; it has {list_columns(table)}.",
             code="unknown-column",
         )
     return table[name]

@@ -7,7 +7,8 @@ contest; from its rows :func:`left_out` chooses both on all corpora but one and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -15,12 +16,15 @@ import numpy as np
 
 from isthmus.bench.engine.suite import Method, Suite, Task, TaskData, pack_correct
 from isthmus.bench.tasks import AMAZON_MULTI, AMAZON_PAIRS, CHINESE_TASKS, NEWSGROUP_TASKS, REUTERS_TASKS
+from isthmus.bench.topic_tasks import TOPIC_TASKS
 from isthmus.choose import Evidence, VotingRule, estimate_shares, review_mask
-from isthmus.choose.choice import CANDIDATES, YARDSTICK, Candidates, Choice, decide, try_methods
+from isthmus.choose.choice import CANDIDATES, WITH_VECTORS, YARDSTICK, Candidates, Choice, decide, try_methods
 from isthmus.choose.combined import pool
 from isthmus.choose.evidence import class_accuracy, information
 from isthmus.choose.trust import CONFIDENCE_LEVEL
 from isthmus.evaluate import expected_calibration_error
+from isthmus.exceptions import DataError, MissingExtraError
+from isthmus.recipes import make_recipe
 
 BUDGET = 0.1
 MARGIN = 0.08  # half-width of one interval for all pairs, for comparison
@@ -44,23 +48,60 @@ FRESH = (
     "thucnews_title-nlpcc2017",
     "nlpcc2017-thucnews_title",
 )
-_ALL = {**AMAZON_PAIRS, **AMAZON_MULTI, **NEWSGROUP_TASKS, **REUTERS_TASKS, **CHINESE_TASKS}
-TASKS: dict[str, Task] = {name: _ALL[name] for names in (*CORPORA.values(), FRESH) for name in names}
+_ALL = {**AMAZON_PAIRS, **AMAZON_MULTI, **NEWSGROUP_TASKS, **REUTERS_TASKS, **CHINESE_TASKS, **TOPIC_TASKS}
+TASKS: dict[str, Task] = {name: _ALL[name] for names in (*CORPORA.values(), FRESH, TOPIC_TASKS) for name in names}
 
 
 # ---------------------------------------------------------------------------------------------------------- methods
 
 
 def contest(data: TaskData, seed: int) -> Candidates:
-    """The candidates fitted on a task; once for all methods of the task."""
+    """The candidates fitted on a task; once for all methods of the task. One at a time: the harness has all cores."""
     kept = data.extra.setdefault("contests", {})
     if seed not in kept:
         kept.clear()
         labels = np.array(data.source_labels, dtype=object)
-        kept[seed] = try_methods(data.source_texts, labels, data.target_texts, random_state=seed)
+        kept[seed] = try_methods(data.source_texts, labels, data.target_texts, random_state=seed, n_jobs=1)
         for trial in kept[seed].trials:
             trial.model = _Classes(trial.model.classes_)  # nothing is predicted later; lets matrices go
     return kept[seed]
+
+
+def without_vectors(found: Candidates) -> Candidates:
+    """The same candidates as if the static vectors were not installed."""
+    trials = [
+        replace(trial, evidence=trial.evidence and replace(trial.evidence, others=_but_vectors(trial.evidence.others)))
+        for trial in found.trials
+        if trial.name != WITH_VECTORS
+    ]
+    return replace(found, trials=trials)
+
+
+def _but_vectors(others: Mapping[str, Evidence]) -> dict[str, Evidence]:
+    return {name: view for name, view in others.items() if name != WITH_VECTORS}
+
+
+def auto_words(data: TaskData, seed: int) -> list[dict]:
+    """``auto`` without the view of vectors."""
+    made = decide(without_vectors(contest(data, seed)))
+    return [row | {"chosen": made.name} for row in score(data, made.labels, made.probabilities.max(axis=1))[:1]]
+
+
+def peer(embed: str) -> Callable[[TaskData, int], list[dict]]:
+    """Logistic regression on vectors, the two lines of somebody else's code; no row where the model is not there."""
+
+    def run(data: TaskData, seed: int) -> list[dict]:
+        texts, labels, domain = data.joined()
+        try:
+            model = make_recipe("vectors-logistic", random_state=seed, embed=embed)
+            rows = model.fit_rows(texts, labels, domain)
+        except (MissingExtraError, DataError):
+            return []
+        target = rows[len(data.source_texts) :]
+        confidence = model.steps[-1][1].predict_proba(target).max(axis=1)
+        return score(data, model.transduction_[len(data.source_texts) :], confidence)
+
+    return run
 
 
 class _Classes:
@@ -165,18 +206,25 @@ def sweep(data: TaskData, seed: int) -> list[dict]:
     values = []
     for learnability, reverse_accuracy, pooling, rule in SETTINGS:
         measured = {
-            name: Evidence(
-                LEARNABILITY[learnability](evidence.tables[0]),
-                LEARNABILITY[learnability](evidence.tables[1]),
-                WAY_BACK[reverse_accuracy](evidence.tables[2]),
-                evidence.cv_accuracy,
-            )
+            name: remeasured(evidence, LEARNABILITY[learnability], WAY_BACK[reverse_accuracy])
             for name, evidence in found.evidence.items()
         }
         weights = rule.weights(measured)
         answer = POOLING[pooling]({name: votes[name] for name in weights}, weights).argmax(axis=1)
         values.append(round(float(np.mean(answer == truth)), 4))
     return [{"metric": "sweep", "value": max(values), "accuracies": values}]
+
+
+def remeasured(evidence: Evidence, learnability: Callable, reverse_accuracy: Callable) -> Evidence:
+    """The same counts, in every view, under other figures."""
+    return Evidence(
+        learnability(evidence.tables[0]),
+        learnability(evidence.tables[1]),
+        reverse_accuracy(evidence.tables[2]),
+        evidence.cv_accuracy,
+        even=None if evidence.even is None else remeasured(evidence.even, learnability, reverse_accuracy),
+        others={name: remeasured(view, learnability, reverse_accuracy) for name, view in evidence.others.items()},
+    )
 
 
 def promises(rows: Iterable[dict]) -> list[dict]:
@@ -270,8 +318,14 @@ def _say(setting: tuple[str, str, str, VotingRule]) -> str:
 
 
 def _methods() -> dict[str, Method]:
-    runs: dict[str, Any] = {"auto": auto, "auto-sweep": sweep}
-    methods = {name: _candidate(name) for name in CANDIDATES}
+    runs: dict[str, Any] = {
+        "vectors-logistic": peer("static"),
+        "vectors-logistic-minilm": peer("minilm"),
+        "auto-words": auto_words,
+        "auto": auto,
+        "auto-sweep": sweep,
+    }
+    methods = {name: _candidate(name) for name in (*CANDIDATES, WITH_VECTORS)}
     return methods | {name: Method(name=name, run=run) for name, run in runs.items()}
 
 
@@ -281,6 +335,7 @@ MEANS = {
     "projection": (*CORPORA["Fudan and Sogou"], *CORPORA["Chinese headlines"]),
     "all 25": tuple(name for names in CORPORA.values() for name in names),
     "new pairings": FRESH,
+    "topics": tuple(TOPIC_TASKS),
 }
 SOURCES = {
     **CORPORA,

@@ -1,0 +1,86 @@
+"""Labels judged in every view: vectors beside words, at equal length."""
+
+import numpy as np
+
+from isthmus.choose import Evidence, VotingRule
+from isthmus.choose.choice import Pair, nearer_target, try_methods
+from isthmus.choose.combined import agree
+from isthmus.choose.views import DenseView, Ridge, even_lengths
+
+
+def groups(n, shift, seed):
+    rng = np.random.default_rng(seed)
+    codes = np.arange(n) % 2
+    rows = np.where(codes[:, None] == 0, [3.0, 0, 1, 0], [0, 3.0, 1, 0]) + shift + rng.normal(scale=0.5, size=(n, 4))
+    return rows, np.array(["a", "b"])[codes]
+
+
+def test_leave_one_out_answers_are_those_of_refitting():
+    rows, labels = groups(30, 0.0, 0)
+    ridge = Ridge.of(rows)
+    wanted = (labels == "b").astype(float)
+    gram = ridge.rows.T @ ridge.rows
+    penalty = 0.1 * np.trace(gram) / len(gram)
+    agreed = 0
+    for i in range(len(rows)):
+        rest = np.arange(len(rows)) != i
+        mean = wanted[rest].mean()
+        own = ridge.rows[rest] - 0.0
+        weights = np.linalg.solve(own.T @ own + penalty * np.eye(4), own.T @ (wanted[rest] - mean))
+        agreed += (ridge.rows[i] @ weights + mean > 0.5) == (labels[i] == "b")
+    counts = ridge.held_out(labels)
+    assert abs(np.trace(counts) - agreed) <= 1
+
+
+def test_right_labels_score_above_shuffled_ones():
+    source, labels = groups(80, 0.0, 0)
+    target, truth = groups(80, 2.0, 1)
+    view = DenseView(source, labels, target)
+    right = Evidence.from_tables(*view.tables(truth))
+    wrong = Evidence.from_tables(*view.tables(np.random.default_rng(2).permutation(truth)))
+    rule = VotingRule()
+    assert rule.score(right) > rule.score(wrong)
+    assert right.reverse_accuracy > 0.9
+
+
+def test_the_score_is_the_mean_over_views():
+    words, vectors = Evidence(0.3, 0.3, 0.8, 0.8), Evidence(0.6, 0.3, 0.6, 0.8)
+    both = Evidence(0.3, 0.3, 0.8, 0.8, others={"vectors": vectors})
+    rule = VotingRule()
+    assert np.isclose(rule.score(both), (rule.score(words) + rule.score(vectors)) / 2)
+
+
+def test_lengths_are_made_even_only_where_they_differ_much():
+    short, long = ["a b c", "d e f"], ["a b c d", "e f g h"]
+    assert even_lengths(short, long) == (short, long)
+    _, thinned = even_lengths(short, [" ".join("abcdefghijkl"), " ".join("mnopqrstuvwx")])
+    assert [len(text.split()) for text in thinned] == [3, 3]
+
+
+def test_further_texts_join_the_side_they_read_like():
+    source, target = ["goal match team"] * 20, ["driver memory disk"] * 20
+    assert nearer_target(source, target, ["match goal", "disk driver"]).tolist() == [False, True]
+    pair = Pair.of(source, np.array(["x", "y"] * 10, dtype=object), target, ["match goal", "disk driver"])
+    assert pair.domain[-2:].tolist() == [1, -1]
+    assert len(pair.texts[pair.target]) == 20
+
+
+def test_two_witnesses_who_agree_are_surer_than_one():
+    both = agree(np.array([[0.7, 0.3]]), np.array([[0.7, 0.3]]))
+    assert both[0, 0] > 0.8
+
+
+def test_threads_change_nothing():
+    rng = np.random.default_rng(0)
+    words = {"a": ["goal", "match", "team"], "b": ["disk", "driver", "memory"]}
+
+    def texts(n):
+        labels = ["a", "b"] * (n // 2)
+        return [" ".join(rng.choice([*words[name], "the", "and", "of"], 8)) for name in labels], labels
+
+    source, labels = texts(60)
+    target, _ = texts(40)
+    runs = [try_methods(source, np.array(labels, dtype=object), target, random_state=0, n_jobs=n) for n in (1, 3)]
+    assert [trial.name for trial in runs[0].trials] == [trial.name for trial in runs[1].trials]
+    for one, three in zip(runs[0].trials, runs[1].trials, strict=True):
+        np.testing.assert_array_equal(one.labels, three.labels)
