@@ -139,7 +139,15 @@ class LabelOptions:
         """Whether the files are better read in blocks than held in memory, and can be."""
         from isthmus.corpus.blocks import can_stream
 
-        whole = self.extra or self.report or self.words or self.save or self.answers or self.target_label or self.text_is_joined
+        whole = (
+            self.extra
+            or self.report
+            or self.words
+            or self.save
+            or self.answers
+            or self.target_label
+            or self.text_is_joined
+        )
         if self.method != "projection" or whole or len(self.files) != 2:
             return False
         readable = all(path != "-" and Path(path).is_file() and can_stream(path) for path in self.files)
