@@ -208,10 +208,12 @@ def test_long_collections_leave_string_kernels_out_and_say_so():
     assert left_out[0]["method"] == "strings"
 
 
-def test_labelled_words_add_a_candidate(pair):
+def test_labelled_words_are_heard_once_as_a_witness(pair):
     source, labels, target, *_ = pair
     result = isthmus.label(source, labels, target[:60], word_labels={"rude": "staff", "fee": "price"})
-    assert "dual-manifold" in {row["method"] for row in result.decision}
+    methods = {row["method"] for row in result.decision}
+    assert "words alone" in methods
+    assert "dual-manifold" not in methods
 
 
 def test_review_mask_keeps_the_budget():
