@@ -258,7 +258,7 @@ def _build_vectors_logistic(options: Options) -> TransferPipeline:
     from isthmus.classify.baselines.source_only import SourceOnlyClassifier
     from isthmus.features.embeddings import TextEmbedder, resolve_embedder
 
-    estimator = LogisticRegression(C=10.0, max_iter=1000)
+    estimator = LogisticRegression(C=10.0, max_iter=1000, random_state=options.random_state)
     embedder = TextEmbedder.of(resolve_embedder(options.embed))
     return _pipeline(embedder, Normalizer(), SourceOnlyClassifier(estimator))
 

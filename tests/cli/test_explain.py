@@ -139,7 +139,7 @@ def test_error_budget_is_the_saved_one_unless_given(folder):
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
-        (["source.csv"], 2),
+        ([], 2),
         (["--model", "m.isthmus", "source.csv", "target.csv"], 2),
         (["--model", "m.isthmus", "target.csv", "--method", "svm"], 2),
         (["--model", "m.isthmus", "target.csv", "--save", "n.isthmus"], 2),

@@ -123,7 +123,7 @@ def test_a_vote_is_called_a_vote(folder, capsys):
     opening = f"{len(methods)} methods voted; {methods[0]} counts most ("
     assert summary["why"].startswith(opening)
     assert f"method: {summary['method']} ({opening}" in talk.err
-    assert f"The method was {summary['method']}: {opening}" in Path("page.html").read_text(encoding="utf-8")
+    assert opening in Path("page.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("command", [LABEL, CLUSTER, ["diagnose", "source.csv", "target.csv"]], ids=lambda c: c[0])

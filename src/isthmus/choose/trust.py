@@ -219,7 +219,7 @@ def estimate_accuracy(
 ) -> AccuracyEstimate:
     """Accuracy to expect of labels that no one has checked.
 
-    Five figures that need no true label (:func:`trust_features`) are weighed by constants that were set on benchmark
+    Five figures that need no true label (``trust_features``) are weighed by constants that were set on benchmark
     tasks, also on such as lack a class, have turned shares or a noisy source. Documents in groups that belong to no
     class count as wrong. The interval is wider where class shares moved, where classes and groups hardly match and
     where plain methods disagree. Nothing is estimated where labels cannot be learned at all, in source or target, or

@@ -165,6 +165,8 @@ _SURE = 0.5  # probability below which a text does not tell its language
 _CERTAIN = 0.9  # probability from which a single text speaks for a language that is rare in its collection
 _FEW = 3  # documents, below which a language is rare
 _FEW_LETTERS = 20  # too few to tell a language by
+_SMALL_WORDS = 0.03  # share of function words below which a text is not running text; it is 0.2 to 0.5 in most
+_PUNCTUATION = ".,;:!?()[]{}\"'«»„“”‚‘’…–—-"
 _MIXED = 0.1  # share of the documents from which a further language is read by its own rules
 
 
@@ -309,10 +311,24 @@ def languages_in_use(texts: Sequence[str]) -> tuple[str, ...]:
     ('de', 'en')
     """
     shares = guess_languages(texts)
-    told = [name for name in shares if name in NAMES]
+    told = [name for name in shares if name in NAMES and _has_function_words(name, texts)]
     if not told:
         return (_guess_from_all(texts),)
     return tuple(name for name in told if shares[name] >= _MIXED) or (told[0],)
+
+
+def _has_function_words(language: str, texts: Sequence[str]) -> bool:
+    """Whether a collection holds any of the small words that every running text in a language holds.
+
+    An identifier names a language for codes and made-up words as well; reading those by that language's rules would
+    merge words that only look alike. Languages without a list, or without blanks between words, are believed.
+    """
+    small = stop_words(language)
+    if language == "en" or not small:
+        return True
+    step = max(1, len(texts) // _SAMPLE_DOCUMENTS)
+    words = [word for text in texts[::step][:_SAMPLE_DOCUMENTS] for word in normalize_text(text[:500]).lower().split()]
+    return sum(word.strip(_PUNCTUATION) in small for word in words) >= _SMALL_WORDS * len(words)
 
 
 def _guess_from_all(texts: Sequence[str]) -> str:
@@ -322,7 +338,7 @@ def _guess_from_all(texts: Sequence[str]) -> str:
         return "en"
     language, probability = _identifier().classify(joined[: 10 * _SAMPLE_CHARACTERS])
     letters = re.findall(r"[^\W\d_]", joined)
-    if probability >= _CERTAIN and len(letters) >= _FEW_LETTERS:
+    if probability >= _CERTAIN and len(letters) >= _FEW_LETTERS and _has_function_words(language, [joined]):
         return language
     return "en" if sum(letter.isascii() for letter in letters) > 0.98 * len(letters) else OTHER
 

@@ -32,7 +32,7 @@ class VectorKernel:
     >>> from isthmus.features.vector_kernel import VectorKernel
     >>> model = lambda texts: np.array([[1.0, len(text)] for text in texts])
     >>> both = StringKernel("presence", (2, 2), normalize=True) + VectorKernel(model)
-    >>> both.gram(["banana"]).tolist()
+    >>> both.gram(["banana"]).round(6).tolist()
     [[2.0]]
     """
 
