@@ -60,6 +60,13 @@ def test_what_is_fine_is_folded(page, result):
         assert f"<h3>{row['topic']} " in (shown if row["severity"] else folded)
 
 
+def test_a_new_group_is_said_first(result, tmp_path):
+    found = result[0]
+    found.tables["new_groups"] = [{"group": "tyres", "documents": 12, "words": "tyres, rims"}]
+    head = found.report(tmp_path / "page.html").read_text("utf-8").partition("</header>")[0]
+    assert "<bdi>tyres</bdi> (12 documents)" in head
+
+
 def test_the_result_writes_its_page_and_does_not_overwrite(result, tmp_path):
     path = tmp_path / "page.html"
     assert result[0].report(path) == path

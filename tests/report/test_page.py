@@ -11,6 +11,8 @@ import pytest
 
 import isthmus
 from isthmus.choose import AccuracyEstimate
+from isthmus.cli.app import run_command
+from isthmus.corpus import write_rows
 from isthmus.exceptions import DataError, UsageError
 from isthmus.report.hero import banners, class_table, hero_facts, in_words, review_note, verdict
 from isthmus.report.listing import as_json, list_data, listed_rows
@@ -229,3 +231,18 @@ def test_what_answers_changed_is_shown(tmp_path):
     text = section(result.teach(answers, name="first").report(tmp_path / "after.html").read_text("utf-8"), "check")
     assert re.search(r'first</td><td class="n">30</td><td class="n">30</td>', text)
     assert 'id="reliability"' in text
+
+
+def test_the_command_breaks_down_by_a_column_and_names_its_files(tmp_path):
+    write_rows(tmp_path / "s.csv", {"text": ["kind staff here", "a fast bike"] * 20, "label": LABELS * 4})
+    write_rows(tmp_path / "t.csv", {"text": ["staff is kind", "fast bike now"] * 20, "year": [2019, 2020] * 20})
+    page, out = tmp_path / "p.html", tmp_path / "out.csv"
+    command = ["label", str(tmp_path / "s.csv"), str(tmp_path / "t.csv"), "--method", "nbc", "-o", str(out), "--quiet"]
+    assert run_command([*command, "--report", str(page), "--by", "year"]) == 0
+    text = page.read_text("utf-8")
+    assert re.findall(r'<th scope="row">(\d{4})</th><td class="n">(\d+)</td>', section(text, "by")) == [
+        ("2019", "20"),
+        ("2020", "20"),
+    ]
+    assert f"isthmus check {out}" in section(text, "check")
+    assert run_command([*command, "--force", "--report", str(page), "--by", "month"]) == 2

@@ -67,6 +67,7 @@ def teach(
     check_saved_file(result)
     with talking(quiet):
         from isthmus.api.loading import load
+        from isthmus.report import write_label_report
 
         taught = load(result, kind="label")
         if rename is not None:
@@ -74,8 +75,11 @@ def teach(
         if answers is not None or words is not None or without is not None:
             name = None if without is None else Path(without).name
             taught = teach_from_file(taught, answers, words=words, without=name)
+        files = {"saved": str(save or result)}
         makers: Makers = {
-            report: announced("writing the report", lambda path: taught.report(path, force=True)),
+            report: announced(
+                "writing the report", lambda path: write_label_report(taught, path, force=True, files=files)
+            ),
             save: announced("saving the model", lambda path: taught.save(path, force=True)),
         }
         columns = taught.columns()

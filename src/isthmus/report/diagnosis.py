@@ -60,6 +60,7 @@ def diagnosis_facts(result, source: Collection | None, target: Collection | None
         ],
         **rows,
         "first": first_advice(rows["findings"]),
+        "new_groups": result.tables.get("new_groups", []),
         "sources": [collection_facts(docs, role) for docs, role in known],
         "pivots": pivot_bars(result.tables),
         "company": result.tables.get("class_shifted_words", [])[:_SHOWN],
