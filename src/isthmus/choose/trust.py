@@ -15,8 +15,8 @@ from isthmus.shift.shares import MOVED, ShareShift, compare_shares, total_variat
 
 CONFIDENCE_LEVEL = 0.9
 # Log-odds of a right label from log-odds of five shares and from one likeness. Set by ridge regression on the tasks of
-# suite "trust" (plain, missing class, turned shares, noisy and thin source; docs/guide/trust.md says what each corpus
-# gets from the others).
+# the kinds of suite "trust" (plain, missing class, turned shares, noisy and thin source), 150 of them from eight groups
+# of corpora; docs/guide/trust.md has the errors with each group left out.
 VOTE = {
     "constant": -0.59,
     "repeated": 0.235,

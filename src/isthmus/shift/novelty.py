@@ -36,7 +36,7 @@ ROUNDS = 12
 FEWEST = 60  # documents of a side below which no group is looked for
 SMALLEST, LARGEST = 0.04, 0.45  # share of the target a new group may have
 MOST_GROUPS = 3
-# A group is announced where all four hold. Set on newsgroups, Reuters, Fudan and Sogou (suite "trust").
+# A group is announced where all four hold. Set on plain and spoilt pairs of all corpora, as suite "trust" makes them.
 UNLIKE = 0.3  # its likeness to the nearest class, as a share of the mean likeness of groups and their own classes
 MATCHED = 0.4  # that mean likeness; below it groups and classes cannot be compared
 STANDS_OUT = 0.3  # log of its gain over the gain of one more group
