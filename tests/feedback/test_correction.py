@@ -62,6 +62,14 @@ def test_labelled_words_are_learned_without_any_answer():
     assert correction.probabilities(sp.csr_matrix([[1.0, 0.0]]), np.array([[0.5, 0.5]]))[0, 1] > 0.5
 
 
+def test_many_answers_choose_by_a_part_of_them(monkeypatch):
+    monkeypatch.setattr("isthmus.feedback.correction.MANY", 50)
+    rows, vote, codes = answered(120)
+    correction = learn_correction(rows, vote, codes, CLASSES)
+    assert len(correction.table) == 1
+    assert (correction.held_out.argmax(axis=1) == codes).all()
+
+
 def test_folds_hold_every_class():
     folds = make_folds(np.array([0] * 10 + [1] * 5), 0)
     assert [int(np.sum(folds[10:] == fold)) for fold in range(5)] == [1] * 5

@@ -30,7 +30,7 @@ from isthmus.feedback import (
 )
 from isthmus.feedback.accounting import band_weights, expect_accuracy, outlook, right_by_size
 from isthmus.feedback.answers import ASKED, DRAWN, PICKED, RANDOM
-from isthmus.feedback.correction import order_answers
+from isthmus.feedback.correction import MANY, order_answers
 from isthmus.feedback.model import ask_voters, merge_classes
 
 LabelResult = Any  # the class stands in the module that imports this one
@@ -189,7 +189,7 @@ def _account(
     held_out = correction.held_out.max(axis=1)
     at_random = known.at_random[order]
     expected = expect_accuracy(right, at_random, held_out, confidence, len(confidence) + len(codes))
-    if len(codes) < 20 or not len(confidence):
+    if not 20 <= len(codes) <= 2 * MANY or not len(confidence):  # too few to say, or no reason to ask
         return expected, None
     hits = right_by_size(rows, vote, codes, correction, seed)
     if at_random.sum() >= 20:
