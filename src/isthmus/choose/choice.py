@@ -341,10 +341,9 @@ def _hear_words(pair: Pair, word_labels: Mapping, options: Mapping) -> FittedCan
         rows = model.fit_rows(pair.texts, np.full(len(pair.texts), None, dtype=object), pair.domain)
     except IsthmusError:
         return None  # words of one class only, say
-    classes = model.classes_
-    known = [i for i in pair.known if pair.labels[i] in set(classes.tolist())]
-    if not known or len(classes) < 2:
-        return None
+    classes, known = model.classes_, pair.known
+    if len(classes) < 2 or set(classes.tolist()) != {pair.labels[i] for i in known}:
+        return None  # the source cannot say how often words are right about a class it does not have
     codes = np.searchsorted(classes, np.array([pair.labels[i] for i in known], dtype=classes.dtype))
     logs = np.log(np.maximum(model.steps[-1][1].predict_proba(rows[known]), 1e-12))
     weight, offsets = fit_affine(logs, codes)
