@@ -24,6 +24,7 @@ from sklearn.metrics import confusion_matrix
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.svm import LinearSVC
 
+from isthmus._math.content import content_order, label_ranks
 from isthmus.choose.views import DenseView, View, even_lengths
 from isthmus.exceptions import DataError
 from isthmus.features.vectorizer import TextVectorizer
@@ -190,7 +191,10 @@ class LabelScorer:
         views: Mapping[str, View] | None = None,
         random_state: int | None = 0,
     ):
-        source, self.target = (_distinct(texts) for texts in (source_texts, target_texts))
+        # By content, so that neither samples nor folds, nor which of two equal texts is kept, follow the rows' order.
+        labels = np.array([str(label) for label in source_labels], dtype=object)
+        source = _distinct(source_texts, content_order(source_texts, label_ranks(labels, np.ones(len(labels), bool))))
+        self.target = _distinct(target_texts, content_order(target_texts))
         if min(len(source), len(self.target)) < FEWEST:
             raise DataError(
                 f"{len(source)} different source and {len(self.target)} different target documents are too few to "
@@ -258,10 +262,13 @@ def _cross_validated(rows, labels: np.ndarray) -> np.ndarray:
     return confusion_matrix(labels[usable], held_out)
 
 
-def _distinct(texts: Sequence[str]) -> np.ndarray:
-    """Where each text stands first."""
-    return np.array(list({text: place for place, text in reversed(list(enumerate(texts)))}.values())[::-1], dtype=int)
+def _distinct(texts: Sequence[str], order: np.ndarray) -> np.ndarray:
+    """One row of each text, the first in ``order``; in that order."""
+    first: dict[str, int] = {}
+    for place in order.tolist():
+        first.setdefault(texts[place], place)
+    return np.array(list(first.values()), dtype=int)
 
 
 def _sample(rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    return rows if len(rows) <= SAMPLE else np.sort(rng.choice(rows, SAMPLE, replace=False))
+    return rows if len(rows) <= SAMPLE else rows[np.sort(rng.choice(len(rows), SAMPLE, replace=False))]
