@@ -94,7 +94,7 @@ def test_one_small_task(data_dir, tmp_path):
     run = run_suite("choose", data_dir, tasks=["orgs-places"], record_dir=tmp_path, jobs=1)
     assert not run.failures
     accuracy = {row["method"]: row["value"] for row in run.rows if row["metric"] == "accuracy"}
-    assert set(accuracy) == {*CANDIDATES, "auto"}
+    assert {*CANDIDATES, "auto"} <= set(accuracy)  # and, with word vectors installed, the peers on them
     assert accuracy["auto"] > accuracy["logistic"]
     swept = next(row for row in run.rows if row["metric"] == "sweep")
     assert len(swept["accuracies"]) == len(SETTINGS)

@@ -261,8 +261,9 @@ def test_ctrl_c_leaves_no_partial_output(folder):
     time.sleep(0.3)
     process.send_signal(signal.SIGINT)
     talk = process.stderr.read()
-    assert process.wait(timeout=60) == 130, talk
     process.stderr.close()
+    # Ended by its own exit code, or by the signal it was sent: a shell reports 130 for both.
+    assert process.wait(timeout=60) in (130, -signal.SIGINT), talk
     assert "Stopped" in talk
     assert "Traceback" not in talk
     assert sorted(os.listdir(folder)) == ["source.csv", "target.csv"]

@@ -65,7 +65,7 @@ def test_labels_that_cannot_be_written_are_kept_elsewhere(folder):
     assert code == 1
     kept = folder / "isthmus.kept.csv"
     assert str(kept) in said
-    assert kept.read_text().startswith("id,label,confidence,needs_review\n0,")
+    assert kept.read_text().startswith("id,label,confidence,needs_review,novel_group\n0,")
     assert len(kept.read_text().splitlines()) == 13
 
 

@@ -10,8 +10,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from isthmus._streams import check_standard_output
 from isthmus._utils import plural, versions
 from isthmus.api.saving import check_saved_file
@@ -356,7 +354,7 @@ def read_word_answers(path: Path | None) -> dict[str, dict[str, float]] | None:
     return read_words(path, blanks=True)
 
 
-def column_vectors(collection: Collection, column: str) -> np.ndarray:
+def column_vectors(collection: Collection, column: str) -> Any:
     """The vectors in a column of a collection."""
     from isthmus.corpus.vectors import read_vectors
 

@@ -72,7 +72,7 @@ def count_counterparts(prepared: Prepared, *, cosine: bool = True, random_state=
     if prepared.aligner is None:
         return 0
     rng = check_random_state(random_state)
-    n_groups = int(np.bincount(prepared.aligner.groups.collections).max())
+    n_groups = int(np.unique(prepared.aligner.groups.collections, return_counts=True)[1].max())
     k = min(n_groups, prepared.target.shape[0])
     if k < 2:
         return 0

@@ -99,7 +99,8 @@ class StaticEmbedder:
         """Per word: the sum of its tokens' vectors, and their number."""
         if not words:
             return np.zeros((0, self._table.shape[1]), np.float32), np.zeros(0, np.float32)
-        tokens = [found.ids for found in self._tokenizer.encode_batch(words, add_special_tokens=False)]
+        whole = [word.encode("utf-8", "replace").decode() for word in words]  # halves of surrogate pairs are no text
+        tokens = [found.ids for found in self._tokenizer.encode_batch(whole, add_special_tokens=False)]
         lengths = np.array([len(ids) for ids in tokens], dtype=np.float32)
         ends = np.cumsum([0, *lengths]).astype(np.int64)
         flat = np.concatenate([np.asarray(ids, dtype=np.int64) for ids in tokens])
