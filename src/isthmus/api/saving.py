@@ -18,8 +18,6 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from isthmus._utils import import_optional, versions
 from isthmus.corpus import check_output, replacing
 from isthmus.corpus.limits import too_large, unpack_limit
@@ -219,7 +217,7 @@ def _try_result(path: Path, result: Any) -> None:
         sound = len(answers) == 1 + len(result.texts[:1])
         if hasattr(result, "probabilities"):
             shape = (len(result.texts), len(result.classes))
-            known = bool(np.isin(result.labels, result.classes).all())
+            known = set(result.labels.tolist()) <= set(result.classes.tolist())
             sound = sound and known and result.probabilities.shape == shape
     except Exception as error:
         raise _bad(path, "is damaged: its model does not work") from error
