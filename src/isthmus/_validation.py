@@ -25,6 +25,12 @@ def check_rows(estimator: BaseEstimator, X: Any, *, kind: str = "matrix", reset:
     """Rows in the form methods compute on: a list of str, or a float CSR matrix or array without NaN."""
     if kind == "text":
         return check_texts(X)
+    if np.iscomplexobj(X):
+        raise DataError(
+            f"Complex data not supported: X holds complex numbers, and {type(estimator).__name__} needs real ones. Give "
+            "counts or weights.",
+            code="not-numbers",
+        )
     X = validate_data(
         estimator,
         X,

@@ -9,6 +9,7 @@ CODES = {
     "no-rows": "There are no documents at all.",
     "length-mismatch": "Two inputs that describe the same rows have different lengths.",
     "not-finite": "A matrix holds NaN or infinity.",
+    "not-numbers": "A matrix holds something other than real numbers.",
     "out-of-range": "A matrix holds numbers too large to compute with.",
     "negative-counts": "A matrix that must hold counts has negative entries.",
     "not-text": "Texts were expected and something else was given.",
