@@ -27,18 +27,20 @@ def check_rows(estimator: BaseEstimator, X: Any, *, kind: str = "matrix", reset:
         return check_texts(X)
     if np.iscomplexobj(X):
         raise DataError(
-            f"Complex data not supported: X holds complex numbers, and {type(estimator).__name__} needs real ones. Give "
-            "counts or weights.",
+            f"Complex data not supported: X holds complex numbers, and {type(estimator).__name__} needs real ones. "
+            "Give counts or weights.",
             code="not-numbers",
         )
-    X = validate_data(
-        estimator,
-        X,
-        accept_sparse="csr",
-        dtype=np.float64,
-        ensure_all_finite=False,
-        reset=reset,
-    )
+    try:
+        X = validate_data(estimator, X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False, reset=reset)
+    except ValueError as error:
+        if not str(error).startswith("could not convert string"):
+            raise
+        raise DataError(
+            f"X holds text, and {type(estimator).__name__} needs numbers; put a vectoriser such as "
+            "isthmus.features.TextVectorizer in front.",
+            code="not-numbers",
+        ) from None
     if sp.issparse(X):
         X = _canonical(_narrow(X) if X.indices.dtype != np.int32 else X)
     values = X.data if sp.issparse(X) else X
