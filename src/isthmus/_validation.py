@@ -25,22 +25,17 @@ def check_rows(estimator: BaseEstimator, X: Any, *, kind: str = "matrix", reset:
     """Rows in the form methods compute on: a list of str, or a float CSR matrix or array without NaN."""
     if kind == "text":
         return check_texts(X)
-    if np.iscomplexobj(X):
-        raise DataError(
-            f"Complex data not supported: X holds complex numbers, and {type(estimator).__name__} needs real ones. "
-            "Give counts or weights.",
-            code="not-numbers",
-        )
     try:
         X = validate_data(estimator, X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False, reset=reset)
     except ValueError as error:
-        if not str(error).startswith("could not convert string"):
+        who = type(estimator).__name__
+        if "Complex data not supported" in str(error):
+            message = f"Complex data not supported: X holds complex numbers, and {who} needs real counts or weights."
+        elif str(error).startswith("could not convert string"):
+            message = f"X holds text, and {who} needs numbers; put isthmus.features.TextVectorizer in front."
+        else:
             raise
-        raise DataError(
-            f"X holds text, and {type(estimator).__name__} needs numbers; put a vectoriser such as "
-            "isthmus.features.TextVectorizer in front.",
-            code="not-numbers",
-        ) from None
+        raise DataError(message, code="not-numbers") from None
     if sp.issparse(X):
         X = _canonical(_narrow(X) if X.indices.dtype != np.int32 else X)
     values = X.data if sp.issparse(X) else X
