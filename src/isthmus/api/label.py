@@ -516,7 +516,9 @@ def label(
         judge = score_pair(pair, options)
         expected = estimate_accuracy(judge, labels, float(probabilities.max(axis=1).mean()), single=True)
         if expected.for_calibration is not None:
-            settings["sharpness"] = sharpness_for(probabilities, expected.for_calibration)
+            # The figure speaks of the documents outside new groups; those inside would hide how sure the method is.
+            outside = novel_names(judge, target_texts) == ""
+            settings["sharpness"] = sharpness_for(probabilities[outside], expected.for_calibration)
     codes = np.searchsorted(model.classes_, labels)
     confidence = sharpen(probabilities, settings.get("sharpness", 1.0))[np.arange(len(labels)), codes]
     found = assess(judge, expected, given, labels, probabilities, model.classes_)
