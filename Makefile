@@ -35,7 +35,7 @@ lint: $(VENV)/.dev
 	$(BIN)/mypy
 
 coverage: $(VENV)/.docs     ## lines run by the tests, with a floor (pyproject, tool.coverage)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --cov --cov-report=term --cov-report=html
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --cov --cov-context=test --cov-report=term --cov-report=html
 
 docs: $(VENV)/.docs         ## the documentation, warnings as errors
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html

@@ -9,7 +9,9 @@ a survivor and is printed as a diff line. Survivors are read by a person: some c
 
 Why not a mutation library: they rewrite the installed package in place or through import hooks, which numba's compiled
 and cached functions do not follow, and run the whole suite per mutant, which takes hours on two cores. This is one file
-that copies ``src``, changes one line and runs one folder of tests.
+that copies ``src``, changes one line and runs one folder of tests; or, after ``make coverage``, with ``--coverage
+.coverage`` only the tests that reach the line, from the whole suite (compiled lines leave no trace there: for them the
+folder is run).
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -50,6 +52,7 @@ _PAIRS = (("min", "max"), ("minimum", "maximum"), ("argmin", "argmax"), ("any", 
 _NAMES = {name: other for pair in _PAIRS for name, other in (pair, pair[::-1])}
 _SAID = ("progress", "warn", "IsthmusWarning", "Option", "Argument")  # calls whose arguments are sentences
 _AXES = ("axis",)
+MOST_TESTS = 150  # run for one mutant when they are chosen by line
 
 
 @dataclass
@@ -207,6 +210,22 @@ def tests_for(room: str) -> list[str]:
     return TESTS.get(room, [f"tests/{room.removesuffix('.py')}"])
 
 
+def tests_of_lines(record: Path) -> Callable[[Mutant], list[str]]:
+    """Which tests run a mutant's line, from a coverage record that was kept with ``--cov-context=test``."""
+    from coverage import CoverageData
+
+    data = CoverageData(str(record))
+    data.read()
+
+    def find(mutant: Mutant) -> list[str]:
+        lines = data.contexts_by_lineno(str(ROOT / mutant.file))
+        names = {context.partition("|")[0] for context in lines.get(mutant.line, []) if context}
+        own = f"tests/{Path(mutant.file).parts[2]}"  # tests of the room first: they notice soonest
+        return sorted(names, key=lambda name: (not name.startswith(own), name))[:MOST_TESTS]
+
+    return find
+
+
 def try_mutant(mutant: Mutant, copy: Path, tests: list[str], limit: float) -> None:
     """Run the tests against the copy with the change in it; sets ``status``."""
     path = copy / Path(mutant.file).relative_to("src")
@@ -231,21 +250,25 @@ def main() -> int:
     parser.add_argument("--number", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--limit", type=float, default=600.0, help="seconds a run may take")
+    parser.add_argument("--coverage", type=Path, help="record of `make coverage`: run only tests that reach the line")
     parser.add_argument("--json", type=Path, help="write all mutants with their fate")
     options = parser.parse_args()
     tests = tests_for(options.room)
+    by_line = tests_of_lines(options.coverage) if options.coverage else None
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "src"
         shutil.copytree(ROOT / "src", copy)
         untouched = Mutant("src/isthmus/exceptions.py", 0, "none", "", "")
         untouched.source = (PACKAGE / "exceptions.py").read_text(encoding="utf-8")
-        try_mutant(untouched, copy, tests, options.limit)
-        if untouched.status != "survived":
+        if by_line is None:
+            try_mutant(untouched, copy, tests, options.limit)
+        if untouched.status == "killed":
             print(f"The tests {' '.join(tests)} fail without any change; mend them first.", file=sys.stderr)
             return 2
         chosen = draw(options.room, options.number, options.seed)
         for place, mutant in enumerate(chosen, 1):
-            try_mutant(mutant, copy, tests, options.limit)
+            chosen_tests = by_line(mutant) if by_line else []
+            try_mutant(mutant, copy, chosen_tests or tests, options.limit)
             print(f"{place:3d} {mutant.status:8} {mutant.file}:{mutant.line} [{mutant.kind}] "
                   f"{mutant.before!r} -> {mutant.after!r}", flush=True)  # fmt: skip
     killed = sum(mutant.status == "killed" for mutant in chosen)
