@@ -103,7 +103,10 @@ SUITE = Suite(
     },
     seeds=(0, 1),
     default_methods=("first", "second"),
-    studies={"sweep": Study("sweep", "Error by size.", sweep, chart={"kind": "line", "x": "size", "y": "error"})},
+    studies={
+        "sweep": Study("sweep", "Error by size.", sweep, chart={"kind": "line", "x": "size", "y": "error"}),
+        "choice": Study("choice", "Which size to take.", sweep, tune=True),
+    },
     absent={"gone": "the corpus cannot be had"},
     contrasts={"first": ("second",)},
 )

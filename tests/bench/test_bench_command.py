@@ -84,6 +84,19 @@ def test_record_and_study_write_pages_and_charts(command, tmp_path):
     assert str(tmp_path) not in (place / "results.json").read_text()
 
 
+def test_tune_runs_the_studies_that_choose_defaults(suite_file, command, tmp_path, calls):
+    result = command(suite_file, "--seeds", "1", "--record", tmp_path / "rec", suite="tune")
+    assert result.exit_code == 0, result.output
+    assert calls("sweep") == 1
+    place = tmp_path / "rec" / "tiny"
+    assert (place / "choice.csv").read_text().startswith("size,error")
+    assert not (place / "sweep.csv").exists()
+    assert "isthmus bench tune tiny" in (place / "results.md").read_text()
+    assert command("--seeds", "1", suite="tune").exception.code == "bad-parameter"
+    assert command("strings").exception.code == "bad-parameter"
+    assert command("speed", suite="tune").exception.code == "unknown-name"
+
+
 @pytest.mark.parametrize(
     ("words", "kind", "code"),
     [

@@ -18,7 +18,16 @@ def test_toy_data_is_the_paper_s():
     gap = X[:200].mean(axis=0) - X[200:].mean(axis=0)
     assert abs(gap[data.columns == 0].mean() - 0.2) < 0.03
     assert abs(gap[data.columns == 1].mean() + 0.2) < 0.03
-    # Under the right column partition the classes are almost separable, not quite.
+    # One u for both halves, as printed: but for the few entries cut off at zero, the halves differ by 0.2 everywhere.
+    gap = X[:, 50:] - X[:, :50]
+    whole = np.minimum(X[:, 50:], X[:, :50]) > 0
+    shift = np.repeat(np.where(data.rows == 0, 0.2, -0.2)[:, None], 50, axis=1)
+    np.testing.assert_allclose(gap[whole], shift[whole])
+
+
+def test_halves_drawn_apart_are_almost_separable():
+    data = toy_data(0, apart=True)
+    X = data.X.toarray()
     halves = X[:, data.columns == 0].mean(axis=1) - X[:, data.columns == 1].mean(axis=1)
     assert 0.92 < np.mean((halves > 0) == (data.rows == 0)) < 1.0
 
@@ -47,13 +56,13 @@ def test_toy_rows_and_what_labelled_columns_do():
     train, test, columns = _split(data, "toy", 1)
     for n_words in (0, 50):
         labelled = {int(j): int(data.columns[j]) for j in columns[:n_words]}
-        model = ManifoldDualClassifier(width=2.1, word_width=4.1, gamma=0.001, mu=10.0, power=32)
+        model = ManifoldDualClassifier(width=2.1, word_width=4.1, gamma=0.001, mu=10.0, power=1)
         rows = _score(data, model, train, test, 5, labelled)
         assert [row["part"] for row in rows] == ["unlabelled"]
         few.append(rows[0]["value"])
     assert few[1] > few[0]
     groups = METHODS["nmf"].run(TASKS["toy"].load(None), 0)
-    assert {row["documents"] for row in groups} == {5, 15, 25}
+    assert {row["documents"] for row in groups} == {5, 10, 15, 20, 25}
 
 
 def test_supervised_baselines_ignore_words():

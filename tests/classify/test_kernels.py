@@ -205,3 +205,20 @@ def test_unsound_kernels_are_refused(data, spoil):
 def test_clone_keeps_a_kernel_object():
     model = clone(TransductiveKernelClassifier(StringKernel("spectrum", (2, 3))))
     assert model.kernel == StringKernel("spectrum", (2, 3))
+
+
+def test_discriminant_analysis_is_ridge_for_two_classes_of_one_size_and_only_then():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(120, 40))
+    K = X @ X.T / 40
+    domain = np.repeat([1, -1], 60)
+    settings = {"kernel": "precomputed", "transductive": False, "rbf": False, "max_iter": 1, "alpha": 0.5}
+
+    def labels_by(classifier, y):
+        model = TransductiveKernelClassifier(classifier=classifier, **settings)
+        return model.fit(K, np.where(domain > 0, y, -1), domain).transduction_[domain < 0]
+
+    same = np.arange(120) % 2  # thirty source rows each: both rules are the sign of one ridge regression on ±1
+    assert np.array_equal(labels_by("ridge", same), labels_by("discriminant", same))
+    unequal = (np.arange(120) % 4 == 0).astype(int)  # fifteen against forty-five
+    assert not np.array_equal(labels_by("ridge", unequal), labels_by("discriminant", unequal))

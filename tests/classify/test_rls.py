@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from isthmus._math.laplacian import neighbour_laplacian
 from isthmus.bench.baselines.bipartite import bipartite_groups
 from isthmus.bench.baselines.laprls import LaplacianLeastSquares
-from isthmus.bench.baselines.nmf import nmf_groups
+from isthmus.bench.baselines.nmf import factorise, nmf_groups
 from isthmus.bench.baselines.rls import KernelLeastSquares
 
 
@@ -21,7 +22,7 @@ def blocks(n=30, d=12, seed=0):
 def test_least_squares_equals_ridge_on_class_indicators(kernel):
     X, y = blocks()
     known = np.where(np.arange(30) % 3 == 0, y, -1)
-    model = KernelLeastSquares(kernel=kernel, width=2.0, gamma=0.5).fit(X, known)
+    model = KernelLeastSquares(kernel=kernel, width=2.0, gamma=0.5, class_normalisation=None).fit(X, known)
     rows = known >= 0
     A = X[rows].toarray()
     B = X.toarray()
@@ -41,9 +42,44 @@ def test_unlabelled_rows_change_only_the_laplacian_variant():
     known[[0, 29]] = y[[0, 29]]
     part = np.array([0, 29, 1, 2])
     for cls, same in ((KernelLeastSquares, True), (LaplacianLeastSquares, False)):
-        whole = cls(width=2.0).fit(X, known)._scores(X[part])
-        less = cls(width=2.0).fit(X[part], known[part])._scores(X[part])
+        model = cls(width=2.0, class_normalisation=None)
+        whole = model.fit(X, known)._scores(X[part])
+        less = model.fit(X[part], known[part])._scores(X[part])
         assert np.allclose(whole, less, atol=1e-6) == same
+
+
+@pytest.mark.parametrize("cls", [KernelLeastSquares, LaplacianLeastSquares])
+def test_class_normalisation_by_hand(cls):
+    X, y = blocks(60)
+    X = sp.csr_matrix(X.toarray() + np.random.RandomState(1).rand(60, 12))  # no two neighbours equally far
+    known = np.where((np.arange(60) < 12) | (np.arange(60) == 59), y, -1)  # twelve labels against one
+    plain = cls(kernel="linear", gamma=0.5, class_normalisation=None).fit(X, known)
+    model = cls(kernel="linear", gamma=0.5).fit(X, known)
+    rows = np.flatnonzero(known >= 0) if cls is KernelLeastSquares else np.arange(60)
+    weights = np.where(known == 0, 13 / 2 / 12, np.where(known == 1, 13 / 2, 0.0))[rows]  # equal sums, the same total
+    K = (X @ X.T).toarray()
+    B = np.diag(weights)
+    if cls is LaplacianLeastSquares:
+        B = B + neighbour_laplacian(X, 10).toarray()
+    Y = np.eye(2)[known[rows]] * (known[rows] >= 0)[:, None]
+    values = K[:, rows] @ np.linalg.solve(0.5 * np.eye(len(rows)) + B @ K[np.ix_(rows, rows)], weights[:, None] * Y)
+    free = values[known < 0]
+    expected = (values - free.mean(axis=0)) / free.std(axis=0)
+    np.testing.assert_allclose(model._scores(X), expected, atol=1e-5)
+    assert not np.allclose(plain._scores(X), expected, atol=1e-2)
+
+
+def test_factors_are_alternating_ridge_solutions_cut_at_zero():
+    X, _ = blocks()
+    W, _ = factorise(X, 3, 0, max_iter=1)
+    A, start = X.toarray(), np.random.RandomState(0).rand(30, 3)
+    H = np.maximum(np.linalg.solve(start.T @ start + 0.5 * np.eye(3), start.T @ A), 0.0)
+    expected = np.maximum(np.linalg.solve(H @ H.T + 0.5 * np.eye(3), H @ A.T).T, 0.0)
+    np.testing.assert_allclose(W, expected, atol=1e-10)
+    W, H = factorise(X, 2, 0)
+    left = np.linalg.norm(A - W @ H) / np.linalg.norm(A)
+    best = np.sqrt(np.sum(np.linalg.svd(A, compute_uv=False)[2:] ** 2)) / np.linalg.norm(A)
+    assert best <= left < 1.2 * best
 
 
 def test_laplacian_least_squares_labels_through_neighbours():

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold
 
 from isthmus.base import check_transfer_data
 from isthmus.classify.baselines.aligned_features import presence_information, top_singular
@@ -46,6 +48,32 @@ def test_coral_gives_the_source_the_targets_covariance():
     basis = model._learn(sp.csr_matrix(X), check_transfer_data(model, X, y, domain))
     source, target = model._move_source(X[:200] @ basis), X[200:] @ basis
     assert np.allclose(np.cov(source.T), np.cov(target.T), atol=1e-6)
+
+
+def test_corals_rows_are_as_long_as_the_words_and_c_is_chosen_on_the_source():
+    X, y, domain = two_domains()
+    model = CorrelationAlignment().fit(X, y, domain)
+    gate = check_transfer_data(model, X, y, domain).in_content_order()
+    rows = sp.csr_matrix(gate.X) @ model._learn(sp.csr_matrix(gate.X), gate)
+    assert np.mean(np.sum(rows**2, axis=1)) == pytest.approx(1.0)
+    # Target labels never enter: turned round they leave the choice as it is.
+    turned = np.where(domain < 0, 1 - y, y)
+    assert CorrelationAlignment().fit(X, turned, domain).C_ == model.C_
+    # Five folds of the recoloured source rows, counted here by hand.
+    Z = model._move_source(rows[gate.source])
+    split = StratifiedKFold(5, shuffle=True, random_state=0)
+    right = {
+        C: np.mean(
+            [
+                np.mean(LogisticRegression(C=C, max_iter=1000).fit(Z[a], gate.source_codes[a]).predict(Z[b])
+                        == gate.source_codes[b])
+                for a, b in split.split(Z, gate.source_codes)
+            ]
+        )
+        for C in (0.01, 0.1, 1.0, 10.0, 100.0, 1e3, 1e4)
+    }  # fmt: skip
+    assert right[model.C_] == max(right.values())
+    assert CorrelationAlignment(C=3.0).fit(X, y, domain).C_ == 3.0
 
 
 def test_boosting_takes_weight_from_contradicting_source_documents():

@@ -8,6 +8,7 @@ from sklearn.metrics import adjusted_rand_score
 from isthmus import CrossGuidedKMeans
 from isthmus._math.content import content_order
 from isthmus.clustering.alignment import match_weights, share_pull
+from isthmus.clustering.run import guided_kmeans, prepare
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 
 
@@ -206,3 +207,39 @@ def test_stored_zeros_and_repeated_entries_do_not_matter(task):
     found = CrossGuidedKMeans(3, random_state=0).fit(messy, groups, sample_domain=domain)
     assert np.array_equal(found.labels_, reference.labels_)
     assert not messy.has_canonical_format
+
+
+@pytest.mark.parametrize("metric", ["cosine", "euclidean"])
+def test_history_is_equation_2_with_the_distance_across_domains(task, metric):
+    X, groups, domain = task
+    rows = sp.csr_matrix(X, dtype=float)
+    if metric == "cosine":
+        rows = sp.csr_matrix(rows / np.linalg.norm(rows.toarray(), axis=1, keepdims=True))
+    target = rows[domain < 0]
+    ones = np.ones((domain > 0).sum(), dtype=int)
+    prepared = prepare(rows[domain > 0], groups[domain > 0], ones, target, cosine=metric == "cosine", warmup=1)
+    start = target[:3].toarray()
+    settings = {"guidance": 0.4, "boost": 3.0, "boost_iter": 2, "cosine": metric == "cosine"}
+    for steps in (2, 4, 6):
+        before = guided_kmeans(prepared, start, max_iter=steps - 1, **settings)
+        run = guided_kmeans(prepared, start, max_iter=steps, **settings)
+        delta = prepared.aligner.weights(before.centers)  # one collection: the pull is the match weight
+        distance = 1.0 - prepared.aligner.similarity.between(run.centers, prepared.groups.centers)
+        shown = run.centers / np.linalg.norm(run.centers, axis=1, keepdims=True) if metric == "cosine" else run.centers
+        inside = sum(np.sum((target[i].toarray()[0] - shown[c]) ** 2) for i, c in enumerate(before.labels))
+        sizes = np.bincount(before.labels, minlength=3)
+        across = sum(
+            delta[i, j] * sizes[i] * distance[i, j] ** 2 for i in range(3) for j in range(len(prepared.groups))
+        )
+        assert run.history[-1] == pytest.approx(0.6 * inside + 0.4 * across, rel=1e-9)
+
+
+def test_centres_may_be_drawn_along_all_words_of_the_source(task):
+    X, groups, domain = task
+    X = sp.csr_matrix(X, dtype=float)
+    target = X[domain < 0].tolil()
+    target[:, 0] = 0
+    ones = np.ones((domain > 0).sum(), dtype=int)
+    for own, expected in ((True, 0.0), (False, X[domain > 0].toarray()[:, 0].max())):
+        ready = prepare(X[domain > 0], groups[domain > 0], ones, target.tocsr(), cosine=False, own_words=own)
+        assert (ready.aligner.anchors[:, 0].max() > 0) == (expected > 0)

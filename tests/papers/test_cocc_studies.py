@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
+from isthmus._math.cocc import match_clusters
 from isthmus.bench.engine.suite import Task, TaskData
 from isthmus.bench.speed import cocc as speed_cocc
 from isthmus.bench.suites import cocc_studies as studies
-from isthmus.bench.suites.cocc import STUDIES, features
+from isthmus.bench.suites.cocc import STUDIES, SUITE, features, nearest_classes
 from isthmus.recipes import make_recipe
 from isthmus.report.charts import draw
 
@@ -25,6 +26,31 @@ def data():
     source = [*texts("car", 0, 15, 0), *texts("law", 0, 15, 1)]
     target = [*texts("car", 3, 15, 2), *texts("law", 3, 15, 3)]
     return TaskData(source, labels, target, labels)
+
+
+def test_every_iteration_is_labelled_by_its_own_map(data, tmp_path):
+    rows = studies.iterations([Task("tiny", lambda folder: data)], tmp_path, limit=3)
+    prepared = studies._Prepared(data)
+    truth = np.array(data.target_labels)
+    assert [row["iteration"] for row in rows] == list(range(len(rows)))
+    assert rows[0]["error"] == np.mean(prepared.classes[prepared.start] != truth)
+    for row in rows[1:]:
+        result = prepared.run(64, 0.25, max_iter=row["iteration"])
+        assert row["objective"] == pytest.approx(result.objective)
+        either = [np.mean(names[result.documents] != truth) for names in (prepared.classes, prepared.classes[::-1])]
+        assert row["error"] == min(either)  # the map of an easy task is the better of the two
+
+
+def test_the_paper_s_map_takes_the_nearest_class_cluster_by_cluster():
+    assert nearest_classes(np.array([[0.1, 0.2], [0.3, 0.4]])).tolist() == [0, 0]  # one class twice, as in the paper
+    table = np.array([[0.4, 0.1], [0.1, 0.4]])
+    assert match_clusters(table, table)[0].tolist() == [0, 1]
+
+
+def test_the_paper_s_setting_is_a_method(data):
+    rows = {row["metric"]: row["value"] for row in SUITE.methods["cocc-paper"].run(data, 0)}
+    assert rows["error"] <= 0.2
+    assert rows["objective_rises"] == 0
 
 
 def test_sizes_and_gain(data, tmp_path):

@@ -56,12 +56,13 @@ class KMeansRun:
 class Pull:
     """Where centres are drawn to: ``weights`` (clusters × anchors) and the ``anchors`` themselves, in row space.
 
-    ``directions`` are the anchors as unit vectors; computed when needed, or handed over by who keeps them.
+    ``similarity(centers)`` gives the similarities of centres and anchors (clusters × anchors) in the space in which the
+    two domains are compared; equation (2) measures the pull there. Without it the distance is that of row space.
     """
 
     weights: np.ndarray
     anchors: np.ndarray
-    directions: np.ndarray | None = None
+    similarity: Callable[[np.ndarray], np.ndarray] | None = None
 
     @property
     def strength(self) -> np.ndarray:
@@ -72,11 +73,12 @@ class Pull:
         """Which cluster is drawn to which anchor."""
         return self.weights > 0
 
-    def divergence(self, centers: np.ndarray, counts: np.ndarray, *, cosine: bool) -> float:
-        """Σᵢⱼ δᵢⱼ·|Cᵢ|·d(cᵢ, aⱼ)², the second term of equation (2)."""
-        if cosine and self.directions is None:
-            self.directions = unit_rows(self.anchors)
-        anchors = self.directions if cosine and self.directions is not None else self.anchors
+    def divergence(self, centers: np.ndarray, counts: np.ndarray, *, cosine: bool = False) -> float:
+        """Σᵢⱼ δᵢⱼ·|Cᵢ|·dₓ(cᵢ, aⱼ)², the second term of equation (2); dₓ is 1 − similarity where there is one."""
+        if self.similarity is not None:
+            gaps = (1.0 - self.similarity(centers)) ** 2
+            return float(counts @ (self.weights * gaps).sum(axis=1))
+        anchors = unit_rows(self.anchors) if cosine else self.anchors
         total = 0.0
         for i, j in zip(*np.nonzero(self.weights), strict=True):
             gap = centers[i] - anchors[j]
@@ -245,13 +247,16 @@ def combined_divergence(
     cosine: bool = False,
 ) -> float:
     """Equation (2) for given assignments, alignment and centres, from the block statistics alone."""
+    moved = centers
     centers = unit_rows(centers) if cosine else centers
     cross = float(np.einsum("ij,ij->", centers, stats.sums))
     spread = float(stats.counts @ np.einsum("ij,ij->i", centers, centers))
     inside = max(float(norms.sum()) - 2.0 * cross + spread, 0.0)
     if pull is None or guidance == 0:
         return (1.0 - guidance) * inside
-    return (1.0 - guidance) * inside + guidance * float(pull.divergence(centers, stats.counts, cosine=cosine))
+    # A similarity reads the centres as they are: it may keep what it worked out for the alignment that follows.
+    reached = pull.divergence(moved if pull.similarity else centers, stats.counts, cosine=cosine)
+    return (1.0 - guidance) * inside + guidance * reached
 
 
 def relocate_empty(X: sp.csr_matrix, labels: np.ndarray, distances: np.ndarray, stats: ClusterSums) -> None:

@@ -24,6 +24,10 @@ def bench(
     suite: Annotated[
         str | None, typer.Argument(help="Suite: a name, or a Python file with SUITE. If omitted, list them.")
     ] = None,
+    tuned: Annotated[
+        str | None,
+        typer.Argument(metavar="[SUITE]", help="After the word tune: the suite whose defaults are chosen again."),
+    ] = None,
     task: Annotated[
         list[str] | None, typer.Option("--task", help="Tasks, by comma or repeated; default: the suite's.")
     ] = None,
@@ -48,13 +52,16 @@ def bench(
     show: Annotated[bool, typer.Option("--list", help="List the suite's tasks, methods and studies.")] = False,
 ) -> None:
     """Run a benchmark suite: tasks × methods × seeds, in parallel, going on where the last run stopped."""
-    from isthmus.bench.engine.harness import find_suite, run_suite
+    from isthmus.bench.engine.harness import find_suite, run_suite, tuning_studies
 
+    suite, tune = _read_suite(suite, tuned)
     if suite is None or show:
         _print_list(suite)
         return
     found = find_suite(suite)
     tasks, methods, studies = _split(task), _split(method), _split(study)
+    if tune and not studies:
+        studies = tuning_studies(found)
     chosen_seeds = _read_seeds(seeds)
     _check_json(json_file, force)
     talk = _Talk(quiet)
@@ -70,7 +77,7 @@ def bench(
             force,
             talk,
             studies=studies,
-            command=_command(suite, tasks, methods, studies, seeds),
+            command=f"isthmus bench tune {found.name}" if tune else _command(suite, tasks, methods, studies, seeds),
         )
     except KeyboardInterrupt:
         say(f"Stopped; {_rows(talk.done)} kept, the same command goes on from there.")
@@ -86,6 +93,20 @@ def bench(
 
 
 # ------------------------------------------------------------------------------------------------------------ input
+
+
+def _read_suite(suite: str | None, tuned: str | None) -> tuple[str | None, bool]:
+    """The suite, and whether its defaults are to be chosen again (``isthmus bench tune SUITE``)."""
+    if suite == "tune":
+        if tuned is None:
+            raise UsageError("tune needs a suite, for example: isthmus bench tune cocc.", code="bad-parameter")
+        return tuned, True
+    if tuned is not None:
+        raise UsageError(
+            f"isthmus bench takes one suite; {tuned!r} came after {suite!r}. Only tune is followed by a suite.",
+            code="bad-parameter",
+        )
+    return suite, False
 
 
 def _split(values: list[str] | None) -> list[str] | None:

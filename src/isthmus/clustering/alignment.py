@@ -102,27 +102,48 @@ class Aligner:
         Plain iterations before the first alignment.
     min_contrast : float
         Pairs with less contrast are not matched; -1 matches all, as in the paper.
+    own_words : bool
+        False: centres are drawn along all words of the source, as in the paper.
     """
 
-    def __init__(self, groups: SourceGroups, similarity: CrossSimilarity, target_mean, *, warmup=5, min_contrast=0.0):
+    def __init__(
+        self,
+        groups: SourceGroups,
+        similarity: CrossSimilarity,
+        target_mean,
+        *,
+        warmup=5,
+        min_contrast=0.0,
+        own_words=True,
+    ):
         self.groups = groups
         self.similarity = similarity
         self.target_mean = np.asarray(target_mean, dtype=np.float64).ravel()
         self.warmup = warmup
         self.min_contrast = min_contrast
-        self.anchors = groups.centers * (self.target_mean != 0)
+        self.anchors = groups.centers * (self.target_mean != 0) if own_words else groups.centers
         self._source = similarity.on_pivots(groups.centers, "source")
         self._source_contrast = similarity.on_pivots(groups.centers - groups.centers.mean(axis=0), "source")
         self._spread_mean = similarity.spread(self.target_mean[None], "target")
-        self._directions = unit_rows(self.anchors)
+        self._last: tuple[np.ndarray, np.ndarray] | None = None
+
+    def __getstate__(self) -> dict:
+        return {**vars(self), "_last": None}  # scratch, of no use in a saved model
 
     def similarities(self, centers: np.ndarray) -> np.ndarray:
         """Cross-domain similarities, clusters × groups."""
-        return self._similarities(self.similarity.spread(centers, "target"))
+        return self._similarities(self._spread(centers))
 
     def contrasts(self, centers: np.ndarray) -> np.ndarray:
         """Cosines of what sets clusters and groups apart in their domains, clusters × groups, from -1 to 1."""
-        return self._contrasts(self.similarity.spread(centers, "target"))
+        return self._contrasts(self._spread(centers))
+
+    def _spread(self, centers: np.ndarray) -> np.ndarray:
+        """Centres on the pivots; the centres just measured are those aligned next, so the last ones are kept."""
+        last = self._last
+        if last is None or last[0].shape != centers.shape or not np.array_equal(last[0], centers):
+            last = self._last = (centers.copy(), self.similarity.spread(centers, "target"))
+        return last[1]
 
     def _similarities(self, spread: np.ndarray) -> np.ndarray:
         return np.clip(unit_rows(spread) @ self._source.T, 0.0, 1.0)
@@ -132,7 +153,7 @@ class Aligner:
 
     def weights(self, centers: np.ndarray) -> np.ndarray:
         """Match weights δ of these centres."""
-        spread = self.similarity.spread(centers, "target")
+        spread = self._spread(centers)
         similarity = self._similarities(spread)
         if self.min_contrast > -1 and len(self.groups) > 1 and len(centers) > 1:
             similarity = np.where(self._contrasts(spread) >= self.min_contrast, similarity, 0.0)
@@ -141,7 +162,7 @@ class Aligner:
     def __call__(self, centers: np.ndarray, iteration: int) -> Pull | None:
         if iteration <= self.warmup:
             return None
-        return Pull(share_pull(self.weights(centers)), self.anchors, self._directions)
+        return Pull(share_pull(self.weights(centers)), self.anchors, self.similarities)
 
 
 def alignment_table(weights: np.ndarray, groups: SourceGroups, classes: np.ndarray) -> list[Match]:

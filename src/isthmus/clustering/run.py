@@ -61,6 +61,7 @@ def prepare(
     projection=True,
     smoothing=0.1,
     contexts=None,
+    own_words=True,
 ) -> Prepared:
     """Source centres, pivots and weights, computed once for all starts; without shared words there is no aligner."""
     target = metric_rows(target, cosine)
@@ -74,7 +75,8 @@ def prepare(
     )
     if len(similarity.pivots) == 0:
         return Prepared(target, norms, groups, None)
-    aligner = Aligner(groups, similarity, target.mean(axis=0), warmup=warmup, min_contrast=min_contrast)
+    settings = {"warmup": warmup, "min_contrast": min_contrast, "own_words": own_words}
+    aligner = Aligner(groups, similarity, target.mean(axis=0), **settings)
     return Prepared(target, norms, groups, aligner)
 
 

@@ -16,7 +16,7 @@ class LaplacianLeastSquares(KernelLeastSquares):
 
     Parameters
     ----------
-    kernel, width, gamma, random_state
+    kernel, width, gamma, class_normalisation, random_state
         As for :class:`KernelLeastSquares`.
     mu : float, default=1.0
         Weight of smoothness.
@@ -38,15 +38,30 @@ class LaplacianLeastSquares(KernelLeastSquares):
         "n_neighbors": [FROM_1],
     }
 
-    def __init__(self, *, kernel="gaussian", width=None, gamma=0.1, mu=1.0, n_neighbors=10, random_state=None):
-        super().__init__(kernel=kernel, width=width, gamma=gamma, random_state=random_state)
+    def __init__(
+        self,
+        *,
+        kernel="gaussian",
+        width=None,
+        gamma=0.1,
+        mu=1.0,
+        n_neighbors=10,
+        class_normalisation="both",
+        random_state=None,
+    ):
+        super().__init__(
+            kernel=kernel,
+            width=width,
+            gamma=gamma,
+            class_normalisation=class_normalisation,
+            random_state=random_state,
+        )
         self.mu = mu
         self.n_neighbors = n_neighbors
 
     def _rows_in_use(self, domains: Domains) -> np.ndarray:
         return np.arange(domains.n_rows)
 
-    def _penalty(self, X: sp.csr_matrix, labelled: np.ndarray):
+    def _penalty(self, X: sp.csr_matrix, weights: np.ndarray):
         graph = neighbour_laplacian(X, self.n_neighbors)
-        weights = labelled.astype(float)[:, None]
         return lambda values: self.mu * (graph @ values) + weights * values

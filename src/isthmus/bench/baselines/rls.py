@@ -10,6 +10,7 @@ from isthmus._math.dual_kernels import make_kernel
 from isthmus._math.solvers import kernel_cg
 from isthmus._parameters import POSITIVE, StrOptions
 from isthmus.base import Domains, TransferClassifier
+from isthmus.classify.dual.base import balance, moments
 
 
 class KernelLeastSquares(TransferClassifier):
@@ -21,6 +22,9 @@ class KernelLeastSquares(TransferClassifier):
     width : float, optional
         Gaussian width; if omitted, the (1 / classes) quantile of the pairwise distances.
     gamma : float, default=0.1
+    class_normalisation : {"both", None}, default="both"
+        "both": labels weighed to equal sums a class, and scores of the unlabelled rows brought to mean 0 and deviation
+        1 for each class, exactly what the dual methods get. None: neither.
     random_state : int, RandomState or None
         Draws the sample behind the width rule.
 
@@ -37,10 +41,12 @@ class KernelLeastSquares(TransferClassifier):
         "kernel": [StrOptions({"gaussian", "linear", "cosine"})],
         "width": [POSITIVE, None],
         "gamma": [POSITIVE],
+        "class_normalisation": [StrOptions({"both"}), None],
         "random_state": ["random_state"],
     }
 
-    def __init__(self, *, kernel="gaussian", width=None, gamma=0.1, random_state=None):
+    def __init__(self, *, kernel="gaussian", width=None, gamma=0.1, class_normalisation="both", random_state=None):
+        self.class_normalisation = class_normalisation
         self.kernel = kernel
         self.width = width
         self.gamma = gamma
@@ -49,9 +55,13 @@ class KernelLeastSquares(TransferClassifier):
     def _fit(self, domains: Domains) -> np.ndarray:
         X = sp.csr_matrix(domains.X)
         rows = self._rows_in_use(domains)
-        labelled = domains.codes[rows] >= 0
+        labelled = np.flatnonzero(domains.codes[rows] >= 0)
         targets = np.zeros((len(rows), domains.n_classes))
         targets[labelled, domains.codes[rows][labelled]] = 1.0
+        weights = np.zeros(len(rows))
+        weights[labelled] = 1.0
+        if self.class_normalisation:
+            weights = balance(targets, weights)
         kernel = make_kernel(
             self.kernel,
             X[rows],
@@ -62,22 +72,30 @@ class KernelLeastSquares(TransferClassifier):
             rng=check_random_state(self.random_state),
         )
         found = kernel_cg(
-            kernel.dot, self._penalty(X[rows], labelled), self.gamma, targets, tol=1e-8, max_iter=5 * len(rows) + 50
+            kernel.dot,
+            self._penalty(X[rows], weights[:, None]),
+            self.gamma,
+            weights[:, None] * targets,
+            tol=1e-8,
+            max_iter=5 * len(rows) + 50,
         )
         self._function = kernel.predictor(found.coefficients)
         self.n_iter_ = max(found.n_iter, 1)
         self.history_: list[float] = []
         self.termination_condition_ = "tol" if found.residual <= 1e-8 else "max_iter"
+        self._moments = np.zeros(domains.n_classes), np.ones(domains.n_classes)
         if not len(domains.target):
             return np.zeros(0, dtype=np.int64)
+        values = self._function(X[domains.target])
+        if len(values) >= 10 * domains.n_classes:  # a handful of rows is no sample to take means of
+            self._moments = moments(values, self.class_normalisation is not None)
         return self._scores(X[domains.target]).argmax(axis=1)
 
     def _rows_in_use(self, domains: Domains) -> np.ndarray:
         return domains.source
 
-    def _penalty(self, X: sp.csr_matrix, labelled: np.ndarray):
-        weights = labelled.astype(float)[:, None]
+    def _penalty(self, X: sp.csr_matrix, weights: np.ndarray):
         return lambda values: weights * values
 
     def _scores(self, X) -> np.ndarray:
-        return self._function(sp.csr_matrix(X))
+        return (self._function(sp.csr_matrix(X)) - self._moments[0]) / self._moments[1]

@@ -108,7 +108,7 @@ def run_suite(
     progress : callable, optional
         Gets a dict per event: ``event`` is plan, begin, step, done or failed.
     studies : sequence of str, optional
-        Studies to run instead of the main table (``["all"]`` for all).
+        Studies to run instead of the main table (``["all"]`` for all but those that choose defaults).
     command : str, optional
         The command to write into the record.
 
@@ -202,7 +202,20 @@ def _plan(found: Suite, folder, tasks, methods, seeds, studies) -> _Plan:
 def _study_names(found: Suite, studies: Sequence[str] | None) -> list[str]:
     if not studies:
         return []
-    return list(found.studies) if list(studies) == ["all"] else choose("study", studies, found.studies, None)
+    if list(studies) == ["all"]:
+        return [name for name, study in found.studies.items() if not study.tune]
+    return choose("study", studies, found.studies, None)
+
+
+def tuning_studies(found: Suite) -> list[str]:
+    """The studies that choose the suite's defaults again."""
+    names = [name for name, study in found.studies.items() if study.tune]
+    if not names:
+        raise UsageError(
+            f"Suite {found.name} has no choice of defaults to run again; its methods' pages say how each was set.",
+            code="unknown-name",
+        )
+    return names
 
 
 def _available(task: Task, place: Path, *, named: bool, not_run: dict[str, str]) -> bool:

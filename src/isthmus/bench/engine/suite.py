@@ -85,7 +85,8 @@ class Study:
 
     ``run(folder, seeds)`` returns the table as a list of dicts. ``chart`` says how to draw it: ``kind`` (line, scatter,
     bar, heatmap), ``x``, ``y``, and optionally ``color``, ``facet``, ``title``, ``x_title``, ``y_title``, ``log_x``;
-    all options are in :func:`isthmus.report.charts.draw`.
+    all options are in :func:`isthmus.report.charts.draw`. ``tune``: the table by which defaults were chosen;
+    ``isthmus bench tune SUITE`` runs those, ``--study all`` leaves them out.
     """
 
     name: str
@@ -93,6 +94,7 @@ class Study:
     run: Callable[[Path, tuple[int, ...]], list[dict]]
     files: tuple[str, ...] = ()
     chart: Mapping[str, Any] | None = None
+    tune: bool = False
 
 
 @dataclass(frozen=True)

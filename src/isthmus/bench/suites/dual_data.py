@@ -41,16 +41,18 @@ class DualData:
     names: np.ndarray
 
 
-def toy_data(seed: int) -> DualData:
+def toy_data(seed: int, *, apart: bool = False) -> DualData:
     """The paper's section 4.1: 200 examples a class, 100 features, two overlapping classes.
 
-    The two halves of an example are drawn apart from each other: with one draw for both, the right column partition
-    would separate the classes without error, and the paper says almost.
+    An example is ``[2u − 0.1, 2u + 0.1]`` or ``[2u + 0.1, 2u − 0.1]`` with one ``u`` of 50 uniform numbers, as printed.
+    The right column partition then separates the classes without error, where the paper says almost; ``apart`` draws
+    the two halves apart from each other, which makes it almost.
     """
     rng = np.random.RandomState(seed)
     shift = np.where(np.arange(400) < 200, 0.1, -0.1)[:, None]
+    u = rng.rand(400, 100) if apart else np.tile(rng.rand(400, 50), 2)
     # The smallest entries would be a little below zero; a graph's weights may not be.
-    X = np.maximum(2.0 * rng.rand(400, 100) + np.hstack([-shift * np.ones((1, 50)), shift * np.ones((1, 50))]), 0.0)
+    X = np.maximum(2.0 * u + np.hstack([-shift * np.ones((1, 50)), shift * np.ones((1, 50))]), 0.0)
     columns = np.repeat([1, 0], 50)  # a column goes with the class whose examples have more of it
     names = np.array([f"f{j}" for j in range(100)], dtype=object)
     return DualData(sp.csr_matrix(X), np.repeat([0, 1], 200), columns, names)
@@ -83,8 +85,10 @@ def newsgroup_data(folder: Path, groups: tuple[str, ...] = FIVE_GROUPS, size: in
 
 
 def word_scores(counts: sp.csr_matrix, rows: np.ndarray) -> np.ndarray:
-    """``score(w, c)`` of the paper's section 4.2; summed over classes it is the mutual information of word "
-    "and class."""
+    """``score(w, c)`` of the paper's section 4.2; summed over classes it is the mutual information of word and class.
+
+    Printed with minus signs before the two conditional terms; with those the sum would be no mutual information, which
+    the next sentence of the paper says it is. Read as plus."""
     n = counts.shape[0]
     classes = np.unique(rows)
     present = (counts > 0).astype(float)

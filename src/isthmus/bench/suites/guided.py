@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from isthmus.bench.engine.suite import Method, Suite, TaskData
-from isthmus.bench.suites.guided_prepare import Collections, prepare_data, score_rows
+from isthmus.bench.suites.guided_prepare import PAPER_SIMILARITY, Collections, prepare_data, score_rows
 from isthmus.bench.suites.guided_studies import STUDIES
 from isthmus.bench.suites.guided_tasks import TASKS
 from isthmus.clustering.baselines import cocluster, kmeans_with_source, plain_kmeans
@@ -42,15 +42,15 @@ def _guided(**settings) -> Callable[[Collections, int], np.ndarray]:
     return run
 
 
-_SIMILARITY = ("pivot_weights", "projection", "contexts", "min_contrast")
+_SIMILARITY = ("pivot_weights", "projection", "contexts", "min_contrast", "own_words")
 _DEFAULTS = {"guidance": 0.5, "boost": 4.0, "boost_iter": 5}
-_PAPER = {"guidance": 0.5, "boost": 1.0, "min_contrast": -1.0}
 
 _RUNS: dict[str, Callable[[Collections, int], np.ndarray]] = {
     "km": _km,
     "km-asd": _km_asd,
     "guided": _guided(**_DEFAULTS),
-    "guided-paper": _guided(**_PAPER),
+    "guided-paper": _guided(guidance=0.5, boost=1.0, **PAPER_SIMILARITY),
+    "guided-paper-plain": _guided(guidance=0.5, boost=1.0, **PAPER_SIMILARITY, pivot_weights=False, projection=False),
     "guided-plain": _guided(**_DEFAULTS, pivot_weights=False, projection=False),
     "guided-weights": _guided(**_DEFAULTS, projection=False),
     "guided-projection": _guided(**_DEFAULTS, pivot_weights=False),

@@ -13,6 +13,9 @@ from isthmus.evaluate import adjusted_rand, pair_scores
 from isthmus.features.contexts import Contexts, context_words, window_contexts
 from isthmus.features.vectorizer import TextVectorizer
 
+# The paper's comparison of centres: contexts within a few tokens, whatever can be matched is, centres drawn along all
+# words of the source.
+PAPER_SIMILARITY = {"contexts": "window", "min_contrast": -1.0, "own_words": False}
 MIN_DF = 5  # the paper drops words that occur fewer than five times
 
 

@@ -32,7 +32,7 @@ SELECTION_FILES = (NEWSGROUPS, CHINESE_FILES["fudan"], CHINESE_FILES["csl"])
 TERMS_FILES = (CHINESE_FILES["csl"], CHINESE_FILES["nlpcc2017"], CHINESE_FILES["fudan"], CHINESE_FILES["sogou"])
 WEIGHTING_FILES = tuple(dict.fromkeys(CHINESE_FILES[name] for name in ("fudan", "sogou", "csl", "toutiao")))
 SELECTION_SIZES = (100, 200, 500, 1_000, 2_000, 5_000)
-TERM_SIZES = (1_000, 5_000, 20_000, 60_000, 200_000, None)
+TERM_SIZES = (1_000, 5_000, 20_000, 60_000, 200_000)  # and all terms there are
 
 
 def stack(X_source, X_target):
@@ -74,19 +74,23 @@ def selection_curve(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
     return table
 
 
+def _sizes_below(n_terms: int) -> list[int]:
+    """Sizes of the curve for a collection of ``n_terms`` terms; the last one is all of them."""
+    return [*(size for size in TERM_SIZES if size < n_terms), n_terms]
+
+
 def terms_curve(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
     """The paper's Figs. 3 and 4: rule and SVM by number of terms, homogeneous and heterogeneous, without adaptation."""
     table = []
     for task in (homogeneous_task("csl"), homogeneous_task("nlpcc2017"), chinese_task("fudan", "sogou")):
         data = task.load(Path(folder))
         X_source, X_target = joint_counts(data)
-        for size in TERM_SIZES:
+        for size in _sizes_below(X_source.shape[1]):
             for classifier in ("rule", "svm"):
                 model = TermProjectionClassifier(classifier=classifier, max_iter=0, n_terms=size)
                 model.fit(X_source, np.array(data.source_labels))
                 right = float(np.mean(model.predict(X_target) == np.array(data.target_labels)))
-                terms = X_source.shape[1] if size is None else size
-                table.append({"task": task.name, "method": classifier, "terms": terms, "micro_f1": right})
+                table.append({"task": task.name, "method": classifier, "terms": size, "micro_f1": right})
         progress("terms", len(table))
     return table
 

@@ -33,7 +33,8 @@ class AlignedFeaturesClassifier(TransferClassifier):
             Z = sp.hstack([rows, sp.csr_matrix(rows @ A)], format="csr")
         else:
             Z = self._move_source(rows @ A)
-        self.estimator_ = LogisticRegression(C=self.C, max_iter=1000).fit(Z, domains.source_codes)
+        self.C_ = self._strength(Z, domains.source_codes)
+        self.estimator_ = LogisticRegression(C=self.C_, max_iter=1000).fit(Z, domains.source_codes)
         if A is not None:
             weights = self.estimator_.coef_
             own, new = (weights[:, :d], weights[:, d:]) if self._keep_columns else (0.0, weights)
@@ -51,6 +52,10 @@ class AlignedFeaturesClassifier(TransferClassifier):
 
     def _move_source(self, Z: np.ndarray) -> np.ndarray:
         return Z
+
+    def _strength(self, Z, codes: np.ndarray) -> float:
+        """C of the logistic regression on the new source rows."""
+        return self.C
 
     def _learn(self, X: sp.csr_matrix, domains: Domains) -> np.ndarray | None:
         raise NotImplementedError
