@@ -111,3 +111,13 @@ def test_growth_prints_what_the_study_reads(capsys):
     assert iterations <= 2
     assert matrix > 20_000 * 12 * 0.9
     assert peak >= before > 0
+
+
+def test_the_variant_without_a_finish_is_the_fit_before_its_finish(data):
+    alone = TaskData(data.source_texts, data.source_labels, data.target_texts, data.target_labels)
+    first = list(SUITE.methods["cocc-no-finish"].run(alone, 3))
+    list(SUITE.methods["cocc"].run(alone, 3))
+    second = list(SUITE.methods["cocc-no-finish"].run(alone, 3))
+    assert [row["correct"] for row in first if "correct" in row] == [
+        row["correct"] for row in second if "correct" in row
+    ]

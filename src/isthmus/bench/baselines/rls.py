@@ -7,7 +7,6 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
 from isthmus._math.dual_kernels import make_kernel
-from isthmus._math.solvers import kernel_cg
 from isthmus._parameters import POSITIVE, StrOptions
 from isthmus.base import Domains, TransferClassifier
 from isthmus.classify.dual.base import balance, moments
@@ -71,18 +70,12 @@ class KernelLeastSquares(TransferClassifier):
             n_landmarks=len(rows),
             rng=check_random_state(self.random_state),
         )
-        found = kernel_cg(
-            kernel.dot,
-            self._penalty(X[rows], weights[:, None]),
-            self.gamma,
-            weights[:, None] * targets,
-            tol=1e-8,
-            max_iter=5 * len(rows) + 50,
-        )
-        self._function = kernel.predictor(found.coefficients)
-        self.n_iter_ = max(found.n_iter, 1)
+        penalty = self._penalty(X[rows], weights[:, None])
+        system = self.gamma * np.eye(len(rows)) + penalty(kernel.dot(np.eye(len(rows))))
+        self._function = kernel.predictor(np.linalg.solve(system, weights[:, None] * targets))
+        self.n_iter_ = 1
         self.history_: list[float] = []
-        self.termination_condition_ = "tol" if found.residual <= 1e-8 else "max_iter"
+        self.termination_condition_ = "closed_form"
         self._moments = np.zeros(domains.n_classes), np.ones(domains.n_classes)
         if not len(domains.target):
             return np.zeros(0, dtype=np.int64)

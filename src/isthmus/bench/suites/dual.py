@@ -25,6 +25,7 @@ from isthmus.bench.baselines.laprls import LaplacianLeastSquares
 from isthmus.bench.baselines.nmf import nmf_groups
 from isthmus.bench.baselines.rls import KernelLeastSquares
 from isthmus.bench.engine.suite import Method, Study, Suite, Task, TaskData
+from isthmus.bench.suites import dual_tune
 from isthmus.bench.suites.dual_data import (
     FIVE_GROUPS,
     NEGATIVE_FILE,
@@ -389,6 +390,20 @@ SUITE = Suite(
         + [(task, name) for task in TASKS if task.startswith("lexicon") for name in _DUAL]
     ),
     studies={
+        "defaults": Study(
+            "defaults",
+            "Settings of the graph method on five newsgroups that the benchmark does not use",
+            dual_tune.choose_estimator,
+            files=dual_tune.ESTIMATOR_FILES,
+            tune=True,
+        ),
+        "recipe-defaults": Study(
+            "recipe-defaults",
+            "Settings of the recipe dual-manifold on halves of two source domains",
+            dual_tune.choose_recipe,
+            files=dual_tune.RECIPE_FILES,
+            tune=True,
+        ),
         "top-words": Study(
             "top-words",
             "Top unlabelled words of each newsgroup with 100 labelled words (the paper's Figure 2).",

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from isthmus.bench.engine.suite import Study
+from isthmus.bench.suites import guided_tune
 from isthmus.bench.suites.guided_prepare import Collections, prepare_data
 from isthmus.bench.suites.guided_tasks import NEWSGROUP_PAIRS, TASKS, subject_and_body
 from isthmus.bench.tasks import NEWSGROUPS_FILE, read_records
@@ -223,6 +224,13 @@ def _means(scores: np.ndarray) -> dict:
 
 _NEWS = (NEWSGROUPS_FILE,)
 STUDIES: dict[str, Study] = {
+    "defaults": Study(
+        "defaults",
+        "Final value of equation (2) by boost, relative to no boost; no label of a target is used",
+        guided_tune.choose_boost,
+        files=guided_tune.FILES,
+        tune=True,
+    ),
     "paired": Study(
         "paired",
         "Paired t-tests of guided against the two k-means, over shared starts",

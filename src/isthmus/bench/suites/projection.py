@@ -91,7 +91,7 @@ def _paper(data: TaskData, seed: int) -> list[dict]:
 
 
 def paper_projection(stats: TermStatistics, *, purity: float = 0.5, smoothing: float = 0.5) -> Projection:
-    """Terms to the class of χ²max whatever the sign of the association, weighted by PRmax, the largest ratio of any class.
+    """Terms to the class of χ²max whatever the sign of the association, weighted by PRmax, the largest of their ratios.
 
     The estimator asks for a positive association and weighs by the ratio of the class itself. How the ratio enters a
     feature is lost in the paper's text; ``tf · PRmax`` is a reading.
@@ -257,6 +257,7 @@ SUITE = Suite(
             summary="Readings of the lost weighting formula on shifts simulated inside the sources",
             run=studies.weighting_table,
             files=studies.WEIGHTING_FILES,
+            tune=True,
         ),
     },
 )

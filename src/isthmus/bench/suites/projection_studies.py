@@ -136,10 +136,27 @@ def weighting_table(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
                     {"source": name, "weighting": weighting, "max_iter": rounds, "micro_f1": float(np.mean(scores))}
                 )
         progress("weightings", len(table))
-    for weighting in WEIGHTINGS:
+    return [*table, *weighting_means(table), *weightings_left_out(table)]
+
+
+def weighting_means(table: list[dict], without: tuple[str, ...] = ()) -> list[dict]:
+    """Mean of every weighting over the collections, or over those not in ``without``."""
+    values: dict[tuple[str, int], list[float]] = {}
+    for row in table:
+        if row["source"] not in without:
+            values.setdefault((row["weighting"], row["max_iter"]), []).append(row["micro_f1"])
+    name = f"mean without {', '.join(without)}" if without else "mean"
+    return [
+        {"source": name, "weighting": weighting, "max_iter": rounds, "micro_f1": float(np.mean(found))}
+        for (weighting, rounds), found in values.items()
+    ]
+
+
+def weightings_left_out(table: list[dict]) -> list[dict]:
+    """For each pair of the benchmark, the weighting that the collections outside the pair choose, by rounds."""
+    rows = []
+    for pair in (("fudan", "sogou"), ("fudan", "csl"), ("thucnews_title", "toutiao")):
+        means = weighting_means(table, pair)
         for rounds in (0, 8):
-            group = [r["micro_f1"] for r in table if r["weighting"] == weighting and r["max_iter"] == rounds]
-            table.append(
-                {"source": "mean", "weighting": weighting, "max_iter": rounds, "micro_f1": float(np.mean(group))}
-            )
-    return table
+            rows.append(max((row for row in means if row["max_iter"] == rounds), key=lambda row: row["micro_f1"]))
+    return rows

@@ -16,6 +16,7 @@ import numpy as np
 
 from isthmus.base import softmax
 from isthmus.bench.engine.suite import Method, Study, Suite, Task, TaskData, pack_correct
+from isthmus.bench.suites import strings_tune
 from isthmus.bench.suites.choose import choice
 from isthmus.bench.tasks import (
     AMAZON_DOMAINS,
@@ -193,7 +194,14 @@ SUITE = Suite(
             _landmarks,
             files=(AMAZON_FILE,),
             chart={"kind": "line", "x": "landmarks", "y": "accuracy", "color": "task"},
-        )
+        ),
+        "defaults": Study(
+            "defaults",
+            "Settings of the recipe on shifts simulated inside each labelled domain",
+            strings_tune.choose_settings,
+            files=strings_tune.FILES,
+            tune=True,
+        ),
     },
     means={
         "single-source": tuple(AMAZON_PAIRS),
