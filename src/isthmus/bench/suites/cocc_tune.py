@@ -63,7 +63,8 @@ def pseudo_data(folder: Path, split: dict[str, tuple[str, tuple[str, ...]]]) -> 
                 offset = 0 if record["label"] == source else 2
                 sides[offset].append(message_text(record["text"]))
                 sides[offset + 1].append(label)
-    return TaskData(*sides)
+    source_texts, source_labels, target_texts, target_labels = sides
+    return TaskData(source_texts, source_labels, target_texts, target_labels)
 
 
 def choose_settings(folder: Path, seeds: tuple[int, ...]) -> list[dict]:

@@ -68,7 +68,8 @@ def choose_recipe(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
         data = amazon_task(domain, other).load(Path(folder))
         truth = np.array(data.source_labels, dtype=object)
         held = np.arange(len(truth)) % 2 == 1
-        y = np.where(held, None, truth)
+        y = truth.copy()
+        y[held] = None
         for setting, changes in RECIPE.items():
             pipeline = make_recipe("dual-manifold", word_labels=words)
             pipeline.steps[-1][1].set_params(**changes)
