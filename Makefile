@@ -14,7 +14,7 @@ $(VENV)/.app: pyproject.toml
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.app
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[app,zh,docs,dev]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[app,workbench,team,zh,docs,dev]"
 	touch $@
 
 $(VENV)/.docs: $(VENV)/.dev

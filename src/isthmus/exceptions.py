@@ -50,6 +50,10 @@ CODES = {
     "missing-vectors": "Vectors were given for the fitted texts and are missing for others.",
     "missing-extra": "An optional package is not installed.",
     "bad-model": "A saved model cannot be trusted or was written by another version.",
+    # workspaces
+    "bad-workspace": "A workspace is damaged, misses a file or was written by a newer version.",
+    "not-found": "No project, collection, document, run or person has this id.",
+    "name-taken": "Another person has this name already.",
     # warnings
     "empty-documents": "Some documents have no known word; they are kept.",
     "two-languages": "Source and target are in two languages.",

@@ -1,0 +1,240 @@
+"""Answers: every decision is a row with a name and a date. Taking one back adds to it; nothing is deleted."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from isthmus.exceptions import UsageError
+from isthmus.feedback.answers import ASKED, DRAWN, PICKED, RANDOM
+from isthmus.workspace.context import (
+    Context,
+    Many,
+    check_label,
+    check_page,
+    choose_one,
+    find_row,
+    note_event,
+    to_record,
+)
+from isthmus.workspace.database import new_id, utc_now
+from isthmus.workspace.queue import ANSWERED, LEASE, LEASED, OPEN, check_in_run
+from isthmus.workspace.records import Answer
+from isthmus.workspace.schema import ANSWERS, COLLECTIONS, DOCUMENTS, PREDICTIONS
+
+
+class Answers:
+    """What people said about documents."""
+
+    def __init__(self, context: Context):
+        self._db = context.db
+
+    def give(self, document: str, label: str, *, by: str, run: str | None = None, drawn: str | None = None) -> Answer:
+        """Say what a document is. An earlier answer stays in the history; this one holds from now on.
+
+        When this returns, the answer is on the disk.
+
+        Parameters
+        ----------
+        document : str
+            Id.
+        label : str
+            A class, or the name of a new one.
+        by : str
+            Id of the person.
+        run : str, optional
+            The run in whose queue the document stood.
+        drawn : {"asked", "random", "picked"}, optional
+            How the document came to be answered; if omitted, "asked" where the queue of ``run`` offered it.
+        """
+        label = check_label(label)
+        if drawn is not None:
+            choose_one(drawn, DRAWN, "way in which the document was drawn")
+        with self._db.writing() as connection:
+            number = add_answer(connection, document, label, by=by, run=run, drawn=drawn, kind="answer")
+            return self._read(connection, number)
+
+    def undo(self, *, by: str, project: str | None = None, answer: str | None = None) -> Many[Answer]:
+        """Take back a person's latest answer, or the one named; what was accepted at once is taken back at once.
+
+        The document stands first in the person's queue again. Returns what was taken back, newest first; empty where
+        there was nothing.
+        """
+        query = ANSWERS.select().where(ANSWERS.c.by == by, ANSWERS.c.undone_at.is_(None))
+        if project is not None:
+            query = query.where(ANSWERS.c.project_id == project)
+        if answer is not None:
+            query = query.where(ANSWERS.c.id == answer)
+        with self._db.writing() as connection:
+            last = connection.execute(query.order_by(ANSWERS.c.number.desc()).limit(1)).first()
+            if last is None:
+                return []
+            undo_batch(connection, last.batch, by=by, project=last.project_id)
+            batch = ANSWERS.select().where(ANSWERS.c.batch == last.batch).order_by(ANSWERS.c.number.desc()).limit(500)
+            return [to_record(Answer, row) for row in connection.execute(batch)]
+
+    def list(
+        self, project: str, *, after: int | None = None, limit: int = 100, latest: bool = False, everything: bool = True
+    ) -> Many[Answer]:
+        """Answers of a project, a page at a time; ``everything=False``: those that hold now."""
+        after, limit = check_page(after, limit)
+        query = ANSWERS.select().where(ANSWERS.c.project_id == project).limit(limit)
+        query = query.order_by(ANSWERS.c.number.desc() if latest else ANSWERS.c.number)
+        if after is not None:
+            query = query.where(ANSWERS.c.number < after if latest else ANSWERS.c.number > after)
+        if not everything:
+            query = query.where(ANSWERS.c.current == sa.true())
+        with self._db.reading() as connection:
+            return [to_record(Answer, row) for row in connection.execute(query)]
+
+    def history(self, document: str) -> Many[Answer]:
+        """Everything that was said about a document, oldest first, also what was taken back."""
+        query = ANSWERS.select().where(ANSWERS.c.document_id == document).order_by(ANSWERS.c.number)
+        with self._db.reading() as connection:
+            return [to_record(Answer, row) for row in connection.execute(query)]
+
+    def counts(self, project: str) -> Many[dict[str, Any]]:
+        """Answers that hold now, by person: ``by``, ``answers``."""
+        query = (
+            sa.select(ANSWERS.c.by, sa.func.count().label("answers"))
+            .where(ANSWERS.c.project_id == project, ANSWERS.c.current == sa.true())
+            .group_by(ANSWERS.c.by)
+            .order_by(sa.func.count().desc())
+        )
+        with self._db.reading() as connection:
+            return [dict(row._mapping) for row in connection.execute(query)]
+
+    def agreement(self, project: str) -> dict[str, Any]:
+        """How far people agree where two of them answered the same document.
+
+        ``documents`` that two people answered, ``agreed`` among them, ``share``; ``kappa``, what is left of it after
+        chance (Scott's pi over all pairs of answers; None where everybody always says the same); and ``disputed``, the
+        latest fifty documents on which they differ, with who said what.
+        """
+        a = ANSWERS.c
+        shared = (
+            sa.select(a.document_id)
+            .where(a.project_id == project, a.undone_at.is_(None), a.kind != "accept")
+            .group_by(a.document_id)
+            .having(sa.func.count(sa.distinct(a.by)) > 1)
+        )
+        query = sa.select(a.document_id, a.by, a.label).where(
+            a.project_id == project, a.undone_at.is_(None), a.kind != "accept", a.document_id.in_(shared)
+        )
+        with self._db.reading() as connection:
+            rows = connection.execute(query.order_by(a.number)).all()
+        said: dict[str, dict[str, str]] = defaultdict(dict)
+        for row in rows:  # of one person's several answers the latest
+            said[row.document_id].pop(row.by, None)
+            said[row.document_id][row.by] = row.label
+        return summarize_agreement(said)
+
+    def _read(self, connection: Connection, number: int) -> Answer:
+        return to_record(Answer, connection.execute(ANSWERS.select().where(ANSWERS.c.number == number)).one())
+
+
+def add_answer(
+    connection: Connection, document: str, label: str, *, by: str, run: str | None, drawn: str | None, kind: str
+) -> int:
+    """One answer in an open transaction; its number."""
+    found = find_row(connection, DOCUMENTS, document, "document", lock=True)
+    project_query = sa.select(COLLECTIONS.c.project_id).where(COLLECTIONS.c.id == found.collection_id)
+    project = connection.execute(project_query).scalar_one()
+    asked = False
+    if run is not None:
+        asked = check_in_run(connection, run, document).asked_at is not None
+    holding = sa.and_(ANSWERS.c.document_id == document, ANSWERS.c.current == sa.true())
+    before = connection.execute(ANSWERS.select().where(holding)).first()
+    # A document that was drawn at random stays so, whatever is said about it later: the draw was random all the same.
+    drawn = RANDOM if before is not None and before.drawn == RANDOM else drawn or (ASKED if asked else PICKED)
+    if before is not None:
+        connection.execute(ANSWERS.update().where(ANSWERS.c.number == before.number).values(current=False))
+    id = new_id()
+    number = connection.execute(
+        ANSWERS.insert()
+        .values(
+            id=id, project_id=project, document_id=document, run_id=run, label=label, drawn=drawn, kind=kind,
+            batch=id, by=by, at=utc_now(), current=True,
+        )
+        .returning(ANSWERS.c.number)
+    ).scalar_one()  # fmt: skip
+    connection.execute(
+        PREDICTIONS.update()
+        .where(PREDICTIONS.c.document_id == document)
+        .values(state=ANSWERED, leased_to=None, leased_until=None)
+    )
+    note_event(connection, "answer given", by=by, project=project, subject=document, label=label, answer=id)
+    return number
+
+
+def undo_batch(connection: Connection, batch: str, *, by: str, project: str) -> int:
+    """Take back the answers of a batch; the answers before them hold again."""
+    a, p, now = ANSWERS.c, PREDICTIONS.c, utc_now()
+    touched = sa.select(a.document_id).where(a.batch == batch)
+    count = connection.execute(
+        ANSWERS.update()
+        .where(a.batch == batch, a.undone_at.is_(None))
+        .values(undone_at=now, undone_by=by, current=False)
+    ).rowcount
+    latest = (
+        sa.select(sa.func.max(a.number))
+        .where(a.document_id.in_(touched), a.undone_at.is_(None))
+        .group_by(a.document_id)
+    )
+    connection.execute(ANSWERS.update().where(a.number.in_(latest)).values(current=True))
+    holding = sa.select(a.document_id).where(a.document_id.in_(touched), a.current == sa.true())
+    free = [p.document_id.in_(touched), p.document_id.not_in(holding)]
+    if count == 1:  # back into the hands of whoever took it back
+        values: dict[str, Any] = {"state": LEASED, "leased_to": by, "leased_until": now + LEASE}
+    else:
+        values = {"state": OPEN, "leased_to": None, "leased_until": None}
+    connection.execute(PREDICTIONS.update().where(*free).values(**values))
+    note_event(connection, "answers taken back", by=by, project=project, subject=batch, answers=count)
+    return count
+
+
+def summarize_agreement(said: dict[str, dict[str, str]]) -> dict[str, Any]:
+    """Agreement of people from what each said of each document.
+
+    Examples
+    --------
+    >>> from isthmus.workspace.answers import summarize_agreement
+    >>> said = {"1": {"kim": "a", "lee": "a"}, "2": {"kim": "a", "lee": "b"}, "3": {"kim": "b", "lee": "b"}}
+    >>> found = summarize_agreement(said)
+    >>> found["documents"], found["agreed"], round(found["kappa"], 2)
+    (3, 2, 0.33)
+    """
+    agreed, pairs, same = 0, 0, 0
+    uses: dict[str, float] = defaultdict(float)
+    disputed = []
+    for document, answers in said.items():
+        labels = list(answers.values())
+        agreed += len(set(labels)) == 1
+        if len(set(labels)) > 1:
+            disputed.append({"document": document, "answers": [{"by": k, "label": v} for k, v in answers.items()]})
+        for i, first in enumerate(labels):
+            for second in labels[:i]:
+                pairs += 1
+                same += first == second
+                uses[first] += 0.5
+                uses[second] += 0.5
+    chance = sum((n / pairs) ** 2 for n in uses.values()) if pairs else 0.0
+    return {
+        "documents": len(said),
+        "agreed": agreed,
+        "share": agreed / len(said) if said else None,
+        "kappa": (same / pairs - chance) / (1 - chance) if pairs and chance < 1 else None,
+        "disputed": disputed[-50:][::-1],
+    }
+
+
+def check_drawable(threshold: Any) -> float:
+    """A confidence above which labels are accepted."""
+    if isinstance(threshold, bool) or not isinstance(threshold, (int, float)) or not 0 < threshold <= 1:
+        raise UsageError(
+            f"The threshold is {str(threshold)[:40]!r}; give a confidence between 0 and 1.", code="bad-parameter"
+        )
+    return float(threshold)

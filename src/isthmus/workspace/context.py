@@ -1,0 +1,117 @@
+"""What every part of a workspace is handed: the database, the folder, and the few rules they share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from isthmus._utils import to_plain
+from isthmus.exceptions import DataError, UsageError
+from isthmus.workspace.database import Database, storable, utc_now
+from isthmus.workspace.schema import EVENTS
+
+Record = TypeVar("Record")
+_NAME = 200
+_LABEL = 200
+MOST = 500  # rows a page may ask for
+Many = list  # for annotations in classes that have a method called list
+
+
+@dataclass(frozen=True)
+class Context:
+    """The database and the folder of a workspace."""
+
+    db: Database
+    folder: Path
+
+
+def to_record(kind: type[Record], row: Any) -> Record:
+    """A row of the database as a record; ``project_id`` becomes ``project`` and so on."""
+    cells = row._mapping
+    values = {}
+    for field in fields(kind):  # type: ignore[arg-type]
+        name = field.name if field.name in cells else f"{field.name}_id"
+        if name in cells:
+            values[field.name] = cells[name]
+    return kind(**values)
+
+
+def find_row(connection: Connection, table: sa.Table, id: Any, what: str, *, lock: bool = False) -> Any:
+    """The row with this id, or an error that says what there is none of."""
+    query = table.select().where(table.c.id == str(id)[:64])
+    row = connection.execute(query.with_for_update() if lock else query).first()
+    if row is None:
+        raise missing(what)
+    return row
+
+
+def missing(what: str) -> DataError:
+    """Nothing has this id; the id itself is not repeated, for it came from outside."""
+    return DataError(f"There is no such {what}; it may have been removed, or the address is wrong.", code="not-found")
+
+
+def check_name(name: Any, what: str, longest: int = _NAME) -> str:
+    """A name that a person gave: not empty, not endless, in one line."""
+    if not isinstance(name, str):
+        raise UsageError(f"The name of the {what} is {type(name).__name__}; give a text.", code="bad-parameter")
+    name = " ".join(storable(name).split())
+    if not name:
+        raise UsageError(f"The name of the {what} is empty; give one.", code="bad-parameter")
+    if len(name) > longest:
+        raise UsageError(
+            f"The name of the {what} has {len(name):,} characters; give at most {longest}.", code="bad-parameter"
+        )
+    return name
+
+
+def check_label(label: Any) -> str:
+    """The name of a class that a person gave."""
+    return check_name(label, "class", _LABEL)
+
+
+def check_page(after: Any, limit: Any) -> tuple[int | None, int]:
+    """Where a page begins and how long it is."""
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST:
+        raise UsageError(f"limit is {str(limit)[:40]!r}; give a number from 1 to {MOST}.", code="bad-parameter")
+    if after is not None and (isinstance(after, bool) or not isinstance(after, int) or not -1 <= after < 2**31):
+        raise UsageError(
+            f"after is {str(after)[:40]!r}; give the last number of the page before.", code="bad-parameter"
+        )
+    return after, limit
+
+
+def choose_one(value: Any, allowed: tuple[str, ...], what: str) -> str:
+    """One of the allowed words."""
+    if value not in allowed:
+        raise UsageError(f"The {what} is {str(value)[:40]!r}; use one of {', '.join(allowed)}.", code="bad-parameter")
+    return value
+
+
+def note_event(
+    connection: Connection, kind: str, *, by: str | None, project: str | None = None, subject: str = "", **detail: Any
+) -> None:
+    """Write a line of the audit log, in the transaction of what it tells of."""
+    connection.execute(
+        EVENTS.insert().values(
+            at=utc_now(), by=by, project_id=project, kind=kind, subject=subject, detail=plain_detail(detail)
+        )
+    )
+
+
+def plain_detail(detail: Any) -> Any:
+    """Values that JSON, and both databases, can hold."""
+    return _clean(to_plain(detail))
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, dict):
+        return {storable(key): _clean(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_clean(item) for item in value]
+    return value

@@ -1,0 +1,173 @@
+"""The connection to SQLite or PostgreSQL: transactions, migrations, the little in which the two differ."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from datetime import UTC, datetime
+from importlib import resources
+from typing import Any
+
+import sqlalchemy as sa
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy.engine import Connection
+
+from isthmus.corpus.decode import mend_surrogates
+from isthmus.exceptions import DataError, UsageError
+
+_WRITE = "isthmus_write"
+_BLOCK = 5_000  # rows inserted before others may write again
+_WAIT = 30  # seconds a writer waits for another process
+
+
+def new_id() -> str:
+    """A random name for a row: nobody can guess the next one."""
+    return uuid.uuid4().hex
+
+
+def utc_now() -> datetime:
+    """The time in UTC."""
+    return datetime.now(UTC)
+
+
+def storable(text: str) -> str:
+    """A text that both databases can hold: no NUL, which PostgreSQL refuses, and no half of a surrogate pair.
+
+    Examples
+    --------
+    >>> from isthmus.workspace.database import storable
+    >>> storable("a\\x00b")
+    'a\ufffdb'
+    """
+    return mend_surrogates(text.replace("\x00", "\ufffd"))
+
+
+class Database:
+    """An open database.
+
+    Parameters
+    ----------
+    url : str
+        As SQLAlchemy reads it: ``sqlite:///FILE`` or ``postgresql://USER@HOST/NAME``.
+    """
+
+    def __init__(self, url: str):
+        self.url = read_url(url)
+        self.is_sqlite = self.url.get_backend_name() == "sqlite"
+        settings: dict[str, Any] = {"pool_size": 20, "max_overflow": 20}
+        if self.is_sqlite:
+            settings["connect_args"] = {"timeout": _WAIT, "check_same_thread": False}
+        else:
+            settings["pool_pre_ping"] = True  # a server that was restarted meanwhile
+        self.engine = sa.create_engine(self.url, **settings)
+        # SQLite lets one connection write at a time and makes the others poll; threads of one process wait in line
+        # here instead.
+        self._turn: Any = threading.Lock() if self.is_sqlite else nullcontext()
+        if self.is_sqlite:
+            sa.event.listen(self.engine, "connect", _prepare_sqlite)
+            sa.event.listen(self.engine, "begin", _begin_sqlite)
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A transaction that only reads."""
+        with self.engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction that writes: kept whole when the block ends, taken back whole when it fails."""
+        with self._turn, self.engine.connect() as connection:
+            connection = connection.execution_options(**{_WRITE: True})
+            with connection.begin():
+                yield connection
+
+    def insert_many(self, table: sa.Table, rows: Iterable[Mapping[str, Any]]) -> int:
+        """Insert rows in blocks, each its own transaction, so that a large table keeps nobody waiting for long."""
+        count, block = 0, []
+        for row in rows:
+            block.append(row)
+            if len(block) == _BLOCK:
+                count += self._insert_block(table, block)
+                block = []
+        return count + (self._insert_block(table, block) if block else 0)
+
+    def _insert_block(self, table: sa.Table, rows: list) -> int:
+        with self.writing() as connection:
+            connection.execute(table.insert(), rows)
+        return len(rows)
+
+    # Migrations
+
+    def migrate(self) -> None:
+        """Bring the tables to the form this version knows; refuse a database that a newer one has changed."""
+        scripts = ScriptDirectory.from_config(self._alembic(None))
+        with self.engine.connect() as connection:
+            found = MigrationContext.configure(connection).get_current_revision()
+        if found == scripts.get_current_head():
+            return
+        known = {script.revision for script in scripts.walk_revisions()}
+        if found is not None and found not in known:
+            raise DataError(
+                f"The workspace was written by a newer version of isthmus (tables at {found!r}); update isthmus.",
+                code="bad-workspace",
+            )
+        with self.writing() as connection:
+            command.upgrade(self._alembic(connection), "head")
+
+    def revision(self) -> str | None:
+        """At which migration the tables stand."""
+        with self.engine.connect() as connection:
+            return MigrationContext.configure(connection).get_current_revision()
+
+    def _alembic(self, connection: Connection | None) -> Config:
+        config = Config()
+        config.set_main_option("script_location", str(resources.files("isthmus.workspace") / "migrations"))
+        config.set_main_option("path_separator", "os")
+        config.attributes["connection"] = connection
+        return config
+
+    def close(self) -> None:
+        """Close every connection."""
+        self.engine.dispose()
+
+
+def read_url(url: str) -> sa.URL:
+    """The address of a database; PostgreSQL is spoken to through psycopg."""
+    try:
+        found = sa.make_url(url)
+    except sa.exc.ArgumentError:
+        raise UsageError(
+            "The database's address cannot be read; give postgresql://USER:PASSWORD@HOST/NAME or sqlite:///FILE.",
+            code="bad-parameter",
+        ) from None
+    backend = found.get_backend_name()
+    if backend in ("postgresql", "postgres"):
+        return found.set(drivername="postgresql+psycopg")
+    if backend != "sqlite":
+        raise UsageError(
+            f"A workspace in {backend!r} is not possible; give a postgresql:// or a sqlite:/// address.",
+            code="bad-parameter",
+        )
+    return found
+
+
+def _prepare_sqlite(connection: Any, record: Any) -> None:
+    connection.isolation_level = None  # transactions are begun below, not by the driver
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA journal_mode=WAL")
+    # FULL: an answer that was acknowledged is on the disk, also after a power cut.
+    cursor.execute("PRAGMA synchronous=FULL")
+    cursor.execute("PRAGMA foreign_keys=ON")
+    cursor.execute("PRAGMA cache_size=-65536")
+    cursor.close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    # A writer asks for the lock at once: two that read first and write later would refuse each other.
+    writes = connection.get_execution_options().get(_WRITE)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

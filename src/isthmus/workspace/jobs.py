@@ -1,0 +1,193 @@
+"""Jobs: work in a table, for one worker process. A job outlives the server and the machine that it began on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from isthmus.exceptions import UsageError
+from isthmus.workspace.context import Context, Many, check_page, find_row, note_event, plain_detail, to_record
+from isthmus.workspace.database import new_id, utc_now
+from isthmus.workspace.records import CANCELLED, DONE, FAILED, INTERRUPTED, QUEUED, RUNNING, Job
+from isthmus.workspace.schema import COLLECTIONS, JOBS, RUNS
+
+_ATTEMPTS = (
+    2  # a job that is interrupted goes on by itself once; one that brings the worker down must not do so forever
+)
+
+
+class Jobs:
+    """The list of work."""
+
+    def __init__(self, context: Context):
+        self._db = context.db
+
+    def enqueue(
+        self, kind: str, payload: dict[str, Any], *, by: str | None, project: str | None = None, run: str | None = None
+    ) -> Job:
+        """Add a job at the end."""
+        with self._db.writing() as connection:
+            job = add_job(connection, kind, payload, by=by, project=project, run=run)
+        return self.get(job)
+
+    def get(self, id: str) -> Job:
+        """The job with this id."""
+        with self._db.reading() as connection:
+            return to_record(Job, find_row(connection, JOBS, id, "job"))
+
+    def of_run(self, run: str) -> Job | None:
+        """The latest job of a run."""
+        query = JOBS.select().where(JOBS.c.run_id == run).order_by(JOBS.c.created_at.desc()).limit(1)
+        with self._db.reading() as connection:
+            row = connection.execute(query).first()
+        return None if row is None else to_record(Job, row)
+
+    def list(self, project: str | None = None, *, active: bool = False, limit: int = 50) -> Many[Job]:
+        """Jobs of a project, or all, latest first; ``active``: those that wait or run."""
+        _, limit = check_page(None, limit)
+        query = JOBS.select().order_by(JOBS.c.created_at.desc(), JOBS.c.id).limit(limit)
+        if project is not None:
+            query = query.where(JOBS.c.project_id == project)
+        if active:
+            query = query.where(JOBS.c.state.in_([QUEUED, RUNNING]))
+        with self._db.reading() as connection:
+            return [to_record(Job, row) for row in connection.execute(query)]
+
+    # For the worker
+
+    def claim(self) -> Job | None:
+        """The job that has waited longest, now running; None where nothing waits."""
+        oldest = sa.select(JOBS.c.id).where(JOBS.c.state == QUEUED).order_by(JOBS.c.created_at, JOBS.c.id).limit(1)
+        with self._db.reading() as connection:  # most of the time nothing waits: look before asking for the lock
+            if connection.execute(oldest).first() is None:
+                return None
+        with self._db.writing() as connection:
+            id, now = connection.execute(oldest.with_for_update(skip_locked=True)).scalar(), utc_now()
+            if id is None:
+                return None
+            connection.execute(
+                JOBS.update()
+                .where(JOBS.c.id == id)
+                .values(state=RUNNING, started_at=now, heard_at=now, attempts=JOBS.c.attempts + 1, error=None)
+            )
+            job = find_row(connection, JOBS, id, "job")
+            _tell_owner(connection, job, RUNNING)
+        return self.get(id)
+
+    def progress(self, id: str, progress: dict[str, Any]) -> bool:
+        """Store how far a job is; whether somebody asked to cancel it."""
+        with self._db.writing() as connection:
+            connection.execute(
+                JOBS.update().where(JOBS.c.id == id).values(progress=plain_detail(progress), heard_at=utc_now())
+            )
+            return bool(connection.execute(sa.select(JOBS.c.cancel).where(JOBS.c.id == id)).scalar())
+
+    def finish(self, id: str, result: dict[str, Any] | None = None) -> Job:
+        """The job is done."""
+        return self._end(id, DONE, result=plain_detail(result))
+
+    def fail(self, id: str, error: str, code: str = "failed") -> Job:
+        """The job could not be done; ``error`` is a sentence for a person."""
+        return self._end(id, FAILED, error=plain_detail(error), error_code=code)
+
+    def stop(self, id: str) -> Job:
+        """The job ended because somebody cancelled it."""
+        return self._end(id, CANCELLED, error="Cancelled.")
+
+    def _end(self, id: str, state: str, **values: Any) -> Job:
+        with self._db.writing() as connection:
+            job = find_row(connection, JOBS, id, "job", lock=True)
+            connection.execute(
+                JOBS.update().where(JOBS.c.id == id).values(state=state, finished_at=utc_now(), **values)
+            )
+            _tell_owner(connection, job, state, values.get("error"))
+            note_event(connection, f"job {state}", by=job.created_by, project=job.project_id, subject=id, job=job.kind)
+        return self.get(id)
+
+    def recover(self) -> Many[Job]:
+        """Mark what was running when a worker died; the first time it goes on by itself.
+
+        Call it only while no worker runs; the worker does, when it has the lock that only one can hold.
+        """
+        with self._db.writing() as connection:
+            rows = connection.execute(JOBS.select().where(JOBS.c.state == RUNNING).with_for_update()).all()
+            for job in rows:
+                again = job.attempts < _ATTEMPTS and not job.cancel
+                state = QUEUED if again else CANCELLED if job.cancel else INTERRUPTED
+                error = "Interrupted; it goes on." if again else "Interrupted: the worker ended while it ran."
+                ended = None if again else utc_now()
+                connection.execute(
+                    JOBS.update().where(JOBS.c.id == job.id).values(state=state, error=error, finished_at=ended)
+                )
+                _tell_owner(connection, job, state, error)
+                note_event(
+                    connection, "job interrupted", by=None, project=job.project_id, subject=job.id,
+                    job=job.kind, attempt=job.attempts, goes_on=again,
+                )  # fmt: skip
+        return [self.get(job.id) for job in rows]
+
+    # For people
+
+    def cancel(self, id: str, *, by: str) -> Job:
+        """Ask for a job to end: one that waits ends at once, one that runs at its next step."""
+        with self._db.writing() as connection:
+            job = find_row(connection, JOBS, id, "job", lock=True)
+            if job.state == QUEUED:
+                values = {"state": CANCELLED, "cancel": True, "finished_at": utc_now(), "error": "Cancelled."}
+                _tell_owner(connection, job, CANCELLED, "Cancelled.")
+            elif job.state == RUNNING:
+                values = {"cancel": True}
+            else:
+                raise UsageError("The job has ended already; there is nothing to cancel.", code="bad-parameter")
+            connection.execute(JOBS.update().where(JOBS.c.id == id).values(**values))
+            note_event(connection, "job cancelled", by=by, project=job.project_id, subject=id, job=job.kind)
+        return self.get(id)
+
+    def resume(self, id: str, *, by: str) -> Job:
+        """Let a job that was interrupted, cancelled or failed run again, with the same record."""
+        with self._db.writing() as connection:
+            job = find_row(connection, JOBS, id, "job", lock=True)
+            if job.state not in (INTERRUPTED, CANCELLED, FAILED):
+                raise UsageError(f"The job is {job.state}; only one that was stopped can go on.", code="bad-parameter")
+            connection.execute(
+                JOBS.update()
+                .where(JOBS.c.id == id)
+                .values(state=QUEUED, cancel=False, attempts=0, error=None, error_code=None, finished_at=None)
+            )
+            _tell_owner(connection, job, QUEUED)
+            note_event(connection, "job resumed", by=by, project=job.project_id, subject=id, job=job.kind)
+        return self.get(id)
+
+
+def add_job(
+    connection: Connection,
+    kind: str,
+    payload: dict[str, Any],
+    *,
+    by: str | None,
+    project: str | None = None,
+    run: str | None = None,
+) -> str:
+    """A job in the transaction of what it is for."""
+    job = new_id()
+    connection.execute(
+        JOBS.insert().values(
+            id=job, kind=kind, project_id=project, run_id=run, payload=plain_detail(payload), state=QUEUED,
+            progress={}, attempts=0, cancel=False, created_by=by, created_at=utc_now(),
+        )
+    )  # fmt: skip
+    return job
+
+
+def _tell_owner(connection: Connection, job: Any, state: str, error: str | None = None) -> None:
+    """The run, or the collection, that a job is for shows the job's state."""
+    if job.run_id is not None and job.kind == "run":
+        times = {RUNNING: {"started_at": utc_now()}, QUEUED: {}}.get(state, {"finished_at": utc_now()})
+        values = {"state": state, "error": error, **times}
+        connection.execute(RUNS.update().where(RUNS.c.id == job.run_id).values(**values))
+    if job.kind == "import":
+        shown = {RUNNING: "reading", QUEUED: "reading", DONE: "ready"}.get(state, "new")
+        id = job.payload["collection"]
+        connection.execute(COLLECTIONS.update().where(COLLECTIONS.c.id == id).values(state=shown))

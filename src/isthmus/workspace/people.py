@@ -1,0 +1,170 @@
+"""People: accounts, roles, invitations. Passwords arrive as hashes; nothing here knows how they were made."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from datetime import timedelta
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from isthmus.exceptions import DataError, UsageError
+from isthmus.workspace.context import Context, Many, check_name, choose_one, find_row, missing, note_event, to_record
+from isthmus.workspace.database import new_id, utc_now
+from isthmus.workspace.records import OWNER, ROLES, Person
+from isthmus.workspace.schema import INVITATIONS, MEMBERS, PEOPLE, PROJECTS
+
+LOCAL_NAME = "local"
+_INVITATION_DAYS = 7
+
+
+class People:
+    """Who works in the workspace."""
+
+    def __init__(self, context: Context):
+        self._db = context.db
+
+    def create(self, name: str, password_hash: str | None, role: str = OWNER, *, by: str | None = None) -> Person:
+        """A new account; names are unique, whatever their case."""
+        with self._db.writing() as connection:
+            person = _add_person(connection, name, password_hash, role)
+            note_event(connection, "person created", by=by, subject=person, role=role)
+        return self.get(person)
+
+    def local(self) -> Person:
+        """The one person of a workspace without accounts; made on first use."""
+        found = self.by_name(LOCAL_NAME)
+        if found is not None:
+            return found
+        try:
+            return self.create(LOCAL_NAME, None, OWNER)
+        except DataError:  # another process was faster
+            return self.by_name(LOCAL_NAME) or self.local()
+
+    def get(self, id: str) -> Person:
+        """The person with this id."""
+        with self._db.reading() as connection:
+            return to_record(Person, find_row(connection, PEOPLE, id, "person"))
+
+    def by_name(self, name: str) -> Person | None:
+        """The person of this name, or None."""
+        with self._db.reading() as connection:
+            row = connection.execute(PEOPLE.select().where(PEOPLE.c.folded_name == _fold(name))).first()
+        return None if row is None else to_record(Person, row)
+
+    def list(self) -> Many[Person]:
+        """Everybody, by name."""
+        with self._db.reading() as connection:
+            rows = connection.execute(PEOPLE.select().order_by(PEOPLE.c.folded_name))
+            return [to_record(Person, row) for row in rows]
+
+    def has_accounts(self) -> bool:
+        """Whether anybody can sign in with a password."""
+        with self._db.reading() as connection:
+            query = sa.select(PEOPLE.c.id).where(PEOPLE.c.password_hash.is_not(None), ~PEOPLE.c.disabled).limit(1)
+            return connection.execute(query).first() is not None
+
+    def set_role(self, id: str, role: str, *, by: str | None) -> Person:
+        """Another role in the workspace; the last owner stays one."""
+        choose_one(role, ROLES, "role")
+        return self._change(id, by, "person's role changed", role=role)
+
+    def disable(self, id: str, *, by: str | None) -> Person:
+        """Close an account: its sessions end, what the person decided stays."""
+        return self._change(id, by, "person disabled", disabled=True, session_key=new_id())
+
+    def enable(self, id: str, *, by: str | None) -> Person:
+        """Open a closed account again."""
+        return self._change(id, by, "person enabled", disabled=False)
+
+    def set_password(self, id: str, password_hash: str, *, by: str | None) -> Person:
+        """Another password; every session begun with the old one ends."""
+        return self._change(id, by, "password changed", password_hash=password_hash, session_key=new_id())
+
+    def end_sessions(self, id: str, *, by: str | None) -> Person:
+        """End every session of a person."""
+        return self._change(id, by, "sessions ended", session_key=new_id())
+
+    def _change(self, id: str, by: str | None, kind: str, **values) -> Person:
+        with self._db.writing() as connection:
+            person = find_row(connection, PEOPLE, id, "person", lock=True)
+            if person.role == OWNER and (values.get("role", OWNER) != OWNER or values.get("disabled")):
+                others = sa.select(PEOPLE.c.id).where(
+                    PEOPLE.c.role == OWNER, ~PEOPLE.c.disabled, PEOPLE.c.id != person.id
+                )
+                if connection.execute(others.limit(1)).first() is None:
+                    raise UsageError(
+                        f"{person.name!r} is the last owner; make somebody else an owner first.", code="bad-parameter"
+                    )
+            connection.execute(PEOPLE.update().where(PEOPLE.c.id == person.id).values(**values))
+            told = {key: value for key, value in values.items() if key in ("role", "disabled")}
+            note_event(connection, kind, by=by, subject=person.id, **told)
+        return self.get(id)
+
+    def note(self, kind: str, *, by: str | None, subject: str = "", **detail) -> None:
+        """Write an event about people into the audit log: a sign-in, a refusal."""
+        with self._db.writing() as connection:
+            note_event(connection, kind, by=by, subject=subject, **detail)
+
+    # Invitations
+
+    def invite(self, role: str, *, by: str, project: str | None = None) -> str:
+        """A one-time token for a link; the workspace keeps its hash alone, so it cannot be shown again."""
+        choose_one(role, ROLES, "role")
+        token, now = secrets.token_urlsafe(32), utc_now()
+        with self._db.writing() as connection:
+            if project is not None:
+                find_row(connection, PROJECTS, project, "project")
+            invitation = new_id()
+            connection.execute(
+                INVITATIONS.insert().values(
+                    id=invitation, token_hash=_hash(token), role=role, project_id=project, created_by=by,
+                    created_at=now, expires_at=now + timedelta(days=_INVITATION_DAYS),
+                )
+            )  # fmt: skip
+            note_event(connection, "person invited", by=by, project=project, subject=invitation, role=role)
+        return token
+
+    def accept(self, token: str, name: str, password_hash: str) -> Person:
+        """The account of somebody who was invited; a token works once, and for a week."""
+        with self._db.writing() as connection:
+            query = INVITATIONS.select().where(INVITATIONS.c.token_hash == _hash(token)).with_for_update()
+            invitation = connection.execute(query).first()
+            if invitation is None or invitation.used_at is not None or invitation.expires_at < utc_now():
+                raise missing("invitation")
+            person = _add_person(connection, name, password_hash, invitation.role)
+            connection.execute(
+                INVITATIONS.update().where(INVITATIONS.c.id == invitation.id).values(used_at=utc_now(), used_by=person)
+            )
+            if invitation.project_id is not None:
+                connection.execute(
+                    MEMBERS.insert().values(
+                        project_id=invitation.project_id, person_id=person, role=invitation.role, since=utc_now()
+                    )
+                )
+            note_event(connection, "invitation accepted", by=person, project=invitation.project_id, subject=person)
+        return self.get(person)
+
+
+def _add_person(connection: Connection, name: str, password_hash: str | None, role: str) -> str:
+    choose_one(role, ROLES, "role")
+    name = check_name(name, "person")
+    if connection.execute(sa.select(PEOPLE.c.id).where(PEOPLE.c.folded_name == _fold(name))).first() is not None:
+        raise DataError(f"There is a person called {name!r} already; choose another name.", code="name-taken")
+    person = new_id()
+    connection.execute(
+        PEOPLE.insert().values(
+            id=person, name=name, folded_name=_fold(name), password_hash=password_hash, role=role,
+            session_key=new_id(), disabled=False, created_at=utc_now(),
+        )
+    )  # fmt: skip
+    return person
+
+
+def _fold(name: str) -> str:
+    return " ".join(str(name).split()).casefold()[:200].replace("\x00", "")
+
+
+def _hash(token: str) -> str:
+    return hashlib.sha256(str(token).encode("utf-8", "replace")).hexdigest()

@@ -1,0 +1,358 @@
+"""Runs: what was asked for, what came of it, and everything needed to do it again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from isthmus._utils import versions
+from isthmus.exceptions import DataError, UsageError
+from isthmus.features.languages import resolve_language
+from isthmus.recipes import RECIPES
+from isthmus.workspace.context import (
+    Context,
+    Many,
+    check_name,
+    check_page,
+    choose_one,
+    find_row,
+    note_event,
+    plain_detail,
+    to_record,
+)
+from isthmus.workspace.database import new_id, utc_now
+from isthmus.workspace.jobs import add_job
+from isthmus.workspace.records import DONE, QUEUED, Job, Prediction, Run
+from isthmus.workspace.schema import (
+    ANSWERS,
+    CLASS_NAMES,
+    COLLECTIONS,
+    DOCUMENTS,
+    JOBS,
+    PREDICTIONS,
+    PROJECTS,
+    RUN_TABLES,
+    RUNS,
+    WORDS,
+)
+
+LABEL, DIAGNOSE = "label", "diagnose"
+ORDERS = ("position", "confidence", "rank")
+_DEFAULTS: dict[str, Any] = {
+    "method": "auto",
+    "random_state": 0,
+    "sources": None,  # ids; all that are ready
+    "target": None,  # id; the latest that is ready
+    "extras": None,  # ids; all that are ready
+    "use_answers": True,
+    "use_words": True,
+    "language": "auto",
+    "error_budget": 0.1,
+    "vectors": True,  # the packaged vectors, where they are installed
+}
+
+
+class Runs:
+    """Labellings and diagnoses of a project."""
+
+    def __init__(self, context: Context):
+        self._db = context.db
+
+    def start(
+        self, project: str, parameters: Mapping[str, Any] | None = None, *, by: str, kind: str = LABEL, name: str = ""
+    ) -> Run:
+        """Queue a run. Answers and words as they are now are written into its record.
+
+        Parameters
+        ----------
+        project : str
+            Id.
+        parameters : mapping, optional
+            ``method`` (a recipe or "auto"), ``random_state``, ``sources``, ``target``, ``extras`` (ids of collections;
+            if omitted all sources, the latest target, all extras), ``use_answers``, ``use_words``, ``language``,
+            ``error_budget``, ``vectors`` (False: no vectors).
+        by : str
+            Id of the person.
+        kind : {"label", "diagnose"}
+        name : str
+            For people; "Run 3" if omitted.
+        """
+        choose_one(kind, (LABEL, DIAGNOSE), "kind of the run")
+        settings = check_run_parameters(parameters or {})
+        with self._db.writing() as connection:
+            find_row(connection, PROJECTS, project, "project", lock=True)
+            chosen = _choose_collections(connection, project, settings)
+            run = _add_run(connection, project, kind, name, settings, chosen, by=by)
+        return self.get(run)
+
+    def teach(self, run: str, *, by: str, name: str = "") -> Run:
+        """A new run that learns from the answers and words given since, on top of the methods that ``run`` fitted."""
+        with self._db.writing() as connection:
+            parent = find_row(connection, RUNS, run, "run")
+            if parent.kind != LABEL or parent.state != DONE:
+                raise UsageError("Only a labelling that is done can be taught; wait for it.", code="bad-parameter")
+            find_row(connection, PROJECTS, parent.project_id, "project", lock=True)
+            chosen = _collection_rows(connection, [part["id"] for part in parent.record["collections"]])
+            settings = {**parent.parameters, "use_answers": True, "use_words": True}
+            base = parent.base_id or parent.id
+            run = _add_run(
+                connection, parent.project_id, LABEL, name, settings, chosen, by=by, base=base, parent=parent.id
+            )
+        return self.get(run)
+
+    def repeat(self, run: str, *, by: str) -> Run:
+        """The same run again from its record: same files, parameters, seed, answers and words."""
+        with self._db.writing() as connection:
+            old = find_row(connection, RUNS, run, "run")
+            find_row(connection, PROJECTS, old.project_id, "project", lock=True)
+            new = new_id()
+            values = {name: getattr(old, name) for name in ("project_id", "kind", "target_id", "base_id", "parameters")}
+            number = _next_number(connection, old.project_id)
+            record = {**old.record, "repeats": old.id}
+            connection.execute(
+                RUNS.insert().values(
+                    **values, id=new, number=number, name=f"Run {number}", state=QUEUED, parent_id=old.id,
+                    record=record, created_by=by, created_at=utc_now(),
+                )
+            )  # fmt: skip
+            for name in ("answers",):
+                content = _table(connection, old.id, name)
+                connection.execute(RUN_TABLES.insert().values(run_id=new, name=name, content=content))
+            add_job(connection, "run", {}, by=by, project=old.project_id, run=new)
+            note_event(connection, "run repeated", by=by, project=old.project_id, subject=new, repeats=old.id)
+        return self.get(new)
+
+    def get(self, id: str) -> Run:
+        """The run with this id."""
+        with self._db.reading() as connection:
+            return to_record(Run, find_row(connection, RUNS, id, "run"))
+
+    def list(self, project: str, *, kind: str | None = LABEL) -> Many[Run]:
+        """Runs of a project, latest first."""
+        query = RUNS.select().where(RUNS.c.project_id == project).order_by(RUNS.c.number.desc())
+        if kind is not None:
+            query = query.where(RUNS.c.kind == kind)
+        with self._db.reading() as connection:
+            return [to_record(Run, row) for row in connection.execute(query)]
+
+    def latest(self, project: str) -> Run | None:
+        """The latest labelling that is done."""
+        query = RUNS.select().where(RUNS.c.project_id == project, RUNS.c.kind == LABEL, RUNS.c.state == DONE)
+        with self._db.reading() as connection:
+            row = connection.execute(query.order_by(RUNS.c.number.desc()).limit(1)).first()
+        return None if row is None else to_record(Run, row)
+
+    def job(self, run: str) -> Job:
+        """The job that makes a run."""
+        query = JOBS.select().where(JOBS.c.run_id == run, JOBS.c.kind == "run").order_by(JOBS.c.created_at.desc())
+        with self._db.reading() as connection:
+            find_row(connection, RUNS, run, "run")
+            return to_record(Job, connection.execute(query.limit(1)).one())
+
+    def rename(self, id: str, name: str, *, by: str) -> Run:
+        """Another name for people."""
+        name = check_name(name, "run")
+        with self._db.writing() as connection:
+            run = find_row(connection, RUNS, id, "run", lock=True)
+            connection.execute(RUNS.update().where(RUNS.c.id == id).values(name=name))
+            note_event(connection, "run renamed", by=by, project=run.project_id, subject=id, was=run.name, name=name)
+        return self.get(id)
+
+    # Results
+
+    def table(self, run: str, name: str) -> Any:
+        """A table that the run left: "hero", "cards", "curve", "bins", "map", "groups", "moved", "shift", "decision", …
+
+        They are the facts of the report (``isthmus.report``), stored when the run ended, so that a page only reads.
+        None where the run left no such table.
+        """
+        with self._db.reading() as connection:
+            return _table(connection, run, name)
+
+    def tables(self, run: str, names: Many[str] | None = None) -> dict[str, Any]:
+        """Several tables at once; all of them where no names are given."""
+        query = sa.select(RUN_TABLES.c.name, RUN_TABLES.c.content).where(RUN_TABLES.c.run_id == run)
+        if names is not None:
+            query = query.where(RUN_TABLES.c.name.in_(names))
+        with self._db.reading() as connection:
+            return {row.name: row.content for row in connection.execute(query)}
+
+    def predictions(
+        self,
+        run: str,
+        *,
+        after: int | None = None,
+        limit: int = 50,
+        label: str | None = None,
+        review: bool | None = None,
+        group: str | None = None,
+    ) -> Many[Prediction]:
+        """What the run says, in the order of the file, after position ``after``; also by label, review or group."""
+        after, limit = check_page(after, limit)
+        query = prediction_query(run).where(PREDICTIONS.c.position > (-1 if after is None else after))
+        if label is not None:
+            query = query.where(PREDICTIONS.c.label == label)
+        if review is not None:
+            query = query.where(PREDICTIONS.c.needs_review == review)
+        if group is not None:
+            query = query.where(PREDICTIONS.c.novel_group == group)
+        with self._db.reading() as connection:
+            rows = connection.execute(query.order_by(PREDICTIONS.c.position).limit(limit))
+            return [to_record(Prediction, row) for row in rows]
+
+    def prediction(self, run: str, document: str) -> Prediction:
+        """What the run says about one document."""
+        with self._db.reading() as connection:
+            row = connection.execute(prediction_query(run).where(PREDICTIONS.c.document_id == document)).first()
+        if row is None:
+            raise DataError("The run has no such document; it may belong to another run.", code="not-found")
+        return to_record(Prediction, row)
+
+
+def prediction_query(run: str) -> sa.Select:
+    """Predictions with their texts and the answers that hold now."""
+    p = PREDICTIONS.c
+    return (
+        sa.select(
+            p.run_id, p.document_id, p.position, DOCUMENTS.c.name, DOCUMENTS.c.text, p.label, p.confidence,
+            p.needs_review, p.second, p.second_confidence, p.novel_group, p.near, p.rank, p.reason, p.state,
+            p.leased_until, ANSWERS.c.label.label("answer"),
+        )
+        .join(DOCUMENTS, DOCUMENTS.c.id == p.document_id)
+        .outerjoin(ANSWERS, sa.and_(ANSWERS.c.document_id == p.document_id, ANSWERS.c.current == sa.true()))
+        .where(p.run_id == run)
+    )  # fmt: skip
+
+
+def check_run_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of a run, complete; refused where one is unknown or out of range."""
+    unknown = [name for name in given if name not in _DEFAULTS]
+    if unknown:
+        raise UsageError(
+            f"A run has no parameter {str(unknown[0])[:40]!r}; it has {', '.join(_DEFAULTS)}.", code="bad-parameter"
+        )
+    settings = {**_DEFAULTS, **given}
+    choose_one(settings["method"], ("auto", *RECIPES), "method")
+    seed, budget = settings["random_state"], settings["error_budget"]
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**32:
+        raise UsageError(f"random_state is {str(seed)[:40]!r}; give a number from 0.", code="bad-parameter")
+    if isinstance(budget, bool) or not isinstance(budget, (int, float)) or not 0 < budget < 1:
+        raise UsageError(f"error_budget is {str(budget)[:40]!r}; give a share, such as 0.1.", code="bad-parameter")
+    if not isinstance(settings["language"], str):
+        raise UsageError("language must be a text, such as 'de'.", code="bad-parameter")
+    resolve_language(settings["language"])
+    return settings
+
+
+def _choose_collections(connection: Connection, project: str, settings: Mapping[str, Any]) -> list[Any]:
+    """Rows of the collections of a run, sources first, then the target, then extras; all must be ready."""
+    c = COLLECTIONS.c
+    query = COLLECTIONS.select().where(c.project_id == project, c.removed_at.is_(None))
+    ready = [row for row in connection.execute(query.order_by(c.created_at, c.id)) if row.state == "ready"]
+    by_id = {row.id: row for row in ready}
+
+    def named(ids: Any, kind: str) -> list[Any]:
+        if ids is None:
+            return [row for row in ready if row.kind == kind]
+        ids = [ids] if isinstance(ids, str) else list(ids)
+        if any(id not in by_id for id in ids):
+            raise DataError(f"A {kind} of the run is not in this project, or its columns are not mapped yet.",
+                            code="not-found")  # fmt: skip
+        return [by_id[id] for id in ids]
+
+    sources, targets = named(settings["sources"], "source"), named(settings["target"], "target")[-1:]
+    if not sources or not targets:
+        lacking = "labelled documents (source)" if not sources else "documents to label (target)"
+        raise DataError(f"The project has no {lacking} yet; add a file and map its columns.", code="no-target")
+    return [*sources, *targets, *named(settings["extras"], "extra")]
+
+
+def _collection_rows(connection: Connection, ids: list[str]) -> list[Any]:
+    rows = {row.id: row for row in connection.execute(COLLECTIONS.select().where(COLLECTIONS.c.id.in_(ids)))}
+    return [rows[id] for id in ids]
+
+
+def _add_run(
+    connection: Connection,
+    project: str,
+    kind: str,
+    name: str,
+    settings: dict[str, Any],
+    chosen: list[Any],
+    *,
+    by: str,
+    base: str | None = None,
+    parent: str | None = None,
+) -> str:
+    run, number = new_id(), _next_number(connection, project)
+    target = next(row for row in chosen if row.kind == "target")
+    answers = answer_snapshot(connection, target.id) if settings["use_answers"] else []
+    words = word_snapshot(connection, project) if settings["use_words"] else {}
+    record = {
+        "collections": [
+            {part: getattr(row, part) for part in ("id", "kind", "name", "sha256", "ending", "mapping", "documents")}
+            for row in chosen
+        ],
+        "words": words,
+        "class_names": class_name_snapshot(connection, project),
+        "answers": len(answers),
+        "versions": versions(),
+    }
+    connection.execute(
+        RUNS.insert().values(
+            id=run, project_id=project, number=number, kind=kind, name=check_name(name or f"Run {number}", "run"),
+            state=QUEUED, target_id=target.id, base_id=base, parent_id=parent, parameters=plain_detail(settings),
+            record=plain_detail(record), created_by=by, created_at=utc_now(),
+        )
+    )  # fmt: skip
+    connection.execute(RUN_TABLES.insert().values(run_id=run, name="answers", content=answers))
+    add_job(connection, "run", {}, by=by, project=project, run=run)
+    note_event(
+        connection, "run started", by=by, project=project, subject=run, run=number, what=kind, answers=len(answers)
+    )
+    return run
+
+
+def _next_number(connection: Connection, project: str) -> int:
+    """The project's row is locked, so two runs never get one number."""
+    latest = connection.execute(sa.select(sa.func.max(RUNS.c.number)).where(RUNS.c.project_id == project)).scalar()
+    return (latest or 0) + 1
+
+
+def answer_snapshot(connection: Connection, target: str) -> list[list]:
+    """Answers that hold now, for teaching: position, label, how the document was drawn, by whom.
+
+    What was accepted in bulk is a decision, but nothing to learn from: it would teach the machine its own mistakes.
+    """
+    query = (
+        sa.select(DOCUMENTS.c.position, ANSWERS.c.label, ANSWERS.c.drawn, ANSWERS.c.by)
+        .join(ANSWERS, ANSWERS.c.document_id == DOCUMENTS.c.id)
+        .where(DOCUMENTS.c.collection_id == target, ANSWERS.c.current == sa.true(), ANSWERS.c.kind != "accept")
+        .order_by(DOCUMENTS.c.position)
+    )
+    return [list(row) for row in connection.execute(query)]
+
+
+def word_snapshot(connection: Connection, project: str) -> dict[str, str]:
+    """Words and their classes as they are now."""
+    query = sa.select(WORDS.c.word, WORDS.c.label).where(WORDS.c.project_id == project, WORDS.c.removed_at.is_(None))
+    return {row.word: row.label for row in connection.execute(query.order_by(WORDS.c.word))}
+
+
+def class_name_snapshot(connection: Connection, project: str) -> dict[str, str]:
+    """Classes that people renamed: old name to new name."""
+    c = CLASS_NAMES.c
+    query = sa.select(c.old, c.new).where(c.project_id == project, c.kind == "class", c.undone_at.is_(None))
+    names: dict[str, str] = {}
+    for old, new in connection.execute(query.order_by(c.number)):
+        names = {key: new if value == old else value for key, value in names.items()}
+        names[old] = new
+    return {old: new for old, new in names.items() if old != new}
+
+
+def _table(connection: Connection, run: str, name: str) -> Any:
+    query = sa.select(RUN_TABLES.c.content).where(RUN_TABLES.c.run_id == run, RUN_TABLES.c.name == name)
+    return connection.execute(query).scalar()

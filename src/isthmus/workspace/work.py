@@ -1,0 +1,285 @@
+"""What a run does: texts out of the tables, :func:`isthmus.label` or teaching, results back into the tables."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+
+from isthmus._progress import progress
+from isthmus._utils import versions
+from isthmus.api.diagnose import diagnose
+from isthmus.api.label import LabelResult, label
+from isthmus.api.loading import load
+from isthmus.corpus import Collection as TextCollection
+from isthmus.exceptions import DataError
+from isthmus.report.facts import label_facts
+from isthmus.workspace.context import Context, plain_detail
+from isthmus.workspace.database import storable
+from isthmus.workspace.queue import ANSWERED, OPEN
+from isthmus.workspace.records import Run
+from isthmus.workspace.runs import DIAGNOSE
+from isthmus.workspace.schema import ANSWERS, DOCUMENTS, PREDICTIONS, RUN_TABLES, RUNS
+
+_ASKED = 500  # documents that are put in order by what an answer would teach; the others by how doubtful they are
+_ASKED_OF_MANY = 200
+_MANY = 20_000
+_LEFT_OUT = ("data", "title", "made", "check")  # parts of the report's page that mean nothing here
+
+
+@dataclass(frozen=True)
+class Texts:
+    """Documents of one or more collections."""
+
+    ids: list[str]
+    names: list[str]
+    texts: list[str]
+    labels: list[str | None]
+    domain: list[str]
+
+
+def do_run(context: Context, run: Run) -> dict[str, Any]:
+    """Carry out a run and store what came of it; what an interrupted attempt left is used or replaced."""
+    parts = {kind: [part for part in run.record["collections"] if part["kind"] == kind]
+             for kind in ("source", "target", "extra")}  # fmt: skip
+    texts = {kind: read_texts(context, found) for kind, found in parts.items()}
+    if run.kind == DIAGNOSE:
+        return _do_diagnosis(context, run, texts)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = _make_result(context, run, texts)
+    notes = list(dict.fromkeys(str(warning.message) for warning in caught))
+    progress("preparing the pages", 0, 1)
+    source = TextCollection.from_texts(
+        texts["source"].texts, texts["source"].labels, ids=texts["source"].names, name=_names(parts["source"])
+    )
+    target = TextCollection.from_texts(texts["target"].texts, ids=texts["target"].names, name=_names(parts["target"]))
+    facts = label_facts(result, source, target)
+    listed = json.loads(facts["data"])
+    facts = {name: value for name, value in facts.items() if name not in _LEFT_OUT}
+    facts |= {"words": listed["words"], "classes": [str(name) for name in result.classes], "notes": notes}
+    facts |= {"novel": result.novel, "method": {"name": result.method}}
+    progress("storing", 0, 1)
+    _store_predictions(context, run, result, texts, listed)
+    _store_tables(context, run, facts)
+    summary = _summarize(result)
+    _close_run(context, run, summary)
+    return summary
+
+
+def model_path(folder: Path, run: str, *, base: bool = False) -> Path:
+    """Where the model of a run lies; ``base``: before it learned from answers."""
+    return folder / "models" / f"{run}{'.base' if base else ''}.isthmus"
+
+
+def load_result(context: Context, run: str, *, base: bool = False) -> LabelResult:
+    """The saved result of a run."""
+    path = model_path(context.folder, run, base=base)
+    if base and not path.exists():
+        path = model_path(context.folder, run)
+    if not path.exists():
+        raise DataError("The model of this run is missing from the workspace; run it again.", code="bad-workspace")
+    return load(path, kind="label")
+
+
+def read_texts(context: Context, parts: list[dict[str, Any]]) -> Texts:
+    """Documents of collections, in order."""
+    d = DOCUMENTS.c
+    texts = Texts([], [], [], [], [])
+    with context.db.reading() as connection:
+        for part in parts:
+            query = sa.select(d.id, d.name, d.text, d.label).where(d.collection_id == part["id"]).order_by(d.position)
+            for row in connection.execute(query):
+                texts.ids.append(row.id)
+                texts.names.append(row.name)
+                texts.texts.append(row.text)
+                texts.labels.append(row.label)
+                texts.domain.append(f"{part['name']} ({part['id'][:6]})")
+    return texts
+
+
+def _do_diagnosis(context: Context, run: Run, texts: dict[str, Texts]) -> dict[str, Any]:
+    source = texts["source"]
+    found = diagnose(source.texts, source.labels, texts["target"].texts)
+    content = {"verdict": found.verdict, "level": found.level, "findings": found.findings, "tables": found.tables}
+    _store_tables(context, run, {"diagnosis": content})
+    summary = {"verdict": found.verdict, "level": found.level}
+    _close_run(context, run, summary)
+    return summary
+
+
+def _make_result(context: Context, run: Run, texts: dict[str, Texts]) -> LabelResult:
+    path = model_path(context.folder, run.id)
+    path.parent.mkdir(exist_ok=True)
+    if path.exists():  # an attempt that was interrupted had come this far
+        return load(path, kind="label")
+    answers = _read_table(context, run.id, "answers") or []
+    words = dict(run.record["words"])
+    if run.base is None:
+        result = _label(run, texts, words)
+        words = {}
+    else:
+        result = load_result(context, run.base, base=True)
+        with context.db.reading() as connection:
+            known = connection.execute(sa.select(RUNS.c.record).where(RUNS.c.id == run.base)).scalar_one()["words"]
+        words = {word: name for word, name in words.items() if known.get(word) != name}
+    names = {old: new for old, new in run.record["class_names"].items() if old in result.classes.tolist()}
+    if answers or words or names:
+        base_path = model_path(context.folder, run.id, base=True)
+        if run.base is None:
+            result.save(base_path, force=True)
+        if names:
+            result = result.rename_classes(names)
+        if answers or words:
+            progress("learning from answers", 0, 1)
+            result = result.teach(_answer_table(answers), word_labels=words or None, name=run.name)
+    result.save(path, force=True)
+    return result
+
+
+def _label(run: Run, texts: dict[str, Texts], words: dict[str, str]) -> LabelResult:
+    source, target, settings = texts["source"], texts["target"], run.parameters
+    several = len(set(source.domain)) > 1
+    return label(
+        source.texts,
+        source.labels,
+        target.texts,
+        settings["method"],
+        words or None,
+        settings["random_state"],
+        source_domain=source.domain if several else None,
+        extra_texts=texts["extra"].texts or None,
+        embed=None if settings["vectors"] else False,
+        error_budget=settings["error_budget"],
+        language=settings["language"],
+    )
+
+
+def _answer_table(answers: list[list]) -> dict[str, list] | None:
+    if not answers:
+        return None
+    position, labels, drawn, by = (list(column) for column in zip(*answers, strict=True))
+    return {"document": [place + 1 for place in position], "true_label": labels, "drawn": drawn, "by": by}
+
+
+# Storing
+
+
+def _store_predictions(
+    context: Context, run: Run, result: LabelResult, texts: dict[str, Texts], listed: dict[str, Any]
+) -> None:
+    with context.db.writing() as connection:
+        connection.execute(PREDICTIONS.delete().where(PREDICTIONS.c.run_id == run.id))
+    rank, reasons = review_order(result)
+    rows = _prediction_rows(run.id, result, texts, listed, rank, reasons)
+    context.db.insert_many(PREDICTIONS, rows)
+    answered = sa.select(ANSWERS.c.document_id).where(
+        ANSWERS.c.project_id == run.project, ANSWERS.c.current == sa.true()
+    )
+    with context.db.writing() as connection:
+        connection.execute(
+            PREDICTIONS.update()
+            .where(PREDICTIONS.c.run_id == run.id, PREDICTIONS.c.document_id.in_(answered))
+            .values(state=ANSWERED)
+        )
+
+
+def _prediction_rows(
+    run: str,
+    result: LabelResult,
+    texts: dict[str, Texts],
+    listed: dict[str, Any],
+    rank: np.ndarray,
+    reasons: dict[int, str],
+) -> Iterator[dict[str, Any]]:
+    code = {name: place for place, name in enumerate(result.classes.tolist())}
+    own = np.array([code[name] for name in result.labels.tolist()])
+    others = np.array(result.probabilities)
+    others[np.arange(len(own)), own] = -1.0
+    second = others.argmax(axis=1)
+    source_rows = listed["source"]["id"]
+    near = {row - 1: [texts["source"].ids[source_rows[i]] for i in found]
+            for row, found in zip(listed["row"], listed["near"], strict=True)}  # fmt: skip
+    names = [storable(str(name)) for name in result.classes.tolist()]
+    for i, document in enumerate(texts["target"].ids):
+        yield {
+            "run_id": run,
+            "position": i,
+            "document_id": document,
+            "label": names[own[i]],
+            "confidence": float(result.confidence[i]),
+            "needs_review": bool(result.needs_review[i]),
+            "second": names[second[i]] if len(names) > 1 else "",
+            "second_confidence": max(0.0, float(others[i, second[i]])),
+            "novel_group": storable(str(result.novel_group[i])),
+            "near": near.get(i, []),
+            "rank": int(rank[i]),
+            "reason": storable(reasons.get(i, "")),
+            "state": OPEN,
+        }
+
+
+def review_order(result: LabelResult) -> tuple[np.ndarray, dict[int, str]]:
+    """Place of every document in the queue, and why it stands there.
+
+    First what :meth:`LabelResult.ask` would ask, then what needs review, then the rest; the least sure first.
+    """
+    n = len(result.texts)
+    order = np.lexsort((np.arange(n), result.confidence, ~result.needs_review))
+    asked: dict[str, list] = {"document": [], "reason": []}
+    if n:
+        asked = result.ask(min(n, _ASKED if n <= _MANY else _ASKED_OF_MANY))
+    first = np.array(asked["document"], dtype=int) - 1
+    order = np.concatenate([first, order[~np.isin(order, first)]]) if len(first) else order
+    rank = np.empty(n, dtype=int)
+    rank[order] = np.arange(n)
+    return rank, dict(zip(first.tolist(), map(str, asked["reason"]), strict=True))
+
+
+def _store_tables(context: Context, run: Run, tables: dict[str, Any]) -> None:
+    rows = [{"run_id": run.id, "name": name, "content": plain_detail(value)} for name, value in tables.items()]
+    with context.db.writing() as connection:
+        for row in rows:
+            connection.execute(
+                RUN_TABLES.delete().where(RUN_TABLES.c.run_id == run.id, RUN_TABLES.c.name == row["name"])
+            )
+        connection.execute(RUN_TABLES.insert(), rows)
+
+
+def _read_table(context: Context, run: str, name: str) -> Any:
+    query = sa.select(RUN_TABLES.c.content).where(RUN_TABLES.c.run_id == run, RUN_TABLES.c.name == name)
+    with context.db.reading() as connection:
+        return connection.execute(query).scalar()
+
+
+def _summarize(result: LabelResult) -> dict[str, Any]:
+    expected = result.expected_accuracy
+    return {
+        "documents": len(result.texts),
+        "review": int(result.needs_review.sum()),
+        "method": result.method,
+        "classes": [str(name) for name in result.classes.tolist()],
+        "groups": len(result.novel),
+        "expected": None if expected is None or expected.estimate is None else expected.estimate,
+        "low": None if expected is None or expected.estimate is None else expected.low,
+        "high": None if expected is None or expected.estimate is None else expected.high,
+        "answers": len(result.answers) if result.answers is not None else 0,
+    }
+
+
+def _close_run(context: Context, run: Run, summary: dict[str, Any]) -> None:
+    record = {**run.record, "versions": versions()}
+    with context.db.writing() as connection:
+        connection.execute(
+            RUNS.update().where(RUNS.c.id == run.id).values(summary=plain_detail(summary), record=plain_detail(record))
+        )
+
+
+def _names(parts: list[dict[str, Any]]) -> str:
+    return ", ".join(part["name"] for part in parts)

@@ -1,0 +1,151 @@
+"""The worker: one process that does the jobs, one after the other. ``python -m isthmus.workspace.worker FOLDER``."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from isthmus._progress import listen
+from isthmus.exceptions import IsthmusError
+from isthmus.workspace.locks import FolderLock
+from isthmus.workspace.records import Job
+from isthmus.workspace.store import DATABASE_VARIABLE, Workspace, open_workspace
+
+_log = logging.getLogger("isthmus.worker")
+_PAUSE = 0.25  # seconds between two looks at the table of jobs
+_TELL = 0.5  # seconds between two notes about progress
+
+
+class Cancelled(BaseException):
+    """Somebody cancelled the job; a BaseException, so that no method takes it for a failure of its own."""
+
+
+class Stopped(BaseException):
+    """The worker was told to end."""
+
+
+class _Listener:
+    """Stores progress, not too often, and ends the job when somebody has cancelled it."""
+
+    def __init__(self, workspace: Workspace, job: Job, stopping: Callable[[], bool]):
+        self.workspace, self.job, self.stopping, self.told, self.phase = workspace, job, stopping, 0.0, ""
+
+    def __call__(self, event: dict) -> None:
+        if self.stopping():
+            raise Stopped
+        now = time.monotonic()
+        if now - self.told < _TELL and event["phase"] == self.phase:
+            return
+        self.told, self.phase = now, event["phase"]
+        said = {name: event[name] for name in ("phase", "done", "total")}
+        if self.workspace.jobs.progress(self.job.id, said):
+            raise Cancelled
+
+
+def do_job(workspace: Workspace, job: Job, stopping: Callable[[], bool] = lambda: False) -> Job:
+    """Do one job that was claimed, and write down how it ended."""
+    _log.info("job %s %s begins, attempt %d", job.id, job.kind, job.attempts)
+    began = time.monotonic()
+    try:
+        with listen(_Listener(workspace, job, stopping)):
+            result = workspace.perform(job)
+        job = workspace.jobs.finish(job.id, result)
+    except Cancelled:
+        job = workspace.jobs.stop(job.id)
+    except IsthmusError as error:
+        job = workspace.jobs.fail(job.id, str(error), error.code)
+    except MemoryError:
+        job = workspace.jobs.fail(
+            job.id, "There is not enough memory for this; try fewer or shorter texts.", "too-large"
+        )
+    except Exception as error:
+        _log.exception("job %s failed", job.id)
+        job = workspace.jobs.fail(job.id, f"Something went wrong ({type(error).__name__}); see the server's log.")
+    _log.info("job %s %s is %s after %.1f s", job.id, job.kind, job.state, time.monotonic() - began)
+    return job
+
+
+def work(workspace: Workspace, *, until_idle: bool = False, stopping: Callable[[], bool] = lambda: False) -> int:
+    """Do jobs until told to stop, or until none waits; how many.
+
+    Parameters
+    ----------
+    workspace : Workspace
+    until_idle : bool
+        End when no job waits: for scripts and tests.
+    stopping : callable
+        Asked between jobs and at every step of one.
+    """
+    done = 0
+    with FolderLock(workspace.folder / "worker.lock", stopping=stopping) as lock:
+        if not lock.held:
+            return 0
+        for left in workspace.jobs.recover():
+            _log.warning("job %s %s was interrupted; it is %s", left.id, left.kind, left.state)
+        while not stopping():
+            job = workspace.jobs.claim()
+            if job is not None:
+                do_job(workspace, job, stopping)
+                done += 1
+            elif until_idle:
+                return done
+            else:
+                time.sleep(_PAUSE)
+    return done
+
+
+def start_worker(workspace: Workspace) -> subprocess.Popen:
+    """A worker process for a workspace; it ends with the process that started it.
+
+    The address of the database travels in the environment: a command line can be read by every user of a machine.
+    """
+    environment = {**os.environ, DATABASE_VARIABLE: workspace.database_url}
+    command = [sys.executable, "-m", "isthmus.workspace.worker", str(workspace.folder), "--parent", str(os.getpid())]
+    return subprocess.Popen(command, env=environment, start_new_session=True)
+
+
+def stop_worker(process: subprocess.Popen, patience: float = 10.0) -> None:
+    """End a worker: it puts its job back and leaves; one that does not listen is killed, and its job goes on later."""
+    if process.poll() is None:
+        process.terminate()
+        try:
+            process.wait(patience)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run as a process of its own."""
+    parser = argparse.ArgumentParser(prog="isthmus.workspace.worker")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--parent", type=int, help="end when this process has ended")
+    options = parser.parse_args(arguments)
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    stop: list[int] = []
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda given, frame: stop.append(given))
+
+    def stopping() -> bool:
+        return bool(stop) or _is_orphan(options.parent)
+
+    with open_workspace(options.folder, os.environ.get(DATABASE_VARIABLE)) as workspace:
+        try:
+            work(workspace, stopping=stopping)
+        except Stopped:
+            _log.info("the worker ends; its job goes on when one starts again")
+
+
+def _is_orphan(parent: int | None) -> bool:
+    return parent is not None and os.getppid() != parent
+
+
+if __name__ == "__main__":
+    main()
