@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 import re
+from datetime import date
 from html.parser import HTMLParser
 
 import numpy as np
@@ -14,6 +15,7 @@ from isthmus.choose import AccuracyEstimate
 from isthmus.cli.app import run_command
 from isthmus.corpus import write_rows
 from isthmus.exceptions import DataError, UsageError
+from isthmus.report.breakdown import time_periods
 from isthmus.report.hero import banners, class_table, hero_facts, in_words, review_note, verdict
 from isthmus.report.listing import as_json, list_data, listed_rows
 
@@ -169,6 +171,45 @@ def test_broken_down_by_a_column(tmp_path):
     with pytest.raises(UsageError) as caught:
         result.report(tmp_path / "other.html", by={"year": [1]})
     assert caught.value.code == "length-mismatch"
+
+
+def test_dates_become_periods_in_order_and_a_line_for_each_class(tmp_path):
+    days = [date(2024, 1, 5), date(2024, 2, 9), date(2024, 12, 30), None]
+    result = result_of(["staff", "bike", "kind staff", "fast bike"])
+    text = section(result.report(tmp_path / "page.html", by={"sent": days}).read_text("utf-8"), "by")
+    assert re.findall(r'<th scope="row">([^<]*)</th>', text) == [str(day) for day in days[:3]]
+    assert "1 document without a date left out" in text
+    # Class a holds all, none, all of the documents of the three days: at the top, at the bottom, at the top.
+    assert re.findall(r'<path class="line f(\d)" d="([^"]*)"', text) == [
+        ("0", "M1.0 8.0L50.0 88.0L99.0 8.0"),
+        ("1", "M1.0 88.0L50.0 8.0L99.0 88.0"),
+    ]
+
+
+def test_periods_grow_until_few_enough_and_numbers_are_no_dates():
+    months = [f"{2000 + i // 12}-{i % 12 + 1:02}-15" for i in range(41)]
+    assert time_periods(months)[0] == "quarter"
+    assert time_periods(months)[1][:4] == ["2000 Q1"] * 3 + ["2000 Q2"]
+    assert time_periods(months[:40])[0] == "day"
+    assert time_periods([20240105, 20240106]) is None
+    assert time_periods(["2024-01-05"] * 8 + ["soon"]) is None  # 8 of 9: fewer than nine of ten
+
+
+def test_the_map_of_clusters_shows_every_document_in_its_clusters_colour(tmp_path):
+    source = ["kind staff smiles", "rude staff frowns", "fast bike brakes", "slow bike wheels"] * 3
+    target = ["staff smiles", "staff frowns kind", "bike brakes", "bike wheels slow"] * 2 + [HOSTILE + " bike"]
+    result = isthmus.cluster(source, ["a", "a", "b", "b"] * 3, target, n_clusters=2)
+    page = result.report(tmp_path / "page.html").read_text("utf-8")
+    drawn = section(page, "picture")
+    cards = dict(re.findall(r'<article class="card t(\d)"><h3 dir="auto">([^<]*)</h3>', page))
+    shown = re.findall(r'<circle class="f(\d)"[^>]*><title>([^:<]*): ([^<]*)</title>', drawn)
+    assert sorted(text for _, _, text in shown) == sorted(text.replace("<", "&lt;").replace(">", "&gt;")
+                                                          .replace("'", "&#39;") for text in target)  # fmt: skip
+    assert all(cards[colour] == name for colour, name, _ in shown)
+    names = dict(zip(target, (result.names[i] for i in result.labels), strict=True))
+    assert {text: name for _, name, text in shown if "script" not in text} == {
+        text: name for text, name in names.items() if "script" not in text
+    }
 
 
 def test_the_list_keeps_what_most_needs_reading():

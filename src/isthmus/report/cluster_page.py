@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from isthmus._utils import plural, versions
 from isthmus.corpus import Collection, check_output
 from isthmus.report import figures
@@ -13,8 +15,10 @@ from isthmus.report.facts import collection_facts
 from isthmus.report.listing import excerpt
 from isthmus.report.page import write_page
 from isthmus.report.tables import convergence_tables
+from isthmus.shift.space import latent_rows, map_places, spread
 
-_QUOTE = 260
+_QUOTE, _TIP = 260, 120
+_LISTED = 200  # documents in the table under the map
 _NAMED = 2  # new groups named in the headline
 
 
@@ -49,6 +53,7 @@ def cluster_facts(result, source: Collection | None = None, target: Collection |
         "guidance": None if guidance_estimate is None else guidance_estimate.reason,
         "doubtful_source": guidance_estimate is not None and not guidance_estimate.helps,
         "clusters": clusters,
+        "map": cluster_map(result, clusters),
         "new": {"groups": len(new), "documents": sum(row["size"] for row in new)},
         "followed": len(clusters) - len(new),
         "documents": len(result.texts),
@@ -76,6 +81,29 @@ def cluster_cards(result) -> list[dict[str, Any]]:
         }
         for place, row in enumerate(order)
     ]
+
+
+def cluster_map(result, clusters: list[dict]) -> dict[str, Any] | None:
+    """Target documents in the plane, coloured like the cards; None where there is nothing to lay out."""
+    rows = spread(len(result.texts), figures.MAPPED["target"])
+    vectors = latent_rows(result.rows[rows])
+    if len(clusters) < 2 or vectors is None:
+        return None
+    labels = np.asarray(result.labels)[rows]
+    places = map_places(vectors, labels.tolist(), range(len(result.names)))
+    colour = {row["cluster"]: row["colour"] for row in clusters}
+    across, up = 2 + 48 * (places.T + 1)
+    points = [
+        {"x": round(float(x), 2), "y": round(float(100 - y), 2), "colour": colour[int(cluster)],
+         "cluster": result.names[int(cluster)], "text": excerpt(result.texts[row], _TIP)}
+        for row, cluster, x, y in zip(rows, labels, across, up, strict=True)
+    ]  # fmt: skip
+    return {
+        "corners": len(np.unique(labels)) > 2,
+        "points": points,
+        "table": points[:_LISTED],
+        "left_out": len(result.texts) - len(rows),
+    }
 
 
 def cluster_verdict(clusters: list[dict]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -20,6 +19,7 @@ from isthmus.explain.cocc import cluster_table
 from isthmus.explain.words import WordList, marking_words, word_list
 from isthmus.features.surface import readable, surface_forms
 from isthmus.report import figures
+from isthmus.report.breakdown import by_facts
 from isthmus.report.decision import decision_facts, why_this_method
 from isthmus.report.hero import hero_facts, novel_groups
 from isthmus.report.listing import as_json, cap_note, excerpt, list_data
@@ -34,7 +34,6 @@ _STATIC = 15  # doubtful documents shown on paper and without a script
 _MARGIN = 0.05  # how exactly the accuracy should be known, in the invitation to check
 _QUOTES, _MANY_CLASSES = 2, 8
 _CLUSTERS = 16
-_BY_ROWS = 40
 _BINS = 20
 _CASES = 4
 _SLOW = 8_000  # texts from which on one case is accounted for
@@ -364,49 +363,6 @@ def bridge_rows(result) -> list[dict[str, Any]]:
                 row["words"] = list(dict.fromkeys(readable(str(word), forms) for word in row["words"]))
             return rows
     return []
-
-
-def by_facts(result, by: tuple[str, list] | None) -> dict[str, Any] | None:
-    """Labels broken down by a column of the target; the largest values, the rest together."""
-    if by is None:
-        return None
-    name, values = by
-    if len(values) != len(result.labels):
-        raise UsageError(
-            f"The column to break down by has {len(values):,} values for {plural(len(result.labels), 'document')}; "
-            "give one for each.",
-            code="length-mismatch",
-        )
-    said = np.array(["(blank)" if value is None or value == "" else str(value) for value in values], dtype=object)
-    counts = Counter(said.tolist())
-    shown = sorted((value for value, _ in counts.most_common(_BY_ROWS)), key=_by_number)
-    rows = [_by_row(result, value, said == value) for value in shown]
-    rest = ~np.isin(said, shown)
-    if rest.any():
-        rows.append(_by_row(result, f"{len(counts) - len(shown):,} other values", rest))
-    return {"name": name, "rows": rows, "classes": [str(label) for label in result.classes.tolist()]}
-
-
-def _by_number(value: str) -> tuple:
-    try:
-        return (0, float(value), value)
-    except ValueError:
-        return (1, 0.0, value)
-
-
-def _by_row(result, value: str, mask: np.ndarray) -> dict[str, Any]:
-    shares = [float(np.mean(result.labels[mask] == name)) for name in result.classes.tolist()]
-    starts = np.concatenate([[0.0], np.cumsum(shares)[:-1]])
-    return {
-        "value": value,
-        "documents": int(mask.sum()),
-        "shares": [
-            {"share": share, "start": float(start), "colour": i % 8}
-            for i, (share, start) in enumerate(zip(shares, starts, strict=True))
-        ],
-        "review": float(result.needs_review[mask].mean()),
-        "sure": float(result.confidence[mask].mean()),
-    }
 
 
 def shift_facts(result) -> dict[str, Any]:

@@ -63,6 +63,33 @@ def line_figure(
     }
 
 
+def lines_figure(shares: np.ndarray, names: Sequence[str], *, most_ticks: int = 6) -> dict[str, Any]:
+    """A line per class over periods in order, placed in percent of its room.
+
+    Parameters
+    ----------
+    shares : ndarray of shape (n_classes, n_periods)
+    names : sequence of str
+        The periods.
+    """
+    ticks_y = _ticks(0.0, float(shares.max()))
+    xs = [round(1 + 98 * place / (len(names) - 1), 2) for place in range(len(names))]
+
+    def y_of(value: float) -> float:
+        return round(88 - 80 * value / ticks_y[-1], 2)
+
+    every = -(-len(names) // most_ticks)
+    return {
+        "lines": [
+            {"path": "M" + "L".join(f"{x} {y_of(y)}" for x, y in zip(xs, row, strict=True)), "colour": i % COLOURS}
+            for i, row in enumerate(shares.tolist())
+        ],
+        "x_ticks": [{"at": xs[place], "text": names[place]} for place in range(0, len(names), every)],
+        "y_ticks": [{"at": y_of(value), "text": f"{100 * value:.4g} %"} for value in ticks_y],
+        "mark": None,
+    }
+
+
 def _ticks(low: float, high: float, count: int = 4) -> list[float]:
     """Round numbers from ``low`` up to the first at or above ``high``."""
     span = (high - low) or abs(high) or 1.0

@@ -84,6 +84,25 @@ def joint_space(
     return JointSpace(vectorizer, counts, n_source, names, idf, components, _place(rows, components))
 
 
+def latent_rows(rows: sp.csr_matrix) -> np.ndarray | None:
+    """Weighted documents in their own main directions, of length one; None where there are too few.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> from isthmus.shift.space import latent_rows
+    >>> latent_rows(sp.csr_matrix([[1.0, 0, 1], [0, 1, 1], [1, 1, 0]])).shape
+    (3, 2)
+    """
+    from sklearn.utils.extmath import randomized_svd
+
+    size = min(_DIRECTIONS, min(rows.shape) - 1)
+    if size < 2:
+        return None
+    _, _, components = randomized_svd(rows, size, n_iter=2, random_state=0)
+    return _place(rows, components)
+
+
 def _place(rows: sp.csr_matrix, components: np.ndarray) -> np.ndarray:
     return normalize(np.asarray(rows @ components.T))
 
