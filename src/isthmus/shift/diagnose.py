@@ -10,8 +10,7 @@ import scipy.sparse as sp
 
 from isthmus._math.content import content_order, label_ranks
 from isthmus._progress import progress
-from isthmus._validation import check_texts, read_labels
-from isthmus.exceptions import DataError
+from isthmus._validation import check_texts, read_source_labels
 from isthmus.features.languages import guess_languages, language_name, resolve_language
 from isthmus.features.weights import weigh_tfidf
 from isthmus.shift import bridges, findings
@@ -53,12 +52,7 @@ def measure_shift(
     ``vectors``: labels travel by vectors of meaning, too. Between two languages words then decide nothing.
     """
     source_texts, target_texts = check_texts(source_texts), check_texts(target_texts)
-    values, known = read_labels(list(source_labels))
-    if len(values) != len(source_texts):
-        raise DataError(
-            f"There are {len(source_texts)} source texts and {len(values)} labels; give one label per text.",
-            code="length-mismatch",
-        )
+    values, known = read_source_labels(source_labels, len(source_texts))
     # Folds, samples and halves are drawn from rows sorted by content; row numbers in tables are the caller's.
     orders = content_order(source_texts, label_ranks(values, known)), content_order(target_texts)
     source_texts, target_texts = [source_texts[i] for i in orders[0]], [target_texts[i] for i in orders[1]]
