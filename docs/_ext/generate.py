@@ -41,6 +41,7 @@ ROOMS = (
     ("isthmus.report.charts", "Charts", "A table and a description in, a picture out."),
     ("isthmus.report", "Show", "Charts and the report page."),
     ("isthmus.bench.engine.suite", "Repeat", "What a benchmark suite is made of."),
+    ("isthmus.workspace", "Last", "Projects, runs and answers of a team in a database."),
     ("isthmus.estimator_checks", "Check", "Checks for estimators, ours and yours."),
     ("isthmus.exceptions", "Errors", "What may be raised, each with a stable code."),
 )

@@ -5,7 +5,7 @@ import alembic.migration
 import pytest
 
 from isthmus.exceptions import DataError, UsageError
-from isthmus.workspace import work
+from isthmus.workspace import open_workspace, work
 from isthmus.workspace.schema import METADATA
 
 
@@ -15,82 +15,148 @@ def test_migrations_make_exactly_the_tables(ws):
         assert alembic.autogenerate.compare_metadata(context, METADATA) == []
 
 
-def test_a_run_labels_every_document_and_leaves_tables(ws, project, run):
-    predictions = ws.runs.predictions(run.id, limit=100)
+def test_a_run_labels_every_document_and_leaves_tables(done):
+    predictions = done.runs.predictions(done.run.id, limit=100)
     assert [found.position for found in predictions] == list(range(24))
-    right = sum(
-        found.label in ("staff" if "staff" in found.text else "product" if "engine" in found.text else "price")
-        for found in predictions
-    )
-    assert right >= 20
-    assert sorted(found.rank for found in predictions) == list(range(24))
-    hero = ws.runs.table(run.id, "hero")
+    truth = ["staff" if "staff" in row.text else "product" if "engine" in row.text else "price" for row in predictions]
+    assert sum(row.label == true for row, true in zip(predictions, truth, strict=True)) >= 20
+    assert sorted(row.rank for row in predictions) == list(range(24))
+    assert all(row.label != row.second and 0 <= row.second_confidence <= 1 for row in predictions)
+    near = done.documents.many(predictions[0].near)
+    assert near
+    assert all(document.label for document in near)
+    hero = done.runs.table(done.run.id, "hero")
     assert [row["class"] for row in hero["classes"]] == ["price", "product", "staff"]
-    assert run.summary["documents"] == 24
-    assert {part["name"] for part in run.record["collections"]} == {"bikes.csv", "cars.csv"}
-    assert run.record["versions"]["isthmus"]
+    assert done.run.summary["documents"] == 24
+    assert {part["name"] for part in done.run.record["collections"]} == {"bikes.csv", "cars.csv"}
+    assert done.run.record["versions"]["isthmus"]
 
 
-def test_pages_follow_each_other_by_key(ws, project, run):
+def test_pages_follow_each_other_by_key(done):
     pages, after = [], None
-    while page := ws.runs.predictions(run.id, after=after, limit=7):
+    while page := done.runs.predictions(done.run.id, after=after, limit=7):
         pages += page
         after = page[-1].position
     assert [found.position for found in pages] == list(range(24))
-    target = ws.collections.list(project.id, kind="target")[0]
-    assert [found.name for found in ws.documents.page(target.id, after=19)] == ["t20", "t21", "t22", "t23"]
+    target = done.collections.list(done.project.id, kind="target")[0]
+    assert [found.name for found in done.documents.page(target.id, after=19)] == ["t20", "t21", "t22", "t23"]
+    staff = done.runs.predictions(done.run.id, label="staff", limit=100)
+    assert {row.label for row in staff} == {"staff"}
+    unsure, after = [], None
+    while page := done.runs.predictions(done.run.id, order="confidence", after=after, limit=10):
+        unsure += page
+        after = page[-1].position
+    assert len(unsure) == 24
+    assert [row.confidence for row in unsure] == sorted(row.confidence for row in unsure)
+    found = done.runs.predictions(done.run.id, search="engines", label="product", limit=100)
+    assert len(found) == 8
+    doubtful = done.runs.predictions(done.run.id, review=True, limit=100)
+    assert len(doubtful) == done.run.summary["review"]
 
 
-def test_answers_are_kept_taught_and_outlive_a_new_run(ws, project, run):
-    by = project.created_by
+def test_answers_are_kept_taught_and_outlive_a_new_run(done):
     for _ in range(6):
-        (question,) = ws.queue.next(run.id, by)
-        ws.answers.give(question.document, "parking", by=by, run=run.id)
-    assert ws.queue.counts(run.id) == {"open": 18, "leased": 0, "done": 6}
-    taught = ws.runs.teach(run.id, by=by)
-    again = ws.runs.start(project.id, {"method": "nbc", "vectors": False}, by=by)
-    work(ws, until_idle=True)
-    for found in (ws.runs.get(taught.id), ws.runs.get(again.id)):
+        (question,) = done.queue.next(done.run.id, done.by)
+        done.answers.give(question.document, "parking", by=done.by, run=done.run.id)
+    counts = done.queue.counts(done.run.id)
+    assert (counts["open"], counts["leased"], counts["done"]) == (18, 0, 6)
+    assert counts["to_review"] <= done.run.summary["review"]
+    assert done.answers.labels(done.project.id) == ["parking"]
+    assert {answer.drawn for answer in done.answers.list(done.project.id)} == {"asked"}
+    taught = done.runs.teach(done.run.id, by=done.by)
+    again = done.runs.start(done.project.id, {"method": "nbc", "vectors": False}, by=done.by)
+    work(done, until_idle=True)
+    for found in (done.runs.get(taught.id), done.runs.get(again.id)):
         assert found.state == "done", found.error
         assert found.summary["answers"] == 6
-        rows = ws.runs.predictions(found.id, limit=100)
+        rows = done.runs.predictions(found.id, limit=100)
         assert sum(row.answer == "parking" and row.label == "parking" for row in rows) == 6
-        assert ws.queue.counts(found.id)["done"] == 6
-    assert len(ws.answers.list(project.id)) == 6
+        assert done.queue.counts(found.id)["done"] == 6
+    assert len(done.answers.list(done.project.id)) == 6
+    assert done.check() == []
 
 
-def test_an_answer_can_be_changed_and_taken_back_and_nothing_is_forgotten(ws, project, run):
-    by, lee = project.created_by, ws.people.create("Lee", None, "reviewer").id
-    document = ws.queue.next(run.id, by)[0].document
-    ws.answers.give(document, "staff", by=by, run=run.id)
-    ws.answers.give(document, "price", by=lee, run=run.id)
-    assert ws.runs.prediction(run.id, document).answer == "price"
-    (taken,) = ws.answers.undo(by=lee)
+def test_a_run_is_repeated_from_its_record(done):
+    (question,) = done.queue.next(done.run.id, done.by)
+    done.answers.give(question.document, "price", by=done.by, run=done.run.id)
+    done.words.assign(done.project.id, "tyres", "product", by=done.by)
+    first = done.runs.start(done.project.id, {"method": "nbc", "vectors": False, "random_state": 7}, by=done.by)
+    done.answers.undo(by=done.by)  # after the record was written
+    done.words.remove(done.project.id, "tyres", by=done.by)
+    second = done.runs.repeat(first.id, by=done.by)
+    work(done, until_idle=True)
+    assert done.runs.get(first.id).record["words"] == {"tyres": "product"}
+    rows = [done.runs.predictions(run.id, limit=100) for run in (first, second)]
+    said = [[(row.position, row.label, row.confidence, row.rank) for row in page] for page in rows]
+    assert said[0] == said[1]
+    assert done.runs.get(second.id).parameters["random_state"] == 7
+
+
+def test_an_answer_can_be_changed_and_taken_back_and_nothing_is_forgotten(done):
+    by, lee, run = done.by, done.people.create("Lee", None, "reviewer").id, done.run.id
+    document = done.queue.next(run, by)[0].document
+    done.answers.give(document, "staff", by=by, run=run)
+    done.answers.give(document, "price", by=lee, run=run)
+    assert done.runs.prediction(run, document).answer == "price"
+    (taken,) = done.answers.undo(by=lee)
     assert taken.undone_by == lee
-    assert ws.runs.prediction(run.id, document).answer == "staff"
-    ws.answers.undo(by=by)
-    assert ws.runs.prediction(run.id, document).answer is None
-    assert ws.queue.next(run.id, by)[0].document == document  # back in the hands of whoever took it back
-    assert ws.answers.undo(by=by) == []
-    said = [(found.label, found.by, found.undone_at is not None) for found in ws.answers.history(document)]
+    assert done.runs.prediction(run, document).answer == "staff"
+    done.answers.undo(by=by)
+    assert done.runs.prediction(run, document).answer is None
+    assert done.queue.next(run, by)[0].document == document  # back in the hands of whoever took it back
+    assert done.answers.undo(by=by) == []
+    said = [(found.label, found.by, found.undone_at is not None) for found in done.answers.history(document)]
     assert said == [("staff", by, True), ("price", lee, True)]
-    kinds = [event.kind for event in ws.audit.events(project.id)]
+    kinds = [event.kind for event in done.audit.events(done.project.id)]
     assert kinds.count("answer given") == 2
     assert kinds.count("answers taken back") == 2
 
 
-def test_agreement_is_of_the_latest_answer_of_each_person(ws, project, run):
-    kim, lee = project.created_by, ws.people.create("Lee", None, "reviewer").id
-    first, second, third = (found.document for found in ws.runs.predictions(run.id, limit=3))
+def test_taking_back_an_answer_under_a_later_one_leaves_the_later_one(done):
+    kim, lee = done.by, done.people.create("Lee", None, "reviewer").id
+    document = done.runs.predictions(done.run.id, limit=1)[0].document
+    done.answers.give(document, "staff", by=kim)
+    done.answers.give(document, "price", by=lee)
+    done.answers.undo(by=kim)
+    assert done.runs.prediction(done.run.id, document).answer == "price"
+    assert done.check() == []
+
+
+def test_agreement_is_of_the_latest_answer_of_each_person(done):
+    kim, lee = done.by, done.people.create("Lee", None, "reviewer").id
+    first, second, third = (found.document for found in done.runs.predictions(done.run.id, limit=3))
     for document, label in ((first, "staff"), (second, "price"), (third, "staff")):
-        ws.answers.give(document, label, by=kim)
-    ws.answers.give(first, "staff", by=lee)
-    ws.answers.give(second, "staff", by=lee)
-    found = ws.answers.agreement(project.id)
+        done.answers.give(document, label, by=kim)
+    done.answers.give(first, "staff", by=lee)
+    done.answers.give(second, "staff", by=lee)
+    found = done.answers.agreement(done.project.id)
     assert (found["documents"], found["agreed"]) == (2, 1)
     assert found["disputed"][0]["document"] == second
-    ws.answers.give(second, "price", by=lee)
-    assert ws.answers.agreement(project.id)["agreed"] == 2
+    done.answers.give(second, "price", by=lee)
+    assert done.answers.agreement(done.project.id)["agreed"] == 2
+
+
+def test_an_answer_drawn_at_random_stays_so(done):
+    document = done.runs.predictions(done.run.id, limit=1)[0].document
+    done.answers.give(document, "staff", by=done.by, drawn="random")
+    assert done.answers.give(document, "price", by=done.by).drawn == "random"
+
+
+def test_the_queue_hands_out_what_is_released_skipped_or_overdue(done, monkeypatch):
+    lee = done.people.create("Lee", None, "reviewer").id
+    first = done.queue.next(done.run.id, done.by)[0]
+    assert done.queue.next(done.run.id, done.by)[0].document == first.document  # a reload shows the same
+    assert done.queue.next(done.run.id, lee)[0].document != first.document
+    done.queue.release(done.run.id, lee)
+    assert done.queue.release(done.run.id, done.by) == 1
+    assert done.queue.next(done.run.id, lee)[0].document == first.document
+    done.queue.skip(done.run.id, lee, first.document)
+    order = [row.document for row in done.queue.next(done.run.id, done.by, 24)]
+    assert order[-1] == first.document
+    assert done.queue.next(done.run.id, lee) == []
+    later = done.queue.next(done.run.id, done.by)[0].leased_until
+    monkeypatch.setattr("isthmus.workspace.queue.utc_now", lambda: later.replace(year=later.year + 1))
+    assert done.queue.next(done.run.id, lee)[0].document == order[0]
 
 
 def test_what_does_not_exist_is_not_found(ws):
@@ -107,3 +173,19 @@ def test_a_run_without_a_target_is_refused(ws):
         ws.runs.start(empty.id, {}, by=by)
     with pytest.raises(UsageError, match="no parameter"):
         ws.runs.start(empty.id, {"metod": "nbc"}, by=by)
+
+
+def test_a_diagnosis_leaves_its_findings(done):
+    run = done.runs.start(done.project.id, {}, by=done.by, kind="diagnose")
+    work(done, until_idle=True)
+    found = done.runs.get(run.id)
+    assert found.state == "done", found.error
+    assert done.runs.table(run.id, "diagnosis")["findings"]
+    assert [row.id for row in done.runs.list(done.project.id)] == [done.run.id]
+
+
+def test_a_workspace_of_a_newer_version_is_refused(tmp_path):
+    with open_workspace(tmp_path) as ws, ws._context.db.writing() as connection:
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
+    with pytest.raises(DataError, match="newer version"):
+        open_workspace(tmp_path)

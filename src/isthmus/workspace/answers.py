@@ -23,7 +23,7 @@ from isthmus.workspace.context import (
 from isthmus.workspace.database import new_id, utc_now
 from isthmus.workspace.queue import ANSWERED, LEASE, LEASED, OPEN, check_in_run
 from isthmus.workspace.records import Answer
-from isthmus.workspace.schema import ANSWERS, COLLECTIONS, DOCUMENTS, PREDICTIONS
+from isthmus.workspace.schema import ANSWERS, CHECKED, COLLECTIONS, DOCUMENTS, PREDICTIONS
 
 
 class Answers:
@@ -107,6 +107,12 @@ class Answers:
         with self._db.reading() as connection:
             return [dict(row._mapping) for row in connection.execute(query)]
 
+    def labels(self, project: str) -> Many[str]:
+        """Classes that answers name, by name: also those that no run knows yet."""
+        query = sa.select(ANSWERS.c.label).where(ANSWERS.c.project_id == project, ANSWERS.c.current == sa.true())
+        with self._db.reading() as connection:
+            return sorted(connection.execute(query.distinct()).scalars())
+
     def agreement(self, project: str) -> dict[str, Any]:
         """How far people agree where two of them answered the same document.
 
@@ -170,6 +176,32 @@ def add_answer(
     return number
 
 
+def add_batch(
+    connection: Connection,
+    rows: list[tuple[str, str]],
+    *,
+    project: str,
+    run: str,
+    by: str,
+    kind: str,
+    drawn: str,
+    batch: str | None = None,
+) -> str:
+    """Documents and their labels as one decision; none of them may have an answer that holds."""
+    batch, now = batch or new_id(), utc_now()
+    if rows:
+        shared: dict[str, Any] = {"project_id": project, "run_id": run, "drawn": drawn, "kind": kind}
+        shared |= {"batch": batch, "by": by, "at": now, "current": True}
+        connection.execute(
+            ANSWERS.insert(), [{"id": new_id(), "document_id": name, "label": label, **shared} for name, label in rows]
+        )
+        done = {"state": ANSWERED, "leased_to": None, "leased_until": None}
+        for start in range(0, len(rows), 500):
+            names = [name for name, _ in rows[start : start + 500]]
+            connection.execute(PREDICTIONS.update().where(PREDICTIONS.c.document_id.in_(names)).values(**done))
+    return batch
+
+
 def undo_batch(connection: Connection, batch: str, *, by: str, project: str) -> int:
     """Take back the answers of a batch; the answers before them hold again."""
     a, p, now = ANSWERS.c, PREDICTIONS.c, utc_now()
@@ -179,6 +211,9 @@ def undo_batch(connection: Connection, batch: str, *, by: str, project: str) -> 
         .where(a.batch == batch, a.undone_at.is_(None))
         .values(undone_at=now, undone_by=by, current=False)
     ).rowcount
+    # A document of a sample is to be answered again.
+    of_batch = sa.select(a.id).where(a.batch == batch)
+    connection.execute(CHECKED.update().where(CHECKED.c.answer_id.in_(of_batch)).values(answer_id=None, leased_to=None))
     latest = (
         sa.select(sa.func.max(a.number))
         .where(a.document_id.in_(touched), a.undone_at.is_(None))
@@ -231,7 +266,7 @@ def summarize_agreement(said: dict[str, dict[str, str]]) -> dict[str, Any]:
     }
 
 
-def check_drawable(threshold: Any) -> float:
+def check_threshold(threshold: Any) -> float:
     """A confidence above which labels are accepted."""
     if isinstance(threshold, bool) or not isinstance(threshold, (int, float)) or not 0 < threshold <= 1:
         raise UsageError(

@@ -28,7 +28,7 @@ from isthmus.workspace.files import MAX_UPLOAD, FileStore, read_ending
 from isthmus.workspace.jobs import add_job
 from isthmus.workspace.records import KINDS, Collection
 from isthmus.workspace.schema import ANSWERS, COLLECTIONS, DOCUMENTS, FILES, PROJECTS, RUNS, TERMS
-from isthmus.workspace.terms import term_rows
+from isthmus.workspace.terms import TermIndex
 
 _PREVIEW_ROWS = 10
 _PREVIEW_CELL = 300
@@ -181,13 +181,14 @@ class Collections:
             connection.execute(DOCUMENTS.delete().where(DOCUMENTS.c.collection_id == id))
         self._db.insert_many(DOCUMENTS, _document_rows(id, docs))
         texts = [storable(text) for text in docs.texts]
-        if row.kind != "source":
-            self._db.insert_many(TERMS, term_rows(id, texts))
+        index = TermIndex(texts if row.kind == "target" else [])
+        self._db.insert_many(TERMS, index.rows(id))
         classes: dict[str, int] = {}
         for label in docs.labels:
             if label is not None:
                 classes[label] = classes.get(label, 0) + 1
         facts = {"findings": docs.checks(), "notes": docs.notes, "encoding": docs.encoding, "classes": classes}
+        facts["terms"] = index.settings
         with self._db.writing() as connection:
             connection.execute(
                 COLLECTIONS.update()

@@ -22,6 +22,7 @@ from isthmus.exceptions import DataError, UsageError
 
 _WRITE = "isthmus_write"
 _BLOCK = 5_000  # rows inserted before others may write again
+_MIGRATING = 8765_0001  # a number for PostgreSQL's lock
 _WAIT = 30  # seconds a writer waits for another process
 
 
@@ -103,21 +104,26 @@ class Database:
 
     # Migrations
 
-    def migrate(self) -> None:
-        """Bring the tables to the form this version knows; refuse a database that a newer one has changed."""
+    def migrate(self, to: str = "head") -> None:
+        """Bring the tables to the form this version knows; refuse a database that a newer one has changed.
+
+        ``to``: an earlier form, for a backup that was made in it.
+        """
         scripts = ScriptDirectory.from_config(self._alembic(None))
         with self.engine.connect() as connection:
             found = MigrationContext.configure(connection).get_current_revision()
-        if found == scripts.get_current_head():
+        if found == (scripts.get_current_head() if to == "head" else to):
             return
         known = {script.revision for script in scripts.walk_revisions()}
-        if found is not None and found not in known:
+        if not {found, to} <= known | {None, "head"}:
             raise DataError(
-                f"The workspace was written by a newer version of isthmus (tables at {found!r}); update isthmus.",
+                f"The workspace was written by a newer version of isthmus (tables at {found or to!r}); update isthmus.",
                 code="bad-workspace",
             )
         with self.writing() as connection:
-            command.upgrade(self._alembic(connection), "head")
+            if not self.is_sqlite:  # one process migrates, the others wait
+                connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_MIGRATING})")
+            command.upgrade(self._alembic(connection), to)
 
     def revision(self) -> str | None:
         """At which migration the tables stand."""

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import sqlalchemy as sa
+from sqlalchemy.engine import Connection
 
 from isthmus.workspace.context import Context, check_page, find_row, to_record
 from isthmus.workspace.records import Document
 from isthmus.workspace.schema import COLLECTIONS, DOCUMENTS
+from isthmus.workspace.terms import find_positions, read_query
+
+_LONGEST_QUERY = 200
 
 
 class Documents:
@@ -42,3 +49,44 @@ class Documents:
         with self._db.reading() as connection:
             document = find_row(connection, DOCUMENTS, id, "document")
             return connection.execute(query.where(DOCUMENTS.c.id == document.id)).scalar_one()
+
+    def search(
+        self,
+        project: str,
+        query: str,
+        *,
+        after: int | None = None,
+        limit: int = 50,
+        collection: str | None = None,
+    ) -> tuple[int, list[Document]]:
+        """Documents that hold every word of a query, in any of its forms: how many, and those of a page.
+
+        ``collection``: where to look; the latest target if omitted.
+        """
+        after, limit = check_page(after, limit)
+        with self._db.reading() as connection:
+            where = searched_collection(connection, project, collection)
+            if where is None:
+                return 0, []
+            terms = read_query(str(query)[:_LONGEST_QUERY], (where.facts or {}).get("terms", {}))
+            positions = find_positions(connection, where.id, terms)
+            return len(positions), documents_at(connection, where.id, positions, after=after, limit=limit)
+
+
+def searched_collection(connection: Connection, project: str, collection: str | None = None) -> Any:
+    """The collection that is searched: the one named, or the latest target of the project that is ready."""
+    c = COLLECTIONS.c
+    query = COLLECTIONS.select().where(c.project_id == project, c.state == "ready", c.removed_at.is_(None))
+    query = query.where(c.kind == "target" if collection is None else c.id == collection)
+    return connection.execute(query.order_by(c.created_at.desc()).limit(1)).first()
+
+
+def documents_at(
+    connection: Connection, collection: str, positions: np.ndarray, *, after: int | None = None, limit: int = 50
+) -> list[Document]:
+    """Documents of a collection at these positions, a page of them."""
+    d = DOCUMENTS.c
+    start = 0 if after is None else int(np.searchsorted(positions, after, side="right"))
+    shown = positions[start : start + limit].tolist()
+    rows = connection.execute(DOCUMENTS.select().where(d.collection_id == collection, d.position.in_(shown)))
+    return sorted((to_record(Document, row) for row in rows), key=lambda found: found.position)

@@ -106,6 +106,14 @@ class Jobs:
             note_event(connection, f"job {state}", by=job.created_by, project=job.project_id, subject=id, job=job.kind)
         return self.get(id)
 
+    def put_back(self, id: str) -> Job:
+        """A worker that was told to end puts its job back; it goes on when one starts again."""
+        with self._db.writing() as connection:
+            job = find_row(connection, JOBS, id, "job", lock=True)
+            connection.execute(JOBS.update().where(JOBS.c.id == id).values(state=QUEUED, attempts=JOBS.c.attempts - 1))
+            _tell_owner(connection, job, QUEUED)
+        return self.get(id)
+
     def recover(self) -> Many[Job]:
         """Mark what was running when a worker died; the first time it goes on by itself.
 

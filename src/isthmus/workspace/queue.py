@@ -78,12 +78,16 @@ class Queue:
             return connection.execute(changed.values(state=OPEN, leased_to=None, leased_until=None, **values)).rowcount
 
     def counts(self, run: str) -> dict[str, int]:
-        """Documents by where they stand: ``open``, ``leased``, ``done``; and ``to_review`` among those not done."""
+        """Documents by where they stand: ``open``, ``leased``, ``done``; ``to_review``: need it and are not done."""
         p = PREDICTIONS.c
         query = sa.select(p.state, sa.func.count()).where(p.run_id == run).group_by(p.state)
+        waiting = sa.select(sa.func.count()).where(
+            p.run_id == run, p.needs_review == sa.true(), p.state.in_([OPEN, LEASED])
+        )
         with self._db.reading() as connection:
             counts = {row[0]: row[1] for row in connection.execute(query)}
-        return {state: counts.get(state, 0) for state in (OPEN, LEASED, ANSWERED)}
+            to_review = connection.execute(waiting).scalar_one()
+        return {state: counts.get(state, 0) for state in (OPEN, LEASED, ANSWERED)} | {"to_review": to_review}
 
 
 def free_expired(connection: Connection, run: str, now: Any) -> None:

@@ -168,6 +168,7 @@ class Check:
     run: str
     size: int
     seed: int
+    threshold: float | None
     answered: int
     created_by: str
     created_at: datetime

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
@@ -24,7 +25,9 @@ from isthmus.workspace.context import (
     to_record,
 )
 from isthmus.workspace.database import new_id, utc_now
+from isthmus.workspace.documents import searched_collection
 from isthmus.workspace.jobs import add_job
+from isthmus.workspace.labels import LabelStore
 from isthmus.workspace.records import DONE, QUEUED, Job, Prediction, Run
 from isthmus.workspace.schema import (
     ANSWERS,
@@ -38,9 +41,10 @@ from isthmus.workspace.schema import (
     RUNS,
     WORDS,
 )
+from isthmus.workspace.terms import find_positions, read_query
 
 LABEL, DIAGNOSE = "label", "diagnose"
-ORDERS = ("position", "confidence", "rank")
+ORDERS = ("position", "confidence")
 _DEFAULTS: dict[str, Any] = {
     "method": "auto",
     "random_state": 0,
@@ -58,8 +62,8 @@ _DEFAULTS: dict[str, Any] = {
 class Runs:
     """Labellings and diagnoses of a project."""
 
-    def __init__(self, context: Context):
-        self._db = context.db
+    def __init__(self, context: Context, labels: LabelStore):
+        self._db, self._labels = context.db, labels
 
     def start(
         self, project: str, parameters: Mapping[str, Any] | None = None, *, by: str, kind: str = LABEL, name: str = ""
@@ -189,19 +193,52 @@ class Runs:
         label: str | None = None,
         review: bool | None = None,
         group: str | None = None,
+        search: str | None = None,
+        order: str = "position",
     ) -> Many[Prediction]:
-        """What the run says, in the order of the file, after position ``after``; also by label, review or group."""
+        """What the run says, a page at a time: in the order of the file, or the least sure first.
+
+        Parameters
+        ----------
+        run : str
+            Id.
+        after : int, optional
+            Position of the last document of the page before, in either order.
+        limit : int
+        label, review, group : optional
+            Only documents with this label, that need review (or do not), of this new group.
+        search : str, optional
+            Only documents that hold every word of it.
+        order : {"position", "confidence"}
+        """
         after, limit = check_page(after, limit)
-        query = prediction_query(run).where(PREDICTIONS.c.position > (-1 if after is None else after))
-        if label is not None:
-            query = query.where(PREDICTIONS.c.label == label)
-        if review is not None:
-            query = query.where(PREDICTIONS.c.needs_review == review)
-        if group is not None:
-            query = query.where(PREDICTIONS.c.novel_group == group)
+        choose_one(order, ORDERS, "order")
         with self._db.reading() as connection:
-            rows = connection.execute(query.order_by(PREDICTIONS.c.position).limit(limit))
-            return [to_record(Prediction, row) for row in rows]
+            found = find_row(connection, RUNS, run, "run")
+            if found.state != DONE or found.kind != LABEL:
+                return []
+            labels = self._labels.of(run)
+            kept = np.ones(len(labels.codes), dtype=bool)
+            if label is not None:
+                kept &= labels.names == label
+            if review is not None:
+                kept &= labels.review == review
+            if group is not None:
+                kept &= labels.groups == group
+            if search is not None:
+                kept &= np.isin(np.arange(len(kept)), self._search(connection, found, search))
+            rows = np.flatnonzero(kept)
+            if order == "confidence":
+                rows = rows[np.lexsort((rows, labels.confidence[rows]))]
+            shown = _page(rows, after, limit, labels.confidence if order == "confidence" else None)
+            page = connection.execute(prediction_query(run).where(PREDICTIONS.c.position.in_(shown)))
+            place = {position: i for i, position in enumerate(shown)}
+            return sorted((to_record(Prediction, row) for row in page), key=lambda row: place[row.position])
+
+    def _search(self, connection: Connection, run: Any, query: str) -> np.ndarray:
+        where = searched_collection(connection, run.project_id, run.target_id)
+        terms = read_query(query[:200], (where.facts or {}).get("terms", {})) if where is not None else []
+        return find_positions(connection, run.target_id, terms)
 
     def prediction(self, run: str, document: str) -> Prediction:
         """What the run says about one document."""
@@ -210,6 +247,19 @@ class Runs:
         if row is None:
             raise DataError("The run has no such document; it may belong to another run.", code="not-found")
         return to_record(Prediction, row)
+
+
+def _page(rows: np.ndarray, after: int | None, limit: int, confidence: np.ndarray | None) -> list[int]:
+    """The rows behind the one at position ``after``; where that one has left the list, behind its place."""
+    if after is None:
+        start = 0
+    elif confidence is None:
+        start = int(np.searchsorted(rows, after, side="right"))
+    else:
+        last = confidence[after] if 0 <= after < len(confidence) else np.inf
+        first, end = (int(np.searchsorted(confidence[rows], last, side=side)) for side in ("left", "right"))
+        start = first + int(np.searchsorted(rows[first:end], after, side="right"))
+    return rows[start : start + limit].tolist()
 
 
 def prediction_query(run: str) -> sa.Select:

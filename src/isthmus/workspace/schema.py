@@ -58,6 +58,10 @@ def _number() -> sa.Column:
     return sa.Column("number", sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True, autoincrement=True)
 
 
+_JSON_OR_NOTHING = sa.JSON(none_as_null=True)
+# Texts that are looked up by their beginning: in the order of their letters' codes, in both databases.
+_SORTED = sa.String(200).with_variant(sa.String(200, collation="C"), "postgresql")
+
 # People
 
 PEOPLE = sa.Table(
@@ -122,11 +126,11 @@ COLLECTIONS = sa.Table(
     sa.Column("kind", sa.String(10), nullable=False),
     _to("files", "sha256", column="sha256"),
     sa.Column("state", sa.String(20), nullable=False),
-    sa.Column("mapping", sa.JSON),
+    sa.Column("mapping", _JSON_OR_NOTHING),
     sa.Column("preview", sa.JSON, nullable=False),
     sa.Column("documents", sa.Integer, nullable=False),
     sa.Column("labelled", sa.Integer, nullable=False),
-    sa.Column("facts", sa.JSON),
+    sa.Column("facts", _JSON_OR_NOTHING),
     _to("people", "created_by"),
     _when("created_at"),
     _when("removed_at", null=True),
@@ -148,8 +152,8 @@ TERMS = sa.Table(
     "terms",
     METADATA,
     sa.Column("collection_id", sa.String(32), sa.ForeignKey("collections.id"), primary_key=True),
-    sa.Column("term", sa.String(200), primary_key=True),
-    sa.Column("word", sa.String(200), nullable=False),
+    sa.Column("term", _SORTED, primary_key=True),
+    sa.Column("word", _SORTED, nullable=False),
     sa.Column("documents", sa.Integer, nullable=False),
     sa.Column("positions", sa.LargeBinary, nullable=False),
     sa.Index("ix_terms_word", "collection_id", "word"),
@@ -172,7 +176,7 @@ RUNS = sa.Table(
     _to("runs", "parent_id", null=True),
     sa.Column("parameters", sa.JSON, nullable=False),
     sa.Column("record", sa.JSON, nullable=False),
-    sa.Column("summary", sa.JSON),
+    sa.Column("summary", _JSON_OR_NOTHING),
     sa.Column("error", sa.Text),
     _to("people", "created_by"),
     _when("created_at"),
@@ -209,8 +213,7 @@ PREDICTIONS = sa.Table(
     _when("asked_at", null=True),
     sa.Index("ix_predictions_document_id", "document_id", "run_id", unique=True),
     sa.Index("ix_predictions_queue", "run_id", "state", "rank"),
-    sa.Index("ix_predictions_label", "run_id", "label", "position"),
-    sa.Index("ix_predictions_confidence", "run_id", "confidence", "position"),
+    sa.Index("ix_predictions_review", "run_id", "needs_review", "state"),
 )
 
 # What people decided. Rows are never deleted: what was taken back says when and by whom.
@@ -288,7 +291,8 @@ CHECKS = sa.Table(
     _id(),
     _to("runs", "run_id"),
     sa.Column("size", sa.Integer, nullable=False),
-    sa.Column("seed", sa.Integer, nullable=False),
+    sa.Column("seed", sa.BigInteger, nullable=False),
+    sa.Column("threshold", sa.Float),
     _to("people", "created_by"),
     _when("created_at"),
     sa.Index("ix_checks_run_id", "run_id", "created_at"),
@@ -318,7 +322,7 @@ JOBS = sa.Table(
     sa.Column("payload", sa.JSON, nullable=False),
     sa.Column("state", sa.String(20), nullable=False),
     sa.Column("progress", sa.JSON, nullable=False),
-    sa.Column("result", sa.JSON),
+    sa.Column("result", _JSON_OR_NOTHING),
     sa.Column("error", sa.Text),
     sa.Column("error_code", sa.String(40)),
     sa.Column("attempts", sa.Integer, nullable=False),

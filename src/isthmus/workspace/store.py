@@ -9,18 +9,25 @@ from typing import Any
 from isthmus.exceptions import DataError, UsageError
 from isthmus.workspace.answers import Answers
 from isthmus.workspace.audit import Audit
+from isthmus.workspace.checks import Checks
 from isthmus.workspace.collections import Collections
+from isthmus.workspace.comparing import Comparisons
 from isthmus.workspace.context import Context
 from isthmus.workspace.database import Database
 from isthmus.workspace.documents import Documents
+from isthmus.workspace.exports import Exports
 from isthmus.workspace.files import FileStore
+from isthmus.workspace.groups import Groups
 from isthmus.workspace.jobs import Jobs
+from isthmus.workspace.keeping import find_problems, read_backup, write_backup
+from isthmus.workspace.labels import LabelStore
 from isthmus.workspace.locks import is_locked
 from isthmus.workspace.people import People
 from isthmus.workspace.projects import Projects
 from isthmus.workspace.queue import Queue
 from isthmus.workspace.records import Job
 from isthmus.workspace.runs import Runs
+from isthmus.workspace.words import Words
 
 FOLDER_VARIABLE = "ISTHMUS_WORKSPACE"
 DATABASE_VARIABLE = "ISTHMUS_DATABASE"
@@ -32,7 +39,7 @@ class Workspace:
 
     Attributes
     ----------
-    people, projects, collections, documents, runs, queue, answers, jobs, audit
+    people, projects, collections, documents, runs, queue, answers, words, groups, checks, compare, jobs, exports, audit
         What can be done, by what it is done to. Calls give back plain records; calls that change something take ``by``,
         the id of the person who does it, and write a line of the audit log.
     folder : Path
@@ -43,17 +50,22 @@ class Workspace:
         self.folder, self.database_url = folder, url
         self._context = Context(Database(url), folder)
         self._context.db.migrate()
-        files = FileStore(folder / "files")
+        files, labels = FileStore(folder / "files"), LabelStore(self._context.db)
         self.files = files
         self.people = People(self._context)
         self.projects = Projects(self._context)
         self.collections = Collections(self._context, files)
         self.documents = Documents(self._context)
-        self.runs = Runs(self._context)
+        self.runs = Runs(self._context, labels)
         self.queue = Queue(self._context)
         self.answers = Answers(self._context)
         self.jobs = Jobs(self._context)
         self.audit = Audit(self._context)
+        self.words = Words(self._context, labels)
+        self.groups = Groups(self._context, labels)
+        self.checks = Checks(self._context, labels)
+        self.compare = Comparisons(self._context, labels)
+        self.exports = Exports(self._context, self.collections, self.jobs)
 
     def __enter__(self) -> Workspace:
         return self
@@ -64,6 +76,14 @@ class Workspace:
     def close(self) -> None:
         """Close the database."""
         self._context.db.close()
+
+    def backup(self, path: str | os.PathLike, *, force: bool = False) -> dict[str, Any]:
+        """Write everything into one file, while people go on working; it can be restored into either database."""
+        return write_backup(self._context, Path(path), force=force)
+
+    def check(self, *, thorough: bool = False) -> list[str]:
+        """What is wrong, a sentence each; empty where all is well. ``thorough`` reads every file."""
+        return find_problems(self._context, thorough=thorough)
 
     def worker_runs(self) -> bool:
         """Whether a worker process is there to do the jobs."""
@@ -77,6 +97,12 @@ class Workspace:
             return do_run(self._context, self.runs.get(str(job.run)))
         if job.kind == "import":
             return {"documents": self.collections.read_documents(job.payload["collection"])}
+        if job.kind == "export":
+            asked = job.payload
+            made = self.exports.make(
+                str(job.project), asked["kind"], by=asked["by"], run=asked["run"], ending=asked["ending"]
+            )
+            return {"export": made.id}
         raise DataError(f"There is no kind of job called {job.kind[:40]!r}.", code="bad-workspace")
 
 
@@ -106,8 +132,52 @@ def open_workspace(folder: str | os.PathLike | None = None, database: str | None
     ...     [found.name for found in workspace.projects.list(kim.id)]
     ['Dealers 2026']
     """
+    place = _find_folder(folder)
+    place.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return Workspace(place, _find_url(place, database))
+
+
+def restore_workspace(
+    path: str | os.PathLike, folder: str | os.PathLike | None = None, database: str | None = None
+) -> dict[str, Any]:
+    """Fill a new workspace from a backup.
+
+    Parameters
+    ----------
+    path : path
+        What :meth:`Workspace.backup` wrote.
+    folder, database
+        As for :func:`open_workspace`; both must be empty. A backup of a SQLite workspace may go into PostgreSQL, and
+        the other way round.
+
+    Returns
+    -------
+    dict
+        ``tables`` (rows by table), ``files`` (how many), ``made`` (when the backup was).
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from isthmus.workspace import open_workspace, restore_workspace
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with open_workspace(f"{folder}/old") as workspace:
+    ...         kim = workspace.people.create("Kim", None)
+    ...         _ = workspace.backup(f"{folder}/saved.tar")
+    ...     _ = restore_workspace(f"{folder}/saved.tar", f"{folder}/new")
+    ...     with open_workspace(f"{folder}/new") as workspace:
+    ...         workspace.people.list()[0].name, workspace.check()
+    ('Kim', [])
+    """
+    place = _find_folder(folder)
+    return read_backup(Path(path), place, _find_url(place, database))
+
+
+def _find_folder(folder: str | os.PathLike | None) -> Path:
     place = Path(folder or os.environ.get(FOLDER_VARIABLE) or "isthmus-workspace").absolute()
     if place.exists() and not place.is_dir():
         raise UsageError(f"{str(place)!r} is a file; a workspace is a folder.", code="bad-parameter")
-    place.mkdir(parents=True, exist_ok=True, mode=0o700)
-    return Workspace(place, database or f"sqlite:///{place / _DATABASE_FILE}")
+    return place
+
+
+def _find_url(folder: Path, database: str | None) -> str:
+    return database or f"sqlite:///{folder / _DATABASE_FILE}"

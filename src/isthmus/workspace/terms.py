@@ -1,57 +1,99 @@
 """Which documents hold a term, as rows of a table: full-text search that is the same in both databases.
 
-Terms are the ones the methods read: stems where the language has them, pieces of scripts without blanks.
+Terms are those that the methods read: stems where the language has them, pieces of scripts without blanks.
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
 
 from isthmus.exceptions import DataError
 from isthmus.features import TextVectorizer
 from isthmus.features.surface import readable, surface_forms
-from isthmus.features.tokens import PIECE
+from isthmus.workspace.schema import TERMS
 
 _LONGEST = 200
+_SETTINGS: dict[str, Any] = {"min_df": 1, "stop_words": None, "weighting": "binary", "subwords": False}
 
 
-def term_rows(collection: str, texts: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """A row per term: the word it is shown as, in how many documents it stands, and in which."""
-    vectorizer = TextVectorizer(min_df=1, stop_words=None, weighting="binary", subwords=False)
+class TermIndex:
+    """The terms of a collection.
+
+    Attributes
+    ----------
+    settings : dict
+        ``analyzer`` and ``language``: how a query must be read to find the same terms.
+    """
+
+    def __init__(self, texts: Sequence[str]):
+        vectorizer = TextVectorizer(**_SETTINGS)
+        self.settings: dict[str, str] = {}
+        self._counts: Any = None
+        try:
+            self._counts = vectorizer.fit_transform(list(texts)).tocsc()
+        except DataError:  # not a word in any of them
+            return
+        self.settings = {"analyzer": vectorizer.analyzer_, "language": vectorizer.language_}
+        self._terms = vectorizer.feature_names_.tolist()
+        self._forms = surface_forms(vectorizer, texts)
+
+    def rows(self, collection: str) -> Iterator[dict[str, Any]]:
+        """A row per term: the word it is shown as, in how many documents it stands, and in which."""
+        if self._counts is None:
+            return
+        ends = self._counts.indptr
+        for column, term in enumerate(self._terms):
+            if len(term) > _LONGEST:
+                continue
+            positions = self._counts.indices[ends[column] : ends[column + 1]]
+            yield {
+                "collection_id": collection,
+                "term": term,
+                "word": readable(term, self._forms)[:_LONGEST],
+                "documents": len(positions),
+                "positions": pack_positions(positions),
+            }
+
+
+def read_query(query: str, settings: Mapping[str, str]) -> list[str]:
+    """Terms of a query, read as the texts of a collection were.
+
+    Examples
+    --------
+    >>> from isthmus.workspace.terms import read_query
+    >>> read_query("Friendly prices!", {"analyzer": "words", "language": "en"})
+    ['friendli', 'price']
+    """
+    if not settings:
+        return []
+    vectorizer = TextVectorizer(analyzer=settings["analyzer"], language=settings["language"], **_SETTINGS)
     try:
-        counts = vectorizer.fit_transform(list(texts)).tocsc()
-    except DataError:  # not a word in any of them
-        return
-    forms = surface_forms(vectorizer, texts)
-    for column, term in enumerate(vectorizer.feature_names_.tolist()):
-        if len(term) > _LONGEST or term.startswith(PIECE):
-            continue
-        rows = counts.indices[counts.indptr[column] : counts.indptr[column + 1]]
-        yield {
-            "collection_id": collection,
-            "term": term,
-            "word": readable(term, forms)[:_LONGEST],
-            "documents": len(rows),
-            "positions": pack_positions(rows),
-        }
-
-
-def read_query(texts: Sequence[str], query: str) -> list[str]:
-    """Terms of a query, read as the texts of a collection are."""
-    vectorizer = TextVectorizer(min_df=1, stop_words=None, weighting="binary", subwords=False)
-    try:
-        vectorizer.fit([*texts, query])
+        vectorizer.fit([query])
     except DataError:
         return []
     return list(dict.fromkeys(vectorizer.analyze(query)))
 
 
-def pack_positions(rows: np.ndarray) -> bytes:
-    """Sorted positions as the steps between them, packed.
+def find_positions(connection: Connection, collection: str, terms: Sequence[str]) -> np.ndarray:
+    """Positions of the documents that hold every one of the terms."""
+    if not terms:
+        return np.zeros(0, dtype=np.int64)
+    query = sa.select(TERMS.c.positions).where(TERMS.c.collection_id == collection, TERMS.c.term.in_(terms))
+    packed = connection.execute(query).scalars().all()
+    if len(packed) < len(set(terms)):
+        return np.zeros(0, dtype=np.int64)
+    return reduce(np.intersect1d, map(unpack_positions, packed))
+
+
+def pack_positions(positions: np.ndarray) -> bytes:
+    """Positions as the steps between them, sorted and packed.
 
     Examples
     --------
@@ -60,7 +102,7 @@ def pack_positions(rows: np.ndarray) -> bytes:
     >>> unpack_positions(pack_positions(np.array([7, 3, 100000]))).tolist()
     [3, 7, 100000]
     """
-    steps = np.diff(np.sort(rows.astype(np.uint32)), prepend=np.uint32(0)).astype("<u4")
+    steps = np.diff(np.sort(positions.astype(np.uint32)), prepend=np.uint32(0)).astype("<u4")
     return zlib.compress(steps.tobytes(), 1) if len(steps) > 16 else b"\x00" + steps.tobytes()
 
 

@@ -19,6 +19,7 @@ from isthmus.api.label import LabelResult, label
 from isthmus.api.loading import load
 from isthmus.corpus import Collection as TextCollection
 from isthmus.exceptions import DataError
+from isthmus.report import write_label_report
 from isthmus.report.facts import label_facts
 from isthmus.workspace.context import Context, plain_detail
 from isthmus.workspace.database import storable
@@ -29,6 +30,7 @@ from isthmus.workspace.schema import ANSWERS, DOCUMENTS, PREDICTIONS, RUN_TABLES
 
 _ASKED = 500  # documents that are put in order by what an answer would teach; the others by how doubtful they are
 _ASKED_OF_MANY = 200
+_ASKED_WORDS = 40
 _MANY = 20_000
 _LEFT_OUT = ("data", "title", "made", "check")  # parts of the report's page that mean nothing here
 
@@ -46,9 +48,7 @@ class Texts:
 
 def do_run(context: Context, run: Run) -> dict[str, Any]:
     """Carry out a run and store what came of it; what an interrupted attempt left is used or replaced."""
-    parts = {kind: [part for part in run.record["collections"] if part["kind"] == kind]
-             for kind in ("source", "target", "extra")}  # fmt: skip
-    texts = {kind: read_texts(context, found) for kind, found in parts.items()}
+    texts, parts = _texts_of(context, run)
     if run.kind == DIAGNOSE:
         return _do_diagnosis(context, run, texts)
     with warnings.catch_warnings(record=True) as caught:
@@ -56,21 +56,41 @@ def do_run(context: Context, run: Run) -> dict[str, Any]:
         result = _make_result(context, run, texts)
     notes = list(dict.fromkeys(str(warning.message) for warning in caught))
     progress("preparing the pages", 0, 1)
-    source = TextCollection.from_texts(
-        texts["source"].texts, texts["source"].labels, ids=texts["source"].names, name=_names(parts["source"])
-    )
-    target = TextCollection.from_texts(texts["target"].texts, ids=texts["target"].names, name=_names(parts["target"]))
-    facts = label_facts(result, source, target)
+    facts = label_facts(result, *_text_collections(texts, parts))
     listed = json.loads(facts["data"])
     facts = {name: value for name, value in facts.items() if name not in _LEFT_OUT}
     facts |= {"words": listed["words"], "classes": [str(name) for name in result.classes], "notes": notes}
-    facts |= {"novel": result.novel, "method": {"name": result.method}}
+    facts |= {"novel": result.novel, "ask_words": _ask_words(result)}
     progress("storing", 0, 1)
     _store_predictions(context, run, result, texts, listed)
     _store_tables(context, run, facts)
     summary = _summarize(result)
     _close_run(context, run, summary)
     return summary
+
+
+def write_report(context: Context, run: Run, path: Path) -> None:
+    """The report of a run that is done, as one page."""
+    texts, parts = _texts_of(context, run)
+    source, target = _text_collections(texts, parts)
+    write_label_report(load_result(context, run.id), path, source=source, target=target)
+
+
+def _texts_of(context: Context, run: Run) -> tuple[dict[str, Texts], dict[str, list[dict[str, Any]]]]:
+    parts: dict[str, list[dict[str, Any]]] = {"source": [], "target": [], "extra": []}
+    for part in run.record["collections"]:
+        parts[part["kind"]].append(part)
+    return {kind: read_texts(context, found) for kind, found in parts.items()}, parts
+
+
+def _text_collections(
+    texts: dict[str, Texts], parts: dict[str, list[dict[str, Any]]]
+) -> tuple[TextCollection, TextCollection]:
+    source, target = texts["source"], texts["target"]
+    return (
+        TextCollection.from_texts(source.texts, source.labels, ids=source.names, name=_names(parts["source"])),
+        TextCollection.from_texts(target.texts, ids=target.names, name=_names(parts["target"])),
+    )
 
 
 def model_path(folder: Path, run: str, *, base: bool = False) -> Path:
@@ -240,6 +260,13 @@ def review_order(result: LabelResult) -> tuple[np.ndarray, dict[int, str]]:
     rank = np.empty(n, dtype=int)
     rank[order] = np.arange(n)
     return rank, dict(zip(first.tolist(), map(str, asked["reason"]), strict=True))
+
+
+def _ask_words(result: LabelResult) -> list[dict[str, Any]]:
+    """Words worth a person's opinion, one dict each."""
+    columns = result.ask(_ASKED_WORDS, words=True)
+    names = ("word", "suggestion", "documents", "settles")
+    return [dict(zip(names, row, strict=True)) for row in zip(*(columns[name] for name in names), strict=True)]
 
 
 def _store_tables(context: Context, run: Run, tables: dict[str, Any]) -> None:

@@ -57,6 +57,9 @@ def do_job(workspace: Workspace, job: Job, stopping: Callable[[], bool] = lambda
         with listen(_Listener(workspace, job, stopping)):
             result = workspace.perform(job)
         job = workspace.jobs.finish(job.id, result)
+    except Stopped:
+        workspace.jobs.put_back(job.id)
+        raise
     except Cancelled:
         job = workspace.jobs.stop(job.id)
     except IsthmusError as error:
@@ -82,6 +85,23 @@ def work(workspace: Workspace, *, until_idle: bool = False, stopping: Callable[[
         End when no job waits: for scripts and tests.
     stopping : callable
         Asked between jobs and at every step of one.
+
+    Examples
+    --------
+    >>> import io, tempfile
+    >>> from isthmus.workspace import open_workspace, work
+    >>> table = b"text,label\\nkind staff,staff\\nfast bike,product\\npolite staff,staff\\nslow bike,product\\n"
+    >>> with tempfile.TemporaryDirectory() as folder, open_workspace(folder) as workspace:
+    ...     kim = workspace.people.create("Kim", None)
+    ...     project = workspace.projects.create("Dealers", by=kim.id)
+    ...     for kind in ("source", "target"):
+    ...         file = workspace.collections.add(project.id, f"{kind}.csv", io.BytesIO(table), kind=kind, by=kim.id)
+    ...         label = "label" if kind == "source" else None
+    ...         _ = workspace.collections.map(file.id, text=["text"], label=label, by=kim.id)
+    ...     run = workspace.runs.start(project.id, {"method": "nbc"}, by=kim.id)
+    ...     done = work(workspace, until_idle=True)
+    ...     [row.label for row in workspace.runs.predictions(run.id)]
+    ['staff', 'product', 'staff', 'product']
     """
     done = 0
     with FolderLock(workspace.folder / "worker.lock", stopping=stopping) as lock:
@@ -105,6 +125,14 @@ def start_worker(workspace: Workspace) -> subprocess.Popen:
     """A worker process for a workspace; it ends with the process that started it.
 
     The address of the database travels in the environment: a command line can be read by every user of a machine.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from isthmus.workspace import open_workspace, start_worker, stop_worker
+    >>> with tempfile.TemporaryDirectory() as folder, open_workspace(folder) as workspace:
+    ...     worker = start_worker(workspace)
+    ...     stop_worker(worker)
     """
     environment = {**os.environ, DATABASE_VARIABLE: workspace.database_url}
     command = [sys.executable, "-m", "isthmus.workspace.worker", str(workspace.folder), "--parent", str(os.getpid())]

@@ -51,11 +51,11 @@ def upgrade() -> None:
         sa.Column("kind", sa.String(length=10), nullable=False),
         sa.Column("sha256", sa.String(length=64), nullable=False),
         sa.Column("state", sa.String(length=20), nullable=False),
-        sa.Column("mapping", sa.JSON(), nullable=True),
+        sa.Column("mapping", sa.JSON(none_as_null=True), nullable=True),
         sa.Column("preview", sa.JSON(), nullable=False),
         sa.Column("documents", sa.Integer(), nullable=False),
         sa.Column("labelled", sa.Integer(), nullable=False),
-        sa.Column("facts", sa.JSON(), nullable=True),
+        sa.Column("facts", sa.JSON(none_as_null=True), nullable=True),
         sa.Column("created_by", sa.String(length=32), nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("removed_at", sa.DateTime(timezone=True), nullable=True),
@@ -158,7 +158,7 @@ def upgrade() -> None:
         sa.Column("parent_id", sa.String(length=32), nullable=True),
         sa.Column("parameters", sa.JSON(), nullable=False),
         sa.Column("record", sa.JSON(), nullable=False),
-        sa.Column("summary", sa.JSON(), nullable=True),
+        sa.Column("summary", sa.JSON(none_as_null=True), nullable=True),
         sa.Column("error", sa.Text(), nullable=True),
         sa.Column("created_by", sa.String(length=32), nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
@@ -175,8 +175,16 @@ def upgrade() -> None:
     op.create_table(
         "terms",
         sa.Column("collection_id", sa.String(length=32), nullable=False),
-        sa.Column("term", sa.String(length=200), nullable=False),
-        sa.Column("word", sa.String(length=200), nullable=False),
+        sa.Column(
+            "term",
+            sa.String(length=200).with_variant(sa.String(length=200, collation="C"), "postgresql"),
+            nullable=False,
+        ),
+        sa.Column(
+            "word",
+            sa.String(length=200).with_variant(sa.String(length=200, collation="C"), "postgresql"),
+            nullable=False,
+        ),
         sa.Column("documents", sa.Integer(), nullable=False),
         sa.Column("positions", sa.LargeBinary(), nullable=False),
         sa.ForeignKeyConstraint(["collection_id"], ["collections.id"], name=op.f("fk_terms_collection_id")),
@@ -225,7 +233,8 @@ def upgrade() -> None:
         sa.Column("id", sa.String(length=32), nullable=False),
         sa.Column("run_id", sa.String(length=32), nullable=False),
         sa.Column("size", sa.Integer(), nullable=False),
-        sa.Column("seed", sa.Integer(), nullable=False),
+        sa.Column("seed", sa.BigInteger(), nullable=False),
+        sa.Column("threshold", sa.Float(), nullable=True),
         sa.Column("created_by", sa.String(length=32), nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.ForeignKeyConstraint(["created_by"], ["people.id"], name=op.f("fk_checks_created_by")),
@@ -281,7 +290,7 @@ def upgrade() -> None:
         sa.Column("payload", sa.JSON(), nullable=False),
         sa.Column("state", sa.String(length=20), nullable=False),
         sa.Column("progress", sa.JSON(), nullable=False),
-        sa.Column("result", sa.JSON(), nullable=True),
+        sa.Column("result", sa.JSON(none_as_null=True), nullable=True),
         sa.Column("error", sa.Text(), nullable=True),
         sa.Column("error_code", sa.String(length=40), nullable=True),
         sa.Column("attempts", sa.Integer(), nullable=False),
@@ -322,10 +331,9 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["run_id"], ["runs.id"], name=op.f("fk_predictions_run_id")),
         sa.PrimaryKeyConstraint("run_id", "position", name=op.f("pk_predictions")),
     )
-    op.create_index("ix_predictions_confidence", "predictions", ["run_id", "confidence", "position"], unique=False)
     op.create_index("ix_predictions_document_id", "predictions", ["document_id", "run_id"], unique=True)
-    op.create_index("ix_predictions_label", "predictions", ["run_id", "label", "position"], unique=False)
     op.create_index("ix_predictions_queue", "predictions", ["run_id", "state", "rank"], unique=False)
+    op.create_index("ix_predictions_review", "predictions", ["run_id", "needs_review", "state"], unique=False)
     op.create_table(
         "run_tables",
         sa.Column("run_id", sa.String(length=32), nullable=False),
@@ -358,10 +366,9 @@ def downgrade() -> None:
     op.drop_index("ix_checked_answer_id", table_name="checked")
     op.drop_table("checked")
     op.drop_table("run_tables")
+    op.drop_index("ix_predictions_review", table_name="predictions")
     op.drop_index("ix_predictions_queue", table_name="predictions")
-    op.drop_index("ix_predictions_label", table_name="predictions")
     op.drop_index("ix_predictions_document_id", table_name="predictions")
-    op.drop_index("ix_predictions_confidence", table_name="predictions")
     op.drop_table("predictions")
     op.drop_index("ix_jobs_state", table_name="jobs")
     op.drop_index("ix_jobs_run_id", table_name="jobs")

@@ -1,0 +1,223 @@
+"""Checks: a blind random sample tells how many labels are right; with one, labels above a threshold may be accepted."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from isthmus._utils import to_plain
+from isthmus.choose import check_labels, draw_sample, sample_size
+from isthmus.exceptions import DataError, UsageError
+from isthmus.feedback.answers import PICKED, RANDOM
+from isthmus.workspace.answers import add_answer, add_batch, check_threshold
+from isthmus.workspace.context import Context, Many, check_label, find_row, missing, note_event, to_record
+from isthmus.workspace.database import new_id, utc_now
+from isthmus.workspace.labels import LabelStore, RunLabels
+from isthmus.workspace.queue import OPEN
+from isthmus.workspace.records import DONE, Check, Document
+from isthmus.workspace.schema import ANSWERS, CHECKED, CHECKS, DOCUMENTS, PREDICTIONS, RUNS
+
+LEAST_CHECKED = 20  # documents that must be checked before labels are accepted unread
+_LEASE = timedelta(minutes=10)
+_BLOCK = 5_000
+
+
+class Checks:
+    """Random samples of runs."""
+
+    def __init__(self, context: Context, labels: LabelStore):
+        self._db, self._labels = context.db, labels
+
+    def draw(
+        self, run: str, n: int | None = None, *, by: str, threshold: float | None = None, seed: int | None = None
+    ) -> Check:
+        """Draw documents of a run at random.
+
+        Parameters
+        ----------
+        run : str
+            Id.
+        n : int, optional
+            How many; as many as tell the accuracy to five points if omitted.
+        by : str
+            Id of the person.
+        threshold : float, optional
+            Draw only from labels that are at least so sure, to accept them afterwards (:meth:`accept`).
+        seed : int, optional
+            For the draw; a new one each time if omitted, and kept.
+        """
+        least = None if threshold is None else check_threshold(threshold)
+        self._finished(run)
+        positions = _eligible(self._labels.of(run), least)
+        if not len(positions):
+            raise DataError("No label is that sure; choose a lower threshold.", code="no-rows")
+        n = sample_size(0.05, population=len(positions)) if n is None else n
+        if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+            raise UsageError(f"n is {str(n)[:40]!r}; give a number of at least 1.", code="bad-parameter")
+        n = min(n, len(positions))
+        seed = int(np.random.default_rng().integers(2**31)) if seed is None else seed
+        drawn = positions[draw_sample(len(positions), n, seed)]
+        check = new_id()
+        with self._db.writing() as connection:
+            found = find_row(connection, RUNS, run, "run")
+            connection.execute(
+                CHECKS.insert().values(
+                    id=check, run_id=run, size=n, seed=seed, threshold=least, created_by=by, created_at=utc_now()
+                )
+            )
+            connection.execute(CHECKED.insert(), _checked_rows(connection, run, check, drawn.tolist()))
+            note_event(
+                connection, "sample drawn", by=by, project=found.project_id, subject=check, size=n, threshold=least
+            )
+        return self.get(check)
+
+    def get(self, id: str) -> Check:
+        """The check with this id."""
+        with self._db.reading() as connection:
+            row = connection.execute(_WITH_COUNT.where(CHECKS.c.id == str(id)[:64])).first()
+        if row is None:
+            raise missing("check")
+        return to_record(Check, row)
+
+    def list(self, run: str) -> Many[Check]:
+        """Checks of a run, latest first."""
+        with self._db.reading() as connection:
+            rows = connection.execute(_WITH_COUNT.where(CHECKS.c.run_id == run).order_by(CHECKS.c.created_at.desc()))
+            return [to_record(Check, row) for row in rows]
+
+    def next(self, check: str, user: str) -> Document | None:
+        """The next document of the sample for a person, without the run's label; None where all are answered."""
+        c, now = CHECKED.c, utc_now()
+        free = sa.or_(c.leased_to.is_(None), c.leased_to == user, c.leased_until < now)
+        query = CHECKED.select().where(c.check_id == check, c.answer_id.is_(None), free).order_by(c.place).limit(1)
+        with self._db.writing() as connection:
+            find_row(connection, CHECKS, check, "check")
+            row = connection.execute(query.with_for_update(skip_locked=True)).first()
+            if row is None:
+                return None
+            connection.execute(
+                CHECKED.update()
+                .where(c.check_id == check, c.place == row.place)
+                .values(leased_to=user, leased_until=now + _LEASE)
+            )
+            return to_record(Document, find_row(connection, DOCUMENTS, row.document_id, "document"))
+
+    def answer(self, check: str, document: str, label: str, *, by: str) -> None:
+        """Say what a document of the sample is; it counts as an answer drawn at random."""
+        label = check_label(label)
+        c = CHECKED.c
+        with self._db.writing() as connection:
+            found = find_row(connection, CHECKS, check, "check")
+            place = connection.execute(
+                sa.select(c.place).where(c.check_id == check, c.document_id == document)
+            ).scalar()
+            if place is None:
+                raise missing("document in this sample")
+            # A sample of the surest labels says nothing about the others, so its answers do not count as random ones.
+            drawn = RANDOM if found.threshold is None else PICKED
+            number = add_answer(connection, document, label, by=by, run=found.run_id, drawn=drawn, kind="check")
+            answer = sa.select(ANSWERS.c.id).where(ANSWERS.c.number == number).scalar_subquery()
+            connection.execute(CHECKED.update().where(c.check_id == check, c.place == place).values(answer_id=answer))
+
+    def estimate(self, check: str) -> dict[str, Any] | None:
+        """What the answers so far say about all labels (as :class:`isthmus.choose.LabelCheck`); None before the first.
+
+        Accuracy with an interval, precision by class, corrected shares; with a threshold, of the labels above it.
+        """
+        c = CHECKED.c
+        query = (
+            sa.select(c.position, ANSWERS.c.label)
+            .join(ANSWERS, ANSWERS.c.id == c.answer_id)
+            .where(c.check_id == check, ANSWERS.c.undone_at.is_(None))
+        )
+        with self._db.reading() as connection:
+            found = find_row(connection, CHECKS, check, "check")
+            rows = connection.execute(query).all()
+        if not rows:
+            return None
+        labels = self._labels.of(found.run_id)
+        positions = _eligible(labels, found.threshold)
+        places = np.searchsorted(positions, [row.position for row in rows])
+        result = check_labels(labels.names[positions], places, [row.label for row in rows], classes=labels.classes)
+        return to_plain(result.to_dict()) | {"answered": result.n, "estimate": result.accuracy}
+
+    def above(self, run: str, threshold: float) -> int:
+        """How many labels are at least so sure."""
+        return len(_eligible(self._labels.of(run), check_threshold(threshold)))
+
+    def accept(self, check: str, *, by: str) -> int:
+        """Accept, unread, every label that is as sure as the sample's threshold; how many.
+
+        The sample must have been drawn with a threshold and answered to the end. It is one decision, taken back by one
+        :meth:`Answers.undo`. Documents that somebody holds or has answered are left to them. The next run does not
+        learn from accepted labels: it would learn its own mistakes.
+        """
+        found, estimate = self.get(check), self.estimate(check)
+        if found.threshold is None:
+            raise UsageError("This sample has no threshold; draw one above a threshold.", code="bad-parameter")
+        eligible = int((self._labels.of(found.run).confidence >= found.threshold).sum())
+        if found.answered < min(found.size, eligible) or found.size < min(LEAST_CHECKED, eligible):
+            raise UsageError(
+                f"{found.answered} of {found.size} documents of the sample are answered; answer all, of at least "
+                f"{min(LEAST_CHECKED, eligible)}, before accepting the others unread.",
+                code="bad-parameter",
+            )
+        batch, accepted = new_id(), 0
+        with self._db.writing() as connection:
+            project = find_row(connection, RUNS, found.run, "run").project_id
+            note_event(
+                connection, "labels accepted", by=by, project=project, subject=batch, run=found.run, check=check,
+                threshold=found.threshold, accuracy=None if estimate is None else estimate["accuracy"],
+            )  # fmt: skip
+        p = PREDICTIONS.c
+        query = sa.select(p.document_id, p.label).where(
+            p.run_id == found.run, p.state == OPEN, p.confidence >= found.threshold
+        )
+        while True:
+            with self._db.writing() as connection:
+                rows = connection.execute(query.limit(_BLOCK).with_for_update(skip_locked=True)).all()
+                add_batch(
+                    connection, [(row.document_id, row.label) for row in rows], project=project, run=found.run,
+                    by=by, kind="accept", drawn=PICKED, batch=batch,
+                )  # fmt: skip
+            accepted += len(rows)
+            if len(rows) < _BLOCK:
+                return accepted
+
+    def _finished(self, run: str) -> None:
+        with self._db.reading() as connection:
+            if find_row(connection, RUNS, run, "run").state != DONE:
+                raise UsageError("The run is not done; wait for it.", code="bad-parameter")
+
+
+_ANSWERED = (
+    sa.select(sa.func.count())
+    .select_from(CHECKED.join(ANSWERS, ANSWERS.c.id == CHECKED.c.answer_id))
+    .where(CHECKED.c.check_id == CHECKS.c.id, ANSWERS.c.undone_at.is_(None))
+    .scalar_subquery()
+)
+_WITH_COUNT = sa.select(CHECKS, _ANSWERED.label("answered"))
+
+
+def _eligible(labels: RunLabels, threshold: float | None) -> np.ndarray:
+    """Positions from which is drawn, sorted."""
+    if threshold is None:
+        return np.arange(len(labels.codes))
+    return np.flatnonzero(labels.confidence >= threshold)
+
+
+def _checked_rows(connection: Connection, run: str, check: str, positions: Many[int]) -> Many[dict[str, Any]]:
+    """Rows of the sample in the order of the draw; what people have answered already is known."""
+    p = PREDICTIONS.c
+    known = sa.and_(ANSWERS.c.document_id == p.document_id, ANSWERS.c.current == sa.true(), ANSWERS.c.kind != "accept")
+    query = sa.select(p.position, p.document_id, ANSWERS.c.id.label("answer_id")).outerjoin(ANSWERS, known)
+    found = {row.position: row for row in connection.execute(query.where(p.run_id == run, p.position.in_(positions)))}
+    return [
+        {"check_id": check, "place": place, "document_id": found[position].document_id, "position": position,
+         "answer_id": found[position].answer_id}
+        for place, position in enumerate(positions)
+    ]  # fmt: skip

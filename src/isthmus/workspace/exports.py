@@ -1,0 +1,240 @@
+"""Exports: what leaves the workspace, written once, kept by its id, and noted in the audit log."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from isthmus.corpus import with_columns, write_records, write_rows
+from isthmus.exceptions import DataError, UsageError
+from isthmus.workspace.collections import Collections
+from isthmus.workspace.context import Context, Many, choose_one, find_row, note_event, to_record
+from isthmus.workspace.database import new_id, utc_now
+from isthmus.workspace.jobs import Jobs
+from isthmus.workspace.records import DONE, Export, Job, Run
+from isthmus.workspace.schema import (
+    ANSWERS,
+    COLLECTIONS,
+    DOCUMENTS,
+    EVENTS,
+    EXPORTS,
+    PEOPLE,
+    PREDICTIONS,
+    PROJECTS,
+    RUNS,
+)
+
+TABLES = (".csv", ".xlsx", ".jsonl", ".parquet")
+KINDS: dict[str, tuple[str, ...]] = {
+    "labels": TABLES,
+    "answers": TABLES,
+    "audit": (".jsonl", ".csv"),
+    "report": (".html",),
+    "model": (".isthmus",),
+}
+_OF_A_RUN = ("labels", "report", "model")
+_ID = re.compile(r"[0-9a-f]{32}")
+
+
+class Exports:
+    """Files for elsewhere."""
+
+    def __init__(self, context: Context, collections: Collections, jobs: Jobs):
+        self._context, self._db, self._collections, self._jobs = context, context.db, collections, jobs
+
+    def start(self, project: str, kind: str, *, by: str, run: str | None = None, ending: str = "") -> Job:
+        """Let the worker make an export; its job's result names it (``export``)."""
+        ending = self._check(project, kind, run, ending)
+        payload = {"kind": kind, "run": run, "ending": ending, "by": by}
+        return self._jobs.enqueue("export", payload, by=by, project=project, run=run)
+
+    def make(self, project: str, kind: str, *, by: str, run: str | None = None, ending: str = "") -> Export:
+        """Write an export now.
+
+        Parameters
+        ----------
+        project : str
+            Id.
+        kind : {"labels", "answers", "audit", "report", "model"}
+            ``labels``: the target's table with the label that holds (a person's, else the run's), its confidence,
+            whether it needs review, and who decided when.
+        by : str
+            Id of the person.
+        run : str, optional
+            For ``labels``, ``report`` and ``model``.
+        ending : str
+            ".csv", ".xlsx", ".jsonl" or ".parquet" for tables; each kind's first if omitted.
+        """
+        ending = self._check(project, kind, run, ending)
+        write: dict[str, Callable[[Path, str, Any], None]] = {
+            "labels": self._write_labels,
+            "answers": self._write_answers,
+            "audit": self._write_audit,
+            "report": self._write_report,
+            "model": self._write_model,
+        }
+        export = new_id()
+        path = self._path(export, ending)
+        path.parent.mkdir(exist_ok=True)
+        write[kind](path, project, run)
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        name = self._name(project, kind, run) + ending
+        with self._db.writing() as connection:
+            connection.execute(
+                EXPORTS.insert().values(
+                    id=export, project_id=project, run_id=run, kind=kind, ending=ending, name=name, sha256=digest,
+                    size=path.stat().st_size, created_by=by, created_at=utc_now(),
+                )
+            )  # fmt: skip
+            note_event(connection, "exported", by=by, project=project, subject=export, what=kind, run=run, name=name)
+        return self.get(export)
+
+    def get(self, id: str) -> Export:
+        """The export with this id."""
+        with self._db.reading() as connection:
+            return to_record(Export, find_row(connection, EXPORTS, id, "export"))
+
+    def list(self, project: str) -> Many[Export]:
+        """Exports of a project, latest first."""
+        query = EXPORTS.select().where(EXPORTS.c.project_id == project).order_by(EXPORTS.c.created_at.desc()).limit(100)
+        with self._db.reading() as connection:
+            return [to_record(Export, row) for row in connection.execute(query)]
+
+    def path(self, id: str) -> Path:
+        """Where an export lies; note a download with ``workspace.audit.note``."""
+        found = self.get(id)
+        path = self._path(found.id, found.ending)
+        if not path.exists():
+            raise DataError("The file of this export is gone; make it again.", code="not-found")
+        return path
+
+    def _path(self, id: str, ending: str) -> Path:
+        return self._context.folder / "exports" / f"{id}{ending}"
+
+    def _check(self, project: str, kind: str, run: str | None, ending: str) -> str:
+        choose_one(kind, tuple(KINDS), "kind of export")
+        ending = choose_one(ending or KINDS[kind][0], KINDS[kind], f"ending of an export of {kind}")
+        with self._db.reading() as connection:
+            find_row(connection, PROJECTS, project, "project")
+            if kind in _OF_A_RUN:
+                found = find_row(connection, RUNS, run, "run")
+                if found.project_id != project or found.state != DONE or found.kind != "label":
+                    raise UsageError("Only a labelling of this project that is done can be exported.",
+                                     code="bad-parameter")  # fmt: skip
+        return ending
+
+    def _name(self, project: str, kind: str, run: str | None) -> str:
+        with self._db.reading() as connection:
+            name = find_row(connection, PROJECTS, project, "project").name
+            number = "" if run is None else f"-run-{find_row(connection, RUNS, run, 'run').number}"
+        return f"{_slug(name)}{number}-{kind}"
+
+    # Writers
+
+    def _write_labels(self, path: Path, project: str, run: str) -> None:
+        a, p = ANSWERS.c, PREDICTIONS.c
+        query = (
+            sa.select(
+                p.label, p.confidence, p.needs_review, p.novel_group, a.label.label("said"), a.kind, a.at,
+                PEOPLE.c.name.label("person"),
+            )
+            .outerjoin(ANSWERS, sa.and_(a.document_id == p.document_id, a.current == sa.true()))
+            .outerjoin(PEOPLE, PEOPLE.c.id == a.by)
+            .where(p.run_id == run)
+            .order_by(p.position)
+        )  # fmt: skip
+        columns: dict[str, Many] = {
+            name: [] for name in ("label", "confidence", "needs_review", "novel_group", "decided_by", "decided_at")
+        }
+        with self._db.reading() as connection:
+            target = find_row(connection, RUNS, run, "run").target_id
+            for row in connection.execute(query):
+                decided = row.said is not None
+                read = decided and row.kind != "accept"  # accepted unread: as sure as it was
+                columns["label"].append(row.said if decided else row.label)
+                columns["confidence"].append(1.0 if read else round(row.confidence, 4))
+                columns["needs_review"].append(bool(row.needs_review) and not decided)
+                columns["novel_group"].append("" if decided else row.novel_group)
+                columns["decided_by"].append(row.person if decided else "")
+                columns["decided_at"].append(row.at.isoformat(timespec="seconds") if decided else "")
+        write_rows(path, with_columns(self._collections.table(target), columns), spreadsheet_safe=True)
+
+    def _write_answers(self, path: Path, project: str, run: Any) -> None:
+        a = ANSWERS.c
+        undone = PEOPLE.alias()
+        query = (
+            sa.select(
+                DOCUMENTS.c.name.label("id"), COLLECTIONS.c.name.label("file"), DOCUMENTS.c.text,
+                a.label.label("true_label"), a.drawn, a.kind, PEOPLE.c.name.label("by"), a.at,
+                a.current.label("holds"), a.undone_at, undone.c.name.label("undone_by"),
+            )
+            .join(DOCUMENTS, DOCUMENTS.c.id == a.document_id)
+            .join(COLLECTIONS, COLLECTIONS.c.id == DOCUMENTS.c.collection_id)
+            .join(PEOPLE, PEOPLE.c.id == a.by)
+            .outerjoin(undone, undone.c.id == a.undone_by)
+            .where(a.project_id == project)
+            .order_by(a.number)
+        )  # fmt: skip
+        with self._db.reading() as connection:
+            found = connection.execute(query)
+            names, rows = list(found.keys()), found.all()
+        columns = {name: [_cell(row[place]) for row in rows] for place, name in enumerate(names)}
+        write_rows(path, columns, spreadsheet_safe=True)
+
+    def _write_audit(self, path: Path, project: str, run: Any) -> None:
+        rows = list(self._audit_rows(project))
+        if path.suffix == ".jsonl":
+            write_records(path, rows)
+        else:
+            names = ("number", "at", "by", "event", "subject", "detail")
+            write_rows(path, {name: [row[name] for row in rows] for name in names}, spreadsheet_safe=True)
+
+    def _audit_rows(self, project: str) -> Iterator[dict[str, Any]]:
+        e = EVENTS.c
+        query = sa.select(e.number, e.at, PEOPLE.c.name, e.by, e.kind, e.subject, e.detail)
+        query = query.outerjoin(PEOPLE, PEOPLE.c.id == e.by).where(e.project_id == project).order_by(e.number)
+        with self._db.reading() as connection:
+            for row in connection.execute(query):
+                yield {
+                    "number": row.number,
+                    "at": row.at.isoformat(),
+                    "by": row.name or "",
+                    "person": row.by or "",
+                    "event": row.kind,
+                    "subject": row.subject,
+                    "detail": row.detail,
+                }
+
+    def _write_report(self, path: Path, project: str, run: str) -> None:
+        from isthmus.workspace.work import write_report  # loads the methods
+
+        with self._db.reading() as connection:
+            found = to_record(Run, find_row(connection, RUNS, run, "run"))
+        write_report(self._context, found, path)
+
+    def _write_model(self, path: Path, project: str, run: str) -> None:
+        source = self._context.folder / "models" / f"{run}.isthmus"
+        if not _ID.fullmatch(run) or not source.exists():
+            raise DataError("The model of this run is missing from the workspace; run it again.", code="bad-workspace")
+        path.write_bytes(source.read_bytes())
+
+
+def _cell(value: Any) -> Any:
+    return value.isoformat(timespec="seconds") if hasattr(value, "isoformat") else value
+
+
+def _slug(name: str) -> str:
+    """A name for a file, from the name of a project: letters, digits and hyphens.
+
+    Examples
+    --------
+    >>> from isthmus.workspace.exports import _slug
+    >>> _slug("Händler 2026 / ../x"), _slug("!")
+    ('händler-2026-x', 'project')
+    """
+    return "-".join(re.findall(r"[^\W_]+", name.casefold()))[:80] or "project"

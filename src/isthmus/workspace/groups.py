@@ -1,0 +1,159 @@
+"""Groups that fit no class, and classes themselves: name them, merge them, make a class of a group."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from isthmus.exceptions import DataError, UsageError
+from isthmus.feedback.answers import PICKED
+from isthmus.workspace.answers import add_batch
+from isthmus.workspace.context import Context, Many, check_label, find_row, note_event
+from isthmus.workspace.database import new_id, utc_now
+from isthmus.workspace.documents import documents_at
+from isthmus.workspace.labels import LabelStore
+from isthmus.workspace.queue import ANSWERED
+from isthmus.workspace.records import DONE
+from isthmus.workspace.schema import CLASS_NAMES, PREDICTIONS, PROJECTS, RUN_TABLES, RUNS
+
+GROUP, CLASS = "group", "class"
+_EXAMPLES = 3
+
+
+class Groups:
+    """Groups of a run, and the names of classes."""
+
+    def __init__(self, context: Context, labels: LabelStore):
+        self._db, self._labels = context.db, labels
+
+    def list(self, run: str) -> Many[dict[str, Any]]:
+        """Groups that fit no class, largest first: ``group``, ``name``, ``words``, ``documents``, ``examples``, …
+
+        Groups that somebody gave one name are one group here, and ``parts`` says which.
+        """
+        with self._db.reading() as connection:
+            target = find_row(connection, RUNS, run, "run").target_id
+            found = self._groups(connection, run)
+            if not found:
+                return []
+            counts = self._answered(connection, run)
+            merged: dict[str, dict[str, Any]] = {}
+            for row in found:
+                empty = {"words": [], "parts": [], "documents": 0, "answered": 0}
+                into = merged.setdefault(row["name"], {**row, **empty})
+                into["parts"].append(row["group"])
+                into["words"] += str(row["words"]).split(", ")
+                into["documents"] += row["documents"]
+                into["answered"] += counts.get(row["group"], 0)
+            groups = self._labels.of(run).groups
+            for into in merged.values():
+                positions = np.flatnonzero(np.isin(groups, into["parts"]))
+                into["examples"] = [row.text for row in documents_at(connection, target, positions, limit=_EXAMPLES)]
+        return sorted(merged.values(), key=lambda row: -row["documents"])
+
+    def rename(self, run: str, group: str, name: str, *, by: str) -> None:
+        """Another name for a group."""
+        self.merge(run, [group], name, by=by)
+
+    def merge(self, run: str, groups: Sequence[str], name: str, *, by: str) -> None:
+        """One name for several groups: they are one from now on."""
+        name = check_label(name)
+        with self._db.writing() as connection:
+            project = find_row(connection, RUNS, run, "run").project_id
+            parts = [part for group in groups for part in self._parts(connection, run, group)]
+            if not parts:
+                raise UsageError("No group is named; choose at least one.", code="bad-parameter")
+            for part in parts:
+                _add_name(connection, project, GROUP, part, name, by=by, run=run)
+            kind = "group renamed" if len(parts) == 1 else "groups merged"
+            note_event(connection, kind, by=by, project=project, subject=run, groups=parts, name=name)
+
+    def make_class(self, run: str, group: str, label: str, *, by: str) -> int:
+        """Say that every document of a group is of one class, old or new; how many documents.
+
+        It is one decision: :meth:`Answers.undo` takes all of it back. Documents that were answered keep their answers.
+        """
+        label = check_label(label)
+        p = PREDICTIONS.c
+        with self._db.writing() as connection:
+            found = find_row(connection, RUNS, run, "run")
+            parts = self._parts(connection, run, group)
+            query = sa.select(p.document_id).where(p.run_id == run, p.novel_group.in_(parts), p.state != ANSWERED)
+            documents = connection.execute(query.order_by(p.position).with_for_update()).scalars().all()
+            rows = [(document, label) for document in documents]
+            add_batch(connection, rows, project=found.project_id, run=run, by=by, kind="group", drawn=PICKED)
+            note_event(
+                connection, "class made of a group", by=by, project=found.project_id, subject=run,
+                group=group, label=label, documents=len(rows),
+            )  # fmt: skip
+        return len(rows)
+
+    def rename_class(self, project: str, old: str, new: str, *, by: str) -> None:
+        """Another name for a class from the next run on; a name that another class has merges the two."""
+        old, new = str(old), check_label(new)
+        if old == new:
+            raise UsageError(f"The class is called {new!r} already.", code="bad-parameter")
+        with self._db.writing() as connection:
+            find_row(connection, PROJECTS, project, "project", lock=True)
+            if old not in _known_classes(connection, project):
+                raise DataError("The project has no class of that name; choose one of its classes.", code="not-found")
+            _add_name(connection, project, CLASS, old, new, by=by)
+            note_event(connection, "class renamed", by=by, project=project, was=old, name=new)
+
+    def class_names(self, project: str) -> Many[dict[str, Any]]:
+        """Classes that were renamed, latest last: ``id``, ``old``, ``new``, ``by``, ``at``."""
+        c = CLASS_NAMES.c
+        query = sa.select(c.id, c.old, c.new, c.by, c.at).where(
+            c.project_id == project, c.kind == CLASS, c.undone_at.is_(None)
+        )
+        with self._db.reading() as connection:
+            return [dict(row._mapping) for row in connection.execute(query.order_by(c.number))]
+
+    def undo_name(self, id: str, *, by: str) -> None:
+        """Take back the renaming of a class."""
+        with self._db.writing() as connection:
+            row = find_row(connection, CLASS_NAMES, id, "name")
+            connection.execute(
+                CLASS_NAMES.update().where(CLASS_NAMES.c.id == id).values(undone_at=utc_now(), undone_by=by)
+            )
+            note_event(connection, "name taken back", by=by, project=row.project_id, was=row.new, name=row.old)
+
+    def _groups(self, connection: Connection, run: str) -> Many[dict[str, Any]]:
+        find_row(connection, RUNS, run, "run")
+        query = sa.select(RUN_TABLES.c.content).where(RUN_TABLES.c.run_id == run, RUN_TABLES.c.name == "novel")
+        c = CLASS_NAMES.c
+        named = sa.select(c.old, c.new).where(c.run_id == run, c.kind == GROUP, c.undone_at.is_(None))
+        names = {row.old: row.new for row in connection.execute(named.order_by(c.number))}
+        found = connection.execute(query).scalar() or []
+        return [{**row, "name": names.get(row["group"], row["group"])} for row in found]
+
+    def _parts(self, connection: Connection, run: str, group: str) -> Many[str]:
+        """Groups as the run calls them, by the name they have now."""
+        parts = [row["group"] for row in self._groups(connection, run) if group in (row["name"], row["group"])]
+        if not parts:
+            raise DataError("The run has no such group; look at its list of groups.", code="not-found")
+        return parts
+
+    def _answered(self, connection: Connection, run: str) -> dict[str, int]:
+        p = PREDICTIONS.c
+        query = sa.select(p.novel_group, sa.func.count()).where(
+            p.run_id == run, p.novel_group != "", p.state == ANSWERED
+        )
+        return {row[0]: row[1] for row in connection.execute(query.group_by(p.novel_group))}
+
+
+def _add_name(
+    connection: Connection, project: str, kind: str, old: str, new: str, *, by: str, run: str | None = None
+) -> None:
+    row = {"id": new_id(), "project_id": project, "run_id": run, "kind": kind, "old": old, "new": new}
+    connection.execute(CLASS_NAMES.insert().values(**row, by=by, at=utc_now()))
+
+
+def _known_classes(connection: Connection, project: str) -> set[str]:
+    query = sa.select(RUNS.c.summary).where(RUNS.c.project_id == project, RUNS.c.state == DONE)
+    rows = connection.execute(query).scalars()
+    return {name for summary in rows if summary for name in summary.get("classes", [])}

@@ -1,0 +1,205 @@
+"""Words, groups, checks and what is accepted unread."""
+
+import pytest
+
+from isthmus.exceptions import DataError, UsageError
+from isthmus.workspace import work
+from isthmus.workspace.schema import PREDICTIONS, RUN_TABLES
+
+# Words
+
+
+def test_a_word_is_found_by_its_beginning_and_shows_what_it_touches(done):
+    found = done.words.search(done.project.id, "sta")
+    assert found == [{"word": "staff", "documents": 8, "label": None}]
+    touched = done.words.touches(done.project.id, "Engines")  # another form, another case
+    assert touched["documents"] == 8
+    assert sum(touched["labels"].values()) == 8
+    assert all("engine" in document.text for document in touched["examples"])
+    assert done.words.touches(done.project.id, "nowhere")["documents"] == 0
+
+
+def test_a_word_is_assigned_reassigned_and_taken_back(done):
+    project, by = done.project.id, done.by
+    done.words.assign(project, "Tyres", "product", by=by)
+    done.words.assign(project, "tyres", "price", by=by)
+    assert [(word.word, word.label) for word in done.words.list(project)] == [("tyres", "price")]
+    assert done.words.search(project, "tyre")[0]["label"] == "price"
+    done.words.remove(project, "tyres", by=by)
+    assert done.words.list(project) == []
+    history = done.words.list(project, everything=True)
+    assert [(word.label, word.removed_by) for word in history] == [("product", by), ("price", by)]
+    with pytest.raises(DataError, match="nothing to take back"):
+        done.words.remove(project, "tyres", by=by)
+
+
+def test_words_teach(done):
+    done.words.assign(done.project.id, "workshop", "service", by=done.by)
+    taught = done.runs.teach(done.run.id, by=done.by)
+    work(done, until_idle=True)
+    assert done.runs.get(taught.id).state == "done", done.runs.get(taught.id).error
+    assert "service" in done.runs.get(taught.id).summary["classes"]
+
+
+def test_the_latest_run_suggests_words(done):
+    found = done.words.suggestions(done.project.id)
+    assert all({"word", "suggestion", "documents", "settles"} == set(row) for row in found)
+
+
+def test_documents_are_searched_by_all_words_of_a_query(done):
+    count, page = done.documents.search(done.project.id, "impolite staffs", limit=3)
+    assert (count, len(page)) == (4, 3)
+    rest = done.documents.search(done.project.id, "impolite staffs", after=page[-1].position)[1]
+    assert len(rest) == 1
+    assert done.documents.search(done.project.id, "impolite engine") == (0, [])
+    assert done.documents.search(done.project.id, "%_'\"") == (0, [])
+
+
+# Groups
+
+
+@pytest.fixture
+def grouped(done):
+    """The run, as if it had found two groups that fit no class."""
+    novel = [
+        {"group": "new: tyres", "words": "tyres", "documents": 3},
+        {"group": "new: car", "words": "car", "documents": 2},
+    ]
+    run = done.run.id
+    with done._context.db.writing() as connection:
+        connection.execute(
+            RUN_TABLES.update().where(RUN_TABLES.c.run_id == run, RUN_TABLES.c.name == "novel").values(content=novel)
+        )
+        for name, places in (("new: tyres", [4, 10, 16]), ("new: car", [2, 3])):
+            connection.execute(
+                PREDICTIONS.update()
+                .where(PREDICTIONS.c.run_id == run, PREDICTIONS.c.position.in_(places))
+                .values(novel_group=name)
+            )
+    return done
+
+
+def test_groups_are_renamed_merged_and_made_a_class(grouped):
+    run, by = grouped.run.id, grouped.by
+    grouped.groups.rename(run, "new: tyres", "tyres", by=by)
+    assert [row["name"] for row in grouped.groups.list(run)] == ["tyres", "new: car"]
+    grouped.groups.merge(run, ["tyres", "new: car"], "parts", by=by)
+    (merged,) = grouped.groups.list(run)
+    assert (merged["name"], merged["documents"], merged["parts"]) == ("parts", 5, ["new: tyres", "new: car"])
+    known = grouped.runs.predictions(run, group="new: car", limit=1)[0].document
+    grouped.answers.give(known, "product", by=by)
+    assert grouped.groups.make_class(run, "parts", "parts", by=by) == 4  # the answered one keeps its answer
+    assert grouped.runs.prediction(run, known).answer == "product"
+    taught = grouped.runs.teach(run, by=by)
+    work(grouped, until_idle=True)
+    assert "parts" in grouped.runs.get(taught.id).summary["classes"]
+    assert len(grouped.answers.undo(by=by)) == 4  # one decision, taken back at once
+    assert grouped.queue.counts(run)["done"] == 1
+    assert grouped.check() == []
+    with pytest.raises(DataError, match="no such group"):
+        grouped.groups.make_class(run, "nothing", "parts", by=by)
+
+
+def test_classes_are_renamed_from_the_next_run_on(done):
+    project, by = done.project.id, done.by
+    done.groups.rename_class(project, "price", "money", by=by)
+    taught = done.runs.teach(done.run.id, by=by)
+    work(done, until_idle=True)
+    assert done.runs.get(taught.id).summary["classes"] == ["money", "product", "staff"]
+    done.groups.undo_name(done.groups.class_names(project)[0]["id"], by=by)
+    again = done.runs.teach(done.run.id, by=by)
+    work(done, until_idle=True)
+    assert done.runs.get(again.id).summary["classes"] == ["price", "product", "staff"]
+    with pytest.raises(DataError, match="no class of that name"):
+        done.groups.rename_class(project, "nothing", "money", by=by)
+
+
+# Checks
+
+
+def test_a_blind_sample_measures_the_accuracy(done):
+    run, lee = done.run.id, done.people.create("Lee", None, "reviewer").id
+    check = done.checks.draw(run, 10, by=done.by, seed=3)
+    assert done.checks.estimate(check.id) is None
+    first, second = done.checks.next(check.id, done.by), done.checks.next(check.id, lee)
+    assert first.id != second.id
+    assert not hasattr(first, "confidence")  # blind
+    done.checks.answer(check.id, second.id, "nonsense", by=lee)
+    while document := done.checks.next(check.id, done.by):
+        done.checks.answer(check.id, document.id, done.runs.prediction(run, document.id).label, by=done.by)
+    found = done.checks.estimate(check.id)
+    assert (found["right"], found["n"], found["population"]) == (9, 10, 24)
+    assert found["low"] < 0.9 < found["high"]
+    assert done.checks.get(check.id).answered == 10
+    assert {answer.drawn for answer in done.answers.list(done.project.id)} == {"random"}
+    done.answers.undo(by=lee)  # takes the document back into the sample as well
+    assert done.checks.get(check.id).answered == 9
+    assert done.checks.next(check.id, lee).id == second.id
+
+
+def test_what_people_answered_before_is_known_in_a_sample(done):
+    document = done.runs.predictions(done.run.id, limit=1)[0].document
+    done.answers.give(document, "staff", by=done.by)
+    check = done.checks.draw(done.run.id, 24, by=done.by)
+    assert check.answered == 1
+
+
+def test_labels_are_accepted_unread_only_after_a_sample(done):
+    run, by = done.run.id, done.by
+    everything = done.runs.predictions(run, limit=100)
+    threshold = sorted(row.confidence for row in everything)[12]
+    sure = [row for row in everything if row.confidence >= threshold]
+    plain = done.checks.draw(run, 5, by=by)
+    with pytest.raises(UsageError, match="no threshold"):
+        done.checks.accept(plain.id, by=by)
+    check = done.checks.draw(run, 5, by=by, threshold=threshold)
+    with pytest.raises(UsageError, match="answer all"):
+        done.checks.accept(check.id, by=by)
+    check = done.checks.draw(run, 100, by=by, threshold=threshold)
+    assert check.size == len(sure)
+    for _ in range(check.size):
+        document = done.checks.next(check.id, by)
+        done.checks.answer(check.id, document.id, done.runs.prediction(run, document.id).label, by=by)
+    assert done.checks.accept(check.id, by=by) == 0  # the sample was all of them
+    assert done.checks.estimate(check.id)["accuracy"] == 1.0
+
+
+def test_accepting_is_one_decision_and_teaches_nothing(done, monkeypatch):
+    run, by = done.run.id, done.by
+    monkeypatch.setattr("isthmus.workspace.checks.LEAST_CHECKED", 3)
+    monkeypatch.setattr("isthmus.workspace.checks._BLOCK", 4)  # several transactions
+    check = done.checks.draw(run, 3, by=by, threshold=0.01)
+    while document := done.checks.next(check.id, by):
+        done.checks.answer(check.id, document.id, "staff", by=by)
+    held = done.queue.next(run, done.people.create("Lee", None, "reviewer").id)[0]
+    assert done.checks.accept(check.id, by=by) == 24 - 3 - 1
+    assert done.runs.prediction(run, held.document).answer is None  # somebody is reading it
+    taught = done.runs.teach(run, by=by)
+    work(done, until_idle=True)
+    assert done.runs.get(taught.id).summary["answers"] == 3
+    assert len(done.answers.undo(by=by)) == 20
+    counts = done.queue.counts(run)
+    assert (counts["open"], counts["leased"], counts["done"]) == (20, 1, 3)
+    assert done.check() == []
+
+
+# Comparing
+
+
+def test_two_runs_are_compared_by_what_flipped(done):
+    run, by = done.run.id, done.by
+    for row in done.runs.predictions(run, label="price", limit=3):
+        done.answers.give(row.document, "parking", by=by, run=run)
+    taught = done.runs.teach(run, by=by)
+    work(done, until_idle=True)
+    found = done.compare.of(run, taught.id)
+    assert found["documents"] == 24
+    assert found["changed"] == sum(row["documents"] for row in found["flips"]) >= 3
+    assert found["answers"] == {"documents": 3, "before": 0, "after": 3}
+    parking = next(row for row in found["classes"] if row["class"] == "parking")
+    assert (parking["before"], parking["lost"]) == (0, 0)
+    assert parking["after"] == parking["gained"] >= 3
+    flips = done.compare.flips(run, taught.id, new="parking", limit=2)
+    assert [row["new"] for row in flips] == ["parking", "parking"]
+    more = done.compare.flips(run, taught.id, new="parking", after=flips[-1]["position"])
+    assert len(more) == parking["gained"] - 2

@@ -1,0 +1,129 @@
+"""Exports, backups, restoring and checking."""
+
+import io
+import json
+import shutil
+import tarfile
+
+import pytest
+
+import isthmus
+from isthmus.corpus import read_table
+from isthmus.exceptions import DataError, UsageError
+from isthmus.workspace import open_workspace, restore_workspace, work
+from isthmus.workspace.schema import METADATA, PREDICTIONS
+
+
+@pytest.mark.parametrize("ending", [".csv", ".xlsx", ".jsonl", ".parquet"])
+def test_labels_are_exported_with_who_decided(done, ending):
+    document = done.runs.predictions(done.run.id, limit=1)[0].document
+    done.answers.give(document, "=parking", by=done.by)
+    made = done.exports.make(done.project.id, "labels", by=done.by, run=done.run.id, ending=ending)
+    assert made.name == f"dealers-run-1-labels{ending}"
+    table = read_table(done.exports.path(made.id))
+    assert list(table)[:4] == ["id", "comment", "label", "confidence"]
+    assert len(table["id"]) == 24
+    assert (table["label"][0], table["decided_by"][0]) == ("=parking", "local")
+    assert not table["decided_by"][1]
+    if ending == ".csv":
+        assert b"'=parking" in done.exports.path(made.id).read_bytes()  # a spreadsheet does not run it
+
+
+def test_answers_and_the_audit_log_are_exported_whole(done):
+    document = done.runs.predictions(done.run.id, limit=1)[0].document
+    done.answers.give(document, "staff", by=done.by)
+    done.answers.undo(by=done.by)
+    path = done.exports.path(done.exports.make(done.project.id, "answers", by=done.by, ending=".jsonl").id)
+    (row,) = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    assert (row["true_label"], row["by"], row["holds"], row["undone_by"]) == ("staff", "local", False, "local")
+    path = done.exports.path(done.exports.make(done.project.id, "audit", by=done.by).id)
+    events = [json.loads(line)["event"] for line in path.read_text("utf-8").splitlines()]
+    assert events[0] == "project created"
+    assert events[-1] == "exported"
+
+
+def test_the_worker_makes_reports_and_models(done):
+    jobs = [done.exports.start(done.project.id, kind, by=done.by, run=done.run.id) for kind in ("report", "model")]
+    work(done, until_idle=True)
+    report, model = (done.exports.path(done.jobs.get(job.id).result["export"]) for job in jobs)
+    assert "cars.csv" in report.read_text("utf-8")
+    assert isthmus.load(model).predict(["kind staff"]).tolist() == ["staff"]
+    assert {row.kind for row in done.exports.list(done.project.id)} == {"report", "model"}
+
+
+def test_an_export_that_cannot_be_is_refused(done):
+    with pytest.raises(UsageError, match="kind of export"):
+        done.exports.make(done.project.id, "../etc", by=done.by)
+    with pytest.raises(UsageError, match="ending"):
+        done.exports.make(done.project.id, "labels", by=done.by, run=done.run.id, ending=".exe")
+    other = done.projects.create("Other", by=done.by)
+    with pytest.raises(UsageError, match="of this project"):
+        done.exports.make(other.id, "labels", by=done.by, run=done.run.id)
+
+
+# Backup and restore
+
+
+def rows_of(ws) -> dict:
+    with ws._context.db.reading() as connection:
+        found = {table.name: connection.execute(table.select()).all() for table in METADATA.sorted_tables}
+    return {name: sorted((tuple(row) for row in rows), key=lambda row: repr(row[:2])) for name, rows in found.items()}
+
+
+def test_a_backup_restores_everything_into_either_database(done, tmp_path, request):
+    document = done.runs.predictions(done.run.id, limit=1)[0].document
+    done.answers.give(document, "staff", by=done.by)
+    done.exports.make(done.project.id, "labels", by=done.by, run=done.run.id)
+    made = done.backup(tmp_path / "saved.tar")
+    assert made["tables"]["documents"] == 54
+    with pytest.raises(DataError, match="exists"):
+        done.backup(tmp_path / "saved.tar")
+    places = [None]
+    if done.database_url.startswith("postgres"):  # the other way round is tested with the other parameter
+        places.append(request.getfixturevalue("postgres").make())
+    for number, url in enumerate(places):
+        folder = tmp_path / f"restored{number}"
+        restore_workspace(tmp_path / "saved.tar", folder, url)
+        with open_workspace(folder, url) as copy:
+            assert copy.check(thorough=True) == []
+            assert rows_of(copy) == rows_of(done)
+            copy.answers.give(document, "price", by=done.by)  # the counters go on
+            taught = copy.runs.teach(done.run.id, by=done.by)
+            work(copy, until_idle=True)
+            assert copy.runs.get(taught.id).state == "done", copy.runs.get(taught.id).error
+        with pytest.raises(UsageError, match="not empty"):
+            restore_workspace(tmp_path / "saved.tar", folder, url)
+
+
+def test_a_damaged_backup_is_refused_and_writes_nothing(done, tmp_path):
+    done.backup(tmp_path / "saved.tar")
+    data = (tmp_path / "saved.tar").read_bytes()
+    cut = tmp_path / "cut.tar"
+    cut.write_bytes(data[: len(data) // 2])
+    changed = tmp_path / "changed.tar"
+    changed.write_bytes(data.replace(b"impolite staff in the car", b"impolite staff in the cat", 1))
+    evil = tmp_path / "evil.tar"
+    with tarfile.open(evil, "w") as archive:
+        manifest = {"format": 1, "revision": "0001", "tables": {}, "files": {"../../escaped": "0" * 64}}
+        for name, content in (("manifest.json", json.dumps(manifest).encode()), ("../../escaped", b"x")):
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+    for path in (cut, changed, evil):
+        with pytest.raises(DataError) as error:
+            restore_workspace(path, tmp_path / "new")
+        assert error.value.code == "bad-workspace"
+        assert not (tmp_path / "new").exists()
+
+
+def test_the_check_finds_what_is_broken(done):
+    assert done.check(thorough=True) == []
+    target = done.collections.list(done.project.id, kind="target")[0]
+    done.files.path(target.sha256).write_bytes(b"something else")
+    shutil.rmtree(done.folder / "models")
+    with done._context.db.writing() as connection:
+        connection.execute(PREDICTIONS.delete().where(PREDICTIONS.c.position == 23))
+        connection.execute(PREDICTIONS.update().where(PREDICTIONS.c.position == 3).values(state="done"))
+    found = " ".join(done.check())
+    for part in ("is not what it was", "model of 'Run 1' is missing", "labels 23 of 24", "in a queue and answered"):
+        assert part in found
