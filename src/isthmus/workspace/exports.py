@@ -211,7 +211,7 @@ class Exports:
                 }
 
     def _write_report(self, path: Path, project: str, run: str) -> None:
-        from isthmus.workspace.work import write_report  # loads the methods
+        from isthmus.workspace.running import write_report  # loads the methods
 
         with self._db.reading() as connection:
             found = to_record(Run, find_row(connection, RUNS, run, "run"))
