@@ -52,7 +52,17 @@ def test_a_first_row_with_a_known_name_is_the_header():
     assert find_header([["Report"], ["1", "2"]], sure=True) == 0
     assert find_header([["Report"], ["was", "gefiel"], ["gut", "alles"]], sure=True) == 1
     assert find_header([["Report"], ["was", "gefiel"]]) == 0
+    # A second title has two cells; the header is the row that none below it outdoes.
+    rows = [["Report"], ["made by", "secret"], ["Nr", "Was", "Wann"], ["7", "gut", "heute"]]
+    assert find_header(rows, sure=True) == 2
     assert find_header([]) == 0
+
+
+def test_an_empty_first_sheet_names_the_others(tmp_path):
+    path = tmp_path / "book.xlsx"
+    path.write_bytes(workbook(notes=[["nothing here"]], Data=ROWS))
+    with pytest.raises(DataError, match="'notes', holds no documents; name another with --sheet: Data"):
+        read_collection(path)
 
 
 def test_a_sheet_is_read_by_name_or_number(tmp_path):

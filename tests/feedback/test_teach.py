@@ -112,6 +112,16 @@ def test_answers_add_up_and_can_be_taken_back(labelling):
         back.teach()
 
 
+def test_taking_back_and_a_misspelt_class_are_told(labelling):
+    taught = labelling.teach(answers(), name="first").teach(answers([1, 2]), name="second")
+    back = taught.teach(without="second")
+    assert str(back.learned).startswith(f"2 answers taken back, {len(ANSWERED)} in all;")
+    assert "towards" not in str(back.learned).splitlines()[0]
+    odd = labelling.teach({"document": [3, 90], "true_label": ["stafff", "parking"]})
+    assert odd.learned.new_classes == {"stafff": "staff", "parking": ""}
+    assert "new class: stafff (if staff was meant" in str(odd.learned)
+
+
 def test_answers_that_were_asked_are_not_counted_as_random(labelling):
     taught = labelling.teach(fill_in(labelling.ask(20)))
     assert set(taught.answers.drawn) == {"asked"}
@@ -164,6 +174,19 @@ def test_a_saved_labelling_keeps_its_answers(labelling, tmp_path):
     again = loaded.teach({"T1": "staff"}, name="more")
     assert [row["name"] for row in again.history] == ["answers.csv", "more"]
     assert loaded.reasons(0, top=2)
+
+
+def test_vectors_of_a_model_are_learned_from_and_needed_for_later_texts():
+    rng = np.random.default_rng(0)
+    vectors = [rng.normal(size=(n, 4)) for n in (40, 60)]
+    truth = np.where(vectors[1][:, 0] > 0, "up", "down")  # the words say nothing, one direction says all
+    words = [make_texts(STAFF, n, n) for n in (40, 60)]
+    given = ["up", "down"] * 20
+    result = isthmus.label(words[0], given, words[1], method="vectors-logistic", vectors=vectors)
+    taught = result.teach({"document": [*range(1, 41)], "true_label": truth[:40].tolist()})
+    assert np.mean(taught.labels[40:] == truth[40:]) >= 0.8
+    later = taught.label_new(["unseen one", "unseen two"], vectors=np.array([[3.0, 0, 0, 0], [-3.0, 0, 0, 0]]))
+    assert later.labels.tolist() == ["up", "down"]
 
 
 def test_a_vote_is_taught_too(labelling):

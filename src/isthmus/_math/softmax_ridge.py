@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,13 @@ _TINY = 1e-9  # share of the largest eigenvalue below which a direction counts a
 
 
 def fit_softmax_ridge(
-    rows: Any, targets: np.ndarray, offset: np.ndarray, strength: float = 1.0, *, max_iter: int = 100
+    rows: Any,
+    targets: np.ndarray,
+    offset: np.ndarray,
+    strength: float = 1.0,
+    *,
+    max_iter: int = 100,
+    start: np.ndarray | None = None,
 ) -> np.ndarray:
     """Coefficients W (columns × classes) that minimise −Σ targets · log softmax(offset + rows W) + strength/2 · ‖W‖².
 
@@ -29,11 +36,13 @@ def fit_softmax_ridge(
         Of the ridge; the larger, the nearer to the offset.
     max_iter : int
         Steps of L-BFGS.
+    start : ndarray of shape (n_columns, n_classes), optional
+        Coefficients to begin with; zeros if omitted.
 
     Notes
     -----
-    The minimum lies in the span of the rows (W = rowsᵀ A). With few rows the problem is therefore solved in the basis
-    of their Gram matrix, which is exact and does not depend on the number of columns.
+    The minimum lies in the span of the rows (W = rowsᵀ A). With fewer rows than columns the problem is therefore solved
+    in a basis of that span (:func:`span_rows`), which is exact and does not depend on the number of columns.
 
     Examples
     --------
@@ -43,24 +52,51 @@ def fit_softmax_ridge(
     >>> coef.round(3).tolist()  # w = 2 (1 − p), p = 1 / (1 + exp(−2w))
     [[0.521, -0.521]]
     """
-    n_rows = rows.shape[0]
     if targets.ndim == 1:
         targets = np.eye(offset.shape[1])[targets]
-    if n_rows > min(MOST_EXACT, rows.shape[1]):
-        return _minimise(rows, targets, offset, strength, max_iter)
+    if start is not None or rows.shape[0] >= min(MOST_EXACT, rows.shape[1]):
+        return _minimise(rows, targets, offset, strength, max_iter, start)
+    reduced, widen = span_rows(rows)
+    return widen(_minimise(reduced, targets, offset, strength, max_iter))
+
+
+def span_rows(rows: Any) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
+    """The rows in a basis of their own span, and what turns coefficients in that basis into those of the columns.
+
+    A ridge on the coefficients is the same ridge in either. Worth it where rows are fewer than columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus._math.softmax_ridge import span_rows
+    >>> rows = np.array([[3.0, 4.0, 0.0]])
+    >>> reduced, widen = span_rows(rows)
+    >>> np.abs(reduced).round(3).tolist(), (rows @ widen(np.array([[2.0]])) - reduced * 2.0).round(6).tolist()
+    ([[5.0]], [[0.0]])
+    """
     gram = rows @ rows.T
     gram = gram.toarray() if sp.issparse(gram) else np.asarray(gram)
     values, vectors = np.linalg.eigh((gram + gram.T) / 2)
-    kept = values > _TINY * max(float(values[-1]), _TINY)
-    if not kept.any():
-        return np.zeros((rows.shape[1], offset.shape[1]))
+    kept = values > _TINY * max(float(values[-1]), _TINY) if len(values) else np.zeros(0, dtype=bool)
     values, vectors = values[kept], vectors[:, kept]
-    reduced = _minimise(vectors * np.sqrt(values), targets, offset, strength, max_iter)
-    return np.asarray(rows.T @ (vectors @ (reduced / np.sqrt(values)[:, None])))
+
+    def widen(coef: np.ndarray) -> np.ndarray:
+        return np.asarray(rows.T @ (vectors @ (coef / np.sqrt(values)[:, None])))
+
+    return vectors * np.sqrt(values), widen
 
 
-def _minimise(rows: Any, targets: np.ndarray, offset: np.ndarray, strength: float, max_iter: int) -> np.ndarray:
+def _minimise(
+    rows: Any,
+    targets: np.ndarray,
+    offset: np.ndarray,
+    strength: float,
+    max_iter: int,
+    start: np.ndarray | None = None,
+) -> np.ndarray:
     shape = rows.shape[1], offset.shape[1]
+    if not shape[0]:
+        return np.zeros(shape)
     weight = targets.sum(axis=1, keepdims=True)
 
     def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
@@ -70,4 +106,5 @@ def _minimise(rows: Any, targets: np.ndarray, offset: np.ndarray, strength: floa
         return float(strength / 2 * np.sum(coef**2) - np.sum(targets * logs)), np.asarray(slope).ravel()
 
     options = {"maxiter": max_iter, "gtol": 1e-6}
-    return minimize(objective, np.zeros(shape).ravel(), jac=True, method="L-BFGS-B", options=options).x.reshape(shape)
+    first = np.zeros(shape) if start is None else start
+    return minimize(objective, first.ravel(), jac=True, method="L-BFGS-B", options=options).x.reshape(shape)

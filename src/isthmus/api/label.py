@@ -35,7 +35,6 @@ from isthmus.corpus.label_kinds import check_label_kind
 from isthmus.exceptions import DataError, IsthmusWarning, MissingExtraError, UsageError
 from isthmus.explain import explain_document
 from isthmus.features.embeddings import (
-    TextEmbedder,
     VectorTable,
     check_vectors,
     has_static_vectors,
@@ -611,9 +610,7 @@ def has_no_known_terms(model: Any, texts: Sequence[str]) -> np.ndarray:
 
 def add_vectors(model: Any, texts: list[str], vectors: Any) -> None:
     """Give a model that was fitted on given vectors those of further texts."""
-    model = model.base if isinstance(model, TaughtModel | RenamedModel) else model
-    members = model.members.values() if isinstance(model, CombinedModel) else [model]
-    steps = [step for member in members for _, step in member.steps if isinstance(step, TextEmbedder)]
+    steps = teaching.vector_steps(model)
     tables = [step for step in steps if isinstance(step.model, VectorTable)]
     if steps and not tables:
         raise UsageError("The model makes its own vectors; leave vectors out.", code="bad-parameter")

@@ -7,7 +7,8 @@ were fitted, without a label of the target; what is learned from answers stands 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -15,13 +16,16 @@ import scipy.sparse as sp
 
 from isthmus._utils import plural
 from isthmus.choose.checking import match_classes
+from isthmus.choose.combined import CombinedModel
 from isthmus.choose.sampling import plain, read_sample
 from isthmus.choose.trust import AccuracyEstimate, review_mask
 from isthmus.exceptions import DataError, UsageError
+from isthmus.features.embeddings import STATIC, TextEmbedder, has_static_vectors
 from isthmus.feedback import (
     Answers,
     Correction,
     DocumentViews,
+    RenamedModel,
     TaughtModel,
     ask_documents,
     ask_words,
@@ -58,6 +62,10 @@ class Learned:
         ``answers``, ``gain``, ``margin``: what so many more answers would bring, in shares of all labels.
     basis : str
         What the expected accuracy rests on: "random", "weighted" or '' (nothing).
+    taken_back : int
+        Answers of an earlier table that no longer count.
+    new_classes : dict
+        Classes that this table named first, with the known class that is written almost alike, or ''.
     """
 
     name: str
@@ -69,11 +77,20 @@ class Learned:
     after: dict
     outlook: dict | None = None
     basis: str = ""
+    taken_back: int = 0
+    new_classes: dict[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        lines = [
-            f"{plural(self.answers, 'answer')} learned, {self.total:,} in all; "
-            f"{plural(self.changed, 'label')} changed, {self.towards:,} towards the answered classes"
+        told = [f"{plural(self.taken_back, 'answer')} taken back"] if self.taken_back else []
+        if self.answers or not told:
+            told.append(f"{plural(self.answers, 'answer')} learned")
+        changed = f"{plural(self.changed, 'label')} changed"
+        if self.answers:
+            changed += f", {self.towards:,} towards the answered classes"
+        lines = [f"{', '.join(told)}, {self.total:,} in all; {changed}"]
+        lines += [
+            f"new class: {name}" + (f" (if {known} was meant, mend the table and teach again)" if known else "")
+            for name, known in self.new_classes.items()
         ]
         names = list(dict.fromkeys([*self.before, *self.after]))
         lines += [f"  {name}: {self.before.get(name, 0):,} before, {self.after.get(name, 0):,} now" for name in names]
@@ -95,13 +112,14 @@ def teach(
     without: str | None = None,
 ) -> LabelResult:
     """A labelling that has learned from answers; see :meth:`isthmus.api.label.LabelResult.teach`."""
-    known = result.answers or Answers()
+    known, taken_back = result.answers or Answers(), 0
     if without is not None:
         if without not in known.batch:
             names = ", ".join(map(repr, dict.fromkeys(known.batch))) or "none"
             raise UsageError(
                 f"No answers came in a table called {without!r}; those that did: {names}.", code="bad-parameter"
             )
+        taken_back = known.batch.count(without)
         known = known.without(without)
     given = read_answers(result, answers, drawn=drawn, name=name or f"answers {len(set(known.batch)) + 1}")
     if word_labels:
@@ -112,10 +130,12 @@ def teach(
     untaught = _untaught(result)
     if not len(known) and not known.words:
         return replace(untaught, answers=known if known.blank else None, learned=None)
-    return _learn(untaught, result, known, given)
+    return _learn(untaught, result, known, given, taken_back)
 
 
-def _learn(untaught: LabelResult, earlier: LabelResult, known: Answers, given: Answers) -> LabelResult:
+def _learn(
+    untaught: LabelResult, earlier: LabelResult, known: Answers, given: Answers, taken_back: int = 0
+) -> LabelResult:
     seed = untaught.settings.get("random_state", 0)
     views = _views(earlier)
     opinions = untaught.opinions or ask_voters(untaught.model, untaught.texts)[0]
@@ -143,7 +163,7 @@ def _learn(untaught: LabelResult, earlier: LabelResult, known: Answers, given: A
     expected, outlook_ = _account(
         correction, rows[places], vote[places], codes, known, order, confidence[~answered], seed
     )
-    learned = _compare(earlier, labels, known, given, expected, outlook_)
+    learned = replace(_compare(earlier, labels, known, given, expected, outlook_), taken_back=taken_back)
     return replace(
         untaught,
         labels=labels,
@@ -216,7 +236,14 @@ def _compare(
         after=_counts(new),
         outlook=ahead,
         basis="" if expected is None else expected.basis,
+        new_classes=_new_classes(given.labels, earlier.classes.tolist()),
     )
+
+
+def _new_classes(labels: Sequence, known: list) -> dict[str, str]:
+    """Names that are no class so far, each with the class it may be a misspelling of."""
+    names = [str(name) for name in dict.fromkeys(labels) if name not in set(known)]
+    return {name: next(iter(get_close_matches(name, map(str, known), n=1, cutoff=0.8)), "") for name in names}
 
 
 def _counts(labels: list) -> dict:
@@ -383,12 +410,13 @@ def _id_column(columns: dict[str, list], result: LabelResult) -> str | None:
 
 def _find_rows(columns: dict[str, list], result: LabelResult) -> tuple[list[int], list]:
     """Documents of the answers, by number or by id."""
+    given = ", ".join(columns) or "none"
     if not {"document", "id"} & set(columns):
         named = _id_column(columns, result)
         columns = columns if named is None else columns | {"id": columns[named]}
     if TRUTH not in columns or not ({"document", "id"} & set(columns)):
         raise DataError(
-            f"The answers have the columns {', '.join(columns) or 'none'}; true_label and id (or document) are needed.",
+            f"The answers have the columns {given}; true_label and id (or document) are needed.",
             code="bad-answers",
         )
     if "document" not in columns:
@@ -495,9 +523,37 @@ def _check_count(n: int) -> None:
 def _views(result: LabelResult) -> DocumentViews:
     if isinstance(result.model, TaughtModel):
         return result.model.views
+    kept = result.__dict__.get("_views")  # asking comes before teaching, and both need them
+    if kept is not None:
+        return kept
     wanted = ("analyzer", "min_df", "language", "random_state")
     settings = {name: result.settings[name] for name in wanted if name in result.settings}
-    return DocumentViews(**settings).fit(result.source_texts, result.source_labels.tolist(), result.texts)
+    embedder = find_embedder(result)
+    views = DocumentViews(**settings, embedder=embedder).fit(
+        result.source_texts, result.source_labels.tolist(), result.texts
+    )
+    result.__dict__["_views"] = views
+    return views
+
+
+def find_embedder(result: LabelResult) -> TextEmbedder | None:
+    """What makes vectors of texts: the model that a method of the labelling uses, or else the packaged one."""
+    steps = vector_steps(result.model)
+    if steps:
+        return TextEmbedder(steps[0].model)
+    static = result.settings.get("vectors") == STATIC and has_static_vectors()
+    return TextEmbedder(STATIC) if static else None
+
+
+def vector_steps(model: Any) -> list[TextEmbedder]:
+    """All steps of a model that make vectors."""
+    if isinstance(model, TaughtModel):
+        own = [] if model.views.embedder is None else [model.views.embedder]
+        return [*own, *vector_steps(model.base)]
+    if isinstance(model, RenamedModel):
+        return vector_steps(model.base)
+    members = model.members.values() if isinstance(model, CombinedModel) else [model]
+    return [step for member in members for _, step in getattr(member, "steps", ()) if isinstance(step, TextEmbedder)]
 
 
 def _opinions(result: LabelResult) -> dict[str, np.ndarray]:
@@ -512,8 +568,6 @@ def _opinions(result: LabelResult) -> dict[str, np.ndarray]:
 
 def rename_classes(result: LabelResult, names: Mapping) -> LabelResult:
     """Classes renamed or merged; see :meth:`LabelResult.rename_classes`."""
-    from isthmus.feedback import RenamedModel
-
     known = result.classes.tolist()
     unknown = [name for name in names if name not in known]
     if unknown or not names:

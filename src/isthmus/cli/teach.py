@@ -100,6 +100,8 @@ def teach(
         print_json(summary)
     if not quiet:
         lines = [] if taught.learned is None else str(taught.learned).splitlines()
+        if without is not None and taught.learned is None:
+            lines = [f"the answers of {without} were taken back and none is left; the labels are as before any answer"]
         if taught.expected_accuracy is not None:
             basis = {"random": "from answers drawn at random", "weighted": "from answers of all kinds, weighted"}
             end = basis.get("" if taught.learned is None else taught.learned.basis, "")

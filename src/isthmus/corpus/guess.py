@@ -164,7 +164,8 @@ def find_header(rows: Sequence[Sequence], *, sure: bool = False) -> int:
 
     A row below is taken for the header if it has more filled cells than every row above it, all of them different, and
     one of them is called like a text, a label or an id; the first row must hold no such name. With ``sure`` (cells
-    cannot be cut in the wrong place, as in a workbook) the name is not asked for where the first row has one cell.
+    cannot be cut in the wrong place, as in a workbook) the name is not asked for where the first row has one cell and
+    no row further down has more than the header.
 
     Examples
     --------
@@ -178,10 +179,13 @@ def find_header(rows: Sequence[Sequence], *, sure: bool = False) -> int:
     first = next((i for i, cells in enumerate(filled) if cells), 0)
     if not filled or _has_known_name(filled[first]):
         return first
+    full = max(map(len, filled))
     widest = len(filled[first])
+    nameless = sure and widest == 1
     for place, cells in enumerate(filled[first + 1 : first + TITLE_ROWS + 1], first + 1):
         different = len(cells) > max(1, widest) and len(set(cells)) == len(cells)
-        if different and (_has_known_name(cells) or (sure and widest == 1 and not any(map(_is_number, cells)))):
+        stands_above_all = nameless and len(cells) == full and not any(map(_is_number, cells))
+        if different and (_has_known_name(cells) or stands_above_all):
             return place
         widest = max(widest, len(cells))
     return first

@@ -319,13 +319,19 @@ def read_xlsx(data: bytes, name: str, sheet: str | None = None) -> Table:
         raise
     except BaseException as error:  # as for parquet
         raise _unreadable(name, "xlsx", error) from None
+    shown = [other for other in book.sheet_names if other not in (CHOICES_SHEET, REVIEW_SHEET)]
+    if len(rows) < 2 and sheet is None and len(shown) > 1:
+        raise DataError(
+            f"The first sheet of {name}, {shorten(shown[0])!r}, holds no documents; name another with --sheet: "
+            f"{list_columns(shown[1:])}.",
+            code="empty-file",
+        )
     if not rows:
         raise _empty(name)
     header = find_header(rows[: 2 * TITLE_ROWS], sure=True)
     names, notes = _unique_names([cell or "" for cell in rows[header]])
     columns = [list(column) for column in zip(*rows[header + 1 :], strict=True)] or [[] for _ in names]
     notes += _note_titles(rows[:header])
-    shown = [other for other in book.sheet_names if other not in (CHOICES_SHEET, REVIEW_SHEET)]
     if len(shown) > 1 and sheet is None:
         notes.append(f"the first of {len(shown)} sheets, {shown[0]!r}, was read; name another with --sheet.")
     return Table(dict(zip(names, columns, strict=True)), None, [f"{name}: {note}" for note in notes])

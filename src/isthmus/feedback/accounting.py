@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from isthmus._math.samples import two_sided_z, wilson_ends
-from isthmus._math.softmax_ridge import fit_softmax_ridge
+from isthmus._math.softmax_ridge import fit_softmax_ridge, span_rows
 from isthmus.feedback.correction import Correction, make_folds, widen_vote
 from isthmus.feedback.views import centred_logs
 
@@ -129,6 +129,8 @@ def right_by_size(
     rng = np.random.default_rng(random_state)
     right = {0: (offset.argmax(axis=1) == codes).astype(float)}
     folds = make_folds(codes, random_state)
+    if len(codes) < rows.shape[1]:
+        rows = span_rows(rows)[0]
     for share in (0.25, 0.5, 1.0):
         hits, size = np.zeros(len(codes)), 0
         for fold in np.unique(folds):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 
-from isthmus._math.softmax_ridge import fit_softmax_ridge
+from isthmus._math.softmax_ridge import MOST_EXACT, fit_softmax_ridge, span_rows
 from isthmus._progress import progress
 from isthmus.feedback.views import centred_logs
 
@@ -103,31 +103,53 @@ def learn_correction(
         tried = learn_correction(rows[part], vote[part], codes[part], classes, random_state, extra=extra).table
         best = max(tried, key=lambda row: row["weight"])
         pairs = [(best["trust"], best["strength"])]
+    learn, widen = _reduced(rows, extra)
     for step, (trust, strength) in enumerate(pairs):
         progress("learning from answers", step, len(pairs))
-        held_out = np.zeros(offset.shape)
-        for fold in np.unique(folds):
-            kept, out = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-            held_out[out] = trust * offset[out]
-            if not len(kept) and extra is None:
-                continue
-            coef = _fit(rows[kept], codes[kept], trust * offset[kept], strength, extra)
-            held_out[out] += rows[out] @ coef
+        coef, held_out = _cross_fit(*learn, codes, trust * offset, strength, folds, extra)
         loss = -float(log_softmax(held_out, axis=1)[np.arange(len(codes)), codes].sum())
-        coef = _fit(rows, codes, trust * offset, strength, extra)
         trials.append((trust, strength, loss, held_out, coef))
     progress("learning from answers", len(pairs), len(pairs))
-    return _average(trials, codes, classes, new_shares)
+    return _average(trials, codes, classes, new_shares, widen)
 
 
-def _fit(rows: Any, codes: np.ndarray, offset: np.ndarray, strength: float, extra: Any) -> np.ndarray:
-    if extra is not None:
-        rows, codes = sp.vstack([rows, extra[0]], format="csr"), np.concatenate([codes, extra[1]])
-        offset = np.vstack([offset, np.zeros((extra[0].shape[0], offset.shape[1]))])
-    return fit_softmax_ridge(rows, codes, offset, strength)
+def _reduced(rows: Any, extra: Any) -> tuple[tuple[Any, Any], Callable[[np.ndarray], np.ndarray]]:
+    """Rows of answers and of words in a basis of their span, where that is smaller, and the way back."""
+    both = rows if extra is None else sp.vstack([rows, extra[0]], format="csr")
+    widen: Callable[[np.ndarray], np.ndarray] = np.asarray
+    if both.shape[0] < min(MOST_EXACT, both.shape[1]):
+        both, widen = span_rows(both)
+    return (both[: rows.shape[0]], both[rows.shape[0] :]), widen
 
 
-def _average(trials: list[tuple], codes: np.ndarray, classes: np.ndarray, new_shares: np.ndarray) -> Correction:
+def _cross_fit(
+    rows: Any, words: Any, codes: np.ndarray, offset: np.ndarray, strength: float, folds: np.ndarray, extra: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """Coefficients from all answers, and scores of each by coefficients that have not seen it."""
+
+    def fit(part: np.ndarray, start: np.ndarray | None) -> np.ndarray:
+        own, wanted, shift = rows[part], codes[part], offset[part]
+        if extra is not None:
+            stack = sp.vstack if sp.issparse(rows) else np.vstack
+            own, wanted = stack([own, words]), np.concatenate([wanted, extra[1]])
+            shift = np.vstack([shift, np.zeros((words.shape[0], offset.shape[1]))])
+        return fit_softmax_ridge(own, wanted, shift, strength, start=start)
+
+    coef = fit(np.arange(len(codes)), np.zeros((rows.shape[1], offset.shape[1])))
+    held_out = offset.copy()
+    for fold in np.unique(folds):
+        out = np.flatnonzero(folds == fold)
+        held_out[out] += rows[out] @ fit(np.flatnonzero(folds != fold), coef)
+    return coef, held_out
+
+
+def _average(
+    trials: list[tuple],
+    codes: np.ndarray,
+    classes: np.ndarray,
+    new_shares: np.ndarray,
+    widen: Callable[[np.ndarray], np.ndarray],
+) -> Correction:
     losses = np.array([trial[2] for trial in trials])
     weights = np.exp(losses.min() - losses)
     weights /= weights.sum()
@@ -139,7 +161,7 @@ def _average(trials: list[tuple], codes: np.ndarray, classes: np.ndarray, new_sh
     ]
     return Correction(
         classes=classes,
-        coef=sum(weight * trial[4] for weight, trial in zip(weights, trials, strict=True)),
+        coef=widen(sum(weight * trial[4] for weight, trial in zip(weights, trials, strict=True))),
         trust=float(sum(weight * trial[0] for weight, trial in zip(weights, trials, strict=True))),
         sharpness=sharpness,
         new_shares=new_shares,

@@ -3,35 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.decomposition import TruncatedSVD
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import normalize
 
 from isthmus.base import softmax
+from isthmus.features.embeddings import TextEmbedder
+from isthmus.features.latent import LatentSemantics
 from isthmus.features.vectorizer import TextVectorizer
 
 FLOOR = 1e-3  # no method can veto a class by calling it impossible
 # Prior variance of a coefficient by view, set on the development tasks; docs/guide/listening.md has the test.
-OPINIONS, MEANING, WORDS, CONSTANT = 0.05, 2.0, 2.0, 0.25
+OPINIONS, MEANING, VECTORS, WORDS, CONSTANT = 0.05, 2.0, 2.0, 2.0, 0.25
 N_COMPONENTS = 100
+# Words and vectors of the texts that views were fitted on, as long as the views live: rounds of teaching ask for them
+# again and again, and a saved file need not hold them.
+_READ: WeakKeyDictionary[DocumentViews, tuple[Sequence[str], sp.csr_matrix, np.ndarray]] = WeakKeyDictionary()
 
 
 class DocumentViews:
     """Turns texts, and what fitted methods say about them, into the rows that a correction learns from.
 
-    Four views stand side by side, each scaled by how much it may say: log-odds of every method that votes and of two
-    plain classifiers trained on the source (on words, on meaning); meaning (latent semantic analysis of source and
-    target, which needs no label and lets one answer speak for documents that share no word with it); words (tf-idf);
-    a constant, which moves the shares of the classes.
+    Views stand side by side, each scaled by how much it may say: log-odds of every method that votes and of plain
+    classifiers trained on the source (one a view); meaning (latent semantic analysis of source and target, which needs
+    no label and lets one answer speak for documents that share no word with it); vectors of a model trained elsewhere,
+    where there is one, about the mean of their side; words (tf-idf); a constant, which moves the shares of the classes.
 
     Parameters
     ----------
     analyzer, min_df, language
         As for :class:`isthmus.features.TextVectorizer`.
     random_state : int or None
+    embedder : TextEmbedder, optional
+        Makes the vectors; without one there is no such view.
 
     Attributes
     ----------
@@ -46,9 +53,11 @@ class DocumentViews:
         min_df: int | str = "auto",
         language: str = "auto",
         random_state: int | None = 0,
+        embedder: TextEmbedder | None = None,
     ):
         self.analyzer, self.min_df, self.language = analyzer, min_df, language
         self.random_state = random_state
+        self.embedder = embedder
 
     def fit(self, source_texts: Sequence[str], source_labels: Sequence, target_texts: Sequence[str]) -> DocumentViews:
         """Read both collections; source texts without a label (None) count for vocabulary and meaning alone."""
@@ -57,17 +66,17 @@ class DocumentViews:
             analyzer=self.analyzer, min_df=self.min_df, language=self.language, weighting="tfidf", sublinear=True
         )
         words = self.vectorizer_.fit_transform(texts)
-        n_components = min(N_COMPONENTS, min(words.shape) - 1)
         self.components_ = np.zeros((0, words.shape[1]))
-        if n_components > 0:
-            svd = TruncatedSVD(n_components, random_state=self.random_state).fit(words)
-            self.components_ = svd.components_
+        if min(words.shape) > 1:
+            self.components_ = LatentSemantics(N_COMPONENTS, random_state=self.random_state).fit(words).components_
         known = np.flatnonzero([label is not None for label in source_labels])
         labels = np.array([source_labels[i] for i in known.tolist()])
         self.classes_ = np.unique(labels)
         self.source_words_ = words[known]
+        vectors, target_vectors = self._fit_vectors(source_texts, target_texts)
+        _READ[self] = target_texts, words[len(source_texts) :], target_vectors
         self.plain_ = []
-        for rows, strength in ((words[known], 3.0), (self._meaning(words[known]), 10.0)):
+        for rows, strength in ((words[known], 3.0), (self._meaning(words[known]), 10.0), (vectors[known], 10.0)):
             if rows.shape[1]:
                 model = LogisticRegression(C=strength, max_iter=300).fit(rows, labels)
                 self.plain_.append((_both_columns(model.coef_), _both_columns(model.intercept_)))
@@ -75,14 +84,15 @@ class DocumentViews:
 
     def transform(self, texts: Sequence[str], opinions: Sequence[np.ndarray] = ()) -> sp.csr_matrix:
         """Rows of texts; ``opinions`` are probabilities, one array (texts × classes) per method that votes."""
-        words = self.vectorizer_.transform(texts)
+        words, vectors = self._read(texts)
         meaning = self._meaning(words)
+        views = [rows for rows in (words, meaning, vectors) if rows.shape[1]]
         scores = [
-            np.asarray(rows @ coef.T) + intercept
-            for rows, (coef, intercept) in zip((words, meaning), self.plain_, strict=False)
+            np.asarray(rows @ coef.T) + intercept for rows, (coef, intercept) in zip(views, self.plain_, strict=True)
         ]
         log_odds = [centred_logs(probabilities) for probabilities in [*opinions, *map(softmax, scores)]]
-        dense = [np.sqrt(MEANING) * meaning, np.full((len(texts), 1), np.sqrt(CONSTANT))]
+        dense = [np.sqrt(MEANING) * meaning, np.sqrt(VECTORS) * vectors]
+        dense += [np.full((len(texts), 1), np.sqrt(CONSTANT))]
         dense += [np.sqrt(OPINIONS) * part for part in log_odds]
         return sp.hstack([np.sqrt(WORDS) * words, sp.csr_matrix(np.hstack(dense))], format="csr")
 
@@ -90,12 +100,13 @@ class DocumentViews:
         """Rows of single words, as documents that hold nothing else and that no method has an opinion about."""
         words = self.vectorizer_.transform(terms)
         parts = [np.sqrt(WORDS) * words, sp.csr_matrix(np.sqrt(MEANING) * self._meaning(words))]
-        rest = 1 + (n_opinions + len(self.plain_)) * len(self.classes_)
+        # Vectors of single words lie elsewhere than those of documents, whose mean was taken off: they say nothing.
+        rest = len(self.vector_mean_) + 1 + (n_opinions + len(self.plain_)) * len(self.classes_)
         return sp.hstack([*parts, sp.csr_matrix((len(terms), rest))], format="csr")
 
     def meaning(self, texts: Sequence[str]) -> np.ndarray:
         """Rows of length one whose products say how alike two texts are in what they are about."""
-        return self._meaning(self.vectorizer_.transform(texts))
+        return self._meaning(self._read(texts)[0])
 
     def words_of(self, rows: sp.csr_matrix) -> sp.csr_matrix:
         """The tf-idf part of rows that :meth:`transform` made."""
@@ -103,6 +114,28 @@ class DocumentViews:
 
     def _meaning(self, words) -> np.ndarray:
         return normalize(np.asarray(words @ self.components_.T))
+
+    def _read(self, texts: Sequence[str]) -> tuple[sp.csr_matrix, np.ndarray]:
+        """Words and vectors of texts."""
+        known = _READ.get(self)
+        if known is not None and known[0] is texts:
+            return known[1], known[2]
+        return self.vectorizer_.transform(texts), self._vectors(texts)
+
+    def _fit_vectors(self, source_texts: Sequence[str], target_texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Vectors of both sides, each about its mean; the target's is kept."""
+        self.vector_mean_ = np.zeros(0)
+        if self.embedder is None:
+            return np.zeros((len(source_texts), 0)), np.zeros((len(target_texts), 0))
+        vectors = normalize(self.embedder.fit_transform([*source_texts, *target_texts]).astype(np.float64))
+        source, target = vectors[: len(source_texts)], vectors[len(source_texts) :]
+        self.vector_mean_ = target.mean(axis=0)
+        return normalize(source - source.mean(axis=0)), normalize(target - self.vector_mean_)
+
+    def _vectors(self, texts: Sequence[str]) -> np.ndarray:
+        if self.embedder is None:
+            return np.zeros((len(texts), 0))
+        return normalize(normalize(self.embedder.transform(texts).astype(np.float64)) - self.vector_mean_)
 
 
 def centred_logs(probabilities: np.ndarray) -> np.ndarray:
