@@ -137,7 +137,7 @@ def _learn(
     untaught: LabelResult, earlier: LabelResult, known: Answers, given: Answers, taken_back: int = 0
 ) -> LabelResult:
     seed = untaught.settings.get("random_state", 0)
-    views = _views(earlier)
+    views = fit_views(earlier)
     opinions = untaught.opinions or ask_voters(untaught.model, untaught.texts)[0]
     vote = untaught.probabilities
     rows = views.transform(untaught.texts, list(opinions.values()))
@@ -461,7 +461,7 @@ def ask(result: LabelResult, n: int = 50, *, suggest: bool = False) -> dict[str,
     """Documents a person should read next; see :meth:`LabelResult.ask`."""
     _check_count(n)
     known = result.answers or Answers()
-    views = _views(result)
+    views = fit_views(result)
     opinions = _opinions(result)
     base = result.model.base if isinstance(result.model, TaughtModel) else result.model
     said = {name: base.classes_[part.argmax(axis=1)] for name, part in opinions.items()} if len(opinions) > 1 else {}
@@ -492,7 +492,7 @@ def ask(result: LabelResult, n: int = 50, *, suggest: bool = False) -> dict[str,
 def ask_about_words(result: LabelResult, n: int = 20) -> dict[str, list]:
     """Words worth a person's opinion; see :meth:`LabelResult.ask`."""
     _check_count(n)
-    views = _views(result)
+    views = fit_views(result)
     vectorizer = views.vectorizer_
     rows = vectorizer.transform(result.texts)
     known = {term for word in (result.answers or Answers()).words for term in vectorizer.analyze(word)}
@@ -520,7 +520,8 @@ def _check_count(n: int) -> None:
         raise UsageError(f"n={n!r}; give a number of at least 1.", code="bad-parameter")
 
 
-def _views(result: LabelResult) -> DocumentViews:
+def fit_views(result: LabelResult) -> DocumentViews:
+    """Views of the labelling's texts; made once for a labelling, and kept by the model once it is taught."""
     if isinstance(result.model, TaughtModel):
         return result.model.views
     kept = result.__dict__.get("_views")  # asking comes before teaching, and both need them

@@ -69,6 +69,8 @@ def learn_correction(
     random_state: int | None = 0,
     *,
     extra: tuple[Any, np.ndarray] | None = None,
+    trusts: Sequence[float] = TRUSTS,
+    strengths: Sequence[float] = STRENGTHS,
 ) -> Correction:
     """Fit a correction on answered documents.
 
@@ -90,17 +92,22 @@ def learn_correction(
         For the division into folds.
     extra : (sparse matrix, ndarray of int), optional
         Rows and classes that are always learned from and that no vote speaks of (labelled words).
+    trusts, strengths : sequences of float
+        What is tried; with few answers the last of each.
     """
     new_shares = prior_shares(codes, vote.shape[1], len(classes))
     offset = centred_logs(widen_vote(vote, new_shares))
     folds = make_folds(codes, random_state)
     trials = []
-    pairs = [(trust, strength) for trust in TRUSTS for strength in STRENGTHS]
+    pairs = [(trust, strength) for trust in trusts for strength in strengths]
     if len(codes) < FEWEST:  # nothing to compare the pairs by
-        pairs = [(TRUSTS[-1], STRENGTHS[-1])]
+        pairs = [pairs[-1]]
     elif len(codes) > MANY:  # a thousand answers choose the pair as well as ten thousand, in a fraction of the time
         part = np.sort(np.random.default_rng(random_state).permutation(len(codes))[:MANY])
-        tried = learn_correction(rows[part], vote[part], codes[part], classes, random_state, extra=extra).table
+        tried_by = {"trusts": trusts, "strengths": strengths}
+        tried = learn_correction(
+            rows[part], vote[part], codes[part], classes, random_state, extra=extra, **tried_by
+        ).table
         best = max(tried, key=lambda row: row["weight"])
         pairs = [(best["trust"], best["strength"])]
     learn, widen = _reduced(rows, extra)

@@ -80,10 +80,10 @@ class TaughtModel:
         return [{"class": label, "term": term, "contribution": share} for (label, term), share in shares.items()]
 
 
-def mix(corrected: np.ndarray, by_words: np.ndarray) -> np.ndarray:
+def mix(corrected: np.ndarray, by_words: np.ndarray, share: float = BY_WORDS) -> np.ndarray:
     """Weighted geometric mean of what the correction says and what self-training made of it."""
     logs = [np.log(np.maximum(part, FLOOR)) for part in (corrected, by_words)]
-    return softmax((1 - BY_WORDS) * logs[0] + BY_WORDS * logs[1])
+    return softmax((1 - share) * logs[0] + share * logs[1])
 
 
 def ask_voters(model: Any, texts: Sequence[str]) -> tuple[dict[str, np.ndarray], np.ndarray]:

@@ -108,6 +108,12 @@ class DocumentViews:
         """Rows of length one whose products say how alike two texts are in what they are about."""
         return self._meaning(self._read(texts)[0])
 
+    def blocks(self, n_columns: int) -> dict[str, slice]:
+        """Columns of each view in rows that :meth:`transform` made."""
+        ends = np.cumsum([self.components_.shape[1], len(self.components_), len(self.vector_mean_), 1]).tolist()
+        names = ("words", "meaning", "vectors", "constant", "opinions")
+        return dict(zip(names, map(slice, [0, *ends], [*ends, n_columns]), strict=True))
+
     def words_of(self, rows: sp.csr_matrix) -> sp.csr_matrix:
         """The tf-idf part of rows that :meth:`transform` made."""
         return rows[:, : self.components_.shape[1]] / np.sqrt(WORDS)

@@ -1,0 +1,84 @@
+"""The simulated person of suite "listen", the cut of its tasks, and the labelling that the person's answers go to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from time import process_time
+
+import numpy as np
+
+from isthmus.api.label import LabelResult, label
+from isthmus.bench.engine.suite import Task, TaskData
+
+SIZE = 1_000
+
+
+def cut(task: Task) -> Task:
+    """The task with at most 1,000 documents a side, drawn at random once."""
+
+    def load(folder: Path) -> TaskData:
+        return cut_data(task.load(folder))
+
+    return replace(task, load=load)
+
+
+def cut_data(data: TaskData, size: int = SIZE) -> TaskData:
+    """At most ``size`` documents a side."""
+    rng = np.random.default_rng(7)
+    source, target = (np.sort(rng.permutation(len(texts))[:size]) for texts in (data.source_texts, data.target_texts))
+    return replace(
+        data,
+        source_texts=[data.source_texts[i] for i in source],
+        source_labels=[data.source_labels[i] for i in source],
+        target_texts=[data.target_texts[i] for i in target],
+        target_labels=[data.target_labels[i] for i in target],
+        source_domain=None if data.source_domain is None else np.asarray(data.source_domain)[source],
+        extra={"missing": sorted(set(data.target_labels) - set(data.source_labels))},
+    )
+
+
+def first_labelling(data: TaskData) -> LabelResult:
+    """What ``auto`` makes of the task without answers; once for all draws."""
+    if "labelling" not in data.extra:
+        start = process_time()
+        several = data.source_domain is not None and len(np.unique(data.source_domain)) > 1
+        domain = [str(number) for number in data.source_domain] if several else None
+        data.extra["labelling"] = label(
+            data.source_texts, list(data.source_labels), data.target_texts, source_domain=domain
+        )
+        data.extra["cpu"] = process_time() - start
+    return data.extra["labelling"]
+
+
+def pooled_labelling(data: TaskData) -> LabelResult:
+    """The same, with several sources poured into one."""
+    if not first_labelling(data).sources:
+        return first_labelling(data)
+    if all(row["used"] for row in first_labelling(data).sources):  # then nothing else would be done
+        return first_labelling(data)
+    return label(data.source_texts, list(data.source_labels), data.target_texts)
+
+
+class Person:
+    """Answers documents of one half of the target; may err."""
+
+    def __init__(self, data: TaskData, seed: int, errors: float = 0.0):
+        self.truth = np.array(data.target_labels, dtype=object)
+        rng = np.random.default_rng(seed)
+        order = rng.permutation(len(self.truth))
+        self.pool, self.held_out = order[: len(order) // 2], np.sort(order[len(order) // 2 :])
+        names = sorted(set(self.truth.tolist()))
+        wrong = np.array([rng.choice([name for name in names if name != label_] or names) for label_ in self.truth])
+        self.said = np.where(rng.random(len(self.truth)) < errors, wrong, self.truth)
+
+    def answer(self, rows: Iterable[int], drawn: str) -> dict[str, list]:
+        """A table of answers."""
+        rows = [int(row) for row in rows]
+        numbers, labels = [row + 1 for row in rows], [str(self.said[row]) for row in rows]
+        return {"document": numbers, "true_label": labels, "drawn": [drawn] * len(rows)}
+
+    def accuracy(self, labels: np.ndarray) -> float:
+        """Share of right labels in the half that is never answered."""
+        return float(np.mean(labels[self.held_out] == self.truth[self.held_out]))
