@@ -176,6 +176,11 @@ def test_a_saved_labelling_keeps_its_answers(labelling, tmp_path):
     assert loaded.reasons(0, top=2)
 
 
+def test_words_stay_known_when_answers_follow(labelling):
+    taught = labelling.teach(word_labels={"impatient": "staff"}).teach(answers())
+    assert list(taught.answers.words) == ["impatient"]
+
+
 def test_vectors_are_learned_from_and_needed_for_later_texts():
     rng = np.random.default_rng(0)
     vectors = [rng.normal(size=(n, 4)) for n in (40, 60)]

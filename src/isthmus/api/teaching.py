@@ -112,7 +112,7 @@ def teach(
     without: str | None = None,
 ) -> LabelResult:
     """A labelling that has learned from answers; see :meth:`isthmus.api.label.LabelResult.teach`."""
-    known, taken_back = result.answers or Answers(), 0
+    known, taken_back = _answers(result), 0
     if without is not None:
         if without not in known.batch:
             names = ", ".join(map(repr, dict.fromkeys(known.batch))) or "none"
@@ -460,7 +460,7 @@ def _drawn(cell: Any) -> str:
 def ask(result: LabelResult, n: int = 50, *, suggest: bool = False) -> dict[str, list]:
     """Documents a person should read next; see :meth:`LabelResult.ask`."""
     _check_count(n)
-    known = result.answers or Answers()
+    known = _answers(result)
     views = fit_views(result)
     opinions = _opinions(result)
     base = result.model.base if isinstance(result.model, TaughtModel) else result.model
@@ -495,7 +495,7 @@ def ask_about_words(result: LabelResult, n: int = 20) -> dict[str, list]:
     views = fit_views(result)
     vectorizer = views.vectorizer_
     rows = vectorizer.transform(result.texts)
-    known = {term for word in (result.answers or Answers()).words for term in vectorizer.analyze(word)}
+    known = {term for word in _answers(result).words for term in vectorizer.analyze(word)}
     found = ask_words(rows, vectorizer.feature_names_, result.probabilities, n + len(known))
     found = [row for row in found if row["word"] not in known][:n]
     forms = _written_forms(vectorizer, result.texts, [row["word"] for row in found])
@@ -557,6 +557,11 @@ def vector_steps(model: Any) -> list[TextEmbedder]:
     return [step for member in members for _, step in getattr(member, "steps", ()) if isinstance(step, TextEmbedder)]
 
 
+def _answers(result: LabelResult) -> Answers:
+    """What is known so far; no answer yet is not the same as nothing: rows left blank and words are kept too."""
+    return Answers() if result.answers is None else result.answers
+
+
 def _opinions(result: LabelResult) -> dict[str, np.ndarray]:
     if result.opinions:
         return result.opinions
@@ -601,7 +606,7 @@ def rename_classes(result: LabelResult, names: Mapping) -> LabelResult:
     )
     if not taught:
         return plain_result
-    known_answers = (result.answers or Answers()).renamed(names)
+    known_answers = _answers(result).renamed(names)
     return _learn(plain_result, plain_result, known_answers, Answers())
 
 

@@ -11,6 +11,7 @@ import numpy as np
 DISPUTE = 0.5  # what a document that all methods agree about still counts, beside one that half of them dispute
 _GROUP_SHARE = 5  # at most one in so many questions goes to suspected new groups
 _NEAR_COPY = 0.98
+_LAST = 4.0  # more than any worth: what was left blank comes after everything else, near-copies included
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,7 @@ def ask_documents(
     free = np.ones(len(worth), dtype=bool)
     free[list(answered)] = False
     rank = np.zeros(len(worth))
-    rank[list(passed_over)] = -1.0
+    rank[list(passed_over)] = -_LAST
     nearest = _similarity(meaning, list(answered))
     chosen: list[Question] = []
 
@@ -115,7 +116,8 @@ def ask_documents(
         np.maximum(nearest, np.clip(meaning @ meaning[row], 0.0, 1.0), out=nearest)
         chosen.append(Question(int(row), float(doubt[row]), float(dispute[row]), reason))
 
-    for row, name in _group_heads(groups, meaning, free, list(answered))[: max(1, n // _GROUP_SHARE)]:
+    unseen = free & (rank == 0)
+    for row, name in _group_heads(groups, meaning, unseen, list(answered))[: max(1, n // _GROUP_SHARE)]:
         if len(chosen) < n:
             take(row, f"in the middle of {name}, a group that fits no class")
     while len(chosen) < n and free.any():

@@ -21,6 +21,7 @@ MANY = 1_000  # answers beyond which a random part of them chooses how they are 
 # How far the vote is believed, and how strongly corrections are held back: tried by cross-fitting over the answers.
 TRUSTS = (0.4, 1.0)
 STRENGTHS = (1.0, 4.0, 16.0)
+CAUTION = 1.0
 _SHARPNESS = (0.2, 5.0)
 _OTHERS = 10  # answers with other classes that are thrown in when the share of a new class is guessed
 _SHARPNESS_PRIOR = 10.0  # as many answers as speak for a sharpness of one before any was given
@@ -71,12 +72,14 @@ def learn_correction(
     extra: tuple[Any, np.ndarray] | None = None,
     trusts: Sequence[float] = TRUSTS,
     strengths: Sequence[float] = STRENGTHS,
+    caution: float = CAUTION,
 ) -> Correction:
     """Fit a correction on answered documents.
 
     Every pair of a trust in the vote and a strength of the ridge is tried: fitted on four fifths of the answers,
-    judged on the others. The pairs are then averaged, each with weight exp(−its loss over all held-out answers):
-    averaging is safer than picking the best of six from twenty answers.
+    judged on the others. The pairs are then averaged, each with weight exp(−its loss over all held-out answers −
+    ``caution`` for every step away from the most careful pair): averaging is safer than picking the best of six from
+    twenty answers, and without evidence the vote is believed.
 
     Parameters
     ----------
@@ -93,7 +96,9 @@ def learn_correction(
     extra : (sparse matrix, ndarray of int), optional
         Rows and classes that are always learned from and that no vote speaks of (labelled words).
     trusts, strengths : sequences of float
-        What is tried; with few answers the last of each.
+        What is tried, the most careful last; with few answers that alone.
+    caution : float
+        Evidence, in nats, that a step away from the most careful pair needs.
     """
     new_shares = prior_shares(codes, vote.shape[1], len(classes))
     offset = centred_logs(widen_vote(vote, new_shares))
@@ -117,7 +122,8 @@ def learn_correction(
         loss = -float(log_softmax(held_out, axis=1)[np.arange(len(codes)), codes].sum())
         trials.append((trust, strength, loss, held_out, coef))
     progress("learning from answers", len(pairs), len(pairs))
-    return _average(trials, codes, classes, new_shares, widen)
+    steps = [len(trusts) - 1 - trusts.index(trust) + len(strengths) - 1 - strengths.index(s) for trust, s in pairs]
+    return _average(trials, caution * np.array(steps), codes, classes, new_shares, widen)
 
 
 def _reduced(rows: Any, extra: Any) -> tuple[tuple[Any, Any], Callable[[np.ndarray], np.ndarray]]:
@@ -152,12 +158,13 @@ def _cross_fit(
 
 def _average(
     trials: list[tuple],
+    penalties: np.ndarray,
     codes: np.ndarray,
     classes: np.ndarray,
     new_shares: np.ndarray,
     widen: Callable[[np.ndarray], np.ndarray],
 ) -> Correction:
-    losses = np.array([trial[2] for trial in trials])
+    losses = np.array([trial[2] for trial in trials]) + penalties
     weights = np.exp(losses.min() - losses)
     weights /= weights.sum()
     scores = sum(weight * trial[3] for weight, trial in zip(weights, trials, strict=True))

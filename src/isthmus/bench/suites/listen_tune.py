@@ -31,6 +31,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "trust 1 alone": {"trusts": (1.0,)},
     "trust 0.7 alone": {"trusts": (0.7,)},
     "strength 4 alone": {"strengths": (4.0,)},
+    "caution 0": {"caution": 0.0},
+    "caution 2": {"caution": 2.0},
     **{f"self-training {share:g}": {"share": share} for share in (0.0, 0.3, 0.5, 0.8, 1.0)},
 }
 
@@ -82,7 +84,7 @@ def _taught(
     for view, columns in views.blocks(rows.shape[1]).items():
         scale[columns] = np.sqrt(changes.get(view, 1.0))
     scaled = rows @ sp.diags(scale, format="csr")
-    tried = {name: changes[name] for name in ("trusts", "strengths") if name in changes}
+    tried = {name: changes[name] for name in ("trusts", "strengths", "caution") if name in changes}
     vote = first.probabilities
     correction = learn_correction(scaled[answered], vote[answered], codes[answered], first.classes, 0, **tried)
     corrected = correction.probabilities(scaled, vote)

@@ -1,0 +1,67 @@
+"""Suite listen: the person answers one half only, and the tables are checked by hand."""
+
+import numpy as np
+import pytest
+
+import isthmus
+from isthmus.bench.engine.suite import TaskData
+from isthmus.bench.suites import listen, listen_tune
+from isthmus.bench.suites.listen_person import Person, cut_data
+
+WORDS = {"staff": "friendly rude helpful polite".split(), "price": "cheap costly dear fair".split()}
+
+
+def texts(labels, seed):
+    rng = np.random.default_rng(seed)
+    return [" ".join(rng.choice(WORDS[label], 3)) + f" visit {rng.integers(9)}" for label in labels]
+
+
+@pytest.fixture(scope="module")
+def data():
+    given, truth = ["staff", "price"] * 30, ["staff", "price"] * 45
+    found = cut_data(TaskData(texts(given, 0), given, texts(truth, 1), truth))
+    found.extra["labelling"] = isthmus.label(found.source_texts, given, found.target_texts, method="nbc")
+    return found
+
+
+def test_the_person_answers_one_half(data):
+    person = Person(data, 0)
+    assert set(person.pool) | set(person.held_out) == set(range(90))
+    assert not set(person.pool) & set(person.held_out)
+    erring = Person(data, 0, 0.1)
+    assert 0 < np.mean(erring.said != erring.truth) < 0.3
+
+
+@pytest.mark.parametrize("kind", ["random", "asked"])
+def test_answers_stay_in_the_half_that_may_be_answered(data, kind):
+    found = listen.taught(data, 0, kind)
+    assert list(found) == [20]  # there are 45 documents to answer
+    answers = found[20].answers
+    assert set(answers.rows) <= set(Person(data, 0).pool.tolist())
+    assert set(answers.drawn) == {kind}
+
+
+def rows_of(**values):
+    return [
+        {"task": "books-kitchen", "method": method.replace("_", "-"), "metric": "accuracy", "value": value, "seed": 0}
+        for method, value in values.items()
+    ]
+
+
+def test_shares_of_the_gap_on_paper():
+    rows = rows_of(auto=0.7, ceiling=0.8, random_100=0.75, asked_100=0.78)
+    table = {(row["tasks"], row["answers"]): row["100"] for row in listen.share_closed(rows)}
+    assert table["development", "random"] == pytest.approx(0.5)
+    assert table["development", "asked"] == pytest.approx(0.8)
+    assert table["reported", "random"] is None
+    rows += [{**rows[0], "method": "source+answers-100", "value": 0.77}]
+    assert listen.against_best(rows)[0]["difference"] == pytest.approx(-0.02)
+
+
+def test_every_setting_that_is_compared_runs(data, monkeypatch):
+    few = {name: listen_tune.SETTINGS[name] for name in ("defaults", "words x0", "self-training 0", "caution 2")}
+    monkeypatch.setattr(listen_tune, "SETTINGS", few)
+    monkeypatch.setattr(listen_tune, "ANSWERS", 20)
+    gains = listen_tune.gains_of(data, (0,))
+    assert list(gains) == list(few)
+    assert all(-1 <= gain <= 1 for gain in gains.values())
