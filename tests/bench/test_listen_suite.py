@@ -8,7 +8,7 @@ from isthmus.bench.engine.suite import TaskData
 from isthmus.bench.suites import listen, listen_tune
 from isthmus.bench.suites.listen_person import Person, cut_data
 
-WORDS = {"staff": "friendly rude helpful polite".split(), "price": "cheap costly dear fair".split()}
+WORDS = {"staff": ["friendly", "rude", "helpful", "polite"], "price": ["cheap", "costly", "dear", "fair"]}
 
 
 def texts(labels, seed):
