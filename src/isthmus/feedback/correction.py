@@ -109,11 +109,18 @@ def learn_correction(
         pairs = [pairs[-1]]
     elif len(codes) > MANY:  # a thousand answers choose the pair as well as ten thousand, in a fraction of the time
         part = np.sort(np.random.default_rng(random_state).permutation(len(codes))[:MANY])
-        tried_by = {"trusts": trusts, "strengths": strengths}
         tried = learn_correction(
-            rows[part], vote[part], codes[part], classes, random_state, extra=extra, **tried_by
-        ).table
-        best = max(tried, key=lambda row: row["weight"])
+            rows[part],
+            vote[part],
+            codes[part],
+            classes,
+            random_state,
+            extra=extra,
+            trusts=trusts,
+            strengths=strengths,
+            caution=caution,
+        )
+        best = max(tried.table, key=lambda row: row["weight"])
         pairs = [(best["trust"], best["strength"])]
     learn, widen = _reduced(rows, extra)
     for step, (trust, strength) in enumerate(pairs):

@@ -43,8 +43,7 @@ def first_labelling(data: TaskData) -> LabelResult:
     """What ``auto`` makes of the task without answers; once for all draws."""
     if "labelling" not in data.extra:
         start = process_time()
-        several = data.source_domain is not None and len(np.unique(data.source_domain)) > 1
-        domain = [str(number) for number in data.source_domain] if several else None
+        domain = None if data.source_domain is None else [str(number) for number in data.source_domain]
         data.extra["labelling"] = label(
             data.source_texts, list(data.source_labels), data.target_texts, source_domain=domain
         )

@@ -39,7 +39,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
 
 def compare(folder: Path, tasks: Mapping[str, Task], seeds: tuple[int, ...]) -> list[dict]:
     """Gain of every setting on every task, means, and choices that leave a corpus out."""
-    rows = []
+    rows: list[dict[str, Any]] = []
+    known: set[str] = set()
     for step, (name, task) in enumerate(tasks.items()):
         progress("tasks", step, len(tasks))
         corpora = ", ".join(sorted({file.split("/")[-1].split(".")[0] for file in task.files}))
@@ -47,8 +48,7 @@ def compare(folder: Path, tasks: Mapping[str, Task], seeds: tuple[int, ...]) -> 
         rows += [
             {"case": name, "corpora": corpora, "setting": setting, "gain": gain} for setting, gain in gains.items()
         ]
-    corpora = sorted({corpus for row in rows for corpus in row["corpora"].split(", ")})
-    return choice_rows(rows, "gain", {corpus: (corpus,) for corpus in corpora}, largest=True)
+    return choice_rows(rows, "gain", {corpus: (corpus,) for corpus in sorted(known)}, largest=True)
 
 
 def gains_of(data: TaskData, seeds: tuple[int, ...]) -> dict[str, float]:
