@@ -3,8 +3,15 @@ import pytest
 
 from isthmus.bench.engine.suite import TaskData
 from isthmus.bench.suites.guided import SUITE
-from isthmus.bench.suites.guided_prepare import Collections, prepare_data, score_rows
-from isthmus.bench.suites.guided_studies import MERGED, RELEVANT, SPLIT, misleading_codes, relevance_settings
+from isthmus.bench.suites.guided_prepare import PAPER_SIMILARITY, Collections, prepare_data, score_rows
+from isthmus.bench.suites.guided_studies import (
+    MERGED,
+    RELEVANT,
+    SPLIT,
+    gold_measures,
+    misleading_codes,
+    relevance_settings,
+)
 from isthmus.bench.suites.guided_tasks import TASKS, subject_and_body
 
 
@@ -17,7 +24,7 @@ def small():
         rng = np.random.default_rng(len(sides))
         texts = [" ".join(rng.choice(words.split(), 4)) for words in side.values() for _ in range(15)]
         sides += [texts, [name for name in side for _ in range(15)]]
-    return TaskData(*sides)
+    return TaskData(*sides, extra={"task": "reuters"})
 
 
 def test_every_method_gives_both_scores(small):
@@ -49,6 +56,31 @@ def test_scores_of_a_perfect_grouping():
 def test_subject_and_body_only():
     message = "From: someone@example.org\nSubject: Re: gears\nOrganization: none\n\nThey jam."
     assert subject_and_body(message) == "Re: gears\nThey jam."
+
+
+def test_gold_measures_by_hand(small):
+    ready = prepare_data(small)
+    prepared = ready.prepared()
+    alone, match = gold_measures(ready, prepared, small.target_labels)
+    truth = np.array(small.target_labels)
+    rows = ready.target.toarray()
+    centers = np.array([rows[truth == name].mean(axis=0) for name in sorted(set(truth))])
+    unit = centers / np.linalg.norm(centers, axis=1, keepdims=True)
+    sims = rows @ unit.T
+    own = np.searchsorted(sorted(set(truth)), truth)
+    assert alone == pytest.approx(np.mean(sims[np.arange(30), own] - sims[np.arange(30), 1 - own]))
+    across = prepared.aligner.similarity.between(centers, prepared.groups.centers)
+    gaps = [np.mean(np.abs(np.diff(table, axis=1))) for table in (across, across.T)]
+    assert match.both == pytest.approx(np.mean(gaps))
+
+
+def test_the_paper_s_similarity_counts_contexts_of_the_rows_in_use(small):
+    ready = prepare_data(small)
+    some = ready.resolve(PAPER_SIMILARITY, np.arange(20))
+    whole = ready.resolve(PAPER_SIMILARITY)
+    assert some["contexts"].source.sum() < whole["contexts"].source.sum()
+    assert ready.resolve({"min_contrast": 0.0}) == {"min_contrast": 0.0}
+    assert {"guidance-paper", "relevance-paper", "adversary-paper", "pivots", "collections"} <= set(SUITE.studies)
 
 
 def test_settings_of_the_relevance_study():

@@ -11,7 +11,9 @@ from isthmus.bench.tasks import (
     NEWSGROUP_SPLITS,
     NEWSGROUP_TASKS,
     REUTERS_TASKS,
+    REUTERS_WIDE,
     SRAA_TASKS,
+    _wide_halves,
     amazon_task,
     amazon_unlabelled,
     chinese_task,
@@ -118,6 +120,20 @@ def test_reuters_tasks_are_balanced_and_disjoint_on_the_real_file(data_dir):
 
 
 @pytest.mark.data
+def test_the_other_reading_of_reuters_has_sets_of_the_paper_s_size(data_dir):
+    sizes = {}
+    for name, task in REUTERS_WIDE.items():
+        data = task.load(data_dir)
+        assert len(set(Counter(data.target_labels).values())) == 1
+        sizes[name] = (len(data.source_texts), len(data.target_texts))
+    assert sizes == {
+        "orgs-people-wide": (876, 796),
+        "orgs-places-wide": (876, 796),
+        "people-places-wide": (1094, 1024),
+    }
+
+
+@pytest.mark.data
 def test_chinese_tasks_hold_the_shared_classes_on_the_real_files(data_dir):
     data = CHINESE_TASKS["sogou-thucnews_full_small"].load(data_dir)
     assert Counter(data.target_labels) == dict.fromkeys(("finance", "tech", "sports", "education"), 100)
@@ -125,3 +141,17 @@ def test_chinese_tasks_hold_the_shared_classes_on_the_real_files(data_dir):
     assert set(Counter(data.source_labels).values()) == {100}
     assert Counter(data.target_labels)["stocks"] == 71
     assert len(set(data.source_labels)) == 8
+
+
+def test_wide_reuters_halves_by_hand():
+    def story(orgs=(), places=()):
+        return {"orgs": list(orgs), "places": list(places), "people": []}
+
+    first, second = story(["opec"], ["uk"]), story(["ec"])
+    abroad, home, both = story([], ["uk", "usa"]), story([], ["usa"]), story([], ["japan"])
+    records = [first, second, abroad, home, both]
+    source, target = _wide_halves(records, "orgs", None)
+    assert [source, target] in ([[first], [second]], [[second], [first]])
+    halves = _wide_halves(records, "places", "orgs")  # a story of the usa alone has no place left
+    assert sorted(map(len, halves)) == [1, 1]
+    assert all(r in (abroad, both) for half in halves for r in half)

@@ -142,18 +142,26 @@ def spread(rows: list, size: int) -> list:
     return rows if len(rows) <= size else [rows[i * len(rows) // size] for i in range(size)]
 
 
-def reuters_task(first: str, second: str) -> Task:
+def reuters_task(first: str, second: str, *, wide: bool = False) -> Task:
     """Two of orgs, people, places against each other, over disjoint sub-categories.
 
     A story belongs to a class when it has categories of that field and none of the other. ``usa`` is no place: the
     paper drops the stories about it. Sub-categories go to source or target by :func:`halve_categories`, per task and
     class; a story with sub-categories on both sides is left out. In each domain the larger class is thinned to
     the size of the smaller one, evenly over time, since the paper's sets are balanced.
+
+    ``wide`` is the other reading of the paper, which gives sets of about its size: a story with categories of the
+    first field belongs to the first class whatever else it has; the second class is the stories of the second field
+    without the first. ``usa`` is then dropped as a category, not the stories about it.
     """
 
     def load(folder: Path) -> TaskData:
         records = read_records(Path(folder) / REUTERS_FILE)
-        halves = {label: _reuters_halves(records, label, other) for label, other in ((first, second), (second, first))}
+        if wide:
+            halves = {first: _wide_halves(records, first, None), second: _wide_halves(records, second, first)}
+        else:
+            pairs = ((first, second), (second, first))
+            halves = {label: _reuters_halves(records, label, other) for label, other in pairs}
         sides = []
         for side in (0, 1):
             size = min(len(halves[label][side]) for label in halves)
@@ -161,7 +169,17 @@ def reuters_task(first: str, second: str) -> Task:
             sides.append(([_reuters_text(row) for row, _ in rows], [label for _, label in rows]))
         return TaskData(*sides[0], *sides[1])
 
-    return Task(name=f"{first}-{second}", load=load, files=(REUTERS_FILE,))
+    return Task(name=f"{first}-{second}{'-wide' if wide else ''}", load=load, files=(REUTERS_FILE,))
+
+
+def _wide_halves(records: Iterable[dict], field: str, without: str | None) -> tuple[list[dict], list[dict]]:
+    def named(record: dict) -> set[str]:
+        return set(record[field]) - {"usa"}
+
+    stories = [r for r in records if named(r) and not (without and set(r[without]) - {"usa"})]
+    lots = halve_categories(Counter(name for story in stories for name in named(story)))
+    source, target = ([story for story in stories if named(story) <= lot] for lot in lots)
+    return source, target
 
 
 def _reuters_halves(records: Iterable[dict], field: str, other: str) -> tuple[list[dict], list[dict]]:
@@ -272,6 +290,14 @@ NEWSGROUP_TASKS = {name: newsgroup_task(name) for name in NEWSGROUP_SPLITS}
 REUTERS_TASKS = {
     task.name: task
     for task in (reuters_task("orgs", "people"), reuters_task("orgs", "places"), reuters_task("people", "places"))
+}
+REUTERS_WIDE = {
+    task.name: task
+    for task in (
+        reuters_task("orgs", "people", wide=True),
+        reuters_task("orgs", "places", wide=True),
+        reuters_task("people", "places", wide=True),
+    )
 }
 SRAA_TASKS = {name: sraa_task(name) for name in ("real-simulated", "auto-aviation")}
 AMAZON_PAIRS = {f"{s}-{t}": amazon_task(s, t) for s in AMAZON_DOMAINS for t in AMAZON_DOMAINS if s != t}

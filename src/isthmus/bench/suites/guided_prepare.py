@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -36,6 +37,7 @@ class Collections:
         self.groups, self.codes = np.unique(np.asarray(source_labels, dtype=object).astype(str), return_inverse=True)
         self.n_clusters = n_clusters
         self._prepared: dict[tuple, Prepared] = {}
+        self._tokens: list[list[str]] | None = None
 
     def start(self, seed: int) -> np.ndarray:
         """First centres of this seed."""
@@ -46,19 +48,25 @@ class Collections:
         """Source groups and aligner for these settings of the similarity, computed once."""
         key = tuple(sorted(settings.items()))
         if key not in self._prepared:
-            if settings.get("contexts") == "window":
-                settings = {**settings, "contexts": self.window()}
-            self._prepared[key] = prepare(
-                self.source, self.codes, np.ones(len(self.codes), dtype=np.int64), self.target, **settings
-            )
+            ones = np.ones(len(self.codes), dtype=np.int64)
+            self._prepared[key] = prepare(self.source, self.codes, ones, self.target, **self.resolve(settings))
         return self._prepared[key]
 
-    def window(self, size: int = 5) -> Contexts:
-        """Contexts within ``size`` tokens of the running text."""
+    def resolve(self, similarity: Mapping[str, Any], rows: np.ndarray | None = None) -> dict[str, Any]:
+        """Settings of the similarity with the contexts themselves in the place of "window"; of some source rows."""
+        if similarity.get("contexts") != "window":
+            return dict(similarity)
+        return {**similarity, "contexts": self.window(rows=rows)}
+
+    def window(self, size: int = 5, rows: np.ndarray | None = None) -> Contexts:
+        """Contexts within ``size`` tokens of the running text; of these source rows, or of all."""
         vocabulary = {word: column for column, word in enumerate(self.vectorizer.feature_names_)}
-        tokens = [self.vectorizer.analyze(text) for text in self.texts]
-        columns = context_words(self.source, self.target)
-        return window_contexts(tokens[: self.n_source], tokens[self.n_source :], vocabulary, columns, window=size)
+        if self._tokens is None:
+            self._tokens = [self.vectorizer.analyze(text) for text in self.texts]
+        chosen = range(self.n_source) if rows is None else rows
+        source = [self._tokens[row] for row in chosen]
+        columns = context_words(self.source if rows is None else self.source[rows], self.target)
+        return window_contexts(source, self._tokens[self.n_source :], vocabulary, columns, window=size)
 
 
 def prepare_data(data: TaskData) -> Collections:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from isthmus._math.kmeans import group_means
+from isthmus._progress import progress
 from isthmus.bench.engine.suite import Study
 from isthmus.bench.suites import guided_tune
-from isthmus.bench.suites.guided_prepare import Collections, prepare_data
+from isthmus.bench.suites.guided_prepare import PAPER_SIMILARITY, Collections, prepare_data
 from isthmus.bench.suites.guided_tasks import NEWSGROUP_PAIRS, TASKS, subject_and_body
 from isthmus.bench.tasks import NEWSGROUPS_FILE, read_records
 from isthmus.clustering.baselines import kmeans_with_source
@@ -17,10 +22,10 @@ from isthmus.clustering.choice import choose_n_clusters, count_counterparts
 from isthmus.clustering.guidance import estimate_guidance_gain
 from isthmus.clustering.run import Prepared, guided_kmeans, prepare
 from isthmus.evaluate import adjusted_rand, pair_scores, paired_t_test
-from isthmus.shift.clusterability import clusterability, cross_clusterability, matchability
+from isthmus.shift.clusterability import Matchability, clusterability, cross_clusterability, matchability
 
 ITERATIONS = 25
-GUIDANCE = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+GUIDANCE = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 
 # Section VII, table II: the target's groups and their counterparts; the others take part one after another.
 RELEVANT = {
@@ -32,18 +37,66 @@ RELEVANT = {
 # The misleading source: graphics and autos find one group, politics and religion find one, cryptography finds three.
 MERGED = (("comp.windows.x", "rec.motorcycles"), ("talk.politics.mideast", "alt.atheism"))
 SPLIT = "sci.electronics"
+# Further groups near some of the target's, and two near none.
+SECOND_SOURCE = (
+    "comp.os.ms-windows.misc",
+    "talk.politics.guns",
+    "soc.religion.christian",
+    "misc.forsale",
+    "sci.space",
+)
 UNRELATED = ("sci.space", "sci.med", "misc.forsale", "talk.politics.mideast", "sci.crypt", "sci.electronics")
 
 
-def sweep_guidance(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
-    """Mean F1 and ARI over the seeds for every guidance and task."""
+@dataclass(frozen=True)
+class Setting:
+    """How source and target are compared, and how strong the first pulls are: ours, or the paper's."""
+
+    similarity: Mapping[str, Any]
+    boost: float
+
+
+OURS = Setting({}, 4.0)
+PAPER = Setting(PAPER_SIMILARITY, 1.0)
+
+
+def sweep_guidance(folder: Path, seeds: tuple[int, ...], setting: Setting = OURS) -> list[dict]:
+    """Figure 4: mean F1 and ARI over the seeds, and clusterability with gold groups, for every guidance and task."""
     rows = []
     for name, task in TASKS.items():
         data = task.load(Path(folder))
         ready = prepare_data(data)
+        prepared = ready.prepared(**setting.similarity)
+        alone, match = gold_measures(ready, prepared, data.target_labels)
         for guidance in GUIDANCE:
-            scores = _scores(ready, ready.prepared(), data.target_labels, guidance, seeds)
-            rows.append({"task": name, "guidance": guidance, **_means(scores)})
+            scores = _scores(ready, prepared, data.target_labels, guidance, seeds, setting.boost)
+            cab = cross_clusterability(alone, match, guidance)
+            rows.append({"task": name, "guidance": guidance, "cab": cab, **_means(scores)})
+        progress("guidance", len(rows) // len(GUIDANCE), len(TASKS))
+    return rows
+
+
+def gold_measures(ready: Collections, prepared: Prepared, truth: Sequence[str]) -> tuple[float, Matchability]:
+    """Clusterability of the target alone, and matchability with the source, both with the target's gold groups."""
+    gold = np.unique(np.asarray(truth, dtype=str), return_inverse=True)[1]
+    assert prepared.aligner is not None  # there is a source
+    centers = group_means(ready.target, gold, int(gold.max()) + 1)
+    return clusterability(ready.target, gold), matchability(prepared.aligner.similarities(centers))
+
+
+def weigh_pivots(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
+    """Table III: clusterability with gold groups, with and without pivot weights and projection, in both settings."""
+    rows = []
+    for name, task in TASKS.items():
+        data = task.load(Path(folder))
+        ready = prepare_data(data)
+        for label, setting in (("ours", OURS), ("paper", PAPER)):
+            for weights, projection in ((False, False), (True, False), (True, True)):
+                chosen = {**setting.similarity, "pivot_weights": weights, "projection": projection}
+                alone, match = gold_measures(ready, ready.prepared(**chosen), data.target_labels)
+                row = {"task": name, "setting": label, "pivot_weights": weights, "projection": projection}
+                rows.append({**row, "cab_alone": alone, "mab": match.both, "cab": cross_clusterability(alone, match)})
+        progress("pivot weights", len(rows) // 6, len(TASKS))
     return rows
 
 
@@ -54,16 +107,21 @@ def compare_pairs(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
         data = task.load(Path(folder))
         ready = prepare_data(data)
         truth = data.target_labels
-        guided = _scores(ready, ready.prepared(), truth, 0.5, seeds)
         plain = _scores(ready, ready.prepared(), truth, 0.0, seeds)
         both = [kmeans_with_source(ready.source, ready.target, ready.start(s), max_iter=ITERATIONS) for s in seeds]
         others = {"km": plain, "km-asd": np.array([_score(truth, labels) for labels in both])}
-        for other, scores in others.items():
+        runs = {"guided": OURS, "guided-paper": PAPER}
+        ours = {
+            method: _scores(ready, ready.prepared(**setting.similarity), truth, 0.5, seeds, setting.boost)
+            for method, setting in runs.items()
+        }
+        for (method, guided), (other, scores) in product(ours.items(), others.items()):
             for column, metric in enumerate(("pair_f1", "ari")):
                 found = paired_t_test(guided[:, column], scores[:, column], confidence=0.99)
                 rows.append(
                     {
                         "task": name,
+                        "method": method,
                         "against": other,
                         "metric": metric,
                         "gain": found.mean_difference,
@@ -74,7 +132,7 @@ def compare_pairs(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
     return rows
 
 
-def vary_relevance(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
+def vary_relevance(folder: Path, seeds: tuple[int, ...], setting: Setting = OURS) -> list[dict]:
     """Table II: relevant source groups replaced, irrelevant ones added, relevant ones removed.
 
     ``m/n`` says that m of n source groups are relevant. All settings share one vocabulary and the same starts, so the
@@ -83,10 +141,14 @@ def vary_relevance(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
     pool = (*RELEVANT, *UNRELATED)
     ready, truth = _newsgroups(folder, pool, tuple(RELEVANT.values()))
     rows = [{"setting": "km", "source": "-", **_means(_scores(ready, ready.prepared(), truth, 0.0, seeds))}]
-    for setting, groups in relevance_settings():
+    for name, groups in relevance_settings():
         relevant = sum(group in RELEVANT for group in groups)
-        scores = _scores(ready, _subset(ready, groups), truth, 0.5, seeds)
-        rows.append({"setting": setting, "source": f"{relevant}/{len(groups)}", **_means(scores)})
+        prepared = _subset(ready, groups, **setting.similarity)
+        scores = _scores(ready, prepared, truth, 0.5, seeds, setting.boost)
+        alone, match = gold_measures(ready, prepared, truth)
+        cab = cross_clusterability(alone, match)
+        rows.append({"setting": name, "source": f"{relevant}/{len(groups)}", "cab": cab, **_means(scores)})
+        progress("relevance", len(rows), 15)
     return rows
 
 
@@ -99,14 +161,37 @@ def relevance_settings() -> list[tuple[str, tuple[str, ...]]]:
     return [*replaced, *added, *removed]
 
 
-def mislead(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
-    """A source made to mislead: two pairs of topics merged, the fifth topic split in three (see MERGED and SPLIT)."""
+def mislead(folder: Path, seeds: tuple[int, ...], setting: Setting = OURS) -> list[dict]:
+    """Figure 5, a misleading source: two pairs of topics merged, the fifth topic split in three (MERGED, SPLIT)."""
     ready, truth = _newsgroups(folder, tuple(NEWSGROUP_PAIRS), tuple(NEWSGROUP_PAIRS.values()))
     codes = misleading_codes(ready)
-    prepared = prepare(ready.source, codes, np.ones(len(codes), dtype=np.int64), ready.target)
+    similarity = ready.resolve(setting.similarity)
+    prepared = prepare(ready.source, codes, np.ones(len(codes), dtype=np.int64), ready.target, **similarity)
     rows = []
     for guidance in GUIDANCE:
-        rows.append({"guidance": guidance, **_means(_scores(ready, prepared, truth, guidance, seeds))})
+        scores = _scores(ready, prepared, truth, guidance, seeds, setting.boost)
+        rows.append({"guidance": guidance, **_means(scores)})
+    return rows
+
+
+def combine_collections(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
+    """Two source collections for one target: each alone, both side by side, and both thrown together as one."""
+    pool = (*NEWSGROUP_PAIRS, *SECOND_SOURCE)
+    ready, truth = _newsgroups(folder, pool, tuple(NEWSGROUP_PAIRS.values()))
+    second = np.isin(ready.groups[ready.codes], SECOND_SOURCE)
+    everything = np.arange(len(second))
+    cases = {
+        "first": (np.flatnonzero(~second), np.zeros(len(second), dtype=int)),
+        "second": (np.flatnonzero(second), np.zeros(len(second), dtype=int)),
+        "both, side by side": (everything, second.astype(int)),
+        "both, as one": (everything, np.zeros(len(second), dtype=int)),
+    }
+    rows = [{"source": "none", "groups": 0, **_means(_scores(ready, ready.prepared(), truth, 0.0, seeds))}]
+    for name, (chosen, collection) in cases.items():
+        codes = np.unique(ready.codes[chosen], return_inverse=True)[1]
+        prepared = prepare(ready.source[chosen], codes, 1 + collection[chosen], ready.target)
+        scores = _scores(ready, prepared, truth, 0.5, seeds)
+        rows.append({"source": name, "groups": int(codes.max()) + 1, **_means(scores)})
     return rows
 
 
@@ -167,11 +252,7 @@ def count_clusters(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
 def _foresight_row(name: str, ready: Collections, prepared: Prepared, truth, seeds) -> dict:
     plain = _scores(ready, prepared, truth, 0.0, seeds)
     guided = _scores(ready, prepared, truth, 0.5, seeds)
-    gold = np.unique(np.asarray(truth, dtype=str), return_inverse=True)[1]
-    alone = clusterability(ready.target, gold)
-    centers = np.vstack([np.asarray(ready.target[gold == g].mean(axis=0)) for g in range(gold.max() + 1)])
-    assert prepared.aligner is not None  # there is a source
-    match = matchability(prepared.aligner.similarities(centers))
+    alone, match = gold_measures(ready, prepared, truth)
     seen = estimate_guidance_gain(prepared, n_clusters=ready.n_clusters, random_state=0)
     return {
         "case": name,
@@ -192,18 +273,21 @@ def _newsgroups(folder: Path, source: Sequence[str], target: Sequence[str]) -> t
     return Collections(texts[0], labels[0], texts[1], len(target)), labels[1]
 
 
-def _subset(ready: Collections, groups: Sequence[str]) -> Prepared:
+def _subset(ready: Collections, groups: Sequence[str], **similarity: Any) -> Prepared:
     rows = np.flatnonzero(np.isin(ready.groups[ready.codes], groups))
     codes = np.unique(ready.codes[rows], return_inverse=True)[1]
-    return prepare(ready.source[rows], codes, np.ones(len(rows), dtype=np.int64), ready.target)
+    similarity = ready.resolve(similarity, rows)
+    return prepare(ready.source[rows], codes, np.ones(len(rows), dtype=np.int64), ready.target, **similarity)
 
 
-def _scores(ready: Collections, prepared: Prepared, truth, guidance: float, seeds: Sequence[int]) -> np.ndarray:
+def _scores(
+    ready: Collections, prepared: Prepared, truth, guidance: float, seeds: Sequence[int], boost: float = 4.0
+) -> np.ndarray:
     """F1 and ARI, one row per seed."""
     found = []
     for seed in seeds:
         run = guided_kmeans(
-            prepared, ready.start(seed), guidance=guidance, max_iter=ITERATIONS, boost=4.0, boost_iter=5
+            prepared, ready.start(seed), guidance=guidance, max_iter=ITERATIONS, boost=boost, boost_iter=5
         )
         found.append(_score(truth, run.labels))
     return np.array(found)
@@ -223,53 +307,68 @@ def _means(scores: np.ndarray) -> dict:
 
 
 _NEWS = (NEWSGROUPS_FILE,)
-STUDIES: dict[str, Study] = {
-    "defaults": Study(
-        "defaults",
-        "Final value of equation (2) by boost, relative to no boost; no label of a target is used",
-        guided_tune.choose_boost,
-        files=guided_tune.FILES,
-        tune=True,
-    ),
-    "paired": Study(
-        "paired",
-        "Paired t-tests of guided against the two k-means, over shared starts",
-        compare_pairs,
-        files=tuple(dict.fromkeys(file for task in TASKS.values() for file in task.files)),
-    ),
-    "guidance": Study(
+_ALL = tuple(dict.fromkeys(file for task in TASKS.values() for file in task.files))
+_SWEEP = {"kind": "line", "x": "guidance", "y": "pair_f1"}
+_BARS = {"kind": "bar", "x": "source", "y": "pair_f1", "facet": "setting"}
+_PAPERS = "; the paper's setting"
+
+
+def _in_the_papers_setting(run: Callable[..., list[dict]]) -> Callable[[Path, tuple[int, ...]], list[dict]]:
+    return lambda folder, seeds: run(folder, seeds, PAPER)
+
+
+_TABLES: tuple[tuple[str, str, Callable, tuple[str, ...], dict | None], ...] = (
+    ("paired", "Paired t-tests of guided, ours and the paper's, against the two k-means", compare_pairs, _ALL, None),
+    (
         "guidance",
-        "F1 over the weight of the source, all corpora",
+        "F1, ARI and clusterability over the weight of the source, all corpora (Figure 4)",
         sweep_guidance,
-        files=tuple(dict.fromkeys(file for task in TASKS.values() for file in task.files)),
-        chart={"kind": "line", "x": "guidance", "y": "pair_f1", "color": "task", "title": "F1 over guidance"},
+        _ALL,
+        {**_SWEEP, "color": "task", "title": "F1 over guidance"},
     ),
-    "relevance": Study(
+    (
         "relevance",
-        "Relevant source groups replaced, irrelevant ones added, relevant ones removed",
+        "Relevant source groups replaced, irrelevant ones added, relevant ones removed (Table II)",
         vary_relevance,
-        files=_NEWS,
-        chart={"kind": "bar", "x": "source", "y": "pair_f1", "facet": "setting", "title": "Relevance of the source"},
+        _NEWS,
+        {**_BARS, "title": "Relevance of the source"},
     ),
-    "adversary": Study(
+    (
         "adversary",
-        "A source made to mislead: topics merged and split",
+        "A source made to mislead: topics merged and split (Figure 5)",
         mislead,
-        files=_NEWS,
-        chart={"kind": "line", "x": "guidance", "y": "pair_f1", "title": "A misleading source"},
+        _NEWS,
+        {**_SWEEP, "title": "A misleading source"},
     ),
-    "number": Study(
+    ("pivots", "Clusterability with and without pivot weights and projection (Table III)", weigh_pivots, _ALL, None),
+    ("collections", "Two source collections for one target", combine_collections, _NEWS, None),
+    (
         "number",
         "Clusters chosen without labels, and the true number",
         count_clusters,
-        files=tuple(dict.fromkeys(file for task in TASKS.values() for file in task.files)),
-        chart={"kind": "scatter", "x": "true", "y": "chosen", "color": "task", "title": "Number of clusters"},
+        _ALL,
+        {"kind": "scatter", "x": "true", "y": "chosen", "color": "task", "title": "Number of clusters"},
     ),
-    "foresight": Study(
+    (
         "foresight",
         "Clusterability and the estimate without gold labels against the actual gain",
         weigh_foresight,
-        files=tuple(dict.fromkeys(file for task in TASKS.values() for file in task.files)),
-        chart={"kind": "scatter", "x": "expected", "y": "gain_f1", "title": "Foreseen and actual gain"},
+        _ALL,
+        {"kind": "scatter", "x": "expected", "y": "gain_f1", "title": "Foreseen and actual gain"},
     ),
+)
+STUDIES: dict[str, Study] = {row[0]: Study(*row) for row in _TABLES}
+STUDIES |= {
+    f"{name}-paper": Study(
+        f"{name}-paper", study.summary + _PAPERS, _in_the_papers_setting(study.run), study.files, study.chart
+    )
+    for name, study in STUDIES.items()
+    if name in ("guidance", "relevance", "adversary")
 }
+STUDIES["defaults"] = Study(
+    "defaults",
+    "Final value of equation (2) by boost, relative to no boost; no label of a target is used",
+    guided_tune.choose_boost,
+    files=guided_tune.FILES,
+    tune=True,
+)

@@ -63,7 +63,7 @@ def collection_task(name: str, file: str, source: Keep, target: Keep, text: Call
                     sides[offset].append(text(record))
                     sides[offset + 1].append(group)
         source_texts, source_labels, target_texts, target_labels = sides
-        return TaskData(source_texts, source_labels, target_texts, target_labels)
+        return TaskData(source_texts, source_labels, target_texts, target_labels, extra={"task": name})
 
     return Task(name=name, load=load, files=(file,))
 

@@ -165,6 +165,7 @@ def _methods() -> dict[str, Method]:
         runs[f"plain-{kind}-kda"] = _plain(kind, classifier="discriminant")
         runs[f"transductive-{kind}"] = _transductive(kind)
         runs[f"tkc-{kind}"] = _tkc(kind)
+    runs["plain-spectrum"] = _plain("spectrum")  # the paper names it and uses the other two
     runs["strings"] = _aligned
     runs |= {name: _words(name) for name in WORD_METHODS}
     runs["auto"] = _auto
@@ -181,7 +182,7 @@ SUITE = Suite(
     methods=_methods(),
     default_tasks=tuple(_DEFAULT),
     default_methods=tuple(
-        name for name in _methods() if name != "auto"
+        name for name in _methods() if name not in ("auto", "plain-spectrum")
     ),  # suite "choose" has it, beside its candidates
     contrasts={
         **{f"{method}-{kind}": _PLAINS for method in ("transductive", "tkc") for kind in KINDS},
