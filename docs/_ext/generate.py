@@ -232,6 +232,8 @@ def bench_pages(folder: Path) -> dict[str, str | bytes]:
             files[f"bench-{suite.name}-{chart.name}"] = chart.read_bytes()
             text = text.replace(f"]({chart.name})", f"](bench-{suite.name}-{chart.name})")
         files[f"bench-{suite.name}.md"] = text
+    papers = importlib.import_module("isthmus.bench.engine.papers").paper_tables(folder)
+    files |= {f"paper-{suite}.inc": table + "\n" for suite, table in papers.items()}
     if suites:
         names = "\n".join(f"api/generated/bench-{suite.name}" for suite in suites)
         files["records.inc"] = f"```{{toctree}}\n:maxdepth: 1\n\n{names}\n```\n"

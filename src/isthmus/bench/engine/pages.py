@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -16,7 +17,7 @@ def write_pages(suite: Suite, record: Record, not_run: dict[str, str]) -> list[P
     """Write ``results.md``, ``significance.csv`` and the studies' tables beside ``results.json``, and list them."""
     folder = record.path.parent
     written = [record.path]
-    tests = contrasts(suite, record)
+    tests = with_earlier(contrasts(suite, record), folder / "significance.csv", suite, record)
     if tests:
         written.append(_write(folder / "significance.csv", to_csv(tests)))
     for name, rows in derived_tables(suite, record).items():
@@ -27,6 +28,47 @@ def write_pages(suite: Suite, record: Record, not_run: dict[str, str]) -> list[P
             written.append(_write(folder / f"{name}.md", _study_page(suite, name, entry)))
     written.append(_write(folder / "results.md", results_page(suite, record, not_run, tests)))
     return written
+
+
+def with_earlier(tests: list[dict], path: Path, suite: Suite, record: Record) -> list[dict]:
+    """These tests, and the recorded ones of other tasks that still hold: both accuracies are those of the record.
+
+    Which documents were right is kept in the cache alone, so a run of a few tasks cannot test the others again.
+    """
+    if not path.is_file():
+        return tests
+    fresh = {(test["task"], test["method"]) for test in tests}
+    kept = list(tests)
+    with path.open(encoding="utf-8", newline="") as stream:
+        for line in csv.DictReader(stream):
+            earlier: dict = {key: _number(value) for key, value in line.items()}
+            if (earlier["task"], earlier["method"]) in fresh or earlier["task"] not in suite.tasks:
+                continue
+            sides = ((earlier["method"], earlier["accuracy"]), (earlier["other"], earlier["other_accuracy"]))
+            if all(_has_accuracy(record, earlier["task"], method, value) for method, value in sides):
+                kept.append(earlier)
+    order = {name: place for place, name in enumerate(suite.tasks)}
+    methods = {name: place for place, name in enumerate(suite.contrasts)}
+    return sorted(kept, key=lambda test: (methods.get(test["method"], len(methods)), order[test["task"]]))
+
+
+def _has_accuracy(record: Record, task: str, method: str, accuracy: float) -> bool:
+    """Whether a row of this method has this accuracy, as an accuracy, micro-F1 or error."""
+    values = [
+        1.0 - row["value"] if row["metric"] == "error" else row["value"]
+        for (own_task, own_method, _), unit in record.units.items()
+        if (own_task, own_method) == (task, method)
+        for row in unit.get("rows", ())
+        if row["metric"] in ("error", "accuracy", "micro_f1")
+    ]
+    return any(abs(value - accuracy) < 1e-9 for value in values)
+
+
+def _number(text: str) -> str | float:
+    try:
+        return float(text) if "." in text or "e" in text.lower() else int(text)
+    except ValueError:
+        return text
 
 
 def results_page(suite: Suite, record: Record, not_run: dict[str, str], tests: list[dict]) -> str:
