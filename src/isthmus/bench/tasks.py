@@ -243,7 +243,7 @@ def chinese_task(source: str, target: str, *, per_class: int | None = None, name
         for rows in (source_rows, target_rows):
             rows = _at_most([row for row in rows if row[key] in shared], lambda row: row[key], per_class)
             sides.append(([row["text"] for row in rows], [row[key] for row in rows]))
-        return TaskData(*sides[0], *sides[1])
+        return TaskData(*sides[0], *sides[1], extra={"domains": (source, target)})
 
     files = tuple(dict.fromkeys((CHINESE_FILES[source], CHINESE_FILES[target])))
     return Task(name=name or f"{source}-{target}", load=load, files=files)
