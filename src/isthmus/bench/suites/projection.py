@@ -43,7 +43,7 @@ def rows(data: TaskData, predicted, **facts: Any) -> list[dict]:
     return [{**micro, "correct": pack_correct(truth, predicted)}, macro]
 
 
-# What the weighting table chooses for a pair without the two collections of the pair, with adaptation as the default is.
+# What the weighting table chooses for a pair without the collections of the pair, with adaptation, as the default is.
 WEIGHTING_LEFT_OUT = {"fudan-sogou": "tf-logpr2", "fudan-csl": "tf-logpr2", "thucnews_title-toutiao": "tf-pr"}
 
 
