@@ -107,6 +107,8 @@ SUITE = Suite(
         "sweep": Study("sweep", "Error by size.", sweep, chart={"kind": "line", "x": "size", "y": "error"}),
         "choice": Study("choice", "Which size to take.", sweep, tune=True),
     },
+    derived={"wrong": lambda rows: [{"seed": r["seed"], "error": r["value"]} for r in rows if r["method"] == "first"]},
+    charts={"wrong": {"kind": "line", "x": "seed", "y": "error"}},
     absent={"gone": "the corpus cannot be had"},
     contrasts={"first": ("second",)},
 )

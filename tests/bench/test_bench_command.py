@@ -78,7 +78,9 @@ def test_record_and_study_write_pages_and_charts(command, tmp_path):
     assert result.exit_code == 0, result.output
     place = tmp_path / "rec" / "tiny"
     names = {path.name for path in place.iterdir()}
-    assert names == {"results.json", "results.md", "sweep.csv", "sweep.md", "sweep.svg", "sweep.png"}
+    derived = {"wrong.csv", "wrong.svg", "wrong.png"}  # made from the rows, with its chart
+    assert names == {"results.json", "results.md", "sweep.csv", "sweep.md", "sweep.svg", "sweep.png", *derived}
+    assert "![wrong](wrong.svg)" in (place / "results.md").read_text()
     assert (place / "sweep.svg").read_text().startswith("<svg")
     assert "isthmus bench tiny.py --study all --seeds 1" in (place / "results.md").read_text()
     assert str(tmp_path) not in (place / "results.json").read_text()

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from isthmus.bench.baselines.rls import KernelLeastSquares
 from isthmus.bench.speed.dual import CASES, compare, make_problem
-from isthmus.bench.suites.dual import METHODS, ROW_LABELS, SUITE, TASKS, _drawn, _score, _split
+from isthmus.bench.suites.dual import METHODS, ROW_LABELS, SUITE, TASKS, _drawn, _score, _split, toy_curves
 from isthmus.bench.suites.dual_data import FIVE_GROUPS, TUNING_GROUPS, lexicon, newsgroup_data, toy_data, word_scores
 from isthmus.classify.dual.manifold import ManifoldDualClassifier
 
@@ -115,3 +115,24 @@ def test_lexicon_has_no_word_in_both_lists(data_dir):
     assert words["superb"] == "positive"
     assert words["awful"] == "negative"
     assert len(words) > 6700
+
+
+def test_toy_curves_are_means_over_the_draws():
+    def row(method, seed, value, words=5, **more):
+        fields = {"task": "toy", "metric": "pair_f1", "part": "unlabelled", "documents": 10}
+        return {**fields, "method": method, "seed": seed, "value": value, "words": words, **more}
+
+    table = toy_curves(
+        [
+            row("dual-manifold", 0, 0.8),
+            row("dual-manifold", 1, 0.6),
+            row("nmf", 0, 0.5, words=0),
+            row("nmf", 0, 0.9, words=0, task="five-newsgroups"),
+            row("dual-factor", 0, 7.0, metric="outer_iterations"),
+        ]
+    )
+    assert [(r["curve"], r["words"], r["draws"]) for r in table] == [
+        ("toy: dual-manifold", "5 columns", 2),
+        ("toy: nmf", "no columns", 1),
+    ]
+    assert table[0]["pair_f1"] == pytest.approx(0.7)

@@ -229,12 +229,13 @@ def _write_json(path: Path, content: dict) -> None:
 
 def _write_record(found: Any, run: Any, quiet: bool) -> None:
     """Pages beside the record, and the studies' charts."""
-    from isthmus.bench.engine.pages import write_pages
+    from isthmus.bench.engine.pages import derived_tables, write_pages
     from isthmus.report.charts import draw, save_chart
 
     written = write_pages(found, run.record, run.not_run)
-    for name, rows in run.studies.items():
-        spec = found.studies[name].chart
+    specs = {**{name: study.chart for name, study in found.studies.items()}, **found.charts}
+    for name, rows in {**run.studies, **derived_tables(found, run.record)}.items():
+        spec = specs.get(name)
         if not spec or not rows:
             continue
         chart = draw(rows, spec)

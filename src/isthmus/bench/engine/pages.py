@@ -78,7 +78,8 @@ def results_page(suite: Suite, record: Record, not_run: dict[str, str], tests: l
     tables = suite_grids(suite, record.rows(), absent)
     parts += [grid.markdown() for grid in tables]
     for name, rows in derived_tables(suite, record).items():
-        parts += [f"## {name}", table_grid(rows).markdown()]
+        picture = [f"![{name}]({name}.svg)"] if name in suite.charts else []
+        parts += [f"## {name}", *picture, table_grid(rows).markdown()]
     if tables and any(row.get("seed") is not None for row in record.rows()):
         parts.append("Mean ± standard deviation over seeds; no ± where one run is enough.")
     remarks = [f"- {task}: not run, {reason}" for task, reason in absent.items()]

@@ -106,7 +106,8 @@ class Suite:
     timings. ``contrasts`` asks for McNemar's test, task by task, of a method against the best of others:
     ``{"cocc": ("nbc", "svm")}``; the methods' rows must carry ``correct``. ``means`` names groups of tasks whose means
     stand below the table (``{"newsgroups": ("rec-talk", …)}``); if omitted, one mean over all. ``derived`` names tables
-    that are made from all rows of the record; metrics in ``hidden`` serve only those and are not shown themselves.
+    that are made from all rows of the record, ``charts`` says how to draw one (as for a study); metrics in ``hidden``
+    serve only those and are not shown themselves.
     """
 
     name: str
@@ -123,6 +124,7 @@ class Suite:
     contrasts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     means: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     derived: Mapping[str, Callable[[list[dict]], list[dict]]] = field(default_factory=dict)
+    charts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     hidden: tuple[str, ...] = ()
 
 

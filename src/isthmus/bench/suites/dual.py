@@ -263,30 +263,23 @@ def _top_words(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
     ]
 
 
-def _toy_curves(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
-    """The paper's Figure 1, right: mean F over the seeds against the number of labelled rows; both readings of u."""
-    rows = []
-    for task, method in product(TOYS, ("dual-manifold", "dual-factor", "bipartite", "nmf", "rls")):
-        scores: dict[tuple, list[float]] = {}
-        for place, seed in enumerate(seeds):
-            for row in METHODS[method].run(_toy_task(task).load(folder), seed):
-                if row["metric"] == "pair_f1":
-                    scores.setdefault((row["documents"], row["words"]), []).append(row["value"])
-            progress(f"{task}, {method}", place + 1, len(seeds))
-        for (documents, words), values in scores.items():
-            rows.append(
-                {
-                    "task": task,
-                    "method": method,
-                    "words": f"{words} columns" if method.startswith("dual") else "no columns",
-                    "documents": documents,
-                    "pair_f1": float(np.mean(values)),
-                    "sd": float(np.std(values)),
-                    "draws": len(values),
-                    "curve": f"{task}: {method}",
-                }
-            )
-    return rows
+def toy_curves(rows: list[dict]) -> list[dict]:
+    """The paper's Figure 1, right: mean F over the draws against the number of labelled rows; both readings of u."""
+    scores: dict[tuple, list[float]] = {}
+    for row in rows:
+        if row["task"] in TOYS and row["metric"] == "pair_f1":
+            scores.setdefault((row["task"], row["method"], row["words"], row["documents"]), []).append(row["value"])
+    return [
+        {
+            "curve": f"{task}: {method}",
+            "words": f"{words} columns" if method.startswith("dual") else "no columns",
+            "documents": documents,
+            "pair_f1": float(np.mean(values)),
+            "sd": float(np.std(values)),
+            "draws": len(values),
+        }
+        for (task, method, words, documents), values in sorted(scores.items())
+    ]
 
 
 def _toy_scatter(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
@@ -389,6 +382,10 @@ SUITE = Suite(
         + [("five-newsgroups", name) for name in METHODS]
         + [(task, name) for task in TASKS if task.startswith("lexicon") for name in _DUAL]
     ),
+    derived={"toy-curves": toy_curves},
+    charts={
+        "toy-curves": {"kind": "line", "x": "documents", "y": "pair_f1", "color": "words", "facet": "curve"},
+    },
     studies={
         "defaults": Study(
             "defaults",
@@ -409,12 +406,6 @@ SUITE = Suite(
             "Top unlabelled words of each newsgroup with 100 labelled words (the paper's Figure 2).",
             _top_words,
             files=(NEWSGROUPS_FILE,),
-        ),
-        "toy-curves": Study(
-            "toy-curves",
-            "Toy data: F on pairs against labelled rows, for several numbers of labelled columns (Figure 1).",
-            _toy_curves,
-            chart={"kind": "line", "x": "documents", "y": "pair_f1", "color": "words", "facet": "curve"},
         ),
         "toy-scatter": Study(
             "toy-scatter",
