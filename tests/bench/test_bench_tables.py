@@ -139,6 +139,7 @@ def test_pages_name_command_versions_hashes_and_no_place(suite, folder, tmp_path
         "significance.csv",
         "sweep.csv",
         "sweep.md",
+        "wrong.csv",
     }
     page = (tmp_path / "rec" / "tiny" / "results.md").read_text()
     for part in (
