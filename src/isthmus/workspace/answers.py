@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -24,6 +25,8 @@ from isthmus.workspace.database import new_id, utc_now
 from isthmus.workspace.queue import ANSWERED, LEASE, LEASED, OPEN, check_in_run
 from isthmus.workspace.records import Answer
 from isthmus.workspace.schema import ANSWERS, CHECKED, COLLECTIONS, DOCUMENTS, PREDICTIONS
+
+_BLOCK = 500  # names in one statement
 
 
 class Answers:
@@ -186,9 +189,12 @@ def add_batch(
     kind: str,
     drawn: str,
     batch: str | None = None,
-) -> str:
-    """Documents and their labels as one decision; none of them may have an answer that holds."""
+) -> int:
+    """Documents and their labels as one decision; those that have an answer by now keep it. How many got one."""
     batch, now = batch or new_id(), utc_now()
+    lock_documents(connection, [name for name, _ in rows])
+    free = _unanswered(connection, [name for name, _ in rows])
+    rows = [row for row in rows if row[0] in free]
     if rows:
         shared: dict[str, Any] = {"project_id": project, "run_id": run, "drawn": drawn, "kind": kind}
         shared |= {"batch": batch, "by": by, "at": now, "current": True}
@@ -196,16 +202,40 @@ def add_batch(
             ANSWERS.insert(), [{"id": new_id(), "document_id": name, "label": label, **shared} for name, label in rows]
         )
         done = {"state": ANSWERED, "leased_to": None, "leased_until": None}
-        for start in range(0, len(rows), 500):
-            names = [name for name, _ in rows[start : start + 500]]
+        for start in range(0, len(rows), _BLOCK):
+            names = [name for name, _ in rows[start : start + _BLOCK]]
             connection.execute(PREDICTIONS.update().where(PREDICTIONS.c.document_id.in_(names)).values(**done))
-    return batch
+    return len(rows)
+
+
+def lock_documents(connection: Connection, documents: Sequence[str]) -> None:
+    """Let nobody else decide about these documents until the transaction ends.
+
+    Whoever decides locks documents first, in the order of their ids, and only then rows of a queue: nobody waits in a
+    circle. SQLite has one writer at a time and needs none of it.
+    """
+    if connection.dialect.name == "sqlite":
+        return
+    for start in range(0, len(documents), _BLOCK):
+        names = sorted(documents)[start : start + _BLOCK]
+        query = sa.select(DOCUMENTS.c.id).where(DOCUMENTS.c.id.in_(names)).order_by(DOCUMENTS.c.id)
+        connection.execute(query.with_for_update()).all()
+
+
+def _unanswered(connection: Connection, documents: Sequence[str]) -> set[str]:
+    free = set(documents)
+    for start in range(0, len(documents), _BLOCK):
+        names = documents[start : start + _BLOCK]
+        query = sa.select(ANSWERS.c.document_id).where(ANSWERS.c.document_id.in_(names), ANSWERS.c.current == sa.true())
+        free -= set(connection.execute(query).scalars())
+    return free
 
 
 def undo_batch(connection: Connection, batch: str, *, by: str, project: str) -> int:
     """Take back the answers of a batch; the answers before them hold again."""
     a, p, now = ANSWERS.c, PREDICTIONS.c, utc_now()
     touched = sa.select(a.document_id).where(a.batch == batch)
+    lock_documents(connection, connection.execute(touched).scalars().all())
     count = connection.execute(
         ANSWERS.update()
         .where(a.batch == batch, a.undone_at.is_(None))

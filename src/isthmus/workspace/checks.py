@@ -179,12 +179,11 @@ class Checks:
         )
         while True:
             with self._db.writing() as connection:
-                rows = connection.execute(query.limit(_BLOCK).with_for_update(skip_locked=True)).all()
-                add_batch(
+                rows = connection.execute(query.limit(_BLOCK)).all()
+                accepted += add_batch(
                     connection, [(row.document_id, row.label) for row in rows], project=project, run=found.run,
                     by=by, kind="accept", drawn=PICKED, batch=batch,
                 )  # fmt: skip
-            accepted += len(rows)
             if len(rows) < _BLOCK:
                 return accepted
 

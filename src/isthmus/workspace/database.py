@@ -17,6 +17,7 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy.engine import Connection
 
+from isthmus._utils import import_optional
 from isthmus.corpus.decode import mend_surrogates
 from isthmus.exceptions import DataError, UsageError
 
@@ -65,6 +66,7 @@ class Database:
             settings["connect_args"] = {"timeout": _WAIT, "check_same_thread": False}
         else:
             settings["pool_pre_ping"] = True  # a server that was restarted meanwhile
+            import_optional("psycopg", "A workspace in PostgreSQL", extra="team")
         self.engine = sa.create_engine(self.url, **settings)
         # SQLite lets one connection write at a time and makes the others poll; threads of one process wait in line
         # here instead.
@@ -110,8 +112,7 @@ class Database:
         ``to``: an earlier form, for a backup that was made in it.
         """
         scripts = ScriptDirectory.from_config(self._alembic(None))
-        with self.engine.connect() as connection:
-            found = MigrationContext.configure(connection).get_current_revision()
+        found = self.revision()
         if found == (scripts.get_current_head() if to == "head" else to):
             return
         known = {script.revision for script in scripts.walk_revisions()}
@@ -127,8 +128,14 @@ class Database:
 
     def revision(self) -> str | None:
         """At which migration the tables stand."""
-        with self.engine.connect() as connection:
-            return MigrationContext.configure(connection).get_current_revision()
+        try:
+            with self.engine.connect() as connection:
+                return MigrationContext.configure(connection).get_current_revision()
+        except sa.exc.DBAPIError as error:
+            reason = " ".join(str(error.orig).split())[:200]
+            raise DataError(
+                f"The database cannot be opened ({reason}); check its address, and that it runs.", code="bad-workspace"
+            ) from None
 
     def _alembic(self, connection: Connection | None) -> Config:
         config = Config()

@@ -83,14 +83,13 @@ class Groups:
             found = find_row(connection, RUNS, run, "run")
             parts = self._parts(connection, run, group)
             query = sa.select(p.document_id).where(p.run_id == run, p.novel_group.in_(parts), p.state != ANSWERED)
-            documents = connection.execute(query.order_by(p.position).with_for_update()).scalars().all()
-            rows = [(document, label) for document in documents]
-            add_batch(connection, rows, project=found.project_id, run=run, by=by, kind="group", drawn=PICKED)
+            rows = [(document, label) for document in connection.execute(query.order_by(p.position)).scalars()]
+            count = add_batch(connection, rows, project=found.project_id, run=run, by=by, kind="group", drawn=PICKED)
             note_event(
                 connection, "class made of a group", by=by, project=found.project_id, subject=run,
-                group=group, label=label, documents=len(rows),
+                group=group, label=label, documents=count,
             )  # fmt: skip
-        return len(rows)
+        return count
 
     def rename_class(self, project: str, old: str, new: str, *, by: str) -> None:
         """Another name for a class from the next run on; a name that another class has merges the two."""

@@ -1,0 +1,251 @@
+"""Killed in the middle: nothing that was acknowledged is lost, and work goes on."""
+
+import importlib.util
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from isthmus.workspace import open_workspace, start_worker, stop_worker, work
+from isthmus.workspace.store import DATABASE_VARIABLE
+from isthmus.workspace.worker import do_job
+
+_PATIENCE = 60
+
+
+@pytest.fixture(scope="session")
+def fill_large():
+    """Makes a project with as many documents as are asked for, without running a method."""
+    path = Path(__file__).parents[2] / "tools" / "measure_workspace.py"
+    spec = importlib.util.spec_from_file_location("measure_workspace", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.fill_large
+
+
+def wait_for(what, seconds=_PATIENCE):
+    """Wait until something is so."""
+    end = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < end, "it never happened"
+        time.sleep(0.02)
+
+
+# A server that answers 200 documents from 40 threads, and tells of each answer when it is acknowledged.
+_SERVER = """
+import os, sys
+from concurrent.futures import ThreadPoolExecutor
+from isthmus.workspace import open_workspace
+
+with open_workspace(sys.argv[1], os.environ.get("ISTHMUS_DATABASE")) as ws:
+    run = ws.runs.latest(ws.projects.list()[0].id)
+    people = [ws.people.create(f"person {i}", None, "reviewer").id for i in range(40)]
+    os.write(1, b"ready\\n")
+
+    def review(person):
+        for _ in range(5):
+            question = ws.queue.next(run.id, person)[0]
+            answer = ws.answers.give(question.document, f"said by {person[:6]}", by=person, run=run.id)
+            os.write(1, f"{answer.id} {question.document}\\n".encode())
+
+    with ThreadPoolExecutor(40) as pool:
+        list(pool.map(review, people))
+os.write(1, b"end\\n")
+"""
+
+
+def test_no_acknowledged_answer_is_lost_when_the_server_is_killed(ws, fill_large):
+    made = fill_large(ws, 300, words=5)
+    environment = {**os.environ, DATABASE_VARIABLE: ws.database_url}
+    command = [sys.executable, "-c", textwrap.dedent(_SERVER), str(ws.folder)]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE) as server:
+        assert server.stdout.readline() == b"ready\n"
+        lines = [server.stdout.readline() for _ in range(60)]
+        server.kill()
+        lines += server.stdout.readlines()
+    acknowledged = [line.decode().split() for line in lines if line.endswith(b"\n")]
+    assert ["end"] not in acknowledged, "the server was done before it was killed"
+    with open_workspace(ws.folder, ws.database_url) as left:
+        kept = {answer.id: answer for answer in left.answers.list(made["project"], limit=500)}
+        for answer, document in acknowledged:
+            assert kept[answer].document == document
+            assert kept[answer].current
+        # The large project has neither a file nor a model; nothing else is wrong.
+        assert [problem.partition(" is missing")[1] for problem in left.check()] == [" is missing"] * 2
+        assert left.queue.counts(made["run1"])["done"] == len(kept)
+        (question,) = left.queue.next(made["run1"], made["by"])
+        left.answers.give(question.document, "price", by=made["by"], run=made["run1"])
+
+
+def test_a_job_goes_on_when_its_worker_is_killed(done):
+    run = done.runs.start(done.project.id, {"method": "nbc", "vectors": False}, by=done.by)
+    worker = start_worker(done)
+    wait_for(lambda: done.jobs.of_run(run.id).state == "running")
+    worker.send_signal(signal.SIGKILL)
+    worker.wait()
+    assert done.runs.get(run.id).state == "running"
+    assert not done.worker_runs()
+    assert done.check() == ["1 job running and no worker; they go on when isthmus serve starts."]
+    worker = start_worker(done)
+    try:
+        wait_for(lambda: done.jobs.of_run(run.id).ended)
+    finally:
+        stop_worker(worker)
+    job = done.jobs.of_run(run.id)
+    assert (job.state, job.attempts) == ("done", 2), job.error
+    assert len(done.runs.predictions(run.id, limit=100)) == 24
+    assert "job interrupted" in [event.kind for event in done.audit.events(done.project.id)]
+    assert done.check() == []
+
+
+@pytest.mark.parametrize("ready", ["sqlite"], indirect=True)
+def test_a_worker_that_is_told_to_end_puts_its_job_back(done):
+    run = done.runs.start(done.project.id, {"method": "nbc", "vectors": False}, by=done.by)
+    worker = start_worker(done)
+    wait_for(lambda: done.jobs.of_run(run.id).state == "running")
+    stop_worker(worker)
+    job = done.jobs.of_run(run.id)
+    assert (job.state, job.attempts) in (("queued", 0), ("done", 1))
+    work(done, until_idle=True)
+    assert done.jobs.of_run(run.id).state == "done"
+
+
+@pytest.mark.parametrize("ready", ["sqlite"], indirect=True)
+def test_a_worker_ends_with_the_process_that_started_it(ready):
+    program = (
+        "import os, sys; from isthmus.workspace import open_workspace, start_worker\n"
+        "ws = open_workspace(sys.argv[1], os.environ.get('ISTHMUS_DATABASE'))\n"
+        "start_worker(ws); sys.stdin.read()"
+    )
+    folder, url = ready
+    environment = {key: value for key, value in os.environ.items() if key != DATABASE_VARIABLE}
+    environment |= {DATABASE_VARIABLE: url} if url else {}
+    command, pipe = [sys.executable, "-c", program, str(folder)], subprocess.PIPE
+    with (
+        open_workspace(folder, url) as ws,
+        subprocess.Popen(command, env=environment, stdin=pipe, stdout=subprocess.DEVNULL) as parent,
+    ):
+        wait_for(ws.worker_runs)
+        parent.kill()
+        wait_for(lambda: not ws.worker_runs())
+
+
+def test_a_job_that_brings_the_worker_down_twice_waits_for_a_person(done):
+    run = done.runs.start(done.project.id, {"method": "nbc", "vectors": False}, by=done.by)
+    for state in ("queued", "interrupted"):
+        assert done.jobs.claim() is not None
+        assert [job.state for job in done.jobs.recover()] == [state]
+    assert done.runs.get(run.id).state == "interrupted"
+    assert done.jobs.claim() is None
+    done.jobs.resume(done.jobs.of_run(run.id).id, by=done.by)
+    work(done, until_idle=True)
+    assert done.runs.get(run.id).state == "done"
+
+
+def test_a_run_that_was_interrupted_while_storing_does_not_label_again(done, monkeypatch):
+    run = done.runs.start(done.project.id, {"method": "nbc", "vectors": False}, by=done.by)
+    job = done.jobs.claim()
+
+    class Killed(BaseException):
+        pass
+
+    def killed(*anything):
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr("isthmus.workspace.running._store_tables", killed)
+        with pytest.raises(Killed):
+            do_job(done, job)
+    done.jobs.recover()
+    monkeypatch.setattr("isthmus.workspace.running.label", killed)
+    work(done, until_idle=True)
+    assert done.runs.get(run.id).state == "done"
+    assert len(done.runs.predictions(run.id, limit=100)) == 24
+    assert done.check() == []
+
+
+def test_cancelling_ends_a_job_that_waits_and_one_that_runs(done):
+    first = done.runs.start(done.project.id, {"method": "nbc", "vectors": False}, by=done.by)
+    second = done.runs.start(done.project.id, {"method": "nbc", "vectors": False}, by=done.by)
+    done.jobs.cancel(done.jobs.of_run(second.id).id, by=done.by)
+    assert done.runs.get(second.id).state == "cancelled"
+    job = done.jobs.claim()
+    done.jobs.cancel(job.id, by=done.by)
+    assert do_job(done, job).state == "cancelled"
+    assert done.runs.get(first.id).state == "cancelled"
+    assert work(done, until_idle=True) == 0
+
+
+def test_a_failure_is_told_in_a_sentence(done, add_file):
+    one_class = add_file(done, done.project.id, "one.csv", "text,label\nkind staff,a\nfast bike,a\n", "source", done.by)
+    run = done.runs.start(done.project.id, {"method": "nbc", "sources": [one_class.id]}, by=done.by)
+    work(done, until_idle=True)
+    job = done.jobs.of_run(run.id)
+    assert (job.state, job.error_code) == ("failed", "one-class")
+    assert done.runs.get(run.id).error == job.error
+
+
+# Many at once
+
+
+def test_no_two_reviewers_ever_get_the_same_document(ws, fill_large):
+    made = fill_large(ws, 60, words=5)
+    given, errors, start = [], [], threading.Barrier(6)
+
+    def review(number):
+        try:
+            with open_workspace(ws.folder, ws.database_url) as mine:  # its own connections, as another process has
+                person = mine.people.create(f"person {number}", None, "reviewer").id
+                start.wait(_PATIENCE)
+                while page := mine.queue.next(made["run1"], person, 2):
+                    for row in page:
+                        given.append((row.document, person))
+                        mine.answers.give(row.document, "price", by=person, run=made["run1"])
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=review, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    assert len(given) == 60
+    assert len({document for document, _ in given}) == 60
+    assert len({person for _, person in given}) > 1
+    assert ws.queue.counts(made["run1"])["done"] == 60
+
+
+def test_many_answers_to_one_document_leave_one_that_holds(ws, fill_large):
+    made = fill_large(ws, 5, words=5)
+    document = ws.documents.page(made["target"], limit=1)[0].id
+    errors, start = [], threading.Barrier(5)
+
+    def quarrel(number):
+        try:
+            with open_workspace(ws.folder, ws.database_url) as mine:
+                person = mine.people.create(f"person {number}", None, "reviewer").id
+                start.wait(_PATIENCE)
+                for turn in range(5):
+                    mine.answers.give(document, f"class {number}", by=person)
+                    if turn % 2:
+                        mine.answers.undo(by=person)
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=quarrel, args=(number,)) for number in range(5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    history = ws.answers.history(document)
+    assert len(history) == 25
+    assert sum(answer.current for answer in history) == 1
+    assert next(answer for answer in history if answer.current).undone_at is None
