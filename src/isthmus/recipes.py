@@ -159,7 +159,8 @@ def _build_dual_factor(options: Options) -> TransferPipeline:
 
 
 def _with_words(options: Options, method: Any, ngram_range: tuple[int, int]) -> TransferPipeline:
-    vectorizer = _tfidf(options, ngram_range=ngram_range, sentiment=True, sublinear=True)
+    phrases = tuple(word for word in options.word_labels or () if isinstance(word, str) and " " in word.strip())
+    vectorizer = _tfidf(options, ngram_range=ngram_range, sentiment=True, sublinear=True, phrases=phrases or None)
     return _pipeline(vectorizer, method)
 
 
@@ -183,9 +184,10 @@ def _build_sgt(options: Options) -> TransferPipeline:
 
 def _build_strings(options: Options) -> TransferPipeline:
     from isthmus.classify.strings.classifier import ALIGNED, TransductiveKernelClassifier
+    from isthmus.classify.strings.rows import lengths_for
 
-    method = TransductiveKernelClassifier(ngram_range="auto", random_state=options.random_state, **ALIGNED)
-    return _pipeline(method)
+    lengths = lengths_for(options.language)
+    return _pipeline(TransductiveKernelClassifier(ngram_range=lengths, random_state=options.random_state, **ALIGNED))
 
 
 # -- term projection ---------------------------------------------------------------------------------------------------

@@ -75,7 +75,8 @@ def test_spread_shrinks_with_the_number_of_documents():
     assert rule.score(few) == pytest.approx(rule.score(many))
     assert rule.spread(many) < rule.spread(few) / 3
     rng = np.random.default_rng(0)
-    scores = [rule.score(few.redraw(rng)) for _ in range(DRAWS)]
+    drawn = few.redraw(rng, DRAWS)
+    scores = [rule.score(Evidence.from_tables(*(t[i] for t in drawn.tables))) for i in range(DRAWS)]
     assert rule.spread(few) == pytest.approx(np.std(scores))
     assert rule.spread(few, random_state=1) != rule.spread(few)
 

@@ -316,6 +316,19 @@ def test_phrases_are_found_where_sequences_are_counted():
     assert find_terms(["not good"], single.analyze) == {"not good": None}
 
 
+def test_longer_phrases_are_found_where_they_are_labelled():
+    texts = ["a waste of money and time", "worth the money", "good value for money", "nothing but a waste of money"]
+    words = {"waste of money": "bad", "good value for money": "good", "worth": "good"}
+    pipeline = make_recipe("dual-manifold", word_labels=words, min_df=1).fit(texts, ["bad", "good", None, None])
+    names = pipeline[0].feature_names_.tolist()
+    assert {"waste of money", "good value for money"} <= set(names)
+    assert "money and time" not in names
+    labelled = [names[column] for column in pipeline[-1].labelled_words_]
+    assert labelled == sorted(words)
+    assert pipeline[-1].unknown_words_ == []
+    assert pipeline[0].transform(["such a waste of money"])[0, names.index("waste of money")] > 0
+
+
 def test_words_need_names():
     with pytest.raises(UsageError, match="no names") as caught:
         ManifoldDualClassifier(word_labels={"good": "a", "bad": "b"}).fit(np.eye(2), [None, None])

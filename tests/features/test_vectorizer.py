@@ -1,5 +1,7 @@
 """Words, stems, bigrams, counts over the joint vocabulary, tf-idf."""
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -10,6 +12,7 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 
 from isthmus.exceptions import IsthmusError
 from isthmus.features import TextVectorizer, guess_language, tokenize_words, weigh_tfidf
+from isthmus.features.counting import sharing
 from isthmus.features.ngrams import key_names, ngram_keys
 
 GERMAN = """Der Mann und die Frau gehen am Abend in das Haus am Ende der Strasse und essen dort das Brot, das der Mann
@@ -185,3 +188,18 @@ def test_no_term_left_is_refused():
 def test_is_clonable_and_analyses_like_it_counts():
     vectorizer = clone(TextVectorizer(min_df=1)).fit(ENGLISH)
     assert vectorizer.analyze("Riding bikes and planes") == ["ride", "bike", "plane"]
+
+
+def test_part_of_the_texts_is_not_read_again_and_counted_the_same():
+    texts = [f"kind staff number {word}" for word in ("one", "two", "three", "one")] + ["rude staff", "slow bike"]
+    part = [texts[4], texts[2], texts[0]]
+    alone = TextVectorizer(min_df=1, ngram_range=(1, 2))
+    expected = alone.fit_transform(part)
+    with sharing():
+        TextVectorizer(min_df=1).fit(texts)
+        with patch("isthmus.features.counting._read_tokens") as read:
+            again = TextVectorizer(min_df=1, ngram_range=(1, 2))
+            rows = again.fit_transform(part)
+    assert not read.called
+    assert again.feature_names_.tolist() == alone.feature_names_.tolist()
+    assert (rows != expected).nnz == 0

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_solve, cholesky, eigh, solve_triangular
+from scipy.linalg.lapack import dtrtri
 
 
 def rbf(K: np.ndarray) -> np.ndarray:
@@ -91,6 +92,16 @@ class GrowingRidge:
         vectors = vectors[:, keep]
         return vectors @ ((vectors.T @ Y) / (values[keep] + self.alpha)[:, None])
 
+    def held_out_scores(self, places: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        """Scores that some of the training rows (by place) would get from a ridge fitted on the others among them."""
+        if self._factor is not None:
+            part = self._factor[
+                places
+            ]  # its products are the kernel with the ridge on it, and it is the smaller factor
+            return leave_one_out(part @ part.T, Y, 0.0)
+        rows = self.train[places]
+        return leave_one_out(self.block(rows, rows), Y, self.alpha)
+
     def weights(self, Y: np.ndarray) -> np.ndarray:
         """What a row is multiplied with: R_trainᵀ·a for feature rows (p × classes), the dual weights for a kernel."""
         if not self.linear:
@@ -100,6 +111,8 @@ class GrowingRidge:
         R = self._take(self.train)
         A = R.T @ R
         A[np.diag_indices(len(A))] += self.alpha
+        if self.alpha > np.trace(A) * len(A) * np.finfo(float).eps:  # no direction would be dropped below
+            return cho_solve((cholesky(A, lower=True, check_finite=False), True), R.T @ Y, check_finite=False)
         values, vectors = eigh(A, check_finite=False)
         keep = values > values[-1] * len(values) * np.finfo(float).eps
         vectors = vectors[:, keep]
@@ -142,7 +155,7 @@ def leave_one_out(A: np.ndarray, Y: np.ndarray, alpha: float) -> np.ndarray:
     B = A + alpha * np.eye(len(A))
     try:
         factor = cholesky(B, lower=True, check_finite=False)
-        inverse_factor = solve_triangular(factor, np.eye(len(A)), lower=True, check_finite=False)
+        inverse_factor = dtrtri(factor, lower=1)[0]
         diagonal = np.einsum("ij,ij->j", inverse_factor, inverse_factor)
         dual = cho_solve((factor, True), Y, check_finite=False)
     except LinAlgError:

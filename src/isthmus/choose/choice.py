@@ -33,6 +33,7 @@ from isthmus.choose.voting import VotingRule, excess
 from isthmus.exceptions import DataError, IsthmusError
 from isthmus.features.counting import sharing
 from isthmus.features.embeddings import StaticEmbedder, has_static_vectors, resolve_embedder
+from isthmus.features.languages import NAMES, OTHER, languages_in_use, resolve_language
 from isthmus.features.vectorizer import TextVectorizer
 from isthmus.pipeline import TransferPipeline
 from isthmus.recipes import RECIPES
@@ -165,6 +166,7 @@ def try_methods(
     """Fit every candidate and gather the evidence; parameters as for :func:`choose`."""
     pair = Pair.of(source_texts, source_labels, target_texts, extra_texts)
     with sharing():
+        options = {**options, "language": _one_language(pair.texts, options.get("language", "auto"))}
         embedder = _embedder(embed)
         judge = _judge(pair, embedder, options)
         witness = _hear_words(pair, word_labels, options) if word_labels and judge is not None else None
@@ -287,6 +289,14 @@ def candidates_for(
     if word_labels:
         chosen.append(WITH_WORDS)
     return chosen, left_out
+
+
+def _one_language(texts: Sequence[str], language: str) -> str:
+    """The language of all texts, where there is one: nobody who reads a part of them need guess it again."""
+    if resolve_language(language) != "auto":
+        return language
+    found = languages_in_use(texts)
+    return found[0] if len(found) == 1 and found[0] in {*NAMES, OTHER} else language
 
 
 def _embedder(embed: Any) -> Any:

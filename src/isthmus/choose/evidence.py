@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from scipy.special import xlogy
 from scipy.stats import chi2
 from sklearn.metrics import confusion_matrix
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
@@ -70,7 +71,8 @@ class Evidence:
     @classmethod
     def from_tables(cls, target: np.ndarray, source: np.ndarray, back: np.ndarray) -> Evidence:
         """Evidence from counts of labels by answers."""
-        cv_accuracy = float(np.trace(target) / max(1.0, target.sum()))
+        repeated = np.trace(target, axis1=-2, axis2=-1) / np.maximum(1, target.sum(axis=(-2, -1)))
+        cv_accuracy = float(repeated) if target.ndim == 2 else repeated
         return cls(information(target), information(source), class_accuracy(back), cv_accuracy, (target, source, back))
 
     @property
@@ -88,20 +90,28 @@ class Evidence:
         """The same for the source's labels."""
         return not self.tables or any(beyond_chance(found.tables[1]) for found in (self, *self.others.values()))
 
-    def redraw(self, rng: np.random.Generator) -> Evidence:
-        """The same evidence on a random draw of as many documents, with replacement; as it is without counts."""
+    def redraw(self, rng: np.random.Generator, n_draws: int) -> Evidence:
+        """The same evidence on random draws of as many documents, with replacement: each figure an array of draws.
+
+        As it is without counts.
+        """
         if not self.tables:
             return self
-        drawn = [rng.multinomial(int(t.sum()), t.ravel() / max(1, t.sum())).reshape(t.shape) for t in self.tables]
+        drawn = [
+            rng.multinomial(int(t.sum()), t.ravel() / max(1, t.sum()), size=n_draws).reshape(n_draws, *t.shape)
+            for t in self.tables
+        ]
         return replace(
             Evidence.from_tables(*drawn),
-            even=None if self.even is None else self.even.redraw(rng),
-            others={name: found.redraw(rng) for name, found in self.others.items()},
+            even=None if self.even is None else self.even.redraw(rng, n_draws),
+            others={name: found.redraw(rng, n_draws) for name, found in self.others.items()},
         )
 
 
-def information(counts: np.ndarray) -> float:
+def information(counts: np.ndarray) -> Any:
     """Mutual information of rows and columns as a share of the rows' entropy; 0 where all rows are one.
+
+    Tables may be stacked along leading axes: then one figure per table.
 
     Examples
     --------
@@ -110,14 +120,12 @@ def information(counts: np.ndarray) -> float:
     >>> information(np.array([[50, 0], [0, 50]])), information(np.array([[95, 0], [5, 0]]))
     (1.0, 0.0)
     """
-    joint = np.asarray(counts, dtype=float) / max(1.0, float(np.sum(counts)))
-    rows, columns = joint.sum(axis=1), joint.sum(axis=0)
-    entropy = -float(np.sum(rows[rows > 0] * np.log(rows[rows > 0])))
-    if entropy <= 0:
-        return 0.0
-    there = joint > 0
-    shared = float(np.sum(joint[there] * np.log(joint[there] / np.outer(rows, columns)[there])))
-    return min(1.0, max(0.0, shared / entropy))
+    counts = np.asarray(counts, dtype=float)
+    joint = counts / np.maximum(1.0, counts.sum(axis=(-2, -1), keepdims=True))
+    entropy, other = (-np.sum(xlogy(sums, sums), axis=-1) for sums in (joint.sum(axis=-1), joint.sum(axis=-2)))
+    mutual = entropy + other + np.sum(xlogy(joint, joint), axis=(-2, -1))
+    share = np.clip(np.divide(mutual, entropy, out=np.zeros_like(mutual), where=entropy > 0), 0.0, 1.0)
+    return float(share) if counts.ndim == 2 else share
 
 
 def beyond_chance(counts: np.ndarray) -> bool:
@@ -139,8 +147,8 @@ def beyond_chance(counts: np.ndarray) -> bool:
     return bool(chi2.sf(statistic, freedom) < CHANCE)
 
 
-def class_accuracy(counts: np.ndarray) -> float:
-    """Share of right answers, averaged over the rows that have any documents.
+def class_accuracy(counts: np.ndarray) -> Any:
+    """Share of right answers, averaged over the rows that have any documents; tables may be stacked.
 
     Examples
     --------
@@ -149,9 +157,11 @@ def class_accuracy(counts: np.ndarray) -> float:
     >>> class_accuracy(np.array([[90, 0], [10, 0]]))
     0.5
     """
-    totals = counts.sum(axis=1)
-    there = totals > 0
-    return float(np.mean(np.diag(counts)[there] / totals[there])) if there.any() else 0.0
+    counts = np.asarray(counts, dtype=float)
+    totals = counts.sum(axis=-1)
+    right = np.diagonal(counts, axis1=-2, axis2=-1) / np.maximum(totals, 1.0)
+    share = right.sum(axis=-1) / np.maximum((totals > 0).sum(axis=-1), 1)
+    return float(share) if counts.ndim == 2 else share
 
 
 class LabelScorer:

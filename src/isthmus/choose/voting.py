@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -35,8 +36,12 @@ class VotingRule:
 
     def score(self, evidence: Evidence) -> float:
         """How well the labels are supported; only differences between methods mean something."""
-        return float(
-            np.mean([self.reverse_weight * logit(view.reverse_accuracy) - abs(excess(view)) for view in evidence.views])
+        return float(self._scores(evidence))
+
+    def _scores(self, evidence: Evidence) -> Any:
+        """One score, or one per draw."""
+        return np.mean(
+            [self.reverse_weight * logit(view.reverse_accuracy) - abs(excess(view)) for view in evidence.views], axis=0
         )
 
     def weights(self, evidence: Mapping[str, Evidence]) -> dict[str, float]:
@@ -49,15 +54,15 @@ class VotingRule:
     def spread(self, evidence: Evidence, random_state: int = 0) -> float:
         """Standard deviation of the score when the documents are drawn again (with replacement)."""
         rng = np.random.default_rng(random_state)
-        return float(np.std([self.score(evidence.redraw(rng)) for _ in range(DRAWS)]))
+        return float(np.std(self._scores(evidence.redraw(rng, DRAWS))))
 
 
-def excess(evidence: Evidence) -> float:
+def excess(evidence: Evidence) -> Any:
     """By how much, in log-odds, the labels are easier to learn than the source's; negative: harder."""
     return logit(evidence.learnability) - logit(evidence.source_learnability)
 
 
-def logit(share: float) -> float:
+def logit(share: Any) -> Any:
     """Log-odds of a share, cut off near 0 and 1."""
-    share = min(max(share, _CLIP), 1 - _CLIP)
-    return float(np.log(share / (1 - share)))
+    share = np.clip(share, _CLIP, 1 - _CLIP)
+    return np.log(share / (1 - share))

@@ -91,8 +91,32 @@ class Tokens:
 
 
 def read_tokens(texts: Sequence[str], read: Callable[[str], list[str]], how: Hashable) -> Tokens:
-    """All words of all texts; ``how`` says how ``read`` reads them, for those who share."""
-    return shared(("tokens", how, texts_key(texts)), lambda: _read_tokens(texts, read))
+    """All words of all texts; ``how`` says how ``read`` reads them, for those who share.
+
+    Texts that are all among the first that were read that way are not read again.
+    """
+
+    def make() -> Tokens:
+        first, places = shared(("first tokens", how), lambda: _with_places(texts, _read_tokens(texts, read)))
+        rows = [places.get(text, -1) for text in texts]
+        return _read_tokens(texts, read) if -1 in rows else _take_tokens(first, np.array(rows, dtype=np.int64))
+
+    return shared(("tokens", how, texts_key(texts)), make)
+
+
+def _with_places(texts: Sequence[str], tokens: Tokens) -> tuple[Tokens, dict[str, int]]:
+    return tokens, {text: row for row, text in enumerate(texts)}
+
+
+def _take_tokens(tokens: Tokens, rows: np.ndarray) -> Tokens:
+    """The tokens of some texts, numbered as before."""
+    if np.array_equal(rows, np.arange(len(tokens.ends))):
+        return tokens
+    starts = np.concatenate([[0], tokens.ends])[rows]
+    lengths = tokens.ends[rows] - starts
+    ends = np.cumsum(lengths)
+    within = np.arange(lengths.sum()) - np.repeat(ends - lengths, lengths)
+    return Tokens(tokens.words, tokens.ids[np.repeat(starts, lengths) + within], ends)
 
 
 def _read_tokens(texts: Sequence[str], read: Callable[[str], list[str]]) -> Tokens:

@@ -100,7 +100,8 @@ class StaticEmbedder:
         if not words:
             return np.zeros((0, self._table.shape[1]), np.float32), np.zeros(0, np.float32)
         whole = [word.encode("utf-8", "replace").decode() for word in words]  # halves of surrogate pairs are no text
-        tokens = [found.ids for found in self._tokenizer.encode_batch(whole, add_special_tokens=False)]
+        encode = getattr(self._tokenizer, "encode_batch_fast", self._tokenizer.encode_batch)  # places are not needed
+        tokens = [found.ids for found in encode(whole, add_special_tokens=False)]
         lengths = np.array([len(ids) for ids in tokens], dtype=np.float32)
         ends = np.cumsum([0, *lengths]).astype(np.int64)
         flat = np.concatenate([np.asarray(ids, dtype=np.int64) for ids in tokens])

@@ -169,7 +169,35 @@ class WordAnalyzer:
         self.ngram_range = ngram_range
         self.subwords = subwords
         self.segment = segment
+        self.phrases: frozenset[str] = frozenset()
         self._seen: dict[str, dict[str, str | tuple[str, ...] | None]] = {}
+
+    def add_phrases(self, phrases: Iterable[str]) -> None:
+        """Count these phrases, too, where they have more words than the sequences that are counted anyway.
+
+        Examples
+        --------
+        >>> from isthmus.features.tokens import WordAnalyzer
+        >>> analyze = WordAnalyzer()
+        >>> analyze.add_phrases(["waste of money", "great"])
+        >>> analyze("A waste of money")
+        ['waste', 'of', 'money', 'waste of money']
+        """
+        read = [[term for term in self._terms(phrase) if isinstance(term, str)] for phrase in phrases]
+        self.phrases |= {" ".join(terms) for terms in read if len(terms) > self.ngram_range[1]}
+
+    def _terms(self, text: str) -> list[Any]:
+        """What each word of a text stands for, stop words left out."""
+        language = self.language_of(text)
+        words = self.words(text, language)
+        seen = self.look_up(words, language)
+        return [term for word in words if (term := seen[word]) is not None]
+
+    def _found_phrases(self, terms: list[Any]) -> list[str]:
+        plain = [term if isinstance(term, str) else PIECE for term in terms]
+        lengths = sorted({phrase.count(" ") + 1 for phrase in self.phrases})
+        runs = (" ".join(plain[i : i + length]) for length in lengths for i in range(len(plain) - length + 1))
+        return [run for run in runs if run in self.phrases]
 
     def language_of(self, text: str) -> str:
         """Language in which a text is read."""
@@ -204,10 +232,7 @@ class WordAnalyzer:
         return seen
 
     def __call__(self, text: str) -> list[str]:
-        language = self.language_of(text)
-        words = self.words(text, language)
-        seen = self.look_up(words, language)
-        terms: list[Any] = [term for word in words if (term := seen[word]) is not None]
+        terms = self._terms(text)
         several = not (text.isascii() and not self.subwords) and any(isinstance(term, tuple) for term in terms)
         low, high = self.ngram_range
         grams = list(terms) if low == 1 else []
@@ -215,6 +240,8 @@ class WordAnalyzer:
             runs = (terms[i : i + length] for i in range(len(terms) - length + 1))
             # Pieces overlap as they are: no sequences of them.
             grams += [" ".join(run) for run in runs if not several or all(isinstance(term, str) for term in run)]
+        if self.phrases:
+            grams += self._found_phrases(terms)
         return [piece for gram in grams for piece in as_terms(gram)] if several else grams
 
     def seen_words(self) -> Iterable[tuple[str, str | tuple[str, ...]]]:

@@ -78,6 +78,8 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         Count every five letters in a row beside each word, so that compounds and endings share what they share; in
         German and other languages that join words or pile up endings, and those without a stemmer. "auto": with single
         words, unless ``sentiment`` is True or ``stem`` False.
+    phrases : collection of str, optional
+        Sequences of words to be counted beside those of ``ngram_range``, which they may exceed in length.
 
     Attributes
     ----------
@@ -120,6 +122,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         "language": [str],
         "sentiment": ["boolean"],
         "subwords": [StrOptions({"auto"}), "boolean"],
+        "phrases": ["array-like", None],
     }
 
     def __init__(
@@ -137,6 +140,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         language="auto",
         sentiment=False,
         subwords="auto",
+        phrases=None,
     ):
         self.analyzer = analyzer
         self.ngram_range = ngram_range
@@ -150,6 +154,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         self.language = language
         self.sentiment = sentiment
         self.subwords = subwords
+        self.phrases = phrases
 
     def fit(self, X, y=None):
         """Learn the vocabulary and document frequencies of the texts."""
@@ -228,6 +233,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
             subwords=self._single_words() if self.subwords == "auto" else bool(self.subwords),
             segment=self.analyzer == "words",
         )
+        self._words.add_phrases(self.phrases or ())
         unlisted = self.language_ != "other" and self.language_ not in UNSPACED and not stop_words(self.language_)
         self._most_documents = 1.0
         if self.stop_words == "auto" and unlisted and not self.sentiment and len(texts) >= _ENOUGH:
@@ -246,8 +252,8 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         return names, counts.copy()
 
     def _count_as_integers(self, texts):
-        """Names and counts where all texts are in one language; None for sequences of words cut into pieces."""
-        if len(self.languages_) > 1:
+        """Names and counts where all texts are in one language; None for phrases and sequences of pieces of words."""
+        if len(self.languages_) > 1 or self._words.phrases:
             return None
         words, language = self._words, self.language_
         how = (language, words.lowercase, words.segment)

@@ -190,9 +190,7 @@ def settle(
         counts = np.bincount(places, minlength=known + extra)
         if extra and counts[known:].min() < 3:
             return None
-        sums = np.zeros((known + extra, target.shape[1]))
-        np.add.at(sums, places, target)
-        found = sums / np.maximum(counts, 1)[:, None]
+        found = group_sums(target, places, known + extra) / np.maximum(counts, 1)[:, None]
         filled = counts[:known] >= 3
         centre = found[:known].mean(axis=0) if filled.all() else target.mean(axis=0)
         settled = unit_rows(anchor * anchors + (1 - anchor) * unit_rows(found[:known] - centre))
@@ -202,9 +200,13 @@ def settle(
 
 def class_means(rows: np.ndarray, codes: np.ndarray) -> np.ndarray:
     """Mean row of each class."""
-    sums = np.zeros((codes.max() + 1, rows.shape[1]))
-    np.add.at(sums, codes, rows)
-    return sums / np.bincount(codes)[:, None]
+    return group_sums(rows, codes, codes.max() + 1) / np.bincount(codes)[:, None]
+
+
+def group_sums(rows: np.ndarray, groups: np.ndarray, n_groups: int) -> np.ndarray:
+    """Sum of the rows of each group, row after row; a sparse product does it many times faster than ``np.add.at``."""
+    members = sp.csr_matrix((np.ones(len(groups)), (groups, np.arange(len(groups)))), shape=(n_groups, len(groups)))
+    return np.asarray(members @ rows)
 
 
 def corrected_cosine(

@@ -160,7 +160,7 @@ def _side(weights: Weights) -> tuple:
 def find_terms(words: Iterable, analyze: Callable[[str], Sequence[str]]) -> dict[str, str | None]:
     """The term a vectoriser makes of each written word; None where it makes none, or several that do not join.
 
-    A phrase is found where the vectoriser counts word sequences.
+    A phrase is found where the vectoriser counts word sequences of its length, or that phrase (``phrases``).
     """
     found: dict[str, str | None] = {}
     for word in words:

@@ -18,7 +18,6 @@ from isthmus._math.kernel_ridge import (
     choose_ridge,
     discriminant_responses,
     indicator,
-    leave_one_out,
     most_confident,
 )
 from isthmus._parameters import FROM_0, FROM_1, N_JOBS, NON_NEGATIVE, SHARE, Lengths, StrOptions, refusal
@@ -271,8 +270,7 @@ class TransductiveKernelClassifier(TransferClassifier):
         if len(subset) > CALIBRATION_ROWS:
             subset = subset[np.linspace(0, len(subset) - 1, CALIBRATION_ROWS).astype(int)]
         held_out = self._model.responses(codes[subset])
-        Z = leave_one_out(base.block(base.train[subset], base.train[subset]), held_out, self.alpha_)
-        return fit_temperature(self._model.finish(Z), codes[subset])
+        return fit_temperature(self._model.finish(base.held_out_scores(subset, held_out)), codes[subset])
 
     def _landmarks(self, domains: Domains) -> np.ndarray | None:
         wanted = self.n_landmarks

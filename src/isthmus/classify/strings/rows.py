@@ -14,7 +14,7 @@ from isthmus._math.nystrom import inverse_root
 from isthmus._progress import progress
 from isthmus.base import Domains, row_blocks
 from isthmus.exceptions import DataError
-from isthmus.features.languages import IDEOGRAPHIC, guess_language
+from isthmus.features.languages import IDEOGRAPHIC, guess_language, resolve_language
 from isthmus.features.strings import StringKernel, normalize_kernel
 
 SPACED_LENGTHS, UNSPACED_LENGTHS = (5, 8), (1, 4)
@@ -45,9 +45,7 @@ class KernelRows:
         kernel = estimator.kernel
         lengths = estimator.ngram_range
         if isinstance(lengths, str) and lengths == "auto":
-            # A character of an unspaced script says about as much as a syllable or a short word.
-            unspaced = isinstance(documents, list) and guess_language(documents) in IDEOGRAPHIC
-            lengths = UNSPACED_LENGTHS if unspaced else SPACED_LENGTHS
+            lengths = lengths_for(guess_language(documents) if isinstance(documents, list) else "other")
         if isinstance(kernel, str) and kernel in KINDS:
             kernel = StringKernel(
                 kernel,
@@ -162,6 +160,13 @@ class KernelRows:
                 code="bad-kernel",
             )
         return rbf(K)
+
+
+def lengths_for(language: str) -> tuple[int, int] | str:
+    """Lengths of n-grams for texts in a language; "auto" where the language is to be guessed."""
+    code = resolve_language(language)
+    # A character of an unspaced script says about as much as a syllable or a short word.
+    return code if code == "auto" else UNSPACED_LENGTHS if code in IDEOGRAPHIC else SPACED_LENGTHS
 
 
 def _unit(rows: np.ndarray) -> np.ndarray:
