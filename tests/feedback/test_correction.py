@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from isthmus.feedback import Answers, ask_documents, ask_words, expect_accuracy, learn_correction, outlook
-from isthmus.feedback.accounting import band_weights, right_by_size
+from isthmus.feedback.accounting import band_weights, learning_curve, right_by_size
 from isthmus.feedback.correction import fit_sharpness, make_folds, order_answers, prior_shares, widen_vote
 from isthmus.feedback.model import merge_classes
 
@@ -113,6 +113,17 @@ def test_outlook_on_paper():
     assert ahead.gain == pytest.approx(np.log(100 / 50) / np.log(2))
     assert ahead.margin == pytest.approx(0.0)
     assert str(ahead) == "50 more answers: +100 ± 0 points"
+
+
+def test_learning_curve_on_paper():
+    # Weights 1/4, 1/4, 1/2; right before: the last; after three answers: the first and the last.
+    hits = {3: np.array([1.0, 0.0, 1.0]), 0: np.array([0.0, 0.0, 1.0])}
+    first, last = learning_curve(hits, np.array([1.0, 1.0, 2.0]))
+    assert (first["answers"], last["answers"]) == (0, 3)
+    assert (first["right"], last["right"]) == (pytest.approx(0.5), pytest.approx(0.75))
+    # Standard error: sqrt(sum of squared weights times squared distances); 90 % lie within 1.645 of it.
+    spread = np.sqrt((0.25**2 + 0.25**2 + 0.5**2) * 0.5**2)
+    assert first["margin"] == pytest.approx(1.6449 * spread, rel=1e-3)
 
 
 def test_the_outlook_weighs_doubtful_answers_by_how_many_there_are():

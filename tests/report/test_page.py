@@ -266,12 +266,17 @@ def test_single_pictures():
 
 
 def test_what_answers_changed_is_shown(tmp_path):
-    result = result_of(["kind staff", "fast bike"] * 15)
+    result = result_of(["kind staff", "fast bike"] * 20)
     assert 'id="taught"' not in result.report(tmp_path / "before.html").read_text("utf-8")
     answers = {"document": list(range(1, 31)), "true_label": ["a"] * 30}
     text = section(result.teach(answers, name="first").report(tmp_path / "after.html").read_text("utf-8"), "check")
     assert re.search(r'first</td><td class="n">30</td><td class="n">30</td>', text)
     assert 'id="reliability"' in text
+    curve = text.partition('id="learning"')[2].partition("</figure>")[0]
+    sizes = [int(size) for size in re.findall(r'<tr><td class="n">(\d+)</td><td class="n">[\d.]+', curve)]
+    assert sizes[0] == 0
+    assert sizes == sorted(sizes)
+    assert sizes[-1] <= 30
 
 
 def test_the_command_breaks_down_by_a_column_and_names_its_files(tmp_path):

@@ -32,7 +32,7 @@ from isthmus.feedback import (
     learn_correction,
     train_on_everything,
 )
-from isthmus.feedback.accounting import band_weights, expect_accuracy, outlook, right_by_size
+from isthmus.feedback.accounting import band_weights, expect_accuracy, learning_curve, outlook, right_by_size
 from isthmus.feedback.answers import ASKED, DRAWN, PICKED, RANDOM
 from isthmus.feedback.correction import MANY, order_answers
 from isthmus.feedback.model import ask_voters, merge_classes
@@ -59,7 +59,8 @@ class Learned:
     before, after : dict
         Documents by class.
     outlook : dict or None
-        ``answers``, ``gain``, ``margin``: what so many more answers would bring, in shares of all labels.
+        ``answers``, ``gain``, ``margin``: what so many more answers would bring, in shares of all labels; ``curve``:
+        the share right among answers that were held out, by how many others were learned from.
     basis : str
         What the expected accuracy rests on: "random", "weighted" or '' (nothing).
     taken_back : int
@@ -213,11 +214,13 @@ def _account(
         return expected, None
     hits = right_by_size(rows, vote, codes, correction, seed)
     if at_random.sum() >= 20:
-        ahead = outlook({size: part[at_random] for size, part in hits.items()}, len(codes), MORE)
+        hits, weights = {size: part[at_random] for size, part in hits.items()}, None
     else:
-        ahead = outlook(hits, len(codes), MORE, band_weights(held_out, confidence))
+        weights = band_weights(held_out, confidence)
+    ahead = outlook(hits, len(codes), MORE, weights)
     rest = len(confidence) / (len(confidence) + len(codes))
-    return expected, {"answers": MORE, "gain": ahead.gain * rest, "margin": ahead.margin * rest}
+    said = {"answers": MORE, "gain": ahead.gain * rest, "margin": ahead.margin * rest}
+    return expected, {**said, "curve": learning_curve(hits, weights)}
 
 
 def _compare(

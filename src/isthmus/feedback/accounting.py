@@ -160,6 +160,26 @@ def band_weights(held_out: np.ndarray, confidence: np.ndarray) -> np.ndarray:
     return np.array([np.mean(band == number) / np.sum(own == number) for number in own])
 
 
+def learning_curve(right_by_size: dict[int, np.ndarray], weights: np.ndarray | None = None) -> list[dict[str, float]]:
+    """Share right while held out, by the number of answers learned from: ``answers``, ``right``, ``margin``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.feedback.accounting import learning_curve
+    >>> rows = learning_curve({0: np.array([1, 0, 0, 1]), 3: np.array([1, 1, 0, 1])})
+    >>> [(row["answers"], row["right"]) for row in rows]
+    [(0, 0.5), (3, 0.75)]
+    """
+    rows = []
+    for size, hits in sorted(right_by_size.items()):
+        part = np.full(len(hits), 1 / len(hits)) if weights is None else weights / max(float(weights.sum()), 1e-12)
+        right = float(part @ hits)
+        margin = two_sided_z(RATE) * sqrt(float(part**2 @ (np.asarray(hits, dtype=float) - right) ** 2))
+        rows.append({"answers": int(size), "right": right, "margin": margin})
+    return rows
+
+
 def outlook(
     right_by_size: dict[int, np.ndarray], n_answers: int, more: int, weights: np.ndarray | None = None
 ) -> Outlook:

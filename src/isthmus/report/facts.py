@@ -282,8 +282,18 @@ def taught_facts(result) -> dict[str, Any] | None:
     return {
         "history": list(result.history),
         "outlook": None if learned is None else learned.outlook,
+        "curve": learning_facts(None if learned is None else learned.outlook),
         "reliability": reliability_rows(result),
     }
+
+
+def learning_facts(outlook: dict | None) -> dict[str, Any] | None:
+    """The learning curve; None where too few answers were given to draw one."""
+    rows = (outlook or {}).get("curve") or []
+    if len(rows) < _FEWEST_STEPS:
+        return None
+    points = [(row["answers"], row["right"]) for row in rows]
+    return {"figure": figures.line_figure(points, from_zero=False, mark=points[-1], x_percent=False), "rows": rows}
 
 
 def reliability_rows(result, bins: int = 5) -> list[dict[str, Any]]:

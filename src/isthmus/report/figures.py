@@ -36,6 +36,7 @@ def line_figure(
     points: Sequence[tuple[float, float]],
     *,
     percent: bool = True,
+    x_percent: bool | None = None,
     mark: tuple[float, float] | None = None,
     from_zero: bool = True,
 ) -> dict[str, Any]:
@@ -51,14 +52,16 @@ def line_figure(
     def y_of(value: float) -> float:
         return round(88 - 80 * (value - low_y) / span_y, 2)
 
-    def said(value: float) -> str:
-        return f"{100 * value:.4g} %" if percent else f"{value:.5g}"
+    def said(value: float, share: bool) -> str:
+        return f"{100 * value:.4g} %" if share else f"{value:.5g}"
+
+    x_share = percent if x_percent is None else x_percent
 
     ticks_x = [value for value in _ticks(low_x, max(xs)) if value <= max(xs) + 1e-9]
     return {
         "path": "M" + "L".join(f"{x_of(x)} {y_of(y)}" for x, y in points),
-        "x_ticks": [{"at": x_of(value), "text": said(value)} for value in ticks_x],
-        "y_ticks": [{"at": y_of(value), "text": said(value)} for value in ticks_y],
+        "x_ticks": [{"at": x_of(value), "text": said(value, x_share)} for value in ticks_x],
+        "y_ticks": [{"at": y_of(value), "text": said(value, percent)} for value in ticks_y],
         "mark": None if mark is None else {"x": x_of(mark[0]), "y": y_of(mark[1])},
     }
 
