@@ -40,6 +40,7 @@ ROOMS = (
     ("isthmus.explain.strings", "Account: string kernels", "Contributions of n-grams, words and documents."),
     ("isthmus.report.charts", "Charts", "A table and a description in, a picture out."),
     ("isthmus.report", "Show", "Charts and the report page."),
+    ("isthmus.scale", "Spread", "Files larger than memory, and clusters."),
     ("isthmus.bench.engine.suite", "Repeat", "What a benchmark suite is made of."),
     ("isthmus.workspace", "Last", "Projects, runs and answers of a team in a database."),
     ("isthmus.estimator_checks", "Check", "Checks for estimators, ours and yours."),

@@ -83,6 +83,8 @@ class ProgressLine:
             text = phase + (": done" if finished else "")
         else:
             text = f"{phase}: {done:,}" + (f" of {total:,}" if total else "")
+        if event.get("rate"):
+            text += f", {event['rate']:,.0f} a second"
         if total and 0 < done < total and now > start:
             text += f", about {(now - start) / done * (total - done):.0f} s left"
         if terminal:

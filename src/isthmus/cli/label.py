@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from isthmus.cli.common import METHODS, Exact, Language
-from isthmus.cli.label_run import LabelOptions, label_files, label_large_files, label_with_model
+from isthmus.cli.label_large import LargeOptions, label_large
+from isthmus.cli.label_run import LabelOptions, label_files, label_with_model
 from isthmus.exceptions import UsageError
 
 
@@ -100,6 +101,31 @@ def label(
             "--force-classes", help="Learn labels that do not look like classes (dates, ids, several a cell)."
         ),
     ] = False,
+    engine: Annotated[
+        str | None,
+        typer.Option("--engine", help="Read the files in blocks, in this process (local) or on a cluster (dask)."),
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option("--workers", min=1, metavar="N", help="With --engine dask: processes to start.")
+    ] = None,
+    scheduler: Annotated[
+        str | None, typer.Option("--scheduler", metavar="ADDRESS", help="A dask scheduler that is running already.")
+    ] = None,
+    tls: Annotated[
+        list[str] | None,
+        typer.Option("--tls", metavar="NAME=FILE", help="For --scheduler: ca, cert or key; repeatable."),
+    ] = None,
+    memory_limit: Annotated[
+        str | None, typer.Option("--memory-limit", metavar="SIZE", help="With --workers: memory of each, such as 2GB.")
+    ] = None,
+    block_rows: Annotated[
+        int | None, typer.Option("--block-rows", min=1, metavar="N", help="Rows that are read at once (50000).")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue a run in blocks that was stopped.")] = False,
+    bad_rows: Annotated[
+        Path | None,
+        typer.Option("--bad-rows", metavar="FILE", help="Set rows aside that cannot be read, instead of stopping."),
+    ] = None,
     exact: Exact = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a summary as JSON on stdout.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace outputs that exist.")] = False,
@@ -145,10 +171,13 @@ def label(
         force=force,
         quiet=quiet,
     )
-    options.check()
-    if model is not None:
+    large = LargeOptions(engine, workers, scheduler, tuple(tls or ()), memory_limit, block_rows, resume, bad_rows)
+    in_blocks = model is None and (large.asked() or options.is_large())
+    options.check(large=in_blocks)
+    if in_blocks:
+        label_large(options, large)
+    elif model is not None:
+        large.refuse_with_model()
         label_with_model(options)
-    elif options.is_large():
-        label_large_files(options)
     else:
         label_files(options)

@@ -16,7 +16,6 @@ from isthmus.api.saving import check_saved_file
 from isthmus.cli.common import (
     describe,
     file_hash,
-    note_guarded,
     one_line,
     print_json,
     run_record_path,
@@ -96,8 +95,8 @@ class LabelOptions:
             trust_machine_labels=self.trust_machine_labels,
         )
 
-    def check(self) -> None:
-        """Refuse what cannot work before anything is read."""
+    def check(self, *, large: bool = False) -> None:
+        """Refuse what cannot work before anything is read; a large run looks at its output itself."""
         from isthmus.recipes import get_recipe
 
         if self.method != "auto":
@@ -129,32 +128,21 @@ class LabelOptions:
         if self.by is not None and self.report is None:
             raise UsageError("--by breaks the report down; name one with --report HTML.", code="bad-parameter")
         inputs = (*self.files, self.words, self.model, self.answers, *self.extra)
-        check_outputs(self.output, self.report, self.force, self.save, inputs=inputs)
+        if not large:
+            check_outputs(self.output, self.report, self.force, self.save, inputs=inputs)
         if self.model:
             check_saved_file(self.model)
 
     def is_large(self) -> bool:
         """Whether the files are better read in blocks than held in memory, and can be."""
-        from isthmus.corpus.blocks import can_stream
+        from isthmus.cli.label_large import can_be_large, looks_sharded
 
-        whole = (
-            self.extra
-            or self.report
-            or self.words
-            or self.save
-            or self.answers
-            or self.target_label
-            or self.text_is_joined
-        )
-        if self.method != "projection" or whole or len(self.files) != 2:
+        if not can_be_large(self):
             return False
-        readable = all(path != "-" and Path(path).is_file() and can_stream(path) for path in self.files)
+        if any(map(looks_sharded, self.files)):
+            return True
+        readable = all(Path(path).is_file() for path in self.files)
         return readable and sum(Path(path).stat().st_size for path in self.files) > STREAM_BYTES
-
-    @property
-    def text_is_joined(self) -> bool:
-        """Whether a text is put together from several columns."""
-        return any(names is not None and len(names) > 1 for names in (self.text, self.target_text))
 
     def for_record(self) -> dict[str, Any]:
         """The options that were not left out, as plain values."""
@@ -252,34 +240,6 @@ def label_with_model(options: LabelOptions) -> None:
         describe_input(options.target, target),
     ]
     conclude(options, result, len(source), inputs, written)
-
-
-def label_large_files(options: LabelOptions) -> None:
-    """Label by term projection block by block; memory grows with the vocabulary, not with the files."""
-    from isthmus.choose import review_mask
-    from isthmus.classify.projection.stream import label_stream
-
-    if not options.quiet:
-        say("large files: read in blocks, none is held in memory; needs_review goes by the budget within each block")
-    with talking(options.quiet):
-        outcome = label_stream(
-            options.files[0],
-            options.target,
-            options.output,
-            text=None if options.text is None else options.text[0],
-            label=options.label,
-            target_text=None if options.target_text is None else options.target_text[0],
-            analyzer=options.analyzer,
-            language=options.language,
-            review=lambda confidence: review_mask(confidence, options.budget),
-            force=options.force,
-            spreadsheet_safe=not options.exact,
-        )
-        note_guarded(outcome.pop("guarded_cells"))
-    summary = {"method": "projection", "why": "named by the caller", **outcome, "output": options.output, "files": []}
-    inputs = [{"path": path, "sha256": file_hash(path)} for path in options.files]
-    record = run_record(options.for_record(), inputs, {"blocks": True}, "projection", [])
-    finish(options, summary, record, [] if options.output == "-" else [options.output])
 
 
 def label_collections(

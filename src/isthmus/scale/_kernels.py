@@ -1,0 +1,173 @@
+"""Compiled loops over the documents of a block.
+
+Every sum over documents is one of integers: counts, or values in fixed point. Such a sum is the same to the last bit
+however the documents are cut into blocks, whoever adds them and in which order, which no sum of floats is. What is done
+to one document reads that document alone, one entry after the other.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def document_frequency(ids, ends, n_terms):
+    """In how many documents each local term occurs."""
+    frequency = np.zeros(n_terms, np.int64)
+    last = np.full(n_terms, -1, np.int64)
+    at = 0
+    for row in range(ends.shape[0]):
+        while at < ends[row]:
+            term = ids[at]
+            if last[term] != row:
+                last[term] = row
+                frequency[term] += 1
+            at += 1
+    return frequency
+
+
+@njit(cache=True, nogil=True)
+def pair_keys(ids, ends, solo, column, width, keys, rows):
+    """Key of each two neighbouring terms that are both in the vocabulary, and its document; how many there are."""
+    count = 0
+    at = 0
+    for row in range(ends.shape[0]):
+        while at < ends[row]:
+            if at + 1 < ends[row]:
+                a, b = column[ids[at]], column[ids[at + 1]]
+                if a >= 0 and b >= 0 and (solo.shape[0] == 0 or (solo[at] and solo[at + 1])):
+                    keys[count] = a * width + b
+                    rows[count] = row
+                    count += 1
+            at += 1
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _find(sorted_keys, key):
+    low, high = 0, sorted_keys.shape[0]
+    while low < high:
+        middle = (low + high) // 2
+        if sorted_keys[middle] < key:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < sorted_keys.shape[0] and sorted_keys[low] == key else -1
+
+
+@njit(cache=True, nogil=True)
+def count_rows(ids, ends, solo, column, pairs, width):
+    """CSR arrays of the documents: columns of single terms, then those of the pairs, and how often each occurs."""
+    size = ids.shape[0] * (2 if pairs.shape[0] else 1)
+    indptr = np.zeros(ends.shape[0] + 1, np.int64)
+    indices = np.empty(size, np.int32)
+    counts = np.empty(size, np.int32)
+    found = np.empty(64, np.int32)
+    at, filled = 0, 0
+    for row in range(ends.shape[0]):
+        need = 2 * (ends[row] - at)
+        if need > found.shape[0]:
+            found = np.empty(2 * need, np.int32)
+        n = 0
+        while at < ends[row]:
+            own = column[ids[at]]
+            if own >= 0:
+                found[n] = own
+                n += 1
+                if pairs.shape[0] and at + 1 < ends[row]:
+                    after = column[ids[at + 1]]
+                    if after >= 0 and (solo.shape[0] == 0 or (solo[at] and solo[at + 1])):
+                        place = _find(pairs, own * width + after)
+                        if place >= 0:
+                            found[n] = width + place
+                            n += 1
+            at += 1
+        found[:n].sort()
+        for i in range(n):
+            if i > 0 and found[i] == found[i - 1]:
+                counts[filled - 1] += 1
+            else:
+                indices[filled] = found[i]
+                counts[filled] = 1
+                filled += 1
+        indptr[row + 1] = filled
+    return indptr, indices[:filled].copy(), counts[:filled].copy()
+
+
+@njit(cache=True, nogil=True)
+def weigh_rows(indptr, indices, counts, idf, logs):
+    """tf-idf of length one; ``logs`` holds 1 + log(count) for small counts, or the counts themselves."""
+    values = np.empty(counts.shape[0])
+    for row in range(indptr.shape[0] - 1):
+        square = 0.0
+        for at in range(indptr[row], indptr[row + 1]):
+            count = counts[at]
+            value = (logs[count] if count < logs.shape[0] else logs[logs.shape[0] - 1]) * idf[indices[at]]
+            values[at] = value
+            square += value * value
+        length = math.sqrt(square) if square > 0.0 else 1.0
+        for at in range(indptr[row], indptr[row + 1]):
+            values[at] /= length
+    return values
+
+
+@njit(cache=True, nogil=True)
+def row_scores(indptr, indices, values, weights, bias):
+    """Σ value · weights[term, class] + bias, entry by entry."""
+    n_classes = weights.shape[1]
+    scores = np.empty((indptr.shape[0] - 1, n_classes))
+    for row in range(indptr.shape[0] - 1):
+        for c in range(n_classes):
+            scores[row, c] = bias[c]
+        for at in range(indptr[row], indptr[row + 1]):
+            value = values[at]
+            for c in range(n_classes):
+                scores[row, c] += value * weights[indices[at], c]
+    return scores
+
+
+@njit(cache=True, nogil=True)
+def best_classes(scores, power):
+    """Class of each row by its scores, and the probability it gets from softmax(power · scores)."""
+    labels = np.empty(scores.shape[0], np.int32)
+    confidence = np.empty(scores.shape[0])
+    for row in range(scores.shape[0]):
+        best = 0
+        for c in range(1, scores.shape[1]):
+            if scores[row, c] > scores[row, best]:
+                best = c
+        total = 0.0
+        for c in range(scores.shape[1]):
+            total += math.exp(power * (scores[row, c] - scores[row, best]))
+        labels[row] = best
+        confidence[row] = 1.0 / total
+    return labels, confidence
+
+
+@njit(cache=True, nogil=True)
+def log_softmax(scores):
+    """Logarithms of probabilities, row by row."""
+    out = np.empty_like(scores)
+    for row in range(scores.shape[0]):
+        highest = scores[row, 0]
+        for c in range(1, scores.shape[1]):
+            highest = max(highest, scores[row, c])
+        total = 0.0
+        for c in range(scores.shape[1]):
+            total += math.exp(scores[row, c] - highest)
+        for c in range(scores.shape[1]):
+            out[row, c] = scores[row, c] - highest - math.log(total)
+    return out
+
+
+@njit(cache=True, nogil=True)
+def histogram(labels, values, n_classes, bins):
+    """How many rows of each class have a value (0 to 1) in each of ``bins`` equal steps; rows of class -1 are none."""
+    table = np.zeros((n_classes, bins), np.int64)
+    for row in range(labels.shape[0]):
+        if labels[row] >= 0:
+            table[labels[row], min(bins - 1, int(values[row] * bins))] += 1
+    return table

@@ -1,0 +1,225 @@
+"""Where passes over blocks run: in this process, or on a dask cluster. The functions that they run are the same."""
+
+from __future__ import annotations
+
+import operator
+import pickle
+import time
+from collections.abc import Callable, Sequence
+from functools import lru_cache, reduce
+from pathlib import Path
+from typing import Any, Protocol
+
+from isthmus._progress import progress
+from isthmus._utils import import_optional
+from isthmus.exceptions import DataError, IsthmusError
+from isthmus.scale.store import whole_file
+
+_TASKS = 6  # groups of blocks a worker gets per pass: few enough tables travel, enough to share the load
+
+
+class HasRows(Protocol):
+    @property
+    def rows(self) -> int: ...
+
+
+class Meter:
+    """Progress of a pass in rows, with rows per second."""
+
+    def __init__(self, phase: str, total: int):
+        self.phase, self.total, self.done, self.began = phase, total, 0, time.monotonic()
+        progress(phase, 0, total or None)
+
+    def add(self, rows: int) -> None:
+        self.done += rows
+        spent = time.monotonic() - self.began
+        progress(self.phase, self.done, self.total, rate=self.done / spent if spent > 0 else None)
+
+
+class LocalEngine:
+    """One block after another in this process."""
+
+    name = "local"
+    workers = 1
+
+    def map(self, function: Callable, pieces: Sequence[HasRows], *args: Any, phase: str) -> list:
+        """``function(piece, *args)`` of every piece, in their order."""
+        meter = Meter(phase, sum(piece.rows for piece in pieces))
+        results = []
+        for piece in pieces:
+            results.append(function(piece, *args))
+            meter.add(piece.rows)
+        return results
+
+    def sum(
+        self, function: Callable, pieces: Sequence[HasRows], *args: Any, phase: str, add: Callable = operator.add
+    ) -> Any:
+        """``function(piece, *args)`` of every piece, added up. ``add`` must not depend on the order."""
+        meter = Meter(phase, sum(piece.rows for piece in pieces))
+        total = None
+        for piece in pieces:
+            part = function(piece, *args)
+            total = part if total is None else add(total, part)
+            meter.add(piece.rows)
+        return total
+
+    def close(self) -> None:
+        pass
+
+
+class DaskEngine:
+    """The same passes on the workers of a dask cluster.
+
+    Workers read shards and write their blocks' files themselves; what travels is the sums. Arguments of a pass go
+    through a file in ``folder``, which every worker must see: what is held by a worker alone would be lost with it.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    folder : path
+        The run's own folder.
+    owned : sequence of objects with ``close``
+        What is to be closed at the end.
+    """
+
+    name = "dask"
+
+    def __init__(self, client: Any, folder: str | Path, owned: Sequence[Any] = ()):
+        self.client, self.folder, self._owned, self._passes = client, Path(folder), list(owned), 0
+
+    @property
+    def workers(self) -> int:
+        return max(1, len(self._ask(lambda: self.client.scheduler_info(n_workers=-1))["workers"]))
+
+    def map(self, function: Callable, pieces: Sequence[HasRows], *args: Any, phase: str) -> list:
+        """As :meth:`LocalEngine.map`."""
+        groups = self._groups(pieces)
+        place = self._lay_out(args)
+        meter = Meter(phase, sum(piece.rows for piece in pieces))
+
+        def run() -> list:
+            futures = [self.client.submit(_map_group, function, group, place, pure=False) for group in groups]
+            self._follow(futures, groups, meter)
+            return [result for part in self.client.gather(futures) for result in part]
+
+        return self._clean(self._ask(run), place)
+
+    def sum(
+        self, function: Callable, pieces: Sequence[HasRows], *args: Any, phase: str, add: Callable = operator.add
+    ) -> Any:
+        """As :meth:`LocalEngine.sum`; tables are added in a tree on the workers."""
+        groups = self._groups(pieces)
+        place = self._lay_out(args)
+        meter = Meter(phase, sum(piece.rows for piece in pieces))
+
+        def run() -> Any:
+            futures = [self.client.submit(_sum_group, function, group, place, add, pure=False) for group in groups]
+            level = futures
+            while len(level) > 1:
+                fours = [level[i : i + 4] for i in range(0, len(level), 4)]
+                level = [self.client.submit(_add_all, four, add, pure=False) for four in fours]
+            self._follow(futures, groups, meter)
+            return level[0].result()
+
+        return self._clean(self._ask(run), place)
+
+    def close(self) -> None:
+        for thing in self._owned:
+            thing.close()
+
+    def _groups(self, pieces: Sequence[HasRows]) -> list[list]:
+        """Neighbouring pieces together, several groups for every worker."""
+        size = max(1, -(-len(pieces) // (_TASKS * self.workers)))
+        return [list(pieces[i : i + size]) for i in range(0, len(pieces), size)]
+
+    def _lay_out(self, args: tuple) -> str:
+        self._passes += 1
+        path = self.folder / f"pass-{self._passes}.args"
+        with whole_file(path) as part:
+            part.write_bytes(pickle.dumps(args, protocol=5))
+        return str(path)
+
+    def _clean(self, result: Any, place: str) -> Any:
+        Path(place).unlink(missing_ok=True)
+        return result
+
+    def _follow(self, futures: list, groups: list[list], meter: Meter) -> None:
+        distributed = import_optional("distributed", "A dask cluster", extra="scale")
+        size = {future.key: sum(piece.rows for piece in group) for future, group in zip(futures, groups, strict=True)}
+        for future in distributed.as_completed(futures):
+            if future.status in ("error", "cancelled"):
+                future.result()  # raises
+            meter.add(size[future.key])
+
+    def _ask(self, run: Callable[[], Any]) -> Any:
+        """What a lost cluster raises becomes one sentence."""
+        distributed = import_optional("distributed", "A dask cluster", extra="scale")
+        from concurrent.futures import CancelledError
+
+        try:
+            return run()
+        except IsthmusError:
+            raise
+        except distributed.KilledWorker as error:
+            raise DataError(
+                f"Workers died again and again at the same task ({str(error).split('(')[0].strip()}), most likely for "
+                "lack of memory; give them more, or fewer rows a block, and continue with --resume.",
+                code="lost-cluster",
+            ) from None
+        except (distributed.comm.CommClosedError, CancelledError, TimeoutError, ConnectionError) as error:
+            raise DataError(
+                f"The dask scheduler does not answer any more ({type(error).__name__}); bring it back and continue "
+                "with --resume.",
+                code="lost-cluster",
+            ) from None
+
+
+@lru_cache(maxsize=2)
+def _arguments(place: str) -> tuple:
+    return pickle.loads(Path(place).read_bytes())
+
+
+def _map_group(function: Callable, group: list, place: str) -> list:
+    return [function(piece, *_arguments(place)) for piece in group]
+
+
+def _sum_group(function: Callable, group: list, place: str, add: Callable) -> Any:
+    return reduce(add, (function(piece, *_arguments(place)) for piece in group))
+
+
+def _add_all(parts: list, add: Callable) -> Any:
+    return reduce(add, parts)
+
+
+def local_cluster(folder: str | Path, workers: int, memory_limit: str | None = None) -> DaskEngine:
+    """A cluster of processes on this machine, one thread each, which restarts workers that die."""
+    dask = import_optional("dask", "--engine dask", extra="scale")
+    distributed = import_optional("distributed", "--engine dask", extra="scale")
+    # A worker that is killed is no reason to give up a task: only a task that kills every worker is.
+    dask.config.set({"distributed.scheduler.allowed-failures": 10, "distributed.worker.daemon": False})
+    cluster = distributed.LocalCluster(
+        n_workers=workers,
+        threads_per_worker=1,
+        processes=True,
+        memory_limit=memory_limit or "auto",
+        dashboard_address=None,
+        silence_logs=50,
+        local_directory=str(Path(folder) / "dask"),
+    )
+    client = distributed.Client(cluster)
+    return DaskEngine(client, folder, [client, cluster])
+
+
+def connect(folder: str | Path, address: str, tls: dict[str, str] | None = None, timeout: float = 20.0) -> DaskEngine:
+    """A cluster that somebody else runs; ``tls`` has the fields of ``distributed.Security``."""
+    distributed = import_optional("distributed", "--scheduler", extra="scale")
+    security = distributed.Security(require_encryption=True, **tls) if tls else None
+    try:
+        client = distributed.Client(address, security=security, timeout=timeout)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise DataError(
+            f"No dask scheduler answers at {address!r} ({str(error).splitlines()[0]}); check the address and that it "
+            "runs.",
+            code="lost-cluster",
+        ) from None
+    return DaskEngine(client, folder, [client])

@@ -1,0 +1,97 @@
+"""Term projection, adapted to all of the target: sums per term and class, and histograms of margins in between."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from isthmus._math.calibration import fit_temperature
+from isthmus._math.chi2 import TermStatistics, count_terms
+from isthmus.classify.projection.classifier import TermProjectionClassifier
+from isthmus.classify.projection.steps import TEMPERATURES, class_shares
+from isthmus.features.projection import Projection
+from isthmus.scale._kernels import histogram
+from isthmus.scale.methods.base import Problem, RowModel, load
+from isthmus.scale.methods.nbc import class_statistics
+from isthmus.scale.pieces import Job, Piece
+from isthmus.scale.views import RowBlock
+
+BINS = 1 << 16  # steps in which margins are counted
+_ENOUGH = 100  # documents of the sample from which the temperature is placed
+_BLIND = 10.0
+
+
+@dataclass
+class ProjectionModel(RowModel):
+    """A projection with the temperature of its class shares."""
+
+    rows: tuple[str, int]
+    projection: Projection
+    inverse_temperature: float
+    log_prior: np.ndarray
+
+    def scores(self, rows: RowBlock) -> np.ndarray:
+        features = self.projection.features(rows.matrix())
+        scores = self.inverse_temperature * class_shares(features)
+        scores[~features.any(axis=1)] = self.log_prior  # no term speaks for any class: the commonest one
+        return scores
+
+
+def fit(problem: Problem) -> ProjectionModel:
+    """As :class:`isthmus.TermProjectionClassifier`, but for surest rows told by steps of 1/65,536 of their margin."""
+    settings, n_classes = TermProjectionClassifier(), len(problem.classes)
+    stats = problem.sum(class_statistics, problem.source, problem.rows, n_classes, phase="counting words per class")
+    target: TermStatistics | None = None
+    for step in range(1, settings.max_iter + 1):
+        projection, phase = settings._build(stats, target), f"adapting, round {step} of {settings.max_iter}"
+        margins = problem.sum(margin_histogram, problem.target, problem.rows, projection, phase=phase)
+        least = least_bins(margins, settings.adapt_share * step / settings.max_iter)
+        target = problem.sum(sure_statistics, problem.target, problem.rows, projection, least, phase=phase)
+    documents = stats.class_documents + 1.0
+    temperature = place_temperature(problem, settings, stats, target)
+    return ProjectionModel(
+        problem.rows, settings._build(stats, target), temperature, np.log(documents / documents.sum())
+    )
+
+
+def margins_of(rows: RowBlock, projection: Projection) -> tuple[np.ndarray, np.ndarray]:
+    """Class of each row by rule, and by how much its share leads."""
+    shares = class_shares(projection.features(rows.matrix()))
+    top = np.partition(shares, -2, axis=1)
+    return shares.argmax(axis=1).astype(np.int32), top[:, -1] - top[:, -2]
+
+
+def margin_histogram(piece: Piece, job: Job, rows: tuple[str, int], projection: Projection) -> np.ndarray:
+    labels, margins = margins_of(load(piece, job, rows), projection)
+    return histogram(labels, margins, projection.n_classes, BINS)
+
+
+def least_bins(counts: np.ndarray, share: float) -> np.ndarray:
+    """For each class the step from which up lies at least this share of its rows."""
+    above = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1]
+    wanted = np.ceil(share * counts.sum(axis=1))
+    return (above >= np.maximum(wanted, 1)[:, None]).sum(axis=1) - 1
+
+
+def sure_statistics(
+    piece: Piece, job: Job, rows: tuple[str, int], projection: Projection, least: np.ndarray
+) -> TermStatistics:
+    """Statistics of the rows with the largest margins, under the class they are given."""
+    block = load(piece, job, rows)
+    labels, margins = margins_of(block, projection)
+    steps = np.minimum(BINS - 1, (margins * BINS).astype(np.int64))
+    sure = (steps >= least[labels]) & (margins > 0)
+    return count_terms(block.matrix(), np.where(sure, labels, -1), projection.n_classes)
+
+
+def place_temperature(
+    problem: Problem, settings: TermProjectionClassifier, stats: TermStatistics, target: TermStatistics | None
+) -> float:
+    """By the sample of the source, taken out of the sums again."""
+    rows, codes = problem.sample_rows()
+    if len(rows) < _ENOUGH:
+        return _BLIND
+    own = count_terms(rows.matrix(), codes, stats.n_classes)
+    shares = class_shares(settings._build(stats - own, target).features(rows.matrix()))
+    return fit_temperature(shares, codes, bounds=TEMPERATURES)

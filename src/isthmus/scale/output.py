@@ -1,0 +1,222 @@
+"""What a large run writes: a part for every block, whole files made of them, a manifest; and the run's own folder."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from isthmus.corpus.cells import json_text
+from isthmus.corpus.guard import FormulaEscaper
+from isthmus.corpus.parts import _host, _is_running
+from isthmus.corpus.shards import MANIFEST, Rows, join_parquet
+from isthmus.corpus.write import _csv_blocks, _format, replacing, with_columns, write_rows
+from isthmus.exceptions import DataError, UsageError
+from isthmus.scale.pieces import Piece
+from isthmus.scale.store import trouble, whole_file
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where the labelled rows go: a folder with a file for each input file, or one file."""
+
+    place: str
+    work: str
+    spreadsheet_safe: bool = False
+
+    @property
+    def is_file(self) -> bool:
+        return names_file(self.place)
+
+    def kind_of(self, piece: Piece) -> str:
+        """Format of the rows of a piece."""
+        if self.is_file:
+            return _format(Path(self.place))[0].lstrip(".").replace("ndjson", "jsonl")
+        return piece.block.shard.kind
+
+    def part(self, piece: Piece) -> Path:
+        return Path(self.work, "parts", str(piece.number))
+
+
+def names_file(place: str) -> bool:
+    """Whether the output is one file: its name has an ending that names a format."""
+    with suppress(UsageError):
+        return _format(Path(place))[0] != ".xlsx" and not Path(place).is_dir()
+    return False
+
+
+# -- parts -------------------------------------------------------------------------------------------------------------
+
+
+def write_part(output: Output, piece: Piece, rows: Rows, added: Mapping[str, list]) -> int:
+    """The labelled rows of a piece, without a header; how many cells were changed for the sake of spreadsheets."""
+    kind, guard = output.kind_of(piece), FormulaEscaper(output.spreadsheet_safe)
+    with whole_file(output.part(piece)) as path:
+        if kind == "parquet":
+            write_rows(path.with_suffix(".parquet"), with_columns(_table(rows), added))
+            os.replace(path.with_suffix(".parquet"), path)
+            return 0
+        with open(path, "wb") as out:
+            if kind == "jsonl" and rows.records is not None:
+                for record, *new in zip(rows.records, *added.values(), strict=True):
+                    single = {name: [cell] for name, cell in record.items()}
+                    whole = with_columns(single, {name: [cell] for name, cell in zip(added, new, strict=True)})
+                    out.write(json_text({name: cells[0] for name, cells in whole.items()}).encode() + b"\n")
+            elif kind == "jsonl":
+                table = with_columns(_table(rows), added)
+                for row in zip(*table.values(), strict=True):
+                    out.write(json_text(dict(zip(table, row, strict=True))).encode() + b"\n")
+            else:
+                table = with_columns(_table(rows), added)
+                for text in _csv_blocks(table, "\t" if kind == "tsv" else ",", guard, header=False):
+                    out.write(text.encode("utf-8", "replace"))
+    return guard.count
+
+
+def _table(rows: Rows) -> dict[str, list]:
+    return {name: rows.cells(name) for name in rows.names}
+
+
+# -- whole files -------------------------------------------------------------------------------------------------------
+
+
+def assemble(output: Output, pieces: Sequence[Piece], added: Sequence[str], force: bool) -> list[dict[str, Any]]:
+    """Files of the parts: one in all, or one for each input file under its own name; a row of the manifest for each."""
+    if output.is_file:
+        _check_same_columns(output, pieces)
+        place = Path(output.place)
+        return [{"output": str(place), **_join(output, place, pieces, added, force)}]
+    Path(output.place).mkdir(parents=True, exist_ok=True)
+    by_shard: dict[str, list[Piece]] = {}
+    for piece in pieces:
+        by_shard.setdefault(piece.block.shard.path, []).append(piece)
+    names = output_names(list(by_shard))
+    made = []
+    for path, own in by_shard.items():
+        row = _join(output, Path(output.place, names[path]), own, added, True)
+        made.append({"input": path, "output": names[path], **row})
+    return made
+
+
+def output_names(paths: Sequence[str]) -> dict[str, str]:
+    """A name in the output folder for each input file: its own, or with its folder's where two are called alike."""
+    names: dict[str, str] = {}
+    for path in paths:
+        name, parent = Path(path).name, Path(path).resolve().parent
+        while name in names.values():
+            name, parent = f"{parent.name}-{name}", parent.parent
+        names[path] = name
+    return names
+
+
+def _check_same_columns(output: Output, pieces: Sequence[Piece]) -> None:
+    columns = {piece.block.shard.columns for piece in pieces}
+    if len(columns) > 1 and output.kind_of(pieces[0]) != "jsonl":
+        raise DataError(
+            f"The target's files have {len(columns)} different sets of columns, which one file cannot hold; name a "
+            "folder for the output.",
+            code="length-mismatch",
+        )
+
+
+def _join(output: Output, place: Path, pieces: Sequence[Piece], added: Sequence[str], force: bool) -> dict[str, Any]:
+    kind, guard = output.kind_of(pieces[0]), FormulaEscaper(output.spreadsheet_safe)
+    if kind == "parquet":
+        with whole_file(place) as path:
+            join_parquet([output.part(piece) for piece in pieces], path)
+    else:
+        try:
+            with replacing(place, force=force) as out:
+                if kind != "jsonl":
+                    header = with_columns(
+                        {name: [] for name in pieces[0].block.shard.columns}, {name: [] for name in added}
+                    )
+                    for text in _csv_blocks(header, "\t" if kind == "tsv" else ",", guard):
+                        out.write(text.encode("utf-8", "replace"))
+                for piece in pieces:
+                    with open(output.part(piece), "rb") as part:
+                        shutil.copyfileobj(part, out, 1 << 20)
+        except OSError as error:
+            raise trouble(place, error) from None
+    return {"sha256": file_digest(place), "guarded": guard.count}
+
+
+def file_digest(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def write_json(path: Path, content: Any) -> None:
+    with whole_file(path) as part:
+        part.write_text(json.dumps(content, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+
+
+# -- the run's own folder ----------------------------------------------------------------------------------------------
+
+
+def work_folder(place: str) -> Path:
+    """Where a run keeps what it needs: beside the output file, or inside the output folder."""
+    path = Path(place)
+    return path.parent / f".{path.name}.isthmus-run" if names_file(place) else path / ".isthmus-run"
+
+
+def open_work(place: str, plan: dict[str, Any], *, resume: bool, force: bool) -> Path:
+    """The run's folder, empty or with what the same run left; two runs never share one.
+
+    Refused: an output that exists, without ``force``; a stopped run, without ``resume`` or ``force``; and to resume a
+    run whose inputs or options were others.
+    """
+    work, path = work_folder(place), Path(place)
+    finished = path.is_file() if names_file(place) else (path / MANIFEST).is_file()
+    if finished and not force:
+        raise DataError(f"{place!r} exists; give another name, or --force to replace it.", code="output-exists")
+    if not names_file(place) and path.is_dir() and not finished and not work.is_dir() and any(path.iterdir()):
+        raise DataError(f"The folder {place!r} is not empty; give an empty or a new one.", code="output-exists")
+    held = _held_plan(work)
+    if held is not None and not resume and not force:
+        raise DataError(
+            f"A stopped run lies in {str(work)!r}; --resume continues it, --force begins anew.", code="other-run"
+        )
+    if held is not None and resume and held != plan:
+        other = ", ".join(name for name in plan if held.get(name) != plan[name])
+        raise DataError(
+            f"The stopped run in {str(work)!r} differs from this one in: {other}. Give the same inputs and options, or "
+            "begin anew with --force.",
+            code="other-run",
+        )
+    _take(work)
+    if not resume or held is None:
+        for child in work.iterdir():
+            if child.name != "lock":
+                shutil.rmtree(child) if child.is_dir() else child.unlink()
+        write_json(work / "plan.json", plan)
+    return work
+
+
+def _held_plan(work: Path) -> dict[str, Any] | None:
+    try:
+        return json.loads((work / "plan.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def _take(work: Path) -> None:
+    """Only one process at a time works in the folder."""
+    lock = work / "lock"
+    try:
+        work.mkdir(parents=True, exist_ok=True)
+        host, pid = "", 0
+        with suppress(OSError, ValueError):
+            host, number = lock.read_text().split()
+            pid = int(number)
+        if host == _host() and pid not in (0, os.getpid()) and _is_running(pid):
+            raise DataError(f"Another run (process {pid}) works on the same output; wait for it.", code="other-run")
+        lock.write_text(f"{_host()} {os.getpid()}")
+    except OSError as error:
+        raise DataError(f"{str(work)!r} cannot be written: {error.strerror}.", code="output-unwritable") from None

@@ -1,0 +1,147 @@
+"""The first pass: read a block's rows, tell what is in them, keep their terms; and what all passes know of a run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from isthmus._math.content import content_keys
+from isthmus.corpus.shards import Block, Rows, ShardColumns, read_block
+from isthmus.exceptions import DataError
+from isthmus.scale.reading import Reading, Tokens, read_tokens
+from isthmus.scale.store import Store, pack, pack_texts, unpack, unpack_texts
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A block with the side it is on."""
+
+    block: Block
+    side: str  # "source" or "target"
+    number: int
+
+    @property
+    def rows(self) -> int:
+        return self.block.rows
+
+
+@dataclass
+class Job:
+    """What every pass must know: where things are kept, and which columns are read. Small: it travels."""
+
+    store: Store
+    columns: dict[str, ShardColumns]
+    set_aside: bool = False
+
+    def read(self, piece: Piece) -> Rows:
+        """The rows of a piece; a bad one stops the run unless bad ones are set aside."""
+        rows = read_block(piece.block)
+        if rows.bad and not self.set_aside:
+            first = rows.bad[0]
+            raise DataError(
+                f"{piece.block.shard.name}, row {first['row']:,}: {first['reason']}; put it right, or set such rows "
+                "aside with --bad-rows FILE.",
+                code="bad-rows",
+            )
+        return rows
+
+    def texts(self, piece: Piece) -> list[str]:
+        return self.read(piece).texts(self.columns[piece.side].text)
+
+    def tokens(self, piece: Piece, reading: Reading) -> Tokens:
+        """Terms of a piece; made again where the first pass did not need them or their file is gone."""
+        name = f"tokens/{reading.name}/{piece.number}"
+        if not self.store.has(name):
+            save_tokens(self.store, name, read_tokens(self.texts(piece), reading))
+        held = self.store.load(name)
+        return Tokens(unpack_texts(held["terms"]), held["ids"], held["ends"], held["solo"])
+
+
+def save_tokens(store: Store, name: str, tokens: Tokens) -> None:
+    arrays = {"terms": pack_texts(tokens.terms), "ids": tokens.ids, "ends": tokens.ends, "solo": tokens.solo}
+    store.save(name, arrays)
+
+
+@dataclass
+class Facts:
+    """What the first pass tells of some blocks; ``+`` joins them, in any order."""
+
+    rows: dict[str, int] = field(default_factory=dict)
+    labels: Counter = field(default_factory=Counter)
+    unlabelled: int = 0
+    empty: int = 0
+    bad: int = 0
+    terms: int = 0  # distinct terms of all blocks, a term once for each block
+    sample: dict[str, list[tuple]] = field(default_factory=dict)
+
+    def __add__(self, other: Facts) -> Facts:
+        return Facts(
+            dict(Counter(self.rows) + Counter(other.rows)),
+            self.labels + other.labels,
+            self.unlabelled + other.unlabelled,
+            self.empty + other.empty,
+            self.bad + other.bad,
+            self.terms + other.terms,
+            {side: [*self.sample.get(side, ()), *other.sample.get(side, ())] for side in ("source", "target")},
+        )
+
+
+def survey(piece: Piece, job: Job, readings: Sequence[Reading], limits: dict[str, int]) -> Facts:
+    """Read a piece, keep its terms and labels, and draw its part of the sample.
+
+    A document is drawn if the hash of its text lies below the limit of its side: neither blocks nor their order
+    matter.
+    """
+    done = f"facts/{piece.number}"
+    if job.store.has(done) and all(job.store.has(f"tokens/{reading.name}/{piece.number}") for reading in readings):
+        return unpack(job.store.load(done)["facts"])
+    rows = job.read(piece)
+    columns = job.columns[piece.side]
+    texts = rows.texts(columns.text)
+    labels: list[str | None] = [None] * len(texts)
+    if columns.label:
+        labels = rows.labels(columns.label)
+    facts = Facts(rows={piece.side: len(texts)}, empty=sum(not text.strip() for text in texts), bad=len(rows.bad))
+    facts.labels = Counter(label for label in labels if label is not None)
+    facts.unlabelled = len(labels) - facts.labels.total() if columns.label else 0
+    keys = content_keys(texts)
+    drawn = np.flatnonzero(keys < np.uint64(limits[piece.side]))
+    facts.sample = {piece.side: [(int(keys[i]), texts[i], labels[i]) for i in drawn]}
+    for reading in readings:
+        tokens = read_tokens(texts, reading)
+        save_tokens(job.store, f"tokens/{reading.name}/{piece.number}", tokens)
+        facts.terms += len(tokens.terms)
+    if columns.label:
+        job.store.save(f"labels/{piece.number}", _pack_labels(labels))
+    job.store.save(done, {"facts": pack(facts), "bad": pack(rows.bad)})
+    return facts
+
+
+def _pack_labels(labels: list[str | None]) -> dict[str, np.ndarray]:
+    names = sorted({label for label in labels if label is not None})
+    place: dict[str | None, int] = {name: code for code, name in enumerate(names)}
+    codes = np.array([place.get(label, -1) for label in labels], dtype=np.int32)
+    return {"names": pack(names), "codes": codes}
+
+
+def load_codes(store: Store, piece: Piece, classes: np.ndarray) -> np.ndarray:
+    """Class of each document of a source piece, -1 where there is no label."""
+    held = store.load(f"labels/{piece.number}")
+    names = unpack(held["names"])
+    place = np.array([*np.searchsorted(classes, np.array(names, dtype=object)), -1], dtype=np.int32)
+    return place[held["codes"]]
+
+
+def trim_sample(drawn: list[tuple], size: int) -> tuple[list[str], list[Any]]:
+    """Texts and labels of the ``size`` documents with the smallest hashes."""
+    kept = sorted(drawn, key=lambda row: (row[0], row[1], row[2] or ""))[:size]
+    return [row[1] for row in kept], [row[2] for row in kept]
+
+
+def sample_limit(rows: int, size: int) -> int:
+    """Hashes below this are drawn: somewhat more than ``size`` of ``rows``."""
+    return min(2**64 - 1, int(2**64 * min(1.0, (1.3 * size + 100) / max(rows, 1))))

@@ -1,0 +1,557 @@
+"""Label files larger than memory: the passes of a run in their order."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from isthmus import __version__
+from isthmus._validation import check_seed
+from isthmus.choose.trust import AccuracyEstimate, doubt_groups
+from isthmus.corpus.label_kinds import check_label_kind
+from isthmus.corpus.shards import MANIFEST, Block, Rows, choose_columns, cut_shard, find_shards, read_block
+from isthmus.exceptions import DataError, IsthmusWarning, UsageError
+from isthmus.scale._kernels import best_classes
+from isthmus.scale.engine import DaskEngine, LocalEngine, connect, local_cluster
+from isthmus.scale.methods.base import Model, Problem
+from isthmus.scale.methods.registry import LargeMethod, get_method
+from isthmus.scale.output import Output, assemble, names_file, open_work, work_folder, write_json, write_part
+from isthmus.scale.pieces import Facts, Job, Piece, sample_limit, survey, trim_sample
+from isthmus.scale.reading import Reading, choose_reading
+from isthmus.scale.store import FolderStore, MemoryStore, Store, unpack, whole_file
+from isthmus.scale.trust import STEPS, Trust, review_limit, weigh_sample
+from isthmus.scale.views import View, build_view, make_rows
+
+BLOCK_ROWS = 50_000
+SAMPLE = 3_000  # documents of each side that evidence, expectation and calibration rest on
+_HEAD_SHARDS, _HEAD_ROWS = 10, 300  # what the language is told from
+ADDED = ("label", "confidence", "needs_review", "novel_group")
+ENGINES = ("local", "dask", "memory")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a run was asked for, as far as its outcome depends on it."""
+
+    method: str = "auto"
+    text: tuple[str, ...] | None = None
+    label: str | None = None
+    target_text: tuple[str, ...] | None = None
+    block_rows: int = BLOCK_ROWS
+    sample: int = SAMPLE
+    error_budget: float = 0.1
+    analyzer: str = "auto"
+    language: str = "auto"
+    random_state: int = 0
+    set_aside: bool = False
+    spreadsheet_safe: bool = False
+    force_classes: bool = False
+
+
+@dataclass
+class LargeResult:
+    """What a large run did.
+
+    Attributes
+    ----------
+    method : str
+        The method that was fitted on everything; several joined by ``+`` where they vote.
+    decision : list of dict
+        What was weighed, and on how many documents.
+    classes : list of str
+    labels : dict of str to int
+        How many target documents got each label.
+    source_documents, target_documents, needs_review, bad_rows : int
+    mean_confidence : float
+    expected_accuracy : AccuracyEstimate
+    novel, warnings : list of dict
+    terms : int
+        Columns of the vocabulary.
+    files : list of dict
+        ``input``, ``output`` and ``sha256`` of the files written.
+    notes : list of str
+    """
+
+    method: str
+    decision: list[dict]
+    classes: list[str]
+    labels: dict[str, int]
+    source_documents: int
+    target_documents: int
+    needs_review: int
+    bad_rows: int
+    mean_confidence: float
+    expected_accuracy: AccuracyEstimate
+    novel: list[dict]
+    warnings: list[dict]
+    terms: int
+    files: list[dict]
+    guarded_cells: int = 0
+    notes: list[str] = field(default_factory=list)
+
+    def __repr__(self) -> str:
+        return (
+            f"LargeResult({self.target_documents:,} documents, {len(self.classes)} classes, method={self.method!r}, "
+            f"{self.needs_review:,} to review)"
+        )
+
+
+def label_files(
+    sources: str | os.PathLike | Sequence[str | os.PathLike],
+    target: str | os.PathLike | Sequence[str | os.PathLike],
+    output: str | os.PathLike,
+    *,
+    method: str = "auto",
+    client: Any = None,
+    engine: str | None = None,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    tls: Mapping[str, str] | None = None,
+    memory_limit: str | None = None,
+    text: str | Sequence[str] | None = None,
+    label: str | None = None,
+    target_text: str | Sequence[str] | None = None,
+    block_rows: int = BLOCK_ROWS,
+    sample: int = SAMPLE,
+    error_budget: float = 0.1,
+    analyzer: str = "auto",
+    language: str = "auto",
+    random_state: int = 0,
+    bad_rows: str | os.PathLike | None = None,
+    resume: bool = False,
+    force: bool = False,
+    spreadsheet_safe: bool = False,
+    force_classes: bool = False,
+    keep_work: bool = False,
+) -> LargeResult:
+    """Label files that need not fit in memory, on one machine or on a dask cluster.
+
+    Files are read in blocks, and everything a method needs of them is a sum of integers over blocks: the labels are
+    the same, byte for byte, whatever the size of the blocks, the engine and the number of workers.
+
+    Parameters
+    ----------
+    sources, target : path, pattern or folder, or a sequence of them
+        Labelled documents, and documents to be labelled: csv, tsv and jsonl files (also .gz) and parquet files.
+    output : path
+        A folder, which gets a file for each file of the target and ``manifest.json``; or one file (.csv, .tsv, .jsonl,
+        also .gz, or .parquet). All columns of the target, then label, confidence, needs_review and novel_group.
+    method : str, default="auto"
+        One of ``isthmus.scale.METHODS``, or "auto": methods are weighed on a sample of both sides and those that the
+        evidence supports are fitted on everything.
+    client : distributed.Client, optional
+        A cluster to run on. Its workers must see the inputs and the output under the same paths.
+    engine : {"local", "dask", "memory"}, optional
+        "local": one block after another in this process. "dask": a cluster, started here unless ``scheduler`` or
+        ``client`` names one. "memory": as "local", with what is made of the blocks kept in memory.
+    workers : int, optional
+        Processes of the cluster that is started here; the number of cores if omitted.
+    scheduler : str, optional
+        Address of a running dask scheduler.
+    tls : mapping, optional
+        Fields of ``distributed.Security``: ``tls_ca_file``, ``tls_client_cert``, ``tls_client_key``.
+    memory_limit : str, optional
+        Memory a worker may take, such as "2GB"; only for a cluster that is started here.
+    text, label, target_text : str, optional
+        Columns, guessed if omitted.
+    block_rows : int, default=50_000
+        Rows read at once. More take more memory and a little less time.
+    sample : int, default=3_000
+        Documents of each side, drawn by the hash of their texts, from which the evidence, the expected accuracy, new
+        groups and the calibration of the confidence are taken.
+    error_budget, analyzer, language, random_state, force_classes
+        As for :func:`isthmus.label`.
+    bad_rows : path, optional
+        Rows that cannot be read (broken encoding, JSON or csv) are counted and written here as jsonl. If omitted, the
+        first one stops the run.
+    resume : bool, default=False
+        Continue a run that was stopped; refused where the inputs or options are not the same.
+    force : bool, default=False
+        Replace an output that exists, and begin anew where a stopped run lies.
+    spreadsheet_safe : bool, default=False
+        As for :func:`isthmus.corpus.write_rows`.
+    keep_work : bool, default=False
+        Leave the run's own folder where it is.
+
+    Returns
+    -------
+    LargeResult
+
+    See Also
+    --------
+    isthmus.label : Texts that are in memory.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from isthmus.scale import label_files
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     place = pathlib.Path(folder)
+    ...     _ = (place / "old.csv").write_text("text,label\\nkind staff,staff\\nfast bike,bike\\nrude staff,staff\\n")
+    ...     _ = (place / "new.csv").write_text("text\\npolite staff\\nslow bike\\n")
+    ...     result = label_files(place / "old.csv", place / "new.csv", place / "out.csv", method="nbc", text="text")
+    ...     print((place / "out.csv").read_text().splitlines()[1].split(",")[:2])
+    ['polite staff', 'staff']
+    """
+    settings = Settings(
+        method,
+        *(_as_names(text), label, _as_names(target_text)),
+        block_rows=block_rows,
+        sample=sample,
+        error_budget=error_budget,
+        analyzer=analyzer,
+        language=language,
+        random_state=random_state,
+        set_aside=bad_rows is not None,
+        spreadsheet_safe=spreadsheet_safe,
+        force_classes=force_classes,
+    )
+    _check(settings, engine)
+    place = os.fspath(output)
+    paths = {"source": find_shards(sources), "target": find_shards(target)}
+    _check_places(paths, place)
+    work = open_work(place, _plan(settings, paths), resume=resume, force=force)
+    running = _start_engine(engine, work, client, workers, scheduler, tls, memory_limit)
+    try:
+        store: Store = MemoryStore() if engine == "memory" else FolderStore(work / "store")
+        run = _Run(running, settings, Output(place, str(work), spreadsheet_safe), store)
+        result = run.label(paths, force or resume)
+        if bad_rows is not None:
+            run.write_bad_rows(Path(bad_rows))
+    finally:
+        running.close()
+    if not keep_work:
+        shutil.rmtree(work, ignore_errors=True)
+    return result
+
+
+def _as_names(given: str | Sequence[str] | None) -> tuple[str, ...] | None:
+    return None if given is None else (given,) if isinstance(given, str) else tuple(given)
+
+
+def _check(settings: Settings, engine: str | None) -> None:
+    if engine is not None and engine not in ENGINES:
+        raise UsageError(f"engine={engine!r}; use one of {', '.join(ENGINES)}.", code="bad-parameter")
+    if settings.method != "auto":
+        get_method(settings.method)
+    check_seed(settings.random_state)
+    for name, least in (("block_rows", 1), ("sample", 50)):
+        if getattr(settings, name) < least:
+            raise UsageError(f"{name}={getattr(settings, name)}; give at least {least}.", code="bad-parameter")
+    if not 0 <= settings.error_budget <= 1:
+        raise UsageError(f"error_budget={settings.error_budget!r}; give a share between 0 and 1.", code="bad-parameter")
+    if settings.analyzer not in ("auto", "words", "bigrams", "trigrams"):
+        raise UsageError(
+            f"analyzer={settings.analyzer!r}; large inputs are read as words, bigrams or trigrams, or auto.",
+            code="bad-parameter",
+        )
+
+
+def _check_places(paths: Mapping[str, list[str]], output: str) -> None:
+    for path in (*paths["source"], *paths["target"]):
+        if os.path.exists(output) and os.path.exists(path) and os.path.samefile(output, path):
+            raise UsageError(f"{output!r} is an input of this run; give another name.", code="output-unwritable")
+        if not names_file(output) and Path(output).resolve() == Path(path).resolve().parent:
+            raise UsageError(f"The folder {output!r} holds inputs of this run; name another.", code="output-unwritable")
+    if not names_file(output) and Path(output).suffix and not Path(output).is_dir():
+        raise UsageError(
+            f"{output!r} names neither a folder nor a file that can be written in blocks; end it in .csv, .tsv, .jsonl "
+            "(also .gz) or .parquet, or name a folder.",
+            code="unknown-format",
+        )
+
+
+def _plan(settings: Settings, paths: Mapping[str, list[str]]) -> dict[str, Any]:
+    """What makes a run the same run: options, version, and names, sizes and times of the inputs."""
+    files: dict[str, list] = {}
+    for side, names in paths.items():
+        for path in names:
+            try:
+                stat = os.stat(path)
+            except OSError:
+                raise DataError(f"There is no file {path!r}; check the name.", code="missing-file") from None
+            files.setdefault(side, []).append([os.path.abspath(path), stat.st_size, stat.st_mtime_ns])
+    return json.loads(json.dumps({"version": __version__, "settings": asdict(settings), **files}))
+
+
+def _start_engine(
+    engine: str | None, work: Path, client: Any, workers: int | None, scheduler: str | None, tls: Any, limit: Any
+) -> LocalEngine | DaskEngine:
+    if client is not None:
+        return DaskEngine(client, work)
+    if scheduler is not None:
+        return connect(work, scheduler, dict(tls or {}))
+    if engine == "dask":
+        return local_cluster(work, workers or os.cpu_count() or 1, limit)
+    if workers not in (None, 1):
+        raise UsageError("Several workers need a cluster; add --engine dask.", code="bad-parameter")
+    return LocalEngine()
+
+
+@dataclass(frozen=True)
+class _File:
+    """A file to be cut, before it has pieces; its bytes stand for rows in the progress."""
+
+    path: str
+    rows: int
+    block_rows: int
+    unpacked: str
+
+
+def _cut(file: _File) -> list[Block]:
+    return cut_shard(file.path, file.block_rows, file.unpacked)
+
+
+class _Run:
+    """One run, step by step."""
+
+    def __init__(self, engine: Any, settings: Settings, output: Output, store: Store):
+        self.engine, self.settings, self.output, self.store = engine, settings, output, store
+        self.views: dict[str, View] = {}
+        self.decision: list[dict] = []
+        self.notes: list[str] = []
+
+    def label(self, paths: Mapping[str, list[str]], replace: bool) -> LargeResult:
+        self._cut(paths)
+        self._choose_columns()
+        topic = choose_reading(self._heads(), analyzer=self.settings.analyzer, language=self.settings.language)
+        methods = [get_method(self.settings.method)]
+        self._survey([self._reading(topic, method) for method in methods])
+        models = {method.name: self._fit(method, topic) for method in methods}
+        model = models[methods[0].name]
+        self.decision = [{"method": methods[0].name, "chosen": True, "why": "named by the caller"}]
+        trust = self._weigh(model, single=True)
+        census = self.engine.sum(
+            take_census, self.target, self.job, model, trust, len(self.classes), phase="labelling", add=_add_census
+        )
+        limit = review_limit(census[0], self.settings.error_budget)
+        written = self.engine.map(
+            write_labels, self.target, self.job, self.output, limit, self.classes, trust.novel, phase="writing"
+        )
+        files = assemble(self.output, self.target, ADDED, replace)
+        return self._conclude("+".join(models), trust, census, limit, written, files)
+
+    # -- what there is ------------------------------------------------------------------------------------------------
+
+    def _cut(self, paths: Mapping[str, list[str]]) -> None:
+        folder = Path(self.output.work) / "unpacked"
+        folder.mkdir(exist_ok=True)
+        pieces: dict[str, list[Piece]] = {}
+        number = 0
+        for side in ("source", "target"):
+            files = [
+                _File(path, os.path.getsize(path), self.settings.block_rows, str(folder / f"{side}-{i}"))
+                for i, path in enumerate(paths[side])
+            ]
+            blocks = [
+                block for found in self.engine.map(_cut, files, phase=f"looking at the {side}") for block in found
+            ]
+            if not blocks:
+                raise DataError(f"The {side} holds no rows; check its files.", code="empty-file")
+            pieces[side] = [Piece(block, side, number + i) for i, block in enumerate(blocks)]
+            number += len(blocks)
+        self.source, self.target = pieces["source"], pieces["target"]
+
+    def _choose_columns(self) -> None:
+        asked = self.settings
+        columns = {
+            "source": choose_columns(
+                [piece.block for piece in self.source], text=asked.text, label=asked.label, want_labels=True
+            ),
+            "target": choose_columns(
+                [piece.block for piece in self.target],
+                text=asked.target_text or asked.text,
+                label=None,
+                want_labels=False,
+            ),
+        }
+        self.notes += [*columns["source"].notes, *columns["target"].notes]
+        self.job = Job(self.store, columns, asked.set_aside)
+
+    def _heads(self) -> list[str]:
+        """The first texts of some files of both sides: the same whatever the size of blocks."""
+        texts: list[str] = []
+        for pieces in (self.source, self.target):
+            by_shard: dict[str, list[Piece]] = {}
+            for piece in pieces:
+                by_shard.setdefault(piece.block.shard.path, []).append(piece)
+            shards = list(by_shard.values())
+            for own in shards[:: max(1, len(shards) // _HEAD_SHARDS)]:
+                first: list[str] = []
+                for piece in own:
+                    first += read_block(piece.block).texts(self.job.columns[piece.side].text)
+                    if len(first) >= _HEAD_ROWS:
+                        break
+                texts += first[:_HEAD_ROWS]
+        return texts
+
+    def _reading(self, topic: Reading, method: LargeMethod) -> Reading:
+        return Reading(topic.analyzer, topic.languages, method.sentiment, method.pairs, topic.segment)
+
+    def _survey(self, readings: Sequence[Reading]) -> None:
+        self._local_terms: dict[str, int] = {}
+        size = self.settings.sample
+        limits = {
+            side: sample_limit(sum(piece.rows for piece in pieces), size)
+            for side, pieces in (("source", self.source), ("target", self.target))
+        }
+        distinct = {reading.name: reading for reading in readings}
+        facts: Facts = self.engine.sum(
+            survey, [*self.source, *self.target], self.job, list(distinct.values()), limits, phase="reading"
+        )
+        self.facts, self._limits = facts, limits
+        self.n_source, self.n_target = facts.rows.get("source", 0), facts.rows.get("target", 0)
+        names = sorted(facts.labels)
+        labelled = [row for row in facts.sample["source"] if row[2] is not None]
+        self.source_sample = trim_sample(labelled, size)
+        self.target_sample = trim_sample(facts.sample["target"], size)[0]
+        if not self.n_target:
+            raise DataError("The target has no rows that can be read.", code="no-target")
+        if len(names) < 2:
+            code, what = ("no-labels", "no label") if not names else ("one-class", f"one class, {names[0]!r}")
+            raise DataError(
+                f"The source's labels name {what}; at least two classes are needed. Check --label.", code=code
+            )
+        kind = check_label_kind(
+            self.source_sample[1], name="The labels of the source", force_classes=self.settings.force_classes
+        )
+        if kind.message:
+            message = f"The labels of the source {kind.message}"
+            warnings.warn(IsthmusWarning(message, code="data-checks"), stacklevel=2)
+        self.classes = np.array(names, dtype=object)
+
+    # -- methods ------------------------------------------------------------------------------------------------------
+
+    def _view(self, reading: Reading) -> View:
+        name = reading.name + ("-pairs" if reading.pairs else "")
+        if name not in self.views:
+            pieces = [*self.source, *self.target]
+            view = build_view(self.engine, self.job, pieces, reading, self.n_source + self.n_target, self.facts.terms)
+            if view.left_out:
+                self.notes.append(f"{view.left_out:,} rarer terms beyond {view.n_columns:,} are left out.")
+            self.engine.map(make_rows, pieces, self.job, view, self.classes, phase="numbering words")
+            self.views[view.name] = view
+        return self.views[name]
+
+    def _fit(self, method: LargeMethod, topic: Reading) -> Model:
+        view = self._view(self._reading(topic, method))
+        problem = Problem(
+            self.engine,
+            self.job,
+            self.source,
+            self.target,
+            self.classes,
+            self.n_source,
+            self.n_target,
+            view,
+            self.source_sample,
+            self.settings.random_state,
+        )
+        return method.fit(problem)
+
+    def _weigh(self, model: Model, *, single: bool) -> Trust:
+        asked = self.settings
+        options = {"analyzer": asked.analyzer, "language": asked.language, "random_state": asked.random_state}
+        scores = model.text_scores(self.target_sample, self.views)
+        return weigh_sample(
+            self.source_sample, self.target_sample, scores, self.classes, single=single, options=options
+        )
+
+    # -- what comes out -----------------------------------------------------------------------------------------------
+
+    def _conclude(
+        self, method: str, trust: Trust, census: tuple, limit: int, written: list[tuple[int, int]], files: list[dict]
+    ) -> LargeResult:
+        counts, per_class = census[0], census[1]
+        order = np.argsort(-per_class, kind="stable")
+        result = LargeResult(
+            method=method,
+            decision=self.decision,
+            classes=[str(name) for name in self.classes],
+            labels={str(self.classes[i]): int(per_class[i]) for i in order if per_class[i]},
+            source_documents=self.n_source,
+            target_documents=int(per_class.sum()),
+            needs_review=sum(reviewed for _, reviewed in written),
+            bad_rows=self.facts.bad,
+            mean_confidence=round(float(counts @ np.arange(STEPS + 1)) / STEPS / max(1, counts.sum()), 4),
+            expected_accuracy=trust.expected,
+            novel=trust.novel,
+            warnings=trust.warnings,
+            terms=max((view.n_columns for view in self.views.values()), default=0),
+            files=files,
+            guarded_cells=sum(guarded for guarded, _ in written) + sum(row.pop("guarded") for row in files),
+            notes=self.notes,
+        )
+        if not self.output.is_file:
+            write_json(Path(self.output.place) / MANIFEST, manifest(result))
+        return result
+
+    def write_bad_rows(self, path: Path) -> None:
+        """Rows that could not be read, in the order of the files."""
+        with whole_file(path) as part, open(part, "w", encoding="utf-8") as out:
+            for piece in [*self.source, *self.target]:
+                for row in unpack(self.store.load(f"facts/{piece.number}")["bad"]):
+                    out.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+
+def manifest(result: LargeResult) -> dict[str, Any]:
+    """What stands beside the output files; written last, so that it is there only when they all are."""
+    row = {name: value for name, value in asdict(result).items() if name not in ("files", "notes", "classes")}
+    return {"command": "isthmus label", "version": __version__, **row, "files": result.files}
+
+
+# -- the last passes ---------------------------------------------------------------------------------------------------
+
+
+def take_census(piece: Piece, job: Job, model: Model, trust: Trust, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Label a piece, keep its labels, and count confidences (in steps of 1/10,000) and labels."""
+    scores, silent = model.piece_scores(piece, job)
+    labels, confidence = best_classes(scores, trust.power)
+    arrays = {"labels": labels, "silent": silent}
+    if trust.novel:
+        groups = trust.groups(job.texts(piece))
+        assert groups is not None
+        confidence = doubt_groups(confidence, groups)
+        place = {group["group"]: number for number, group in enumerate(trust.novel)}
+        arrays["groups"] = np.array([place.get(name, -1) for name in groups], dtype=np.int16)
+    steps = np.rint(confidence * STEPS).astype(np.int32)
+    job.store.save(f"labelled/{piece.number}", {**arrays, "steps": steps})
+    return np.bincount(steps, minlength=STEPS + 1), np.bincount(labels, minlength=n_classes)
+
+
+def _add_census(a: tuple, b: tuple) -> tuple:
+    return a[0] + b[0], a[1] + b[1]
+
+
+def write_labels(
+    piece: Piece, job: Job, output: Output, limit: int, classes: np.ndarray, novel: list[dict]
+) -> tuple[int, int]:
+    """Write the labelled rows of a piece; cells guarded and documents to review."""
+    held = job.store.load(f"labelled/{piece.number}")
+    review = (held["steps"] < limit) | held["silent"]
+    names = np.array([group["group"] for group in novel] + [""], dtype=object)
+    if novel:
+        review |= held["groups"] >= 0
+    if output.part(piece).is_file():  # a stopped run has written it
+        return 0, int(review.sum())
+    rows: Rows = job.read(piece)
+    added = {
+        "label": classes[held["labels"]].tolist(),
+        "confidence": (held["steps"] / STEPS).tolist(),
+        "needs_review": review.tolist(),
+        "novel_group": names[held["groups"]].tolist() if novel else [""] * len(review),
+    }
+    return write_part(output, piece, rows, added), int(review.sum())
+
+
+def clear_work(output: str | os.PathLike) -> None:
+    """Remove what a stopped run has left beside its output."""
+    shutil.rmtree(work_folder(os.fspath(output)), ignore_errors=True)

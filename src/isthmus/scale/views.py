@@ -1,0 +1,238 @@
+"""Vocabulary of a large input with exact document frequencies, and its documents as rows over that vocabulary."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+import scipy.sparse as sp
+
+from isthmus.exceptions import DataError
+from isthmus.features.weights import smooth_idf
+from isthmus.scale._kernels import count_rows, document_frequency, pair_keys, weigh_rows
+from isthmus.scale.pieces import Job, Piece, load_codes
+from isthmus.scale.reading import Reading, Tokens, read_tokens
+
+MAX_TERMS = 1_000_000  # columns at most: the commonest terms
+_MERGED = 20_000_000  # entries merged at a time, which bounds the memory of the merge
+
+
+@dataclass
+class View:
+    """A vocabulary: terms in their order, pairs of them behind, and in how many documents each column occurs."""
+
+    reading: Reading
+    terms: list[str]
+    frequency: np.ndarray
+    n_documents: int
+    pairs: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    left_out: int = 0  # terms beyond the limit
+    _index: dict[str, int] | None = field(default=None, repr=False)
+
+    @property
+    def name(self) -> str:
+        return self.reading.name + ("-pairs" if self.reading.pairs else "")
+
+    @property
+    def n_columns(self) -> int:
+        return len(self.terms) + len(self.pairs)
+
+    @property
+    def idf(self) -> np.ndarray:
+        return smooth_idf(self.frequency, self.n_documents)
+
+    def names(self) -> list[str]:
+        """Names of all columns."""
+        width = max(1, len(self.terms))
+        return self.terms + [f"{self.terms[key // width]} {self.terms[key % width]}" for key in self.pairs.tolist()]
+
+    def column_of(self, terms: Sequence[str]) -> np.ndarray:
+        """Column of each local term, -1 where it is not in the vocabulary."""
+        if self._index is None:
+            self._index = {term: column for column, term in enumerate(self.terms)}
+        get = self._index.get
+        return np.fromiter((get(term, -1) for term in terms), dtype=np.int64, count=len(terms))
+
+    def count(self, tokens: Tokens) -> RowBlock:
+        """Rows of documents over the vocabulary."""
+        column = self.column_of(tokens.terms)
+        indptr, indices, counts = count_rows(tokens.ids, tokens.ends, tokens.solo, column, self.pairs, len(self.terms))
+        return RowBlock(indptr, indices, counts, self.n_columns)
+
+    def count_texts(self, texts: Sequence[str]) -> RowBlock:
+        """Rows of texts over the vocabulary."""
+        return self.count(read_tokens(texts, self.reading))
+
+    def __getstate__(self) -> dict:
+        return {**self.__dict__, "_index": None}
+
+
+@dataclass
+class RowBlock:
+    """Documents as CSR arrays of counts, with their classes where they have some."""
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    counts: np.ndarray
+    n_columns: int
+    codes: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+    def matrix(self) -> sp.csr_matrix:
+        """As a CSR matrix of floats; entries are sorted and none is double."""
+        matrix = sp.csr_matrix((self.counts.astype(np.float64), self.indices, self.indptr), (len(self), self.n_columns))
+        matrix.has_canonical_format = True
+        return matrix
+
+    def tfidf(self, idf: np.ndarray, *, sublinear: bool) -> np.ndarray:
+        """tf-idf values of the entries, rows of length one."""
+        most = int(self.counts.max(initial=1)) + 1
+        logs = np.arange(most, dtype=np.float64)
+        if sublinear:
+            logs = np.array([0.0] + [1.0 + np.log(count) for count in range(1, most)])
+        return weigh_rows(self.indptr, self.indices, self.counts, idf, logs)
+
+
+# -- document frequencies ----------------------------------------------------------------------------------------------
+
+
+def build_view(
+    engine: Any, job: Job, pieces: Sequence[Piece], reading: Reading, n_documents: int, local_terms: int
+) -> View:
+    """The terms in enough documents, with exact frequencies, in bounded memory.
+
+    The terms are merged in parts by a hash, one part after the other, and each is pruned before the next begins.
+    """
+    least = _least_documents(n_documents)
+    most = reading.most_documents * n_documents
+    kept: dict[str, int] = {}
+    parts = 1 + local_terms // _MERGED
+    for part in range(parts):
+        counts = engine.sum(_term_counts, pieces, job, reading, part, parts, phase="counting words", add=_add_counts)
+        kept |= {term: count for term, count in (counts or {}).items() if least <= count <= most}
+    if not kept:
+        raise DataError(
+            f"No word occurs in {least} or more of {n_documents:,} documents; check --text.", code="empty-vocabulary"
+        )
+    terms = sorted(kept)
+    frequency = np.array([kept[term] for term in terms], dtype=np.int64)
+    view = _commonest(View(reading, terms, frequency, n_documents))
+    return _with_pairs(engine, job, pieces, view, least) if reading.pairs else view
+
+
+def _least_documents(n_documents: int) -> int:
+    """As TextVectorizer's min_df="auto"."""
+    return 1 if n_documents < 200 else 2 if n_documents < 1_000 else 3
+
+
+def _term_counts(piece: Piece, job: Job, reading: Reading, part: int, parts: int) -> dict[str, int]:
+    tokens = job.tokens(piece, reading)
+    frequency = document_frequency(tokens.ids, tokens.ends, len(tokens.terms)).tolist()
+    pairs = zip(tokens.terms, frequency, strict=True)
+    if parts == 1:
+        return dict(pairs)
+    return {term: n for term, n in pairs if crc32(term.encode("utf-8", "surrogatepass")) % parts == part}
+
+
+def _add_counts(a: dict[str, int], b: dict[str, int]) -> dict[str, int]:
+    large, small = (a, b) if len(a) >= len(b) else (b, a)
+    get = large.get
+    for term, count in small.items():
+        large[term] = get(term, 0) + count
+    return large
+
+
+def _commonest(view: View) -> View:
+    """The commonest terms, where there are more than memory should hold; ties go to the earlier term."""
+    if len(view.terms) <= MAX_TERMS:
+        return view
+    order = np.sort(np.argsort(-view.frequency, kind="stable")[:MAX_TERMS])
+    terms = [view.terms[i] for i in order]
+    return View(view.reading, terms, view.frequency[order], view.n_documents, left_out=len(view.terms) - MAX_TERMS)
+
+
+# -- pairs of words ----------------------------------------------------------------------------------------------------
+
+
+def _with_pairs(engine: Any, job: Job, pieces: Sequence[Piece], view: View, least: int) -> View:
+    """The view with pairs of its words. A pair is no commoner than its words, so none is missed by looking at these."""
+    found: list[tuple[np.ndarray, np.ndarray]] = []
+    total = engine.sum(_pair_total, pieces, job, view, phase="counting word pairs")
+    parts = 1 + int(total or 0) // _MERGED
+    for part in range(parts):
+        keys, counts = engine.sum(
+            _pair_counts, pieces, job, view, part, parts, phase="counting word pairs", add=_add_keys
+        )
+        enough = counts >= least
+        found.append((keys[enough], counts[enough]))
+    keys = np.concatenate([part[0] for part in found])
+    counts = np.concatenate([part[1] for part in found])
+    order = np.argsort(keys, kind="stable")
+    keys, counts = keys[order], counts[order]
+    room = max(0, MAX_TERMS - len(view.terms))
+    if len(keys) > room:
+        top = np.sort(np.argsort(-counts, kind="stable")[:room])
+        left = len(keys) - room
+        keys, counts = keys[top], counts[top]
+        view = replace(view, left_out=view.left_out + left)
+    return replace(view, pairs=keys, frequency=np.concatenate([view.frequency, counts]))
+
+
+def _keys_of(piece: Piece, job: Job, view: View) -> tuple[np.ndarray, np.ndarray]:
+    tokens = job.tokens(piece, view.reading)
+    keys = np.empty(len(tokens.ids), dtype=np.int64)
+    rows = np.empty(len(tokens.ids), dtype=np.int64)
+    column = view.column_of(tokens.terms)
+    count = pair_keys(tokens.ids, tokens.ends, tokens.solo, column, len(view.terms), keys, rows)
+    return keys[:count], rows[:count]
+
+
+def _pair_total(piece: Piece, job: Job, view: View) -> int:
+    return len(np.unique(_keys_of(piece, job, view)[0]))
+
+
+def _pair_counts(piece: Piece, job: Job, view: View, part: int, parts: int) -> tuple[np.ndarray, np.ndarray]:
+    keys, rows = _keys_of(piece, job, view)
+    if parts > 1:
+        own = keys % parts == part
+        keys, rows = keys[own], rows[own]
+    order = np.lexsort((rows, keys))
+    keys, rows = keys[order], rows[order]
+    fresh = np.ones(len(keys), dtype=bool)
+    fresh[1:] = (keys[1:] != keys[:-1]) | (rows[1:] != rows[:-1])  # once a document
+    return np.unique(keys[fresh], return_counts=True)
+
+
+def _add_keys(a: tuple[np.ndarray, np.ndarray], b: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    keys = np.concatenate([a[0], b[0]])
+    order = np.argsort(keys, kind="stable")
+    keys, counts = keys[order], np.concatenate([a[1], b[1]])[order]
+    starts = np.flatnonzero(np.r_[True, keys[1:] != keys[:-1]]) if len(keys) else np.zeros(0, dtype=np.int64)
+    return keys[starts], np.add.reduceat(counts, starts) if len(keys) else counts
+
+
+# -- rows --------------------------------------------------------------------------------------------------------------
+
+
+def make_rows(piece: Piece, job: Job, view: View, classes: np.ndarray) -> int:
+    """Rows of a piece over the vocabulary, kept for the passes to come; how many entries they have."""
+    name = f"rows/{view.name}/{piece.number}"
+    if not job.store.has(name):
+        rows = view.count(job.tokens(piece, view.reading))
+        arrays = {"indptr": rows.indptr, "indices": rows.indices, "counts": rows.counts}
+        if piece.side == "source":
+            arrays["codes"] = load_codes(job.store, piece, classes)
+        job.store.save(name, arrays)
+        return len(rows.indices)
+    return len(job.store.load(name)["indices"])
+
+
+def load_rows(piece: Piece, job: Job, name: str, n_columns: int) -> RowBlock:
+    """What :func:`make_rows` kept."""
+    held = job.store.load(f"rows/{name}/{piece.number}")
+    return RowBlock(held["indptr"], held["indices"], held["counts"], n_columns, held.get("codes"))

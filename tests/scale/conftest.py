@@ -1,0 +1,64 @@
+"""A small problem in several files and formats: three topics, a source and a target with words of their own."""
+
+import csv
+import gzip
+import json
+import random
+
+import pytest
+
+TOPICS = {
+    "sport": ["match", "team", "goal", "player", "coach", "league", "season", "score", "striker", "referee"],
+    "money": ["bank", "stock", "share", "profit", "market", "price", "bond", "loan", "budget", "investor"],
+    "health": ["doctor", "patient", "drug", "hospital", "virus", "clinic", "nurse", "vaccine", "therapy", "surgeon"],
+}
+OWN = {
+    "sport": ["stadium", "penalty", "fixture"],
+    "money": ["startup", "token", "dividend"],
+    "health": ["telehealth", "booster", "ward"],
+}
+COMMON = ["today", "report", "people", "year", "group", "first", "under", "plan", "local", "early", "state", "major"]
+
+
+def documents(n, seed, *, target=False):
+    """Texts and their topics."""
+    rng = random.Random(seed)
+    rows = []
+    for number in range(n):
+        topic = rng.choice(sorted(TOPICS))
+        words = rng.choices(TOPICS[topic] + (OWN[topic] if target else []), k=4) + rng.choices(COMMON, k=4)
+        rng.shuffle(words)
+        text = " ".join(words)
+        rows.append((f'Note, {number}\nwith "quotes" {text}' if number % 11 == 0 else text, topic))
+    return rows
+
+
+def write_csv(path, rows, header):
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "wt", newline="", encoding="utf-8") as file:
+        out = csv.writer(file)
+        out.writerow(header)
+        out.writerows(rows)
+
+
+@pytest.fixture(scope="session")
+def corpus(tmp_path_factory):
+    """Folder with source.csv (1,200 rows) and the target as folder of csv, csv.gz, jsonl and parquet (1,300 rows)."""
+    folder = tmp_path_factory.mktemp("large")
+    write_csv(folder / "source.csv", documents(1_200, 1), ["text", "topic"])
+    target = folder / "target"
+    target.mkdir()
+    rows = [(f"d{i}", text) for i, (text, _) in enumerate(documents(1_300, 2, target=True))]
+    write_csv(target / "a.csv", rows[:500], ["id", "text"])
+    write_csv(target / "b.csv.gz", rows[500:900], ["id", "text"])
+    with open(target / "c.jsonl", "w", encoding="utf-8") as file:
+        for name, text in rows[900:1_100]:
+            file.write(json.dumps({"id": name, "text": text, "more": [1]}) + "\n")
+    pl = pytest.importorskip("polars")
+    pl.DataFrame(rows[1_100:], schema=["id", "text"], orient="row").write_parquet(target / "d.parquet")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def truth():
+    return [topic for _, topic in documents(1_300, 2, target=True)]

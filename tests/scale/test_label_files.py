@@ -1,0 +1,260 @@
+"""Runs in blocks: the same bytes whatever the blocks, faults in one sentence, stopped runs that go on."""
+
+import csv
+import gzip
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import isthmus
+from isthmus.cli.app import run_command
+from isthmus.corpus import read_collection
+from isthmus.corpus.parts import _host
+from isthmus.exceptions import DataError, UsageError
+from isthmus.scale import METHODS, label_files
+from isthmus.scale import run as run_module
+from isthmus.scale.output import work_folder
+from isthmus.scale.trust import review_limit
+
+FAST = {"sample": 60, "text": "text"}
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in Path(folder).iterdir() if path.name != "manifest.json"}
+
+
+def given_labels(folder):
+    rows = []
+    for name in ("a.csv", "b.csv.gz", "c.jsonl", "d.parquet"):
+        table = read_collection(Path(folder, name), text="text").table()
+        rows += list(zip(table["id"], table["label"], strict=True))
+    return dict(rows)
+
+
+@pytest.mark.parametrize("method", sorted(METHODS))
+def test_same_bytes_whatever_the_blocks(corpus, tmp_path, truth, method):
+    outputs = []
+    for number, (rows, engine) in enumerate([(10**6, "memory"), (90, "local"), (257, "local"), (1_000, "local")]):
+        place = tmp_path / str(number)
+        result = label_files(
+            corpus / "source.csv", corpus / "target", place, method=method, block_rows=rows, engine=engine, **FAST
+        )
+        outputs.append(contents(place))
+        assert not (place / ".isthmus-run").exists()
+    assert outputs[0] == outputs[1] == outputs[2] == outputs[3]
+    labels = given_labels(tmp_path / "0")
+    assert np.mean([labels[f"d{i}"] == topic for i, topic in enumerate(truth)]) > 0.9
+    assert result.target_documents == 1_300
+    assert sum(result.labels.values()) == 1_300
+
+
+def test_naive_bayes_is_that_of_texts_in_memory(corpus, tmp_path):
+    source = read_collection(corpus / "source.csv", text="text", label="topic")
+    target = read_collection(corpus / "target" / "a.csv", text="text")
+    label_files(corpus / "source.csv", corpus / "target" / "a.csv", tmp_path / "out.csv", method="nbc", **FAST)
+    table = read_collection(tmp_path / "out.csv", text="text").table()
+    expected = isthmus.label(source.texts, source.labels, target.texts, method="nbc")
+    assert table["label"] == expected.labels.tolist()
+
+
+def test_every_column_is_kept_and_a_name_that_is_taken_is_changed(corpus, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("label,text\nold,the team and the coach\nold,=bank(share)\n")
+    place = tmp_path / "out.csv"
+    label_files(corpus / "source.csv", path, place, method="nbc", text="text", spreadsheet_safe=True, sample=60)
+    rows = list(csv.reader(place.read_text().splitlines()))
+    assert rows[0] == ["label_input", "text", "label", "confidence", "needs_review", "novel_group"]
+    assert [row[:3] for row in rows[1:]] == [
+        ["old", "the team and the coach", "sport"],
+        ["old", "'=bank(share)", "money"],
+    ]
+
+
+def test_jsonl_records_keep_what_they_hold(corpus, tmp_path):
+    result = label_files(corpus / "source.csv", corpus / "target", tmp_path / "out", method="nbc", **FAST)
+    first = json.loads((tmp_path / "out" / "c.jsonl").read_text().splitlines()[0])
+    assert list(first) == ["id", "text", "more", "label", "confidence", "needs_review", "novel_group"]
+    assert first["more"] == [1]
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert [row["output"] for row in manifest["files"]] == ["a.csv", "b.csv.gz", "c.jsonl", "d.parquet"]
+    assert manifest["target_documents"] == result.target_documents == 1_300
+
+
+def test_chinese_and_unreadable_rows(tmp_path, capsys):
+    topics = {"车": "发动机轮胎汽车驾驶", "球": "足球比赛进球联赛"}
+    rng = np.random.default_rng(0)
+    with open(tmp_path / "s.jsonl", "wb") as out:
+        for i in range(300):
+            name = "车球"[i % 2]
+            text = "".join(rng.choice(list(topics[name]), 12))
+            out.write(json.dumps({"text": text, "label": name}, ensure_ascii=False).encode() + b"\n")
+    with open(tmp_path / "t.jsonl", "wb") as out:
+        for i in range(100):
+            text = "".join(rng.choice(list(topics["车球"[i % 2]]), 12))
+            out.write(b"{broken\n" if i == 50 else json.dumps({"text": text}, ensure_ascii=False).encode() + b"\n")
+    arguments = ["label", str(tmp_path / "s.jsonl"), str(tmp_path / "t.jsonl"), "-o", str(tmp_path / "o.jsonl")]
+    arguments += ["--method", "projection", "--engine", "local", "--block-rows", "30"]
+    assert run_command(arguments) == 1
+    assert "row 51: not a JSON object" in capsys.readouterr().err
+    assert not (tmp_path / "o.jsonl").exists()
+    assert run_command([*arguments, "--bad-rows", str(tmp_path / "bad.jsonl"), "--force", "--json"]) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert summary["bad_rows"] == 1
+    assert summary["target_documents"] == 99
+    (bad,) = map(json.loads, (tmp_path / "bad.jsonl").read_text().splitlines())
+    assert (bad["row"], bad["content"]) == (51, "{broken")
+    labels = [json.loads(line)["label"] for line in (tmp_path / "o.jsonl").read_text().splitlines()]
+    assert labels == ["车球"[i % 2] for i in range(100) if i != 50]
+
+
+# -- stopped runs ------------------------------------------------------------------------------------------------------
+
+
+class Stopped(Exception):
+    pass
+
+
+def stop_after(monkeypatch, function, calls):
+    """Make a function of the run fail from its n-th call on."""
+    real, seen = getattr(run_module, function), []
+
+    def fail(*arguments):
+        seen.append(1)
+        if len(seen) > calls:
+            raise Stopped
+        return real(*arguments)
+
+    monkeypatch.setattr(run_module, function, fail)
+
+
+@pytest.mark.parametrize(
+    ("function", "calls"), [("survey", 5), ("make_rows", 3), ("take_census", 2), ("write_labels", 4)]
+)
+def test_a_stopped_run_goes_on_to_the_same_bytes(corpus, tmp_path, monkeypatch, function, calls):
+    settings = {"method": "nbc", "block_rows": 200, **FAST}
+    label_files(corpus / "source.csv", corpus / "target", tmp_path / "whole", **settings)
+    with monkeypatch.context() as patch:
+        stop_after(patch, function, calls)
+        with pytest.raises(Stopped):
+            label_files(corpus / "source.csv", corpus / "target", tmp_path / "out", **settings)
+    assert [path.name for path in (tmp_path / "out").iterdir()] == [".isthmus-run"]
+    with pytest.raises(DataError, match="--resume continues it") as error:
+        label_files(corpus / "source.csv", corpus / "target", tmp_path / "out", **settings)
+    assert error.value.code == "other-run"
+    with pytest.raises(DataError, match="differs from this one in: settings") as error:
+        label_files(corpus / "source.csv", corpus / "target", tmp_path / "out", resume=True, random_state=1, **settings)
+    assert error.value.code == "other-run"
+    label_files(corpus / "source.csv", corpus / "target", tmp_path / "out", resume=True, **settings)
+    assert contents(tmp_path / "out") == contents(tmp_path / "whole")
+
+
+def test_a_changed_input_is_another_run(corpus, tmp_path, monkeypatch):
+    target = tmp_path / "t.csv"
+    target.write_bytes((corpus / "target" / "a.csv").read_bytes())
+    settings = {"method": "nbc", "block_rows": 200, **FAST}
+    with monkeypatch.context() as patch:
+        stop_after(patch, "write_labels", 1)
+        with pytest.raises(Stopped):
+            label_files(corpus / "source.csv", target, tmp_path / "out.csv", **settings)
+    os.utime(target, (1, 1))
+    with pytest.raises(DataError, match="in: target"):
+        label_files(corpus / "source.csv", target, tmp_path / "out.csv", resume=True, **settings)
+
+
+def test_two_runs_on_one_output(corpus, tmp_path, monkeypatch):
+    place = str(tmp_path / "out.csv")
+    work = work_folder(place)
+    work.mkdir()
+    (work / "lock").write_text(f"{_host()} {os.getppid()}")
+    with pytest.raises(DataError, match="Another run") as error:
+        label_files(corpus / "source.csv", corpus / "target" / "a.csv", place, method="nbc", **FAST)
+    assert error.value.code == "other-run"
+
+
+# -- faults ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_full_disk_is_one_sentence_and_the_run_goes_on(corpus, tmp_path, monkeypatch):
+    import isthmus.scale.store as store
+
+    real = np.savez
+
+    def full(out, **arrays):
+        if "steps" in arrays:
+            out.write(b"half")
+            raise OSError(28, "No space left on device")
+        real(out, **arrays)
+
+    settings = {"method": "nbc", "block_rows": 200, **FAST}
+    arguments = (corpus / "source.csv", corpus / "target" / "a.csv", tmp_path / "out.csv")
+    with monkeypatch.context() as patch:
+        patch.setattr(store.np, "savez", full)
+        with pytest.raises(DataError, match=r"No space left on device.*--resume") as error:
+            label_files(*arguments, **settings)
+    assert error.value.code == "file-trouble"
+    assert not (tmp_path / "out.csv").exists()
+    assert not list(tmp_path.rglob("*.part"))
+    label_files(*arguments, resume=True, **settings)
+    assert len((tmp_path / "out.csv").read_text().splitlines()) > 500
+
+
+def test_an_unreadable_file_stops_the_run_before_anything_is_written(corpus, tmp_path):
+    folder = tmp_path / "target"
+    folder.mkdir()
+    (folder / "a.csv").write_bytes((corpus / "target" / "a.csv").read_bytes())
+    (folder / "b.csv.gz").write_bytes(gzip.compress(b"id,text\n" + b"1,some words\n" * 99_999)[:-500])
+    with pytest.raises(DataError) as error:
+        label_files(corpus / "source.csv", folder, tmp_path / "out", method="nbc", **FAST)
+    assert error.value.code == "unreadable-file"
+    assert [path.name for path in (tmp_path / "out").iterdir()] == [".isthmus-run"]
+
+
+def test_what_cannot_work_is_refused(corpus, tmp_path):
+    source, target, out = corpus / "source.csv", corpus / "target", tmp_path / "out"
+    for options, code in (
+        ({"method": "sgt"}, "unknown-method"),
+        ({"engine": "spark"}, "bad-parameter"),
+        ({"block_rows": 0}, "bad-parameter"),
+        ({"workers": 2}, "bad-parameter"),
+        ({"analyzer": "chars"}, "bad-parameter"),
+    ):
+        with pytest.raises(UsageError) as error:
+            label_files(source, target, out, **{"method": "nbc", **options})
+        assert error.value.code == code
+    (tmp_path / "one.csv").write_text("text,label\n" + "a b c d,x\n" * 30)
+    with pytest.raises(DataError) as refused:
+        label_files(tmp_path / "one.csv", target, out, method="nbc", label="label", text="text", force=True)
+    assert refused.value.code == "one-class"
+    with pytest.raises(UsageError) as error:
+        label_files(source, target, target, method="nbc")
+    assert error.value.code == "output-unwritable"
+
+
+def test_the_command(corpus, tmp_path, capsys):
+    out = tmp_path / "out.csv"
+    arguments = ["label", str(corpus / "source.csv"), str(corpus / "target" / "[ab].csv*"), "-o", str(out)]
+    assert run_command([*arguments, "--method", "nbc", "--text", "text"]) == 0
+    talk = capsys.readouterr().err
+    assert "read in blocks" in talk
+    assert "900 documents to review" in talk
+    assert len(read_collection(out, text="text")) == 900
+    record = json.loads((tmp_path / "run.json").read_text())
+    assert record["method"] == "nbc"
+    assert run_command([*arguments, "--method", "nbc"]) == 1
+    assert "output-exists" in capsys.readouterr().err
+    assert run_command([*arguments, "--engine", "local", "--report", "x.html", "--force"]) == 2
+    assert "--report" in capsys.readouterr().err
+    assert run_command([*arguments, "--engine", "spark", "--force"]) == 2
+    assert run_command([*arguments, "--tls", "ca=x", "--force"]) == 2
+
+
+def test_review_by_counts_is_that_of_the_mask():
+    rng = np.random.default_rng(0)
+    steps = rng.integers(3_000, 10_001, size=400)
+    mask = isthmus.choose.review_mask(steps / 10_000, 0.1)
+    limit = review_limit(np.bincount(steps, minlength=10_001), 0.1)
+    assert np.mean((steps < limit) == mask) > 0.98
+    assert review_limit(np.bincount([100], minlength=10_001), 0.1) == 10_001

@@ -1,0 +1,98 @@
+"""Reading many files in blocks: the same rows wherever the cuts are, and bad rows one by one."""
+
+import gzip
+import json
+
+import pytest
+
+from isthmus.corpus.shards import choose_columns, cut_shard, find_shards, open_shard, read_block
+from isthmus.exceptions import DataError
+
+
+def all_rows(path, rows, unpacked=None):
+    blocks = cut_shard(str(path), rows, unpacked)
+    read = [read_block(block) for block in blocks]
+    names = read[0].names
+    return [tuple(row) for part in read for row in zip(*(part.cells(name) for name in names), strict=True)], blocks
+
+
+@pytest.mark.parametrize("name", ["a.csv", "b.csv.gz", "c.jsonl", "d.parquet"])
+def test_rows_do_not_depend_on_the_cuts(corpus, tmp_path, name):
+    whole, blocks = all_rows(corpus / "target" / name, 10**6)
+    assert len(blocks) == 1
+    for rows in (1, 7, 64):
+        cut, blocks = all_rows(corpus / "target" / name, rows, str(tmp_path / f"u{rows}"))
+        assert cut == whole
+        assert len(blocks) == -(-len(whole) // rows)
+        assert sum(block.rows for block in blocks) == len(whole)
+
+
+def test_line_breaks_and_quotes_inside_cells(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_bytes(b'\xef\xbb\xbfid;text\r\n1;"a ""b""\r\n;c"\r\n\r\n2;5" pipe\r\n3;last')
+    rows, _ = all_rows(path, 1)
+    assert rows == [("1", 'a "b"\r\n;c'), ("2", '5" pipe'), ("3", "last")]
+    assert open_shard(str(path)).columns == ("id", "text")
+
+
+def test_bad_rows_are_told_one_by_one_whatever_the_cuts(tmp_path):
+    good = [f"{i},text number {i}\n".encode() for i in range(20)]
+    good[4] = b"4,text \xff\xfe\n"
+    good[9] = b"9,too,many\n"
+    good[13] = b'13,"never closed\n'
+    good[16] = b'16,"fine, quoted"\n'
+    path = tmp_path / "x.csv"
+    path.write_bytes(b"id,text\n" + b"".join(good))
+    seen = []
+    for rows in (1, 3, 100):
+        read = [read_block(block) for block in cut_shard(str(path), rows)]
+        ids = [cell for part in read for cell in part.cells("id")]
+        seen.append((ids, [(row["row"], row["reason"]) for part in read for row in part.bad]))
+    assert seen[0][0] == seen[1][0] == seen[2][0] == [str(i) for i in range(20) if i not in (4, 9, 13)]
+    assert {reason for _, reason in seen[0][1]} == {
+        "byte 0xff is not utf-8 text",
+        "3 cells where the header has 2",
+        "a quotation mark is not closed",
+    }
+
+
+def test_bad_json_lines(tmp_path):
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(b'{"text": "one"}\n{"text": \n[1]\n\n{"text": "\xff"}\n{"text": "two"}')
+    (rows,) = [read_block(block) for block in cut_shard(str(path), 100)]
+    assert rows.texts(["text"]) == ["one", "two"]
+    assert [row["row"] for row in rows.bad] == [2, 3, 5]
+
+
+def test_which_files(corpus, tmp_path):
+    names = [path.rsplit("/", 1)[1] for path in find_shards(corpus / "target")]
+    assert names == ["a.csv", "b.csv.gz", "c.jsonl", "d.parquet"]
+    assert len(find_shards([str(corpus / "target" / "*.csv*"), corpus / "target" / "a.csv"])) == 2
+    for what, code in ((tmp_path, "missing-file"), (tmp_path / "*.csv", "missing-file"), ("x.txt", "unknown-format")):
+        with pytest.raises(DataError) as error:
+            find_shards(what)
+        assert error.value.code == code
+
+
+def test_damaged_and_missing_files(tmp_path, corpus):
+    path = tmp_path / "cut.csv.gz"
+    path.write_bytes(gzip.compress(b"text\n" + b"some words\n" * 400_000)[:-2_000])
+    with pytest.raises(DataError, match="cut short") as error:
+        cut_shard(str(path), 100, str(tmp_path / "u"))
+    assert error.value.code == "unreadable-file"
+    (tmp_path / "x.parquet").write_bytes(b"PAR1 nothing")
+    with pytest.raises(DataError) as error:
+        cut_shard(str(tmp_path / "x.parquet"), 100)
+    assert error.value.code == "unreadable-file"
+    with pytest.raises(DataError) as error:
+        cut_shard(str(tmp_path / "gone.csv"), 100)
+    assert error.value.code == "missing-file"
+
+
+def test_every_file_must_have_the_columns(tmp_path):
+    (tmp_path / "a.csv").write_text("text,topic\na long enough text,x\n")
+    (tmp_path / "b.jsonl").write_text(json.dumps({"body": "a text"}) + "\n")
+    blocks = [block for name in ("a.csv", "b.jsonl") for block in cut_shard(str(tmp_path / name), 10)]
+    with pytest.raises(DataError, match="has no column 'text'") as error:
+        choose_columns(blocks, text="text", label=None, want_labels=False)
+    assert error.value.code == "unknown-column"
