@@ -121,7 +121,7 @@ def _word_logs(table: np.ndarray, alive: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(logs.T)
 
 
-class _Search:
+class Search:
     """One run from one start: state and the two steps."""
 
     def __init__(self, target: CountBlocks, source: np.ndarray, k: int, trade_off: float, smoothing: float):
@@ -224,7 +224,7 @@ def co_cluster(
         ``history`` is the objective before the first and after every document and word step.
     """
     documents, words = np.array(documents, dtype=np.int64), np.array(words, dtype=np.int64)
-    search = _Search(target, source, n_word_clusters, trade_off, smoothing)
+    search = Search(target, source, n_word_clusters, trade_off, smoothing)
     search.place(_counts_under(target, documents, search.n_clusters, len(words)))
     search.tables(words)
     history = [search.objective()]

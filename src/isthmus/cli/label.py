@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from isthmus.cli.common import METHODS, Exact, Language
-from isthmus.cli.label_large import LargeOptions, label_large
+from isthmus.cli.label_large import LargeOptions, is_large, label_large
 from isthmus.cli.label_run import LabelOptions, label_files, label_with_model
 from isthmus.exceptions import UsageError
 
@@ -172,7 +172,7 @@ def label(
         quiet=quiet,
     )
     large = LargeOptions(engine, workers, scheduler, tuple(tls or ()), memory_limit, block_rows, resume, bad_rows)
-    in_blocks = model is None and (large.asked() or options.is_large())
+    in_blocks = model is None and (large.asked() or is_large(options))
     options.check(large=in_blocks)
     if in_blocks:
         label_large(options, large)

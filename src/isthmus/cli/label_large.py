@@ -7,14 +7,13 @@ import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from isthmus.cli import label_run
 from isthmus.cli.common import note_guarded, say, talking
-from isthmus.corpus.shards import can_cut
+from isthmus.cli.label_run import LabelOptions, expectation_record, finish, run_record
+from isthmus.corpus.blocks import can_stream
 from isthmus.exceptions import UsageError
-
-if TYPE_CHECKING:
-    from isthmus.cli.label_run import LabelOptions
 
 _TLS = {"ca": "tls_ca_file", "cert": "tls_client_cert", "key": "tls_client_key"}
 _WHOLE = {
@@ -62,10 +61,15 @@ class LargeOptions:
         return found
 
 
+def is_table(path: str) -> bool:
+    """Whether the ending names a format that can be read in blocks; asked without loading what reads it."""
+    return can_stream(path) or path.lower().endswith(".parquet")
+
+
 def looks_sharded(path: str) -> bool:
     """Whether a name stands for several tables: a folder of them, or a pattern."""
     if os.path.isdir(path):
-        return any(can_cut(name) for name in os.listdir(path))
+        return any(is_table(name) for name in os.listdir(path))
     return glob.has_magic(path) and not os.path.exists(path)
 
 
@@ -75,7 +79,17 @@ def can_be_large(options: LabelOptions) -> bool:
 
     if options.method not in (*METHODS, "auto") or _whole(options) or len(options.files) < 2 or options.output == "-":
         return False
-    return all(path != "-" and (looks_sharded(path) or can_cut(path)) for path in options.files)
+    return all(path != "-" and (looks_sharded(path) or is_table(path)) for path in options.files)
+
+
+def is_large(options: LabelOptions) -> bool:
+    """Whether the files are better read in blocks than held in memory, and can be."""
+    if not can_be_large(options):
+        return False
+    if any(map(looks_sharded, options.files)):
+        return True
+    readable = all(Path(path).is_file() for path in options.files)
+    return readable and sum(Path(path).stat().st_size for path in options.files) > label_run.STREAM_BYTES
 
 
 def _whole(options: LabelOptions) -> list[str]:
@@ -85,7 +99,6 @@ def _whole(options: LabelOptions) -> list[str]:
 
 def label_large(options: LabelOptions, large: LargeOptions) -> None:
     """Label in blocks; memory grows with the vocabulary, not with the files."""
-    from isthmus.cli.label_run import expectation_record, finish, run_record
     from isthmus.scale import label_files
 
     _check(options, large)

@@ -133,17 +133,6 @@ class LabelOptions:
         if self.model:
             check_saved_file(self.model)
 
-    def is_large(self) -> bool:
-        """Whether the files are better read in blocks than held in memory, and can be."""
-        from isthmus.cli.label_large import can_be_large, looks_sharded
-
-        if not can_be_large(self):
-            return False
-        if any(map(looks_sharded, self.files)):
-            return True
-        readable = all(Path(path).is_file() for path in self.files)
-        return readable and sum(Path(path).stat().st_size for path in self.files) > STREAM_BYTES
-
     def for_record(self) -> dict[str, Any]:
         """The options that were not left out, as plain values."""
         skipped = ("as_json", "force", "quiet")

@@ -171,3 +171,144 @@ def histogram(labels, values, n_classes, bins):
         if labels[row] >= 0:
             table[labels[row], min(bins - 1, int(values[row] * bins))] += 1
     return table
+
+
+@njit(cache=True, nogil=True)
+def _add_row(indptr, indices, values, row, slope, scale, out):
+    """Add slope × row to the first rows of ``out`` and the slope itself to the one before the last, in fixed point."""
+    width = slope.shape[0]
+    for at in range(indptr[row], indptr[row + 1]):
+        for c in range(width):
+            out[indices[at], c] += np.int64(np.rint(slope[c] * values[at] * scale))
+    for c in range(width):
+        out[out.shape[0] - 2, c] += np.int64(np.rint(slope[c] * scale))
+
+
+@njit(cache=True, nogil=True)
+def logistic_pass(indptr, indices, values, codes, scores, moved, curved, scale, out):
+    """Gradient and loss of logistic regression, or its Hessian times a direction whose scores are ``moved``.
+
+    One column of scores: the second of two classes against the first. Rows without a class are left out.
+    """
+    width = scores.shape[1]
+    chance, slope = np.empty(width), np.empty(width)
+    last = out.shape[0] - 1
+    for row in range(scores.shape[0]):
+        if codes[row] < 0:
+            continue
+        if width == 1:
+            score = scores[row, 0]
+            small = math.exp(-abs(score))
+            chance[0] = 1.0 / (1.0 + small) if score >= 0 else small / (1.0 + small)
+            loss = math.log(1.0 + small) + max(score, 0.0) - (score if codes[row] == 1 else 0.0)
+            slope[0] = chance[0] - (1.0 if codes[row] == 1 else 0.0)
+            if curved:
+                slope[0] = chance[0] * (1.0 - chance[0]) * moved[row, 0]
+        else:
+            highest = scores[row, 0]
+            for c in range(1, width):
+                highest = max(highest, scores[row, c])
+            total = 0.0
+            for c in range(width):
+                chance[c] = math.exp(scores[row, c] - highest)
+                total += chance[c]
+            mean = 0.0
+            for c in range(width):
+                chance[c] /= total
+                mean += chance[c] * moved[row, c]
+            loss = math.log(total) + highest - scores[row, codes[row]]
+            for c in range(width):
+                slope[c] = (
+                    chance[c] * (moved[row, c] - mean) if curved else chance[c] - (1.0 if c == codes[row] else 0.0)
+                )
+        out[last, 0] += np.int64(np.rint(min(loss, 60.0) * scale))
+        _add_row(indptr, indices, values, row, slope, scale, out)
+
+
+@njit(cache=True, nogil=True)
+def hinge_pass(indptr, indices, values, codes, scores, moved, curved, scale, out):
+    """The same for the squared hinge, one class against the others."""
+    width = scores.shape[1]
+    slope = np.empty(width)
+    last = out.shape[0] - 1
+    for row in range(scores.shape[0]):
+        if codes[row] < 0:
+            continue
+        loss = 0.0
+        for c in range(width):
+            sign = 1.0 if (codes[row] == 1 if width == 1 else codes[row] == c) else -1.0
+            slack = 1.0 - sign * scores[row, c]
+            slope[c] = 0.0
+            if slack > 0.0:
+                loss += slack * slack
+                slope[c] = 2.0 * moved[row, c] if curved else -2.0 * sign * slack
+        out[last, 0] += np.int64(np.rint(min(loss, 60.0) * scale))
+        _add_row(indptr, indices, values, row, slope, scale, out)
+
+
+@njit(cache=True, nogil=True)
+def add_under(indptr, indices, weights, labels, table):
+    """Integer weights of the entries added to the column of their row's label; rows of label -1 are left out."""
+    for row in range(indptr.shape[0] - 1):
+        if labels[row] >= 0:
+            for at in range(indptr[row], indptr[row + 1]):
+                table[indices[at], labels[row]] += weights[at]
+
+
+@njit(cache=True, nogil=True)
+def add_products(indptr, indices, values, rows, scale, out):
+    """Xᵀ · rows in fixed point."""
+    for row in range(indptr.shape[0] - 1):
+        for at in range(indptr[row], indptr[row + 1]):
+            for j in range(rows.shape[1]):
+                out[indices[at], j] += np.int64(np.rint(values[at] * rows[row, j] * scale))
+
+
+@njit(cache=True, nogil=True)
+def unit_rows(rows):
+    """Rows scaled to length one, number by number; rows of zeros stay."""
+    for row in range(rows.shape[0]):
+        square = 0.0
+        for j in range(rows.shape[1]):
+            square += rows[row, j] * rows[row, j]
+        length = math.sqrt(square) if square > 0.0 else 1.0
+        for j in range(rows.shape[1]):
+            rows[row, j] /= length
+
+
+@njit(cache=True, nogil=True)
+def row_lengths(indptr, indices, values, weights):
+    """Length of each row with its entries multiplied by the weights of their columns."""
+    lengths = np.empty(indptr.shape[0] - 1)
+    for row in range(indptr.shape[0] - 1):
+        square = 0.0
+        for at in range(indptr[row], indptr[row + 1]):
+            value = values[at] * weights[indices[at]]
+            square += value * value
+        lengths[row] = math.sqrt(square)
+    return lengths
+
+
+@njit(cache=True, nogil=True)
+def row_sums(indptr, values):
+    """Sum of each row."""
+    sums = np.zeros(indptr.shape[0] - 1)
+    for row in range(indptr.shape[0] - 1):
+        for at in range(indptr[row], indptr[row + 1]):
+            sums[row] += values[at]
+    return sums
+
+
+@njit(cache=True, nogil=True)
+def own_information(indptr, values, scale):
+    """Σ v·log v over the entries and Σ r·log r over the rows' sums, in fixed point."""
+    entries, rows = np.int64(0), np.int64(0)
+    for row in range(indptr.shape[0] - 1):
+        total = 0.0
+        for at in range(indptr[row], indptr[row + 1]):
+            value = values[at]
+            total += value
+            entries += np.int64(np.rint(value * math.log(value) * scale))
+        if total > 0.0:
+            rows += np.int64(np.rint(total * math.log(total) * scale))
+    return entries, rows

@@ -89,7 +89,13 @@ class DaskEngine:
 
     @property
     def workers(self) -> int:
-        return max(1, len(self._ask(lambda: self.client.scheduler_info(n_workers=-1))["workers"]))
+        def ask() -> int:
+            found = self.client.scheduler_info(n_workers=-1)
+            if "workers" not in found:
+                raise ConnectionError("no scheduler")
+            return len(found["workers"])
+
+        return max(1, self._ask(ask))
 
     def map(self, function: Callable, pieces: Sequence[HasRows], *args: Any, phase: str) -> list:
         """As :meth:`LocalEngine.map`."""

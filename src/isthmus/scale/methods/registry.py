@@ -32,6 +32,10 @@ METHODS = {
     for method in (
         LargeMethod("nbc", "nbc"),
         LargeMethod("projection", "projection"),
+        LargeMethod("logistic", "linear", sentiment=True, pairs=True, function="fit_logistic"),
+        LargeMethod("svm", "linear", function="fit_svm"),
+        LargeMethod("cocc", "cocc"),
+        LargeMethod("self-training", "self_training", sentiment=True, pairs=True),
     )
 }
 
