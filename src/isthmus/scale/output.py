@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -16,10 +17,13 @@ from isthmus.corpus.cells import json_text
 from isthmus.corpus.guard import FormulaEscaper
 from isthmus.corpus.parts import _host, _is_running
 from isthmus.corpus.shards import MANIFEST, Rows, join_parquet
-from isthmus.corpus.write import _csv_blocks, _format, replacing, with_columns, write_rows
+from isthmus.corpus.write import _cell, _csv_blocks, _format, replacing, with_columns, write_rows
 from isthmus.exceptions import DataError, UsageError
 from isthmus.scale.pieces import Piece
 from isthmus.scale.store import trouble, whole_file
+
+# Cells that _cell may change: quotation marks, separators, blanks at the ends, signs of formulas.
+_NEEDS_CARE = re.compile(r'[",;\t\r\n\0]|^[\s=+\-@＝＋－＠]|\s$')
 
 
 @dataclass(frozen=True)
@@ -74,9 +78,25 @@ def write_part(output: Output, piece: Piece, rows: Rows, added: Mapping[str, lis
                     out.write(json_text(dict(zip(table, row, strict=True))).encode() + b"\n")
             else:
                 table = with_columns(_table(rows), added)
-                for text in _csv_blocks(table, "\t" if kind == "tsv" else ",", guard, header=False):
-                    out.write(text.encode("utf-8", "replace"))
+                columns = [_cells(cells, guard) for cells in table.values()]
+                lines = map(("\t" if kind == "tsv" else ",").join, zip(*columns, strict=True))
+                empty = '""' if len(columns) == 1 else ""  # a blank line would be no row at all
+                out.write("".join([(line or empty) + "\n" for line in lines]).encode("utf-8", "replace"))
     return guard.count
+
+
+def _cells(cells: list, guard: FormulaEscaper) -> list[str]:
+    """Cells as they stand in a csv file; most need no change, which is quicker told than done.
+
+    A column that was made here has few different values: each is written once.
+    """
+    if all(type(cell) is str for cell in cells):
+        care = _NEEDS_CARE.search
+        return [_cell(cell, guard) if care(cell) else cell for cell in cells]
+    if all(type(cell) in (float, bool) for cell in cells):
+        written = {cell: _cell(cell, guard) for cell in set(cells)}
+        return [written[cell] for cell in cells]
+    return [_cell(cell, guard) for cell in cells]
 
 
 def _table(rows: Rows) -> dict[str, list]:

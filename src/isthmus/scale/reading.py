@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 
 from isthmus.features.languages import languages_in_use, resolve_language, stop_words
-from isthmus.features.ngrams import key_names, ngram_keys
+from isthmus.features.ngrams import BITS, ngram_keys
 from isthmus.features.tokens import WordAnalyzer, as_terms
 from isthmus.features.vectorizer import analyzer_for
 
@@ -160,5 +160,13 @@ def _as_terms(terms: list[tuple[str, ...]], words: np.ndarray, ends: np.ndarray)
 def _read_keys(texts: Sequence[str], reading: Reading) -> Tokens:
     keys, rows = ngram_keys(texts, (3,) if reading.analyzer == "trigrams" else (2,))
     distinct, ids = np.unique(keys, return_inverse=True)
+    names = _names(distinct, 3 if reading.analyzer == "trigrams" else 2)
     ends = np.searchsorted(rows, np.arange(len(texts)), side="right")
-    return Tokens(key_names(distinct).tolist(), ids.astype(np.int32), ends.astype(np.int64))
+    return Tokens(names, ids.astype(np.int32), ends.astype(np.int64))
+
+
+def _names(keys: np.ndarray, length: int) -> list[str]:
+    """The n-grams of keys, all of one length: their code points side by side are a string of that length."""
+    places = reversed(range(length))
+    points = np.stack([((keys >> (BITS * place)) & ((1 << BITS) - 1)) - 1 for place in places], axis=1)
+    return np.ascontiguousarray(points, dtype="<u4").view(f"<U{length}").ravel().tolist()

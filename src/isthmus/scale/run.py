@@ -15,14 +15,15 @@ import numpy as np
 
 from isthmus import __version__
 from isthmus._validation import check_seed
+from isthmus.choose.choice import YARDSTICK, choose
 from isthmus.choose.trust import AccuracyEstimate, doubt_groups
 from isthmus.corpus.label_kinds import check_label_kind
 from isthmus.corpus.shards import MANIFEST, Block, Rows, choose_columns, cut_shard, find_shards, read_block
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 from isthmus.scale._kernels import best_classes
 from isthmus.scale.engine import DaskEngine, LocalEngine, connect, local_cluster
-from isthmus.scale.methods.base import Model, Problem
-from isthmus.scale.methods.registry import LargeMethod, get_method
+from isthmus.scale.methods.base import Model, Problem, VotingModel
+from isthmus.scale.methods.registry import METHODS, LargeMethod, get_method
 from isthmus.scale.output import Output, assemble, names_file, open_work, work_folder, write_json, write_part
 from isthmus.scale.pieces import Facts, Job, Piece, sample_limit, survey, trim_sample
 from isthmus.scale.reading import Reading, choose_reading
@@ -323,12 +324,14 @@ class _Run:
         self._cut(paths)
         self._choose_columns()
         topic = choose_reading(self._heads(), analyzer=self.settings.analyzer, language=self.settings.language)
-        methods = [get_method(self.settings.method)]
-        self._survey([self._reading(topic, method) for method in methods])
-        models = {method.name: self._fit(method, topic) for method in methods}
-        model = models[methods[0].name]
-        self.decision = [{"method": methods[0].name, "chosen": True, "why": "named by the caller"}]
-        trust = self._weigh(model, single=True)
+        named = None if self.settings.method == "auto" else get_method(self.settings.method)
+        self._survey([] if named and named.texts else [self._reading(topic, named or get_method("nbc"))])
+        weights = self._choose() if named is None else {named.name: 1.0}
+        if named is not None:
+            self.decision = [{"method": named.name, "chosen": True, "why": "named by the caller"}]
+        models = {name: self._fit(get_method(name), topic) for name in weights}
+        model = next(iter(models.values())) if named else VotingModel(models, weights)
+        trust = self._weigh(model, single=named is not None)
         census = self.engine.sum(
             take_census, self.target, self.job, model, trust, len(self.classes), phase="labelling", add=_add_census
         )
@@ -430,6 +433,30 @@ class _Run:
 
     # -- methods ------------------------------------------------------------------------------------------------------
 
+    def _choose(self) -> dict[str, float]:
+        """Weights of the methods that the evidence of the sample supports, as far as they run in blocks."""
+        asked = self.settings
+        options: dict[str, Any] = {
+            "analyzer": asked.analyzer,
+            "language": asked.language,
+            "random_state": asked.random_state,
+        }
+        labels = np.array(self.source_sample[1], dtype=object)
+        choice = choose(self.source_sample[0], labels, self.target_sample, **options)
+        chosen = {row["method"]: row["weight"] for row in choice.table if row["chosen"] and row["method"] in METHODS}
+        if not chosen:  # none of those that the evidence supports runs in blocks: the best supported one that does
+            others = [row for row in choice.table if row["method"] in METHODS and "score" in row]
+            best = max(others, key=lambda row: row["score"])["method"] if others else YARDSTICK
+            chosen = {best: 1.0}
+        total = sum(chosen.values())
+        sizes = f"{len(labels):,} source and {len(self.target_sample):,} target documents of the sample"
+        everything = f"fitted on all {self.n_source:,} and {self.n_target:,}"
+        for row in choice.table:
+            fitted = row["method"] in chosen
+            own = everything if fitted else "does not run in blocks" if row["method"] not in METHODS else "left out"
+            self.decision.append({**row, "chosen": fitted, "why": f"on {sizes}: {row['why']}; {own}"})
+        return {name: weight / total for name, weight in chosen.items()}
+
     def _view(self, reading: Reading) -> View:
         name = reading.name + ("-pairs" if reading.pairs else "")
         if name not in self.views:
@@ -442,7 +469,8 @@ class _Run:
         return self.views[name]
 
     def _fit(self, method: LargeMethod, topic: Reading) -> Model:
-        view = self._view(self._reading(topic, method))
+        reading = self._reading(topic, method)
+        view = View(reading, [], np.zeros(0, dtype=np.int64), 0) if method.texts else self._view(reading)
         problem = Problem(
             self.engine,
             self.job,
@@ -453,6 +481,7 @@ class _Run:
             self.n_target,
             view,
             self.source_sample,
+            self.target_sample,
             self.settings.random_state,
         )
         return method.fit(problem)

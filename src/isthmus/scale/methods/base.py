@@ -42,6 +42,8 @@ class Problem:
         Vocabulary that the method reads.
     sample : (texts, labels)
         Labelled source documents, drawn by content.
+    target_sample : list of str
+        Target documents, drawn likewise.
     """
 
     engine: Any
@@ -53,6 +55,7 @@ class Problem:
     n_target: int
     view: View
     sample: tuple[list[str], list[Any]] = field(default_factory=lambda: ([], []))
+    target_sample: list[str] = field(default_factory=list)
     random_state: int = 0
 
     def sum(self, function: Any, pieces: Sequence[Piece], *args: Any, phase: str, **options: Any) -> Any:

@@ -13,13 +13,16 @@ from isthmus.exceptions import UsageError
 
 @dataclass(frozen=True)
 class LargeMethod:
-    """A method for large inputs: the module that fits it, and the words it reads."""
+    """A method for large inputs: the module that fits it, and the words it reads.
+
+    ``texts``: it makes its features of the texts themselves and needs no vocabulary.
+    """
 
     name: str
     module: str
     sentiment: bool = False
     pairs: bool = False
-    reads_words: bool = True
+    texts: bool = False
     function: str = "fit"
 
     @property
@@ -35,6 +38,8 @@ METHODS = {
         LargeMethod("logistic", "linear", sentiment=True, pairs=True, function="fit_logistic"),
         LargeMethod("svm", "linear", function="fit_svm"),
         LargeMethod("cocc", "cocc"),
+        LargeMethod("strings", "strings", texts=True),
+        LargeMethod("vectors", "vectors", texts=True),
         LargeMethod("self-training", "self_training", sentiment=True, pairs=True),
     )
 }

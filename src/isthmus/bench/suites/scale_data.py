@@ -1,0 +1,115 @@
+"""Large inputs made of real texts: headlines joined from halves, reviews with their sentences shuffled."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+HEADLINES, REVIEWS = "zh/headlines.jsonl.gz", "amazon_reviews.jsonl.gz"
+SHARD_ROWS = 250_000
+_PARTS = re.compile(r"(?<=[，。！？：；、 ,!?:;])")
+_SENTENCES = re.compile(r"(?<=[.!?])\s+")
+
+
+def read_records(folder: Path, name: str) -> list[dict]:
+    with gzip.open(folder / name, "rt", encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def headline_pools(folder: Path, domain: str) -> dict[str, list[str]]:
+    """Headlines of a domain by topic; topics that both domains have."""
+    rows = read_records(folder, HEADLINES)
+    topics = [{row["topic"] for row in rows if row["domain"] == name} for name in ("thucnews_title", "toutiao")]
+    pools: dict[str, list[str]] = {topic: [] for topic in sorted(topics[0] & topics[1])}
+    for row in rows:
+        if row["domain"] == domain and row["topic"] in pools:
+            pools[row["topic"]].append(row["text"])
+    return {topic: texts for topic, texts in pools.items() if texts}
+
+
+def make_headlines(pools: dict[str, list[str]], n: int, seed: int) -> Iterator[tuple[str, str]]:
+    """Headlines and their topics: the beginning of one and the end of another of the same topic."""
+    rng = np.random.default_rng(seed)
+    names = list(pools)
+    shares = np.array([len(pools[name]) for name in names], dtype=float)
+    for start in range(0, n, 100_000):
+        size = min(100_000, n - start)
+        topics = rng.choice(len(names), size=size, p=shares / shares.sum())
+        picks = rng.random((size, 2))
+        for topic, (a, b) in zip(topics.tolist(), picks.tolist(), strict=True):
+            own = pools[names[topic]]
+            first, second = own[int(a * len(own))], own[int(b * len(own))]
+            parts = _PARTS.split(second)
+            yield first[: (len(first) + 1) // 2] + "".join(parts[len(parts) // 2 :]), names[topic]
+
+
+def review_pools(folder: Path, domain: str) -> dict[str, list[str]]:
+    """Reviews of a kind of product by verdict."""
+    pools: dict[str, list[str]] = {}
+    for row in read_records(folder, REVIEWS):
+        if row["domain"] == domain:
+            pools.setdefault(str(row["label"]), []).append(row["text"])
+    return dict(sorted(pools.items()))
+
+
+def make_reviews(pools: dict[str, list[str]], n: int, seed: int) -> Iterator[tuple[str, str]]:
+    """Reviews and their verdicts: sentences of two reviews of one verdict, shuffled, about half of them kept."""
+    rng = np.random.default_rng(seed)
+    split = {name: [_SENTENCES.split(text) for text in texts] for name, texts in pools.items()}
+    names = list(split)
+    for _ in range(n):
+        name = names[int(rng.integers(len(names)))]
+        own = split[name]
+        sentences = [*own[int(rng.integers(len(own)))], *own[int(rng.integers(len(own)))]]
+        order = rng.permutation(len(sentences))[: max(1, len(sentences) // 2)]
+        yield " ".join(sentences[i] for i in order), name
+
+
+def write_shards(
+    folder: Path, rows: Iterator[tuple[str, str]], *, labelled: bool, shard_rows: int = SHARD_ROWS
+) -> tuple[int, int]:
+    """csv files of ``shard_rows`` rows each; the true labels go into a file beside the folder.
+
+    Gives back rows and bytes.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    count = 0
+    header = ["id", "text", "label"] if labelled else ["id", "text"]
+    truth = open(folder.parent / f"{folder.name}-truth.txt", "w", encoding="utf-8")  # noqa: SIM115
+    out = None
+    with truth:
+        for text, label in rows:
+            if count % shard_rows == 0:
+                if out is not None:
+                    out.close()
+                out = open(folder / f"part-{count // shard_rows:04d}.csv", "w", newline="", encoding="utf-8")  # noqa: SIM115
+                writer = csv.writer(out)
+                writer.writerow(header)
+            writer.writerow([count, text, label] if labelled else [count, text])
+            truth.write(label + "\n")
+            count += 1
+    if out is not None:
+        out.close()
+    return count, sum(path.stat().st_size for path in folder.iterdir())
+
+
+MAKERS: dict[str, tuple[Callable, Callable, str, str]] = {
+    "headlines": (headline_pools, make_headlines, "thucnews_title", "toutiao"),
+    "reviews": (review_pools, make_reviews, "books", "kitchen"),
+}
+
+
+def make_corpus(data: Path, folder: Path, kind: str, n_source: int, n_target: int, seed: int = 0) -> dict[str, int]:
+    """A source and a target folder of csv files; rows and bytes of both."""
+    pools, make, source, target = MAKERS[kind]
+    facts = {}
+    for side, domain, n in (("source", source, n_source), ("target", target, n_target)):
+        rows = make(pools(data, domain), n, seed + (side == "target"))
+        facts[f"{side}_rows"], facts[f"{side}_bytes"] = write_shards(folder / side, rows, labelled=side == "source")
+    return facts
