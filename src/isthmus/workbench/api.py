@@ -1,0 +1,609 @@
+"""Everything the pages do, as JSON: for scripts. Described by /api/openapi.json.
+
+A script gets ``/api/session`` first (where accounts are demanded: posts a name and a password there), keeps the cookie,
+and sends the token it was given in the header ``X-CSRF-Token`` with every change.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, File, Form, HTTPException, Query, Request, Response, UploadFile
+from pydantic import BaseModel, ConfigDict, Field
+
+from isthmus.workbench.context import BenchNow, Owner, Person, Reviewer, Viewer, WorkspaceOwner
+from isthmus.workbench.pages import accounts, check, compare, data, export, projects, words
+from isthmus.workbench.pages.frame import find_run
+from isthmus.workspace.records import (
+    Answer,
+    Check,
+    Collection,
+    Document,
+    Event,
+    Job,
+    Member,
+    Prediction,
+    Project,
+    Run,
+    Word,
+)
+
+router = APIRouter(prefix="/api")
+PROJECT, RUN = "/projects/{project}", "/projects/{project}/runs/{run}"
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+Text = Annotated[str, Field(max_length=2_000)]
+After = Annotated[int | None, Query(ge=-1, lt=2**31, description="the last number of the page before")]
+Limit = Annotated[int, Query(ge=1, le=500)]
+Role = Literal["viewer", "reviewer", "owner"]
+
+
+class Body(BaseModel):
+    """What is sent; unknown fields are refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Named(Body):
+    """A name."""
+
+    name: Name
+
+
+class SignIn(Body):
+    """Who wants to come in."""
+
+    name: Text
+    password: Text
+
+
+class SessionOut(BaseModel):
+    """Who speaks, and the token for changes."""
+
+    person: str | None
+    name: str | None
+    role: str | None
+    csrf: str
+
+
+class PersonOut(BaseModel):
+    """An account."""
+
+    id: str
+    name: str
+    role: str
+    disabled: bool
+
+
+class Invitation(Body):
+    """An invitation to be made."""
+
+    role: Role
+    project: Text | None = None
+
+
+class RoleIn(Body):
+    """A role to be given."""
+
+    role: Role
+
+
+class MemberIn(Body):
+    """Somebody who joins a project."""
+
+    person: Text
+    role: Role
+
+
+class Mapping(Body):
+    """Which column is what."""
+
+    text: Annotated[list[Text], Field(min_length=1, max_length=50)]
+    label: Text | None = None
+    id_column: Text | None = None
+    sheet: Text | None = None
+
+
+class RunIn(Body):
+    """A run to be started; what is left out is chosen."""
+
+    method: Text = "auto"
+    random_state: Annotated[int, Field(ge=0, lt=2**32)] = 0
+    sources: Annotated[list[Text], Field(max_length=100)] | None = None
+    target: Text | None = None
+    extras: Annotated[list[Text], Field(max_length=100)] | None = None
+    use_answers: bool = True
+    use_words: bool = True
+    vectors: bool = True
+    language: Text = "auto"
+    error_budget: Annotated[float, Field(gt=0, lt=1)] = 0.1
+    name: Annotated[str, Field(max_length=200)] = ""
+
+
+class Count(Body):
+    """How many."""
+
+    n: Annotated[int, Field(ge=1, le=50)] = 1
+
+
+class DocumentIn(Body):
+    """A document."""
+
+    document: Text
+
+
+class AnswerIn(Body):
+    """What a document is."""
+
+    document: Text
+    label: Name
+
+
+class WordIn(Body):
+    """A word for a class."""
+
+    word: Name
+    label: Name
+
+
+class GroupName(Body):
+    """Another name for a group, or for the class that it becomes."""
+
+    group: Name
+    name: Name
+
+
+class GroupMerge(Body):
+    """A group that goes into another."""
+
+    group: Name
+    into: Name
+
+
+class SampleIn(Body):
+    """A random sample to be drawn."""
+
+    size: Annotated[int, Field(ge=1, le=10_000)] = 100
+
+
+class ExportIn(Body):
+    """What to take along."""
+
+    run: Text
+    kind: Text = "labels"
+    format: Text = "csv"
+
+
+# ---- who speaks
+
+
+@router.get("/session", tags=["session"])
+def session(request: Request, bench: BenchNow) -> SessionOut:
+    """Who speaks, and the token that every change must carry in the header X-CSRF-Token."""
+    person = request.state.person
+    return SessionOut(
+        person=person.id if person else None,
+        name=person.name if person else None,
+        role=person.role if person else None,
+        csrf=bench.cookies.csrf(request.state.session),
+    )
+
+
+@router.post("/session", tags=["session"])
+def sign_in(request: Request, response: Response, bench: BenchNow, body: SignIn) -> SessionOut:
+    """Sign in; the cookie and the token are new."""
+    if not bench.settings.accounts:
+        raise HTTPException(404, "Nobody signs in here: only this machine is answered.")
+    person = accounts.sign_in_person(request, body.name, body.password)
+    if person is None:
+        raise HTTPException(401, "The name or the password is wrong.")
+    accounts.start_session(request, response, person)
+    request.state.person = person
+    return session(request, bench)
+
+
+@router.delete("/session", tags=["session"])
+def sign_out(response: Response, bench: BenchNow, person: Person) -> dict[str, bool]:
+    """End every session of this person."""
+    if bench.settings.accounts:
+        bench.workspace.people.end_sessions(person.id, by=person.id)
+    response.headers["set-cookie"] = bench.cookies.header(bench.cookies.new())
+    return {"signed_out": True}
+
+
+@router.get("/people", tags=["people"])
+def people(bench: BenchNow, person: WorkspaceOwner) -> list[PersonOut]:
+    """Accounts."""
+    return [PersonOut(id=p.id, name=p.name, role=p.role, disabled=p.disabled) for p in bench.workspace.people.list()]
+
+
+@router.post("/people/invitations", tags=["people"])
+def invite(bench: BenchNow, person: WorkspaceOwner, body: Invitation) -> dict[str, str]:
+    """A token that makes one account, at /join/TOKEN."""
+    if body.project and bench.workspace.projects.role(body.project, person.id) != "owner":
+        raise HTTPException(404, "There is no such project here.")
+    return {"token": bench.workspace.people.invite(body.role, by=person.id, project=body.project)}
+
+
+@router.patch("/people/{other}", tags=["people"])
+def set_role(bench: BenchNow, person: WorkspaceOwner, other: str, body: RoleIn) -> PersonOut:
+    """Give another role."""
+    accounts.refuse_self(person, other)
+    found = bench.workspace.people.set_role(other, body.role, by=person.id)
+    return PersonOut(id=found.id, name=found.name, role=found.role, disabled=found.disabled)
+
+
+@router.delete("/people/{other}", tags=["people"])
+def close_account(bench: BenchNow, person: WorkspaceOwner, other: str) -> PersonOut:
+    """Close an account; what the person decided stays."""
+    accounts.refuse_self(person, other)
+    found = bench.workspace.people.disable(other, by=person.id)
+    return PersonOut(id=found.id, name=found.name, role=found.role, disabled=found.disabled)
+
+
+# ---- projects
+
+
+@router.get("/projects", tags=["projects"])
+def list_projects(bench: BenchNow, person: Person) -> list[Project]:
+    """Projects of the person who speaks."""
+    return bench.workspace.projects.list(person.id)
+
+
+@router.post("/projects", tags=["projects"])
+def create_project(bench: BenchNow, person: Person, body: Named) -> Project:
+    """A new project."""
+    projects.require_creator(bench, person)
+    return bench.workspace.projects.create(body.name, by=person.id)
+
+
+@router.get(PROJECT, tags=["projects"])
+def get_project(access: Viewer) -> Project:
+    """One project."""
+    return access.project
+
+
+@router.patch(PROJECT, tags=["projects"])
+def rename_project(access: Owner, body: Named) -> Project:
+    """Another name."""
+    return access.workspace.projects.rename(access.project.id, body.name, by=access.by)
+
+
+@router.delete(PROJECT, tags=["projects"])
+def archive_project(access: Owner) -> Project:
+    """Put a project away; nothing in it is lost."""
+    return access.workspace.projects.archive(access.project.id, by=access.by)
+
+
+@router.get(PROJECT + "/members", tags=["projects"])
+def members(access: Viewer) -> list[Member]:
+    """Who is in a project."""
+    return access.workspace.projects.members(access.project.id)
+
+
+@router.post(PROJECT + "/members", tags=["projects"])
+def add_member(access: Owner, body: MemberIn) -> list[Member]:
+    """Let somebody in."""
+    access.workspace.projects.add_member(access.project.id, body.person, body.role, by=access.by)
+    return members(access)
+
+
+@router.delete(PROJECT + "/members/{other}", tags=["projects"])
+def remove_member(access: Owner, other: str) -> list[Member]:
+    """Shut somebody out."""
+    if other == access.by:
+        raise HTTPException(422, "Another owner has to do this for you.")
+    access.workspace.projects.remove_member(access.project.id, other, by=access.by)
+    return members(access)
+
+
+@router.get(PROJECT + "/events", tags=["projects"])
+def events(access: Viewer, after: After = None, limit: Limit = 100) -> list[Event]:
+    """The audit log, oldest first."""
+    return access.workspace.audit.events(access.project.id, after=after, limit=limit)
+
+
+# ---- collections
+
+
+@router.get(PROJECT + "/collections", tags=["collections"])
+def list_collections(access: Viewer) -> list[Collection]:
+    """Files of a project."""
+    return access.workspace.collections.list(access.project.id)
+
+
+@router.post(PROJECT + "/collections", tags=["collections"])
+def add_collection(
+    access: Owner,
+    file: Annotated[UploadFile, File()],
+    kind: Annotated[Literal["source", "target", "extra"], Form()],
+) -> Collection:
+    """Send a file."""
+    return data.add_file(access, file, kind)
+
+
+@router.get(PROJECT + "/collections/{collection}", tags=["collections"])
+def get_collection(access: Viewer, collection: str) -> Collection:
+    """One file."""
+    return data.find_collection(access, collection)
+
+
+@router.get(PROJECT + "/collections/{collection}/preview", tags=["collections"])
+def preview(access: Viewer, collection: str) -> dict[str, Any]:
+    """Columns, first rows, guesses, findings."""
+    return access.workspace.collections.preview(data.find_collection(access, collection).id)
+
+
+@router.post(PROJECT + "/collections/{collection}/mapping", tags=["collections"])
+def map_collection(access: Owner, collection: str, body: Mapping) -> Collection:
+    """Say which column is what, and read the documents."""
+    return data.map_file(access, collection, **body.model_dump())
+
+
+@router.delete(PROJECT + "/collections/{collection}", tags=["collections"])
+def remove_collection(access: Owner, collection: str) -> dict[str, bool]:
+    """Take a file out of sight."""
+    access.workspace.collections.remove(data.find_collection(access, collection).id, by=access.by)
+    return {"removed": True}
+
+
+@router.get(PROJECT + "/collections/{collection}/documents", tags=["collections"])
+def documents(access: Viewer, collection: str, after: After = None, limit: Limit = 50) -> list[Document]:
+    """Documents of a file, by position."""
+    found = data.find_collection(access, collection)
+    return access.workspace.documents.page(found.id, after=after, limit=limit)
+
+
+# ---- runs
+
+
+@router.get(PROJECT + "/runs", tags=["runs"])
+def list_runs(access: Viewer, kind: Literal["label", "diagnose"] = "label") -> list[Run]:
+    """Runs, latest first."""
+    return access.workspace.runs.list(access.project.id, kind=kind)
+
+
+@router.post(PROJECT + "/runs", tags=["runs"])
+def start_run(access: Owner, body: RunIn) -> Run:
+    """Start a run; ask for it until its state is done."""
+    parameters = {key: value for key, value in body.model_dump().items() if value is not None and key != "name"}
+    return access.workspace.runs.start(access.project.id, parameters, by=access.by, name=body.name)
+
+
+@router.post(PROJECT + "/diagnoses", tags=["runs"])
+def start_diagnosis(access: Owner) -> Run:
+    """Look what separates the two collections."""
+    return access.workspace.runs.start(access.project.id, by=access.by, kind="diagnose")
+
+
+@router.get(RUN, tags=["runs"])
+def get_run(access: Viewer, run: str) -> Run:
+    """One run."""
+    return find_run(access, run)
+
+
+@router.patch(RUN, tags=["runs"])
+def rename_run(access: Owner, run: str, body: Named) -> Run:
+    """Another name."""
+    return access.workspace.runs.rename(find_run(access, run).id, body.name, by=access.by)
+
+
+@router.post(RUN + "/teach", tags=["runs"])
+def teach(access: Reviewer, run: str) -> Run:
+    """A run that learns from every answer so far."""
+    return access.workspace.runs.teach(find_run(access, run).id, by=access.by)
+
+
+@router.get(RUN + "/job", tags=["runs"])
+def get_job(access: Viewer, run: str) -> Job:
+    """How far a run is."""
+    return access.workspace.runs.job(find_run(access, run).id)
+
+
+@router.post(RUN + "/cancel", tags=["runs"])
+def cancel(access: Owner, run: str) -> Job:
+    """Ask a run to stop."""
+    return access.workspace.jobs.cancel(get_job(access, run).id, by=access.by)
+
+
+@router.post(RUN + "/resume", tags=["runs"])
+def resume(access: Owner, run: str) -> Job:
+    """Let a stopped run go on."""
+    return access.workspace.jobs.resume(get_job(access, run).id, by=access.by)
+
+
+@router.get(RUN + "/tables/{table}", tags=["runs"])
+def get_table(access: Viewer, run: str, table: str) -> Any:
+    """A table of the report: hero, cards, curve, bins, map, groups, moved, shift, decision, …"""
+    found = access.workspace.runs.table(find_run(access, run).id, table)
+    if found is None:
+        raise HTTPException(404, "The run has no such table.")
+    return found
+
+
+@router.get(RUN + "/predictions", tags=["runs"])
+def predictions(
+    access: Viewer,
+    run: str,
+    after: After = None,
+    limit: Limit = 50,
+    label: Annotated[str | None, Query(max_length=200)] = None,
+    review: bool | None = None,
+) -> list[Prediction]:
+    """Labels, by position."""
+    return access.workspace.runs.predictions(
+        find_run(access, run).id, after=after, limit=limit, label=label, review=review
+    )
+
+
+@router.get(PROJECT + "/compare", tags=["runs"])
+def compare_runs(access: Viewer, a: str, b: str) -> dict[str, Any]:
+    """What flipped from one run to the other, towards what."""
+    return access.workspace.runs.compare(find_run(access, a).id, find_run(access, b).id)
+
+
+@router.get(PROJECT + "/compare/flips", tags=["runs"])
+def flips(
+    access: Viewer,
+    a: str,
+    b: str,
+    before: Annotated[str | None, Query(max_length=200)] = None,
+    towards: Annotated[str | None, Query(max_length=200)] = None,
+    after: After = None,
+    limit: Limit = compare.PAGE,
+) -> list[dict[str, Any]]:
+    """Documents whose label changed, by position."""
+    first, second = find_run(access, a), find_run(access, b)
+    return access.workspace.runs.flips(first.id, second.id, before=before, towards=towards, after=after, limit=limit)
+
+
+# ---- review
+
+
+@router.post(RUN + "/queue", tags=["review"])
+def next_documents(access: Reviewer, run: str, body: Count) -> list[Prediction]:
+    """The next documents to read; they are yours for ten minutes."""
+    return access.workspace.queue.next(find_run(access, run).id, access.by, body.n)
+
+
+@router.post(RUN + "/queue/skip", tags=["review"])
+def skip(access: Reviewer, run: str, body: DocumentIn) -> dict[str, int]:
+    """Leave a document for later."""
+    return {"skipped": access.workspace.queue.skip(find_run(access, run).id, access.by, body.document)}
+
+
+@router.delete(RUN + "/queue", tags=["review"])
+def release(access: Reviewer, run: str) -> dict[str, int]:
+    """Put back everything in your hands."""
+    return {"released": access.workspace.queue.release(find_run(access, run).id, access.by)}
+
+
+@router.get(RUN + "/queue", tags=["review"])
+def queue_counts(access: Viewer, run: str) -> dict[str, int]:
+    """Documents by where they stand."""
+    return access.workspace.queue.counts(find_run(access, run).id)
+
+
+@router.post(RUN + "/answers", tags=["review"])
+def answer(access: Reviewer, run: str, body: AnswerIn) -> Answer:
+    """Say what a document is."""
+    return access.workspace.answers.give(body.document, body.label, by=access.by, run=find_run(access, run).id)
+
+
+@router.get(PROJECT + "/answers", tags=["review"])
+def answers(access: Viewer, after: After = None, limit: Limit = 100) -> list[Answer]:
+    """Everything that was answered, also what was taken back."""
+    return access.workspace.answers.list(access.project.id, after=after, limit=limit)
+
+
+@router.post(PROJECT + "/answers/undo", tags=["review"])
+def undo(access: Reviewer) -> list[Answer]:
+    """Take back your last answer."""
+    return access.workspace.answers.undo(by=access.by, project=access.project.id)
+
+
+@router.get(PROJECT + "/agreement", tags=["review"])
+def agreement(access: Viewer) -> dict[str, Any]:
+    """How far people agree where two of them answered the same document."""
+    return access.workspace.answers.agreement(access.project.id)
+
+
+# ---- words and groups
+
+
+@router.get(PROJECT + "/words", tags=["words"])
+def list_words(access: Viewer) -> list[Word]:
+    """Words that were given to classes."""
+    return access.workspace.words.list(access.project.id)
+
+
+@router.get(PROJECT + "/words/search", tags=["words"])
+def search_words(access: Viewer, q: Annotated[str, Query(max_length=200)] = "", limit: Limit = 30) -> list[Any]:
+    """Words of the target that begin like this."""
+    return access.workspace.words.search(access.project.id, q, limit=limit)
+
+
+@router.get(PROJECT + "/words/touches", tags=["words"])
+def touches(access: Viewer, word: Annotated[str, Query(min_length=1, max_length=200)]) -> dict[str, Any]:
+    """Which documents a word would touch."""
+    return access.workspace.words.touches(access.project.id, word)
+
+
+@router.post(PROJECT + "/words", tags=["words"])
+def assign_word(access: Reviewer, body: WordIn) -> Word:
+    """Give a word to a class."""
+    return access.workspace.words.assign(access.project.id, body.word, body.label, by=access.by)
+
+
+@router.delete(PROJECT + "/words/{word}", tags=["words"])
+def remove_word(access: Reviewer, word: str) -> dict[str, bool]:
+    """Take a word back, by its id."""
+    words.remove_word(access, word)
+    return {"removed": True}
+
+
+@router.get(RUN + "/groups", tags=["groups"])
+def list_groups(access: Viewer, run: str) -> list[Any]:
+    """Groups that fit no class."""
+    return access.workspace.groups.list(find_run(access, run).id)
+
+
+@router.post(RUN + "/groups/rename", tags=["groups"])
+def rename_group(access: Reviewer, run: str, body: GroupName) -> list[Any]:
+    """Another name for a group."""
+    access.workspace.groups.rename(find_run(access, run).id, body.group, body.name, by=access.by)
+    return list_groups(access, run)
+
+
+@router.post(RUN + "/groups/merge", tags=["groups"])
+def merge_groups(access: Reviewer, run: str, body: GroupMerge) -> list[Any]:
+    """Put one group into another."""
+    access.workspace.groups.merge(find_run(access, run).id, body.group, body.into, by=access.by)
+    return list_groups(access, run)
+
+
+@router.post(RUN + "/groups/class", tags=["groups"])
+def group_to_class(access: Reviewer, run: str, body: GroupName) -> list[Any]:
+    """Make a class of a group."""
+    access.workspace.groups.make_class(find_run(access, run).id, body.group, body.name, by=access.by)
+    return list_groups(access, run)
+
+
+# ---- check and export
+
+
+@router.get(RUN + "/checks", tags=["check"])
+def list_checks(access: Viewer, run: str) -> list[Check]:
+    """Random samples of a run."""
+    return access.workspace.checks.list(find_run(access, run).id)
+
+
+@router.post(RUN + "/checks", tags=["check"])
+def draw(access: Reviewer, run: str, body: SampleIn) -> Check:
+    """Draw a random sample."""
+    return access.workspace.checks.draw(find_run(access, run).id, body.size, by=access.by)
+
+
+@router.post(PROJECT + "/checks/{sample}/next", tags=["check"])
+def next_of_check(access: Reviewer, sample: str) -> Document | None:
+    """The next document of a sample, without what the run says about it."""
+    return access.workspace.checks.next(check.find_check(access, sample)[0].id, access.by)
+
+
+@router.post(PROJECT + "/checks/{sample}/answers", tags=["check"])
+def answer_check(access: Reviewer, sample: str, body: AnswerIn) -> dict[str, Any] | None:
+    """Answer a document of a sample; what the sample says so far comes back."""
+    found = check.find_check(access, sample)[0]
+    access.workspace.checks.answer(found.id, body.document, body.label, by=access.by)
+    return access.workspace.checks.estimate(found.id)
+
+
+@router.get(PROJECT + "/checks/{sample}/estimate", tags=["check"])
+def estimate(access: Viewer, sample: str) -> dict[str, Any] | None:
+    """How many labels are right, by a sample."""
+    return access.workspace.checks.estimate(check.find_check(access, sample)[0].id)
+
+
+@router.post(PROJECT + "/exports", tags=["export"], response_class=Response)
+def export_file(access: Reviewer, body: ExportIn) -> Response:
+    """Take a file along: labels (csv, xlsx, jsonl), report (html), model (isthmus), answers, audit (csv, jsonl)."""
+    return export.make_export(access, body.run, body.kind, body.format)

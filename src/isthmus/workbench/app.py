@@ -1,0 +1,145 @@
+"""The application: the gate, the pages, the JSON interface, and what is said when something is wrong."""
+
+from __future__ import annotations
+
+import json
+import logging
+from importlib import resources
+from typing import Any
+from urllib.parse import quote
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+from fastapi.staticfiles import StaticFiles
+from starlette.exceptions import HTTPException
+
+import isthmus
+from isthmus._utils import to_plain
+from isthmus.exceptions import IsthmusError
+from isthmus.report.page import make_environment
+from isthmus.workbench import api
+from isthmus.workbench.context import Bench, SignInNeeded, is_htmx, page
+from isthmus.workbench.gate import Gate
+from isthmus.workbench.pages import accounts, check, compare, data, export, groups, projects, review, runs, words
+from isthmus.workbench.settings import Settings
+
+log = logging.getLogger("isthmus.workbench")
+PAGES = (accounts, projects, data, runs, review, words, groups, check, compare, export)
+_STATUS = {"not-found": 404, "conflict": 409, "too-large": 413}
+_TITLES = {403: "Not allowed", 404: "Not found", 409: "Somebody was quicker", 413: "Too large", 429: "Slow down"}
+
+
+class PlainJson(JSONResponse):
+    """JSON that holds any text and no NaN."""
+
+    def render(self, content: Any) -> bytes:
+        """The bytes."""
+        return json.dumps(to_plain(content), ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode()
+
+
+def make_app(workspace: Any, settings: Settings | None = None) -> Gate:
+    """The web application over a workspace.
+
+    Parameters
+    ----------
+    workspace : Workspace
+        As :func:`isthmus.workspace.open_workspace` gives it.
+    settings : Settings, optional
+        One person on this machine if omitted.
+    """
+    settings = settings or Settings()
+    bench = Bench(workspace, settings)
+    app = FastAPI(
+        title="Isthmus workbench",
+        version=isthmus.__version__,
+        description="Everything the pages do. Get /api/session first: it hands out the cookie and the token that every "
+        "change must carry in the header X-CSRF-Token.",
+        openapi_url="/api/openapi.json",
+        docs_url=None,  # the usual page loads its parts from elsewhere
+        redoc_url=None,
+        default_response_class=PlainJson,
+    )
+    app.state.bench = bench
+    for module in PAGES:
+        app.include_router(module.router)
+    app.include_router(api.router)
+    add_static(app)
+    add_health(app)
+    add_errors(app)
+    return Gate(app, settings, bench.cookies, bench.person_of)
+
+
+def add_static(app: FastAPI) -> None:
+    """Style sheets and scripts; the report's sheet is served from the report's own files."""
+    environment = make_environment()
+    sheet = "".join(environment.loader.get_source(environment, name)[0] for name in ("hero.css", "style.css"))
+
+    @app.get("/static/report.css", include_in_schema=False)
+    def report_sheet() -> Response:
+        return Response(sheet, media_type="text/css", headers={"cache-control": "no-cache"})
+
+    app.mount("/static", Static(directory=str(resources.files("isthmus.workbench") / "static")), name="static")
+
+
+def add_health(app: FastAPI) -> None:
+    """For whatever watches the server."""
+
+    @app.get("/health", include_in_schema=False)
+    def health() -> Response:
+        workspace = app.state.bench.workspace
+        workspace.people.has_accounts()  # the database answers
+        facts = {"status": "ok", "version": isthmus.__version__, "worker": workspace.worker_runs()}
+        return PlainJson(facts)
+
+
+class Static(StaticFiles):
+    """Files that a browser may keep, asking each time whether they changed."""
+
+    def file_response(self, *args: Any, **options: Any) -> Response:
+        """The file, with the permission to keep it."""
+        response = super().file_response(*args, **options)
+        response.headers["cache-control"] = "no-cache"
+        return response
+
+
+def add_errors(app: FastAPI) -> None:
+    """Each kind of error as one sentence: JSON for scripts, plain text for parts of pages, a page for readers."""
+
+    @app.exception_handler(SignInNeeded)
+    def to_sign_in(request: Request, error: SignInNeeded) -> Response:
+        if request.url.path.startswith("/api"):
+            return answer(request, 401, "Sign in first: POST /api/session.", "sign-in-needed")
+        address = "/sign-in?next=" + quote(request.url.path, safe="/")
+        if is_htmx(request):
+            return Response(status_code=204, headers={"HX-Redirect": address})
+        return RedirectResponse(address, status_code=303)
+
+    @app.exception_handler(HTTPException)
+    def refused(request: Request, error: HTTPException) -> Response:
+        return answer(request, error.status_code, str(error.detail), "refused", error.headers)
+
+    @app.exception_handler(RequestValidationError)
+    def unreadable(request: Request, error: RequestValidationError) -> Response:
+        said = "; ".join(f"{'.'.join(str(part) for part in row['loc'][1:])}: {row['msg']}" for row in error.errors())
+        return answer(request, 422, said[:2_000] or "The request cannot be read.", "bad-parameter")
+
+    @app.exception_handler(IsthmusError)
+    def wrong(request: Request, error: IsthmusError) -> Response:
+        return answer(request, _STATUS.get(error.code, 422), str(error), error.code)
+
+    @app.exception_handler(Exception)
+    def broken(request: Request, error: Exception) -> Response:
+        log.error("failed", exc_info=error, extra={"facts": {"path": request.url.path}})
+        return answer(request, 500, "Something failed here; the server's log says what.", "failed")
+
+
+def answer(request: Request, status: int, detail: str, code: str, headers: Any = None) -> Response:
+    """An error in the form that the asker can read."""
+    if request.url.path.startswith("/api"):
+        return PlainJson({"detail": detail, "code": code}, status_code=status, headers=headers)
+    if is_htmx(request) or not hasattr(request.state, "session"):
+        return PlainTextResponse(detail.encode("utf-8", "replace"), status_code=status, headers=headers)
+    response = page(request, "error.html.j2", status=status, title=_TITLES.get(status, "That did not work"), detail=detail)
+    response.headers.update(headers or {})
+    return response

@@ -1,0 +1,225 @@
+"""What every page can reach: the workspace, the templates, who is speaking and what they may do."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Annotated, Any
+from urllib.parse import quote
+
+from fastapi import Depends, HTTPException, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+
+from isthmus._utils import plural
+from isthmus.exceptions import IsthmusError
+from isthmus.report.page import make_environment
+from isthmus.report.tint import tint
+from isthmus.workbench.sessions import Brake, Cookies, Passwords
+from isthmus.workbench.settings import Settings
+
+ROLES = ("viewer", "reviewer", "owner")  # each may do what those before it may
+
+
+class Bench:
+    """One running workbench."""
+
+    def __init__(self, workspace: Any, settings: Settings):
+        self.workspace, self.settings = workspace, settings
+        self.cookies = Cookies(settings)
+        self.passwords = Passwords()
+        self.by_name, self.by_address = Brake(5, 900), Brake(30, 900)
+        self.templates = make_templates()
+        self.tallies: dict[tuple, tuple] = {}  # numbers above the queue, some seconds old
+        self.grades: dict[str, Any] = {}  # weights of words for the tints, by run
+
+    def person_of(self, session) -> Any:
+        """The person behind a session, asked anew for every request."""
+        if not self.settings.accounts:
+            return self.workspace.people.local()
+        try:
+            person = self.workspace.people.get(session.person)
+        except IsthmusError:
+            return None
+        return None if person.disabled or person.session_key != session.stamp else person
+
+
+def make_templates() -> Any:
+    """Our templates, and the report's below them, with filters for both."""
+    import jinja2
+
+    environment = make_environment()
+    environment.loader = jinja2.ChoiceLoader([jinja2.PackageLoader("isthmus.workbench"), environment.loader])
+    environment.undefined = jinja2.StrictUndefined
+    environment.filters["when"] = when
+    environment.filters["size"] = in_bytes
+    environment.filters["tinted"] = tinted
+    environment.globals["plural"] = plural
+    return environment
+
+
+def when(moment: datetime | str | None) -> str:
+    """A time as people read it, in UTC.
+
+    Examples
+    --------
+    >>> from isthmus.workbench.context import when
+    >>> when("2026-03-01T09:05:00+00:00")
+    '2026-03-01 09:05'
+    """
+    if moment is None:
+        return "–"
+    if isinstance(moment, str):
+        moment = datetime.fromisoformat(moment)
+    if moment.tzinfo is not None:
+        moment = moment.astimezone(UTC)
+    return moment.strftime("%Y-%m-%d %H:%M")
+
+
+def in_bytes(size: float | None) -> str:
+    """A number of bytes, short.
+
+    Examples
+    --------
+    >>> from isthmus.workbench.context import in_bytes
+    >>> in_bytes(312), in_bytes(5_400_000)
+    ('312 B', '5.1 MB')
+    """
+    size = float(size or 0)
+    for unit in ("B", "kB", "MB"):
+        if size < 1024:
+            return f"{size:.0f} {unit}" if unit == "B" or size >= 100 else f"{size:.1f} {unit}"
+        size /= 1024
+    return f"{size:.1f} GB"
+
+
+def tinted(text: str, words: dict | None, code: int) -> list[tuple[str, str]]:
+    """A text in pieces with their tints; plain where no words are known or the label has no place among them."""
+    width = len(next(iter(words.values()))) if words else 0
+    return tint(text, words or {}, code) if 0 <= code < width else [(text, "")]
+
+
+def get_bench(request: Request) -> Bench:
+    """The workbench that answers this request."""
+    return request.app.state.bench
+
+
+BenchNow = Annotated[Bench, Depends(get_bench)]
+
+
+class SignInNeeded(Exception):
+    """A page was asked for by somebody who has not signed in."""
+
+
+def signed_in(request: Request) -> Any:
+    """The person who speaks; otherwise the way to the sign-in page."""
+    person = request.state.person
+    if person is None:
+        raise SignInNeeded
+    return person
+
+
+Person = Annotated[Any, Depends(signed_in)]
+
+
+def role_of(bench: Bench, project: str, person: Any) -> str | None:
+    """What a person may do in a project; None for a stranger."""
+    if not bench.settings.accounts:
+        return "owner"
+    return bench.workspace.projects.role(project, person.id)
+
+
+class Access:
+    """A project as one person sees it: ``project``, ``person``, ``role``, ``workspace``."""
+
+    def __init__(self, bench: Bench, project: Any, person: Any, role: str):
+        self.bench, self.project, self.person, self.role = bench, project, person, role
+        self.workspace = bench.workspace
+
+    @property
+    def by(self) -> str:
+        """Under which name a change is recorded."""
+        return self.person.id
+
+    def may(self, role: str) -> bool:
+        """Whether the role is enough."""
+        return ROLES.index(self.role) >= ROLES.index(role)
+
+
+def access(needed: str):
+    """Dependency: the project in the address, for somebody who may do at least this.
+
+    A project that does not exist and one that is not yours give the same answer.
+    """
+
+    def enter(request: Request, project: str, bench: BenchNow, person: Person) -> Access:
+        role = role_of(bench, project, person)
+        if role is None:
+            raise HTTPException(404, "There is no such project here.")
+        entered = Access(bench, bench.workspace.projects.get(project), person, role)
+        if not entered.may(needed):
+            raise HTTPException(403, f"This takes the role {needed}; yours here is {role}.")
+        return entered
+
+    enter.__name__ = f"as_{needed}"
+    enter.needed = needed  # type: ignore[attr-defined]  # read by the test that every address asks for a role
+    return enter
+
+
+Viewer = Annotated[Access, Depends(access("viewer"))]
+Reviewer = Annotated[Access, Depends(access("reviewer"))]
+Owner = Annotated[Access, Depends(access("owner"))]
+
+
+def workspace_owner(bench: BenchNow, person: Person) -> Any:
+    """Dependency: somebody who may invite people and change accounts."""
+    if bench.settings.accounts and person.role != "owner":
+        raise HTTPException(403, "Only owners of the workspace may do this.")
+    return person
+
+
+WorkspaceOwner = Annotated[Any, Depends(workspace_owner)]
+
+
+def page(request: Request, name: str, /, status: int = 200, said: str = "", **facts: Any) -> HTMLResponse:
+    """A filled template; ``said`` is shown to the reader for a moment."""
+    bench = get_bench(request)
+    state = request.state
+    text = bench.templates.get_template(name).render(
+        {
+            "request": request,
+            "path": request.url.path,
+            "person": getattr(state, "person", None),
+            "accounts": bench.settings.accounts,
+            "csrf": bench.cookies.csrf(state.session),
+            "access": None,
+            "nav": None,
+            "said": said,
+            **facts,
+        }
+    )
+    headers = {"HX-Trigger": json.dumps({"said": said})} if said and is_htmx(request) else None
+    return HTMLResponse(text.encode("utf-8", "replace"), status_code=status, headers=headers)
+
+
+def is_htmx(request: Request) -> bool:
+    """Whether a part of a page is asked for."""
+    return request.headers.get("hx-request") == "true"
+
+
+def go(request: Request, address: str) -> Response:
+    """Send the reader on, after a change."""
+    if is_htmx(request):
+        return Response(status_code=204, headers={"HX-Redirect": address})
+    return RedirectResponse(address, status_code=303)
+
+
+def at(*parts: str) -> str:
+    """An address from its parts.
+
+    Examples
+    --------
+    >>> from isthmus.workbench.context import at
+    >>> at("projects", "a/b")
+    '/projects/a%2Fb'
+    """
+    return "/" + "/".join(quote(part, safe="") for part in parts)

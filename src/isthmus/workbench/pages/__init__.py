@@ -1,0 +1,1 @@
+"""The pages, one file per part of the work."""

@@ -1,0 +1,61 @@
+"""What the pages of a project share: the way through it, and its latest labelling."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import HTTPException, Request
+from fastapi.responses import HTMLResponse
+
+from isthmus.workbench.context import Access, at, page
+
+LABELLING = "label"  # the kind of run that gives labels
+
+
+def project_page(request: Request, access: Access, name: str, /, **facts: Any) -> HTMLResponse:
+    """A page of a project, with the way through it at its side."""
+    return page(request, name, access=access, nav=navigation(request, access), **facts)
+
+
+def navigation(request: Request, access: Access) -> list[tuple[str, list[dict[str, Any]]]]:
+    """The links at the side, in the order of the work."""
+    links = (
+        ("Prepare", (("", "Overview"), ("data", "Data"), ("diagnosis", "Diagnosis"))),
+        ("Label", (("runs", "Runs"), ("documents", "Documents"), ("groups", "Groups"))),
+        ("Decide", (("review", "Review"), ("words", "Words"), ("check", "Check"))),
+        ("Use", (("compare", "Compare"), ("export", "Export"), ("history", "History"))),
+    )
+    here = request.url.path
+    return [
+        (heading, [_link(access.project.id, part, title, here) for part, title in parts]) for heading, parts in links
+    ]
+
+
+def _link(project: str, part: str, title: str, here: str) -> dict[str, Any]:
+    address = at("projects", project, *([part] if part else []))
+    inside = here == address or (part != "" and here.startswith(address + "/"))
+    return {"address": address, "title": title, "here": inside, "n": None}
+
+
+def find_run(access: Access, run: str) -> Any:
+    """A run of this project; one of another project is not there."""
+    found = access.workspace.runs.get(run)
+    if found.project != access.project.id:
+        raise HTTPException(404, "There is no such run here.")
+    return found
+
+
+def latest_run(access: Access) -> Any | None:
+    """The latest finished labelling, or None."""
+    return access.workspace.runs.latest(access.project.id)
+
+
+def chosen_run(access: Access, run: str | None) -> Any | None:
+    """The run that was asked for, or the latest."""
+    return find_run(access, run) if run else latest_run(access)
+
+
+def classes_of(access: Access, run: Any) -> list[str]:
+    """Names of the classes a reviewer can choose from: the run's, then those that answers have added."""
+    known = list((run.summary or {}).get("classes", []))
+    return known + [name for name in access.workspace.answers.labels(access.project.id) if name not in known]

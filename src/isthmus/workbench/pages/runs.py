@@ -1,0 +1,197 @@
+"""Runs: starting one, watching it, its result, the documents with their labels, the diagnosis."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Form, HTTPException, Request, Response
+
+from isthmus.recipes import RECIPES
+from isthmus.workbench.context import Access, Owner, Reviewer, Viewer, at, go, is_htmx, page
+from isthmus.workbench.pages.frame import chosen_run, classes_of, find_run, latest_run, project_page
+
+router = APIRouter(prefix="/projects/{project}", include_in_schema=False)
+Field = Annotated[str, Form(max_length=2_000)]
+Ids = Annotated[list[str] | None, Form()]
+PAGE = 50
+
+
+@router.get("/runs")
+def runs(request: Request, access: Viewer):
+    """All runs, and the form to start one."""
+    workspace = access.workspace
+    ready = [row for row in workspace.collections.list(access.project.id) if row.state == "ready"]
+    by_kind = {kind: [row for row in ready if row.kind == kind] for kind in ("source", "target", "extra")}
+    return project_page(
+        request,
+        access,
+        "runs.html.j2",
+        runs=workspace.runs.list(access.project.id),
+        ready=bool(by_kind["source"] and by_kind["target"]),
+        sources=by_kind["source"],
+        targets=by_kind["target"][::-1],
+        extras=by_kind["extra"],
+        methods=[{"name": recipe.name, "about": recipe.summary} for recipe in RECIPES.values()],
+        answers=sum(row["answers"] for row in workspace.answers.counts(access.project.id)),
+        words=len(workspace.words.list(access.project.id)),
+    )
+
+
+@router.post("/runs")
+def start(
+    request: Request,
+    access: Owner,
+    method: Field = "auto",
+    target: Field = "",
+    source: Ids = None,
+    extra: Ids = None,
+    answers: Field = "",
+    words: Field = "",
+    vectors: Field = "",
+    seed: Annotated[int, Form()] = 0,
+    name: Field = "",
+):
+    """Start a run."""
+    parameters: dict[str, Any] = {
+        "method": method,
+        "random_state": seed,
+        "use_answers": bool(answers),
+        "use_words": bool(words),
+        "vectors": bool(vectors),
+        "extras": extra or [],
+    }
+    if source:
+        parameters["sources"] = source
+    if target:
+        parameters["target"] = target
+    run = access.workspace.runs.start(access.project.id, parameters, by=access.by, name=name)
+    return go(request, at("projects", access.project.id, "runs", run.id))
+
+
+@router.post("/runs/teach")
+def teach(request: Request, access: Reviewer):
+    """A run that learns from every answer so far."""
+    run = latest_run(access)
+    if run is None:
+        raise HTTPException(422, "There is no finished run to teach yet.")
+    taught = access.workspace.runs.teach(run.id, by=access.by)
+    return go(request, at("projects", access.project.id, "runs", taught.id))
+
+
+@router.get("/runs/{run}")
+def result(request: Request, access: Viewer, run: str):
+    """The result of a run, or how far it is."""
+    found = find_run(access, run)
+    if found.kind != "label":
+        return go(request, at("projects", access.project.id, "diagnosis"))
+    if found.state != "done":
+        return project_page(request, access, "run.html.j2", **progress_facts(access, found))
+    return project_page(request, access, "run.html.j2", run=found, **access.workspace.runs.tables(found.id))
+
+
+def progress_facts(access: Access, run: Any) -> dict[str, Any]:
+    """How far a run is, in words and as a share."""
+    job = access.workspace.runs.job(run.id)
+    progress = job.progress or {}
+    done, total = progress.get("done"), progress.get("total")
+    waiting = run.state == "queued"
+    return {
+        "run": run,
+        "live": run.state in ("queued", "running"),
+        "phase": "Waiting for the work before it …" if waiting else progress.get("phase") or "Starting …",
+        "share": min(1.0, done / total) if done is not None and total else None,
+        "detail": "It will stop at its next step." if job.cancel else f"{done} of {total}" if total else "",
+    }
+
+
+@router.get("/runs/{run}/progress")
+def progress(request: Request, access: Viewer, run: str):
+    """Asked again and again by the page while a run is under way."""
+    found = find_run(access, run)
+    if found.state == "done":
+        return Response(status_code=200, headers={"HX-Refresh": "true"})
+    return page(request, "progress.html.j2", access=access, **progress_facts(access, found))
+
+
+@router.post("/runs/{run}/cancel")
+def cancel(request: Request, access: Owner, run: str):
+    """Ask a run to stop."""
+    found = find_run(access, run)
+    access.workspace.jobs.cancel(access.workspace.runs.job(found.id).id, by=access.by)
+    if is_htmx(request):
+        return page(request, "progress.html.j2", access=access, **progress_facts(access, find_run(access, run)))
+    return go(request, at("projects", access.project.id, "runs", run))
+
+
+@router.post("/runs/{run}/resume")
+def resume(request: Request, access: Owner, run: str):
+    """Let a stopped run go on."""
+    found = find_run(access, run)
+    access.workspace.jobs.resume(access.workspace.runs.job(found.id).id, by=access.by)
+    return go(request, at("projects", access.project.id, "runs", run))
+
+
+@router.get("/documents")
+def documents(
+    request: Request,
+    access: Viewer,
+    run: str = "",
+    q: str = "",
+    label: str = "",
+    show: str = "",
+    group: str = "",
+    after: int | None = None,
+    row: int | None = None,
+):
+    """Documents of the target with their labels, a page at a time."""
+    found = chosen_run(access, run)
+    if found is None:
+        return project_page(request, access, "documents.html.j2", run=None)
+    if row is not None:  # a mark on the map: numbered from 1
+        after = max(-1, row - 2)
+    rows = access.workspace.runs.predictions(
+        found.id,
+        after=after,
+        limit=PAGE,
+        label=label or None,
+        review=True if show == "review" else None,
+        group=group or None,
+        search=q or None,
+    )
+    kept = {"run": found.id, "q": q, "label": label, "show": show, "group": group}
+    return project_page(
+        request,
+        access,
+        "documents.html.j2",
+        run=found,
+        rows=rows,
+        query=q,
+        label=label,
+        show=show,
+        group=group,
+        classes=classes_of(access, found),
+        next_address="?" + urlencode({key: value for key, value in kept.items() if value}, errors="replace") + "&",
+        after=rows[-1].position if len(rows) == PAGE else None,
+    )
+
+
+@router.get("/diagnosis")
+def diagnosis(request: Request, access: Viewer):
+    """What separates the two collections."""
+    runs = access.workspace.runs.list(access.project.id, kind="diagnose")
+    run = runs[0] if runs else None
+    kinds = {row.kind for row in access.workspace.collections.list(access.project.id) if row.state == "ready"}
+    facts: dict[str, Any] = {"run": run, "live": False, "ready": {"source", "target"} <= kinds}
+    if run is not None and run.state == "done":
+        facts |= access.workspace.runs.tables(run.id)
+    elif run is not None:
+        facts |= progress_facts(access, run)
+    return project_page(request, access, "diagnosis_page.html.j2", **facts)
+
+
+@router.post("/diagnosis")
+def diagnose(request: Request, access: Owner):
+    """Look what separates the two collections."""
+    access.workspace.runs.start(access.project.id, by=access.by, kind="diagnose")
+    return go(request, at("projects", access.project.id, "diagnosis"))

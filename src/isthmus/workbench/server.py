@@ -1,0 +1,126 @@
+"""Starting and stopping: the server, its worker process, and what is said at the door."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import uvicorn
+
+from isthmus.workbench.app import make_app
+from isthmus.workbench.logs import log_lines
+from isthmus.workbench.sample import add_sample, find_sample
+from isthmus.workbench.settings import MIB, Settings, is_every_address, is_loopback, load_secret
+from isthmus.workspace import start_worker, stop_worker, work
+
+log = logging.getLogger("isthmus.workbench")
+_WATCH = 2.0  # seconds between two looks at the worker
+_PATIENCE = 10  # seconds for requests under way when the server stops
+
+
+def serve(
+    workspace: Any,
+    host: str = "127.0.0.1",
+    port: int = 8765,
+    *,
+    accounts: bool = False,
+    https: bool = False,
+    names: Sequence[str] = (),
+    max_upload: int = 200 * MIB,
+    sample: bool = False,
+    say: Callable[[str], None] = print,
+) -> None:
+    """Open the workbench over a workspace, until it is told to stop.
+
+    Parameters
+    ----------
+    workspace : Workspace
+        As :func:`isthmus.workspace.open_workspace` gives it.
+    host, port : where to listen
+        An address that other machines can reach demands accounts.
+    accounts : bool, default=False
+        Demand accounts on this machine's own address, too: for a server behind a proxy.
+    https : bool, default=False
+        The proxy in front speaks https; cookies are sent over nothing else.
+    names : sequence of str, default=()
+        Names under which the server is reached; others are not answered.
+    max_upload : int, default=200 MiB
+        Bytes of a file that is sent.
+    sample : bool, default=False
+        Have the bundled sample ready to review.
+    say : callable, default=print
+        Takes the lines for the person who started the server.
+    """
+    log_lines()
+    settings = Settings(
+        host=host,
+        port=port,
+        accounts=accounts or not is_loopback(host),
+        secret=load_secret(workspace.folder),
+        max_upload=max_upload,
+        https=https,
+        names=tuple(name.lower() for name in names),
+    )
+    address = public_address(settings)
+    if sample:
+        prepare_sample(workspace, settings, say)
+    if settings.accounts and not workspace.people.has_accounts():
+        token = workspace.people.invite("owner", by=workspace.people.local().id)
+        say(f"Nobody has an account yet. Make the first one here (works once): {address}/join/{token}")
+    config = uvicorn.Config(
+        make_app(workspace, settings),
+        host=host,
+        port=port,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=_PATIENCE,
+        proxy_headers=https,
+    )
+    with Worker(workspace):
+        say(f"Isthmus workbench: {address}  (stop with Ctrl+C)")
+        log.info("started", extra={"facts": {"address": address, "accounts": settings.accounts}})
+        uvicorn.Server(config).run()
+    log.info("stopped")
+
+
+def public_address(settings: Settings) -> str:
+    """The address to type into a browser."""
+    host = settings.names[0] if settings.names else "localhost" if is_every_address(settings.host) else settings.host
+    host = f"[{host}]" if ":" in host else host
+    return f"https://{host}" if settings.https else f"http://{host}:{settings.port}"
+
+
+def prepare_sample(workspace: Any, settings: Settings, say: Callable[[str], None]) -> None:
+    """The bundled sample, labelled before the first page is shown."""
+    person = workspace.people.local()
+    if find_sample(workspace, person.id) is None:
+        say("Labelling the sample, some seconds …")
+        add_sample(workspace, by=person.id)
+        work(workspace, until_idle=True)
+
+
+class Worker:
+    """The worker process, started again if it dies, ended with the server."""
+
+    def __init__(self, workspace: Any):
+        self._workspace, self._leaving = workspace, threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="worker-watch", daemon=True)
+
+    def __enter__(self) -> Worker:
+        self.process = start_worker(self._workspace)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._leaving.set()
+        self._thread.join()
+        stop_worker(self.process)
+
+    def _watch(self) -> None:
+        while not self._leaving.wait(_WATCH):
+            if self.process.poll() is not None:
+                log.error("worker ended", extra={"facts": {"code": self.process.returncode}})
+                self.process = start_worker(self._workspace)

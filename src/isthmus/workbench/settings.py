@@ -1,0 +1,112 @@
+"""What a running workbench is told: where it listens, who may come in, how much may be sent."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import secrets
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from isthmus.exceptions import UsageError
+
+MIB = 2**20
+_SECRET_BYTES = 32
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a workbench runs.
+
+    Parameters
+    ----------
+    host, port : where it listens
+    accounts : bool
+        People sign in. If False there is one person, and only this machine is answered.
+    secret : bytes
+        Signs cookies and tokens.
+    max_upload : int
+        Bytes of a file that is sent.
+    max_unpacked : int
+        Bytes to which a packed file may unpack.
+    max_body : int
+        Bytes of any other request.
+    https : bool
+        Cookies are sent over https alone; for a server behind a proxy that speaks it.
+    names : tuple of str
+        Further names under which the server is reached, beside ``host`` and this machine's loopback names.
+    session_seconds : int
+        How long a sign-in lasts.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8765
+    accounts: bool = False
+    secret: bytes = field(default_factory=lambda: secrets.token_bytes(_SECRET_BYTES), repr=False)
+    max_upload: int = 200 * MIB
+    max_unpacked: int = 512 * MIB
+    max_body: int = 2 * MIB
+    https: bool = False
+    names: tuple[str, ...] = ()
+    session_seconds: int = 14 * 24 * 3600
+
+    def answers_to(self, host: str) -> bool:
+        """Whether a request that names this host is meant for this server.
+
+        Without it a page elsewhere could point its own name at 127.0.0.1 and read everything (DNS rebinding). A server
+        on all addresses is known under names it cannot know; there, a stranger's name carries no cookie.
+
+        Examples
+        --------
+        >>> from isthmus.workbench.settings import Settings
+        >>> Settings().answers_to("127.0.0.1:8765"), Settings().answers_to("evil.example:8765")
+        (True, False)
+        """
+        name = _without_port(host)
+        if name in ("localhost", "127.0.0.1", "::1", *self.names) or name == self.host.lower():
+            return True
+        return self.accounts and not self.names and is_every_address(self.host)
+
+
+def _without_port(host: str) -> str:
+    host = host.strip().lower()
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    return host.rpartition(":")[0] if host.count(":") == 1 else host
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach the address."""
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def is_every_address(host: str) -> bool:
+    """Whether the address stands for all addresses of the machine."""
+    try:
+        return ipaddress.ip_address(host).is_unspecified
+    except ValueError:
+        return False
+
+
+def load_secret(folder: Path) -> bytes:
+    """The workspace's secret; made on first use, readable by its owner alone."""
+    path = Path(folder) / "secret.key"
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        secret = path.read_bytes()
+        if len(secret) < _SECRET_BYTES:
+            raise UsageError(
+                f"{path} is damaged; delete it to have a new one made (everybody must then sign in again).",
+                code="unreadable-file",
+            ) from None
+        return secret
+    with os.fdopen(handle, "wb") as out:
+        secret = secrets.token_bytes(_SECRET_BYTES)
+        out.write(secret)
+    return secret

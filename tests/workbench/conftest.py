@@ -1,0 +1,175 @@
+"""A workspace with a small labelled project, made once; servers over copies of it; a browser."""
+
+import re
+import shutil
+import socket
+import threading
+import time
+import warnings
+
+import pytest
+
+for needed in ("fastapi", "uvicorn", "sqlalchemy", "argon2", "httpx"):
+    pytest.importorskip(needed, reason=f"no {needed}: the workbench is an extra")
+
+import httpx
+import uvicorn
+
+from isthmus.corpus.sample import SAMPLE_FOLDER
+from isthmus.exceptions import IsthmusWarning
+from isthmus.workbench import Settings, make_app
+from isthmus.workbench.sessions import Passwords
+from isthmus.workspace import open_workspace, work
+
+CHROMIUM = next(
+    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
+)
+PASSWORD = "correct horse battery"
+QUICK_HASHES = {"time_cost": 1, "memory_cost": 8, "parallelism": 1}
+
+
+def rows_of(name, n):
+    return b"".join((SAMPLE_FOLDER / name).read_bytes().splitlines(keepends=True)[: n + 1])
+
+
+def fill(workspace, person, *, name="Dealers", method="nbc", n=200):
+    """A project with both files and one finished run."""
+    import io
+
+    project = workspace.projects.create(name, by=person)
+    for file, kind, label in (("motorcycles.csv", "source", "category"), ("cars.csv", "target", None)):
+        docs = workspace.collections.add(project.id, file, io.BytesIO(rows_of(file, n)), kind=kind, by=person)
+        workspace.collections.map(docs.id, text=["comment"], label=label, id_column="id", by=person)
+    run = workspace.runs.start(project.id, {"method": method}, by=person)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", IsthmusWarning)
+        work(workspace, until_idle=True)
+    return project, workspace.runs.get(run.id)
+
+
+@pytest.fixture(scope="session")
+def filled_folder(tmp_path_factory):
+    """A workspace on disk with one labelled project of the local person."""
+    folder = tmp_path_factory.mktemp("workspace") / "w"
+    with open_workspace(folder) as workspace:
+        fill(workspace, workspace.people.local().id)
+    return folder
+
+
+@pytest.fixture
+def workspace(filled_folder, tmp_path):
+    """A copy of it."""
+    shutil.copytree(filled_folder, tmp_path / "w")
+    with open_workspace(tmp_path / "w") as workspace:
+        yield workspace
+
+
+@pytest.fixture
+def empty_workspace(tmp_path):
+    with open_workspace(tmp_path / "empty") as workspace:
+        yield workspace
+
+
+class Running:
+    """A server in a thread, on a port of its own."""
+
+    def __init__(self, workspace, **settings):
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self.workspace = workspace
+        self.settings = Settings(port=self.port, **settings)
+        self.app = make_app(workspace, self.settings)
+        bench = self.app.app.state.bench
+        bench.passwords = Passwords(**QUICK_HASHES)
+        config = uvicorn.Config(self.app, host="127.0.0.1", port=self.port, log_config=None, access_log=False)
+        self.server = uvicorn.Server(config)
+        self.address = f"http://127.0.0.1:{self.port}"
+        self.bench = bench
+        self._thread = threading.Thread(target=self.server.run, daemon=True)
+        self._clients = []
+
+    def __enter__(self):
+        self._thread.start()
+        while not self.server.started:
+            time.sleep(0.005)
+        return self
+
+    def __exit__(self, *error):
+        for client in self._clients:
+            client.close()
+        self.server.should_exit = True
+        self._thread.join(10)
+
+    def client(self, **options):
+        self._clients.append(Client(self.address, **options))
+        return self._clients[-1]
+
+    def account(self, name, role="owner"):
+        """Somebody with a password."""
+        return self.workspace.people.create(name, self.bench.passwords.hash(PASSWORD), role)
+
+    def signed_in(self, name):
+        client = self.client()
+        answer = client.post("/sign-in", data={"name": name, "password": PASSWORD})
+        assert answer.status_code == 303, answer.text
+        client.renew()
+        return client
+
+
+class Client(httpx.Client):
+    """A browser without a window: keeps cookies and sends the token of its session."""
+
+    def __init__(self, address, **options):
+        super().__init__(base_url=address, timeout=60, **options)
+        self.renew()
+
+    def renew(self):
+        self.headers.pop("x-csrf-token", None)
+        self.headers["x-csrf-token"] = self.get("/api/session").json()["csrf"]
+
+
+@pytest.fixture
+def serve():
+    """Start servers: ``serve(workspace, accounts=True)``."""
+    running = []
+
+    def start(workspace, **settings):
+        server = Running(workspace, **settings)
+        server.__enter__()
+        running.append(server)
+        return server
+
+    yield start
+    for server in running:
+        server.__exit__()
+
+
+@pytest.fixture
+def server(serve, workspace):
+    """One person on this machine, with the labelled project."""
+    return serve(workspace)
+
+
+@pytest.fixture
+def client(server):
+    return server.client()
+
+
+@pytest.fixture
+def project(workspace):
+    """The labelled project."""
+    return workspace.projects.list(workspace.people.local().id)[0]
+
+
+@pytest.fixture
+def run(workspace, project):
+    """Its run."""
+    return workspace.runs.latest(project.id)
+
+
+def marked(html, pattern):
+    """The first group of a pattern in a page."""
+    found = re.search(pattern, html)
+    assert found, pattern
+    return found.group(1)
