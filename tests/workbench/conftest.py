@@ -56,17 +56,18 @@ def filled_folder(tmp_path_factory):
     return folder
 
 
-@pytest.fixture
-def workspace(filled_folder, tmp_path):
-    """A copy of it."""
-    shutil.copytree(filled_folder, tmp_path / "w")
-    with open_workspace(tmp_path / "w") as workspace:
+@pytest.fixture(scope="module")
+def workspace(filled_folder, tmp_path_factory):
+    """A copy of it, for the tests of one file."""
+    folder = tmp_path_factory.mktemp("copy") / "w"
+    shutil.copytree(filled_folder, folder)
+    with open_workspace(folder) as workspace:
         yield workspace
 
 
-@pytest.fixture
-def empty_workspace(tmp_path):
-    with open_workspace(tmp_path / "empty") as workspace:
+@pytest.fixture(scope="module")
+def empty_workspace(tmp_path_factory):
+    with open_workspace(tmp_path_factory.mktemp("empty")) as workspace:
         yield workspace
 
 
@@ -105,6 +106,11 @@ class Running:
         self._clients.append(Client(self.address, **options))
         return self._clients[-1]
 
+    @property
+    def routes(self):
+        """Every route with its dependencies, the included ones too."""
+        return self.app.app.routes
+
     def account(self, name, role="owner"):
         """Somebody with a password."""
         return self.workspace.people.create(name, self.bench.passwords.hash(PASSWORD), role)
@@ -129,7 +135,7 @@ class Client(httpx.Client):
         self.headers["x-csrf-token"] = self.get("/api/session").json()["csrf"]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def serve():
     """Start servers: ``serve(workspace, accounts=True)``."""
     running = []
@@ -145,9 +151,9 @@ def serve():
         server.__exit__()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def server(serve, workspace):
-    """One person on this machine, with the labelled project."""
+    """One person on this machine, with the labelled project. Making an application takes a second: one per file."""
     return serve(workspace)
 
 
@@ -156,13 +162,13 @@ def client(server):
     return server.client()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def project(workspace):
     """The labelled project."""
     return workspace.projects.list(workspace.people.local().id)[0]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def run(workspace, project):
     """Its run."""
     return workspace.runs.latest(project.id)
@@ -173,3 +179,65 @@ def marked(html, pattern):
     found = re.search(pattern, html)
     assert found, pattern
     return found.group(1)
+
+
+@pytest.fixture
+def worker(workspace):
+    """A worker in a thread."""
+    leaving = threading.Event()
+    thread = threading.Thread(target=work, args=(workspace,), kwargs={"stopping": leaving.is_set}, daemon=True)
+    thread.start()
+    yield
+    leaving.set()
+    thread.join(60)
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    api = pytest.importorskip("playwright.sync_api", reason="no playwright: pages cannot be opened")
+    if CHROMIUM is None:
+        pytest.skip("no Chromium on this machine: pages cannot be opened")
+    with api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        yield browser
+        browser.close()
+
+
+class Tab:
+    """A tab in a browser of its own, with everything it asked for or complained about."""
+
+    def __init__(self, browser, server, *, width=1280, height=900, dark=False):
+        self.context = browser.new_context(
+            viewport={"width": width, "height": height},
+            color_scheme="dark" if dark else "light",
+            base_url=server.address,
+            accept_downloads=True,
+        )
+        self.context.set_default_timeout(30_000)
+        self.page = self.context.new_page()
+        self.complaints, self.requests, self.address = [], [], server.address
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+
+    def check(self):
+        """Nothing was complained about, nothing was asked of anybody else."""
+        assert self.complaints == []
+        assert [url for url in self.requests if not url.startswith(self.address)] == []
+
+    def fits(self):
+        """The page itself never moves sideways; wide things scroll inside their own box."""
+        return self.page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+
+
+@pytest.fixture
+def open_tab(chromium):
+    tabs = []
+
+    def open_(server, **look):
+        tabs.append(Tab(chromium, server, **look))
+        return tabs[-1]
+
+    yield open_
+    for tab in tabs:
+        tab.context.close()

@@ -14,9 +14,14 @@ def test_every_page_of_a_labelled_project(client, project, part):
     assert page.headers["content-security-policy"].startswith("default-src 'none'")
 
 
+@pytest.fixture(scope="module")
+def beginner(serve, empty_workspace):
+    return serve(empty_workspace).client()
+
+
 @pytest.mark.parametrize("part", PAGES)
-def test_every_page_of_an_empty_project_says_what_to_do(serve, empty_workspace, part):
-    client = serve(empty_workspace).client()
+def test_every_page_of_an_empty_project_says_what_to_do(beginner, part):
+    client = beginner
     project = client.post("/api/projects", json={"name": "Empty"}).json()["id"]
     page = client.get(f"/projects/{project}{part}")
     assert page.status_code == 200

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Form, HTTPException, Request, Response
 
 from isthmus.recipes import RECIPES
+from isthmus.report.diagnosis import diagnosis_facts
 from isthmus.workbench.context import Access, Owner, Reviewer, Viewer, at, go, is_htmx, page
 from isthmus.workbench.pages.frame import chosen_run, classes_of, find_run, latest_run, project_page
 
@@ -15,6 +17,10 @@ router = APIRouter(prefix="/projects/{project}", include_in_schema=False)
 Field = Annotated[str, Form(max_length=2_000)]
 Ids = Annotated[list[str] | None, Form()]
 PAGE = 50
+TABLES = (
+    "hero", "cards", "groups", "map", "curve", "bins", "examples", "moved", "bridges", "shift", "why", "decision",
+    "decision_columns", "decision_meanings", "steps", "sources", "settings", "versions",
+)  # fmt: skip
 
 
 @router.get("/runs")
@@ -87,7 +93,12 @@ def result(request: Request, access: Viewer, run: str):
         return go(request, at("projects", access.project.id, "diagnosis"))
     if found.state != "done":
         return project_page(request, access, "run.html.j2", **progress_facts(access, found))
-    return project_page(request, access, "run.html.j2", run=found, **access.workspace.runs.tables(found.id))
+    return project_page(request, access, "run.html.j2", run=found, **result_tables(access, found))
+
+
+def result_tables(access: Access, run: Any) -> dict[str, Any]:
+    """The tables that the page of a result draws; what was not stored counts as empty."""
+    return dict.fromkeys(TABLES) | access.workspace.runs.tables(run.id, list(TABLES))
 
 
 def progress_facts(access: Access, run: Any) -> dict[str, Any]:
@@ -184,7 +195,8 @@ def diagnosis(request: Request, access: Viewer):
     kinds = {row.kind for row in access.workspace.collections.list(access.project.id) if row.state == "ready"}
     facts: dict[str, Any] = {"run": run, "live": False, "ready": {"source", "target"} <= kinds}
     if run is not None and run.state == "done":
-        facts |= access.workspace.runs.tables(run.id)
+        kept = access.workspace.runs.table(run.id, "diagnosis")
+        facts |= diagnosis_facts(SimpleNamespace(settings={}, **kept), None, None)
     elif run is not None:
         facts |= progress_facts(access, run)
     return project_page(request, access, "diagnosis_page.html.j2", **facts)

@@ -1,0 +1,182 @@
+"""The workbench in a real browser: the whole way through a project, by keyboard, two people at once, every look."""
+
+import csv
+import io
+
+import pytest
+
+from isthmus.corpus.sample import SAMPLE_FOLDER
+
+pytestmark = pytest.mark.xdist_group("browser")
+LOOKS = {"light": {}, "dark": {"dark": True}, "phone": {"width": 390, "height": 844}}
+AXE = "() => axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa']})"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _needs_browser(chromium):
+    """Without a browser nothing is labelled for nothing."""
+
+
+def answered(page):
+    return int(page.locator(".tally b").first.text_content().replace(",", ""))
+
+
+def document(page):
+    return page.get_attribute("#desk", "data-document")
+
+
+def press_and_wait(page, key):
+    """Press a key of the queue and wait until another document lies on the desk."""
+    before = document(page)
+    page.keyboard.press(key)
+    page.wait_for_function("before => document.querySelector('#desk').dataset.document !== before", arg=before)
+
+
+@pytest.mark.usefixtures("worker")
+def test_from_two_files_to_a_table(open_tab, server, tmp_path):
+    """Upload, map, run, review 20 by keyboard, teach, compare, export."""
+    tab = open_tab(server)
+    page = tab.page
+    page.goto("/projects")
+    page.fill("input[name=name]", "Survey <2026>")
+    page.click("text=Create")
+    for name, kind in (("motorcycles.csv", "source"), ("cars.csv", "target")):
+        lines = (SAMPLE_FOLDER / name).read_bytes().splitlines(keepends=True)[:151]
+        page.click("nav >> text=Data")
+        page.set_input_files("input[name=file]", {"name": name, "mimeType": "text/csv", "buffer": b"".join(lines)})
+        page.check(f"input[value={kind}]")
+        page.click("text=Send and look at it")
+        page.wait_for_selector("text=First rows")
+        assert page.is_checked("input[name=text][value=comment]")
+        page.click("button:text('Read it')")
+        page.wait_for_selector("text=150 documents")
+    page.click("text=start a run")
+    page.select_option("select[name=method]", "nbc")
+    page.click("button:text('Start')")
+    page.wait_for_selector(".tile[aria-label='Expected right']")
+    page.click("text=Review >> nth=-1")
+    assert answered(page) == 0
+    first = document(page)
+    for i in range(20):
+        press_and_wait(page, str(1 + i % 4))
+    page.reload()
+    assert answered(page) == 20
+    page.keyboard.press("?")
+    assert page.locator("#keys").is_visible()
+    page.keyboard.press("Escape")
+    press_and_wait(page, "u")
+    assert "Taken back" in page.text_content("#desk")
+    press_and_wait(page, "a")
+    press_and_wait(page, "j")
+    page.keyboard.press("k")
+    page.wait_for_timeout(50)
+    page.click("button:text('Teach')")
+    page.wait_for_selector("text=What changed")
+    page.click("text=What changed")
+    page.wait_for_selector("text=What flipped, towards what?")
+    page.click("nav >> text=Export")
+    with page.expect_download() as waiting:
+        page.click("section:has(h2:text('Labels')) button:text('csv')")
+    waiting.value.save_as(tmp_path / "labels.csv")
+    with (tmp_path / "labels.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 150
+    assert {"label", "confidence", "needs_review"} <= set(rows[0])
+    project = next(row for row in server.workspace.projects.list() if row.name == "Survey <2026>")
+    assert sum(row["answers"] for row in server.workspace.answers.counts(project.id)) == 20
+    answers = server.workspace.answers.history(first)
+    assert answers[0].label == "price"
+    tab.check()
+
+
+def test_two_people_never_get_the_same_document(open_tab, serve, workspace, project):
+    team = serve(workspace, accounts=True)
+    local = workspace.people.local().id
+    seen = {}
+    tabs = {}
+    for name in ("kim", "lee"):
+        person = team.account(name, "reviewer")
+        workspace.projects.add_member(project.id, person.id, "reviewer", by=local)
+        tabs[name] = open_tab(team)
+        page = tabs[name].page
+        page.goto(f"/projects/{project.id}/review")
+        page.fill("input[name=name]", name)
+        page.fill("input[name=password]", "correct horse battery")
+        page.click("button:text('Sign in')")
+        page.wait_for_selector("#desk")
+        seen[name] = []
+    for i in range(6):
+        for name, tab in tabs.items():
+            seen[name].append(document(tab.page))
+            press_and_wait(tab.page, str(1 + i % 2))
+    assert not set(seen["kim"]) & set(seen["lee"])
+    assert len(set(seen["kim"] + seen["lee"])) == 12
+    # What both answered tells how far they agree.
+    shared = seen["kim"][0]
+    lee = tabs["lee"].page
+    lee.goto(f"/projects/{project.id}/review?document={shared}")
+    lee.keyboard.press("1")
+    lee.wait_for_selector("text=Answered: ")
+    assert workspace.answers.agreement(project.id)["documents"] == 1
+    for tab in tabs.values():
+        tab.check()
+
+
+def addresses(workspace, project, run):
+    collection = workspace.collections.list(project.id)[0].id
+    here = f"/projects/{project.id}"
+    return ["/projects", here, *(here + part for part in (
+        "/data", f"/data/{collection}", "/diagnosis", "/runs", f"/runs/{run.id}", "/documents", "/review", "/words?word=staff",
+        "/groups", "/check", "/compare", "/export", "/history",
+    ))]  # fmt: skip
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_every_page_is_quiet_and_without_obstacles(open_tab, server, workspace, project, run, look):
+    axe = pytest.importorskip("axe_core_python.base", reason="no axe-core-python: obstacles cannot be looked for")
+    code = axe.AXE_FILE_PATH.read_text(encoding="utf-8")
+    tab = open_tab(server, **LOOKS[look])
+    grave = []
+    for address in addresses(workspace, project, run):
+        tab.page.goto(address)
+        assert tab.fits(), address
+        tab.page.evaluate("() => document.querySelectorAll('details').forEach(part => { part.open = true; })")
+        tab.page.evaluate(code)
+        found = tab.page.evaluate(AXE)["violations"]
+        grave += [(address, rule["id"], rule["nodes"][0]["html"][:200]) for rule in found if rule["impact"] in ("serious", "critical")]
+    assert grave == []
+    tab.check()
+
+
+def test_an_answer_is_seen_at_once(open_tab, server, project):
+    """From the key to the next document: well under what a person notices, on an idle machine."""
+    page = open_tab(server).page
+    page.goto(f"/projects/{project.id}/review")
+    spent = []
+    for _ in range(5):
+        spent.append(
+            page.evaluate(
+                """() => new Promise(done => { const start = performance.now(), before = document.querySelector('#desk').dataset.document;
+                const look = () => { const desk = document.querySelector('#desk'); if (document.body.classList.contains('busy') || desk.dataset.document !== before) done(performance.now() - start); else requestAnimationFrame(look); };
+                document.dispatchEvent(new KeyboardEvent('keydown', {key: '1', bubbles: true})); look(); })"""
+            )
+        )
+        page.wait_for_function("() => !document.body.classList.contains('busy')")
+    assert sorted(spent)[2] < 200
+
+
+def test_a_file_that_cannot_be_read_says_why(open_tab, server, project):
+    page = open_tab(server).page
+    page.goto(f"/projects/{project.id}/data")
+    page.set_input_files("input[name=file]", {"name": "x.csv", "mimeType": "text/csv", "buffer": b""})
+    page.click("text=Send and look at it")
+    page.wait_for_selector("#toast .bad")
+    assert "empty" in page.text_content("#toast")
+
+
+def test_the_exported_table_is_what_the_page_shows(server, project, run):
+    client = server.client()
+    sent = client.post(f"/api/projects/{project.id}/exports", json={"run": run.id, "kind": "labels", "format": "csv"})
+    rows = list(csv.DictReader(io.StringIO(sent.text)))
+    shown = client.get(f"/api/projects/{project.id}/runs/{run.id}/predictions?limit=5").json()
+    assert [row["label"] for row in rows[:5]] == [row["label"] for row in shown]

@@ -1,0 +1,443 @@
+"""What a hostile page, a hostile file or a curious colleague can try."""
+
+import gzip
+import io
+import stat
+import zipfile
+
+import httpx
+import pytest
+from fastapi.routing import APIRoute
+
+from isthmus.exceptions import UsageError
+from isthmus.workbench.context import Access, signed_in, workspace_owner
+from isthmus.workbench.sessions import Brake, Cookies
+from isthmus.workbench.settings import Settings, load_secret
+
+PASSWORD = "correct horse battery"  # as in conftest
+EVIL = "<script>document.title='owned'</script><img src=x onerror=alert(1)>\"'>{{7*7}}"
+
+
+@pytest.fixture(scope="module")
+def team(serve, workspace):
+    """A server that demands accounts: two owners of the workspace, a reviewer and a viewer of Anna's project."""
+    server = serve(workspace, accounts=True, max_upload=200_000, max_unpacked=5_000_000)
+    for name in ("anna", "boris"):
+        server.account(name)
+    for name, role in (("rita", "reviewer"), ("vera", "viewer")):
+        server.account(name, role)
+    return server
+
+
+@pytest.fixture(scope="module")
+def anna(team):
+    return team.signed_in("anna")
+
+
+@pytest.fixture(scope="module")
+def boris(team):
+    return team.signed_in("boris")
+
+
+@pytest.fixture(scope="module")
+def hers(team, workspace, project):
+    """The labelled project, handed to Anna; Rita reviews, Vera reads, Boris is a stranger."""
+    local = workspace.people.local().id
+    for name, role in (("anna", "owner"), ("rita", "reviewer"), ("vera", "viewer")):
+        workspace.projects.add_member(project.id, workspace.people.by_name(name).id, role, by=local)
+    return project.id
+
+
+# ---- who may change
+
+
+def test_a_change_without_the_token_is_refused(team, anna, hers):
+    for headers in ({}, {"x-csrf-token": "0" * 64}, {"x-csrf-token": "ü"}):
+        with httpx.Client(base_url=team.address, cookies=anna.cookies) as client:
+            headers = {key: value.encode("utf-8") for key, value in headers.items()}
+            for send in (
+                {"json": {"name": "x"}},
+                {"data": {"name": "x"}},
+                {"data": {"name": "x", "csrf": "0" * 64}},
+                {"content": b'{"name": "x"}', "headers": {"content-type": "text/plain"}},
+                {"files": {"file": b"x"}},
+            ):
+                extra = {**headers, **send.pop("headers", {})}
+                for address in ("/projects", f"/projects/{hers}/name", "/api/projects", f"/projects/{hers}/archive"):
+                    assert client.post(address, headers=extra, **send).status_code == 403, (address, send)
+    assert team.workspace.projects.get(hers).archived_at is None
+
+
+def test_the_token_belongs_to_one_session(team, anna, boris):
+    token = anna.headers["x-csrf-token"]
+    answer = httpx.post(
+        team.address + "/api/projects", json={"name": "x"}, cookies=dict(boris.cookies), headers={"x-csrf-token": token}
+    )
+    assert answer.status_code == 403
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{"origin": "http://evil.example"}, {"origin": "null"}, {"sec-fetch-site": "cross-site"}, {"sec-fetch-site": "same-site"}],
+)
+def test_a_change_from_another_origin_is_refused(anna, headers):
+    assert anna.post("/api/projects", json={"name": "x"}, headers=headers).status_code == 403
+
+
+def test_a_plain_form_with_its_token_passes(team, anna):
+    token = anna.headers["x-csrf-token"]
+    with httpx.Client(base_url=team.address, cookies=anna.cookies) as client:
+        assert client.post("/projects", data={"name": "By form", "csrf": token}).status_code == 303
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "", "localhost.evil.example:80"])
+def test_another_name_for_this_machine_is_not_answered(server, host):
+    """A page elsewhere that points its own name at 127.0.0.1 gets nothing (DNS rebinding)."""
+    answer = httpx.get(server.address + "/projects", headers={"host": host})
+    assert answer.status_code in (400, 421)
+    assert "Dealers" not in answer.text
+
+
+def test_every_address_asks_who_speaks(server):
+    """A page added later cannot forget it: each route but a few depends on a person, a project or both."""
+    free = {"/", "/sign-in", "/sign-out", "/join/{token}", "/health", "/static/report.css", "/api/session"}
+    seen = 0
+    for route in all_routes(server.routes):
+        seen += 1
+        calls = {dependency.call for dependency in flat(route.dependant)}
+        guarded = signed_in in calls or workspace_owner in calls
+        assert guarded or route.path in free, route.path
+        if "{project}" in route.path:
+            needed = {getattr(call, "needed", None) for call in calls} - {None}
+            assert needed, route.path
+            if route.methods & {"POST", "PATCH", "DELETE"}:
+                assert "viewer" not in needed, route.path
+    assert seen > 80
+
+
+def all_routes(routes, prefix=""):
+    for route in routes:
+        if isinstance(route, APIRoute):
+            yield route
+        elif hasattr(route, "original_router"):
+            yield from all_routes(route.original_router.routes)
+
+
+def flat(dependant):
+    for part in dependant.dependencies:
+        yield part
+        yield from flat(part)
+
+
+# ---- another's project
+
+
+def test_another_owners_project_is_not_there(boris, hers, run, workspace):
+    document = workspace.runs.predictions(run.id, limit=1)[0].document
+    collection = workspace.collections.list(hers)[0].id
+    for address in (
+        f"/projects/{hers}", f"/projects/{hers}/data/{collection}", f"/projects/{hers}/runs/{run.id}",
+        f"/projects/{hers}/review?document={document}", f"/projects/{hers}/export", f"/api/projects/{hers}",
+        f"/api/projects/{hers}/runs/{run.id}/predictions", f"/api/projects/{hers}/events",
+    ):  # fmt: skip
+        answer = boris.get(address)
+        assert answer.status_code == 404, address
+        assert answer.text.count("Dealers") == 0
+    assert hers not in boris.get("/projects").text
+
+
+def test_another_projects_things_are_not_there_under_ones_own(boris, hers, run, workspace):
+    """The id of a run, a collection, a document or a sample of another project opens nothing in one's own."""
+    own = boris.post("/api/projects", json={"name": "Own"}).json()["id"]
+    collection = workspace.collections.list(hers)[0].id
+    document = workspace.runs.predictions(run.id, limit=1)[0].document
+    sample = workspace.checks.draw(run.id, 5, by=workspace.people.local().id).id
+    for address in (
+        f"/projects/{own}/runs/{run.id}", f"/projects/{own}/data/{collection}", f"/projects/{own}/review?run={run.id}",
+        f"/projects/{own}/documents?run={run.id}", f"/projects/{own}/check?check={sample}",
+        f"/projects/{own}/export?run={run.id}", f"/projects/{own}/compare?a={run.id}&b={run.id}",
+        f"/api/projects/{own}/runs/{run.id}/tables/hero", f"/api/projects/{own}/collections/{collection}/documents",
+        f"/api/projects/{own}/checks/{sample}/estimate", f"/api/projects/{own}/compare?a={run.id}&b={run.id}",
+    ):  # fmt: skip
+        answer = boris.get(address)
+        assert answer.status_code == 404 or "comment" not in answer.text, address
+        if "compare?" not in address or address.startswith("/api"):
+            assert answer.status_code == 404, address
+    for address, body in (
+        (f"/api/projects/{own}/runs/{run.id}/answers", {"document": document, "label": "price"}),
+        (f"/api/projects/{own}/runs/{run.id}/queue", {"n": 1}),
+        (f"/api/projects/{own}/runs/{run.id}/teach", {}),
+        (f"/api/projects/{own}/exports", {"run": run.id}),
+        (f"/api/projects/{own}/runs", {"target": collection, "sources": [collection]}),
+        (f"/api/projects/{own}/checks/{sample}/answers", {"document": document, "label": "price"}),
+    ):
+        assert boris.post(address, json=body).status_code == 404, address
+    assert boris.delete(f"/api/projects/{own}/collections/{collection}").status_code == 404
+
+
+def test_roles_hold(team, hers, run, workspace):
+    document = workspace.runs.predictions(run.id, limit=1)[0].document
+    answer = (f"/api/projects/{hers}/runs/{run.id}/answers", {"document": document, "label": "price"})
+    start = (f"/api/projects/{hers}/runs", {"method": "nbc"})
+    vera, rita = team.signed_in("vera"), team.signed_in("rita")
+    assert vera.get(f"/projects/{hers}/review").status_code == 200
+    assert vera.post(answer[0], json=answer[1]).status_code == 403
+    assert vera.post(f"/api/projects/{hers}/exports", json={"run": run.id}).status_code == 403
+    assert rita.post(answer[0], json=answer[1]).status_code == 200
+    assert rita.post(start[0], json=start[1]).status_code == 403
+    assert rita.get("/people").status_code == 403
+    assert rita.post("/api/projects", json={"name": "x"}).status_code == 403
+    # A role that is taken away is gone with the next request.
+    rita_id, anna_id = (workspace.people.by_name(name).id for name in ("rita", "anna"))
+    workspace.projects.remove_member(hers, rita_id, by=anna_id)
+    assert rita.post(answer[0], json=answer[1]).status_code == 404
+    workspace.projects.add_member(hers, rita_id, "reviewer", by=anna_id)
+
+
+# ---- signing in
+
+
+def test_a_session_made_before_signing_in_is_worth_nothing(team):
+    """Session fixation: whoever plants a cookie does not get in with it."""
+    planted = team.client()
+    before = planted.cookies["isthmus_session"]
+    assert planted.post("/sign-in", data={"name": "anna", "password": PASSWORD}).status_code == 303
+    assert planted.cookies["isthmus_session"] != before
+    thief = httpx.get(team.address + "/projects", cookies={"isthmus_session": before})
+    assert thief.status_code == 303
+    assert thief.headers["location"].startswith("/sign-in")
+
+
+def test_a_cookie_cannot_be_made_up_or_changed(team, workspace):
+    anna = workspace.people.by_name("anna")
+    forged = Cookies(Settings(secret=b"x" * 32, accounts=True))
+    header = forged.header(forged.new(anna.id, anna.session_key))
+    real = team.signed_in("anna").cookies["isthmus_session"]
+    for value in (header.split("=", 1)[1].split(";")[0], real[:-2] + "xx", "x", "", "é"):
+        answer = httpx.get(team.address + "/projects", headers={"cookie": b"isthmus_session=" + value.encode()})
+        assert answer.status_code == 303
+
+
+def test_cookies_are_kept_from_scripts_and_other_sites(team):
+    header = httpx.get(team.address + "/sign-in").headers["set-cookie"]
+    assert "HttpOnly" in header
+    assert "SameSite=Lax" in header
+    safe = Cookies(Settings(https=True))
+    assert "Secure" in safe.header(safe.new())
+    assert safe.header(safe.new()).startswith("__Host-")
+
+
+def test_signing_out_ends_the_session_everywhere(team):
+    first, second = team.signed_in("boris"), team.signed_in("boris")
+    kept = first.cookies["isthmus_session"]
+    assert first.post("/sign-out").status_code == 303
+    for cookie in (kept, second.cookies["isthmus_session"]):
+        assert httpx.get(team.address + "/projects", cookies={"isthmus_session": cookie}).status_code == 303
+
+
+def test_a_closed_account_is_out_at_once(team, anna, workspace):
+    team.account("greg", "reviewer")
+    greg = team.signed_in("greg")
+    assert greg.get("/projects").status_code == 200
+    assert anna.post(f"/people/{workspace.people.by_name('greg').id}/disable").status_code == 303
+    assert greg.get("/projects").status_code == 303
+    refused = team.client().post("/sign-in", data={"name": "greg", "password": PASSWORD})
+    assert refused.status_code == 401
+
+
+def test_guessing_is_slowed_down(team):
+    team.account("mona", "viewer")
+    client = team.client()
+    for _ in range(5):
+        assert client.post("/sign-in", data={"name": "mona", "password": "wrong password"}).status_code == 401
+    slowed = client.post("/sign-in", data={"name": " MONA ", "password": PASSWORD})
+    assert slowed.status_code == 429
+    assert "minutes" in slowed.text
+    by_api = client.post("/api/session", json={"name": "mona", "password": PASSWORD})
+    assert by_api.status_code == 429
+    assert int(by_api.headers["retry-after"]) > 60
+    kinds = [event.kind for event in team.workspace.audit.events(latest=True, limit=20)]
+    assert kinds.count("sign-in refused") == 5
+    team.bench.by_address.cleared("127.0.0.1")
+
+
+def test_an_unknown_name_is_answered_like_a_wrong_password(team):
+    client = team.client()
+    answers = {client.post("/sign-in", data={"name": n, "password": "wrong password"}).text.count("is wrong") for n in ("anna", "nobody")}
+    assert answers == {1}
+    team.bench.by_address.cleared("127.0.0.1")
+
+
+def test_the_brake_forgets_old_failures_and_bounds_its_memory():
+    brake = Brake(2, 10, keys=3)
+    for now in (0.0, 1.0):
+        brake.failed("a", now=now)
+    assert brake.wait("a", now=2.0) == 8.0
+    assert brake.wait("a", now=11.5) == 0.0
+    for key in "bcdefg":
+        brake.failed(key, now=3.0)
+    assert len(brake._failures) <= 3
+
+
+def test_an_invitation_works_once(team, anna):
+    page = anna.post("/people/invitations", data={"role": "reviewer"})
+    token = page.text.split("/join/")[1].split("<")[0]
+    newcomer = team.client()
+    weak = newcomer.post(f"/join/{token}", data={"name": "nina", "password": "short"})
+    assert weak.status_code == 422
+    assert newcomer.post(f"/join/{token}", data={"name": "nina", "password": PASSWORD}).status_code == 303
+    assert newcomer.get("/projects").status_code == 200
+    again = team.client().post(f"/join/{token}", data={"name": "nick", "password": PASSWORD})
+    assert again.status_code == 422
+    assert team.workspace.people.by_name("nick") is None
+    team.bench.by_address.cleared("127.0.0.1")
+
+
+@pytest.mark.parametrize("address", ["//evil.example", "https://evil.example", "/\\evil.example", "javascript:x", "/a\nb"])
+def test_signing_in_never_leads_elsewhere(team, address):
+    sent = team.client().post("/sign-in", data={"name": "anna", "password": PASSWORD, "next": address})
+    assert sent.headers["location"] == "/projects"
+
+
+def test_the_secret_is_for_its_owner_alone(tmp_path):
+    secret = load_secret(tmp_path)
+    assert len(secret) == 32
+    assert load_secret(tmp_path) == secret
+    assert stat.S_IMODE((tmp_path / "secret.key").stat().st_mode) == 0o600
+    (tmp_path / "secret.key").write_bytes(b"short")
+    with pytest.raises(UsageError, match="damaged"):
+        load_secret(tmp_path)
+
+
+# ---- files
+
+
+def send(client, project, name, content, kind="source"):
+    return client.post(f"/projects/{project}/data", data={"kind": kind}, files={"file": (name, content)})
+
+
+def test_a_file_name_is_never_a_path(anna, hers, workspace):
+    before = {path for path in workspace.folder.rglob("*")}
+    for name in ("../../../evil.csv", "..\\..\\evil.csv", "/etc/evil.csv", "evil.csv\x00.png", "..csv", "C:\\evil.csv"):
+        answer = send(anna, hers, name, b"text,label\na b,x\nc d,y\n")
+        assert answer.status_code in (303, 400, 422), name
+    new = {path for path in workspace.folder.rglob("*")} - before
+    assert all(workspace.folder in path.parents and "evil" not in path.name for path in new)
+    assert all("/" not in row.name and "\\" not in row.name for row in workspace.collections.list(hers))
+
+
+def test_no_export_reads_a_path(anna, hers, run):
+    for kind, form in (("../../secret.key", "csv"), ("labels", "../../secret.key"), ("model", "key"), ("", "")):
+        answer = anna.post(f"/projects/{hers}/export", data={"run": run.id, "kind": kind, "format": form})
+        assert answer.status_code == 422
+    for address in ("/static/../secret.key", "/static/..%2f..%2fsettings.py", "/static/%2e%2e/app.py", "/static//etc/passwd"):
+        assert anna.get(address).status_code in (404, 303), address
+    given = anna.post(f"/projects/{hers}/export", data={"run": run.id, "kind": "labels", "format": "csv"})
+    assert given.status_code == 200
+    assert given.headers["content-disposition"].startswith("attachment; ")
+    assert given.headers["content-type"] == "application/octet-stream"
+
+
+def test_an_oversized_file_is_refused(team, anna, hers):
+    large = b"text\n" + b"word " * 60_000
+    assert send(anna, hers, "large.csv", large).status_code == 413
+    # A sender who does not say how much is coming is stopped on the way.
+    chunks = (b"x" * 50_000 for _ in range(20))
+    head = {"content-type": "multipart/form-data; boundary=b"}
+    assert anna.post(f"/projects/{hers}/data", content=chunks, headers=head).status_code == 413
+    assert anna.post("/api/projects", content=b"x" * 3_000_000).status_code == 413
+    chunks = (b"x" * 500_000 for _ in range(20))
+    head = {"content-type": "application/x-www-form-urlencoded"}
+    with httpx.Client(base_url=team.address, cookies=anna.cookies) as client:
+        assert client.post("/projects", content=chunks, headers=head).status_code == 413
+
+
+def test_a_bomb_does_not_go_off(anna, hers):
+    packed = gzip.compress(b"text,label\n" + b"0" * 60_000_000)
+    assert len(packed) < 100_000
+    refused = send(anna, hers, "bomb.csv.gz", packed)
+    assert refused.status_code in (413, 422)
+    book = io.BytesIO()
+    with zipfile.ZipFile(book, "w", zipfile.ZIP_DEFLATED) as parts:
+        parts.writestr("[Content_Types].xml", "<Types/>")
+        parts.writestr("xl/workbook.xml", "<workbook/>")
+        parts.writestr("xl/worksheets/sheet1.xml", b"0" * 60_000_000)
+    assert send(anna, hers, "bomb.xlsx", book.getvalue()).status_code in (413, 422)
+
+
+# ---- cross-site scripting
+
+
+def test_hostile_text_is_text_in_every_field(anna, team, workspace):
+    """Everything a person or a file can say, shown on every page: nothing of it becomes an element."""
+    import warnings
+
+    from isthmus.exceptions import IsthmusWarning
+    from isthmus.workspace import work
+
+    evil = '"' + EVIL.replace('"', '""') + '"'
+    source = f"id,{evil},label\n" + "".join(f"{evil},staff {evil[1:-1]} {i},{evil}\n,price {i},other\n".replace(f"staff {evil[1:-1]} {i}", f'"staff {evil[1:-1]} {i}"') for i in range(12))
+    target = f"id,{evil}\n" + "".join(f'{evil},"staff {evil[1:-1]}"\nb,price {i}\n' for i in range(12))
+    project = anna.post("/api/projects", json={"name": EVIL[:150]}).json()["id"]
+    columns = {"text": [EVIL], "id_column": "id"}
+    for name, content, kind, label in ((f"{EVIL}.csv", source, "source", "label"), ("t.csv", target, "target", None)):
+        sent = anna.post(
+            f"/api/projects/{project}/collections", data={"kind": kind}, files={"file": (name, content.encode())}
+        )
+        assert sent.status_code == 200, sent.text
+        id = sent.json()["id"]
+        mapped = anna.post(f"/api/projects/{project}/collections/{id}/mapping", json={**columns, "label": label})
+        assert mapped.status_code == 200, mapped.text
+    started = anna.post(f"/api/projects/{project}/runs", json={"method": "nbc", "name": EVIL[:150]})
+    anna.post(f"/api/projects/{project}/diagnoses", json={})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", IsthmusWarning)
+        work(workspace, until_idle=True)
+    run = started.json()["id"]
+    assert workspace.runs.get(run).state == "done", workspace.runs.get(run).error
+    document = anna.post(f"/api/projects/{project}/runs/{run}/queue", json={"n": 1}).json()[0]["document"]
+    given = anna.post(f"/api/projects/{project}/runs/{run}/answers", json={"document": document, "label": EVIL[:150]})
+    assert given.status_code == 200, given.text
+    assert anna.post(f"/api/projects/{project}/words", json={"word": "<b>staff", "label": EVIL[:150]}).status_code in (200, 422)
+    sample = anna.post(f"/api/projects/{project}/runs/{run}/checks", json={"size": 5}).json()["id"]
+    first = workspace.collections.list(project)[0].id
+    for part in (
+        "", "/data", f"/data/{first}", "/diagnosis", "/runs", f"/runs/{run}", "/documents", f"/documents?q={EVIL}", f"/review?document={document}", "/review",
+        f"/words?q={EVIL}&word={EVIL}", "/words?word=staff", "/groups", f"/check?check={sample}", "/compare", "/export", "/history",
+    ):  # fmt: skip
+        page = anna.get(f"/projects/{project}{part}")
+        assert page.status_code in (200, 422), part
+        assert "<script>document" not in page.text, part
+        assert "<img" not in page.text, part
+        assert "49" not in page.headers.get("x-none", ""), part
+        assert "script-src 'self'" in page.headers["content-security-policy"]
+    assert "&lt;script&gt;document" in anna.get(f"/projects/{project}/runs/{run}").text
+    assert "&lt;script&gt;" in team.client().post("/sign-in", data={"name": EVIL, "password": "x"}).text
+    team.bench.by_address.cleared("127.0.0.1")
+
+
+def test_a_report_is_a_download_and_never_a_page(anna, hers, run):
+    given = anna.post(f"/projects/{hers}/export", data={"run": run.id, "kind": "report", "format": "html"})
+    assert given.headers["content-type"] == "application/octet-stream"
+    assert "attachment" in given.headers["content-disposition"]
+    assert given.headers["x-content-type-options"] == "nosniff"
+
+
+def test_nothing_of_an_account_leaks(anna):
+    text = anna.get("/api/people").text
+    assert "argon2" not in text
+    assert "session_key" not in text
+    assert "password" not in text
+
+
+def test_sign_ins_and_exports_are_in_the_log(team, anna, hers, run, workspace):
+    anna.post(f"/projects/{hers}/export", data={"run": run.id, "kind": "audit", "format": "jsonl"})
+    kinds = {event.kind for event in workspace.audit.events(latest=True, limit=400)}
+    assert "sign-in" in kinds
+    assert any("export" in kind for kind in kinds)
+
+
+def test_access_knows_the_order_of_roles():
+    access = Access(type("Bench", (), {"workspace": None})(), None, None, "reviewer")
+    assert access.may("viewer")
+    assert not access.may("owner")
