@@ -6,7 +6,7 @@ WORKERS ?= 2
 
 FUZZ_MINUTES ?= 30
 
-.PHONY: fuzz demo test lint coverage docs bench wheel fresh clean test-oldest mutants
+.PHONY: fuzz demo serve test lint coverage docs bench wheel fresh clean test-oldest mutants
 
 $(VENV)/.app: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -17,12 +17,19 @@ $(VENV)/.dev: $(VENV)/.app
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[app,workbench,team,zh,docs,dev]"
 	touch $@
 
+$(VENV)/.workbench: $(VENV)/.app
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[workbench]"
+	touch $@
+
 $(VENV)/.docs: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[docs]"
 	touch $@
 
 demo: $(VENV)/.app          ## label the bundled sample and write a report
 	$(BIN)/isthmus demo --force
+
+serve: $(VENV)/.workbench    ## the workbench in a browser, with the sample ready to review
+	$(BIN)/isthmus serve --sample --workspace demo-workspace
 
 test: lint                  ## lint, types, import rules, then the tests
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
@@ -68,4 +75,4 @@ mutants: $(VENV)/.dev      ## small wrong changes to a room: which of them do it
 	$(BIN)/python tools/mutate.py $(ROOM) --number $(N) --seed $(SEED)
 
 clean:
-	rm -rf $(VENV) .venv-oldest docs/_build docs/api/generated docs/gallery dist htmlcov .coverage* demo-output
+	rm -rf $(VENV) .venv-oldest docs/_build docs/api/generated docs/gallery dist htmlcov .coverage* demo-output demo-workspace

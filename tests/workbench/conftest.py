@@ -1,5 +1,6 @@
 """A workspace with a small labelled project, made once; servers over copies of it; a browser."""
 
+import io
 import re
 import shutil
 import socket
@@ -7,12 +8,8 @@ import threading
 import time
 import warnings
 
-import pytest
-
-for needed in ("fastapi", "uvicorn", "sqlalchemy", "argon2", "httpx"):
-    pytest.importorskip(needed, reason=f"no {needed}: the workbench is an extra")
-
 import httpx
+import pytest
 import uvicorn
 
 from isthmus.corpus.sample import SAMPLE_FOLDER
@@ -34,8 +31,6 @@ def rows_of(name, n):
 
 def fill(workspace, person, *, name="Dealers", method="nbc", n=200):
     """A project with both files and one finished run."""
-    import io
-
     project = workspace.projects.create(name, by=person)
     for file, kind, label in (("motorcycles.csv", "source", "category"), ("cars.csv", "target", None)):
         docs = workspace.collections.add(project.id, file, io.BytesIO(rows_of(file, n)), kind=kind, by=person)

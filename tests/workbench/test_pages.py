@@ -2,8 +2,10 @@
 
 import pytest
 
-PAGES = ("", "/data", "/diagnosis", "/runs", "/documents", "/groups", "/review", "/words", "/check", "/compare", "/export",
-         "/history")  # fmt: skip
+PAGES = (
+    "", "/data", "/diagnosis", "/runs", "/documents", "/groups", "/review", "/words", "/check", "/compare", "/export",
+    "/history",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("part", PAGES)

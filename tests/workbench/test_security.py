@@ -78,7 +78,12 @@ def test_the_token_belongs_to_one_session(team, anna, boris):
 
 @pytest.mark.parametrize(
     "headers",
-    [{"origin": "http://evil.example"}, {"origin": "null"}, {"sec-fetch-site": "cross-site"}, {"sec-fetch-site": "same-site"}],
+    [
+        {"origin": "http://evil.example"},
+        {"origin": "null"},
+        {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"},
+    ],
 )
 def test_a_change_from_another_origin_is_refused(anna, headers):
     assert anna.post("/api/projects", json={"name": "x"}, headers=headers).status_code == 403
@@ -263,7 +268,10 @@ def test_guessing_is_slowed_down(team):
 
 def test_an_unknown_name_is_answered_like_a_wrong_password(team):
     client = team.client()
-    answers = {client.post("/sign-in", data={"name": n, "password": "wrong password"}).text.count("is wrong") for n in ("anna", "nobody")}
+    answers = {
+        client.post("/sign-in", data={"name": n, "password": "wrong password"}).text.count("is wrong")
+        for n in ("anna", "nobody")
+    }
     assert answers == {1}
     team.bench.by_address.cleared("127.0.0.1")
 
@@ -293,7 +301,9 @@ def test_an_invitation_works_once(team, anna):
     team.bench.by_address.cleared("127.0.0.1")
 
 
-@pytest.mark.parametrize("address", ["//evil.example", "https://evil.example", "/\\evil.example", "javascript:x", "/a\nb"])
+@pytest.mark.parametrize(
+    "address", ["//evil.example", "https://evil.example", "/\\evil.example", "javascript:x", "/a\nb"]
+)
 def test_signing_in_never_leads_elsewhere(team, address):
     sent = team.client().post("/sign-in", data={"name": "anna", "password": PASSWORD, "next": address})
     assert sent.headers["location"] == "/projects"
@@ -317,11 +327,11 @@ def send(client, project, name, content, kind="source"):
 
 
 def test_a_file_name_is_never_a_path(anna, hers, workspace):
-    before = {path for path in workspace.folder.rglob("*")}
+    before = set(workspace.folder.rglob("*"))
     for name in ("../../../evil.csv", "..\\..\\evil.csv", "/etc/evil.csv", "evil.csv\x00.png", "..csv", "C:\\evil.csv"):
         answer = send(anna, hers, name, b"text,label\na b,x\nc d,y\n")
         assert answer.status_code in (303, 400, 422), name
-    new = {path for path in workspace.folder.rglob("*")} - before
+    new = set(workspace.folder.rglob("*")) - before
     assert all(workspace.folder in path.parents and "evil" not in path.name for path in new)
     assert all("/" not in row.name and "\\" not in row.name for row in workspace.collections.list(hers))
 
@@ -330,7 +340,12 @@ def test_no_export_reads_a_path(anna, hers, run):
     for kind, form in (("../../secret.key", "csv"), ("labels", "../../secret.key"), ("model", "key"), ("", "")):
         answer = anna.post(f"/projects/{hers}/export", data={"run": run.id, "kind": kind, "format": form})
         assert answer.status_code == 422
-    for address in ("/static/../secret.key", "/static/..%2f..%2fsettings.py", "/static/%2e%2e/app.py", "/static//etc/passwd"):
+    for address in (
+        "/static/../secret.key",
+        "/static/..%2f..%2fsettings.py",
+        "/static/%2e%2e/app.py",
+        "/static//etc/passwd",
+    ):
         assert anna.get(address).status_code in (404, 303), address
     given = anna.post(f"/projects/{hers}/export", data={"run": run.id, "kind": "labels", "format": "csv"})
     assert given.status_code == 200
@@ -376,7 +391,12 @@ def test_hostile_text_is_text_in_every_field(anna, team, workspace):
     from isthmus.workspace import work
 
     evil = '"' + EVIL.replace('"', '""') + '"'
-    source = f"id,{evil},label\n" + "".join(f"{evil},staff {evil[1:-1]} {i},{evil}\n,price {i},other\n".replace(f"staff {evil[1:-1]} {i}", f'"staff {evil[1:-1]} {i}"') for i in range(12))
+    source = f"id,{evil},label\n" + "".join(
+        f"{evil},staff {evil[1:-1]} {i},{evil}\n,price {i},other\n".replace(
+            f"staff {evil[1:-1]} {i}", f'"staff {evil[1:-1]} {i}"'
+        )
+        for i in range(12)
+    )
     target = f"id,{evil}\n" + "".join(f'{evil},"staff {evil[1:-1]}"\nb,price {i}\n' for i in range(12))
     project = anna.post("/api/projects", json={"name": EVIL[:150]}).json()["id"]
     columns = {"text": [EVIL], "id_column": "id"}
@@ -398,18 +418,21 @@ def test_hostile_text_is_text_in_every_field(anna, team, workspace):
     document = anna.post(f"/api/projects/{project}/runs/{run}/queue", json={"n": 1}).json()[0]["document"]
     given = anna.post(f"/api/projects/{project}/runs/{run}/answers", json={"document": document, "label": EVIL[:150]})
     assert given.status_code == 200, given.text
-    assert anna.post(f"/api/projects/{project}/words", json={"word": "<b>staff", "label": EVIL[:150]}).status_code in (200, 422)
+    assert anna.post(f"/api/projects/{project}/words", json={"word": "<b>staff", "label": EVIL[:150]}).status_code in (
+        200,
+        422,
+    )
     sample = anna.post(f"/api/projects/{project}/runs/{run}/checks", json={"size": 5}).json()["id"]
     first = workspace.collections.list(project)[0].id
     for part in (
-        "", "/data", f"/data/{first}", "/diagnosis", "/runs", f"/runs/{run}", "/documents", f"/documents?q={EVIL}", f"/review?document={document}", "/review",
-        f"/words?q={EVIL}&word={EVIL}", "/words?word=staff", "/groups", f"/check?check={sample}", "/compare", "/export", "/history",
+        "", "/data", f"/data/{first}", "/diagnosis", "/runs", f"/runs/{run}", "/documents", f"/documents?q={EVIL}",
+        f"/review?document={document}", "/review", f"/words?q={EVIL}&word={EVIL}", "/words?word=staff", "/groups",
+        f"/check?check={sample}", "/compare", "/export", "/history",
     ):  # fmt: skip
         page = anna.get(f"/projects/{project}{part}")
         assert page.status_code in (200, 422), part
         assert "<script>document" not in page.text, part
         assert "<img" not in page.text, part
-        assert "49" not in page.headers.get("x-none", ""), part
         assert "script-src 'self'" in page.headers["content-security-policy"]
     assert "&lt;script&gt;document" in anna.get(f"/projects/{project}/runs/{run}").text
     assert "&lt;script&gt;" in team.client().post("/sign-in", data={"name": EVIL, "password": "x"}).text

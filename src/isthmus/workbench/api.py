@@ -49,7 +49,7 @@ class Named(Body):
     name: Name
 
 
-class SignIn(Body):
+class SignInBody(Body):
     """Who wants to come in."""
 
     name: Text
@@ -81,13 +81,13 @@ class Invitation(Body):
     project: Text | None = None
 
 
-class RoleIn(Body):
+class RoleBody(Body):
     """A role to be given."""
 
     role: Role
 
 
-class MemberIn(Body):
+class MemberBody(Body):
     """Somebody who joins a project."""
 
     person: Text
@@ -103,7 +103,7 @@ class Mapping(Body):
     sheet: Text | None = None
 
 
-class RunIn(Body):
+class RunBody(Body):
     """A run to be started; what is left out is chosen."""
 
     method: Text = "auto"
@@ -125,20 +125,20 @@ class Count(Body):
     n: Annotated[int, Field(ge=1, le=50)] = 1
 
 
-class DocumentIn(Body):
+class DocumentBody(Body):
     """A document."""
 
     document: Text
 
 
-class AnswerIn(Body):
+class AnswerBody(Body):
     """What a document is."""
 
     document: Text
     label: Name
 
 
-class WordIn(Body):
+class WordBody(Body):
     """A word for a class."""
 
     word: Name
@@ -159,13 +159,13 @@ class GroupMerge(Body):
     into: Name
 
 
-class SampleIn(Body):
+class SampleBody(Body):
     """A random sample to be drawn."""
 
     size: Annotated[int, Field(ge=1, le=10_000)] = 100
 
 
-class ExportIn(Body):
+class ExportBody(Body):
     """What to take along."""
 
     run: Text
@@ -189,7 +189,7 @@ def session(request: Request, bench: BenchNow) -> SessionOut:
 
 
 @router.post("/session", tags=["session"])
-def sign_in(request: Request, response: Response, bench: BenchNow, body: SignIn) -> SessionOut:
+def sign_in(request: Request, response: Response, bench: BenchNow, body: SignInBody) -> SessionOut:
     """Sign in; the cookie and the token are new."""
     if not bench.settings.accounts:
         raise HTTPException(404, "Nobody signs in here: only this machine is answered.")
@@ -225,7 +225,7 @@ def invite(bench: BenchNow, person: WorkspaceOwner, body: Invitation) -> dict[st
 
 
 @router.patch("/people/{other}", tags=["people"])
-def set_role(bench: BenchNow, person: WorkspaceOwner, other: str, body: RoleIn) -> PersonOut:
+def set_role(bench: BenchNow, person: WorkspaceOwner, other: str, body: RoleBody) -> PersonOut:
     """Give another role."""
     accounts.refuse_self(person, other)
     found = bench.workspace.people.set_role(other, body.role, by=person.id)
@@ -281,7 +281,7 @@ def members(access: Viewer) -> list[Member]:
 
 
 @router.post(PROJECT + "/members", tags=["projects"])
-def add_member(access: Owner, body: MemberIn) -> list[Member]:
+def add_member(access: Owner, body: MemberBody) -> list[Member]:
     """Let somebody in."""
     access.workspace.projects.add_member(access.project.id, body.person, body.role, by=access.by)
     return members(access)
@@ -363,7 +363,7 @@ def list_runs(access: Viewer, kind: Literal["label", "diagnose"] = "label") -> l
 
 
 @router.post(PROJECT + "/runs", tags=["runs"])
-def start_run(access: Owner, body: RunIn) -> Run:
+def start_run(access: Owner, body: RunBody) -> Run:
     """Start a run; ask for it until its state is done."""
     parameters = {key: value for key, value in body.model_dump().items() if value is not None and key != "name"}
     return access.workspace.runs.start(access.project.id, parameters, by=access.by, name=body.name)
@@ -466,7 +466,7 @@ def next_documents(access: Reviewer, run: str, body: Count) -> list[Prediction]:
 
 
 @router.post(RUN + "/queue/skip", tags=["review"])
-def skip(access: Reviewer, run: str, body: DocumentIn) -> dict[str, int]:
+def skip(access: Reviewer, run: str, body: DocumentBody) -> dict[str, int]:
     """Leave a document for later."""
     return {"skipped": access.workspace.queue.skip(find_run(access, run).id, access.by, body.document)}
 
@@ -484,7 +484,7 @@ def queue_counts(access: Viewer, run: str) -> dict[str, int]:
 
 
 @router.post(RUN + "/answers", tags=["review"])
-def answer(access: Reviewer, run: str, body: AnswerIn) -> Answer:
+def answer(access: Reviewer, run: str, body: AnswerBody) -> Answer:
     """Say what a document is."""
     return access.workspace.answers.give(body.document, body.label, by=access.by, run=find_run(access, run).id)
 
@@ -529,7 +529,7 @@ def touches(access: Viewer, word: Annotated[str, Query(min_length=1, max_length=
 
 
 @router.post(PROJECT + "/words", tags=["words"])
-def assign_word(access: Reviewer, body: WordIn) -> Word:
+def assign_word(access: Reviewer, body: WordBody) -> Word:
     """Give a word to a class."""
     return access.workspace.words.assign(access.project.id, body.word, body.label, by=access.by)
 
@@ -578,7 +578,7 @@ def list_checks(access: Viewer, run: str) -> list[Check]:
 
 
 @router.post(RUN + "/checks", tags=["check"])
-def draw(access: Reviewer, run: str, body: SampleIn) -> Check:
+def draw(access: Reviewer, run: str, body: SampleBody) -> Check:
     """Draw a random sample."""
     return access.workspace.checks.draw(find_run(access, run).id, body.size, by=access.by)
 
@@ -590,7 +590,7 @@ def next_of_check(access: Reviewer, sample: str) -> Document | None:
 
 
 @router.post(PROJECT + "/checks/{sample}/answers", tags=["check"])
-def answer_check(access: Reviewer, sample: str, body: AnswerIn) -> dict[str, Any] | None:
+def answer_check(access: Reviewer, sample: str, body: AnswerBody) -> dict[str, Any] | None:
     """Answer a document of a sample; what the sample says so far comes back."""
     found = check.find_check(access, sample)[0]
     access.workspace.checks.answer(found.id, body.document, body.label, by=access.by)
@@ -604,6 +604,6 @@ def estimate(access: Viewer, sample: str) -> dict[str, Any] | None:
 
 
 @router.post(PROJECT + "/exports", tags=["export"], response_class=Response)
-def export_file(access: Reviewer, body: ExportIn) -> Response:
+def export_file(access: Reviewer, body: ExportBody) -> Response:
     """Take a file along: labels (csv, xlsx, jsonl), report (html), model (isthmus), answers, audit (csv, jsonl)."""
     return export.make_export(access, body.run, body.kind, body.format)

@@ -140,6 +140,8 @@ def answer(request: Request, status: int, detail: str, code: str, headers: Any =
         return PlainJson({"detail": detail, "code": code}, status_code=status, headers=headers)
     if is_htmx(request) or not hasattr(request.state, "session"):
         return PlainTextResponse(detail.encode("utf-8", "replace"), status_code=status, headers=headers)
-    response = page(request, "error.html.j2", status=status, title=_TITLES.get(status, "That did not work"), detail=detail)
+    response = page(
+        request, "error.html.j2", status=status, title=_TITLES.get(status, "That did not work"), detail=detail
+    )
     response.headers.update(headers or {})
     return response

@@ -58,9 +58,7 @@ class Cookies:
         """The ``Set-Cookie`` header that hands the session to the browser."""
         value = self._serializer.dumps([session.key, session.person, session.stamp])
         secure = "; Secure" if self._settings.https else ""
-        return (
-            f"{self.name}={value}; Path=/; HttpOnly; SameSite=Lax; Max-Age={self._settings.session_seconds}{secure}"
-        )
+        return f"{self.name}={value}; Path=/; HttpOnly; SameSite=Lax; Max-Age={self._settings.session_seconds}{secure}"
 
     def csrf(self, session: Session) -> str:
         """The token that every change made in this session must carry."""

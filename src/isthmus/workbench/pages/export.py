@@ -26,7 +26,11 @@ KINDS: dict[str, dict[str, Any]] = {
         "about": "For later files: isthmus label later.csv --model FILE.",
         "formats": ["isthmus"],
     },
-    "answers": {"title": "Answers", "about": "Who said what, when; also what was taken back.", "formats": ["csv", "jsonl"]},
+    "answers": {
+        "title": "Answers",
+        "about": "Who said what, when; also what was taken back.",
+        "formats": ["csv", "jsonl"],
+    },
     "audit": {"title": "Audit log", "about": "Every event of this project, in order.", "formats": ["csv", "jsonl"]},
 }
 

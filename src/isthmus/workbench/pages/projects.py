@@ -73,7 +73,9 @@ def overview(request: Request, access: Viewer):
         agreement=workspace.answers.agreement(access.project.id),
         steps=steps(access, run),
         members=members if owner else [],
-        strangers=[row for row in workspace.people.list() if row.id not in inside and not row.disabled] if owner else [],
+        strangers=[row for row in workspace.people.list() if row.id not in inside and not row.disabled]
+        if owner
+        else [],
     )
 
 

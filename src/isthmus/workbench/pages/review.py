@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Form, HTTPException, Request
+from fastapi import APIRouter, Form, Request
 
-from isthmus.workbench.context import Access, Reviewer, Viewer, at, go, page
+from isthmus.workbench.context import Access, Reviewer, Viewer, page
 from isthmus.workbench.pages.frame import chosen_run, classes_of, find_run, project_page
 
 router = APIRouter(prefix="/projects/{project}/review", include_in_schema=False)
