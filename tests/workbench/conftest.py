@@ -16,7 +16,8 @@ from isthmus.corpus.sample import SAMPLE_FOLDER
 from isthmus.exceptions import IsthmusWarning
 from isthmus.workbench import Settings, make_app
 from isthmus.workbench.sessions import Passwords
-from isthmus.workspace import open_workspace, work
+from isthmus.workspace import open_workspace
+from isthmus.workspace.worker import work
 
 CHROMIUM = next(
     (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None

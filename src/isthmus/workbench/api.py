@@ -12,7 +12,7 @@ from fastapi import APIRouter, File, Form, HTTPException, Query, Request, Respon
 from pydantic import BaseModel, ConfigDict, Field
 
 from isthmus.workbench.context import BenchNow, Owner, Person, Reviewer, Viewer, WorkspaceOwner
-from isthmus.workbench.pages import accounts, check, compare, data, export, projects, words
+from isthmus.workbench.pages import accounts, check, compare, data, export, projects
 from isthmus.workbench.pages.frame import find_run
 from isthmus.workspace.records import (
     Answer,
@@ -160,9 +160,10 @@ class GroupMerge(Body):
 
 
 class SampleBody(Body):
-    """A random sample to be drawn."""
+    """A random sample to be drawn; with a threshold, of the labels that are at least so sure."""
 
     size: Annotated[int, Field(ge=1, le=10_000)] = 100
+    threshold: Annotated[float, Field(gt=0, le=1)] | None = None
 
 
 class ExportBody(Body):
@@ -428,17 +429,19 @@ def predictions(
     limit: Limit = 50,
     label: Annotated[str | None, Query(max_length=200)] = None,
     review: bool | None = None,
+    search: Annotated[str | None, Query(max_length=200)] = None,
+    order: Literal["position", "confidence"] = "position",
 ) -> list[Prediction]:
-    """Labels, by position."""
+    """Labels, a page at a time."""
     return access.workspace.runs.predictions(
-        find_run(access, run).id, after=after, limit=limit, label=label, review=review
+        find_run(access, run).id, after=after, limit=limit, label=label, review=review, search=search, order=order
     )
 
 
 @router.get(PROJECT + "/compare", tags=["runs"])
 def compare_runs(access: Viewer, a: str, b: str) -> dict[str, Any]:
     """What flipped from one run to the other, towards what."""
-    return access.workspace.runs.compare(find_run(access, a).id, find_run(access, b).id)
+    return access.workspace.compare.of(find_run(access, a).id, find_run(access, b).id)
 
 
 @router.get(PROJECT + "/compare/flips", tags=["runs"])
@@ -453,7 +456,7 @@ def flips(
 ) -> list[dict[str, Any]]:
     """Documents whose label changed, by position."""
     first, second = find_run(access, a), find_run(access, b)
-    return access.workspace.runs.flips(first.id, second.id, before=before, towards=towards, after=after, limit=limit)
+    return access.workspace.compare.flips(first.id, second.id, old=before, new=towards, after=after, limit=limit)
 
 
 # ---- review
@@ -536,8 +539,8 @@ def assign_word(access: Reviewer, body: WordBody) -> Word:
 
 @router.delete(PROJECT + "/words/{word}", tags=["words"])
 def remove_word(access: Reviewer, word: str) -> dict[str, bool]:
-    """Take a word back, by its id."""
-    words.remove_word(access, word)
+    """Take a word back."""
+    access.workspace.words.remove(access.project.id, word, by=access.by)
     return {"removed": True}
 
 
@@ -557,7 +560,7 @@ def rename_group(access: Reviewer, run: str, body: GroupName) -> list[Any]:
 @router.post(RUN + "/groups/merge", tags=["groups"])
 def merge_groups(access: Reviewer, run: str, body: GroupMerge) -> list[Any]:
     """Put one group into another."""
-    access.workspace.groups.merge(find_run(access, run).id, body.group, body.into, by=access.by)
+    access.workspace.groups.merge(find_run(access, run).id, [body.group, body.into], body.into, by=access.by)
     return list_groups(access, run)
 
 
@@ -580,7 +583,7 @@ def list_checks(access: Viewer, run: str) -> list[Check]:
 @router.post(RUN + "/checks", tags=["check"])
 def draw(access: Reviewer, run: str, body: SampleBody) -> Check:
     """Draw a random sample."""
-    return access.workspace.checks.draw(find_run(access, run).id, body.size, by=access.by)
+    return access.workspace.checks.draw(find_run(access, run).id, body.size, by=access.by, threshold=body.threshold)
 
 
 @router.post(PROJECT + "/checks/{sample}/next", tags=["check"])
@@ -601,6 +604,12 @@ def answer_check(access: Reviewer, sample: str, body: AnswerBody) -> dict[str, A
 def estimate(access: Viewer, sample: str) -> dict[str, Any] | None:
     """How many labels are right, by a sample."""
     return access.workspace.checks.estimate(check.find_check(access, sample)[0].id)
+
+
+@router.post(PROJECT + "/checks/{sample}/accept", tags=["check"])
+def accept(access: Reviewer, sample: str) -> dict[str, int]:
+    """Accept, unread, every label as sure as the sample's threshold; all of the sample must have been answered."""
+    return {"accepted": access.workspace.checks.accept(check.find_check(access, sample)[0].id, by=access.by)}
 
 
 @router.post(PROJECT + "/exports", tags=["export"], response_class=Response)

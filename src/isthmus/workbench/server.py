@@ -13,7 +13,7 @@ from isthmus.workbench.app import make_app
 from isthmus.workbench.logs import log_lines
 from isthmus.workbench.sample import add_sample, find_sample
 from isthmus.workbench.settings import MIB, Settings, is_every_address, is_loopback, load_secret
-from isthmus.workspace import start_worker, stop_worker, work
+from isthmus.workspace.worker import start_worker, stop_worker, work
 
 log = logging.getLogger("isthmus.workbench")
 _WATCH = 2.0  # seconds between two looks at the worker

@@ -24,6 +24,11 @@ def find_check(access: Access, check: str) -> tuple[Any, Any]:
     return found, run
 
 
+def whole_samples(access: Access, run: Any) -> list[Any]:
+    """Samples of all documents of a run; those above a threshold belong to accepting many at once."""
+    return [row for row in access.workspace.checks.list(run.id) if row.threshold is None]
+
+
 def desk_facts(access: Access, check: Any, run: Any, just: str = "") -> dict[str, Any]:
     """The next document of a sample, without what the run says about it."""
     shown = access.workspace.checks.next(check.id, access.by) if access.may("reviewer") else None
@@ -34,7 +39,7 @@ def desk_facts(access: Access, check: Any, run: Any, just: str = "") -> dict[str
         "shown": shown,
         "just": just,
         "classes": classes_of(access, run),
-        "estimate": estimate if estimate and estimate["answered"] else None,
+        "estimate": estimate,
         "wrong": estimate["answered"] - estimate["right"] if estimate else 0,
         "expected": (run.summary or {}).get("expected"),
     }
@@ -47,11 +52,11 @@ def checks(request: Request, access: Viewer, run: str = "", check: str = ""):
         chosen, found = find_check(access, check)
     else:
         found = chosen_run(access, run)
-        known = access.workspace.checks.list(found.id) if found else []
+        known = whole_samples(access, found) if found else []
         chosen = known[0] if known else None
     facts: dict[str, Any] = {"run": found, "check": None, "checks": []}
     if found is not None:
-        facts["checks"] = access.workspace.checks.list(found.id)
+        facts["checks"] = whole_samples(access, found)
     if chosen is not None:
         facts |= desk_facts(access, chosen, found)
     return project_page(request, access, "check.html.j2", sizes=SIZES, suggested=_SUGGESTED, margin=_MARGIN, **facts)

@@ -17,24 +17,23 @@ PAGE = 50
 
 def flow_table(found: dict[str, Any]) -> list[dict[str, Any]]:
     """Labels before against labels after, with a tint for the large flows."""
-    flows = found["table"]
-    most = max((n for row in flows.values() for other, n in row.items()), default=1)
-    changed = [n for before, row in flows.items() for after, n in row.items() if before != after]
-    most = max(changed, default=1)
+    flows = {(row["old"], row["new"]): row["documents"] for row in found["flips"]}
+    most = max(flows.values(), default=1)
     return [
         {
-            "label": before,
+            "label": row["class"],
             "cells": [
                 {
-                    "label": after,
-                    "n": (n := flows.get(before, {}).get(after, 0)),
-                    "same": before == after,
-                    "heat": 0 if not n or before == after else 1 + min(2, int(3 * n / (most + 1))),
+                    "label": other["class"],
+                    "same": row["class"] == other["class"],
+                    "n": (n := flows.get((row["class"], other["class"]), 0)),
+                    "heat": 1 + min(2, 3 * n // (most + 1)) if n else 0,
                 }
-                for after in found["classes"]
+                for other in found["classes"]
             ],
+            "kept": row["before"] - row["lost"],
         }
-        for before in found["classes"]
+        for row in found["classes"]
     ]
 
 
@@ -64,14 +63,15 @@ def compare(
 
 def compared(access: Any, a: Any, b: Any, before: str, after_label: str, after: int | None) -> dict[str, Any]:
     """Everything that changed from one run to the other; the documents a page at a time."""
-    runs = access.workspace.runs
-    found = runs.compare(a.id, b.id)
-    flips = runs.flips(a.id, b.id, before=before or None, towards=after_label or None, after=after, limit=PAGE)
+    workspace = access.workspace
+    found = workspace.compare.of(a.id, b.id)
+    flips = workspace.compare.flips(a.id, b.id, old=before or None, new=after_label or None, after=after, limit=PAGE)
     kept = {"a": a.id, "b": b.id, "before": before, "after_label": after_label}
     return {
-        "found": {**found, "table": flow_table(found)},
-        "hero_a": runs.table(a.id, "hero"),
-        "hero_b": runs.table(b.id, "hero"),
+        "found": found,
+        "table": flow_table(found),
+        "hero_a": workspace.runs.table(a.id, "hero"),
+        "hero_b": workspace.runs.table(b.id, "hero"),
         "flips": flips,
         "next_address": "?" + urlencode({key: value for key, value in kept.items() if value}, errors="replace") + "&",
         "after": flips[-1]["position"] if len(flips) == PAGE else None,

@@ -18,7 +18,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "labels": {
         "title": "Labels",
         "about": "Your table with label, confidence, needs_review, novel_group and what people answered.",
-        "formats": ["csv", "xlsx", "jsonl"],
+        "formats": ["csv", "xlsx", "jsonl", "parquet"],
     },
     "report": {"title": "Report", "about": "One page that needs no network, to mail or archive.", "formats": ["html"]},
     "model": {
@@ -56,10 +56,11 @@ def make_export(access: Access, run: str, kind: str, format: str) -> FileRespons
     if kind not in KINDS or format not in KINDS[kind]["formats"]:
         raise HTTPException(422, "There is no such export; choose one of the page.")
     found = find_run(access, run)
-    export, path = access.workspace.exports.make(access.project.id, kind, format, run=found.id, by=access.by)
+    exports = access.workspace.exports
+    export = exports.make(access.project.id, kind, by=access.by, run=found.id, ending=f".{format}")
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", export.name).strip(".-") or f"{kind}.{format}"
     return FileResponse(
-        path,
+        exports.path(export.id),
         media_type="application/octet-stream",
         headers={"content-disposition": f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(export.name)}"},
     )

@@ -44,7 +44,7 @@ def rename(request: Request, access: Reviewer, run: Field = "", group: Field = "
 def merge(request: Request, access: Reviewer, run: Field = "", group: Field = "", into: Field = ""):
     """Put one group into another."""
     found = find_run(access, run)
-    access.workspace.groups.merge(found.id, group, into, by=access.by)
+    access.workspace.groups.merge(found.id, [group, into], into, by=access.by)
     return back(request, access, found.id)
 
 

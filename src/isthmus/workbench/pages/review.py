@@ -7,11 +7,13 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Form, Request
 
-from isthmus.workbench.context import Access, Reviewer, Viewer, page
+from isthmus.workbench.context import Access, Reviewer, Viewer, at, go, page
+from isthmus.workbench.pages import check as checking
 from isthmus.workbench.pages.frame import chosen_run, classes_of, find_run, project_page
 
 router = APIRouter(prefix="/projects/{project}/review", include_in_schema=False)
 Field = Annotated[str, Form(max_length=2_000)]
+SAMPLE = 20  # documents to read before the others may be accepted unread
 _FRESH = 2.0  # seconds for which the numbers above the queue may be old: counting takes longer than answering
 
 
@@ -119,3 +121,33 @@ def undo(request: Request, access: Reviewer, run: Field = ""):
     if len(taken) > 1:
         return desk(request, access, found, just=f"Taken back: {len(taken):,} answers.")
     return desk(request, access, found, document=taken[0].document, just=f"Taken back: {taken[0].label}.")
+
+
+@router.get("/accept")
+def accept_page(request: Request, access: Viewer, run: str = "", threshold: float = 0.9, check: str = ""):
+    """Accept many at once: choose how sure, look at a sample, then accept."""
+    found = chosen_run(access, run)
+    facts: dict[str, Any] = {"run": found, "threshold": threshold, "above": 0, "check": None}
+    if check:
+        sample, found = checking.find_check(access, check)
+        facts |= checking.desk_facts(access, sample, found) | {"threshold": sample.threshold or threshold}
+    if found is not None:
+        facts["above"] = access.workspace.checks.above(found.id, facts["threshold"])
+    return project_page(request, access, "accept.html.j2", **facts)
+
+
+@router.post("/accept/sample")
+def accept_sample(request: Request, access: Reviewer, run: Field = "", threshold: Annotated[float, Form()] = 0.9):
+    """Draw the sample that must be read before the others are accepted."""
+    found = find_run(access, run)
+    sample = access.workspace.checks.draw(found.id, SAMPLE, by=access.by, threshold=threshold)
+    return go(request, at("projects", access.project.id, "review", "accept") + f"?check={sample.id}")
+
+
+@router.post("/accept")
+def accept(request: Request, access: Reviewer, check: Field = ""):
+    """Accept every label that is as sure as the sample's."""
+    sample, _ = checking.find_check(access, check)
+    access.workspace.checks.accept(sample.id, by=access.by)
+    access.bench.tallies.clear()
+    return go(request, at("projects", access.project.id, "review"))

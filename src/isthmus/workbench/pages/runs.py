@@ -151,6 +151,7 @@ def documents(
     q: str = "",
     label: str = "",
     show: str = "",
+    order: str = "position",
     group: str = "",
     after: int | None = None,
     row: int | None = None,
@@ -168,9 +169,10 @@ def documents(
         label=label or None,
         review=True if show == "review" else None,
         group=group or None,
-        search=q or None,
+        search=q if q.strip() else None,
+        order="confidence" if order == "confidence" else "position",
     )
-    kept = {"run": found.id, "q": q, "label": label, "show": show, "group": group}
+    kept = {"run": found.id, "q": q, "label": label, "show": show, "group": group, "order": order}
     return project_page(
         request,
         access,
@@ -180,7 +182,8 @@ def documents(
         query=q,
         label=label,
         show=show,
-        group=group,
+        order=order,
+        total=None,
         classes=classes_of(access, found),
         next_address="?" + urlencode({key: value for key, value in kept.items() if value}, errors="replace") + "&",
         after=rows[-1].position if len(rows) == PAGE else None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Form, HTTPException, Request
+from fastapi import APIRouter, Form, Request
 
 from isthmus.workbench.context import Access, Reviewer, Viewer, at, go, page
 from isthmus.workbench.pages.frame import classes_of, latest_run, project_page
@@ -15,19 +15,21 @@ _SHOWN = 30
 
 
 def found_facts(access: Access, query: str) -> dict[str, Any]:
-    """Words that begin like the query."""
-    found = access.workspace.words.search(access.project.id, query, limit=_SHOWN)
-    nothing = "Bring a target first: the words come from its documents."
-    return {"query": query, "found": found, "nothing": nothing}
+    """Words that begin like the query; without one, those whose class would settle most."""
+    words, project = access.workspace.words, access.project.id
+    suggested = [] if query else words.suggestions(project)[:_SHOWN]
+    found = suggested or words.search(project, query, limit=_SHOWN)
+    return {"query": query, "found": found, "suggested": bool(suggested)}
 
 
 def touched_facts(access: Access, word: str) -> dict[str, Any]:
     """What a word touches, and to which classes it can be given."""
     run = latest_run(access)
-    touched = access.workspace.words.touches(access.project.id, word) if word else None
+    touched = access.workspace.words.touches(access.project.id, word) if word.strip() else None
     if touched is not None:
-        most = max((row["n"] for row in touched["labels"]), default=1)
-        touched = {**touched, "labels": [{**row, "share": row["n"] / most} for row in touched["labels"]]}
+        most = max(touched["labels"].values(), default=1)
+        labels = [{"label": label, "n": n, "share": n / most} for label, n in touched["labels"].items()]
+        touched = {**touched, "labels": labels}
     return {"touched": touched, "classes": classes_of(access, run) if run else []}
 
 
@@ -64,15 +66,8 @@ def assign(request: Request, access: Reviewer, word: Field = "", label: Field = 
     return go(request, at("projects", access.project.id, "words"))
 
 
-@router.post("/{id}/remove")
-def remove(request: Request, access: Reviewer, id: str):
+@router.post("/remove")
+def remove(request: Request, access: Reviewer, word: Field = ""):
     """Take a word back."""
-    remove_word(access, id)
+    access.workspace.words.remove(access.project.id, word, by=access.by)
     return go(request, at("projects", access.project.id, "words"))
-
-
-def remove_word(access: Access, id: str) -> None:
-    """Take back a word of this project."""
-    if all(row.id != id for row in access.workspace.words.list(access.project.id)):
-        raise HTTPException(404, "There is no such word here.")
-    access.workspace.words.remove(id, by=access.by)
