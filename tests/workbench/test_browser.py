@@ -36,7 +36,7 @@ def press_and_wait(page, key):
     """Press a key of the queue and wait until another document lies on the desk."""
     before = document(page)
     page.keyboard.press(key)
-    page.wait_for_function("before => document.querySelector('#desk').dataset.document !== before", arg=before)
+    page.wait_for_selector(f"#desk:not([data-document='{before}'])")
 
 
 @pytest.mark.usefixtures("worker")
@@ -166,7 +166,7 @@ def test_an_answer_is_seen_at_once(open_tab, server, project):
     spent = []
     for _ in range(5):
         spent.append(page.evaluate(REACTION))
-        page.wait_for_function("() => !document.body.classList.contains('busy')")
+        page.wait_for_selector("body:not(.busy)")
     assert sorted(spent)[2] < 200
 
 

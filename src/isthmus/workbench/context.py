@@ -49,7 +49,6 @@ def make_templates() -> Any:
 
     environment = make_environment()
     environment.loader = jinja2.ChoiceLoader([jinja2.PackageLoader("isthmus.workbench"), environment.loader])
-    environment.undefined = jinja2.StrictUndefined
     environment.filters["when"] = when
     environment.filters["size"] = in_bytes
     environment.filters["tinted"] = tinted

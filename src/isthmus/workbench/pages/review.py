@@ -39,6 +39,14 @@ def tally(access: Access, run: Any) -> dict[str, Any]:
     }
 
 
+def count_own_answer(access: Access, run: Any) -> None:
+    """One's own number grows at once, though the others are some seconds old."""
+    kept = access.bench.tallies.get((run.id,))
+    if kept is not None:
+        by_person = kept[3]
+        by_person[access.by] = by_person.get(access.by, 0) + 1
+
+
 def desk_facts(access: Access, run: Any | None, document: str | None = None, just: str = "") -> dict[str, Any]:
     """What lies on the desk: a document that was asked for, or the next of the queue."""
     facts: dict[str, Any] = {"run": run, "shown": None, "just": just, "may_teach": False}
@@ -82,6 +90,8 @@ def desk(request: Request, access: Access, run: Any | None, **wanted: Any):
 def review(request: Request, access: Viewer, run: str = "", document: str = ""):
     """The page of the queue."""
     found = chosen_run(access, run)
+    if found is not None:
+        access.bench.tallies.pop((found.id,), None)
     return project_page(request, access, "review.html.j2", **desk_facts(access, found, document or None))
 
 
@@ -99,6 +109,7 @@ def answer(
     found, label = find_run(access, run), label or other
     access.workspace.runs.prediction(found.id, document)  # of this project's run, or not found
     access.workspace.answers.give(document, label, by=access.by, run=found.id)
+    count_own_answer(access, found)
     return desk(request, access, found, just=f"Answered: {label}.")
 
 
