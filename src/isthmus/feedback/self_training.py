@@ -15,6 +15,7 @@ from isthmus._math.softmax_ridge import fit_softmax_ridge
 SOURCE, ANSWERS, OTHERS = 0.2, 5.0, 1.0  # weight of a labelled source document, an answer, any other document
 POWER = 1.5  # probabilities of other documents are sharpened before they are learned
 STRENGTH = 1 / 3
+STEPS = 40  # of L-BFGS: the targets are guesses, and a closer fit to them says nothing more
 CONSTANT = 3.0  # value of the column that stands for the shares of the classes: large, so that the ridge spares it
 _POWERS = (0.1, 10.0)
 
@@ -57,7 +58,7 @@ def train_on_everything(
     targets = np.vstack([SOURCE * np.eye(n_classes)[source_codes], own])
     rows = sp.vstack([source_words, words], format="csr")
     rows = sp.hstack([rows, np.full((rows.shape[0], 1), CONSTANT)], format="csr")
-    coef = fit_softmax_ridge(rows, targets, np.zeros(targets.shape), STRENGTH)
+    coef = fit_softmax_ridge(rows, targets, np.zeros(targets.shape), STRENGTH, max_iter=STEPS)
     model = WordModel(coef, 1.0)
     free = ~answered
     if not free.any():

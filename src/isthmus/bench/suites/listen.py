@@ -177,7 +177,9 @@ def _source_and_answers(size: int) -> Callable[[TaskData, int], list[dict]]:
         if size > len(person.pool):
             return []
         answered = person.pool[:size]
-        matrix = _rows([*data.source_texts, *data.target_texts])
+        if "rows" not in data.extra:
+            data.extra["rows"] = _rows([*data.source_texts, *data.target_texts])
+        matrix = data.extra["rows"]
         n_source = len(data.source_texts)
         rows = sp.vstack([matrix[:n_source], matrix[n_source:][answered]])
         names = [*map(str, data.source_labels), *(str(person.said[row]) for row in answered)]

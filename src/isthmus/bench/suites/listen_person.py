@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
+import pickle
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from time import process_time
 
 import numpy as np
 
+from isthmus import __version__
 from isthmus.api.label import LabelResult, label
+from isthmus.bench.engine.records import cache_folder
 from isthmus.bench.engine.suite import Task, TaskData
+from isthmus.corpus import replacing
 
 SIZE = 1_000
 
@@ -40,15 +44,41 @@ def cut_data(data: TaskData, size: int = SIZE) -> TaskData:
 
 
 def first_labelling(data: TaskData) -> LabelResult:
-    """What ``auto`` makes of the task without answers; once for all draws."""
+    """What ``auto`` makes of the task without answers; once for all draws, and kept in the cache folder.
+
+    Of a kept labelling the fitted methods are left out: teaching needs what they said, not themselves.
+    """
     if "labelling" not in data.extra:
-        start = process_time()
+        place = cache_folder() / "listen" / f"{_key(data)}.pickle"
+        if place.is_file():
+            data.extra["labelling"] = pickle.loads(place.read_bytes())
+            return data.extra["labelling"]
         domain = None if data.source_domain is None else [str(number) for number in data.source_domain]
-        data.extra["labelling"] = label(
-            data.source_texts, list(data.source_labels), data.target_texts, source_domain=domain
-        )
-        data.extra["cpu"] = process_time() - start
+        result = label(data.source_texts, list(data.source_labels), data.target_texts, source_domain=domain)
+        data.extra["labelling"] = result
+        keep_labelling(place, result)
     return data.extra["labelling"]
+
+
+@dataclass
+class Heard:
+    """Stands for methods whose opinions are known."""
+
+    classes_: np.ndarray
+
+
+def keep_labelling(place: Path, result: LabelResult) -> None:
+    """Write a labelling without its methods; the file appears whole or not at all."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(place, force=True) as file:
+        file.write(pickle.dumps(replace(result, model=Heard(result.classes))))
+
+
+def _key(data: TaskData) -> str:
+    """Changes with the version and with everything that the labelling is made of."""
+    parts = [__version__, *data.source_texts, *map(str, data.source_labels), *data.target_texts]
+    parts += [] if data.source_domain is None else [str(number) for number in data.source_domain]
+    return hashlib.blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def pooled_labelling(data: TaskData) -> LabelResult:
