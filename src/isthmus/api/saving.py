@@ -18,6 +18,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from isthmus._progress import listen
 from isthmus._utils import import_optional, versions
 from isthmus.corpus import check_output, replacing
 from isthmus.corpus.limits import too_large, unpack_limit
@@ -213,7 +214,9 @@ def _rebuild(path: Path, result_type: Any, texts: Any, content: Any, trusted: Se
 def _try_result(path: Path, result: Any) -> None:
     """Use the model once: a forged file may hold parts that do not fit each other."""
     try:
-        answers = result.predict(["", *result.texts[:1]])
+        with listen(None), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # nobody asked about these texts
+            answers = result.predict(["", *result.texts[:1]])
         sound = len(answers) == 1 + len(result.texts[:1])
         if hasattr(result, "probabilities"):
             shape = (len(result.texts), len(result.classes))

@@ -219,7 +219,8 @@ def _account(
         weights = band_weights(held_out, confidence)
     ahead = outlook(hits, len(codes), MORE, weights)
     rest = len(confidence) / (len(confidence) + len(codes))
-    said = {"answers": MORE, "gain": ahead.gain * rest, "margin": ahead.margin * rest}
+    room = 1.0 - expected.estimate  # a curve drawn on does not know that no more than all labels can be right
+    said = {"answers": MORE, "gain": min(ahead.gain * rest, room), "margin": ahead.margin * rest}
     return expected, {**said, "curve": learning_curve(hits, weights)}
 
 

@@ -64,7 +64,8 @@ def teach(
         raise UsageError("--json prints on stdout; name a file for the labels with -o OUT.", code="bad-parameter")
     inputs = (result, answers, words, rename)
     check_outputs(output, report, force, save, inputs=inputs)
-    check_saved_file(result)
+    for path in filter(None, inputs):  # before anything slow is loaded
+        check_saved_file(path)
     with talking(quiet):
         from isthmus.api.loading import load
         from isthmus.report import write_label_report

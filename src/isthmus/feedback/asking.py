@@ -11,6 +11,7 @@ import numpy as np
 DISPUTE = 0.5  # what a document that all methods agree about still counts, beside one that half of them dispute
 _GROUP_SHARE = 5  # at most one in so many questions goes to suspected new groups
 _NEAR_COPY = 0.98
+_UNLIKE = 0.2
 _LAST = 4.0  # more than any worth: what was left blank comes after everything else, near-copies included
 
 
@@ -125,7 +126,8 @@ def ask_documents(
         # Near-copies of what is asked already only when nothing else is left.
         gain = np.where(free & (nearest > _NEAR_COPY), gain - 1.0, gain)
         row = int(gain.argmax())
-        take(row, _reason(row, probabilities, classes, doubt, dispute, opinions, labels, nearest))
+        unlike = bool(len(answered)) and nearest[row] < _UNLIKE
+        take(row, _reason(row, probabilities, classes, doubt, dispute, opinions, labels, unlike))
     return chosen
 
 
@@ -162,7 +164,7 @@ def _reason(
     dispute: np.ndarray,
     opinions: dict[str, np.ndarray],
     labels: np.ndarray,
-    nearest: np.ndarray,
+    unlike: bool,
 ) -> str:
     first, second = np.argsort(-probabilities[row], kind="stable")[:2]
     parts = []
@@ -171,7 +173,7 @@ def _reason(
     others = [f"{name} says {said[row]}" for name, said in opinions.items() if said[row] != labels[row]]
     if dispute[row] > 0:
         parts.append("methods disagree: " + ", ".join(others[:3]))
-    if nearest[row] < 0.2:
+    if unlike:
         parts.append("unlike the documents answered so far")
     return "; ".join(parts) or "for a second look: nothing more doubtful is left"
 
