@@ -7,6 +7,7 @@ import pickle
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -71,7 +72,8 @@ def keep_labelling(place: Path, result: LabelResult) -> None:
     """Write a labelling without its methods; the file appears whole or not at all."""
     place.parent.mkdir(parents=True, exist_ok=True)
     with replacing(place, force=True) as file:
-        file.write(pickle.dumps(replace(result, model=Heard(result.classes))))
+        heard: Any = Heard(result.classes)
+        file.write(pickle.dumps(replace(result, model=heard)))
 
 
 def _key(data: TaskData) -> str:
