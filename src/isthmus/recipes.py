@@ -28,6 +28,7 @@ class Options:
     language: str = "auto"
     word_labels: Mapping | None = None
     embed: Any = "static"
+    negation: int = 0
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,7 @@ def _logistic(options: Options) -> tuple[TextVectorizer, Any]:
     from sklearn.linear_model import LogisticRegression
 
     # Word pairs with negations ("not good"), which verdicts hang on.
-    vectorizer = _tfidf(options, ngram_range=(1, 2), sentiment=True, sublinear=True)
+    vectorizer = _tfidf(options, ngram_range=(1, 2), sentiment=True, sublinear=True, negation=options.negation)
     # newton-cg needs few passes over sparse rows; the default solver spends its time in threads on small problems
     return vectorizer, LogisticRegression(C=10.0, solver="newton-cg", max_iter=1000, random_state=options.random_state)
 
@@ -160,8 +161,8 @@ def _build_dual_factor(options: Options) -> TransferPipeline:
 
 def _with_words(options: Options, method: Any, ngram_range: tuple[int, int]) -> TransferPipeline:
     phrases = tuple(word for word in options.word_labels or () if isinstance(word, str) and " " in word.strip())
-    vectorizer = _tfidf(options, ngram_range=ngram_range, sentiment=True, sublinear=True, phrases=phrases or None)
-    return _pipeline(vectorizer, method)
+    settings = {"ngram_range": ngram_range, "phrases": phrases or None, "negation": options.negation}
+    return _pipeline(_tfidf(options, sentiment=True, sublinear=True, **settings), method)
 
 
 def _build_cocc(options: Options) -> TransferPipeline:
@@ -388,7 +389,7 @@ def make_recipe(name: str, **options: Any) -> TransferPipeline:
         A key of ``RECIPES``.
     **options
         Fields of :class:`Options`: ``random_state``, ``analyzer``, ``min_df``, ``language``, ``word_labels``,
-        ``embed``.
+        ``embed``, ``negation`` (as for :class:`isthmus.features.TextVectorizer`, where words and pairs are counted).
 
     See Also
     --------

@@ -6,6 +6,7 @@ from isthmus.choose import Evidence, VotingRule
 from isthmus.choose.choice import Pair, nearer_target, try_methods
 from isthmus.choose.combined import agree
 from isthmus.choose.views import DenseView, Ridge, even_lengths
+from isthmus.choose.witness import weigh_witness
 
 
 def groups(n, shift, seed):
@@ -84,3 +85,34 @@ def test_threads_change_nothing():
     assert [trial.name for trial in runs[0].trials] == [trial.name for trial in runs[1].trials]
     for one, three in zip(runs[0].trials, runs[1].trials, strict=True):
         np.testing.assert_array_equal(one.labels, three.labels)
+
+
+def scores(n, distances, common, seed=0):
+    """Probabilities by two scores with unit spread, their classes that far apart, errors with that correlation."""
+    rng = np.random.default_rng(seed)
+    codes = np.arange(n) % 2
+    noise = rng.multivariate_normal([0, 0], [[1, common], [common, 1]], size=n)
+    margins = (codes[:, None] - 0.5) * distances + noise
+    margins *= distances  # log-odds of a Gaussian score
+    return codes, *(1 / (1 + np.exp(np.column_stack([m, -m]))) for m in margins.T)
+
+
+def test_a_witness_is_weighed_by_what_it_says_beyond_the_vote():
+    for common, low, high in ((0.0, 0.9, 1.0), (0.5, 0.5, 0.9)):
+        codes, own, witness = scores(4_000, np.array([2.0, 1.6]), common)
+        right = [np.mean(rows.argmax(axis=1) == codes) for rows in (own, witness)]
+        hearing = weigh_witness(own, witness, *right, common)
+        assert low <= hearing <= high
+        together = np.mean(agree(own, witness, hearing).argmax(axis=1) == codes)
+        assert together > max(right) + 0.01
+        assert together >= np.mean(agree(own, witness).argmax(axis=1) == codes) - 0.002
+        # Believed to be far better than it is in the target: its likeness to the vote gives it away.
+        assert weigh_witness(own, witness, right[0], 0.9, common) <= hearing + 0.1
+    # A witness that knows part of what the vote knows, and nothing else, is not heard.
+    codes, own, witness = scores(4_000, np.array([2.0, 0.8]), 0.5)
+    right = [np.mean(rows.argmax(axis=1) == codes) for rows in (own, witness)]
+    assert np.mean(agree(own, witness).argmax(axis=1) == codes) < right[0] - 0.005
+    assert weigh_witness(own, witness, *right, 0.5) < 0.1
+    # Documents it is silent about do not count.
+    quiet = np.where(np.arange(len(own))[:, None] % 2 == 0, witness, 0.5)
+    assert weigh_witness(own, quiet, *right, 0.2) == weigh_witness(own[::2], witness[::2], *right, 0.2)

@@ -203,3 +203,27 @@ def test_part_of_the_texts_is_not_read_again_and_counted_the_same():
     assert not read.called
     assert again.feature_names_.tolist() == alone.feature_names_.tolist()
     assert (rows != expected).nnz == 0
+
+
+def test_words_after_a_negation_count_as_others():
+    texts = ["This is not a good idea and good news", "It didn't work well at all", "Nicht gut"]
+    vectorizer = TextVectorizer(min_df=1, sentiment=True, negation=3, language="en")
+    counts = vectorizer.fit_transform(texts)
+    names = vectorizer.feature_names_.tolist()
+    row = dict(zip(names, counts.toarray()[0].tolist(), strict=True))
+    assert row["not-good"] == row["good"] == row["not-idea"] == row["not-and"] == row["news"] == 1
+    assert {"not-work", "not-well", "not-at", "all"} <= set(names)
+    assert not {"not-not", "not-all"} & set(names)  # the negation itself, and beyond its reach
+    one_by_one = [vectorizer.analyze(text) for text in texts]
+    assert all(sorted(set(terms)) == [names[i] for i in counts[n].indices] for n, terms in enumerate(one_by_one))
+    assert (vectorizer.transform(texts) != counts).nnz == 0
+    german = TextVectorizer(min_df=1, sentiment=True, negation=3, language="de", stem=False).fit(["nicht schnell"])
+    assert "not-schnell" in german.feature_names_
+
+
+def test_negation_leaves_shared_tokens_as_they_are():
+    texts = ["not good", "good"]
+    with sharing():
+        TextVectorizer(min_df=1, sentiment=True, negation=3, language="en").fit(texts)
+        plain = TextVectorizer(min_df=1, sentiment=True, language="en").fit(texts)
+    assert plain.feature_names_.tolist() == ["good", "not"]

@@ -10,6 +10,8 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_solve, cholesky, eigh, solve_triangular
 from scipy.linalg.lapack import dtrtri
 
+BLOCK = 4_096  # rows multiplied in one go
+
 
 def rbf(K: np.ndarray) -> np.ndarray:
     """exp(K̂ − 1), in place: the normalised kernel read as a distance ‖x − x'‖² = 2 − 2K̂ with width one."""
@@ -41,7 +43,8 @@ class GrowingRidge:
         self.rows, self.alpha, self.linear = rows, alpha, linear
         self.train = np.zeros(0, np.int64)
         self._factor: np.ndarray | None = np.zeros((0, 0))
-        self._primal = None
+        self._products: np.ndarray | None = None  # R_trainᵀ·R_train, once there are more rows than features …
+        self._multiplied = 0  # … of so many training rows
 
     def block(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """The kernel between rows a and rows b."""
@@ -108,15 +111,30 @@ class GrowingRidge:
             return self.dual(Y)
         if len(self.train) <= self.rows.shape[1]:
             return self._take(self.train).T @ self.dual(Y)
-        R = self._take(self.train)
-        A = R.T @ R
+        A = self._multiply()
+        wanted = self._transposed_times(Y)
         A[np.diag_indices(len(A))] += self.alpha
         if self.alpha > np.trace(A) * len(A) * np.finfo(float).eps:  # no direction would be dropped below
-            return cho_solve((cholesky(A, lower=True, check_finite=False), True), R.T @ Y, check_finite=False)
+            return cho_solve((cholesky(A, lower=True, check_finite=False), True), wanted, check_finite=False)
         values, vectors = eigh(A, check_finite=False)
         keep = values > values[-1] * len(values) * np.finfo(float).eps
         vectors = vectors[:, keep]
-        return vectors @ ((vectors.T @ (R.T @ Y)) / values[keep][:, None])
+        return vectors @ ((vectors.T @ wanted) / values[keep][:, None])
+
+    def _multiply(self) -> np.ndarray:
+        """A copy of R_trainᵀ·R_train; rows multiplied before are not multiplied again, and no copy of all is made."""
+        products = np.zeros((self.rows.shape[1],) * 2) if self._products is None else self._products.copy()
+        for start in range(self._multiplied, len(self.train), BLOCK):
+            block = self._take(self.train[start : start + BLOCK])
+            products += block.T @ block
+        self._products, self._multiplied = products, len(self.train)
+        return products.copy()
+
+    def _transposed_times(self, Y: np.ndarray) -> np.ndarray:
+        total = np.zeros((self.rows.shape[1], Y.shape[1]))
+        for start in range(0, len(self.train), BLOCK):
+            total += self._take(self.train[start : start + BLOCK]).T @ Y[start : start + BLOCK]
+        return total
 
     def scores(self, weights: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Scores of the given rows of the matrix."""
@@ -138,12 +156,17 @@ def choose_ridge(rows: np.ndarray, codes: np.ndarray, n_classes: int, least: flo
         return least
     train, Y = rows[~held_out], indicator(codes[~held_out], n_classes)
     offset = Y.mean(axis=0)
-    values, vectors = eigh(train.T @ train, check_finite=False)
-    towards = vectors.T @ (train.T @ (Y - offset))
-    ahead = rows[held_out] @ vectors
+    products, wanted, ahead = train.T @ train, train.T @ (Y - offset), rows[held_out]
     best, best_right = least, -1.0
     for ridge in sorted({least, *RIDGES}):
-        scores = ahead @ (towards / (np.maximum(values, 0.0) + ridge)[:, None]) + offset
+        shifted = products.copy()
+        shifted[np.diag_indices(len(shifted))] += ridge
+        try:
+            # A factor for each ridge costs less than the eigenvectors that would serve all of them.
+            factor = cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
+        except LinAlgError:
+            continue
+        scores = ahead @ cho_solve((factor, True), wanted, check_finite=False) + offset
         right = float(np.mean(scores.argmax(axis=1) == codes[held_out]))
         if right > best_right:
             best, best_right = ridge, right

@@ -87,6 +87,23 @@ def save_result(result, path, *, force: bool = False) -> Path:
     return Path(path)
 
 
+def import_skops_quickly() -> None:
+    """Import skops without its walk through all of scikit-learn: for a command, which reads one file and ends.
+
+    When it is imported, skops lists scikit-learn's estimators in order to trust them, and that loads every module. Left
+    out, those that a file names are looked at one by one (``_unknown``).
+    """
+    if "skops.io" in sys.modules:
+        return
+    utils = importlib.import_module("sklearn.utils")
+    walk = utils.all_estimators
+    utils.all_estimators = lambda *args, **kwargs: []  # type: ignore[attr-defined]
+    try:
+        import_optional("skops.io", "A saved model")
+    finally:
+        utils.all_estimators = walk  # type: ignore[attr-defined]
+
+
 def check_saved_file(path: str | Path) -> Path:
     """Refuse a name that cannot be a saved result, before anything that could read one is loaded."""
     path = Path(path)
@@ -237,7 +254,7 @@ def _size(value: Any) -> int | None:
 
 
 def _unknown(names: list[str]) -> list[str]:
-    return sorted(name for name in names if name not in _TYPES and not _is_ours(name))
+    return sorted(name for name in names if name not in _TYPES and not _is_ours(name) and not _is_estimator(name))
 
 
 def _warn_of_types(strange: list[str]) -> None:
@@ -278,6 +295,20 @@ def _is_ours(name: str) -> bool:
     except ImportError:
         return False
     return isinstance(found, type) and found.__module__ == module_name
+
+
+def _is_estimator(name: str) -> bool:
+    """Whether it names an estimator of scikit-learn."""
+    module_name, _, class_name = name.rpartition(".")
+    if not module_name.startswith("sklearn."):
+        return False
+    from sklearn.base import BaseEstimator  # here, for looking at a file's name loads no numpy
+
+    try:
+        found = getattr(importlib.import_module(module_name), class_name, None)
+    except ImportError:
+        return False
+    return isinstance(found, type) and issubclass(found, BaseEstimator) and found.__module__ == module_name
 
 
 def _bad(path: Path, what: str) -> DataError:

@@ -20,7 +20,7 @@ from isthmus.choose.combined import (
     WITNESS,
     CombinedModel,
     agree,
-    calibrated,
+    hear,
     pool,
     sharpen,
     sharpness_for,
@@ -30,6 +30,7 @@ from isthmus.choose.evidence import Evidence, LabelScorer
 from isthmus.choose.trust import AccuracyEstimate, estimate_accuracy
 from isthmus.choose.views import View
 from isthmus.choose.voting import VotingRule, excess
+from isthmus.choose.witness import shared_errors, weigh_witness
 from isthmus.exceptions import DataError, IsthmusError
 from isthmus.features.counting import sharing
 from isthmus.features.embeddings import StaticEmbedder, has_static_vectors, resolve_embedder
@@ -43,6 +44,7 @@ CANDIDATES = (YARDSTICK, "self-training", "cocc", "projection", "strings", "lsa"
 WITH_WORDS = "dual-manifold"
 WITH_VECTORS = "vectors"
 SLOW = ("cocc", "strings", WITH_WORDS, "self-training")
+NEGATION = 3  # words after one that negates in which a labelled word means the opposite
 SIDE_SAMPLE = 2_000  # documents of each side that say which side a further text reads like
 MOST_STRINGS = 60_000  # documents; beyond that string kernels cost minutes
 MOST_CHARACTERS = 30_000_000
@@ -61,7 +63,9 @@ class FittedCandidate:
     evidence: Evidence | None = None
     silent: np.ndarray | None = None  # target texts in which it finds nothing it knows
     weight: float = 1.0  # of a witness: the power that brings its probabilities to how often it is right …
-    offsets: np.ndarray | None = None  # … and how frequent it takes the classes for
+    offsets: np.ndarray | None = None  # … how frequent it takes the classes for …
+    accuracy: float = 0.0  # … how often it is right in the source, where it speaks …
+    in_source: np.ndarray | None = None  # … and what it says there
 
 
 @dataclass
@@ -326,26 +330,29 @@ def _judge(pair: Pair, embedder: Any, options: Mapping) -> LabelScorer | None:
 
 def _views(pair: Pair, embedder: Any, options: Mapping) -> dict[str, View]:
     """Vectors in which labels are judged, besides words; the candidates use the same ones."""
-    recipes = ["lsa"] if embedder is None else ["lsa", WITH_VECTORS]
-    views = {}
-    for name in recipes:
+
+    def make(name: str) -> View:
         steps = RECIPES[name].build_with(**options, embed=embedder)[:-1]
         rows: Any = pair.texts
         for _, step in steps.steps:
             rows = step.fit_transform(rows)
         # Vectors that were given, or that are slow to make, exist for the texts as they are.
-        make = None if name == WITH_VECTORS and not isinstance(embedder, StaticEmbedder) else steps.transform
-        views[name] = View(rows[pair.known], rows[pair.target], make)
-    return views
+        again = None if name == WITH_VECTORS and not isinstance(embedder, StaticEmbedder) else steps.transform
+        return View(rows[pair.known], rows[pair.target], again)
+
+    with ThreadPoolExecutor(1) as beside:  # a function of the caller stays in the caller's thread
+        latent = beside.submit(copy_context().run, make, "lsa")
+        given = {} if embedder is None else {WITH_VECTORS: make(WITH_VECTORS)}
+        return {"lsa": latent.result(), **given}
 
 
 def _hear_words(pair: Pair, word_labels: Mapping, options: Mapping) -> FittedCandidate | None:
     """What the labelled words alone say, without a single labelled document.
 
-    The source's labels took no part, so they can say how often the words are right: their probabilities are brought to
-    that, and a few words that say little count for little.
+    The source's labels took no part, so they can say how often the words are right, and their probabilities are brought
+    to that. About documents without a labelled word they are silent.
     """
-    model = RECIPES[WITH_WORDS].build_with(word_labels=word_labels, **options)
+    model = RECIPES[WITH_WORDS].build_with(word_labels=word_labels, negation=NEGATION, **options)
     start = time.monotonic()
     try:
         rows = model.fit_rows(pair.texts, np.full(len(pair.texts), None, dtype=object), pair.domain)
@@ -355,11 +362,17 @@ def _hear_words(pair: Pair, word_labels: Mapping, options: Mapping) -> FittedCan
     if len(classes) < 2 or set(classes.tolist()) != {pair.labels[i] for i in known}:
         return None  # the source cannot say how often words are right about a class it does not have
     codes = np.searchsorted(classes, np.array([pair.labels[i] for i in known], dtype=classes.dtype))
-    logs = np.log(np.maximum(model.steps[-1][1].predict_proba(rows[known]), 1e-12))
-    weight, offsets = fit_affine(logs, codes)
-    proba = calibrated(model.steps[-1][1].predict_proba(rows[pair.target]), weight, offsets)
+    method = model.steps[-1][1]
+    flat = hear(method, rows[known], 1.0, None)
+    spoken = np.ptp(flat, axis=1) > 0
+    if not spoken.any():
+        return None
+    weight, offsets = fit_affine(np.log(np.maximum(flat[spoken], 1e-12)), codes[spoken])
+    proba = hear(method, rows[pair.target], weight, offsets)
     found = FittedCandidate(WITNESS, model, classes[proba.argmax(axis=1)], proba, time.monotonic() - start)
     found.weight, found.offsets = weight, offsets
+    found.in_source = hear(method, rows[known], weight, offsets)
+    found.accuracy = float(np.mean(found.in_source[spoken].argmax(axis=1) == codes[spoken]))
     return found
 
 
@@ -393,27 +406,48 @@ def decide(contest: Candidates, rule: VotingRule | None = None) -> Choice:
     probabilities = sharpen(votes, model.sharpness)
     table = [*decision_rows(contest, weights, labels, rule), *contest.left_out]
     if contest.witness is not None and accuracy.estimate is not None:
-        witness = contest.witness
-        model.witness, model.witness_weight, model.witness_offsets = witness.model, witness.weight, witness.offsets
-        own = spread_columns(witness.probabilities, witness.model.classes_, model.classes_)
-        probabilities = agree(probabilities, own)
-        spread = {**spread, WITNESS: own}
-        labels = model.classes_[probabilities.argmax(axis=1)]
-        table.append(witness_row(witness, labels))
+        own = add_witness(model, contest, probabilities, accuracy)
+        if own is not None:
+            spread = {**spread, WITNESS: own}
+            probabilities = agree(probabilities, own, model.hearing)
+            labels = model.classes_[probabilities.argmax(axis=1)]
+        table.append(witness_row(contest.witness, labels, model.hearing))
         accuracy = estimate_accuracy(contest.judge, labels, float(probabilities.max(axis=1).mean()))
     silent = np.all([trial.silent for trial in members.values() if trial.silent is not None], axis=0)
     return Choice(model, labels, probabilities, table, accuracy, spread, silent, contest.judge)
 
 
-def witness_row(witness: FittedCandidate, labels: np.ndarray) -> dict:
+def add_witness(
+    model: CombinedModel, contest: Candidates, probabilities: np.ndarray, accuracy: AccuracyEstimate
+) -> np.ndarray | None:
+    """Give the witness to the vote; what it says of the target, or None where that is nothing beyond the vote."""
+    witness, expected = contest.witness, accuracy.for_calibration
+    assert witness is not None
+    assert witness.in_source is not None
+    assert contest.judge is not None
+    assert expected is not None
+    own = spread_columns(witness.probabilities, witness.model.classes_, model.classes_)
+    common = shared_errors(contest.judge, witness.in_source)
+    model.hearing = weigh_witness(probabilities, own, expected, witness.accuracy, common)
+    if model.hearing == 0:
+        return None
+    model.witness, model.witness_weight, model.witness_offsets = witness.model, witness.weight, witness.offsets
+    return own
+
+
+def witness_row(witness: FittedCandidate, labels: np.ndarray, hearing: float) -> dict:
     """What the table says about the labelled words."""
+    heard = hearing > 0
+    right = f"right about {witness.accuracy:.0%} of the source"
     return {
         "method": witness.name,
-        "chosen": True,
-        "weight": round(witness.weight, 3),
+        "chosen": heard,
+        "weight": round(hearing, 3),
         "agreement": round(float(np.mean(witness.labels == labels)), 4),
         "seconds": round(witness.seconds, 1),
-        "why": "the labelled words as an independent witness, weighed by how often they are right in the source",
+        "why": f"the labelled words on their own, {right}; counted for what they say beyond the vote"
+        if heard
+        else f"the labelled words on their own, {right}, say nothing beyond the vote",
     }
 
 

@@ -34,6 +34,8 @@ class CombinedModel:
     classes_ : ndarray
     sharpness : float
         Power to which probabilities are raised before they are made to sum to one again; see ``sharpness_for``.
+    hearing : float
+        How much the witness counts beside the vote; see ``isthmus.choose.witness.weigh_witness``.
     """
 
     def __init__(
@@ -45,6 +47,7 @@ class CombinedModel:
         self.sharpness = sharpness
         self.witness, self.witness_weight = witness, witness_weight
         self.witness_offsets: np.ndarray | None = None
+        self.hearing = 1.0
         self.classes_ = joint_classes(self.members.values())
 
     def predict_proba(self, texts: Sequence[str]) -> np.ndarray:
@@ -62,14 +65,15 @@ class CombinedModel:
             for name, model in self.members.items()
         }
         if self.witness is not None:
-            heard = calibrated(self.witness.predict_proba(texts), self.witness_weight, self.witness_offsets)
+            rows = self.witness[:-1].transform(texts)
+            heard = hear(self.witness.steps[-1][1], rows, self.witness_weight, self.witness_offsets)
             said[WITNESS] = spread_columns(heard, self.witness.classes_, self.classes_)
         return said
 
     def from_opinions(self, opinions: Mapping[str, np.ndarray]) -> np.ndarray:
         """Probabilities of the vote from those of its members."""
         own = sharpen(pool({name: opinions[name] for name in self.members}, self.weights), self.sharpness)
-        return agree(own, opinions[WITNESS]) if WITNESS in opinions else own
+        return agree(own, opinions[WITNESS], self.hearing) if WITNESS in opinions else own
 
 
 def joint_classes(models: Iterable) -> np.ndarray:
@@ -108,8 +112,20 @@ def calibrated(probabilities: np.ndarray, weight: float, offsets: np.ndarray | N
     return softmax(logs if offsets is None else logs + offsets)
 
 
-def agree(own: np.ndarray, witness: np.ndarray) -> np.ndarray:
-    """Probabilities of two independent witnesses together: their log-odds add up. A class unknown to one is its floor.
+def hear(model: Any, rows: Any, weight: float, offsets: np.ndarray | None) -> np.ndarray:
+    """What a model of labelled words says of documents, at how often it is right.
+
+    It is silent (all classes alike) about documents that hold no labelled word: what it would say there is hearsay.
+    """
+    said = calibrated(model.predict_proba(rows), weight, offsets)
+    said[np.diff(rows.tocsr()[:, model.labelled_words_].indptr) == 0] = 1 / said.shape[1]
+    return said
+
+
+def agree(own: np.ndarray, witness: np.ndarray, hearing: float = 1.0) -> np.ndarray:
+    """Probabilities of the vote and of a witness together: their log-odds add up, those of the witness times a weight.
+
+    With weight 1 the two are independent of each other. A class unknown to one is its floor.
 
     Examples
     --------
@@ -118,7 +134,7 @@ def agree(own: np.ndarray, witness: np.ndarray) -> np.ndarray:
     >>> agree(np.array([[0.6, 0.4]]), np.array([[0.2, 0.8]])).round(2).tolist()
     [[0.27, 0.73]]
     """
-    return softmax(np.log(np.maximum(own, _FLOOR)) + np.log(np.maximum(witness, _FLOOR)))
+    return softmax(np.log(np.maximum(own, _FLOOR)) + hearing * np.log(np.maximum(witness, _FLOOR)))
 
 
 def sharpen(probabilities: np.ndarray, power: float) -> np.ndarray:

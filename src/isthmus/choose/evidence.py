@@ -213,6 +213,7 @@ class LabelScorer:
             )
         rng = np.random.default_rng(random_state)
         source, self.target = (_sample(rows, rng) for rows in (source, self.target))
+        self.source = source
         self.source_labels = np.array([str(source_labels[i]) for i in source])
         sides = [source_texts[i] for i in source], [target_texts[i] for i in self.target]
         settings: dict[str, Any] = {"analyzer": analyzer, "min_df": min_df, "language": language}
@@ -253,11 +254,12 @@ class WordView:
         if len(np.unique(labels)) < 2:
             back = np.full(len(self.source_labels), labels[0])
         else:
-            back = _learner().fit(self.target_rows, labels).predict(self.source_rows)
+            back = plain_learner().fit(self.target_rows, labels).predict(self.source_rows)
         return _cross_validated(self.target_rows, labels), self.source_table, confusion_matrix(self.source_labels, back)
 
 
-def _learner() -> LinearSVC:
+def plain_learner() -> LinearSVC:
+    """The classifier that labels are put to."""
     return LinearSVC(C=0.5, random_state=0)
 
 
@@ -268,7 +270,7 @@ def _cross_validated(rows, labels: np.ndarray) -> np.ndarray:
     if len(np.unique(labels[usable])) < 2:
         return np.array([[len(labels)]])
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
-    held_out = cross_val_predict(_learner(), rows[usable], labels[usable], cv=folds)
+    held_out = cross_val_predict(plain_learner(), rows[usable], labels[usable], cv=folds)
     return confusion_matrix(labels[usable], held_out)
 
 

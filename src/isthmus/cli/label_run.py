@@ -202,8 +202,10 @@ def label_files(options: LabelOptions) -> None:
 def label_with_model(options: LabelOptions) -> None:
     """Label later documents by a saved model, without refitting."""
     from isthmus.api.loading import load
+    from isthmus.api.saving import import_skops_quickly
 
     with talking(options.quiet):
+        import_skops_quickly()
         saved = load(options.model, kind="label")
         if options.error_budget is not None:
             saved.settings = {**saved.settings, "error_budget": options.error_budget}

@@ -131,6 +131,24 @@ def _read_tokens(texts: Sequence[str], read: Callable[[str], list[str]]) -> Toke
     return Tokens(list(index), np.concatenate(parts) if parts else np.zeros(0, np.int32), ends)
 
 
+def mark_following(tokens: Tokens, starts: np.ndarray, reach: int) -> np.ndarray:
+    """Which tokens stand at most ``reach`` behind one of the words that ``starts`` marks, in the same text.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.features.counting import mark_following, read_tokens
+    >>> tokens = read_tokens(["a no b c d", "e"], str.split, "blanks")
+    >>> mark_following(tokens, np.array([word == "no" for word in tokens.words]), 2).tolist()
+    [False, False, True, True, False, False]
+    """
+    start, rows = starts[tokens.ids], tokens.rows
+    marked = np.zeros(len(start), dtype=bool)
+    for step in range(1, reach + 1):
+        marked[step:] |= start[:-step] & (rows[step:] == rows[:-step])
+    return marked & ~start
+
+
 def count_terms(
     tokens: Tokens, terms: Sequence[str | None], ngram_range: tuple[int, int], keep: Callable[[np.ndarray], np.ndarray]
 ) -> tuple[np.ndarray, sp.csr_matrix]:

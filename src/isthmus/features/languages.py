@@ -101,6 +101,14 @@ NEGATIONS = {
     }.items()
 }  # fmt: skip
 
+# What is left of "didn't" and its like where words are letters in a row.
+_HALVES = {
+    code: frozenset(words.split())
+    for code, words in {
+        "en": "ain aren couldn didn doesn don hadn hasn haven isn mustn needn shouldn wasn weren wouldn",
+    }.items()
+}
+
 # -- scripts -----------------------------------------------------------------------------------------------------------
 
 SCRIPTS = {
@@ -382,6 +390,18 @@ def stemmer(language: str):
 
 
 @lru_cache(maxsize=16)
+def negators(language: str) -> frozenset[str]:
+    """Words that turn what follows them round, as they stand among the words of a text.
+
+    Examples
+    --------
+    >>> from isthmus.features.languages import negators
+    >>> "didn" in negators("en"), "nicht" in negators("de"), len(negators("zh"))
+    (True, True, 0)
+    """
+    return NEGATIONS.get(language, frozenset()) | _HALVES.get(language, frozenset())
+
+
 def stop_words(language: str, *, negations: bool = True) -> frozenset[str]:
     """Stop words of a language, empty where no list is kept; ``negations=False`` leaves words that negate out of it.
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from isthmus.features.languages import SCRIPTS, SUBWORDS, pick_language, stemmer, stop_words
+from isthmus.features.languages import SCRIPTS, SUBWORDS, negators, pick_language, stemmer, stop_words
 from isthmus.features.spelling import lower_text, normalize_text
 
 # Letters, and the marks that Python's \w leaves out (accents written apart, Hebrew and Arabic points, the vowels of
@@ -29,6 +29,7 @@ _CUT = re.compile("|".join(f"([{letters}]+)" for letters in _PIECES.values()))
 _LENGTHS = tuple(_PIECES)
 PIECE = "…"  # around a piece of a word, so that it is no word's term
 _PIECE_LETTERS = 5
+NEGATED = "not-"  # before the term of a word that is negated; no term of a word holds a hyphen
 
 
 def tokenize_words(text: str, *, lowercase: bool = True) -> list[str]:
@@ -128,6 +129,11 @@ def as_terms(term: str | tuple[str, ...] | None) -> tuple[str, ...]:
     return () if term is None else (term,) if isinstance(term, str) else term
 
 
+def negate(term: str | tuple[str, ...]) -> str | tuple[str, ...]:
+    """A negated word's term; pieces of words stay as they are."""
+    return NEGATED + term if isinstance(term, str) else term
+
+
 class WordAnalyzer:
     """Text to list of terms; every distinct word is stemmed and looked up once.
 
@@ -147,6 +153,8 @@ class WordAnalyzer:
         Beside each word its pieces of five letters, in the languages where that helps; with single words only.
     segment : bool
         Cut scripts without blanks into words where a segmenter is installed, instead of into pieces.
+    negation : int
+        How many words after one that negates count as other words: "good" there becomes "not-good".
     """
 
     def __init__(
@@ -160,6 +168,7 @@ class WordAnalyzer:
         ngram_range: tuple[int, int] = (1, 1),
         subwords: bool = False,
         segment: bool = False,
+        negation: int = 0,
     ):
         self.languages = tuple(languages)
         self.lowercase = lowercase
@@ -169,6 +178,7 @@ class WordAnalyzer:
         self.ngram_range = ngram_range
         self.subwords = subwords
         self.segment = segment
+        self.negation = negation
         self.phrases: frozenset[str] = frozenset()
         self._seen: dict[str, dict[str, str | tuple[str, ...] | None]] = {}
 
@@ -191,7 +201,21 @@ class WordAnalyzer:
         language = self.language_of(text)
         words = self.words(text, language)
         seen = self.look_up(words, language)
-        return [term for word in words if (term := seen[word]) is not None]
+        if not self.negation:
+            return [term for word in words if (term := seen[word]) is not None]
+        turned = self._turned(words, language)
+        found = [(seen[word], negated) for word, negated in zip(words, turned, strict=True)]
+        return [negate(term) if negated else term for term, negated in found if term is not None]
+
+    def _turned(self, words: list[str], language: str) -> list[bool]:
+        """Which words stand close behind one that negates."""
+        turning, last = negators(language), -self.negation - 1
+        turned = []
+        for place, word in enumerate(words):
+            if word.lower() in turning:
+                last = place
+            turned.append(0 < place - last <= self.negation)
+        return turned
 
     def _found_phrases(self, terms: list[Any]) -> list[str]:
         plain = [term if isinstance(term, str) else PIECE for term in terms]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Real
 
 import numpy as np
@@ -10,21 +11,22 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._parameters import FROM_1, Interval, Lengths, StrOptions, check_parameters, refusal
+from isthmus._parameters import FROM_0, FROM_1, Interval, Lengths, StrOptions, check_parameters, refusal
 from isthmus._progress import progress
 from isthmus._validation import check_texts
 from isthmus.base import row_blocks
 from isthmus.exceptions import DataError
-from isthmus.features.counting import count_pieces, count_terms, read_tokens, shared, texts_key
+from isthmus.features.counting import count_pieces, count_terms, mark_following, read_tokens, shared, texts_key
 from isthmus.features.languages import (
     IDEOGRAPHIC,
     UNSPACED,
     languages_in_use,
+    negators,
     resolve_language,
     stop_words,
 )
 from isthmus.features.ngrams import MAX_LENGTH, key_names, ngram_keys
-from isthmus.features.tokens import WordAnalyzer, as_terms
+from isthmus.features.tokens import NEGATED, WordAnalyzer, as_terms
 from isthmus.features.weights import document_frequency, smooth_idf, weigh_tfidf
 
 _BLOCK = 20_000  # documents per block of the integer path: bounds the array of keys
@@ -80,6 +82,9 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         words, unless ``sentiment`` is True or ``stem`` False.
     phrases : collection of str, optional
         Sequences of words to be counted beside those of ``ngram_range``, which they may exceed in length.
+    negation : int, default=0
+        How many words after one that negates count as other words: with 3, "not a good idea" holds "not-good" and no
+        "good". In languages whose negations are known.
 
     Attributes
     ----------
@@ -123,6 +128,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         "sentiment": ["boolean"],
         "subwords": [StrOptions({"auto"}), "boolean"],
         "phrases": ["array-like", None],
+        "negation": [FROM_0],
     }
 
     def __init__(
@@ -141,6 +147,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         sentiment=False,
         subwords="auto",
         phrases=None,
+        negation=0,
     ):
         self.analyzer = analyzer
         self.ngram_range = ngram_range
@@ -155,6 +162,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         self.sentiment = sentiment
         self.subwords = subwords
         self.phrases = phrases
+        self.negation = negation
 
     def fit(self, X, y=None):
         """Learn the vocabulary and document frequencies of the texts."""
@@ -232,6 +240,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
             ngram_range=tuple(self.ngram_range),
             subwords=self._single_words() if self.subwords == "auto" else bool(self.subwords),
             segment=self.analyzer == "words",
+            negation=int(self.negation),
         )
         self._words.add_phrases(self.phrases or ())
         unlisted = self.language_ != "other" and self.language_ not in UNSPACED and not stop_words(self.language_)
@@ -268,8 +277,16 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
             term = seen[word]
             if isinstance(term, tuple):
                 several = [as_terms(seen[word]) for word in tokens.words]
-                return count_pieces(tokens, several, keep) if words.ngram_range == (1, 1) else None
+                single = words.ngram_range == (1, 1) and not words.negation
+                return count_pieces(tokens, several, keep) if single else None
             terms.append(term)
+        if words.negation and len(tokens.ids):
+            turning = np.array([word.lower() in negators(language) for word in tokens.words])
+            marked = mark_following(tokens, turning, words.negation)
+            negated = [None if term is None else NEGATED + term for term in terms]
+            # Only what is read is replaced: these tokens are shared with others.
+            tokens = replace(tokens, ids=tokens.ids + marked * np.int32(len(terms)))
+            terms += negated
         return count_terms(tokens, terms, words.ngram_range, keep)
 
     def _count_one_by_one(self, texts):

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from isthmus._math.dual_kernels import Kernel, Predictor, make_kernel
 from isthmus._parameters import FROM_1, POSITIVE, StrOptions, check_parameters
 from isthmus.base import Domains, TransferClassifier, softmax
-from isthmus.classify.dual.words import classes_of, find_terms, place_words
+from isthmus.classify.dual.words import classes_of, find_terms, label_negations, place_words
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 
 KERNELS = {"gaussian", "linear", "cosine"}
@@ -218,6 +218,8 @@ class DualClassifier(TransferClassifier):
         names, terms = self._names(d)
         placed = place_words(self.word_labels, d, names, terms)
         self.word_names_ = np.arange(d) if names is None else np.asarray(names, dtype=object)
+        if names is not None:
+            placed.columns = label_negations(placed.columns, self.word_names_, word_classes.tolist())
         self.labelled_words_ = np.array(list(placed.columns), dtype=np.int64)
         self.unknown_words_, self.contested_words_ = placed.unknown, placed.contested
         if placed.unknown:

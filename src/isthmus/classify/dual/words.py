@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from isthmus.exceptions import DataError, UsageError
+from isthmus.features.tokens import NEGATED
 
 Weights = dict[Any, float]
 
@@ -145,6 +146,29 @@ def place_words(
     columns = {column: _average(several) for column, several in sorted(placed.items())}
     contested = [column for column, several in sorted(placed.items()) if len({_side(one) for one in several}) > 1]
     return WordLabels(columns, unknown, contested, len(given))
+
+
+def label_negations(columns: Mapping[int, Weights], names: Any, classes: Sequence) -> dict[int, Weights]:
+    """Labelled columns with those of the same words negated, where the vectoriser counts these apart.
+
+    Of two classes the other one is meant; of several, the word speaks against its own.
+
+    Examples
+    --------
+    >>> from isthmus.classify.dual.words import label_negations
+    >>> label_negations({0: {"good": 1.0}}, ["nice", "not-nice"], ["bad", "good"])
+    {0: {'good': 1.0}, 1: {'bad': 1.0}}
+    """
+    index = {str(name): column for column, name in enumerate(names)}
+    other = dict(zip(classes, reversed(classes), strict=True)) if len(classes) == 2 else {}
+    found = {}
+    for column, weights in columns.items():
+        negated = index.get(f"{NEGATED}{names[column]}")
+        if negated is not None and negated not in columns:
+            found[negated] = {
+                other.get(label, label): weight if label in other else -weight for label, weight in weights.items()
+            }
+    return dict(sorted({**columns, **found}.items()))
 
 
 def _average(several: list[Weights]) -> Weights:
