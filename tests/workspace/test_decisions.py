@@ -66,6 +66,7 @@ def grouped(done):
         {"group": "new: car", "words": "car", "documents": 2},
     ]
     run = done.run.id
+    (done.folder / "cache" / f"{run}.npz").unlink()
     with done._context.db.writing() as connection:
         connection.execute(
             RUN_TABLES.update().where(RUN_TABLES.c.run_id == run, RUN_TABLES.c.name == "novel").values(content=novel)
@@ -135,6 +136,15 @@ def test_a_blind_sample_measures_the_accuracy(done):
     done.answers.undo(by=lee)  # takes the document back into the sample as well
     assert done.checks.get(check.id).answered == 9
     assert done.checks.next(check.id, lee).id == second.id
+
+
+def test_no_id_of_a_client_becomes_a_path(done):
+    before = sorted(done.folder.parent.rglob("*"))
+    for run in ("../../x", "x" * 32, "", "0" * 32):
+        with pytest.raises(DataError) as error:
+            done.checks.above(run, 0.5)
+        assert error.value.code == "not-found"
+    assert sorted(done.folder.parent.rglob("*")) == before
 
 
 def test_what_people_answered_before_is_known_in_a_sample(done):

@@ -85,10 +85,12 @@ def test_a_run_is_repeated_from_its_record(done):
     done.words.remove(done.project.id, "tyres", by=done.by)
     second = done.runs.repeat(first.id, by=done.by)
     work(done, until_idle=True)
+    assert done.runs.get(first.id).state == "done", done.runs.get(first.id).error
     assert done.runs.get(first.id).record["words"] == {"tyres": "product"}
     rows = [done.runs.predictions(run.id, limit=100) for run in (first, second)]
     said = [[(row.position, row.label, row.confidence, row.rank) for row in page] for page in rows]
     assert said[0] == said[1]
+    assert len(said[0]) == 24
     assert done.runs.get(second.id).parameters["random_state"] == 7
 
 

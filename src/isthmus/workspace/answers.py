@@ -219,7 +219,7 @@ def lock_documents(connection: Connection, documents: Sequence[str]) -> None:
     for start in range(0, len(documents), _BLOCK):
         names = sorted(documents)[start : start + _BLOCK]
         query = sa.select(DOCUMENTS.c.id).where(DOCUMENTS.c.id.in_(names)).order_by(DOCUMENTS.c.id)
-        connection.execute(query.with_for_update()).all()
+        connection.execute(query.with_for_update(key_share=True)).all()
 
 
 def _unanswered(connection: Connection, documents: Sequence[str]) -> set[str]:

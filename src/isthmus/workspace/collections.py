@@ -234,7 +234,7 @@ class Collections:
             try:
                 docs, problem = _read_somehow(path, kind, sheet)
             except DataError as error:
-                docs, problem = read_table_or_fail(path, error, sheet), str(error)
+                docs, problem = _table_or_fail(path, name, error, sheet), str(error)
             problem = _renamed(problem, path.name, name)
             notes = [_renamed(note, path.name, name) for note in getattr(docs, "notes", [])]
         columns = docs if isinstance(docs, dict) else docs.table()
@@ -292,10 +292,10 @@ def _read_somehow(path: Any, kind: str, sheet: str | None) -> tuple[corpus_colle
         return read_collection(path, sheet=sheet), str(error)
 
 
-def read_table_or_fail(path: Any, error: DataError, sheet: str | None) -> dict[str, list]:
+def _table_or_fail(path: Any, name: str, error: DataError, sheet: str | None) -> dict[str, list]:
     """Columns of a file whose text column cannot be guessed; any other trouble stays trouble."""
     if error.code not in _GUESS_TROUBLE:
-        raise DataError(_renamed(str(error), path.name, "The file"), code=error.code) from None
+        raise DataError(_renamed(str(error), path.name, name), code=error.code) from None
     return read_table(path, sheet=sheet)
 
 

@@ -43,7 +43,7 @@ def to_record(kind: type[Record], row: Any) -> Record:
 def find_row(connection: Connection, table: sa.Table, id: Any, what: str, *, lock: bool = False) -> Any:
     """The row with this id, or an error that says what there is none of."""
     query = table.select().where(table.c.id == str(id)[:64])
-    row = connection.execute(query.with_for_update() if lock else query).first()
+    row = connection.execute(query.with_for_update(key_share=True) if lock else query).first()
     if row is None:
         raise missing(what)
     return row

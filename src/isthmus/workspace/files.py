@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +17,7 @@ from isthmus.exceptions import DataError
 
 MAX_UPLOAD = 512 * 2**20
 _CHUNK = 1 << 20
+_DAY = 24 * 3600
 _SHA = re.compile(r"[0-9a-f]{64}")
 _ENDING = re.compile(r"(\.[a-z0-9]{1,8})(\.gz)?", re.ASCII)
 
@@ -84,9 +87,11 @@ class FileStore:
         return digest.hexdigest()
 
     def sweep(self) -> None:
-        """Take away what interrupted uploads left behind."""
-        for path in self.folder.glob("incoming-*"):
-            path.unlink(missing_ok=True)
+        """Take away what interrupted uploads left behind; nothing of the last day, which may be under way."""
+        old = time.time() - _DAY
+        for path in (*self.folder.glob("incoming-*"), *self.folder.glob("reading-*")):
+            if path.stat().st_mtime < old:
+                shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
 
 
 def read_ending(filename: Any) -> str:

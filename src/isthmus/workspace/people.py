@@ -93,6 +93,8 @@ class People:
                 others = sa.select(PEOPLE.c.id).where(
                     PEOPLE.c.role == OWNER, ~PEOPLE.c.disabled, PEOPLE.c.id != person.id
                 )
+                if person.password_hash is not None:  # somebody must still be able to sign in
+                    others = others.where(PEOPLE.c.password_hash.is_not(None))
                 if connection.execute(others.limit(1)).first() is None:
                     raise UsageError(
                         f"{person.name!r} is the last owner; make somebody else an owner first.", code="bad-parameter"

@@ -19,6 +19,7 @@ from isthmus.api.label import LabelResult, label
 from isthmus.api.loading import load
 from isthmus.corpus import Collection as TextCollection
 from isthmus.exceptions import DataError
+from isthmus.recipes import get_recipe
 from isthmus.report import write_label_report
 from isthmus.report.facts import label_facts
 from isthmus.workspace.context import Context, plain_detail
@@ -142,13 +143,14 @@ def _make_result(context: Context, run: Run, texts: dict[str, Texts]) -> LabelRe
     answers = _read_table(context, run.id, "answers") or []
     words = dict(run.record["words"])
     if run.base is None:
-        result = _label(run, texts, words)
-        words = {}
+        known = method_words(words, run.parameters["method"], texts["source"].labels)
+        result = _label(run, texts, known)
     else:
         result = load_result(context, run.base, base=True)
         with context.db.reading() as connection:
-            known = connection.execute(sa.select(RUNS.c.record).where(RUNS.c.id == run.base)).scalar_one()["words"]
-        words = {word: name for word, name in words.items() if known.get(word) != name}
+            base = connection.execute(RUNS.select().where(RUNS.c.id == run.base)).one()
+        known = method_words(base.record["words"], base.parameters["method"], texts["source"].labels)
+    words = {word: name for word, name in words.items() if known.get(word) != name}
     names = {old: new for old, new in run.record["class_names"].items() if old in result.classes.tolist()}
     if answers or words or names:
         base_path = model_path(context.folder, run.id, base=True)
@@ -161,6 +163,13 @@ def _make_result(context: Context, run: Run, texts: dict[str, Texts]) -> LabelRe
             result = result.teach(_answer_table(answers), word_labels=words or None, name=run.name)
     result.save(path, force=True)
     return result
+
+
+def method_words(words: dict[str, str], method: str, labels: list[str | None]) -> dict[str, str]:
+    """Words that the method itself can use: of a class that the source has. The others are taught on top of it."""
+    if method != "auto" and not get_recipe(method).takes_words:
+        return {}
+    return {word: name for word, name in words.items() if name in set(labels)}
 
 
 def _label(run: Run, texts: dict[str, Texts], words: dict[str, str]) -> LabelResult:

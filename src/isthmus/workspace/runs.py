@@ -217,23 +217,35 @@ class Runs:
             found = find_row(connection, RUNS, run, "run")
             if found.state != DONE or found.kind != LABEL:
                 return []
-            labels = self._labels.of(run)
-            kept = np.ones(len(labels.codes), dtype=bool)
-            if label is not None:
-                kept &= labels.names == label
-            if review is not None:
-                kept &= labels.review == review
-            if group is not None:
-                kept &= labels.groups == group
-            if search is not None:
-                kept &= np.isin(np.arange(len(kept)), self._search(connection, found, search))
-            rows = np.flatnonzero(kept)
-            if order == "confidence":
-                rows = rows[np.lexsort((rows, labels.confidence[rows]))]
-            shown = _page(rows, after, limit, labels.confidence if order == "confidence" else None)
+            if order == "position" and (label, review, group, search) == (None,) * 4:
+                start = -1 if after is None else after
+                query = prediction_query(run).where(PREDICTIONS.c.position > start)
+                rows = connection.execute(query.order_by(PREDICTIONS.c.position).limit(limit))
+                return [to_record(Prediction, row) for row in rows]
+            shown = self._select(connection, found, (label, review, group, search), order, after, limit)
             page = connection.execute(prediction_query(run).where(PREDICTIONS.c.position.in_(shown)))
             place = {position: i for i, position in enumerate(shown)}
             return sorted((to_record(Prediction, row) for row in page), key=lambda row: place[row.position])
+
+    def _select(
+        self, connection: Connection, run: Any, wanted: tuple, order: str, after: int | None, limit: int
+    ) -> Many[int]:
+        """Positions of a page of documents that are wanted."""
+        label, review, group, search = wanted
+        labels = self._labels.of(run.id)
+        kept = np.ones(len(labels.codes), dtype=bool)
+        if label is not None:
+            kept &= labels.names == label
+        if review is not None:
+            kept &= labels.review == review
+        if group is not None:
+            kept &= labels.groups == group
+        if search is not None:
+            kept &= np.isin(np.arange(len(kept)), self._search(connection, run, search))
+        rows = np.flatnonzero(kept)
+        if order == "confidence":
+            rows = rows[np.lexsort((rows, labels.confidence[rows]))]
+        return _page(rows, after, limit, labels.confidence if order == "confidence" else None)
 
     def _search(self, connection: Connection, run: Any, query: str) -> np.ndarray:
         where = searched_collection(connection, run.project_id, run.target_id)

@@ -50,8 +50,8 @@ class Workspace:
         self.folder, self.database_url = folder, url
         self._context = Context(Database(url), folder)
         self._context.db.migrate()
-        files, labels = FileStore(folder / "files"), LabelStore(self._context.db)
-        self.files = files
+        files, labels = FileStore(folder / "files"), LabelStore(self._context.db, folder / "cache")
+        self.files, self._labels = files, labels
         self.people = People(self._context)
         self.projects = Projects(self._context)
         self.collections = Collections(self._context, files)
@@ -96,7 +96,10 @@ class Workspace:
                 do_run,  # loads the methods, which a server that only shows never needs
             )
 
-            return do_run(self._context, self.runs.get(str(job.run)))
+            summary = do_run(self._context, self.runs.get(str(job.run)))
+            if "documents" in summary:
+                self._labels.of(str(job.run))  # so that the first page need not wait for them
+            return summary
         if job.kind == "import":
             return {"documents": self.collections.read_documents(job.payload["collection"])}
         if job.kind == "export":

@@ -107,6 +107,7 @@ def work(workspace: Workspace, *, until_idle: bool = False, stopping: Callable[[
     with FolderLock(workspace.folder / "worker.lock", stopping=stopping) as lock:
         if not lock.held:
             return 0
+        workspace.files.sweep()
         for left in workspace.jobs.recover():
             _log.warning("job %s %s was interrupted; it is %s", left.id, left.kind, left.state)
         while not stopping():
@@ -157,6 +158,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--parent", type=int, help="end when this process has ended")
     options = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    logging.getLogger("alembic").setLevel(logging.WARNING)
     stop: list[int] = []
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda given, frame: stop.append(given))

@@ -1,0 +1,115 @@
+"""People, roles, invitations and members."""
+
+from datetime import timedelta
+
+import pytest
+
+from isthmus.exceptions import DataError, UsageError
+from isthmus.workspace.database import utc_now
+from isthmus.workspace.schema import INVITATIONS
+
+
+def test_names_are_unique_whatever_their_case(ws):
+    ws.people.create("Kim Lee", "hash")
+    with pytest.raises(DataError) as error:
+        ws.people.create(" kim  LEE ", "hash")
+    assert error.value.code == "name-taken"
+    assert ws.people.by_name("KIM LEE").name == "Kim Lee"
+    assert ws.people.by_name("nobody") is None
+
+
+def test_one_person_is_enough_without_accounts(ws):
+    assert ws.people.local() == ws.people.local()
+    assert not ws.people.has_accounts()
+    ws.people.create("Kim", "hash")
+    assert ws.people.has_accounts()
+
+
+def test_the_last_owner_stays(ws):
+    ws.people.local()  # owns everything, but cannot sign in
+    kim = ws.people.create("Kim", "hash", "owner")
+    with pytest.raises(UsageError, match="last owner"):
+        ws.people.set_role(kim.id, "viewer", by=kim.id)
+    with pytest.raises(UsageError, match="last owner"):
+        ws.people.disable(kim.id, by=kim.id)
+    lee = ws.people.create("Lee", "hash", "owner")
+    assert ws.people.set_role(kim.id, "viewer", by=lee.id).role == "viewer"
+
+
+def test_sessions_end_when_a_password_changes_or_an_account_is_closed(ws):
+    ws.people.create("Kim", "hash", "owner")
+    lee = ws.people.create("Lee", "hash", "reviewer")
+    keys = [lee.session_key]
+    keys.append(ws.people.set_password(lee.id, "other", by=lee.id).session_key)
+    closed = ws.people.disable(lee.id, by=lee.id)
+    keys.append(closed.session_key)
+    assert closed.disabled
+    assert len(set(keys)) == 3
+    assert not ws.people.enable(lee.id, by=lee.id).disabled
+
+
+def test_an_invitation_works_once_and_not_for_ever(ws):
+    kim = ws.people.create("Kim", "hash", "owner")
+    project = ws.projects.create("Dealers", by=kim.id)
+    token = ws.people.invite("reviewer", by=kim.id, project=project.id)
+    with ws._context.db.reading() as connection:
+        assert token not in str(connection.execute(INVITATIONS.select()).all())
+    lee = ws.people.accept(token, "Lee", "hash")
+    assert lee.role == "reviewer"
+    assert ws.projects.role(project.id, lee.id) == "reviewer"
+    late = ws.people.invite("viewer", by=kim.id)
+    with ws._context.db.writing() as connection:
+        past = utc_now() - timedelta(seconds=1)
+        connection.execute(INVITATIONS.update().where(INVITATIONS.c.used_at.is_(None)).values(expires_at=past))
+    for wrong in (token, late, "nonsense", ""):
+        with pytest.raises(DataError, match="no such invitation"):
+            ws.people.accept(wrong, "Max", "hash")
+
+
+def test_a_name_that_is_taken_does_not_use_up_the_invitation(ws):
+    kim = ws.people.create("Kim", "hash", "owner")
+    token = ws.people.invite("reviewer", by=kim.id)
+    with pytest.raises(DataError, match="already"):
+        ws.people.accept(token, "kim", "hash")
+    assert ws.people.accept(token, "Lee", "hash").name == "Lee"
+
+
+def test_only_members_see_a_project(ws):
+    kim, lee = (ws.people.create(name, "hash", "owner") for name in ("Kim", "Lee"))
+    project = ws.projects.create("Dealers", by=kim.id)
+    assert ws.projects.list(lee.id) == []
+    assert ws.projects.role(project.id, lee.id) is None
+    ws.projects.add_member(project.id, lee.id, "viewer", by=kim.id)
+    ws.projects.add_member(project.id, lee.id, "reviewer", by=kim.id)
+    assert [(member.name, member.role) for member in ws.projects.members(project.id)] == [
+        ("Kim", "owner"),
+        ("Lee", "reviewer"),
+    ]
+    ws.projects.remove_member(project.id, lee.id, by=kim.id)
+    assert ws.projects.role(project.id, lee.id) is None
+
+
+def test_a_project_is_renamed_archived_and_taken_out(ws):
+    kim = ws.people.create("Kim", None)
+    project = ws.projects.create("Dealers", by=kim.id)
+    assert ws.projects.rename(project.id, " Dealers\n2026 ", by=kim.id).name == "Dealers 2026"
+    ws.projects.archive(project.id, by=kim.id)
+    assert ws.projects.list(kim.id) == []
+    assert len(ws.projects.list(kim.id, archived=True)) == 1
+    assert ws.projects.archive(project.id, by=kim.id, archived=False).archived_at is None
+    for name in ("", " ", "x" * 201, None):
+        with pytest.raises(UsageError, match="name of the project"):
+            ws.projects.create(name, by=kim.id)
+
+
+def test_the_audit_log_says_who_did_what_and_never_a_secret(ws):
+    kim = ws.people.create("Kim", "secret-hash", "owner")
+    ws.people.set_password(kim.id, "other-secret", by=kim.id)
+    token = ws.people.invite("viewer", by=kim.id)
+    ws.audit.note("signed in", by=kim.id, address="127.0.0.1")
+    events = ws.audit.events()
+    assert [event.kind for event in events] == ["person created", "password changed", "person invited", "signed in"]
+    said = str(events)
+    assert not any(secret in said for secret in ("secret", token))
+    assert [event.kind for event in ws.audit.events(latest=True, limit=1)] == ["signed in"]
+    assert ws.audit.events(after=events[-1].number) == []

@@ -1,0 +1,64 @@
+"""Pages stay quick with many documents: every query finds its rows by an index."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from isthmus.workspace import open_workspace
+
+LARGE = {"documents", "predictions", "answers", "events", "terms", "checked"}
+
+
+@pytest.fixture(scope="session")
+def measuring():
+    """The tool that measures a large workspace."""
+    path = Path(__file__).parents[2] / "tools" / "measure_workspace.py"
+    spec = importlib.util.spec_from_file_location("measure_workspace", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def scans(connection, statement: str, parameters) -> list[str]:
+    """Large tables that SQLite would read from beginning to end."""
+    plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters).all()
+    read = [re.match(r"SCAN (\w+)", row[-1]) for row in plan]
+    return [found.group(1) for found in read if found and found.group(1) in LARGE]
+
+
+def test_no_page_reads_a_large_table_from_beginning_to_end(tmp_path, measuring):
+    with open_workspace(tmp_path) as ws:
+        made = measuring.fill_large(ws, 200, runs=2, words=5)
+        calls = measuring.queries(ws, made)
+        said: list[tuple] = []
+        engine = ws._context.db.engine
+
+        def hear(connection, cursor, statement, parameters, context, executemany):
+            if statement.lstrip().startswith(("SELECT", "UPDATE", "DELETE")) and not executemany:
+                said.append((statement, parameters))
+
+        for name, call in calls.items():
+            said.clear()
+            sa.event.listen(engine, "before_cursor_execute", hear)
+            call()
+            sa.event.remove(engine, "before_cursor_execute", hear)
+            with engine.connect() as connection:
+                for statement, parameters in list(said):
+                    found = scans(connection, statement, parameters)
+                    assert not found, f"{name} reads all of {found}: {statement}"
+
+
+def test_a_query_without_an_index_would_be_seen(tmp_path):
+    with open_workspace(tmp_path) as ws, ws._context.db.reading() as connection:
+        assert scans(connection, "SELECT * FROM documents WHERE name = ?", ("x",)) == ["documents"]
+        assert scans(connection, "SELECT * FROM documents WHERE id = ?", ("x",)) == []
+
+
+def test_pages_are_refused_that_are_too_long_or_begin_nowhere(tmp_path):
+    with open_workspace(tmp_path) as ws:
+        for after, limit in ((None, 0), (None, 501), (None, True), ("x", 5), (-2, 5), (2**40, 5)):
+            with pytest.raises(ValueError, match="give"):
+                ws.documents.page("any", after=after, limit=limit)
