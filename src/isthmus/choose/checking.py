@@ -162,9 +162,8 @@ def check_labels(
     """
     z = two_sided_z(confidence_level)
     labels = np.asarray(labels)
-    known = list(
-        dict.fromkeys([*([] if classes is None else np.asarray(classes).tolist()), *np.unique(labels).tolist()])
-    )
+    found = sorted(set(labels.tolist())) if labels.dtype == object else np.unique(labels).tolist()
+    known = list(dict.fromkeys([*([] if classes is None else np.asarray(classes).tolist()), *found]))
     truths = match_classes(true_labels, known)
     checked = _checked_rows(rows, truths, len(labels))
     if not checked:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
+import numpy as np
 import sqlalchemy as sa
 
 from isthmus.exceptions import UsageError
@@ -28,27 +28,27 @@ class Comparisons:
         ``answers`` says how many answers by people there are, and how many of them each run agrees with.
         """
         target = self._check(earlier, later)
-        old, new = self._labels.of(earlier), self._labels.of(later)
-        before, after = old.names, new.names
-        pairs = Counter(zip(before.tolist(), after.tolist(), strict=True))
-        flips = [{"old": was, "new": now, "documents": n} for (was, now), n in pairs.most_common() if was != now]
-        names = sorted({*old.classes, *new.classes})
-        counts = Counter(before.tolist()), Counter(after.tolist())
+        names, before, after = self._codes(earlier, later)
+        moved = before != after
+        pairs, counts = np.unique(before[moved].astype(np.int64) * len(names) + after[moved], return_counts=True)
+        flips = [
+            {"old": names[pair // len(names)], "new": names[pair % len(names)], "documents": int(count)}
+            for pair, count in zip(pairs.tolist(), counts, strict=True)
+        ]
+        flips.sort(key=lambda row: (-row["documents"], row["old"], row["new"]))
+        tally = [
+            np.bincount(codes, minlength=len(names)).tolist() for codes in (before, after, after[moved], before[moved])
+        ]
+        columns = ("before", "after", "gained", "lost")
         return {
             "documents": len(before),
-            "changed": sum(row["documents"] for row in flips),
+            "changed": int(moved.sum()),
             "flips": flips,
             "classes": [
-                {
-                    "class": name,
-                    "before": counts[0][name],
-                    "after": counts[1][name],
-                    "gained": sum(row["documents"] for row in flips if row["new"] == name),
-                    "lost": sum(row["documents"] for row in flips if row["old"] == name),
-                }
-                for name in names
+                {"class": name, **dict(zip(columns, row, strict=True))}
+                for name, *row in sorted(zip(names, *tally, strict=True))
             ],
-            "answers": self._answers(target, before, after),
+            "answers": self._answers(target, names, before, after),
         }
 
     def flips(
@@ -65,14 +65,15 @@ class Comparisons:
         ``old``, ``new``, ``old_confidence``, ``new_confidence``; a page of them."""
         after, limit = check_page(after, limit)
         target = self._check(earlier, later)
-        first, second = self._labels.of(earlier), self._labels.of(later)
-        before, now = first.names, second.names
+        names, before, now = self._codes(earlier, later)
         mask = before != now
-        if old is not None:
-            mask &= before == old
-        if new is not None:
-            mask &= now == new
-        positions = [int(i) for i in mask.nonzero()[0] if after is None or i > after][:limit]
+        for wanted, codes in ((old, before), (new, now)):
+            if wanted is not None:
+                mask &= codes == (names.index(wanted) if wanted in names else -1)
+        flipped = np.flatnonzero(mask)
+        start = 0 if after is None else int(np.searchsorted(flipped, after, side="right"))
+        positions = flipped[start : start + limit].tolist()
+        sure = self._labels.of(earlier).confidence, self._labels.of(later).confidence
         d = DOCUMENTS.c
         query = sa.select(d.id, d.position, d.name, d.text).where(d.collection_id == target, d.position.in_(positions))
         with self._db.reading() as connection:
@@ -83,10 +84,10 @@ class Comparisons:
                 "position": row.position,
                 "name": row.name,
                 "text": row.text,
-                "old": before[row.position],
-                "new": now[row.position],
-                "old_confidence": float(first.confidence[row.position]),
-                "new_confidence": float(second.confidence[row.position]),
+                "old": names[before[row.position]],
+                "new": names[now[row.position]],
+                "old_confidence": float(sure[0][row.position]),
+                "new_confidence": float(sure[1][row.position]),
             }
             for row in rows
         ]
@@ -100,12 +101,20 @@ class Comparisons:
             )
         return rows[0].target_id
 
-    def _answers(self, target: str, before: Any, after: Any) -> dict[str, int]:
+    def _codes(self, earlier: str, later: str) -> tuple[list[str], np.ndarray, np.ndarray]:
+        """Names of the classes of both runs, and the label of every document in each, as places among them."""
+        old, new = self._labels.of(earlier), self._labels.of(later)
+        names = list(dict.fromkeys([*old.classes, *new.classes]))
+        place = {name: i for i, name in enumerate(names)}
+        before, after = (np.array([place[name] for name in found.classes])[found.codes] for found in (old, new))
+        return names, before, after
+
+    def _answers(self, target: str, names: list[str], before: np.ndarray, after: np.ndarray) -> dict[str, int]:
         said = answers_at(self._db, target)
         return {
             "documents": len(said),
-            "before": sum(before[place] == label for place, label in said.items()),
-            "after": sum(after[place] == label for place, label in said.items()),
+            "before": sum(names[before[place]] == label for place, label in said.items()),
+            "after": sum(names[after[place]] == label for place, label in said.items()),
         }
 
 

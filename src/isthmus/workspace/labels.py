@@ -33,6 +33,11 @@ class RunLabels:
     review: np.ndarray
     groups: np.ndarray
 
+    def are(self, label: str) -> np.ndarray:
+        """Which documents have this label."""
+        code = self.classes.index(label) if label in self.classes else -1
+        return self.codes == code
+
     @property
     def names(self) -> np.ndarray:
         """The label of every document."""

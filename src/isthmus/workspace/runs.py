@@ -235,7 +235,7 @@ class Runs:
         labels = self._labels.of(run.id)
         kept = np.ones(len(labels.codes), dtype=bool)
         if label is not None:
-            kept &= labels.names == label
+            kept &= labels.are(label)
         if review is not None:
             kept &= labels.review == review
         if group is not None:

@@ -89,7 +89,7 @@ def find_positions(connection: Connection, collection: str, terms: Sequence[str]
     packed = connection.execute(query).scalars().all()
     if len(packed) < len(set(terms)):
         return np.zeros(0, dtype=np.int64)
-    return reduce(np.intersect1d, map(unpack_positions, packed))
+    return reduce(lambda these, those: np.intersect1d(these, those, assume_unique=True), map(unpack_positions, packed))
 
 
 def pack_positions(positions: np.ndarray) -> bytes:
