@@ -11,7 +11,7 @@ from typing import Any
 
 from isthmus._lazy import lazy_names
 
-_NAMES = ("cocc", "strings", "projection", "dual", "guided", "choose", "trust", "languages", "listen", "speed")
+_NAMES = ("cocc", "strings", "projection", "dual", "guided", "choose", "trust", "languages", "listen", "scale", "speed")
 _PUBLIC = dict.fromkeys(("Method", "SpeedCase", "Study", "Suite", "Task", "TaskData"), "isthmus.bench.engine.suite")
 
 
