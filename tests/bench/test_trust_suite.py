@@ -55,11 +55,13 @@ def test_promises_are_means_by_kind():
         {"task": "newsgroups-plain", "method": "auto", "metric": "expected_error", "value": 0.02},
         {"task": "dmoz-halves-plain", "method": "auto", "metric": "expected_error", "value": 0.06},
     ]
-    table = {row["kind"]: row for row in promises(rows)}
-    assert table["plain"]["tasks"] == 2
-    assert table["plain"]["expected_error"] == pytest.approx(0.04)
-    assert table["plain"]["novel_recall"] is None
-    assert "missing" not in table
+    table = {(row["kind"], row["corpora"]): row for row in promises(rows)}
+    assert table["plain", "all"]["tasks"] == 2
+    assert table["plain", "all"]["expected_error"] == pytest.approx(0.04)
+    assert table["plain", "all"]["novel_recall"] is None
+    assert table["plain", "held back"]["tasks"] == 1
+    assert table["plain", "held back"]["expected_error"] == pytest.approx(0.06)
+    assert len(table) == 2
 
 
 def test_every_task_is_in_a_mean():

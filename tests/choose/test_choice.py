@@ -1,11 +1,13 @@
 """Evidence, vote and expected accuracy, on collections whose truth is known."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import isthmus
 from isthmus.choose import CombinedModel, Evidence, LabelScorer, VotingRule, choose, estimate_accuracy, review_mask
-from isthmus.choose.choice import candidates_for, decide, try_methods
+from isthmus.choose.choice import Candidates, FittedCandidate, candidates_for, decide, try_methods
 from isthmus.choose.combined import pool, sharpen, sharpness_for
 from isthmus.choose.evidence import DRAWS, beyond_chance, class_accuracy, information
 from isthmus.choose.voting import excess
@@ -245,3 +247,59 @@ def test_the_decision_on_later_texts_is_that_of_the_earlier_target(pair):
     assert all(set(row) == {"method", "chosen", "weight", "why"} for row in later.decision)
     assert later.decision[0]["why"] == f"chosen on the earlier target: {chosen[0]['why']}"
     assert later.label_new(target[70:75]).decision == later.decision
+
+
+def test_suspicion_fades_where_other_methods_give_the_same_labels():
+    rule = VotingRule()
+    easy, hard = Evidence(0.9, 0.5, 0.8, 0.95), Evidence(0.2, 0.5, 0.8, 0.6)
+    assert rule.score(easy, 1.0) - rule.score(easy) == pytest.approx(excess(easy))
+    assert rule.score(hard, 1.0) == rule.score(hard)
+    alone, backed = rule.weights({"a": easy, "b": hard}), rule.weights({"a": easy, "b": hard}, {"a": 0.9, "b": 0.0})
+    assert backed["a"] > alone["a"]
+
+
+def made_contest(source, labels, target, truth, *, lean, names=("logistic", "cocc", "lsa", "strings")):
+    """Candidates whose probabilities lean to one class, without fitting anything."""
+    judge, rng = LabelScorer(source, labels, target), np.random.default_rng(0)
+    classes, trials = np.unique(labels), []
+    for name in names:
+        second = np.where(truth == classes[1], rng.uniform(0.45, 0.98, len(truth)), rng.uniform(0.02, 0.4, len(truth)))
+        odds = second / (1 - second) * lean
+        probabilities = np.column_stack([1 / (1 + odds), odds / (1 + odds)])
+        given = classes[probabilities.argmax(axis=1)]
+        model = SimpleNamespace(classes_=classes)
+        silent = np.zeros(len(target), dtype=bool)
+        trials.append(FittedCandidate(name, model, given, probabilities, 0.0, judge.score(given), silent))
+    return Candidates(trials, judge)
+
+
+def test_labels_follow_shares_that_turned(monkeypatch):
+    monkeypatch.setattr("isthmus.choose.choice.carried_over", lambda judge: None)
+    rng = np.random.default_rng(1)
+    sides = [collection(240, rng, (NORTH, SOUTH), noise=0)[:2] for _ in range(2)]
+    (source, labels), (target, truth) = sides
+    first, second = (np.flatnonzero(labels == name) for name in np.unique(labels))
+    kept = np.r_[first, second[:45]]
+    there = np.r_[np.flatnonzero(truth == np.unique(labels)[0])[:15], np.flatnonzero(truth == np.unique(labels)[1])]
+    sides = [source[i] for i in kept], labels[kept], [target[i] for i in there], truth[there]
+    contest = made_contest(*sides, lean=0.7)
+    choice = decide(contest)
+    before = contest.trials[0].labels
+    assert choice.model.share_factors[1] > 1 > choice.model.share_factors[0]
+    assert np.mean(choice.labels == truth[there]) > np.mean(before == truth[there])
+    assert choice.probabilities.max(axis=1).mean() == pytest.approx(choice.accuracy.estimate, abs=0.02)
+    assert choice.accuracy.low <= choice.accuracy.estimate <= choice.accuracy.high
+    same = made_contest(source, labels, target, truth, lean=1.0)  # as many of either class as in the source
+    assert decide(same).model.share_factors is None
+
+
+def test_the_guard_takes_source_only_where_it_is_as_sure_as_at_home(pair, monkeypatch):
+    source, labels, target, truth, _ = pair
+    contest = made_contest(source, labels, target, truth, lean=1.0)
+    found = {}
+    for case, carried in (("as sure", (1.0, 1.0)), ("less sure", (0.5, 1.0)), ("no more", (1.0, 0.5)), ("thin", None)):
+        monkeypatch.setattr("isthmus.choose.choice.carried_over", lambda judge, carried=carried: carried)
+        found[case] = decide(contest)
+    assert list(found["as sure"].model.members) == ["logistic"]
+    assert found["as sure"].table[0]["why"].startswith("source-only, because")
+    assert all(len(found[case].model.members) > 1 for case in ("less sure", "no more", "thin"))

@@ -5,7 +5,18 @@ import pytest
 
 import isthmus
 from isthmus.choose import LabelScorer, budget_curve, estimate_accuracy, review_mask
-from isthmus.choose.trust import assess, contradicted, source_warnings, trust_features
+from isthmus.choose.trust import (
+    AccuracyEstimate,
+    assess,
+    carried_over,
+    contradicted,
+    log_odds,
+    moved_to,
+    outside_groups,
+    source_warnings,
+    spread_terms,
+    trust_features,
+)
 
 WORDS = {
     "bikes": ["saddle", "pedal", "wheel", "brake", "chain", "gear", "fork", "helmet", "tyre", "frame"],
@@ -94,8 +105,12 @@ def test_features_are_shares_and_follow_the_labels():
     good = trust_features(judge, truth, 0.9, judge.score(truth))
     shuffled = np.random.default_rng(0).permutation(truth)
     bad = trust_features(judge, shuffled, 0.9, judge.score(shuffled))
-    assert all(0 <= value <= 1 for value in good.values())
-    assert good["witnesses"] > bad["witnesses"] + 0.3
+    assert all(0 <= value <= 1 for name, value in good.items() if name != "excess")
+    assert good["agreement"] > bad["agreement"] + 0.3
+    assert good["moved"] == 0.0
+    # with other methods named, agreement is with them: two of three give the same labels
+    named = trust_features(judge, truth, 0.9, judge.score(truth), [truth, truth, shuffled])
+    assert named["agreement"] == pytest.approx((2 + np.mean(truth == shuffled)) / 3)
     assert good["repeated"] > bad["repeated"]
     assert estimate_accuracy(judge, shuffled, 0.9).estimate is None  # cannot be learned from the target's words
 
@@ -122,3 +137,43 @@ def test_noisy_and_thin_sources_are_named():
         judge, estimate_accuracy(judge, truth, 0.9), noisy, truth, np.eye(4)[np.zeros(160, int)], np.unique(truth)
     )
     assert found.accuracy.estimate > 0.75  # the expectation follows the words, not the noisy labels
+
+
+def test_log_odds_by_hand():
+    weights = {"constant": 0.5, "repeated": 2.0, "excess": 0.1}
+    # logit(0.75) = log 3
+    assert log_odds({"repeated": 0.75, "excess": -1.0}, weights) == pytest.approx(0.5 + 2 * np.log(3) - 0.1)
+
+
+def test_doubts_widen_the_interval():
+    calm = {"moved": 0.1, "agreement": 0.9}
+    assert spread_terms(calm, 500, single=False) == dict.fromkeys(("moved", "thin", "disputed", "single"), 0.0) | {
+        "constant": 1.0
+    }
+    doubtful = spread_terms({"moved": 0.4, "agreement": 0.5}, 40, single=True)
+    assert doubtful == {"constant": 1.0, "moved": 1.0, "thin": 1.0, "disputed": pytest.approx(0.3), "single": 1.0}
+
+
+def test_an_estimate_moves_with_labels_that_follow_shares():
+    before = AccuracyEstimate(0.6, 0.5, 0.7, outside_groups=0.75)
+    after = moved_to(before, 0.9)
+    assert after.estimate == pytest.approx(0.6 / 0.75 * 0.9)
+    assert after.outside_groups == 0.9
+    assert 0.5 < after.low < after.estimate < after.high < 1
+
+
+def test_sureness_carries_over_where_nothing_shifted():
+    shares = dict.fromkeys(("bikes", "staff", "price"), 60)
+    source, labels = texts_of(shares, 0)
+    target, _ = texts_of(shares, 1)
+    sureness, expected = carried_over(LabelScorer(source, labels, target))
+    assert sureness == pytest.approx(1.0, abs=0.1)
+    assert expected > 0.9
+    rng = np.random.default_rng(2)
+    far = [" ".join([*rng.choice(COMMON, 12), str(number)]) for number in range(150)]
+    assert carried_over(LabelScorer(source, labels, far))[0] < 0.7
+    assert carried_over(LabelScorer(source[::4], labels[::4], target)) is None  # too thin to say
+
+
+def test_all_documents_are_outside_where_no_group_was_announced():
+    assert outside_groups(None, 3).tolist() == [0, 1, 2]

@@ -6,6 +6,7 @@ import scipy.sparse as sp
 
 from isthmus.features.vectorizer import TextVectorizer
 from isthmus.shift.novelty import (
+    class_distance,
     class_means,
     compare_pair,
     corrected_cosine,
@@ -114,11 +115,34 @@ def test_settling_is_centred_on_class_means_not_on_documents():
     assert class_means(source, codes).shape == (2, 2)
 
 
-def test_each_of_the_four_tests_can_refuse():
-    facts = {"matched": 0.8, "similarity": 0.1, "gain": 0.06, "second_gain": 0.03, "agreement_drop": -0.2}
-    assert is_novel(facts)
-    for name, value in (("matched", 0.3), ("similarity", 0.5), ("second_gain", 0.055), ("agreement_drop", 0.0)):
-        assert not is_novel({**facts, name: value})
+def test_each_test_of_a_case_can_refuse():
+    usual = {
+        "matched": 0.8,
+        "similarity": 0.2,
+        "gain": 0.06,
+        "second_gain": 0.04,
+        "agreement_drop": -0.2,
+        "distinct": 0,
+    }
+    assert is_novel(usual)
+    for name, value in (("matched", 0.3), ("similarity", 0.3), ("second_gain", 0.05), ("agreement_drop", 0.0)):
+        assert not is_novel({**usual, name: value})
+    disputed = {**usual, "similarity": 0.4, "second_gain": 0.05, "agreement_drop": -0.35}
+    assert is_novel(disputed)
+    for name, value in (("similarity", 0.45), ("second_gain", 0.055), ("agreement_drop", -0.3)):
+        assert not is_novel({**disputed, name: value})
+    distinct = {**usual, "similarity": 0.1, "second_gain": 0.048, "agreement_drop": 0.1, "distinct": 1.3}
+    assert is_novel(distinct)
+    for name, value in (("similarity", 0.2), ("second_gain", 0.055), ("distinct", 1.1)):
+        assert not is_novel({**distinct, name: value})
+
+
+def test_distance_between_classes_that_share_nothing():
+    # three classes on three axes: left out, each is found again whole; own centre 1, that of others below 0
+    rows = np.repeat(np.eye(3), 6, axis=0)
+    codes = np.repeat(np.arange(3), 6)
+    assert class_distance(rows, codes, rows) > 1.0
+    assert class_distance(rows[:12], codes[:12], rows[:12]) == 0.0  # of two classes none can be left out
 
 
 def test_typical_words_are_those_used_inside():
@@ -148,5 +172,8 @@ def test_diagnose_says_it():
     found = isthmus.diagnose(source, labels.tolist(), target)
     assert found["new groups"]["severity"] == 2
     assert found.tables["new_groups"][0]["documents"] >= 50
+    assert "Played on the source itself, with 3 classes left out in turn" in found["new groups"]["finding"]
+    assert found["new groups"]["values"]["power"] >= 0.6
+    assert found["new groups"]["values"]["false_alarm"] == 0.0
     plain = isthmus.diagnose(source, labels.tolist(), texts_of(known, rng)[0])
     assert plain["new groups"]["severity"] == 0

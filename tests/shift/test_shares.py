@@ -1,9 +1,12 @@
 """Class shares by three estimators, with numbers worked out by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from isthmus.shift.shares import compare_shares, follow_shares, likely_shares, total_variation
+from isthmus.choose.combined import to_shares
+from isthmus.shift.shares import GROWTH, compare_shares, likely_shares, total_variation
 
 CLASSES = np.array(["a", "b"])
 
@@ -30,24 +33,42 @@ def test_caution_pulls_towards_the_source():
     assert 0.5 < careful[0] < bold[0]
 
 
-def test_turned_shares_are_seen_and_labels_follow():
+def turned(n_source_of_b=10):
     rng = np.random.default_rng(0)
     sure = rng.uniform(0.55, 0.95, 100)
     rows = np.column_stack([np.r_[sure[:10], 1 - sure[10:]], np.r_[1 - sure[:10], sure[10:]]])
-    labels = CLASSES[rows.argmax(axis=1)]
-    shift = compare_shares(["a"] * 90 + ["b"] * 10, rows, labels, CLASSES)
+    source = ["a"] * (100 - n_source_of_b) + ["b"] * n_source_of_b
+    return compare_shares(source, rows, CLASSES[rows.argmax(axis=1)], CLASSES), rows
+
+
+def test_turned_shares_are_seen_and_may_be_followed():
+    shift, rows = turned()
     assert shift.moved
     assert shift.by_labels.tolist() == [0.1, 0.9]
     assert total_variation(shift.by_labels, shift.source) == pytest.approx(0.8)
     assert shift.supported
-    followed = follow_shares(shift, rows)
-    assert followed[:, 1].mean() > rows[:, 1].mean()
+    assert shift.factors == pytest.approx(shift.cautious / shift.source)
+    assert to_shares(rows, shift.factors)[:, 1].mean() > rows[:, 1].mean()
     row = shift.to_rows()[1]
     assert row["low"] <= row["estimate"] <= row["high"]
+
+
+def test_a_class_of_next_to_no_source_documents_is_not_followed():
+    shift, _ = turned(n_source_of_b=1)
+    assert shift.moved
+    assert shift.factors.max() > GROWTH
+    assert not shift.supported
+
+
+def test_shares_that_move_against_the_labels_are_not_followed():
+    shift, _ = turned()
+    back = replace(shift, cautious=np.array([0.97, 0.03]))
+    assert not back.supported
 
 
 def test_same_shares_change_nothing():
     rows = np.array([[0.8, 0.2], [0.2, 0.8]] * 10)
     shift = compare_shares(["a", "b"] * 5, rows, CLASSES[rows.argmax(axis=1)], CLASSES)
     assert not shift.moved
-    assert follow_shares(shift, rows) is rows
+    assert not shift.supported
+    assert to_shares(rows, None) is rows

@@ -513,14 +513,15 @@ def label(
         decision = [{"method": name, "chosen": True, "why": "named by the caller"}]
         labels, probabilities, silent = fitted.labels, fitted.probabilities, fitted.silent
         judge = score_pair(pair, options)
-        expected = estimate_accuracy(judge, labels, float(probabilities.max(axis=1).mean()), single=True)
+        expected = estimate_accuracy(judge, labels, float(probabilities.max(axis=1).mean()))
         if expected.for_calibration is not None:
             # The figure speaks of the documents outside new groups; those inside would hide how sure the method is.
             outside = novel_names(judge, target_texts) == ""
             settings["sharpness"] = sharpness_for(probabilities[outside], expected.for_calibration)
     codes = np.searchsorted(model.classes_, labels)
     confidence = sharpen(probabilities, settings.get("sharpness", 1.0))[np.arange(len(labels)), codes]
-    found = assess(judge, expected, given, labels, probabilities, model.classes_)
+    followed = isinstance(model, CombinedModel) and model.share_factors is not None
+    found = assess(judge, expected, given, labels, probabilities, model.classes_, followed=followed)
     groups = novel_names(judge, target_texts)
     confidence = doubt_groups(confidence, groups)
     review = review_mask(confidence, error_budget) | silent | (groups != "")

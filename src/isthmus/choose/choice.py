@@ -25,11 +25,21 @@ from isthmus.choose.combined import (
     sharpen,
     sharpness_for,
     spread_columns,
+    to_shares,
 )
 from isthmus.choose.evidence import Evidence, LabelScorer
-from isthmus.choose.trust import AccuracyEstimate, estimate_accuracy
+from isthmus.choose.trust import (
+    CARRIED,
+    PROMISES_MORE,
+    THIN,
+    AccuracyEstimate,
+    carried_over,
+    estimate_accuracy,
+    moved_to,
+    outside_groups,
+)
 from isthmus.choose.views import View
-from isthmus.choose.voting import VotingRule, excess
+from isthmus.choose.voting import VotingRule, excess, shared_labels
 from isthmus.choose.witness import shared_errors, weigh_witness
 from isthmus.exceptions import DataError, IsthmusError
 from isthmus.features.counting import sharing
@@ -38,6 +48,7 @@ from isthmus.features.languages import NAMES, OTHER, languages_in_use, resolve_l
 from isthmus.features.vectorizer import TextVectorizer
 from isthmus.pipeline import TransferPipeline
 from isthmus.recipes import RECIPES
+from isthmus.shift.shares import compare_shares
 
 YARDSTICK = "logistic"
 CANDIDATES = (YARDSTICK, "self-training", "cocc", "projection", "strings", "lsa")
@@ -81,6 +92,17 @@ class Candidates:
     @property
     def evidence(self) -> dict[str, Evidence]:
         return {trial.name: trial.evidence for trial in self.trials if trial.evidence is not None}
+
+    @property
+    def shared(self) -> dict[str, float]:
+        """How far each candidate's labels are those of the others; see ``isthmus.choose.voting.shared_labels``."""
+        n_classes = len({str(name) for trial in self.trials for name in trial.model.classes_})
+        return shared_labels({trial.name: trial.labels for trial in self.trials}, n_classes)
+
+    def estimate(self, labels: np.ndarray, probabilities: np.ndarray) -> AccuracyEstimate:
+        """Accuracy to expect of labels, all candidates heard."""
+        confidence = float(probabilities.max(axis=1).mean())
+        return estimate_accuracy(self.judge, labels, confidence, others=[trial.labels for trial in self.trials])
 
 
 @dataclass
@@ -391,20 +413,22 @@ def score_pair(pair: Pair, options: Mapping) -> LabelScorer | None:
 def decide(contest: Candidates, rule: VotingRule | None = None) -> Choice:
     """Weights from the evidence, one pooled answer, and the accuracy to expect of it."""
     rule = rule or VotingRule()
-    weights = vote_weights(contest, rule)
-    members = {trial.name: trial for trial in contest.trials if trial.name in weights}
-    model = CombinedModel({name: trial.model for name, trial in members.items()}, weights)
-    spread = {
-        name: spread_columns(trial.probabilities, trial.model.classes_, model.classes_)
-        for name, trial in members.items()
-    }
-    votes = pool(spread, weights)
-    labels = model.classes_[votes.argmax(axis=1)]
-    accuracy = estimate_accuracy(contest.judge, labels, float(votes.max(axis=1).mean()))
+    vote = Vote.of(contest, vote_weights(contest, rule))
+    if vote.below_source_only(contest):
+        vote = Vote.of(contest, {YARDSTICK: 1.0})
+    model, labels, spread, accuracy = vote.model, vote.labels, vote.opinions, vote.accuracy
+    # The figure speaks of the documents outside new groups; those inside would hide how sure the vote is.
+    outside = outside_groups(contest.judge, len(labels))
     if accuracy.for_calibration is not None:
-        model.sharpness = sharpness_for(votes, accuracy.for_calibration)
-    probabilities = sharpen(votes, model.sharpness)
-    table = [*decision_rows(contest, weights, labels, rule), *contest.left_out]
+        model.sharpness = sharpness_for(vote.pooled[outside], accuracy.for_calibration)
+    probabilities = sharpen(vote.pooled, model.sharpness)
+    if accuracy.estimate is not None:
+        model.share_factors = share_factors(contest.judge, probabilities[outside], labels[outside], model.classes_)
+    if model.share_factors is not None:
+        probabilities = to_shares(probabilities, model.share_factors)
+        labels = model.classes_[probabilities.argmax(axis=1)]
+        accuracy = moved_to(accuracy, float(probabilities[outside].max(axis=1).mean()))
+    table = [*decision_rows(contest, vote.weights, labels, rule), *contest.left_out]
     if contest.witness is not None and accuracy.estimate is not None:
         own = add_witness(model, contest, probabilities, accuracy)
         if own is not None:
@@ -412,9 +436,59 @@ def decide(contest: Candidates, rule: VotingRule | None = None) -> Choice:
             probabilities = agree(probabilities, own, model.hearing)
             labels = model.classes_[probabilities.argmax(axis=1)]
         table.append(witness_row(contest.witness, labels, model.hearing))
-        accuracy = estimate_accuracy(contest.judge, labels, float(probabilities.max(axis=1).mean()))
-    silent = np.all([trial.silent for trial in members.values() if trial.silent is not None], axis=0)
+        accuracy = contest.estimate(labels, probabilities)
+    silent = np.all([t.silent for t in contest.trials if t.name in vote.weights and t.silent is not None], axis=0)
     return Choice(model, labels, probabilities, table, accuracy, spread, silent, contest.judge)
+
+
+@dataclass
+class Vote:
+    """The pooled answer of some candidates, and the accuracy to expect of it."""
+
+    weights: dict[str, float]
+    model: CombinedModel
+    opinions: dict[str, np.ndarray]
+    pooled: np.ndarray
+    labels: np.ndarray
+    accuracy: AccuracyEstimate
+
+    @classmethod
+    def of(cls, contest: Candidates, weights: dict[str, float]) -> Vote:
+        members = {trial.name: trial for trial in contest.trials if trial.name in weights}
+        model = CombinedModel({name: trial.model for name, trial in members.items()}, weights)
+        opinions = {
+            name: spread_columns(trial.probabilities, trial.model.classes_, model.classes_)
+            for name, trial in members.items()
+        }
+        pooled = pool(opinions, weights)
+        labels = model.classes_[pooled.argmax(axis=1)]
+        return cls(weights, model, opinions, pooled, labels, contest.estimate(labels, pooled))
+
+    def below_source_only(self, contest: Candidates) -> bool:
+        """The guard: whether source-only promises more, where it is as sure in the target as within the source.
+
+        There is then no shift that it suffers from, and its accuracy within the source says what to expect. Words may
+        name classes that the source lacks; then it cannot answer for the vote.
+        """
+        alone = {trial.name: len(trial.model.classes_) for trial in contest.trials}.get(YARDSTICK)
+        if contest.judge is None or self.accuracy.for_calibration is None or alone != len(self.model.classes_):
+            return False
+        carried = carried_over(contest.judge)
+        if carried is None or list(self.weights) == [YARDSTICK]:
+            return False
+        sureness, expected = carried
+        return sureness >= CARRIED and expected >= self.accuracy.for_calibration + PROMISES_MORE
+
+
+def share_factors(
+    judge: LabelScorer | None, probabilities: np.ndarray, labels: np.ndarray, classes: np.ndarray
+) -> np.ndarray | None:
+    """How many times as frequent as in the source each class is, where labels should follow; None otherwise."""
+    if judge is None or len(judge.source_labels) < THIN:
+        return None
+    names = classes.astype(str)
+    shift = compare_shares(judge.source_labels, probabilities, labels.astype(str), names)
+    return shift.factors if shift.supported else None
 
 
 def add_witness(
@@ -456,7 +530,7 @@ def vote_weights(contest: Candidates, rule: VotingRule) -> dict[str, float]:
     if not contest.evidence:
         return {contest.trials[0].name: 1.0}
     learned = {name: found for name, found in contest.evidence.items() if found.learned and found.source_learned}
-    return rule.weights(learned) if learned else {YARDSTICK: 1.0}
+    return rule.weights(learned, contest.shared) if learned else {YARDSTICK: 1.0}
 
 
 def decision_rows(
@@ -468,16 +542,16 @@ def decision_rows(
         kind = "source-only" if name == YARDSTICK else name
         why = f"{kind}, because there are too few documents to weigh methods against each other"
         return [{"method": name, "chosen": True, "weight": 1.0, "why": why}]
-    rows = []
+    rows, shared = [], contest.shared
     for trial in contest.trials:
-        found = contest.evidence[trial.name]
+        found, common = contest.evidence[trial.name], shared[trial.name]
         rows.append(
             {
                 "method": trial.name,
                 "chosen": trial.name in weights,
                 "weight": round(weights.get(trial.name, 0.0), 3),
-                "score": round(rule.score(found), 4),
-                "spread": round(rule.spread(found), 4),
+                "score": round(rule.score(found, common), 4),
+                "spread": round(rule.spread(found, common), 4),
                 "learnability": round(found.learnability, 4),
                 "source_learnability": round(found.source_learnability, 4),
                 "reverse_accuracy": round(found.reverse_accuracy, 4),

@@ -36,7 +36,11 @@ class CombinedModel:
         Power to which probabilities are raised before they are made to sum to one again; see ``sharpness_for``.
     hearing : float
         How much the witness counts beside the vote; see ``isthmus.choose.witness.weigh_witness``.
+    share_factors : ndarray or None
+        By how much more frequent each class is in the target than in the source, where labels follow moved shares.
     """
+
+    share_factors: np.ndarray | None = None  # as in models saved before there were any
 
     def __init__(
         self, members: dict, weights: dict, sharpness: float = 1.0, witness: Any = None, witness_weight: float = 1.0
@@ -45,6 +49,7 @@ class CombinedModel:
         total = sum(weights[name] for name in members)
         self.weights = {name: float(weights[name] / total) for name in members}
         self.sharpness = sharpness
+        self.share_factors: np.ndarray | None = None
         self.witness, self.witness_weight = witness, witness_weight
         self.witness_offsets: np.ndarray | None = None
         self.hearing = 1.0
@@ -73,6 +78,7 @@ class CombinedModel:
     def from_opinions(self, opinions: Mapping[str, np.ndarray]) -> np.ndarray:
         """Probabilities of the vote from those of its members."""
         own = sharpen(pool({name: opinions[name] for name in self.members}, self.weights), self.sharpness)
+        own = to_shares(own, self.share_factors)
         return agree(own, opinions[WITNESS], self.hearing) if WITNESS in opinions else own
 
 
@@ -135,6 +141,14 @@ def agree(own: np.ndarray, witness: np.ndarray, hearing: float = 1.0) -> np.ndar
     [[0.27, 0.73]]
     """
     return softmax(np.log(np.maximum(own, _FLOOR)) + hearing * np.log(np.maximum(witness, _FLOOR)))
+
+
+def to_shares(probabilities: np.ndarray, factors: np.ndarray | None) -> np.ndarray:
+    """Probabilities with each class as many times as frequent as its factor says, summing to one again."""
+    if factors is None:
+        return probabilities
+    rows = probabilities * factors
+    return rows / np.maximum(rows.sum(axis=1, keepdims=True), 1e-300)
 
 
 def sharpen(probabilities: np.ndarray, power: float) -> np.ndarray:

@@ -15,6 +15,7 @@ and hold next to nothing. For the same reason reverse accuracy is averaged over 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -228,6 +229,12 @@ class LabelScorer:
             if uneven and view.make is not None:
                 rows = view.make(even[0]), view.make(even[1])
             self.others[name] = DenseView(rows[0], self.source_labels, rows[1])
+
+    def bare(self) -> LabelScorer:
+        """The same without its views of vectors."""
+        found = copy(self)
+        found.others, found.seen = {}, {}
+        return found
 
     def score(self, target_labels: Sequence | np.ndarray) -> Evidence:
         """Evidence about one label per target text."""

@@ -2,42 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from sklearn.isotonic import IsotonicRegression
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.svm import LinearSVC
 
-from isthmus.choose.evidence import Evidence, LabelScorer
+from isthmus.choose.evidence import FOLDS, Evidence, LabelScorer
+from isthmus.choose.views import DenseView
+from isthmus.choose.voting import excess
 from isthmus.exceptions import UsageError
-from isthmus.shift.novelty import Novelty, Pair, compare_pair, find_novel_groups
+from isthmus.shift.novelty import (
+    Novelty,
+    Pair,
+    compare_pair,
+    find_novel_groups,
+    play_on_source,
+    played_sentence,
+)
 from isthmus.shift.shares import MOVED, ShareShift, compare_shares, total_variation
 
 CONFIDENCE_LEVEL = 0.9
-# Log-odds of a right label from log-odds of five shares and from one likeness. Set by ridge regression on the tasks of
-# the kinds of suite "trust" (plain, missing class, turned shares, noisy and thin source), 150 of them from eight groups
-# of corpora; docs/guide/trust.md has the errors with each group left out.
+# Log-odds of a right label, from log-odds of shares and from two differences. Set by ridge regression on pairs that are
+# plain, lack a class, have turned shares or a noisy or thin source (``isthmus bench tune trust``); docs/guide/trust.md
+# has the errors with each group of corpora left out.
 VOTE = {
-    "constant": -0.59,
-    "repeated": 0.235,
-    "confidence": 0.226,
-    "source": 0.144,
-    "witnesses": 0.155,
-    "consensus": 0.563,
-    "matched": 0.224,
+    "constant": -0.236,
+    "repeated": 0.112,
+    "agreement": 0.527,
+    "confidence": 0.28,
+    "source": 0.175,
+    "excess": 0.238,
 }
-# The same for the labels of one method, whose own confidence says less.
+# The same for the labels of one method, which no other methods vouch for.
 SINGLE = {
-    "constant": -0.38,
-    "repeated": -0.317,
-    "confidence": 0.238,
-    "source": 0.144,
-    "witnesses": 0.767,
-    "consensus": 0.597,
-    "matched": -0.153,
+    "constant": -0.504,
+    "repeated": -0.163,
+    "agreement": 0.282,
+    "confidence": 0.132,
+    "source": 0.296,
+    "excess": 0.337,
+    "ridge": -0.241,
+    "consensus": 0.772,
+    "reverse": 0.243,
+    "moved": 0.124,
 }
+AS_THEY_ARE = ("excess", "moved")  # of these no log-odds are taken
 # Half-width of the interval in log-odds: what is unknown of any pair, and what is added by what is seen in this one.
-SPREAD = {"constant": 0.7, "moved": 0.25, "unmatched": 1.0, "disputed": 1.5}
+SPREAD = {"constant": 0.857, "moved": 0.0, "thin": 0.375, "disputed": 0.0, "single": 0.179}
+CARRIED = 0.95  # sureness in the target, as a share of that within the source, from which nothing need be adapted …
+PROMISES_MORE = 0.03  # … and by how much source-only must then promise more than the vote to be taken alone
 NOISE = 0.12  # share of source labels that its own words contradict from which the source counts as noisy
 WRONGLY_MARKED = 0.25  # share of documents in announced groups that do belong to a class (suite "trust")
 THIN = 100  # labelled source documents below which it counts as thin
@@ -168,6 +185,21 @@ def novelty_of(judge: LabelScorer) -> Novelty:
     return judge.seen["novelty"]
 
 
+def _played(judge: LabelScorer) -> dict[str, float] | None:
+    """What the search for new groups finds where the truth is known: in the scorer's source."""
+    if "played" not in judge.seen:
+        names = judge.words.vectorizer.get_feature_names_out()
+        judge.seen["played"] = play_on_source(judge.words.source_rows, judge.source_labels, names)
+    return judge.seen["played"]
+
+
+def outside_groups(judge: LabelScorer | None, n_target: int) -> np.ndarray:
+    """Target rows that belong to no new group, as far as they were looked at; all where no group was announced."""
+    if judge is None or not novelty_of(judge).groups:
+        return np.arange(n_target)
+    return judge.target[novelty_of(judge).membership < 0]
+
+
 def doubt_groups(confidence: np.ndarray, groups: np.ndarray) -> np.ndarray:
     """Confidence with that of documents in new groups cut to what is left for a wrong mark."""
     return np.where(groups != "", WRONGLY_MARKED * confidence, confidence)
@@ -191,39 +223,78 @@ def novel_names(judge: LabelScorer | None, target_texts: Sequence[str]) -> np.nd
     return named
 
 
-def trust_features(judge: LabelScorer, labels: Any, confidence: float, evidence: Evidence) -> dict[str, float]:
-    """The figures that speak about the accuracy of labels, each a share between 0 and 1.
+def trust_features(
+    judge: LabelScorer, labels: Any, confidence: float, evidence: Evidence, others: Sequence = ()
+) -> dict[str, float]:
+    """The figures that speak about the accuracy of labels.
 
-    ``repeated``: labels a plain classifier repeats on target documents it has not seen. ``confidence``: mean
-    probability of the labels. ``source``: labels of the source that a plain classifier gets right there.
-    ``witnesses``: agreement of the labels with three plain methods; ``consensus``: of these with each other.
-    ``matched``: likeness of target groups to their own classes.
+    Shares between 0 and 1: ``repeated``, labels a plain classifier repeats on target documents it has not seen;
+    ``agreement`` of the labels with those of other methods, or with four plain ones where there are no ``others``;
+    ``confidence``, mean probability of the labels; ``source``, labels of the source that a plain classifier gets right
+    there; ``ridge``, agreement with the best of the plain methods; ``consensus`` of all four with each other;
+    ``reverse``, what a classifier trained on the labels gets right in the source. In log-odds: ``excess``, by how much
+    labels are easier to learn than the source's. As a distance: ``moved``, between the class shares of the source and
+    of the labels.
     """
-    pair = pair_of(judge)
     given = np.asarray(labels).astype(str)[judge.target]
-    codes = np.searchsorted(pair.classes, given)
-    known = pair.classes[np.minimum(codes, len(pair.classes) - 1)] == given
+    plain = plain_methods(judge)
+    rivals = [np.asarray(other).astype(str)[judge.target] for other in others] or plain
     source = evidence.tables[1]
+    views = evidence.views if others else [*evidence.views, _in_space(judge, given)]
     return {
         "repeated": evidence.cv_accuracy,
+        "agreement": float(np.mean([np.mean(rival == given) for rival in rivals])),
         "confidence": float(confidence),
         "source": float(np.trace(source) / max(1, source.sum())),
-        "witnesses": float(np.mean([(witness == codes) & known for witness in pair.witnesses])),
-        "consensus": float(pair.consensus.mean()),
-        "matched": pair.matched,
+        "excess": float(np.mean([excess(view) for view in views])),
+        "ridge": float(np.mean(plain[-1] == given)),
+        "consensus": float(np.mean([np.mean(a == b) for i, a in enumerate(plain) for b in plain[:i]])),
+        "reverse": float(np.mean([view.reverse_accuracy for view in views])),
+        "moved": _moved(judge, labels),
     }
 
 
+def plain_methods(judge: LabelScorer) -> list[np.ndarray]:
+    """Labels of the scorer's target by four plain methods: linear, naive Bayes, settled at the classes, ridge."""
+    if "plain" not in judge.seen:
+        pair, view = pair_of(judge), _space_of(judge)
+        ridge = view.source.answer(judge.source_labels, view.target.rows)
+        judge.seen["plain"] = [*(pair.classes[codes] for codes in pair.witnesses), ridge]
+    return judge.seen["plain"]
+
+
+def _space_of(judge: LabelScorer) -> DenseView:
+    if "space" not in judge.seen:
+        pair = pair_of(judge)
+        judge.seen["space"] = DenseView(pair.source, judge.source_labels, pair.target)
+    return judge.seen["space"]
+
+
+def _in_space(judge: LabelScorer, labels: np.ndarray) -> Evidence:
+    """Evidence about labels in the space of the pair, for scorers that have no other view."""
+    return Evidence.from_tables(*_space_of(judge).tables(labels))
+
+
 def estimate_accuracy(
-    judge: LabelScorer | None, labels: Any, confidence: float, *, single: bool = False
+    judge: LabelScorer | None, labels: Any, confidence: float, *, others: Sequence = ()
 ) -> AccuracyEstimate:
     """Accuracy to expect of labels that no one has checked.
 
-    Five figures that need no true label (``trust_features``) are weighed by constants that were set on benchmark
-    tasks, also on such as lack a class, have turned shares or a noisy source. Documents in groups that belong to no
-    class count as wrong. The interval is wider where class shares moved, where classes and groups hardly match and
-    where plain methods disagree. Nothing is estimated where labels cannot be learned at all, in source or target, or
-    from fewer than 30 documents. ``single``: the labels come from one method, not from a vote.
+    Figures that need no true label (``trust_features``) are weighed by constants that were set on benchmark tasks, also
+    on such as lack a class, have turned shares or a noisy source. Documents in groups that belong to no class count as
+    wrong. The interval is wider where class shares moved, where the source is thin and where methods disagree. Nothing
+    is estimated where labels cannot be learned at all, in source or target, or from fewer than 30 documents.
+
+    Parameters
+    ----------
+    judge : LabelScorer or None
+    labels : sequence
+        One per target text.
+    confidence : float
+        Mean probability of the labels.
+    others : sequence of sequences
+        Labels by other methods, the voters among them; at least three. Without them four plain methods are asked,
+        which know less.
     """
     if judge is None:
         return AccuracyEstimate(None, reason="fewer than 30 different documents in source or target")
@@ -232,27 +303,54 @@ def estimate_accuracy(
         return AccuracyEstimate(None, reason="the source's labels cannot be told apart by their words")
     if not evidence.learned:
         return AccuracyEstimate(None, reason="the labels cannot be told apart by the target's words")
-    features = trust_features(judge, labels, confidence, evidence)
+    others = others if len(others) > 2 else ()
+    features = trust_features(judge, labels, confidence, evidence, others)
+    centre = log_odds(features, VOTE if others else SINGLE)
+    width = _half_width(features, len(judge.source_labels), single=not others)
+    return _with_groups(judge, features, centre, width, len(labels))
+
+
+def log_odds(features: Mapping[str, float], weights: Mapping[str, float]) -> float:
+    """Log-odds of a right label."""
+    return weights["constant"] + sum(
+        weight * (features[name] if name in AS_THEY_ARE else _logit(features[name]))
+        for name, weight in weights.items()
+        if name != "constant"
+    )
+
+
+def _half_width(features: Mapping[str, float], n_source: int, *, single: bool) -> float:
+    return sum(SPREAD[name] * value for name, value in spread_terms(features, n_source, single=single).items())
+
+
+def spread_terms(features: Mapping[str, float], n_source: int, *, single: bool) -> dict[str, float]:
+    """What makes an interval wide, each 0 where it does not."""
+    return {
+        "constant": 1.0,
+        "moved": float(features["moved"] >= MOVED),
+        "thin": float(n_source < THIN),
+        "disputed": max(0.0, 0.8 - features["agreement"]),
+        "single": float(single),
+    }
+
+
+def _with_groups(
+    judge: LabelScorer, features: Mapping[str, float], centre: float, width: float, n_labels: int
+) -> AccuracyEstimate:
+    """The estimate with its interval, documents in new groups counted as wrong."""
     groups = novelty_of(judge).groups
     novel = [sum(ends) for ends in zip(*((g.high, g.share, g.low) for g in groups), strict=True)] or [0.0, 0.0, 0.0]
-    weights = SINGLE if single else VOTE
-    centre = weights["constant"] + weights["matched"] * features["matched"]
-    centre += sum(weights[name] * _logit(value) for name, value in features.items() if name != "matched")
-    moved = _moved(judge, labels)
-    width = SPREAD["constant"] + SPREAD["moved"] * (moved >= MOVED)
-    width += SPREAD["unmatched"] * max(0.0, 0.6 - features["matched"])
-    width += SPREAD["disputed"] * max(0.0, 0.6 - features["consensus"])
     ends = [_share(centre + sign * width) * (1 - share) for sign, share in zip((-1, 0, 1), novel, strict=True)]
-    sampling = 1.645 * np.sqrt(max(ends[1] * (1 - ends[1]), 0.01) / len(labels))
+    sampling = 1.645 * np.sqrt(max(ends[1] * (1 - ends[1]), 0.01) / n_labels)
     low = ends[1] - np.hypot(ends[1] - ends[0], sampling)
     high = ends[1] + np.hypot(ends[2] - ends[1], sampling)
     reasons = [
         text
         for text, holds in (
-            ("class shares moved", moved >= MOVED),
+            ("class shares moved", features["moved"] >= MOVED),
             ("a group belongs to no class", bool(groups)),
-            ("classes and groups hardly match", features["matched"] < 0.4),
-            ("plain methods disagree", features["consensus"] < 0.5),
+            ("the source is thin", len(judge.source_labels) < THIN),
+            ("methods disagree", features["agreement"] < 0.6),
         )
         if holds
     ]
@@ -263,6 +361,49 @@ def estimate_accuracy(
         reason=", ".join(reasons),
         outside_groups=_share(centre) if groups else None,
     )
+
+
+def moved_to(accuracy: AccuracyEstimate, outside: float) -> AccuracyEstimate:
+    """The estimate after labels followed moved shares: as much right outside new groups, the interval shifted along."""
+    assert accuracy.estimate is not None
+    before = accuracy.for_calibration
+    assert before is not None
+    estimate = accuracy.estimate / max(before, 1e-9) * outside
+    shift = _logit(estimate) - _logit(accuracy.estimate)
+    low, high = (_share(_logit(end) + shift) for end in (accuracy.low, accuracy.high))
+    return replace(
+        accuracy,
+        estimate=estimate,
+        low=min(low, estimate),
+        high=max(high, estimate),
+        outside_groups=None if accuracy.outside_groups is None else outside,
+    )
+
+
+def carried_over(judge: LabelScorer) -> tuple[float, float] | None:
+    """How sure a plain classifier is in the target, as a share of its sureness on held-out source documents, and its
+    accuracy to expect in the target if documents of equal sureness are right equally often; None for a thin source.
+    """
+    labels = judge.source_labels
+    counts = np.unique(labels, return_counts=True)[1]
+    if len(labels) < THIN or counts.min() < FOLDS:
+        return None
+    learner = LinearSVC(C=0.5, random_state=0)
+    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
+    within = cross_val_predict(learner, judge.words.source_rows, labels, cv=folds, method="decision_function")
+    across = learner.fit(judge.words.source_rows, labels).decision_function(judge.words.target_rows)
+    (sure, said), (sure_there, _) = _sureness(within), _sureness(across)
+    right = np.unique(labels)[said] == labels
+    expected = IsotonicRegression(out_of_bounds="clip").fit(sure, right).predict(sure_there)
+    return float(sure_there.mean() / max(float(sure.mean()), 1e-9)), float(expected.mean())
+
+
+def _sureness(decisions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Distance between the best and the next class, and the best one."""
+    if decisions.ndim == 1:
+        return 2 * np.abs(decisions), (decisions > 0).astype(int)
+    ordered = np.sort(decisions, axis=1)
+    return ordered[:, -1] - ordered[:, -2], decisions.argmax(axis=1)
 
 
 def _moved(judge: LabelScorer, labels: Any) -> float:
@@ -280,26 +421,33 @@ def assess(
     labels: Any,
     probabilities: np.ndarray,
     classes: np.ndarray,
+    *,
+    followed: bool = False,
 ) -> Assessment:
-    """What to say first about labels: expectation, new groups, moved shares, a thin or noisy source."""
+    """What to say first about labels: expectation, new groups, moved shares, a thin or noisy source.
+
+    ``followed``: labels and probabilities were brought to the target's shares.
+    """
     novelty = None if judge is None else novelty_of(judge)
     shares = compare_shares(source_labels, probabilities, labels, classes)
     warnings: list[dict] = []
-    if novelty is not None and novelty.groups:
+    if judge is not None and novelty is not None and novelty.groups:
+        worth = played_sentence(_played(judge))
         for group in novelty.groups:
             message = (
                 f"About {group.share:.0%} of the target ({group.low:.0%} to {group.high:.0%}) belong to no class of "
-                f"the source: {', '.join(group.words[:5])}. They are marked in novel_group and need review."
-            )
+                f"the source: {', '.join(group.words[:5])}. They are marked in novel_group and need review. "
+                f"{worth}"
+            ).rstrip()
             warnings.append({"topic": "new group", "message": message})
-    if shares.moved:
+    if shares.moved or followed:
         gained = int(np.argmax(shares.by_probabilities - shares.source))
         lost = int(np.argmin(shares.by_probabilities - shares.source))
         message = (
             f"Class shares moved: {classes[gained]} {shares.source[gained]:.0%} in the source, about "
             f"{shares.by_probabilities[gained]:.0%} in the target; {classes[lost]} {shares.source[lost]:.0%}, about "
             f"{shares.by_probabilities[lost]:.0%}."
-        )
+        ) + (" Labels were brought to these shares." if followed else "")
         warnings.append({"topic": "class shares", "message": message})
     warnings += source_warnings(judge, source_labels)
     return Assessment(accuracy, novelty, shares, warnings)

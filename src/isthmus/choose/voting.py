@@ -18,7 +18,10 @@ class VotingRule:
     """Score and weight of a method, from the evidence about its labels.
 
     The score is ``reverse_weight · logit(reverse accuracy) − |logit(learnability) − logit(source's learnability)|``,
-    averaged over the views in which the labels were judged (words, and vectors where there are some).
+    averaged over the views in which the labels were judged (words, and vectors where there are some). Labels that are
+    easier to learn than the source's are suspicious, as they may follow another division of the target; the more
+    other methods share them, the less: so much is taken off the difference where it is positive. A clean target of a
+    noisy source has such labels.
     Methods within ``near`` of the best vote with weight ``exp(−difference / scale)``. The constants were set on
     benchmark tasks; ``docs/guide/choosing.md`` has the test on corpora that were left out.
 
@@ -34,27 +37,49 @@ class VotingRule:
     near: float = 1.0
     scale: float = 0.8
 
-    def score(self, evidence: Evidence) -> float:
-        """How well the labels are supported; only differences between methods mean something."""
-        return float(self._scores(evidence))
+    def score(self, evidence: Evidence, shared: float = 0.0) -> float:
+        """How well the labels are supported; only differences between methods mean something.
 
-    def _scores(self, evidence: Evidence) -> Any:
+        ``shared``: how far other methods give the same labels, 0 as by chance, 1 all of them.
+        """
+        return float(self._scores(evidence, shared))
+
+    def _scores(self, evidence: Evidence, shared: float) -> Any:
         """One score, or one per draw."""
-        return np.mean(
-            [self.reverse_weight * logit(view.reverse_accuracy) - abs(excess(view)) for view in evidence.views], axis=0
-        )
+        found = [(self.reverse_weight * logit(view.reverse_accuracy), excess(view)) for view in evidence.views]
+        doubts = [np.where(easier > 0, (1 - shared) * easier, -easier) for _, easier in found]
+        return np.mean([back - doubt for (back, _), doubt in zip(found, doubts, strict=True)], axis=0)
 
-    def weights(self, evidence: Mapping[str, Evidence]) -> dict[str, float]:
-        """Votes of the methods near the best, as shares of one."""
-        scores = {name: self.score(found) for name, found in evidence.items()}
+    def weights(self, evidence: Mapping[str, Evidence], shared: Mapping[str, float] | None = None) -> dict[str, float]:
+        """Votes of the methods near the best, as shares of one; ``shared`` as for :meth:`score`, by method."""
+        scores = {name: self.score(found, (shared or {}).get(name, 0.0)) for name, found in evidence.items()}
         best = max(scores.values())
         raw = {name: np.exp((score - best) / self.scale) for name, score in scores.items() if score >= best - self.near}
         return {name: float(weight / sum(raw.values())) for name, weight in raw.items()}
 
-    def spread(self, evidence: Evidence, random_state: int = 0) -> float:
+    def spread(self, evidence: Evidence, shared: float = 0.0, random_state: int = 0) -> float:
         """Standard deviation of the score when the documents are drawn again (with replacement)."""
         rng = np.random.default_rng(random_state)
-        return float(np.std(self._scores(evidence.redraw(rng, DRAWS))))
+        return float(np.std(self._scores(evidence.redraw(rng, DRAWS), shared)))
+
+
+def shared_labels(labels: Mapping[str, np.ndarray], n_classes: int) -> dict[str, float]:
+    """How far each method's labels are those of the other methods: 1 all the same, 0 as many as by chance.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.choose.voting import shared_labels
+    >>> said = {"a": np.array([0, 0, 1, 1]), "b": np.array([0, 0, 1, 1]), "c": np.array([0, 0, 1, 0])}
+    >>> shared_labels(said, 2)
+    {'a': 0.75, 'b': 0.75, 'c': 0.5}
+    """
+    chance = 1 / max(2, n_classes)
+    found = {}
+    for name, own in labels.items():
+        agreed = [float(np.mean(own == other)) for rival, other in labels.items() if rival != name]
+        found[name] = max(0.0, (float(np.mean(agreed)) - chance) / (1 - chance)) if agreed else 0.0
+    return found
 
 
 def excess(evidence: Evidence) -> Any:

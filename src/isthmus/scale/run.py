@@ -331,7 +331,7 @@ class _Run:
             self.decision = [{"method": named.name, "chosen": True, "why": "named by the caller"}]
         models = {name: self._fit(get_method(name), topic) for name in weights}
         model = next(iter(models.values())) if named else VotingModel(models, weights)
-        trust = self._weigh(model, single=named is not None)
+        trust = self._weigh(model)
         census = self.engine.sum(
             take_census, self.target, self.job, model, trust, len(self.classes), phase="labelling", add=_add_census
         )
@@ -486,13 +486,11 @@ class _Run:
         )
         return method.fit(problem)
 
-    def _weigh(self, model: Model, *, single: bool) -> Trust:
+    def _weigh(self, model: Model) -> Trust:
         asked = self.settings
         options = {"analyzer": asked.analyzer, "language": asked.language, "random_state": asked.random_state}
         scores = model.text_scores(self.target_sample, self.views)
-        return weigh_sample(
-            self.source_sample, self.target_sample, scores, self.classes, single=single, options=options
-        )
+        return weigh_sample(self.source_sample, self.target_sample, scores, self.classes, options=options)
 
     # -- what comes out -----------------------------------------------------------------------------------------------
 

@@ -49,7 +49,6 @@ def weigh_sample(
     scores: np.ndarray,
     classes: np.ndarray,
     *,
-    single: bool,
     options: dict[str, Any],
 ) -> Trust:
     """What the sample says about a model fitted on everything: ``scores`` are its scores of the target's sample."""
@@ -57,7 +56,7 @@ def weigh_sample(
     labels = classes[probabilities.argmax(axis=1)]
     pair = Pair.of(source[0], np.array(source[1], dtype=object), target)
     judge = score_pair(pair, options)
-    expected = estimate_accuracy(judge, labels, float(probabilities.max(axis=1).mean()), single=single)
+    expected = estimate_accuracy(judge, labels, float(probabilities.max(axis=1).mean()))
     power = 1.0
     if expected.for_calibration is not None:
         outside = novel_names(judge, target) == ""

@@ -18,7 +18,7 @@ from isthmus.shift.distance import proxy_a_distance
 from isthmus.shift.duplicates import near_duplicates
 from isthmus.shift.groups import group_facts
 from isthmus.shift.languages import two_languages
-from isthmus.shift.novelty import FEWEST, Novelty, compare_pair, find_novel_groups
+from isthmus.shift.novelty import FEWEST, Novelty, compare_pair, find_novel_groups, play_on_source
 from isthmus.shift.vocabulary import JointCounts, count_joint, vocabulary_overlap, word_divergence
 
 LEVELS = ("same", "small-shift", "shift", "no-transfer")
@@ -146,23 +146,27 @@ def _judge_labels(counts: JointCounts, rows, codes, classes, random_state) -> tu
         findings.moved_finding(moved),
         findings.group_finding(group_facts(source, codes, target, len(classes), random_state=random_state)),
     ]
-    novelty = _novelty(source, classes[codes], target, names, random_state) if useful else Novelty([], np.array([]))
-    found.append(findings.novelty_finding(novelty))
+    novelty, played = Novelty([], np.array([])), None
+    if useful:
+        novelty, played = _novelty(source, classes[codes], target, names, random_state)
+    found.append(findings.novelty_finding(novelty, played))
     tables = {"pivots": pivots, "class_shifted_words": moved, "new_groups": [g.to_dict() for g in novelty.groups]}
     return found, tables
 
 
-def _novelty(source, labels, target, names, random_state) -> Novelty:
-    """Groups that fit no class, looked for in a sample of each side."""
+def _novelty(source, labels, target, names, random_state) -> tuple[Novelty, dict[str, float] | None]:
+    """Groups that fit no class, looked for in a sample of each side, and what the search finds in the source itself."""
     rng = np.random.default_rng(random_state)
     rows = [np.sort(rng.permutation(side.shape[0])[:_SAMPLE]) for side in (source, target)]
     sides = source[rows[0]], target[rows[1]]
     if min(side.shape[0] for side in sides) < FEWEST:
-        return Novelty([], np.array([]))
+        return Novelty([], np.array([])), None
     weighed = weigh_tfidf(sp.vstack(sides).tocsr(), sublinear=True)
     cut = sides[0].shape[0]
-    pair = compare_pair(weighed[:cut], np.asarray(labels)[rows[0]], weighed[cut:], random_state=random_state)
-    return find_novel_groups(pair, weighed[cut:], names, random_state=random_state)
+    own = np.asarray(labels)[rows[0]]
+    pair = compare_pair(weighed[:cut], own, weighed[cut:], random_state=random_state)
+    novelty = find_novel_groups(pair, weighed[cut:], names, random_state=random_state)
+    return novelty, play_on_source(weighed[:cut], own, names, random_state=random_state)
 
 
 def _verdict(level: int, rows: list[dict], languages: list[dict[str, float]]) -> str:

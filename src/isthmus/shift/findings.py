@@ -15,7 +15,7 @@ import numpy as np
 from isthmus._utils import plural
 from isthmus.features.languages import NAMES, language_name
 from isthmus.shift.bridges import Carrying
-from isthmus.shift.novelty import Novelty
+from isthmus.shift.novelty import Novelty, played_sentence
 
 TRANSFER = ("languages", "vocabulary", "distance", "what carries over")
 # Lower ends of severity 1, 2, 3. Half the distance is about the share of the target that looks foreign: a fifth, three
@@ -284,19 +284,22 @@ def withhold_methods(rows: list[dict]) -> None:
             row["advice"] = "No method is advised, because labels should not be transferred (see the verdict)."
 
 
-def novelty_finding(novelty: Novelty) -> dict:
-    """Groups of the target that belong to none of the source's classes."""
+def novelty_finding(novelty: Novelty, played: dict[str, float] | None = None) -> dict:
+    """Groups of the target that belong to none of the source's classes, and what the search for them is worth."""
+    worth = f" {played_sentence(played)}".rstrip()
+    figures = {name: played[name] for name in ("power", "false_alarm")} if played else {}
     if not novelty.facts:
         return finding(0, "new groups", "Too few documents to look for groups that fit no class.", "None.")
     if not novelty.groups:
-        return finding(0, "new groups", "No group of the target stands apart from all classes.", "None.", groups=0)
+        sentence = f"No group of the target stands apart from all classes.{worth}"
+        return finding(0, "new groups", sentence, "None.", groups=0, **figures)
     told = "; ".join(
         f"{', '.join(group.words[:5])} ({plural(group.size, 'document')}, {percent(group.share)})"
         for group in novelty.groups
     )
-    sentence = f"Some documents of the target belong to no class of the source: {told}."
+    sentence = f"Some documents of the target belong to no class of the source: {told}.{worth}"
     advice = (
         "Every label they get is wrong: label a few of them by hand as a class of their own, or leave them out. "
         "isthmus label marks them in novel_group and sends them to review."
     )
-    return finding(2, "new groups", sentence, advice, groups=len(novelty.groups))
+    return finding(2, "new groups", sentence, advice, groups=len(novelty.groups), **figures)

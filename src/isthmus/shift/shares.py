@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 MOVED = 0.25  # total variation distance from the source's shares from which they count as moved
-FOLLOW = 0.3  # from which labels may follow
-DISAGREE = 0.3  # distance between two estimates from which neither is believed enough to follow
+# Labels follow where three things hold; set on pairs with turned shares and on pairs without (``bench tune trust``).
+FOLLOW = 0.2  # the distance, by labels and by probabilities
+SAME_WAY = 0.88  # cosine between the movement of the labels and that of the estimate
+GROWTH = 18.0  # a class of next to no source documents can be made to explain anything: the most it may grow
 CAUTION = 0.2  # weight of the source's shares in the estimate that labels follow, as a share of the documents
 _FLOOR = 1e-3
 _ROUNDS = 100
@@ -27,6 +29,8 @@ class ShareShift:
     by_labels, by_probabilities, by_likelihood : ndarray
         Shares in the target: counted labels, mean probabilities, and the shares under which the probabilities are most
         likely (expectation maximisation of Saerens, Latinne and Decaestecker, 2002).
+    cautious : ndarray
+        The last with the source's shares as a fifth of the documents: what labels follow.
     """
 
     classes: np.ndarray
@@ -34,6 +38,7 @@ class ShareShift:
     by_labels: np.ndarray
     by_probabilities: np.ndarray
     by_likelihood: np.ndarray
+    cautious: np.ndarray
 
     @property
     def distance(self) -> float:
@@ -49,7 +54,15 @@ class ShareShift:
     def supported(self) -> bool:
         """Whether the estimates agree well enough for labels to follow them."""
         far = min(self.distance, total_variation(self.by_labels, self.source)) >= FOLLOW
-        return far and total_variation(self.by_labels, self.by_likelihood) < DISAGREE
+        ways = self.by_labels - self.source, self.cautious - self.source
+        lengths = np.linalg.norm(ways[0]) * np.linalg.norm(ways[1])
+        same_way = lengths > 0 and float(ways[0] @ ways[1]) / lengths >= SAME_WAY
+        return bool(far and same_way and np.max(self.factors) <= GROWTH)
+
+    @property
+    def factors(self) -> np.ndarray:
+        """How many times as frequent as in the source each class is, by the cautious estimate."""
+        return self.cautious / _prior(self.source)
 
     def to_rows(self) -> list[dict]:
         """One row per class, with the smallest and the largest of the three estimates."""
@@ -103,8 +116,7 @@ def likely_shares(
     """
     rows = np.maximum(np.asarray(probabilities, dtype=float), _FLOOR)
     rows /= rows.sum(axis=1, keepdims=True)
-    prior = np.maximum(np.asarray(trained_on, dtype=float), _FLOOR)
-    prior = prior / prior.sum()
+    prior = _prior(trained_on)
     shares, weight = prior, caution * len(rows)
     adjusted = rows
     for _ in range(_ROUNDS):
@@ -136,11 +148,11 @@ def compare_shares(source_labels: Any, probabilities: np.ndarray, labels: Any, c
     source = np.array([np.mean(known == name) if len(known) else 0.0 for name in names])
     by_labels = np.array([np.mean(given == name) for name in names])
     likelihood, _ = likely_shares(probabilities, source)
-    return ShareShift(names, source, by_labels, np.asarray(probabilities).mean(axis=0), likelihood)
+    cautious, _ = likely_shares(probabilities, source, caution=CAUTION)
+    return ShareShift(names, source, by_labels, np.asarray(probabilities).mean(axis=0), likelihood, cautious)
 
 
-def follow_shares(shift: ShareShift, probabilities: np.ndarray) -> np.ndarray:
-    """Probabilities brought to the target's shares where the estimates support it; as they are otherwise."""
-    if not shift.supported:
-        return probabilities
-    return likely_shares(probabilities, shift.source, caution=CAUTION)[1]
+def _prior(shares: Any) -> np.ndarray:
+    """Shares without zeros."""
+    floored = np.maximum(np.asarray(shares, dtype=float), _FLOOR)
+    return floored / floored.sum()
