@@ -103,10 +103,17 @@ def test_groups_are_renamed_merged_and_made_a_class(grouped):
 
 def test_classes_are_renamed_from_the_next_run_on(done):
     project, by = done.project.id, done.by
+    document = done.runs.predictions(done.run.id, label="price", limit=1)[0].document
+    done.answers.give(document, "price", by=by)
     done.groups.rename_class(project, "price", "money", by=by)
     taught = done.runs.teach(done.run.id, by=by)
     work(done, until_idle=True)
+    # The answer was given under the old name, and is meant for the class as it is called now.
     assert done.runs.get(taught.id).summary["classes"] == ["money", "product", "staff"]
+    assert done.runs.prediction(taught.id, document).label == "money"
+    assert done.compare.of(done.run.id, taught.id)["answers"] == {"documents": 1, "before": 1, "after": 1}
+    export = done.exports.make(project, "labels", by=by, run=taught.id, ending=".jsonl")
+    assert '"price"' not in done.exports.path(export.id).read_text("utf-8")
     done.groups.undo_name(done.groups.class_names(project)[0]["id"], by=by)
     again = done.runs.teach(done.run.id, by=by)
     work(done, until_idle=True)

@@ -27,7 +27,7 @@ class Comparisons:
 
         ``answers`` says how many answers by people there are, and how many of them each run agrees with.
         """
-        target = self._check(earlier, later)
+        target, renamed = self._check(earlier, later)
         names, before, after = self._codes(earlier, later)
         moved = before != after
         pairs, counts = np.unique(before[moved].astype(np.int64) * len(names) + after[moved], return_counts=True)
@@ -48,7 +48,7 @@ class Comparisons:
                 {"class": name, **dict(zip(columns, row, strict=True))}
                 for name, *row in sorted(zip(names, *tally, strict=True))
             ],
-            "answers": self._answers(target, names, before, after),
+            "answers": self._answers(target, renamed, names, before, after),
         }
 
     def flips(
@@ -64,7 +64,7 @@ class Comparisons:
         """Documents whose label changed, in the order of the file: ``document``, ``position``, ``name``, ``text``,
         ``old``, ``new``, ``old_confidence``, ``new_confidence``; a page of them."""
         after, limit = check_page(after, limit)
-        target = self._check(earlier, later)
+        target, _ = self._check(earlier, later)
         names, before, now = self._codes(earlier, later)
         mask = before != now
         for wanted, codes in ((old, before), (new, now)):
@@ -92,14 +92,15 @@ class Comparisons:
             for row in rows
         ]
 
-    def _check(self, earlier: str, later: str) -> str:
+    def _check(self, earlier: str, later: str) -> tuple[str, list[dict[str, str]]]:
+        """What both runs label, and how each of them calls classes that were renamed."""
         with self._db.reading() as connection:
             rows = [find_row(connection, RUNS, run, "run") for run in (earlier, later)]
         if rows[0].target_id != rows[1].target_id or any(row.state != DONE or row.kind != "label" for row in rows):
             raise UsageError(
                 "Only two labellings of the same documents that are done can be compared.", code="bad-parameter"
             )
-        return rows[0].target_id
+        return rows[0].target_id, [row.record.get("class_names", {}) for row in rows]
 
     def _codes(self, earlier: str, later: str) -> tuple[list[str], np.ndarray, np.ndarray]:
         """Names of the classes of both runs, and the label of every document in each, as places among them."""
@@ -109,13 +110,15 @@ class Comparisons:
         before, after = (np.array([place[name] for name in found.classes])[found.codes] for found in (old, new))
         return names, before, after
 
-    def _answers(self, target: str, names: list[str], before: np.ndarray, after: np.ndarray) -> dict[str, int]:
+    def _answers(
+        self, target: str, renamed: list[dict[str, str]], names: list[str], before: np.ndarray, after: np.ndarray
+    ) -> dict[str, int]:
         said = answers_at(self._db, target)
-        return {
-            "documents": len(said),
-            "before": sum(names[before[place]] == label for place, label in said.items()),
-            "after": sum(names[after[place]] == label for place, label in said.items()),
-        }
+        right = [
+            sum(names[codes[place]] == called.get(label, label) for place, label in said.items())
+            for codes, called in zip((before, after), renamed, strict=True)
+        ]
+        return {"documents": len(said), "before": right[0], "after": right[1]}
 
 
 def answers_at(db: Database, target: str) -> dict[int, str]:

@@ -152,11 +152,12 @@ class Exports:
             name: [] for name in ("label", "confidence", "needs_review", "novel_group", "decided_by", "decided_at")
         }
         with self._db.reading() as connection:
-            target = find_row(connection, RUNS, run, "run").target_id
+            found = find_row(connection, RUNS, run, "run")
+            target, renamed = found.target_id, found.record.get("class_names", {})
             for row in connection.execute(query):
                 decided = row.said is not None
                 read = decided and row.kind != "accept"  # accepted unread: as sure as it was
-                columns["label"].append(row.said if decided else row.label)
+                columns["label"].append(renamed.get(row.said, row.said) if decided else row.label)
                 columns["confidence"].append(1.0 if read else round(row.confidence, 4))
                 columns["needs_review"].append(bool(row.needs_review) and not decided)
                 columns["novel_group"].append("" if decided else row.novel_group)

@@ -151,7 +151,11 @@ def _make_result(context: Context, run: Run, texts: dict[str, Texts]) -> LabelRe
             base = connection.execute(RUNS.select().where(RUNS.c.id == run.base)).one()
         known = method_words(base.record["words"], base.parameters["method"], texts["source"].labels)
     words = {word: name for word, name in words.items() if known.get(word) != name}
-    names = {old: new for old, new in run.record["class_names"].items() if old in result.classes.tolist()}
+    renamed = run.record["class_names"]
+    names = {old: new for old, new in renamed.items() if old in result.classes.tolist()}
+    # What was said under an old name is meant for the class as it is called now.
+    answers = [[place, renamed.get(said, said), *rest] for place, said, *rest in answers]
+    words = {word: renamed.get(said, said) for word, said in words.items()}
     if answers or words or names:
         base_path = model_path(context.folder, run.id, base=True)
         if run.base is None:
