@@ -15,7 +15,7 @@ from isthmus.corpus import read_collection
 from isthmus.corpus.parts import _host
 from isthmus.exceptions import DataError, UsageError
 from isthmus.features.embeddings import has_static_vectors
-from isthmus.scale import METHODS, label_files
+from isthmus.scale import METHODS, cluster_files, label_files
 from isthmus.scale import run as run_module
 from isthmus.scale.output import work_folder
 from isthmus.scale.trust import review_limit
@@ -268,6 +268,31 @@ def test_auto_chooses_on_a_sample_and_fits_on_everything(corpus, tmp_path):
         assert "on 150 source and 150 target documents of the sample" in row["why"]
         assert "fitted on all 1,200 and 500" in row["why"]
     assert {row["method"] for row in result.decision} > set(METHODS) - {"nbc", "svm", "vectors"}
+
+
+def test_groups_are_the_same_whatever_the_blocks_and_follow_the_source(corpus, tmp_path, truth):
+    outputs = []
+    for rows, engine in ((10**6, "memory"), (150, "local"), (333, "local")):
+        place = tmp_path / str(rows)
+        result = cluster_files(
+            corpus / "source.csv",
+            corpus / "target",
+            place,
+            n_clusters=3,
+            block_rows=rows,
+            engine=engine,
+            label="topic",
+            sample=300,
+            text="text",
+        )
+        outputs.append(contents(place))
+    assert outputs[0] == outputs[1] == outputs[2]
+    assert sorted(result.aligned_to) == ["health", "money", "sport"]
+    assert sum(result.sizes) == 1_300
+    assert result.termination == "stable"
+    table = read_collection(tmp_path / "150" / "a.csv", text="text").table()
+    assert np.mean([name == topic for name, topic in zip(table["aligned_to"], truth, strict=False)]) > 0.9
+    assert list(table)[-4:] == ["cluster", "cluster_name", "aligned_to", "strength"]
 
 
 def test_review_by_counts_is_that_of_the_mask():

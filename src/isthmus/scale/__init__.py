@@ -2,13 +2,15 @@
 
 from isthmus._lazy import lazy_names
 
-__all__ = ["METHODS", "LargeResult", "label_files"]
+__all__ = ["METHODS", "LargeClusters", "LargeResult", "cluster_files", "label_files"]
 
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "METHODS": "isthmus.scale.methods.registry",
+        "LargeClusters": "isthmus.scale.cluster",
         "LargeResult": "isthmus.scale.run",
+        "cluster_files": "isthmus.scale.cluster",
         "label_files": "isthmus.scale.run",
     },
 )

@@ -6,7 +6,8 @@ import json
 import os
 import shutil
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -204,7 +205,7 @@ def label_files(
     """
     settings = Settings(
         method,
-        *(_as_names(text), label, _as_names(target_text)),
+        *(as_names(text), label, as_names(target_text)),
         block_rows=block_rows,
         sample=sample,
         error_budget=error_budget,
@@ -215,34 +216,58 @@ def label_files(
         spreadsheet_safe=spreadsheet_safe,
         force_classes=force_classes,
     )
-    _check(settings, engine)
-    place = os.fspath(output)
-    paths = {"source": find_shards(sources), "target": find_shards(target)}
-    _check_places(paths, place)
-    work = open_work(place, _plan(settings, paths), resume=resume, force=force)
-    running = _start_engine(engine, work, client, workers, scheduler, tls, memory_limit)
-    try:
-        store: Store = MemoryStore() if engine == "memory" else FolderStore(work / "store")
-        run = _Run(running, settings, Output(place, str(work), spreadsheet_safe), store)
-        result = run.label(paths, force or resume)
+    if method != "auto":
+        get_method(method)
+    where = Where(client, engine, workers, scheduler, tls, memory_limit, resume, force, keep_work)
+    with running(settings, (sources, target), output, where) as run:
+        result = run.label(force or resume)
         if bad_rows is not None:
             run.write_bad_rows(Path(bad_rows))
-    finally:
-        running.close()
-    if not keep_work:
-        shutil.rmtree(work, ignore_errors=True)
     return result
 
 
-def _as_names(given: str | Sequence[str] | None) -> tuple[str, ...] | None:
+@dataclass(frozen=True)
+class Where:
+    """Where a run takes place, and what it may replace; see :func:`label_files`."""
+
+    client: Any = None
+    engine: str | None = None
+    workers: int | None = None
+    scheduler: str | None = None
+    tls: Mapping[str, str] | None = None
+    memory_limit: str | None = None
+    resume: bool = False
+    force: bool = False
+    keep_work: bool = False
+
+
+@contextmanager
+def running(settings: Settings, inputs: tuple, output: str | os.PathLike, where: Where) -> Iterator[Run]:
+    """A run with its folder and its engine; the folder goes when all went well."""
+    _check(settings, where.engine)
+    place = os.fspath(output)
+    paths = {"source": find_shards(inputs[0]), "target": find_shards(inputs[1])}
+    _check_places(paths, place)
+    work = open_work(place, _plan(settings, paths), resume=where.resume, force=where.force)
+    engine = _start_engine(
+        where.engine, work, where.client, where.workers, where.scheduler, where.tls, where.memory_limit
+    )
+    try:
+        store: Store = MemoryStore() if where.engine == "memory" else FolderStore(work / "store")
+        yield Run(engine, settings, Output(place, str(work), settings.spreadsheet_safe), store, paths)
+    finally:
+        engine.close()
+    if not where.keep_work:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def as_names(given: str | Sequence[str] | None) -> tuple[str, ...] | None:
     return None if given is None else (given,) if isinstance(given, str) else tuple(given)
 
 
 def _check(settings: Settings, engine: str | None) -> None:
     if engine is not None and engine not in ENGINES:
         raise UsageError(f"engine={engine!r}; use one of {', '.join(ENGINES)}.", code="bad-parameter")
-    if settings.method != "auto":
-        get_method(settings.method)
     check_seed(settings.random_state)
     for name, least in (("block_rows", 1), ("sample", 50)):
         if getattr(settings, name) < least:
@@ -311,21 +336,20 @@ def _cut(file: _File) -> list[Block]:
     return cut_shard(file.path, file.block_rows, file.unpacked)
 
 
-class _Run:
+class Run:
     """One run, step by step."""
 
-    def __init__(self, engine: Any, settings: Settings, output: Output, store: Store):
-        self.engine, self.settings, self.output, self.store = engine, settings, output, store
+    def __init__(self, engine: Any, settings: Settings, output: Output, store: Store, paths: Mapping[str, list[str]]):
+        self.engine, self.settings, self.output, self.store, self.paths = engine, settings, output, store, paths
         self.views: dict[str, View] = {}
         self.decision: list[dict] = []
         self.notes: list[str] = []
 
-    def label(self, paths: Mapping[str, list[str]], replace: bool) -> LargeResult:
-        self._cut(paths)
-        self._choose_columns()
-        topic = choose_reading(self._heads(), analyzer=self.settings.analyzer, language=self.settings.language)
+    def label(self, replace: bool) -> LargeResult:
+        """Labels for the target, written."""
+        topic = self.look()
         named = None if self.settings.method == "auto" else get_method(self.settings.method)
-        self._survey([] if named and named.texts else [self._reading(topic, named or get_method("nbc"))])
+        self.survey([] if named and named.texts else [self._reading(topic, named or get_method("nbc"))])
         weights = self._choose() if named is None else {named.name: 1.0}
         if named is not None:
             self.decision = [{"method": named.name, "chosen": True, "why": "named by the caller"}]
@@ -343,6 +367,12 @@ class _Run:
         return self._conclude("+".join(models), trust, census, limit, written, files)
 
     # -- what there is ------------------------------------------------------------------------------------------------
+
+    def look(self) -> Reading:
+        """Cut the files, find their columns, and tell how their texts are best read."""
+        self._cut(self.paths)
+        self._choose_columns()
+        return choose_reading(self._heads(), analyzer=self.settings.analyzer, language=self.settings.language)
 
     def _cut(self, paths: Mapping[str, list[str]]) -> None:
         folder = Path(self.output.work) / "unpacked"
@@ -399,7 +429,7 @@ class _Run:
     def _reading(self, topic: Reading, method: LargeMethod) -> Reading:
         return Reading(topic.analyzer, topic.languages, method.sentiment, method.pairs, topic.segment)
 
-    def _survey(self, readings: Sequence[Reading]) -> None:
+    def survey(self, readings: Sequence[Reading]) -> None:
         self._local_terms: dict[str, int] = {}
         size = self.settings.sample
         limits = {
@@ -457,7 +487,7 @@ class _Run:
             self.decision.append({**row, "chosen": fitted, "why": f"on {sizes}: {row['why']}; {own}"})
         return {name: weight / total for name, weight in chosen.items()}
 
-    def _view(self, reading: Reading) -> View:
+    def view(self, reading: Reading) -> View:
         name = reading.name + ("-pairs" if reading.pairs else "")
         if name not in self.views:
             pieces = [*self.source, *self.target]
@@ -470,7 +500,7 @@ class _Run:
 
     def _fit(self, method: LargeMethod, topic: Reading) -> Model:
         reading = self._reading(topic, method)
-        view = View(reading, [], np.zeros(0, dtype=np.int64), 0) if method.texts else self._view(reading)
+        view = View(reading, [], np.zeros(0, dtype=np.int64), 0) if method.texts else self.view(reading)
         problem = Problem(
             self.engine,
             self.job,
