@@ -56,6 +56,19 @@ def test_a_class_that_only_answers_name():
     assert correction.probabilities(sp.csr_matrix(np.eye(3)), np.full((3, 2), 0.5)).argmax(axis=1).tolist() == [0, 1, 2]
 
 
+def test_answers_to_doubtful_documents_do_not_spread_a_new_class_over_the_sure_ones():
+    # 2 of 10 doubtful answers name it (share 0.1 with the ten others); a sure document has a twentieth of their doubt.
+    new = widen_vote(np.array([[0.5, 0.5], [0.99, 0.01]]), np.array([0.1]), 0.5)[:, 2]
+    assert new.tolist() == pytest.approx([0.1, 0.005])
+    rng = np.random.default_rng(0)
+    codes = rng.choice([0, 1, 2], 20, p=[0.2, 0.2, 0.6])
+    doubtful, sure = np.full((20, 2), 0.5), np.tile([0.97, 0.03], (20, 1))
+    rows = sp.csr_matrix(rng.normal(size=(20, 5)))  # which say nothing
+    correction = learn_correction(rows, doubtful, codes, np.array(["a", "b", "new"]))
+    said = correction.probabilities(sp.csr_matrix(rng.normal(size=(20, 5))), sure).argmax(axis=1)
+    assert np.mean(said == 0) > 0.8
+
+
 def test_labelled_words_are_learned_without_any_answer():
     extra = sp.csr_matrix([[1.0, 0.0]]), np.array([1])
     correction = learn_correction(sp.csr_matrix((0, 2)), np.zeros((0, 2)), np.zeros(0, dtype=int), CLASSES, extra=extra)

@@ -124,7 +124,7 @@ def right_by_size(
     The vote alone is the entry at 0. Each further one measures every answer once, by a correction that learned from a
     part of the others.
     """
-    offset = centred_logs(widen_vote(vote, correction.new_shares))
+    offset = centred_logs(widen_vote(vote, correction.new_shares, correction.doubt))
     best = max(correction.table, key=lambda row: row["weight"])
     rng = np.random.default_rng(random_state)
     right = {0: (offset.argmax(axis=1) == codes).astype(float)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,8 @@ TRUSTS = (0.4, 1.0)
 STRENGTHS = (1.0, 4.0, 16.0)
 CAUTION = 1.0
 _SHARPNESS = (0.2, 5.0)
+_FACTORS = (0.05, 2.0)  # of the share of a new class, where the vote is sure and where it is in doubt
+_MOST_NEW = 0.9
 _OTHERS = 10  # answers with other classes that are thrown in when the share of a new class is guessed
 _SHARPNESS_PRIOR = 10.0  # as many answers as speak for a sharpness of one before any was given
 
@@ -41,7 +43,9 @@ class Correction:
     sharpness : float
         Power of the probabilities that fits answers which the correction had not seen.
     new_shares : ndarray
-        Prior share of each class that only answers name.
+        Prior share of each class that only answers name, among the answers.
+    doubt : float
+        Mean doubt of the vote about the answered documents; see :func:`widen_vote`.
     held_out : ndarray of shape (n_answers, n_classes)
         Probabilities of each answered document by a correction that had not seen its answer.
     table : list of dict
@@ -53,12 +57,13 @@ class Correction:
     trust: float
     sharpness: float
     new_shares: np.ndarray
+    doubt: float
     held_out: np.ndarray
     table: list[dict]
 
     def probabilities(self, rows: Any, vote: np.ndarray) -> np.ndarray:
         """Probabilities of documents from their rows and what the vote says about them."""
-        offset = centred_logs(widen_vote(vote, self.new_shares))
+        offset = centred_logs(widen_vote(vote, self.new_shares, self.doubt))
         return softmax(self.sharpness * (self.trust * offset + rows @ self.coef), axis=1)
 
 
@@ -101,7 +106,8 @@ def learn_correction(
         Evidence, in nats, that a step away from the most careful pair needs.
     """
     new_shares = prior_shares(codes, vote.shape[1], len(classes))
-    offset = centred_logs(widen_vote(vote, new_shares))
+    doubt = float(np.mean(1.0 - vote.max(axis=1))) if len(vote) else 0.0
+    offset = centred_logs(widen_vote(vote, new_shares, doubt))
     folds = make_folds(codes, random_state)
     trials = []
     pairs = [(trust, strength) for trust in trusts for strength in strengths]
@@ -130,7 +136,8 @@ def learn_correction(
         trials.append((trust, strength, loss, held_out, coef))
     progress("learning from answers", len(pairs), len(pairs))
     steps = [len(trusts) - 1 - trusts.index(trust) + len(strengths) - 1 - strengths.index(s) for trust, s in pairs]
-    return _average(trials, caution * np.array(steps), codes, classes, new_shares, widen)
+    averaged = _average(trials, caution * np.array(steps), codes, classes, widen)
+    return replace(averaged, new_shares=new_shares, doubt=doubt)
 
 
 def _reduced(rows: Any, extra: Any) -> tuple[tuple[Any, Any], Callable[[np.ndarray], np.ndarray]]:
@@ -168,7 +175,6 @@ def _average(
     penalties: np.ndarray,
     codes: np.ndarray,
     classes: np.ndarray,
-    new_shares: np.ndarray,
     widen: Callable[[np.ndarray], np.ndarray],
 ) -> Correction:
     losses = np.array([trial[2] for trial in trials]) + penalties
@@ -185,7 +191,8 @@ def _average(
         coef=widen(sum(weight * trial[4] for weight, trial in zip(weights, trials, strict=True))),
         trust=float(sum(weight * trial[0] for weight, trial in zip(weights, trials, strict=True))),
         sharpness=sharpness,
-        new_shares=new_shares,
+        new_shares=np.zeros(0),
+        doubt=0.0,
         held_out=softmax(sharpness * scores, axis=1),
         table=table,
     )
@@ -205,8 +212,12 @@ def prior_shares(codes: np.ndarray, n_known: int, n_classes: int) -> np.ndarray:
     return counts / (len(codes) + _OTHERS)
 
 
-def widen_vote(vote: np.ndarray, new_shares: np.ndarray) -> np.ndarray:
-    """The vote with a column for every class it does not know: the same prior share for every document.
+def widen_vote(vote: np.ndarray, new_shares: np.ndarray, doubt: float = 0.0) -> np.ndarray:
+    """The vote with a column for every class it does not know.
+
+    The share of a new class is taken to be proportional to the vote's doubt about a document, one minus its largest
+    probability: ``doubt`` is the mean of that over the answers, where the class has its share in ``new_shares``. So
+    answers to doubtful documents do not speak of the sure ones. With ``doubt`` 0 the share is the same everywhere.
 
     Examples
     --------
@@ -214,10 +225,14 @@ def widen_vote(vote: np.ndarray, new_shares: np.ndarray) -> np.ndarray:
     >>> from isthmus.feedback.correction import widen_vote
     >>> widen_vote(np.array([[0.75, 0.25]]), np.array([0.2])).round(2).tolist()
     [[0.6, 0.2, 0.2]]
+    >>> widen_vote(np.array([[0.75, 0.25], [1.0, 0.0]]), np.array([0.2]), doubt=0.5).round(2).tolist()
+    [[0.68, 0.22, 0.1], [0.99, 0.0, 0.01]]
     """
     if not len(new_shares):
         return vote
-    return np.hstack([vote * (1 - new_shares.sum()), np.tile(new_shares, (len(vote), 1))])
+    factor = np.ones(len(vote)) if doubt <= 0 else np.clip((1.0 - vote.max(axis=1)) / doubt, *_FACTORS)
+    new = np.minimum(factor, _MOST_NEW / new_shares.sum() if new_shares.any() else 1.0)[:, None] * new_shares
+    return np.hstack([vote * (1 - new.sum(axis=1, keepdims=True)), new])
 
 
 def make_folds(codes: np.ndarray, random_state: int | None, n_folds: int = FOLDS) -> np.ndarray:
