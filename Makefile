@@ -14,7 +14,7 @@ $(VENV)/.app: pyproject.toml
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.app
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[app,workbench,team,zh,docs,dev]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[app,scale,workbench,team,zh,docs,dev]"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[embed]" \
 		|| echo "wordllama has no wheel for this machine and did not compile: tests of its vectors are skipped"
 	touch $@
@@ -66,7 +66,7 @@ OLDEST = "numpy==2.0.*" "scipy==1.13.*" "scikit-learn==1.6.*" "numba==0.60.*" "p
 
 test-oldest:                ## the contract tests on the oldest supported numpy, scipy, scikit-learn and numba
 	test -x .venv-oldest/bin/python || $(PYTHON) -m venv .venv-oldest
-	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check -e ".[app,zh,dev]" $(OLDEST)
+	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check -e ".[app,scale,workbench,zh,dev]" $(OLDEST)
 	.venv-oldest/bin/python -m pytest -n $(WORKERS) tests/contract tests/classify tests/features
 
 ROOM ?= choose
