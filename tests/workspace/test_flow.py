@@ -3,6 +3,7 @@
 import alembic.autogenerate
 import alembic.migration
 import pytest
+import sqlalchemy as sa
 
 from isthmus.exceptions import DataError, UsageError
 from isthmus.workspace import open_workspace, work
@@ -191,3 +192,17 @@ def test_a_workspace_of_a_newer_version_is_refused(tmp_path):
         connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
     with pytest.raises(DataError, match="newer version"):
         open_workspace(tmp_path)
+
+
+@pytest.mark.parametrize("ready", ["sqlite"], indirect=True)
+def test_answers_are_written_through_to_the_disk_and_leases_need_not_be(done):
+    levels = []
+
+    def hear(connection):
+        levels.append(connection.connection.cursor().execute("PRAGMA synchronous").fetchone()[0])
+
+    sa.event.listen(done._context.db.engine, "commit", hear)
+    (question,) = done.queue.next(done.run.id, done.by)
+    done.answers.give(question.document, "price", by=done.by, run=done.run.id)
+    done.queue.next(done.run.id, done.by)
+    assert levels == [1, 2, 1]  # NORMAL, FULL, NORMAL

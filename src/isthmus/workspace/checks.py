@@ -94,7 +94,7 @@ class Checks:
         c, now = CHECKED.c, utc_now()
         free = sa.or_(c.leased_to.is_(None), c.leased_to == user, c.leased_until < now)
         query = CHECKED.select().where(c.check_id == check, c.answer_id.is_(None), free).order_by(c.place).limit(1)
-        with self._db.writing() as connection:
+        with self._db.writing(durable=False) as connection:
             find_row(connection, CHECKS, check, "check")
             row = connection.execute(query.with_for_update(skip_locked=True)).first()
             if row is None:

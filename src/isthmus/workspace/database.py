@@ -21,7 +21,7 @@ from isthmus._utils import import_optional
 from isthmus.corpus.decode import mend_surrogates
 from isthmus.exceptions import DataError, UsageError
 
-_WRITE = "isthmus_write"
+_WRITE, _DURABLE = "isthmus_write", "isthmus_durable"
 _BLOCK = 5_000  # rows inserted before others may write again
 _MIGRATING = 8765_0001  # a number for PostgreSQL's lock
 _WAIT = 30  # seconds a writer waits for another process
@@ -82,11 +82,17 @@ class Database:
             yield connection
 
     @contextmanager
-    def writing(self) -> Iterator[Connection]:
-        """A transaction that writes: kept whole when the block ends, taken back whole when it fails."""
+    def writing(self, *, durable: bool = True) -> Iterator[Connection]:
+        """A transaction that writes: kept whole when the block ends, taken back whole when it fails.
+
+        ``durable``: when the block has ended, what it wrote is on the disk. Without it a power cut may undo the last
+        moments, though never a part of them: enough for who holds a document, not for what they said about it.
+        """
         with self._turn, self.engine.connect() as connection:
-            connection = connection.execution_options(**{_WRITE: True})
+            connection = connection.execution_options(**{_WRITE: True, _DURABLE: durable})
             with connection.begin():
+                if not (durable or self.is_sqlite):
+                    connection.exec_driver_sql("SET LOCAL synchronous_commit TO off")
                 yield connection
 
     def insert_many(self, table: sa.Table, rows: Iterable[Mapping[str, Any]]) -> int:
@@ -173,8 +179,6 @@ def _prepare_sqlite(connection: Any, record: Any) -> None:
     connection.isolation_level = None  # transactions are begun below, not by the driver
     cursor = connection.cursor()
     cursor.execute("PRAGMA journal_mode=WAL")
-    # FULL: an answer that was acknowledged is on the disk, also after a power cut.
-    cursor.execute("PRAGMA synchronous=FULL")
     cursor.execute("PRAGMA foreign_keys=ON")
     cursor.execute("PRAGMA cache_size=-65536")
     cursor.close()
@@ -182,5 +186,9 @@ def _prepare_sqlite(connection: Any, record: Any) -> None:
 
 def _begin_sqlite(connection: Connection) -> None:
     # A writer asks for the lock at once: two that read first and write later would refuse each other.
-    writes = connection.get_execution_options().get(_WRITE)
+    options = connection.get_execution_options()
+    writes = options.get(_WRITE)
+    if writes:  # FULL: on the disk, also after a power cut; before the transaction, for inside it this has no effect
+        level = "FULL" if options[_DURABLE] else "NORMAL"
+        connection.connection.cursor().execute(f"PRAGMA synchronous={level}")
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

@@ -78,7 +78,7 @@ class Jobs:
 
     def progress(self, id: str, progress: dict[str, Any]) -> bool:
         """Store how far a job is; whether somebody asked to cancel it."""
-        with self._db.writing() as connection:
+        with self._db.writing(durable=False) as connection:
             connection.execute(
                 JOBS.update().where(JOBS.c.id == id).values(progress=plain_detail(progress), heard_at=utc_now())
             )

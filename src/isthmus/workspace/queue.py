@@ -37,7 +37,7 @@ class Queue:
             raise UsageError(f"n is {str(n)[:40]!r}; give a number from 1 to {_MOST}.", code="bad-parameter")
         now = utc_now()
         p = PREDICTIONS.c
-        with self._db.writing() as connection:
+        with self._db.writing(durable=False) as connection:
             if find_row(connection, RUNS, run, "run").state != DONE:
                 return []
             free_expired(connection, run, now)
@@ -73,7 +73,7 @@ class Queue:
         held = [p.run_id == run, p.state == LEASED, p.leased_to == user]
         if document is not None:
             held.append(p.document_id == document)
-        with self._db.writing() as connection:
+        with self._db.writing(durable=False) as connection:
             changed = PREDICTIONS.update().where(*held)
             return connection.execute(changed.values(state=OPEN, leased_to=None, leased_until=None, **values)).rowcount
 
