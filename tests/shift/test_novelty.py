@@ -6,6 +6,7 @@ import scipy.sparse as sp
 
 from isthmus.features.vectorizer import TextVectorizer
 from isthmus.shift.novelty import (
+    FURTHER,
     class_distance,
     class_means,
     compare_pair,
@@ -127,6 +128,8 @@ def test_each_test_of_a_case_can_refuse():
     assert is_novel(usual)
     for name, value in (("matched", 0.3), ("similarity", 0.3), ("second_gain", 0.05), ("agreement_drop", 0.0)):
         assert not is_novel({**usual, name: value})
+    assert not is_novel(usual, FURTHER)
+    assert is_novel({**usual, "agreement_drop": -0.35}, FURTHER)
     disputed = {**usual, "similarity": 0.4, "second_gain": 0.05, "agreement_drop": -0.35}
     assert is_novel(disputed)
     for name, value in (("similarity", 0.45), ("second_gain", 0.055), ("agreement_drop", -0.3)):
