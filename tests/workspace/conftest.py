@@ -18,6 +18,7 @@ sa = pytest.importorskip("sqlalchemy", reason="a workspace needs the extra 'work
 
 from isthmus.workspace import open_workspace, work  # noqa: E402
 
+_PREFIX = "isthmus-pg-"
 BACKENDS = ["sqlite", pytest.param("postgresql", marks=pytest.mark.xdist_group("postgresql"))]
 
 SOURCE = "id,text,label\n" + "".join(
@@ -55,38 +56,51 @@ TARGET = "id,comment\n" + "".join(
 # PostgreSQL
 
 
-def _as_server(command: list[str]) -> list[str]:
+def _as_server(command: str) -> list[str]:
     """PostgreSQL refuses to run as root; then it runs as its own user."""
-    return ["su", "postgres", "-s", "/bin/sh", "-c", " ".join(command)] if os.geteuid() == 0 else command
+    return ["su", "postgres", "-s", "/bin/sh", "-c", command] if os.geteuid() == 0 else ["sh", "-c", command]
 
 
-def _start_postgres(folder: Path) -> str:
-    """Start a server that only this machine's sockets reach; its address without a database."""
+def _find_postgres() -> Path:
+    """Folder of the newest server's programs."""
     tools = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
     if not tools:
         pytest.skip("PostgreSQL is not installed (Debian's package postgresql), and ISTHMUS_TEST_POSTGRES is not set")
-    tool, data = tools[-1].parent, folder / "data"
+    return tools[-1].parent
+
+
+def _start_postgres(tool: Path, folder: Path) -> str:
+    """Start a server that only this machine's sockets reach; its address."""
+    data = folder / "data"
     folder.chmod(0o755)
     data.mkdir()
     if os.geteuid() == 0:
         shutil.chown(folder, "postgres")
         shutil.chown(data, "postgres")
     options = f"\"-c listen_addresses='' -k {folder} -F\""
-    run = {"check": True, "capture_output": True, "timeout": 120, "cwd": "/"}
-    subprocess.run(
-        _as_server([f"{tool}/initdb", "-A", "trust", "-U", "postgres", "-E", "UTF8", "-D", str(data)]), **run
-    )
-    log = folder / "log"
-    command = f"{tool}/pg_ctl -D {data} -l {log} -w -o {options} start"
-    subprocess.run(_as_server([command]) if os.geteuid() == 0 else ["sh", "-c", command], **run)
+    make = f"{tool}/initdb -A trust -U postgres -E UTF8 -D {data}"
+    start = f"{tool}/pg_ctl -D {data} -l {folder / 'log'} -w -o {options} start"
+    for command in (make, start):
+        made = subprocess.run(_as_server(command), capture_output=True, timeout=120, cwd="/", check=False)
+        if made.returncode:
+            pytest.skip(f"PostgreSQL could not be started: {made.stderr.decode(errors='replace')[-300:]}")
     return f"postgresql://postgres@/postgres?host={folder}"
 
 
-def _stop_postgres(folder: Path) -> None:
-    tool = sorted(Path("/usr/lib/postgresql").glob("*/bin/pg_ctl"))[-1]
-    subprocess.run(
-        _as_server([str(tool), "-D", str(folder / "data"), "-m", "immediate", "stop"]), check=False, capture_output=True
-    )
+def _stop_postgres(tool: Path, folder: Path) -> None:
+    stop = f"{tool}/pg_ctl -D {folder / 'data'} -m immediate stop"
+    subprocess.run(_as_server(stop), capture_output=True, cwd="/", check=False)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # somebody else's
+        return True
+    return pid > 0
 
 
 class Postgres:
@@ -119,12 +133,16 @@ def postgres():
     if given:
         yield Postgres(given)
         return
-    folder = Path(tempfile.mkdtemp(prefix="isthmus-pg-"))  # short: the name of a socket has at most 107 characters
+    tool = _find_postgres()
+    for left in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*/owner"):  # of tests that were killed
+        if not _is_running(int(left.read_text() or 0)):
+            _stop_postgres(tool, left.parent)
+    folder = Path(tempfile.mkdtemp(prefix=_PREFIX))  # short: the name of a socket has at most 107 characters
+    (folder / "owner").write_text(str(os.getpid()))
     try:
-        yield Postgres(_start_postgres(folder))
+        yield Postgres(_start_postgres(tool, folder))
     finally:
-        _stop_postgres(folder)
-        shutil.rmtree(folder, ignore_errors=True)
+        _stop_postgres(tool, folder)
 
 
 # Workspaces
