@@ -43,6 +43,7 @@ ROOMS = (
     ("isthmus.scale", "Spread", "Files larger than memory, and clusters."),
     ("isthmus.bench.engine.suite", "Repeat", "What a benchmark suite is made of."),
     ("isthmus.workspace", "Last", "Projects, runs and answers of a team in a database."),
+    ("isthmus.workbench", "Meet", "The web pages over a workspace."),
     ("isthmus.estimator_checks", "Check", "Checks for estimators, ours and yours."),
     ("isthmus.exceptions", "Errors", "What may be raised, each with a stable code."),
 )

@@ -11,13 +11,13 @@ from isthmus.workbench.pages.frame import classes_of, latest_run, project_page
 
 router = APIRouter(prefix="/projects/{project}/words", include_in_schema=False)
 Field = Annotated[str, Form(max_length=2_000)]
-_SHOWN = 30
+_SHOWN, _SUGGESTED = 30, 12
 
 
 def found_facts(access: Access, query: str) -> dict[str, Any]:
     """Words that begin like the query; without one, those whose class would settle most."""
     words, project = access.workspace.words, access.project.id
-    suggested = [] if query else words.suggestions(project)[:_SHOWN]
+    suggested = [] if query else words.suggestions(project)[:_SUGGESTED]
     found = suggested or words.search(project, query, limit=_SHOWN)
     return {"query": query, "found": found, "suggested": bool(suggested)}
 
