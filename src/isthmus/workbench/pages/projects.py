@@ -9,6 +9,7 @@ from fastapi.responses import RedirectResponse
 
 from isthmus.workbench.context import Access, BenchNow, Owner, Person, Viewer, at, go, page
 from isthmus.workbench.pages.frame import latest_run, project_page
+from isthmus.workbench.pages.review import tally
 from isthmus.workbench.sample import add_sample
 
 router = APIRouter(include_in_schema=False)
@@ -62,16 +63,15 @@ def overview(request: Request, access: Viewer):
     members = workspace.projects.members(access.project.id)
     inside = {row.person for row in members}
     owner = access.may("owner") and access.bench.settings.accounts
+    numbers = tally(access, run) if run else None
     return project_page(
         request,
         access,
         "project.html.j2",
         run=run,
         hero=workspace.runs.table(run.id, "hero") if run else None,
-        waiting=workspace.queue.counts(run.id)["to_review"] if run else 0,
-        answers=answer_count(access),
-        agreement=workspace.answers.agreement(access.project.id),
-        steps=steps(access, run),
+        tally=numbers,
+        steps=steps(access, run, numbers["answers"] if numbers else answer_count(access)),
         members=members if owner else [],
         strangers=[row for row in workspace.people.list() if row.id not in inside and not row.disabled]
         if owner
@@ -84,18 +84,17 @@ def answer_count(access: Access) -> int:
     return sum(row["answers"] for row in access.workspace.answers.counts(access.project.id))
 
 
-def steps(access: Access, run: Any | None) -> list[dict[str, Any]]:
+def steps(access: Access, run: Any | None, answers: int) -> list[dict[str, Any]]:
     """The way through a project: what is done, what is next."""
     workspace, project = access.workspace, access.project.id
     ready = [row.kind for row in workspace.collections.list(project) if row.state == "ready"]
     data = "source" in ready and "target" in ready
-    reviewed = answer_count(access) > 0
     checked = run is not None and any(check.answered for check in workspace.checks.list(run.id))
     rows = [
         ("Bring two files", "One with labels, one without.", data, "data", "Data"),
         ("Label", "Isthmus tries several methods and lets those vote that the evidence supports.", run is not None,
          "runs", "Runs"),
-        ("Review", "Read what is doubtful; 20 answers are a good start. Then teach.", reviewed, "review", "Review"),
+        ("Review", "Read what is doubtful; 20 answers are a good start. Then teach.", answers > 0, "review", "Review"),
         ("Check", "A blind random sample tells how many labels are right.", checked, "check", "Check"),
         ("Take it with you", "Labels, report, model, audit log.", False, "export", "Export"),
     ]  # fmt: skip

@@ -14,11 +14,11 @@ from isthmus.workbench.pages.frame import chosen_run, classes_of, find_run, proj
 router = APIRouter(prefix="/projects/{project}/review", include_in_schema=False)
 Field = Annotated[str, Form(max_length=2_000)]
 SAMPLE = 20  # documents to read before the others may be accepted unread
-_FRESH = 2.0  # seconds for which the numbers above the queue may be old: counting takes longer than answering
+_FRESH, _RATIO = 2.0, 50  # how old the numbers above the queue may be: seconds, and times what counting took
 
 
 def tally(access: Access, run: Any) -> dict[str, Any]:
-    """The numbers above the queue."""
+    """The numbers above the queue; some seconds old, and the older the longer counting takes."""
     key, now = (run.id,), time.monotonic()
     kept = access.bench.tallies.get(key)
     if kept is None or kept[0] < now:
@@ -26,13 +26,15 @@ def tally(access: Access, run: Any) -> dict[str, Any]:
         counts = access.workspace.queue.counts(run.id)
         agreement = answers.agreement(access.project.id)
         by_person = {row["by"]: row["answers"] for row in answers.counts(access.project.id)}
-        kept = (now + _FRESH, counts, agreement, by_person)
+        ended = time.monotonic()
+        kept = (ended + max(_FRESH, _RATIO * (ended - now)), counts, agreement, by_person)
         access.bench.tallies[key] = kept
         while len(access.bench.tallies) > 1_000:
             access.bench.tallies.pop(next(iter(access.bench.tallies)))
     _, counts, agreement, by_person = kept
     return {
         "mine": by_person.get(access.by, 0),
+        "answers": sum(by_person.values()),
         "waiting": counts["to_review"],
         "held": counts["leased"],
         "agreement": agreement if agreement["documents"] else None,
@@ -43,8 +45,9 @@ def count_own_answer(access: Access, run: Any) -> None:
     """One's own number grows at once, though the others are some seconds old."""
     kept = access.bench.tallies.get((run.id,))
     if kept is not None:
-        by_person = kept[3]
+        counts, by_person = kept[1], kept[3]
         by_person[access.by] = by_person.get(access.by, 0) + 1
+        counts["to_review"] = max(0, counts["to_review"] - 1)
 
 
 def desk_facts(access: Access, run: Any | None, document: str | None = None, just: str = "") -> dict[str, Any]:
@@ -90,8 +93,6 @@ def desk(request: Request, access: Access, run: Any | None, **wanted: Any):
 def review(request: Request, access: Viewer, run: str = "", document: str = ""):
     """The page of the queue."""
     found = chosen_run(access, run)
-    if found is not None:
-        access.bench.tallies.pop((found.id,), None)
     return project_page(request, access, "review.html.j2", **desk_facts(access, found, document or None))
 
 
