@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import signal
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import uvicorn
@@ -82,8 +84,20 @@ def serve(
     with Worker(workspace):
         say(f"Isthmus workbench: {address}  (stop with Ctrl+C)")
         log.info("started", extra={"facts": {"address": address, "accounts": settings.accounts}})
-        uvicorn.Server(config).run()
+        with staying_for_the_end():
+            uvicorn.Server(config).run()
     log.info("stopped")
+
+
+@contextmanager
+def staying_for_the_end() -> Iterator[None]:
+    """The server hands on the signal that ended it; the process must live until the worker has ended, too."""
+    before = signal.signal(signal.SIGTERM, lambda number, frame: None)
+    try:
+        with suppress(KeyboardInterrupt):
+            yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def public_address(settings: Settings) -> str:
