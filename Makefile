@@ -57,6 +57,7 @@ wheel: $(VENV)/.dev         ## build sdist and wheel, run the demo from the whee
 
 fuzz: $(VENV)/.dev          ## odd and damaged inputs for half an hour (FUZZ_MINUTES=5 for less)
 	$(BIN)/python tests/fuzz/fuzz_run.py --minutes $(FUZZ_MINUTES) --workers $(WORKERS)
+	$(BIN)/python tests/workbench/fuzz_api.py --requests 5000
 
 fresh:                      ## clone into an empty folder and run demo and test there
 	dir=$$(mktemp -d) && git clone --quiet . "$$dir/isthmus" && $(MAKE) -C "$$dir/isthmus" demo test && rm -rf "$$dir"

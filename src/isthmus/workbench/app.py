@@ -47,6 +47,25 @@ def make_app(workspace: Any, settings: Settings | None = None) -> Gate:
         As :func:`isthmus.workspace.open_workspace` gives it.
     settings : Settings, optional
         One person on this machine if omitted.
+
+    Returns
+    -------
+    Gate
+        An ASGI application, for any server that speaks ASGI.
+
+    See Also
+    --------
+    serve : The application with a server and a worker.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from isthmus.workbench import make_app
+    >>> from isthmus.workspace import open_workspace
+    >>> with tempfile.TemporaryDirectory() as folder, open_workspace(folder) as workspace:
+    ...     app = make_app(workspace)
+    ...     app.settings.accounts
+    False
     """
     settings = settings or Settings()
     bench = Bench(workspace, settings)

@@ -54,6 +54,11 @@ def serve(
         Have the bundled sample ready to review.
     say : callable, default=print
         Takes the lines for the person who started the server.
+
+    See Also
+    --------
+    make_app : The application alone, for a server of your own.
+    isthmus.workspace.open_workspace : Opens the workspace.
     """
     log_lines()
     settings = Settings(

@@ -37,6 +37,12 @@ class Settings:
         Further names under which the server is reached, beside ``host`` and this machine's loopback names.
     session_seconds : int
         How long a sign-in lasts.
+
+    Examples
+    --------
+    >>> from isthmus.workbench import Settings
+    >>> Settings(host="0.0.0.0", accounts=True).max_upload // 2**20
+    200
     """
 
     host: str = "127.0.0.1"

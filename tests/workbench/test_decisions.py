@@ -1,0 +1,126 @@
+"""What people decide on the pages is in the workspace afterwards, and can be taken back."""
+
+import csv
+import io
+import json
+import re
+
+import pytest
+
+from isthmus.workspace.worker import work
+
+
+def here(project, *parts):
+    return "/".join([f"/projects/{project.id}", *parts])
+
+
+def on_the_desk(page):
+    return re.search(r'data-document="(\w+)"', page.text)[1]
+
+
+def test_answers_undo_and_later(client, workspace, project, run):
+    page = client.get(here(project, "review"))
+    first = on_the_desk(page)
+    assert 'class="choice"' in page.text
+    page = client.post(here(project, "review", "answers"), data={"document": first, "run": run.id, "label": "staff"})
+    assert page.status_code == 200
+    second = on_the_desk(page)
+    assert second != first
+    assert workspace.runs.prediction(run.id, first).answer == "staff"
+    page = client.post(here(project, "review", "undo"), data={"run": run.id})
+    assert on_the_desk(page) == first
+    assert workspace.runs.prediction(run.id, first).answer is None
+    page = client.post(here(project, "review", "skip"), data={"document": first, "run": run.id})
+    assert on_the_desk(page) != first
+    new = client.post(here(project, "review", "answers"), data={"document": second, "run": run.id, "other": "parking"})
+    assert ">parking<" in new.text  # a class that somebody named is a choice from now on
+    empty = client.post(here(project, "review", "answers"), data={"document": second, "run": run.id})
+    assert empty.status_code == 422
+
+
+def test_a_word_is_given_and_taken_back(client, workspace, project):
+    found = client.get(here(project, "words", "search") + "?q=sta").text
+    assert ">start<" in found
+    touched = client.get(here(project, "words", "touches") + "?word=start").text
+    n = int(re.search(r"Stands in (\d+) document", touched)[1])
+    assert n == workspace.words.touches(project.id, "start")["documents"]
+    assert f"touches {n} document" in touched
+    assert client.post(here(project, "words"), data={"word": "start", "label": "staff"}).status_code == 303
+    assert [row.word for row in workspace.words.list(project.id)] == ["start"]
+    assert client.post(here(project, "words", "remove"), data={"word": "start"}).status_code == 303
+    assert workspace.words.list(project.id) == []
+
+
+def test_a_sample_is_blind_and_says_how_many_are_right(client, workspace, project, run):
+    drawn = client.post(here(project, "check"), data={"run": run.id, "size": "20"})
+    page = client.get(drawn.headers["location"])
+    sample = re.search(r"check=(\w+)", drawn.headers["location"])[1]
+    for _ in range(20):
+        assert 'aria-pressed="true"' not in page.text
+        document = on_the_desk(page)
+        right = workspace.runs.prediction(run.id, document).label
+        page = client.post(here(project, "check", sample, "answers"), data={"document": document, "label": right})
+        assert page.status_code == 200
+    assert "The sample is done." in page.text
+    assert "100 %" in page.text
+    assert workspace.checks.estimate(sample)["right"] == 20
+
+
+def test_many_are_accepted_only_after_a_look_at_some(client, workspace, project, run):
+    location = client.post(
+        here(project, "review", "accept", "sample"), data={"run": run.id, "threshold": "0.6"}
+    ).headers["location"]
+    sample = re.search(r"check=(\w+)", location)[1]
+    assert client.post(here(project, "review", "accept"), data={"check": sample}).status_code == 422
+    page = client.get(location)
+    while 'data-document="' in page.text:
+        document = on_the_desk(page)
+        label = workspace.runs.prediction(run.id, document).label
+        page = client.post(here(project, "check", sample, "answers"), data={"document": document, "label": label})
+    before = sum(row["answers"] for row in workspace.answers.counts(project.id))
+    assert client.post(here(project, "review", "accept"), data={"check": sample}).status_code == 303
+    after = sum(row["answers"] for row in workspace.answers.counts(project.id))
+    assert after > before + 20
+    client.post(here(project, "review", "undo"), data={"run": run.id})
+    assert sum(row["answers"] for row in workspace.answers.counts(project.id)) == before
+
+
+def test_teaching_comparing_and_exporting(client, workspace, project, run):
+    taught = client.post(here(project, "runs", "teach"))
+    work(workspace, until_idle=True)
+    later = workspace.runs.get(taught.headers["location"].rpartition("/")[2])
+    assert later.state == "done"
+    compared = client.get(here(project, "compare") + f"?a={run.id}&b={later.id}")
+    assert "What flipped, towards what?" in compared.text
+    for kind, form in (
+        ("labels", "csv"), ("labels", "xlsx"), ("labels", "jsonl"), ("answers", "csv"), ("audit", "jsonl"),
+        ("report", "html"), ("model", "isthmus"),
+    ):  # fmt: skip
+        sent = client.post(here(project, "export"), data={"run": later.id, "kind": kind, "format": form})
+        assert sent.status_code == 200, (kind, sent.text[:200])
+        assert sent.content
+        if (kind, form) == ("labels", "csv"):
+            rows = list(csv.DictReader(io.StringIO(sent.text)))
+            assert len(rows) == workspace.collections.get(run.target).documents
+        if kind == "audit":
+            kinds = {json.loads(line)["event"] for line in sent.text.splitlines()}
+            assert {"answer given", "run started", "exported"} <= kinds
+
+
+@pytest.mark.parametrize("state", ["cancelled"])
+def test_a_run_can_be_cancelled_and_goes_on(client, workspace, project, state):
+    started = client.post(here(project, "runs"), data={"method": "nbc", "seed": "3"})
+    address = started.headers["location"]
+    assert "Waiting" in client.get(address).text
+    assert "progress" in client.get(address + "/progress").text
+    assert client.post(address + "/cancel").status_code == 303
+    assert "It was cancelled." in client.get(address).text
+    assert client.post(address + "/resume").status_code == 303
+    work(workspace, until_idle=True)
+    assert workspace.runs.get(address.rpartition("/")[2]).state == "done"
+
+
+def test_a_diagnosis(client, workspace, project):
+    assert client.post(here(project, "diagnosis")).status_code == 303
+    work(workspace, until_idle=True)
+    assert "What to look at" in client.get(here(project, "diagnosis")).text
