@@ -10,6 +10,7 @@ from isthmus.bench.suites.guided_studies import (
     SPLIT,
     gold_measures,
     misleading_codes,
+    paired_tests,
     relevance_settings,
 )
 from isthmus.bench.suites.guided_tasks import TASKS, subject_and_body
@@ -81,6 +82,19 @@ def test_the_paper_s_similarity_counts_contexts_of_the_rows_in_use(small):
     assert some["contexts"].source.sum() < whole["contexts"].source.sum()
     assert ready.resolve({"min_contrast": 0.0}) == {"min_contrast": 0.0}
     assert {"guidance-paper", "relevance-paper", "adversary-paper", "pivots", "collections"} <= set(SUITE.studies)
+
+
+def test_paired_tests_use_the_starts_that_both_have():
+    def row(method, seed, value):
+        return {"task": "dmoz", "method": method, "seed": seed, "metric": "pair_f1", "value": value}
+
+    rows = [row("guided", s, v) for s, v in enumerate((0.5, 0.7, 0.9))]
+    rows += [row("km", s, v) for s, v in enumerate((0.4, 0.5))]
+    (test,) = paired_tests(rows)
+    assert (test["method"], test["against"], test["runs"]) == ("guided", "km", 2)
+    assert test["gain"] == pytest.approx(0.15)
+    # t = mean / (sd / √n) = 0.15 / (0.0707 / √2) = 3 with one degree of freedom
+    assert test["p_value"] == pytest.approx(2 * (0.5 - np.arctan(3.0) / np.pi))
 
 
 def test_settings_of_the_relevance_study():

@@ -53,12 +53,13 @@ def with_earlier(tests: list[dict], path: Path, suite: Suite, record: Record) ->
 
 
 def _has_accuracy(record: Record, task: str, method: str, accuracy: float) -> bool:
-    """Whether a row of this method has this accuracy, as an accuracy, micro-F1 or error."""
+    """Whether this method's first run has this accuracy, as an accuracy, micro-F1 or error."""
+    seeds = [seed for own_task, own_method, seed in record.units if (own_task, own_method) == (task, method)]
+    first = min(seeds, key=lambda seed: -1 if seed is None else seed, default=None)
+    rows = record.units.get((task, method, first), {}).get("rows", ())
     values = [
         1.0 - row["value"] if row["metric"] == "error" else row["value"]
-        for (own_task, own_method, _), unit in record.units.items()
-        if (own_task, own_method) == (task, method)
-        for row in unit.get("rows", ())
+        for row in rows
         if row["metric"] in ("error", "accuracy", "micro_f1")
     ]
     return any(abs(value - accuracy) < 1e-9 for value in values)

@@ -8,7 +8,7 @@ import numpy as np
 
 from isthmus.bench.engine.suite import Method, Suite, TaskData
 from isthmus.bench.suites.guided_prepare import PAPER_SIMILARITY, Collections, prepare_data, score_rows
-from isthmus.bench.suites.guided_studies import STUDIES
+from isthmus.bench.suites.guided_studies import STUDIES, paired_tests
 from isthmus.bench.suites.guided_tasks import TASKS
 from isthmus.bench.suites.guided_tune import LEFT_OUT
 from isthmus.clustering.baselines import cocluster, kmeans_with_source, plain_kmeans
@@ -88,5 +88,6 @@ SUITE = Suite(
     },
     seeds=SEEDS,
     default_methods=("km", "km-asd", "guided", "guided-paper", "km-euclidean", "coclustering"),
+    derived={"paired": paired_tests},
     studies=STUDIES,
 )
