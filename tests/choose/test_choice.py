@@ -211,6 +211,17 @@ def test_long_collections_leave_string_kernels_out_and_say_so():
     assert left_out[0]["method"] == "strings"
 
 
+def test_string_kernels_of_large_collections_come_last_and_alone(pair, monkeypatch):
+    source, labels, target, *_ = pair
+    labels = np.array(labels, dtype=object)
+    together = try_methods(source, labels, target, random_state=0, embed=False)
+    monkeypatch.setattr("isthmus.choose.choice.LARGE", 50)
+    apart = try_methods(source, labels, target, random_state=0, embed=False)
+    assert [trial.name for trial in apart.trials] == [trial.name for trial in together.trials]
+    for one, other in zip(apart.trials, together.trials, strict=True):
+        assert one.labels.tolist() == other.labels.tolist()
+
+
 def test_labelled_words_are_heard_once_as_a_witness(pair):
     source, labels, target, *_ = pair
     result = isthmus.label(source, labels, target[:60], word_labels={"rude": "staff", "fee": "price"})

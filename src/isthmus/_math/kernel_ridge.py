@@ -138,8 +138,12 @@ class GrowingRidge:
 
     def scores(self, weights: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Scores of the given rows of the matrix."""
-        columns = self._take(rows) if self.linear else self.rows[np.ix_(rows, self.train)]
-        return columns @ weights
+        scores = np.empty((len(rows), weights.shape[1]))
+        for start in range(0, len(rows), BLOCK):
+            part = rows[start : start + BLOCK]
+            columns = self._take(part) if self.linear else self.rows[np.ix_(part, self.train)]
+            scores[start : start + BLOCK] = columns @ weights
+        return scores
 
 
 RIDGES = (1e-2, 1e-1, 1.0, 10.0, 100.0)

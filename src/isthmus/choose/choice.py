@@ -42,7 +42,7 @@ from isthmus.choose.views import View
 from isthmus.choose.voting import VotingRule, excess, shared_labels
 from isthmus.choose.witness import shared_errors, weigh_witness
 from isthmus.exceptions import DataError, IsthmusError
-from isthmus.features.counting import sharing
+from isthmus.features.counting import forget_shared, sharing
 from isthmus.features.embeddings import StaticEmbedder, has_static_vectors, resolve_embedder
 from isthmus.features.languages import NAMES, OTHER, languages_in_use, resolve_language
 from isthmus.features.vectorizer import TextVectorizer
@@ -56,6 +56,7 @@ WITH_WORDS = "dual-manifold"
 WITH_VECTORS = "vectors"
 SLOW = ("cocc", "strings", WITH_WORDS, "self-training")
 NEGATION = 3  # words after one that negates in which a labelled word means the opposite
+LARGE = 12_000  # documents
 SIDE_SAMPLE = 2_000  # documents of each side that say which side a further text reads like
 MOST_STRINGS = 60_000  # documents; beyond that string kernels cost minutes
 MOST_CHARACTERS = 30_000_000
@@ -201,17 +202,26 @@ def try_methods(
         if judge is None:
             names = [*([WITH_WORDS] if word_labels else []), YARDSTICK]
         recipes = {**options, "embed": embedder}
+        # Beyond this size string kernels take as much memory as all others together: they come last, and alone.
+        alone = {"strings"} & set(names) if len(pair.texts) > LARGE else set()
 
         def fit(name: str) -> FittedCandidate | dict:
             words = word_labels if RECIPES[name].takes_words else None
             try:
-                return fit_candidate(name, RECIPES[name].build_with(word_labels=words, **recipes), pair, judge)
+                model = RECIPES[name].build_with(word_labels=words, **recipes)
+                if name in alone:
+                    model.steps[-1][1].set_params(n_jobs=n_jobs or cpu_count())
+                return fit_candidate(name, model, pair, judge)
             except IsthmusError as error:
                 if name == YARDSTICK:
                     raise
                 return {"method": name, "chosen": False, "why": f"not possible: {error}"}
 
-        outcomes = _run_all(fit, names, n_jobs)
+        outcomes = _run_all(fit, [name for name in names if name not in alone], n_jobs)
+        if alone:
+            forget_shared()
+            progress("trying strings", 0, 1)
+            outcomes.insert(names.index("strings"), fit("strings"))
         trials = [outcome for outcome in outcomes if isinstance(outcome, FittedCandidate)]
         left_out += [outcome for outcome in outcomes if isinstance(outcome, dict)]
     return Candidates(trials, judge, left_out, witness, getattr(embedder, "name", None))

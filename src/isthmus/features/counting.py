@@ -65,6 +65,14 @@ def shared(key: Hashable, make: Callable[[], Any]) -> Any:
     return make() if store is None else store.get(key, make)
 
 
+def forget_shared() -> None:
+    """Let go what has been made inside :func:`sharing`; whoever asks again makes it again."""
+    store = _store.get()
+    if store is not None:
+        with store.lock:
+            store.made.clear()
+
+
 def texts_key(texts: Sequence[str]) -> Hashable:
     """Stands for the content of a list of texts within one process."""
     return len(texts), hash(tuple(texts))
