@@ -216,8 +216,9 @@ def lock_documents(connection: Connection, documents: Sequence[str]) -> None:
     """
     if connection.dialect.name == "sqlite":
         return
-    for start in range(0, len(documents), _BLOCK):
-        names = sorted(documents)[start : start + _BLOCK]
+    ordered = sorted(documents)
+    for start in range(0, len(ordered), _BLOCK):
+        names = ordered[start : start + _BLOCK]
         query = sa.select(DOCUMENTS.c.id).where(DOCUMENTS.c.id.in_(names)).order_by(DOCUMENTS.c.id)
         connection.execute(query.with_for_update(key_share=True)).all()
 

@@ -24,6 +24,7 @@ from isthmus.workspace.schema import ANSWERS, CHECKED, CHECKS, DOCUMENTS, PREDIC
 LEAST_CHECKED = 20  # documents that must be checked before labels are accepted unread
 _LEASE = timedelta(minutes=10)
 _BLOCK = 5_000
+_NAMED = 500
 
 
 class Checks:
@@ -214,7 +215,10 @@ def _checked_rows(connection: Connection, run: str, check: str, positions: Many[
     p = PREDICTIONS.c
     known = sa.and_(ANSWERS.c.document_id == p.document_id, ANSWERS.c.current == sa.true(), ANSWERS.c.kind != "accept")
     query = sa.select(p.position, p.document_id, ANSWERS.c.id.label("answer_id")).outerjoin(ANSWERS, known)
-    found = {row.position: row for row in connection.execute(query.where(p.run_id == run, p.position.in_(positions)))}
+    found: dict[int, Any] = {}
+    for start in range(0, len(positions), _NAMED):  # a database takes only so many values in one statement
+        part = query.where(p.run_id == run, p.position.in_(positions[start : start + _NAMED]))
+        found |= {row.position: row for row in connection.execute(part)}
     return [
         {"check_id": check, "place": place, "document_id": found[position].document_id, "position": position,
          "answer_id": found[position].answer_id}
