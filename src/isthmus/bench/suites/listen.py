@@ -307,7 +307,7 @@ def cost(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
     ]
     truth = np.array([r["true_label"] for r in more])
     answers = {"document": [*range(1, MANY_ANSWERS + 1)], "true_label": truth[:MANY_ANSWERS].tolist()}
-    many, result, taught = _timed(texts[0], labels[0], [r["text"] for r in more], answers, "logistic")
+    many, result, taught = _timed(texts[0], labels[0], [r["text"] for r in more], answers, "nbc")
     rest = slice(MANY_ANSWERS, None)
     before, after = (float(np.mean(each.labels[rest] == truth[rest])) for each in (result, taught))
     return [few, many | {"accuracy_before": before, "accuracy_after": after}]
