@@ -37,7 +37,8 @@ def test_co_clustering_removes_nine_errors_of_ten(task):
 
 def test_the_suite_has_the_tasks_and_methods_of_the_table():
     assert {*SIX, *THREE, "four-class"} <= set(SUITE.tasks)
-    assert {*BASELINES, "cocc"} == set(SUITE.default_methods)
+    settings = {"cocc", "cocc-no-finish", "cocc-paper", "cocc-paper-matched"}
+    assert {*BASELINES, *settings} == set(SUITE.default_methods)
     assert len(SUITE.seeds) == 5
     assert SUITE.tasks["real-simulated"].optional
 

@@ -37,7 +37,7 @@ def serve(
     time. On this machine alone nobody signs in; --host with any other address demands accounts.
     """
     need_workspace()
-    for name in ("fastapi", "uvicorn", "multipart", "itsdangerous", "argon2"):
+    for name in ("fastapi", "uvicorn", "python_multipart", "itsdangerous", "argon2"):
         import_optional(name, "The workbench", extra="workbench")
     from isthmus.corpus.limits import read_size
     from isthmus.workbench import serve as serve_workbench

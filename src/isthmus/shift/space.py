@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -138,7 +139,9 @@ def map_places(vectors: np.ndarray, source_labels: Sequence, classes: Sequence) 
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
     code = {name: place for place, name in enumerate(classes)}
-    known = [i for i, name in enumerate(source_labels) if name in code]
+    sizes = Counter(source_labels)
+    # Of a class of one document nothing is known but its place: it takes part by lying where it lies.
+    known = [i for i, name in enumerate(source_labels) if name in code and sizes[name] > 1]
     codes = np.array([code[source_labels[i]] for i in known])
     present = np.unique(codes)
     if len(present) < 2 or len(known) <= len(present):
