@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import re
 import zipfile
+import zlib
 
 from isthmus.corpus.limits import too_large, unpack_limit
 from isthmus.exceptions import DataError
@@ -40,7 +41,16 @@ def check_sheet(data: bytes, name: str, most_cells: int = MOST_CELLS, *, sheet: 
             if size > unpack_limit():
                 raise too_large(name, size)
             rows, columns = _reach(book, sheet)
-    except (zipfile.BadZipFile, KeyError, OSError, ValueError, EOFError, NotImplementedError, RuntimeError) as error:
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        KeyError,
+        OSError,
+        ValueError,
+        EOFError,
+        NotImplementedError,
+        RuntimeError,
+    ) as error:
         if isinstance(error, DataError):
             raise
         return  # not a workbook, or a damaged one: the reader says what is wrong
