@@ -8,6 +8,7 @@ inner product need one product with ``K`` and one with ``B`` per step and never 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -109,13 +110,17 @@ def solve_in_place(A: np.ndarray, rhs: np.ndarray) -> np.ndarray:
 
 
 def diagonal_direct(kernel: np.ndarray, diagonal: np.ndarray, gamma: float, rhs: np.ndarray) -> np.ndarray:
-    """``(γ I + D K)⁻¹ rhs`` for a diagonal ``D``: by Cholesky of ``γ I + √D K √D``, by LU where ``D`` has zeros."""
-    if diagonal.min() <= 1e-12 * diagonal.max():
-        A = diagonal[:, None] * kernel
+    """``(γ I + D K)⁻¹ rhs`` for a diagonal ``D``: by Cholesky of ``γ I + √D K √D``, by LU where ``D`` has zeros.
+
+    By LU, too, where rounding of a very large ``D`` or ``K`` has swallowed γ, so that the matrix is no longer positive.
+    """
+    if diagonal.min() > 1e-12 * diagonal.max():
+        root = np.sqrt(diagonal)
+        A = root[:, None] * kernel * root
         A[np.diag_indices_from(A)] += gamma
-        return solve_in_place(A, rhs)
-    root = np.sqrt(diagonal)
-    A = root[:, None] * kernel * root
+        with suppress(np.linalg.LinAlgError):
+            factor = scipy.linalg.cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
+            return root * scipy.linalg.cho_solve(factor, rhs / root, check_finite=False)
+    A = diagonal[:, None] * kernel
     A[np.diag_indices_from(A)] += gamma
-    factor = scipy.linalg.cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
-    return root * scipy.linalg.cho_solve(factor, rhs / root, check_finite=False)
+    return solve_in_place(A, rhs)
