@@ -209,7 +209,7 @@ class Tab:
             base_url=server.address,
             accept_downloads=True,
         )
-        self.context.set_default_timeout(15_000)
+        self.context.set_default_timeout(60_000)  # a busy machine is no failure
         self.page = self.context.new_page()
         self.complaints, self.requests, self.address = [], [], server.address
         self.page.on("console", lambda message: self.complaints.append(message.text))

@@ -17,6 +17,19 @@ REACTION = """() => new Promise(done => {
   document.body.dispatchEvent(new KeyboardEvent('keydown', {key: '1', bubbles: true}));
   look();
 })"""
+# The next key the moment the next document lies on the desk: none may fall into the gap before its buttons work.
+AT_ONCE = """n => new Promise(done => {
+  const desk = () => document.querySelector('#desk').dataset.document, seen = [desk()];
+  const press = () => document.body.dispatchEvent(new KeyboardEvent('keydown', {key: '1', bubbles: true}));
+  const watch = new MutationObserver(() => {
+    if (desk() === seen[seen.length - 1]) return;
+    seen.push(desk());
+    if (seen.length <= n) press(); else { watch.disconnect(); done(seen.length); }
+  });
+  watch.observe(document.querySelector('#desk').parentElement, {childList: true});
+  setTimeout(() => done(seen.length), 60000);
+  press();
+})"""
 # The marks of the map are many and the report's own tests look at them.
 AXE = """() => axe.run({exclude: [['#map .plot']]}, {resultTypes: ['violations'],
   runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa']})"""
@@ -65,6 +78,7 @@ def test_from_two_files_to_a_table(open_tab, server, tmp_path):
     page.click("button:text('Start')")
     page.wait_for_selector(".tile[aria-label='Expected right']")
     page.click("main a.button:text('Review')")
+    page.wait_for_load_state()
     assert answered(page) == 0
     first = document(page)
     for i in range(20):
@@ -177,6 +191,15 @@ def test_an_answer_is_seen_at_once(open_tab, server, project):
         spent.append(page.evaluate(REACTION))
         page.wait_for_selector("body:not(.busy)")
     assert sorted(spent)[2] < 200
+
+
+def test_no_key_of_a_fast_hand_is_lost(open_tab, server, project):
+    page = open_tab(server).page
+    page.goto(f"/projects/{project.id}/review")
+    before = answered(page)
+    assert page.evaluate(AT_ONCE, 10) == 11
+    page.reload()
+    assert answered(page) == before + 10
 
 
 def test_a_file_that_cannot_be_read_says_why(open_tab, server, project):
