@@ -12,10 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isthmus.corpus import read_collection, with_columns, write_rows
-from isthmus.corpus.blocks import BlockReader
 from isthmus.corpus.guard import FormulaEscaper, unguard
+from isthmus.corpus.shards import cut_shard, read_block
 from isthmus.corpus.words import read_words
-from isthmus.corpus.write import BlockWriter, writing_blocks
 
 HOSTILE = ['=HYPERLINK("http://x","y")', "+cmd|' /C calc'!A0", "-2+3", "@SUM(1)", "\t=1", "\r=1", "+49 30", "--", "="]
 HARMLESS = ["-1", "+49", "-0.5", "-1,5", "1e-3", "-1E+9", "fine", "", "'tis", "a=b", " =1", "5-4"]
@@ -132,27 +131,6 @@ def test_labelled_words_are_read_bare(tmp_path):
 def test_blocks_are_read_bare(tmp_path):
     for name in ("b.csv", "b.tsv", "b.jsonl"):
         write_rows(tmp_path / name, {"text": ["=a", "b"], "label": ["-x", "'-y"]}, spreadsheet_safe=True)
-        reader = BlockReader(tmp_path / name, want_labels=True)
-        [block] = list(reader)
-        assert reader.texts(block) == ["=a", "b"]
-        assert reader.labels(block) == ["-x", "'-y" if name == "b.jsonl" else "-y"]
-
-
-@pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.jsonl", "t.csv.gz"])
-@pytest.mark.parametrize("safe", [True, False])
-def test_blocks_give_the_bytes_of_the_whole(tmp_path, name, safe):
-    table = {"=text": HOSTILE + HARMLESS, "kept": [True, None, -0.5] * 7}
-    counted = write_rows(tmp_path / name, table, spreadsheet_safe=safe)
-    with writing_blocks(tmp_path / f"blocks-{name}", spreadsheet_safe=safe) as write:
-        for start in range(0, 21, 8):
-            write({key: values[start : start + 8] for key, values in table.items()})
-    assert (tmp_path / f"blocks-{name}").read_bytes() == (tmp_path / name).read_bytes()
-    assert write.guarded == counted == (len(HOSTILE) + 1 if safe and "jsonl" not in name else 0)
-
-
-def test_block_writer_writes_its_header_once():
-    out = io.BytesIO()
-    write = BlockWriter(out, ".csv", spreadsheet_safe=True)
-    write({"text": ["=1"]})
-    write({"text": ["2"]})
-    assert out.getvalue() == b"text\n'=1\n2\n"
+        [rows] = [read_block(block) for block in cut_shard(str(tmp_path / name), 10)]
+        assert rows.texts(["text"]) == ["=a", "b"]
+        assert rows.labels("label") == ["-x", "'-y" if name == "b.jsonl" else "-y"]

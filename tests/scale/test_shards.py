@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from isthmus.corpus import read_collection
 from isthmus.corpus.shards import choose_columns, cut_shard, find_shards, open_shard, read_block
 from isthmus.exceptions import DataError
 
@@ -35,6 +36,28 @@ def test_line_breaks_and_quotes_inside_cells(tmp_path):
     assert open_shard(str(path)).columns == ("id", "text")
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.csv", b'text,label\n"one, two\nthree",x\nfour,y\n\nfive,x\nsix,y\n'),
+        ("b.csv", "text;label\nçà et là;x\nquatre;y\ncinq;x\n".encode("utf-8-sig")),
+        ("c.tsv", b'text\tlabel\na "lone quote\tx\nb\ty\nc\tx\n'),
+        ("d.jsonl", '{"text": "one\u2028two", "label": "x"}\n\n{"text": "b", "label": "y"}\n'.encode()),
+        ("e.csv", ("text,label\n" + "球队比赛胜利了，大家都很高兴,x\n股票市场今天上涨,y\n" * 20).encode("gb18030")),
+        ("f.jsonl", "".join(f'{{"text": "w", "label": {c}}}\n' for c in ('"A"', '"A "', 3, 3.0, "null", '" "')).encode()),
+    ],
+    ids=["quoted csv", "csv with a mark", "tsv", "jsonl", "gb18030", "labels of many kinds"],
+)  # fmt: skip
+def test_same_cells_as_read_whole(tmp_path, name, content):
+    path = tmp_path / name
+    path.write_bytes(content)
+    whole = read_collection(path, text="text", label="label")
+    for size in (1, 2, 100):
+        read = [read_block(block) for block in cut_shard(str(path), size)]
+        assert [text for rows in read for text in rows.texts(["text"])] == whole.texts
+        assert [label for rows in read for label in rows.labels("label")] == whole.labels
+
+
 def test_bad_rows_are_told_one_by_one_whatever_the_cuts(tmp_path):
     good = [f"{i},text number {i}\n".encode() for i in range(20)]
     good[4] = b"4,text \xff\xfe\n"
@@ -58,10 +81,13 @@ def test_bad_rows_are_told_one_by_one_whatever_the_cuts(tmp_path):
 
 def test_bad_json_lines(tmp_path):
     path = tmp_path / "x.jsonl"
-    path.write_bytes(b'{"text": "one"}\n{"text": \n[1]\n\n{"text": "\xff"}\n{"text": "two"}')
+    nested, digits = b'{"text": ' + b"[" * 200_000, b'{"text": ' + b"9" * 5_000 + b"}"
+    path.write_bytes(
+        b'{"text": "one"}\n{"text": \n[1]\n\n{"text": "\xff"}\n' + nested + b"\n" + digits + b'\n{"text": "two"}'
+    )
     (rows,) = [read_block(block) for block in cut_shard(str(path), 100)]
     assert rows.texts(["text"]) == ["one", "two"]
-    assert [row["row"] for row in rows.bad] == [2, 3, 5]
+    assert [row["row"] for row in rows.bad] == [2, 3, 5, 6, 7]
 
 
 def test_which_files(corpus, tmp_path):

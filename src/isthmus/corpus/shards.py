@@ -95,6 +95,7 @@ class Rows:
     columns: dict[str, list] = field(default_factory=dict)
     records: list[dict] | None = None
     bad: list[dict] = field(default_factory=list)
+    guarded: bool = False  # cells may begin with an apostrophe for the sake of spreadsheets
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), ())) if self.records is None else len(self.records)
@@ -105,12 +106,16 @@ class Rows:
 
     def texts(self, names: Sequence[str]) -> list[str]:
         """Texts of the rows, several columns joined by a blank; missing cells are empty."""
-        parts = [[cell_text(cell) for cell in bare_cells(self.cells(name))] for name in names]
+        parts = [[cell_text(cell) for cell in self._bare(name)] for name in names]
         return parts[0] if len(parts) == 1 else [" ".join(filter(None, row)) for row in zip(*parts, strict=True)]
 
     def labels(self, name: str) -> list[str | None]:
         """Labels of the rows, None where the cell is empty."""
-        return label_cells(bare_cells(self.cells(name)))
+        return label_cells(self._bare(name))
+
+    def _bare(self, name: str) -> list:
+        """Cells without the apostrophe that tables for spreadsheets carry; other files carry none."""
+        return bare_cells(self.cells(name)) if self.guarded else self.cells(name)
 
 
 # -- which files -------------------------------------------------------------------------------------------------------
@@ -310,7 +315,7 @@ def read_block(block: Block) -> Rows:
             rows, bad = _read_one_by_one(block, data)
         columns = list(zip(*rows, strict=True)) if rows else [()] * len(shard.columns)
         table = {name: list(cells) for name, cells in zip(shard.columns, columns, strict=True)}
-    return Rows(shard.columns, table, bad=bad)
+    return Rows(shard.columns, table, bad=bad, guarded=True)
 
 
 def _bytes_of(block: Block) -> bytes:

@@ -99,55 +99,6 @@ def write_rows(
     return guard.count
 
 
-class BlockWriter:
-    """Writes a table block by block as csv, tsv or jsonl; made by :func:`writing_blocks`.
-
-    ``guarded`` says how many cells were changed for the sake of spreadsheets; see :func:`write_rows`.
-    """
-
-    def __init__(self, out: Any, ending: str, *, spreadsheet_safe: bool = False):
-        self.out, self.ending, self.guard, self.begun = out, ending, FormulaEscaper(spreadsheet_safe), False
-
-    @property
-    def guarded(self) -> int:
-        return self.guard.count
-
-    def __call__(self, columns: Mapping[str, list]) -> None:
-        """Write the next rows; the columns are those of the first block."""
-        if self.ending in (".jsonl", ".ndjson"):
-            _save_jsonl(self.out, columns, self.guard, "")
-            return
-        delimiter = "\t" if self.ending == ".tsv" else ","
-        for block in _csv_blocks(columns, delimiter, self.guard, header=not self.begun):
-            self.out.write(block.encode("utf-8", "replace"))
-        self.begun = True
-
-
-@contextmanager
-def writing_blocks(path: str | Path, *, force: bool = False, spreadsheet_safe: bool = False) -> Iterator[BlockWriter]:
-    """A :class:`BlockWriter` for a file that appears whole or not at all; ``"-"`` is csv on standard output."""
-    if str(path) == "-":
-        out = StandardOutput()
-        yield BlockWriter(out, ".csv", spreadsheet_safe=spreadsheet_safe)
-        out.flush()
-        return
-    ending = check_blocks(path, force=force)
-    with replacing(path, force=force) as out:
-        yield BlockWriter(out, ending, spreadsheet_safe=spreadsheet_safe)
-
-
-def check_blocks(path: str | Path, *, force: bool = False) -> str:
-    """Like :func:`check_output`, for formats that can be written block by block; gives back the ending."""
-    check_output(path, force=force)
-    ending = ".csv" if str(path) == "-" else _format(Path(path))[0]
-    if ending in (".parquet", ".xlsx"):
-        raise DataError(
-            f"{Path(path).name}: block by block .csv, .tsv and .jsonl can be written; choose one of them.",
-            code="unknown-format",
-        )
-    return ending
-
-
 def with_columns(table: Mapping[str, list], added: Mapping[str, list]) -> dict[str, list]:
     """All columns of ``table``, then the ``added`` ones; an input column of the same name is kept as ``NAME_input``.
 

@@ -194,7 +194,7 @@ class TermProjectionClassifier(TransferClassifier):
         """Add a block of labelled rows; blocks in any order give the same model (classifier "rule").
 
         Target rows in a block are left out: adaptation needs all of them together, so use :meth:`fit`, or
-        :func:`isthmus.classify.projection.stream.label_stream` for files larger than memory.
+        :func:`isthmus.scale.label_files` for files larger than memory.
 
         Parameters
         ----------
