@@ -25,7 +25,7 @@ from sklearn.utils import get_tags
 import isthmus
 from isthmus.corpus import read_collection, write_rows
 from isthmus.corpus.limits import unpacking_at_most
-from isthmus.corpus.shards import can_cut, cut_shard, read_block
+from isthmus.corpus.shards import can_cut, choose_columns, cut_shard, read_block
 from isthmus.exceptions import CODES, IsthmusError
 from isthmus.recipes import RECIPES
 
@@ -93,12 +93,22 @@ def _read(rng, folder, ending):
         place = path if rng.random() < 0.8 else "-"
         outcome = settled(lambda: read_collection(place, stdin=io.BytesIO(data), **options))
         if can_cut(path):
-            settled(lambda: sum(len(read_block(block)) for block in cut_shard(str(path), 5, str(path) + ".unpacked")))
+            settled(lambda: _read_in_blocks(path, **options))
     if not isinstance(outcome, str):
         outcome.checks()
         if not len(outcome.texts) == len(outcome.ids) == len(outcome.labels):
             raise Finding("parts of a collection differ in length")
     return outcome
+
+
+def _read_in_blocks(path, text, want_labels):
+    blocks = cut_shard(str(path), 5, f"{path}.unpacked")
+    columns = choose_columns(blocks, text=text, label=None, want_labels=bool(want_labels)) if blocks else None
+    for rows in map(read_block, blocks):
+        texts = rows.texts(columns.text)
+        labels = rows.labels(columns.label) if columns.label else texts
+        if not len(rows) == len(texts) == len(labels):
+            raise Finding("parts of a block differ in length")
 
 
 def read_folders(rng, folder):

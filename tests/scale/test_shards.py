@@ -79,6 +79,19 @@ def test_bad_rows_are_told_one_by_one_whatever_the_cuts(tmp_path):
     }
 
 
+def test_bare_carriage_returns(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_bytes(b"id,text\r1,one\r2,two\r")
+    with pytest.raises(DataError, match="carriage returns alone") as error:
+        cut_shard(str(path), 10)
+    assert error.value.code == "unreadable-file"
+    path.write_bytes(b"id,text\n1,one\r2,two\n3,a,b\n4,four\n")
+    for size in (1, 100):
+        read = [read_block(block) for block in cut_shard(str(path), size)]
+        assert [cell for rows in read for cell in rows.cells("id")] == ["1", "2", "4"]
+        assert [row["reason"] for rows in read for row in rows.bad] == ["3 cells where the header has 2"]
+
+
 def test_bad_json_lines(tmp_path):
     path = tmp_path / "x.jsonl"
     nested, digits = b'{"text": ' + b"[" * 200_000, b'{"text": ' + b"9" * 5_000 + b"}"

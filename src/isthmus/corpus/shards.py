@@ -204,10 +204,24 @@ def open_shard(path: str) -> Shard:
     start = mark
     for end in [*scan(head[mark:], delimiter, START)[0] + mark, len(head)]:
         record, start = head[start:end].decode(encoding, "replace"), int(end)
-        row = next(csv.reader([record], delimiter=delimiter), [])
+        row = _header(record, delimiter, name)
         if any(cell.strip() for cell in row):
             return Shard(str(path), kind, encoding, delimiter, tuple(_unique_names(row)[0]), start)
     raise DataError(f"{name} holds no rows; at least one document is expected.", code="empty-file")
+
+
+def _header(record: str, delimiter: str, name: str) -> list[str]:
+    try:
+        with _long_cells():
+            rows = [row for row in csv.reader(io.StringIO(record, newline=""), delimiter=delimiter) if row]
+    except csv.Error as error:
+        raise DataError(f"{name}: the header cannot be read ({error}).", code="unreadable-file") from None
+    if len(rows) > 1:
+        raise DataError(
+            f"{name} ends its lines with carriage returns alone, where it cannot be cut; save it with line feeds.",
+            code="unreadable-file",
+        )
+    return rows[0] if rows else []
 
 
 def _encoding(head: bytes, name: str) -> tuple[str, str]:
@@ -353,10 +367,10 @@ def _read_one_by_one(block: Block, data: bytes) -> tuple[list[list[str]], list[d
         number += 1
         if not record.strip():
             continue
-        row, why = _read_record(record, shard, width)
+        found, why = _read_record(record, shard, width)
         line, _, rest = record.partition(b"\n")
-        if row is not None:
-            rows.append(row)
+        if found:
+            rows += found
         elif rest.strip():
             # A mark that was never closed has swallowed the lines behind it: only the first of them is bad.
             bad.append(_bad_row(block, number, "a quotation mark is not closed", line))
@@ -367,18 +381,18 @@ def _read_one_by_one(block: Block, data: bytes) -> tuple[list[list[str]], list[d
     return rows, bad
 
 
-def _read_record(record: bytes, shard: Shard, width: int) -> tuple[list[str] | None, str]:
+def _read_record(record: bytes, shard: Shard, width: int) -> tuple[list[list[str]], str]:
+    """The row of a record (several where a bare carriage return ends a line, as when read whole), or why it is bad."""
     try:
         text = record.decode(shard.encoding)
         found = csv.reader(io.StringIO(text, newline=""), delimiter=shard.delimiter, strict=shard.delimiter != "\t")
-        row = next(filter(None, found), [])
+        rows = [row[:width] if len(row) > width and not any(row[width:]) else row for row in found if row]
     except UnicodeDecodeError as error:
-        return None, f"byte 0x{record[error.start]:02x} is not {shard.encoding} text"
+        return [], f"byte 0x{record[error.start]:02x} is not {shard.encoding} text"
     except csv.Error as error:
-        return None, str(error)
-    if len(row) > width and not any(row[width:]):
-        row = row[:width]
-    return (row, "") if len(row) == width else (None, f"{len(row)} cells where the header has {width}")
+        return [], str(error)
+    wrong = next((row for row in rows if len(row) != width), None)
+    return (rows, "") if wrong is None else ([], f"{len(wrong)} cells where the header has {width}")
 
 
 def _read_lines(block: Block, data: bytes) -> Rows:
