@@ -103,7 +103,7 @@ def check_texts(texts: Any) -> list[str]:
     for i, text in enumerate(texts):
         if not isinstance(text, str):
             raise DataError(
-                f"Document {i} is {type(text).__name__} {_shorten(text)}; texts must be str. "
+                f"Document {i} is {type(text).__name__} {shorten(text)}; texts must be str. "
                 "Replace missing texts by ''.",
                 code="not-text",
             )
@@ -179,7 +179,7 @@ def check_seed(random_state: Any) -> np.random.RandomState:
         return check_random_state(random_state)
     except (ValueError, TypeError):
         raise UsageError(
-            f"random_state is {_shorten(random_state)}; give a whole number from 0 to {2**32 - 1:,} or None.",
+            f"random_state is {shorten(random_state)}; give a whole number from 0 to {2**32 - 1:,} or None.",
             code="bad-parameter",
         ) from None
 
@@ -264,7 +264,7 @@ def read_domain(sample_domain: Any, n: int) -> np.ndarray:
     if whole or given.dtype.kind == "u":
         if given.size and max(abs(int(value)) for value in (given.max(), given.min())) > np.iinfo(np.int64).max:
             raise DataError(
-                f"sample_domain holds {_shorten(given.max())}; numbers of domains have at most 63 bits.",
+                f"sample_domain holds {shorten(given.max())}; numbers of domains have at most 63 bits.",
                 code="bad-domain",
             )
         given = given.astype(np.int64)
@@ -306,12 +306,12 @@ def find_classes(labels: np.ndarray, extras: list, min_classes: int) -> np.ndarr
         classes = classes.astype(labels.dtype) if labels.dtype.kind != "U" else classes.astype(str)
     if len(classes) < min_classes:
         raise DataError(
-            f"The source labels name one class, {_shorten(classes[0])}; a classifier needs at least two classes.",
+            f"The source labels name one class, {shorten(classes[0])}; a classifier needs at least two classes.",
             code="one-class",
         )
     return classes
 
 
-def _shorten(value: Any, width: int = 40) -> str:
+def shorten(value: Any, width: int = 40) -> str:
     text = repr(value.item() if isinstance(value, np.generic) else value)
     return text if len(text) <= width else text[: width - 1] + "…"

@@ -2,6 +2,8 @@
 
 import datetime
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -104,3 +106,19 @@ def test_the_limit_on_unpacking_is_an_option(folder, capsys):
     assert run_command(["--max-unpacked", "1M", "label", "source.csv", "big.csv.gz", "--method", "nbc"]) == 1
     assert "[too-large]" in capsys.readouterr().err.splitlines()[-1]
     assert run_command(["--max-unpacked", "much", "label", "source.csv", "target.csv"]) == 2
+
+
+def test_ctrl_c_while_the_command_is_loading(tmp_path):
+    """Interrupted inside its own first import, as the fuzzer once managed."""
+    code = (
+        "import builtins, runpy, sys\n"
+        "true_import = builtins.__import__\n"
+        "def interrupted(name, *rest, **more):\n"
+        "    if name == 'isthmus._streams': raise KeyboardInterrupt\n"
+        "    return true_import(name, *rest, **more)\n"
+        "builtins.__import__ = interrupted\n"
+        "sys.argv = ['isthmus', '--version']\n"
+        "runpy.run_module('isthmus', run_name='__main__')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (130, "Stopped.\n")

@@ -26,7 +26,7 @@ from isthmus._parameters import (
     check_parameters,
 )
 from isthmus._progress import progress
-from isthmus._validation import check_rows
+from isthmus._validation import check_rows, shorten
 from isthmus.base import check_transfer_data
 from isthmus.clustering.alignment import Match, alignment_table
 from isthmus.clustering.choice import choose_n_clusters, count_counterparts
@@ -244,7 +244,7 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
         gate = check_transfer_data(self, X, y, sample_domain, need_overlap=False, min_classes=1).in_content_order()
         if gate.n_classes < 2 and self.guidance > 0:
             raise DataError(
-                f"The source labels name one class, {gate.classes[0]}: a single group gives nothing to follow. "
+                f"The source labels name one class, {shorten(gate.classes[0])}: one group gives nothing to follow. "
                 "Give at least two groups, or guidance=0 for plain k-means.",
                 code="one-class",
             )

@@ -260,6 +260,8 @@ class CoClusteringClassifier(TransferClassifier):
                 "CoCC learns a class from its words. Give it documents with words, or leave the class out.",
                 code="empty-class",
             )
+        if problem.fixed is not None and problem.target.total <= 0:
+            raise DataError("No row holds a word; CoCC clusters words. Give documents with words.", code="empty-class")
         in_source, in_target = problem.class_counts.sum(axis=1) > 0, problem.target.word_totals > 0
         if problem.fixed is None and not np.any(in_source & in_target):
             own = int(in_target.sum())
