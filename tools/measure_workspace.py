@@ -78,7 +78,8 @@ def _add_run(ws: Workspace, made: dict[str, str], number: int, ids: list[str], r
         {
             "run_id": run, "position": i, "document_id": ids[i], "label": CLASSES[codes[i]],
             "confidence": float(confidence[i]), "needs_review": bool(confidence[i] < 0.4),
-            "second": CLASSES[(codes[i] + 1) % 4], "second_confidence": 0.1, "novel_group": "", "near": [],
+            "second": CLASSES[(codes[i] + 1) % 4], "second_confidence": 0.1, "novel_group": "",
+            "near": [ids[(7 * i + k) % n] for k in (1, 2, 3)],
             "rank": int(rank[i]), "reason": "", "state": "open",
         }
         for i in range(n)

@@ -234,12 +234,24 @@ def test_cookies_are_kept_from_scripts_and_other_sites(team):
     assert safe.header(safe.new()).startswith("__Host-")
 
 
-def test_signing_out_ends_the_session_everywhere(team):
-    first, second = team.signed_in("boris"), team.signed_in("boris")
-    kept = first.cookies["isthmus_session"]
-    assert first.post("/sign-out").status_code == 303
-    for cookie in (kept, second.cookies["isthmus_session"]):
-        assert httpx.get(team.address + "/projects", cookies={"isthmus_session": cookie}).status_code == 303
+def is_in(team, cookie):
+    return httpx.get(team.address + "/projects", cookies={"isthmus_session": cookie}).status_code == 200
+
+
+@pytest.mark.parametrize("api", [False, True])
+def test_signing_out_ends_this_session_or_all_of_them(team, api):
+    def sign_out(client, everywhere):
+        if api:
+            return client.delete("/api/session", params={"everywhere": everywhere}).status_code == 200
+        return client.post("/sign-out", data={"everywhere": "1"} if everywhere else {}).status_code == 303
+
+    here, there, third = (team.signed_in("boris") for _ in range(3))
+    kept = [client.cookies["isthmus_session"] for client in (here, there, third)]
+    assert sign_out(here, False)
+    assert [is_in(team, cookie) for cookie in kept] == [False, True, True]  # also for who kept a copy of the cookie
+    assert sign_out(there, True)
+    assert [is_in(team, cookie) for cookie in kept] == [False, False, False]
+    assert is_in(team, team.signed_in("boris").cookies["isthmus_session"])
 
 
 def test_a_closed_account_is_out_at_once(team, anna, workspace):

@@ -4,13 +4,18 @@ import io
 import json
 import shutil
 import tarfile
+from types import SimpleNamespace
 
 import pytest
+import sqlalchemy as sa
 
 import isthmus
 from isthmus.corpus import read_table
 from isthmus.exceptions import DataError, UsageError
 from isthmus.workspace import open_workspace, restore_workspace, work
+from isthmus.workspace.context import Context
+from isthmus.workspace.database import Database
+from isthmus.workspace.keeping import _to_json, write_backup
 from isthmus.workspace.schema import METADATA, PREDICTIONS
 
 
@@ -78,21 +83,61 @@ def test_a_backup_restores_everything_into_either_database(done, tmp_path, reque
     assert made["tables"]["documents"] == 54
     with pytest.raises(DataError, match="exists"):
         done.backup(tmp_path / "saved.tar")
-    places = [None]
-    if done.database_url.startswith("postgres"):  # the other way round is tested with the other parameter
-        places.append(request.getfixturevalue("postgres").make())
-    for number, url in enumerate(places):
+    # Into the same kind of database, into the other kind, and from there back.
+    other = None if done.database_url.startswith("postgres") else request.getfixturevalue("postgres").make()
+    same = request.getfixturevalue("postgres").make() if other is None else None
+    before, saved = rows_of(done), tmp_path / "saved.tar"
+    for number, url in enumerate((same, other, same and request.getfixturevalue("postgres").make())):
         folder = tmp_path / f"restored{number}"
-        restore_workspace(tmp_path / "saved.tar", folder, url)
+        restore_workspace(saved, folder, url)
         with open_workspace(folder, url) as copy:
             assert copy.check(thorough=True) == []
-            assert rows_of(copy) == rows_of(done)
+            assert rows_of(copy) == before
+            saved = tmp_path / f"saved{number}.tar"
+            copy.backup(saved)
             copy.answers.give(document, "price", by=done.by)  # the counters go on
-            taught = copy.runs.teach(done.run.id, by=done.by)
-            work(copy, until_idle=True)
-            assert copy.runs.get(taught.id).state == "done", copy.runs.get(taught.id).error
+            if number == 1:
+                taught = copy.runs.teach(done.run.id, by=done.by)
+                work(copy, until_idle=True)
+                assert copy.runs.get(taught.id).state == "done", copy.runs.get(taught.id).error
         with pytest.raises(UsageError, match="not empty"):
-            restore_workspace(tmp_path / "saved.tar", folder, url)
+            restore_workspace(saved, folder, url)
+
+
+def test_a_backup_of_an_earlier_form_is_brought_up_to_date(tmp_path, database, monkeypatch):
+    """A workspace as version 0001 of its tables left it: opened, and restored from its backup."""
+    url = database or f"sqlite:///{tmp_path / 'old.db'}"
+    old = Database(url)
+    old.migrate("0001")
+    with old.writing() as connection:
+        connection.exec_driver_sql(
+            "INSERT INTO people (id, name, folded_name, role, session_key, disabled, created_at)"
+            " VALUES ('1', 'Kim', 'kim', 'owner', 'k', false, '2026-01-01 00:00:00')"
+        )
+        connection.exec_driver_sql(
+            "INSERT INTO projects (id, name, created_by, created_at)"
+            " VALUES ('2', 'Dealers', '1', '2026-01-02 00:00:00')"
+        )
+    known = [table for table in METADATA.sorted_tables if table.name not in ("ended_sessions", "second_readings")]
+    monkeypatch.setattr("isthmus.workspace.keeping.METADATA", SimpleNamespace(sorted_tables=known))
+    monkeypatch.setattr("isthmus.workspace.keeping._dump", dump_plainly)
+    write_backup(Context(old, tmp_path / "nothing"), tmp_path / "old.tar")
+    old.close()
+    monkeypatch.undo()
+    restore_workspace(tmp_path / "old.tar", tmp_path / "restored")
+    for place in ((tmp_path / "opened", url), (tmp_path / "restored", None)):
+        with open_workspace(*place) as ws:
+            (project,) = ws.projects.list()
+            assert (project.name, project.second_reading) == ("Dealers", 0.0)
+            assert ws.check() == []
+
+
+def dump_plainly(connection, table):
+    """Rows of a table that may lack columns of today."""
+    columns = [column["name"] for column in sa.inspect(connection).get_columns(table.name)]
+    for row in connection.execute(sa.select(*(table.c[name] for name in columns))):
+        cells = {name: _to_json(row._mapping[name]) for name in columns}
+        yield json.dumps(cells).encode() + b"\n"
 
 
 def test_a_damaged_backup_is_refused_and_writes_nothing(done, tmp_path):

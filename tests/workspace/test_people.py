@@ -6,7 +6,7 @@ import pytest
 
 from isthmus.exceptions import DataError, UsageError
 from isthmus.workspace.database import utc_now
-from isthmus.workspace.schema import INVITATIONS
+from isthmus.workspace.schema import ENDED_SESSIONS, INVITATIONS
 
 
 def test_names_are_unique_whatever_their_case(ws):
@@ -46,6 +46,20 @@ def test_sessions_end_when_a_password_changes_or_an_account_is_closed(ws):
     assert closed.disabled
     assert len(set(keys)) == 3
     assert not ws.people.enable(lee.id, by=lee.id).disabled
+
+
+def test_one_session_ends_and_the_others_go_on(ws):
+    kim = ws.people.create("Kim", "hash", "owner")
+    assert ws.people.behind(kim.id, kim.session_key, "here") == kim
+    ws.people.end_session(kim.id, "here", utc_now() + timedelta(hours=1), by=kim.id)
+    ws.people.end_session(kim.id, "here", utc_now() + timedelta(hours=1), by=kim.id)  # twice is no harm
+    assert ws.people.behind(kim.id, kim.session_key, "here") is None
+    assert ws.people.behind(kim.id, kim.session_key, "there") == kim
+    assert ws.people.behind(kim.id, "another stamp", "there") is None
+    ws.people.end_session(kim.id, "old", utc_now() - timedelta(hours=1), by=kim.id)
+    ws.people.end_session(kim.id, "new", utc_now() + timedelta(hours=1), by=kim.id)
+    with ws._context.db.reading() as connection:
+        assert len(connection.execute(ENDED_SESSIONS.select()).all()) == 2  # what is over by itself is not kept
 
 
 def test_an_invitation_works_once_and_not_for_ever(ws):

@@ -3,7 +3,11 @@ it aloud."""
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from isthmus.features.languages import NAMES, identify_language
+
+_READ = 2_000  # characters that tell the language; also the key under which it is remembered
 
 
 def lang_attribute(text: str):
@@ -17,5 +21,10 @@ def lang_attribute(text: str):
     """
     from markupsafe import Markup
 
-    language = identify_language(str(text))
+    language = _language(str(text)[:_READ])
     return Markup(f' lang="{language}"') if language in NAMES else Markup("")
+
+
+@lru_cache(maxsize=2_048)  # a page is opened again, and the same few source documents stand beside many others
+def _language(text: str) -> str | None:
+    return identify_language(text)

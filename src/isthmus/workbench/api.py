@@ -49,6 +49,13 @@ class Named(Body):
     name: Name
 
 
+class ProjectBody(Body):
+    """What of a project is to be changed."""
+
+    name: Name | None = None
+    second_reading: Annotated[float, Field(ge=0, le=1)] | None = None
+
+
 class SignInBody(Body):
     """Who wants to come in."""
 
@@ -203,11 +210,9 @@ def sign_in(request: Request, response: Response, bench: BenchNow, body: SignInB
 
 
 @router.delete("/session", tags=["session"])
-def sign_out(response: Response, bench: BenchNow, person: Person) -> dict[str, bool]:
-    """End every session of this person."""
-    if bench.settings.accounts:
-        bench.workspace.people.end_sessions(person.id, by=person.id)
-    response.headers["set-cookie"] = bench.cookies.header(bench.cookies.new())
+def sign_out(request: Request, response: Response, person: Person, everywhere: bool = False) -> dict[str, bool]:
+    """End this session; or, if asked, every session of this person."""
+    accounts.end_session(request, response, everywhere=everywhere)
     return {"signed_out": True}
 
 
@@ -264,9 +269,14 @@ def get_project(access: Viewer) -> Project:
 
 
 @router.patch(PROJECT, tags=["projects"])
-def rename_project(access: Owner, body: Named) -> Project:
-    """Another name."""
-    return access.workspace.projects.rename(access.project.id, body.name, by=access.by)
+def change_project(access: Owner, body: ProjectBody) -> Project:
+    """Another name; which share of the documents two people read."""
+    found, projects = access.project, access.workspace.projects
+    if body.name is not None:
+        found = projects.rename(access.project.id, body.name, by=access.by)
+    if body.second_reading is not None:
+        found = projects.set_second_reading(access.project.id, body.second_reading, by=access.by)
+    return found
 
 
 @router.delete(PROJECT, tags=["projects"])

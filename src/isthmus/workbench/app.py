@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from importlib import resources
 from typing import Any
 from urllib.parse import quote
 
+import anyio.to_thread
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
@@ -26,6 +29,7 @@ from isthmus.workbench.settings import Settings
 
 log = logging.getLogger("isthmus.workbench")
 PAGES = (accounts, projects, data, runs, review, words, groups, check, compare, export)
+THREADS = 4
 _STATUS = {"not-found": 404, "conflict": 409, "too-large": 413}
 _TITLES = {403: "Not allowed", 404: "Not found", 409: "Somebody was quicker", 413: "Too large", 429: "Slow down"}
 
@@ -78,6 +82,7 @@ def make_app(workspace: Any, settings: Settings | None = None) -> Gate:
         docs_url=None,  # the usual page loads its parts from elsewhere
         redoc_url=None,
         default_response_class=PlainJson,
+        lifespan=few_threads,
     )
     app.state.bench = bench
     for module in PAGES:
@@ -86,7 +91,15 @@ def make_app(workspace: Any, settings: Settings | None = None) -> Gate:
     add_static(app)
     add_health(app)
     add_errors(app)
-    return Gate(app, settings, bench.cookies, bench.person_of)
+    return Gate(app, settings, bench.cookies, bench.enter)
+
+
+@asynccontextmanager
+async def few_threads(app: FastAPI) -> AsyncIterator[None]:
+    """Requests are answered in a few threads: one interpreter runs one at a time, and more would only get in each
+    other's way, each with a connection of its own whose memory of the database is stale."""
+    anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
+    yield
 
 
 def add_static(app: FastAPI) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -14,10 +16,11 @@ from isthmus._utils import plural
 from isthmus.exceptions import IsthmusError
 from isthmus.report.page import make_environment
 from isthmus.report.tint import tint
-from isthmus.workbench.sessions import Brake, Cookies, Passwords
+from isthmus.workbench.sessions import Brake, Cookies, Passwords, Session
 from isthmus.workbench.settings import Settings
 
-ROLES = ("viewer", "reviewer", "owner")  # each may do what those before it may
+OWNER = "owner"
+ROLES = ("viewer", "reviewer", OWNER)  # each may do what those before it may
 
 
 class Bench:
@@ -29,18 +32,39 @@ class Bench:
         self.passwords = Passwords()
         self.by_name, self.by_address = Brake(5, 900), Brake(30, 900)
         self.templates = make_templates()
-        self.tallies: dict[tuple, tuple] = {}  # numbers above the queue, some seconds old
+        self.tallies: dict[str, Any] = {}  # numbers above the queue by run, some seconds old
+        self.counting = threading.Lock()  # whoever holds it counts them anew
+        self.runs: dict[str, Any] = {}  # runs that are done, for the desk
         self.grades: dict[str, Any] = {}  # weights of words for the tints, by run
 
-    def person_of(self, session) -> Any:
-        """The person behind a session, asked anew for every request."""
-        if not self.settings.accounts:
-            return self.workspace.people.local()
-        try:
-            person = self.workspace.people.get(session.person)
-        except IsthmusError:
-            return None
-        return None if person.disabled or person.session_key != session.stamp else person
+    def enter(self, session: Session, path: str) -> tuple[Any, tuple[Any, str] | None]:
+        """The person behind a session, and the project of the address with their role in it: asked for every request.
+
+        Both are None for who has not signed in, the second for who does not see the project.
+        """
+        workspace, project = self.workspace, project_in(path)
+        if self.settings.accounts:
+            signed_in = session.person is not None and session.stamp is not None
+            person = workspace.people.behind(session.person, session.stamp, session.key) if signed_in else None
+            seen = workspace.projects.seen_by(project, person.id) if person and project else None
+            return person, seen
+        person = workspace.people.local()
+        with suppress(IsthmusError):
+            return person, (workspace.projects.get(project), OWNER) if project else None
+        return person, None
+
+
+def project_in(path: str) -> str:
+    """The id of the project that an address is about, or nothing.
+
+    Examples
+    --------
+    >>> from isthmus.workbench.context import project_in
+    >>> project_in("/projects/1f/review"), project_in("/api/projects/1f"), project_in("/people")
+    ('1f', '1f', '')
+    """
+    parts = path.removeprefix("/api").split("/", 3)
+    return parts[2] if len(parts) > 2 and parts[1] == "projects" else ""
 
 
 def make_templates() -> Any:
@@ -48,6 +72,7 @@ def make_templates() -> Any:
     import jinja2
 
     environment = make_environment()
+    environment.auto_reload = False  # the files of an installed package do not change: no look at each for each page
     environment.loader = jinja2.ChoiceLoader([jinja2.PackageLoader("isthmus.workbench"), environment.loader])
     environment.filters["when"] = when
     environment.filters["size"] = in_bytes
@@ -102,14 +127,19 @@ def get_bench(request: Request) -> Bench:
     return request.app.state.bench
 
 
-BenchNow = Annotated[Bench, Depends(get_bench)]
+async def bench_now(request: Request) -> Bench:
+    """The same as a dependency; asynchronous, so that it costs no thread."""
+    return get_bench(request)
+
+
+BenchNow = Annotated[Bench, Depends(bench_now)]
 
 
 class SignInNeeded(Exception):
     """A page was asked for by somebody who has not signed in."""
 
 
-def signed_in(request: Request) -> Any:
+async def signed_in(request: Request) -> Any:
     """The person who speaks; otherwise the way to the sign-in page."""
     person = request.state.person
     if person is None:
@@ -118,13 +148,6 @@ def signed_in(request: Request) -> Any:
 
 
 Person = Annotated[Any, Depends(signed_in)]
-
-
-def role_of(bench: Bench, project: str, person: Any) -> str | None:
-    """What a person may do in a project; None for a stranger."""
-    if not bench.settings.accounts:
-        return "owner"
-    return bench.workspace.projects.role(project, person.id)
 
 
 class Access:
@@ -150,11 +173,12 @@ def access(needed: str):
     A project that does not exist and one that is not yours give the same answer.
     """
 
-    def enter(request: Request, project: str, bench: BenchNow, person: Person) -> Access:
-        role = role_of(bench, project, person)
-        if role is None:
+    async def enter(request: Request, project: str, bench: BenchNow, person: Person) -> Access:
+        seen = request.state.seen  # looked up at the gate, in one go with the person
+        if seen is None or seen[0].id != project:
             raise HTTPException(404, "There is no such project here.")
-        entered = Access(bench, bench.workspace.projects.get(project), person, role)
+        entered = Access(bench, seen[0], person, seen[1])
+        role = entered.role
         if not entered.may(needed):
             raise HTTPException(403, f"This takes the role {needed}; yours here is {role}.")
         return entered
@@ -169,7 +193,7 @@ Reviewer = Annotated[Access, Depends(access("reviewer"))]
 Owner = Annotated[Access, Depends(access("owner"))]
 
 
-def workspace_owner(bench: BenchNow, person: Person) -> Any:
+async def workspace_owner(bench: BenchNow, person: Person) -> Any:
     """Dependency: somebody who may invite people and change accounts."""
     if bench.settings.accounts and person.role != "owner":
         raise HTTPException(403, "Only owners of the workspace may do this.")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import logging
 import time
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, urlsplit
 
 from starlette.concurrency import run_in_threadpool
@@ -59,12 +58,13 @@ class Gate:
     app : the application
     settings : Settings
     cookies : Cookies
-    person_of : callable
-        The person signed in under a session key, or None. Called in a thread.
+    who : callable
+        Takes a session and an address; the person signed in, or None, and what they see of the address's project.
+        Called in a thread.
     """
 
-    def __init__(self, app: ASGIApp, settings: Settings, cookies: Cookies, person_of):
-        self.app, self.settings, self.cookies, self.person_of = app, settings, cookies, person_of
+    def __init__(self, app: ASGIApp, settings: Settings, cookies: Cookies, who):
+        self.app, self.settings, self.cookies, self.who = app, settings, cookies, who
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request in, or answer it here."""
@@ -111,18 +111,16 @@ class Gate:
     async def _enter(self, scope: Scope, headers: dict[bytes, bytes], answer: _Answer) -> Session:
         """Find the session and the person; a browser without a session gets one."""
         session = self.cookies.read(_cookie(headers, self.cookies.name))
-        person = None
-        if session is not None and (session.person or not self.settings.accounts):
-            person = await run_in_threadpool(self.person_of, session)
-            if person is None and session.person:
-                session = None  # signed out elsewhere, or the account is closed
-        if session is None:
-            session = self.cookies.new()
+        known, person, seen = session is not None, None, None
+        session = session or self.cookies.new()
+        if session.person or not self.settings.accounts:
+            person, seen = await run_in_threadpool(self.who, session, scope["path"])
+            if person is None:  # signed out elsewhere, or the account is closed
+                known, session = False, self.cookies.new()
+        if not known:
             answer.extra.append((b"set-cookie", self.cookies.header(session).encode()))
-            if not self.settings.accounts:
-                person = await run_in_threadpool(self.person_of, session)
         state = scope.setdefault("state", {})
-        state["session"], state["person"] = session, person
+        state["session"], state["person"], state["seen"] = session, person, seen
         return session
 
 
@@ -177,11 +175,11 @@ class _Answer:
 
 
 def _cookie(headers: dict[bytes, bytes], name: str) -> str | None:
-    try:
-        morsel = SimpleCookie(headers.get(b"cookie", b"").decode("latin-1")).get(name)
-    except CookieError:
-        return None
-    return None if morsel is None else morsel.value
+    for part in headers.get(b"cookie", b"").decode("latin-1").split(";"):
+        key, _, value = part.strip().partition("=")
+        if key == name:
+            return value
+    return None
 
 
 def _same_origin(scope: Scope, headers: dict[bytes, bytes]) -> bool:

@@ -17,14 +17,15 @@ from isthmus.workspace.context import (
     check_label,
     check_page,
     choose_one,
-    find_row,
+    missing,
     note_event,
     to_record,
 )
 from isthmus.workspace.database import new_id, utc_now
 from isthmus.workspace.queue import ANSWERED, LEASE, LEASED, OPEN, check_in_run
 from isthmus.workspace.records import Answer
-from isthmus.workspace.schema import ANSWERS, CHECKED, COLLECTIONS, DOCUMENTS, PREDICTIONS
+from isthmus.workspace.schema import ANSWERS, CHECKED, COLLECTIONS, DOCUMENTS, PREDICTIONS, PROJECTS
+from isthmus.workspace.second import SECOND, ask_second, holds_second, is_due, note_second, undo_seconds
 
 _BLOCK = 500  # names in one statement
 
@@ -38,7 +39,8 @@ class Answers:
     def give(self, document: str, label: str, *, by: str, run: str | None = None, drawn: str | None = None) -> Answer:
         """Say what a document is. An earlier answer stays in the history; this one holds from now on.
 
-        When this returns, the answer is on the disk.
+        Who was given the document as its second reader adds an answer of the kind "second" instead: the first one goes
+        on holding. When this returns, the answer is on the disk.
 
         Parameters
         ----------
@@ -57,8 +59,7 @@ class Answers:
         if drawn is not None:
             choose_one(drawn, DRAWN, "way in which the document was drawn")
         with self._db.writing() as connection:
-            number = add_answer(connection, document, label, by=by, run=run, drawn=drawn, kind="answer")
-            return self._read(connection, number)
+            return add_answer(connection, document, label, by=by, run=run, drawn=drawn, kind="answer")
 
     def undo(self, *, by: str, project: str | None = None, answer: str | None = None) -> Many[Answer]:
         """Take back a person's latest answer, or the one named; what was accepted at once is taken back at once.
@@ -100,10 +101,11 @@ class Answers:
             return [to_record(Answer, row) for row in connection.execute(query)]
 
     def counts(self, project: str) -> Many[dict[str, Any]]:
-        """Answers that hold now, by person: ``by``, ``answers``."""
+        """Answers that hold now, and second ones beside them, by person: ``by``, ``answers``."""
+        beside = sa.and_(ANSWERS.c.kind == SECOND, ANSWERS.c.undone_at.is_(None))
         query = (
             sa.select(ANSWERS.c.by, sa.func.count().label("answers"))
-            .where(ANSWERS.c.project_id == project, ANSWERS.c.current == sa.true())
+            .where(ANSWERS.c.project_id == project, sa.or_(ANSWERS.c.current == sa.true(), beside))
             .group_by(ANSWERS.c.by)
             .order_by(sa.func.count().desc())
         )
@@ -141,42 +143,62 @@ class Answers:
             said[row.document_id][row.by] = row.label
         return summarize_agreement(said)
 
-    def _read(self, connection: Connection, number: int) -> Answer:
-        return to_record(Answer, connection.execute(ANSWERS.select().where(ANSWERS.c.number == number)).one())
+
+# The statements of every answer, made once: to build one takes longer than to run it.
+_PROJECT = (
+    sa.select(COLLECTIONS.c.project_id, PROJECTS.c.second_reading)
+    .join(DOCUMENTS, DOCUMENTS.c.collection_id == COLLECTIONS.c.id)
+    .join(PROJECTS, PROJECTS.c.id == COLLECTIONS.c.project_id)
+    .where(DOCUMENTS.c.id == sa.bindparam("document"))
+    .with_for_update(of=DOCUMENTS, key_share=True)
+)
+_HOLDING = sa.select(ANSWERS.c.number, ANSWERS.c.drawn).where(
+    ANSWERS.c.document_id == sa.bindparam("document"), ANSWERS.c.current == sa.true()
+)
+_REPLACED = ANSWERS.update().where(ANSWERS.c.number == sa.bindparam("replaced")).values(current=False)
+_INSERT = ANSWERS.insert().returning(ANSWERS.c.number)
+_READ = (
+    PREDICTIONS.update()
+    .where(PREDICTIONS.c.document_id == sa.bindparam("document"))
+    .values(state=ANSWERED, leased_to=None, leased_until=None)
+)
 
 
 def add_answer(
     connection: Connection, document: str, label: str, *, by: str, run: str | None, drawn: str | None, kind: str
-) -> int:
-    """One answer in an open transaction; its number."""
-    found = find_row(connection, DOCUMENTS, document, "document", lock=True)
-    project_query = sa.select(COLLECTIONS.c.project_id).where(COLLECTIONS.c.id == found.collection_id)
-    project = connection.execute(project_query).scalar_one()
-    asked = False
-    if run is not None:
-        asked = check_in_run(connection, run, document).asked_at is not None
-    holding = sa.and_(ANSWERS.c.document_id == document, ANSWERS.c.current == sa.true())
-    before = connection.execute(ANSWERS.select().where(holding)).first()
+) -> Answer:
+    """One answer in an open transaction."""
+    about = {"document": str(document)[:64]}
+    place = connection.execute(_PROJECT, about).first()
+    if place is None:
+        raise missing("document")
+    project = place.project_id
+    asked = run is not None and check_in_run(connection, run, document).asked_at is not None
+    before = connection.execute(_HOLDING, about).first()
     # A document that was drawn at random stays so, whatever is said about it later: the draw was random all the same.
     drawn = RANDOM if before is not None and before.drawn == RANDOM else drawn or (ASKED if asked else PICKED)
-    if before is not None:
-        connection.execute(ANSWERS.update().where(ANSWERS.c.number == before.number).values(current=False))
-    id = new_id()
-    number = connection.execute(
-        ANSWERS.insert()
-        .values(
-            id=id, project_id=project, document_id=document, run_id=run, label=label, drawn=drawn, kind=kind,
-            batch=id, by=by, at=utc_now(), current=True,
-        )
-        .returning(ANSWERS.c.number)
-    ).scalar_one()  # fmt: skip
-    connection.execute(
-        PREDICTIONS.update()
-        .where(PREDICTIONS.c.document_id == document)
-        .values(state=ANSWERED, leased_to=None, leased_until=None)
-    )
-    note_event(connection, "answer given", by=by, project=project, subject=document, label=label, answer=id)
-    return number
+    if kind == "answer" and before is not None and holds_second(connection, document, by):
+        kind = SECOND
+    elif before is not None:
+        connection.execute(_REPLACED, {"replaced": before.number})
+    id, now, holds = new_id(), utc_now(), kind != SECOND
+    row = {
+        "id": id, "project_id": project, "document_id": document, "run_id": run, "label": label, "drawn": drawn,
+        "kind": kind, "batch": id, "by": by, "at": now, "current": holds,
+    }  # fmt: skip
+    number = connection.execute(_INSERT, row).scalar_one()
+    if holds:
+        connection.execute(_READ, about)
+        if kind == "answer" and asked and before is None and is_due(document, place.second_reading):
+            ask_second(connection, document, project, by, now)
+    else:
+        note_second(connection, document, id)
+    told = "answer given" if holds else "second answer given"
+    note_event(connection, told, by=by, project=project, subject=document, label=label, answer=id)
+    return Answer(
+        number=number, id=id, project=project, document=document, run=run, label=label, drawn=drawn, kind=kind,
+        batch=id, by=by, at=now, current=holds, undone_at=None, undone_by=None,
+    )  # fmt: skip
 
 
 def add_batch(
@@ -245,12 +267,13 @@ def undo_batch(connection: Connection, batch: str, *, by: str, project: str) -> 
     # A document of a sample is to be answered again.
     of_batch = sa.select(a.id).where(a.batch == batch)
     connection.execute(CHECKED.update().where(CHECKED.c.answer_id.in_(of_batch)).values(answer_id=None, leased_to=None))
-    latest = (
-        sa.select(sa.func.max(a.number))
-        .where(a.document_id.in_(touched), a.undone_at.is_(None))
-        .group_by(a.document_id)
-    )
-    connection.execute(ANSWERS.update().where(a.number.in_(latest)).values(current=True))
+    # The latest answer before it holds again; one of a second reader only where there is no other.
+    latest = sa.select(sa.func.max(a.number)).where(a.document_id.in_(touched), a.undone_at.is_(None))
+    held = sa.select(a.document_id).where(a.document_id.in_(touched), a.current == sa.true())
+    for kinds in (a.kind != SECOND, a.document_id.not_in(held)):
+        again = latest.where(kinds).group_by(a.document_id)
+        connection.execute(ANSWERS.update().where(a.number.in_(again)).values(current=True))
+    undo_seconds(connection, batch, by, now + LEASE)
     holding = sa.select(a.document_id).where(a.document_id.in_(touched), a.current == sa.true())
     free = [p.document_id.in_(touched), p.document_id.not_in(holding)]
     if count == 1:  # back into the hands of whoever took it back

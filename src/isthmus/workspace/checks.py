@@ -120,9 +120,9 @@ class Checks:
                 raise missing("document in this sample")
             # A sample of the surest labels says nothing about the others, so its answers do not count as random ones.
             drawn = RANDOM if found.threshold is None else PICKED
-            number = add_answer(connection, document, label, by=by, run=found.run_id, drawn=drawn, kind="check")
-            answer = sa.select(ANSWERS.c.id).where(ANSWERS.c.number == number).scalar_subquery()
-            connection.execute(CHECKED.update().where(c.check_id == check, c.place == place).values(answer_id=answer))
+            answer = add_answer(connection, document, label, by=by, run=found.run_id, drawn=drawn, kind="check")
+            answered = CHECKED.update().where(c.check_id == check, c.place == place)
+            connection.execute(answered.values(answer_id=answer.id))
 
     def estimate(self, check: str) -> dict[str, Any] | None:
         """What the answers so far say about all labels (as :class:`isthmus.choose.LabelCheck`); None before the first.

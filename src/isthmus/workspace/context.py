@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,6 +20,7 @@ _NAME = 200
 _LABEL = 200
 MOST = 500  # rows a page may ask for
 Many = list  # for annotations in classes that have a method called list
+_EVENT = EVENTS.insert()
 
 
 @dataclass(frozen=True)
@@ -32,21 +34,29 @@ class Context:
 def to_record(kind: type[Record], row: Any) -> Record:
     """A row of the database as a record; ``project_id`` becomes ``project`` and so on."""
     cells = row._mapping
-    values = {}
-    for field in fields(kind):  # type: ignore[arg-type]
-        name = field.name if field.name in cells else f"{field.name}_id"
-        if name in cells:
-            values[field.name] = cells[name]
-    return kind(**values)
+    return kind(**{field: cells[column] for field, column in _columns(kind, row._fields)})
+
+
+@cache
+def _columns(kind: type, found: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Fields of a record and the columns that fill them."""
+    pairs = ((field.name, field.name if field.name in found else f"{field.name}_id") for field in fields(kind))
+    return [(field, column) for field, column in pairs if column in found]
 
 
 def find_row(connection: Connection, table: sa.Table, id: Any, what: str, *, lock: bool = False) -> Any:
     """The row with this id, or an error that says what there is none of."""
-    query = table.select().where(table.c.id == str(id)[:64])
-    row = connection.execute(query.with_for_update(key_share=True) if lock else query).first()
+    row = connection.execute(_row_with_id(table, lock), {"wanted": storable(str(id)[:64])}).first()
     if row is None:
         raise missing(what)
     return row
+
+
+@cache
+def _row_with_id(table: sa.Table, lock: bool) -> sa.Select:
+    # Made once: to build a statement takes longer than to run it.
+    query = table.select().where(table.c.id == sa.bindparam("wanted"))
+    return query.with_for_update(key_share=True) if lock else query
 
 
 def missing(what: str) -> DataError:
@@ -95,11 +105,8 @@ def note_event(
     connection: Connection, kind: str, *, by: str | None, project: str | None = None, subject: str = "", **detail: Any
 ) -> None:
     """Write a line of the audit log, in the transaction of what it tells of."""
-    connection.execute(
-        EVENTS.insert().values(
-            at=utc_now(), by=by, project_id=project, kind=kind, subject=subject, detail=plain_detail(detail)
-        )
-    )
+    row = {"at": utc_now(), "by": by, "project_id": project, "kind": kind, "subject": subject}
+    connection.execute(_EVENT, {**row, "detail": plain_detail(detail)})
 
 
 def plain_detail(detail: Any) -> Any:

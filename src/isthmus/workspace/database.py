@@ -61,7 +61,7 @@ class Database:
     def __init__(self, url: str):
         self.url = read_url(url)
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
-        settings: dict[str, Any] = {"pool_size": 20, "max_overflow": 20}
+        settings: dict[str, Any] = {"pool_size": 20, "max_overflow": 20, "pool_use_lifo": True}
         if self.is_sqlite:
             settings["connect_args"] = {"timeout": _WAIT, "check_same_thread": False}
         else:

@@ -14,6 +14,7 @@ from isthmus.workspace.schema import COLLECTIONS, DOCUMENTS
 from isthmus.workspace.terms import find_positions, read_query
 
 _LONGEST_QUERY = 200
+_MANY = DOCUMENTS.select().where(DOCUMENTS.c.id.in_(sa.bindparam("wanted", expanding=True)))
 
 
 class Documents:
@@ -39,7 +40,7 @@ class Documents:
     def many(self, ids: list[str]) -> list[Document]:
         """The documents with these ids, in this order; ids of nothing are passed over."""
         with self._db.reading() as connection:
-            rows = connection.execute(DOCUMENTS.select().where(DOCUMENTS.c.id.in_([str(id) for id in ids])))
+            rows = connection.execute(_MANY, {"wanted": [str(id) for id in ids]})
             found = {row.id: to_record(Document, row) for row in rows}
         return [found[id] for id in ids if id in found]
 

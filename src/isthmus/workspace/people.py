@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -13,9 +13,10 @@ from isthmus.exceptions import DataError, UsageError
 from isthmus.workspace.context import Context, Many, check_name, choose_one, find_row, missing, note_event, to_record
 from isthmus.workspace.database import new_id, utc_now
 from isthmus.workspace.records import OWNER, ROLES, Person
-from isthmus.workspace.schema import INVITATIONS, MEMBERS, PEOPLE, PROJECTS
+from isthmus.workspace.schema import ENDED_SESSIONS, INVITATIONS, MEMBERS, PEOPLE, PROJECTS
 
 LOCAL_NAME = "local"
+_BY_NAME = PEOPLE.select().where(PEOPLE.c.folded_name == sa.bindparam("name"))
 _INVITATION_DAYS = 7
 
 
@@ -50,7 +51,7 @@ class People:
     def by_name(self, name: str) -> Person | None:
         """The person of this name, or None."""
         with self._db.reading() as connection:
-            row = connection.execute(PEOPLE.select().where(PEOPLE.c.folded_name == _fold(name))).first()
+            row = connection.execute(_BY_NAME, {"name": _fold(name)}).first()
         return None if row is None else to_record(Person, row)
 
     def list(self) -> Many[Person]:
@@ -85,6 +86,26 @@ class People:
     def end_sessions(self, id: str, *, by: str | None) -> Person:
         """End every session of a person."""
         return self._change(id, by, "sessions ended", session_key=new_id())
+
+    def behind(self, id: str, stamp: str, session: str) -> Person | None:
+        """The person behind a session; None where the session was ended, or the account is closed.
+
+        ``stamp``: the person's ``session_key`` when the session began; ``session``: the session's own key.
+        """
+        about = {"person": str(id)[:64], "stamp": str(stamp)[:64], "key": _hash(session)}
+        with self._db.reading() as connection:
+            row = connection.execute(_BEHIND, about).first()
+        return None if row is None else to_record(Person, row)
+
+    def end_session(self, id: str, session: str, until: datetime, *, by: str | None) -> None:
+        """End one session of a person, and leave the others; it would have ended at ``until`` anyway."""
+        ended, now = ENDED_SESSIONS.c, utc_now()
+        with self._db.writing() as connection:
+            find_row(connection, PEOPLE, id, "person", lock=True)
+            connection.execute(ENDED_SESSIONS.delete().where(ended.until < now))
+            if connection.execute(ENDED_SESSIONS.select().where(ended.key_hash == _hash(session))).first() is None:
+                connection.execute(ENDED_SESSIONS.insert().values(key_hash=_hash(session), person_id=id, until=until))
+            note_event(connection, "sign-out", by=by, subject=id)
 
     def _change(self, id: str, by: str | None, kind: str, **values) -> Person:
         with self._db.writing() as connection:
@@ -147,6 +168,14 @@ class People:
                 )
             note_event(connection, "invitation accepted", by=person, project=invitation.project_id, subject=person)
         return self.get(person)
+
+
+_BEHIND = PEOPLE.select().where(
+    PEOPLE.c.id == sa.bindparam("person"),
+    PEOPLE.c.session_key == sa.bindparam("stamp"),
+    ~PEOPLE.c.disabled,
+    ~sa.exists().where(ENDED_SESSIONS.c.key_hash == sa.bindparam("key")),
+)
 
 
 def _add_person(connection: Connection, name: str, password_hash: str | None, role: str) -> str:

@@ -6,10 +6,17 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from isthmus.exceptions import UsageError
 from isthmus.workspace.context import Context, Many, check_name, choose_one, find_row, note_event, to_record
-from isthmus.workspace.database import new_id, utc_now
+from isthmus.workspace.database import new_id, storable, utc_now
 from isthmus.workspace.records import OWNER, ROLES, Member, Project
 from isthmus.workspace.schema import MEMBERS, PEOPLE, PROJECTS
+
+_SEEN = (
+    sa.select(*PROJECTS.c, MEMBERS.c.role)
+    .join(MEMBERS, MEMBERS.c.project_id == PROJECTS.c.id)
+    .where(PROJECTS.c.id == sa.bindparam("project"), MEMBERS.c.person_id == sa.bindparam("user"))
+)
 
 
 class Projects:
@@ -52,11 +59,23 @@ class Projects:
         kind = "project archived" if archived else "project taken out"
         return self._change(id, by, kind, archived_at=utc_now() if archived else None)
 
+    def set_second_reading(self, id: str, share: float, *, by: str) -> Project:
+        """Which share of the documents a second person reads, too, without seeing what the first one said.
+
+        It holds for answers from now on. The first answer stays the one that holds; the second tells how far people
+        agree (:meth:`Answers.agreement`).
+        """
+        if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share <= 1:
+            raise UsageError(f"The share is {str(share)[:40]!r}; give one from 0 to 1, such as 0.1.",
+                             code="bad-parameter")  # fmt: skip
+        return self._change(id, by, "second reading set", second_reading=float(share))
+
     def _change(self, id: str, by: str, kind: str, **values: Any) -> Project:
         with self._db.writing() as connection:
             project = find_row(connection, PROJECTS, id, "project", lock=True)
             connection.execute(PROJECTS.update().where(PROJECTS.c.id == project.id).values(**values))
             told = {"was": project.name, "name": values["name"]} if "name" in values else {}
+            told |= {"share": values["second_reading"]} if "second_reading" in values else {}
             note_event(connection, kind, by=by, project=project.id, subject=project.id, **told)
         return self.get(id)
 
@@ -64,9 +83,15 @@ class Projects:
 
     def role(self, project: str, user: str) -> str | None:
         """What a person may do in a project; None: they do not see it."""
-        query = sa.select(MEMBERS.c.role).where(MEMBERS.c.project_id == project, MEMBERS.c.person_id == user)
+        found = self.seen_by(project, user)
+        return None if found is None else found[1]
+
+    def seen_by(self, project: str, user: str) -> tuple[Project, str] | None:
+        """A project and what a person may do in it; None: they do not see it, or there is none."""
+        about = {"project": storable(str(project))[:64], "user": storable(str(user))[:64]}
         with self._db.reading() as connection:
-            return connection.execute(query).scalar()
+            row = connection.execute(_SEEN, about).first()
+        return None if row is None else (to_record(Project, row), row.role)
 
     def members(self, project: str) -> Many[Member]:
         """Who is in a project, by name."""

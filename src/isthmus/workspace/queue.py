@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -10,10 +11,11 @@ from sqlalchemy.engine import Connection
 
 from isthmus.exceptions import UsageError
 from isthmus.workspace.context import Context, find_row, missing, to_record
-from isthmus.workspace.database import utc_now
+from isthmus.workspace.database import storable, utc_now
 from isthmus.workspace.records import DONE, Prediction
 from isthmus.workspace.runs import prediction_query
-from isthmus.workspace.schema import PREDICTIONS, RUNS
+from isthmus.workspace.schema import PREDICTIONS, PROJECTS, RUNS, Moment
+from isthmus.workspace.second import find_seconds, give_up_seconds, lease_seconds
 
 OPEN, LEASED, ANSWERED = "open", "leased", "done"
 LEASE = timedelta(minutes=10)
@@ -31,51 +33,33 @@ class Queue:
         """The next documents for a person: those in their hands already, then the first that nobody has.
 
         They are theirs for ten minutes, or until they are answered, released or skipped. No two people ever hold the
-        same document. Asking again renews the time.
+        same document. Asking again renews the time. Where the project asks for second readings, documents that somebody
+        else answered come among the others, without that answer.
         """
         if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= _MOST:
             raise UsageError(f"n is {str(n)[:40]!r}; give a number from 1 to {_MOST}.", code="bad-parameter")
-        now = utc_now()
-        p = PREDICTIONS.c
         with self._db.writing(durable=False) as connection:
-            if find_row(connection, RUNS, run, "run").state != DONE:
-                return []
-            free_expired(connection, run, now)
-            mine = sa.select(p.position).where(p.run_id == run, p.state == LEASED, p.leased_to == user)
-            held = list(connection.execute(mine.order_by(p.rank).limit(n)).scalars())
-            if len(held) < n:
-                first = sa.select(p.position).where(p.run_id == run, p.state == OPEN).order_by(p.rank)
-                first = first.limit(n - len(held)).with_for_update(skip_locked=True)
-                held += connection.execute(first).scalars()
-            if not held:
-                return []
-            connection.execute(
-                PREDICTIONS.update()
-                .where(p.run_id == run, p.position.in_(held))
-                .values(
-                    state=LEASED, leased_to=user, leased_until=now + LEASE, asked_at=sa.func.coalesce(p.asked_at, now)
-                )
-            )
-            rows = connection.execute(prediction_query(run).where(p.position.in_(held)).order_by(p.rank))
-            return [to_record(Prediction, row) for row in rows]
+            return take_next(connection, run, user, n)
 
     def release(self, run: str, user: str, document: str | None = None) -> int:
         """Put back what a person holds: one document, or all; how many."""
-        return self._give_up(run, user, document, {})
+        return self._give_up(run, user, document)
 
     def skip(self, run: str, user: str, document: str) -> int:
         """Put a document back, behind all others."""
         rank = sa.case((PREDICTIONS.c.rank < _SKIPPED, PREDICTIONS.c.rank + _SKIPPED), else_=PREDICTIONS.c.rank)
-        return self._give_up(run, user, document, {"rank": rank})
+        return self._give_up(run, user, document, LEASE, rank=rank)
 
-    def _give_up(self, run: str, user: str, document: str | None, values: dict[str, Any]) -> int:
+    def _give_up(self, run: str, user: str, document: str | None, later: timedelta | None = None, **values: Any) -> int:
         p = PREDICTIONS.c
         held = [p.run_id == run, p.state == LEASED, p.leased_to == user]
         if document is not None:
             held.append(p.document_id == document)
         with self._db.writing(durable=False) as connection:
             changed = PREDICTIONS.update().where(*held)
-            return connection.execute(changed.values(state=OPEN, leased_to=None, leased_until=None, **values)).rowcount
+            again = give_up_seconds(connection, user, document, later)
+            free = changed.values(state=OPEN, leased_to=None, leased_until=None, **values)
+            return again + connection.execute(free).rowcount
 
     def counts(self, run: str) -> dict[str, int]:
         """Documents by where they stand: ``open``, ``leased``, ``done``; ``to_review``: need it and are not done."""
@@ -94,20 +78,72 @@ class Queue:
         return {OPEN: left, LEASED: leased, ANSWERED: answered, "to_review": to_review}
 
 
-def free_expired(connection: Connection, run: str, now: Any) -> None:
-    """Documents that were not answered in time are free again."""
-    p = PREDICTIONS.c
-    connection.execute(
-        PREDICTIONS.update()
-        .where(p.run_id == run, p.state == LEASED, p.leased_until < now)
-        .values(state=OPEN, leased_to=None, leased_until=None)
-    )
+def take_next(connection: Connection, run: str, user: str, n: int = 1) -> list[Prediction]:
+    """The next documents for a person, in an open transaction."""
+    now = utc_now()
+    found = connection.execute(_STATE, {"run": storable(str(run)[:64])}).first()
+    if found is None:
+        raise missing("run")
+    if found.state != DONE:
+        return []
+    about: dict[str, Any] = {"run": run, "user": user, "now": now}
+    connection.execute(_FREE_EXPIRED, about)
+
+    def seconds(n: int, *, mine: bool) -> list[str]:
+        if not found.second_reading or n < 1:
+            return []
+        return find_seconds(connection, run, found.project_id, user, n, now, mine=mine)
+
+    again = seconds(n, mine=True)
+    held = list(connection.execute(_MINE, {**about, "n": n - len(again)}).scalars())
+    again += seconds(n - len(again) - len(held), mine=False)
+    if len(again) + len(held) < n:
+        held += connection.execute(_FIRST, {**about, "n": n - len(again) - len(held)}).scalars()
+    rows = []
+    if again:
+        lease_seconds(connection, again, user, now + LEASE)
+        shown = connection.execute(_AGAIN, {"run": run, "again": again})
+        rows += [replace(to_record(Prediction, row), answer=None) for row in shown]  # the second reader does not see it
+    if held:
+        connection.execute(_TAKE, {**about, "held": held, "until": now + LEASE})
+        rows += [to_record(Prediction, row) for row in connection.execute(_TAKEN, {"run": run, "held": held})]
+    return rows
 
 
 def check_in_run(connection: Connection, run: str, document: str) -> Any:
-    """The prediction of a document in a run, or an error."""
-    p = PREDICTIONS.c
-    row = connection.execute(PREDICTIONS.select().where(p.document_id == document, p.run_id == run)).first()
+    """When the queue of a run offered a document (``asked_at``), or an error where it is not in the run."""
+    row = connection.execute(_IN_RUN, {"run": run, "document": document}).first()
     if row is None:
         raise missing("document in this run")
     return row
+
+
+# The statements of every answer, made once: to build one takes longer than to run it.
+
+
+def _statements() -> tuple[Any, ...]:
+    p, run, user, now = PREDICTIONS.c, sa.bindparam("run"), sa.bindparam("user"), sa.bindparam("now", type_=Moment())
+    held, n = sa.bindparam("held", expanding=True), sa.bindparam("n", type_=sa.Integer())
+    free = {"state": OPEN, "leased_to": None, "leased_until": None}
+    taken = {"state": LEASED, "leased_to": user, "leased_until": sa.bindparam("until")}
+    return (
+        sa.select(RUNS.c.state, RUNS.c.project_id, PROJECTS.c.second_reading)
+        .join(PROJECTS, PROJECTS.c.id == RUNS.c.project_id)
+        .where(RUNS.c.id == run),
+        PREDICTIONS.update().where(p.run_id == run, p.state == LEASED, p.leased_until < now).values(**free),
+        sa.select(p.position).where(p.run_id == run, p.state == LEASED, p.leased_to == user).order_by(p.rank).limit(n),
+        sa.select(p.position)
+        .where(p.run_id == run, p.state == OPEN)
+        .order_by(p.rank)
+        .limit(n)
+        .with_for_update(skip_locked=True),
+        PREDICTIONS.update()
+        .where(p.run_id == run, p.position.in_(held))
+        .values(**taken, asked_at=sa.func.coalesce(p.asked_at, now)),
+        prediction_query(run).where(p.position.in_(held)).order_by(p.rank),
+        prediction_query(run).where(p.document_id.in_(sa.bindparam("again", expanding=True))).order_by(p.rank),
+        sa.select(p.asked_at).where(p.document_id == sa.bindparam("document"), p.run_id == run),
+    )
+
+
+_STATE, _FREE_EXPIRED, _MINE, _FIRST, _TAKE, _TAKEN, _AGAIN, _IN_RUN = _statements()

@@ -30,13 +30,14 @@ class Person:
 
 @dataclass(frozen=True)
 class Project:
-    """Collections, runs and answers that belong together."""
+    """Collections, runs and answers that belong together. ``second_reading``: the share of documents that two read."""
 
     id: str
     name: str
     created_by: str
     created_at: datetime
     archived_at: datetime | None
+    second_reading: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -255,7 +255,7 @@ class Runs:
     def prediction(self, run: str, document: str) -> Prediction:
         """What the run says about one document."""
         with self._db.reading() as connection:
-            row = connection.execute(prediction_query(run).where(PREDICTIONS.c.document_id == document)).first()
+            row = connection.execute(_PREDICTION, {"run": run, "document": document}).first()
         if row is None:
             raise DataError("The run has no such document; it may belong to another run.", code="not-found")
         return to_record(Prediction, row)
@@ -274,8 +274,8 @@ def _page(rows: np.ndarray, after: int | None, limit: int, confidence: np.ndarra
     return rows[start : start + limit].tolist()
 
 
-def prediction_query(run: str) -> sa.Select:
-    """Predictions with their texts and the answers that hold now."""
+def prediction_query(run: Any) -> sa.Select:
+    """Predictions of a run (its id, or a parameter for it) with their texts and the answers that hold now."""
     p = PREDICTIONS.c
     return (
         sa.select(
@@ -287,6 +287,9 @@ def prediction_query(run: str) -> sa.Select:
         .outerjoin(ANSWERS, sa.and_(ANSWERS.c.document_id == p.document_id, ANSWERS.c.current == sa.true()))
         .where(p.run_id == run)
     )  # fmt: skip
+
+
+_PREDICTION = prediction_query(sa.bindparam("run")).where(PREDICTIONS.c.document_id == sa.bindparam("document"))
 
 
 def check_run_parameters(given: Mapping[str, Any]) -> dict[str, Any]:

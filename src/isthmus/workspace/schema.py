@@ -89,6 +89,14 @@ INVITATIONS = sa.Table(
     _when("used_at", null=True),
     _to("people", "used_by", null=True),
 )
+# Sessions that somebody ended before their time: the hash of each one's key, kept until it would have ended anyway.
+ENDED_SESSIONS = sa.Table(
+    "ended_sessions",
+    METADATA,
+    sa.Column("key_hash", sa.String(64), primary_key=True),
+    _to("people", "person_id"),
+    _when("until"),
+)
 
 # Projects and what is in them
 
@@ -100,6 +108,7 @@ PROJECTS = sa.Table(
     _to("people", "created_by"),
     _when("created_at"),
     _when("archived_at", null=True),
+    sa.Column("second_reading", sa.Float, nullable=False, server_default="0"),  # share of the documents
 )
 MEMBERS = sa.Table(
     "members",
@@ -246,6 +255,20 @@ ANSWERS = sa.Table(
         sqlite_where=sa.text("current = 1"),
         postgresql_where=sa.text("current"),
     ),
+)
+# Documents that a second person reads, without the first one's answer, to tell how far people agree.
+SECOND_READINGS = sa.Table(
+    "second_readings",
+    METADATA,
+    sa.Column("document_id", sa.String(32), sa.ForeignKey("documents.id"), primary_key=True),
+    _to("projects", "project_id"),
+    _to("people", "first_by"),
+    _when("since"),
+    _to("people", "leased_to", null=True),
+    _when("leased_until", null=True),
+    sa.Column("answer_id", sa.String(32), sa.ForeignKey("answers.id")),
+    sa.Index("ix_second_readings_project_id", "project_id", "answer_id", "since"),
+    sa.Index("ix_second_readings_answer_id", "answer_id"),
 )
 WORDS = sa.Table(
     "words",

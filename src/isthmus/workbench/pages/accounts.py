@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
 from fastapi import APIRouter, Form, HTTPException, Request
@@ -94,14 +95,23 @@ def sign_in(request: Request, bench: BenchNow, name: Field = "", password: Field
 
 
 @router.post("/sign-out")
-def sign_out(request: Request, bench: BenchNow):
-    """End every session of this person."""
-    person = request.state.person
+def sign_out(request: Request, bench: BenchNow, everywhere: Field = ""):
+    """End this session; or, if asked, every session of this person."""
     response = RedirectResponse("/sign-in" if bench.settings.accounts else "/projects", status_code=303)
-    if person is not None and bench.settings.accounts:
-        bench.workspace.people.end_sessions(person.id, by=person.id)
-    response.headers["set-cookie"] = bench.cookies.header(bench.cookies.new())
+    if request.state.person is not None:
+        end_session(request, response, everywhere=bool(everywhere))
     return response
+
+
+def end_session(request: Request, response: Response, *, everywhere: bool) -> None:
+    """What was signed in is not any more: the cookie is worthless even where somebody kept a copy of it."""
+    bench, person = get_bench(request), request.state.person
+    if bench.settings.accounts and everywhere:
+        bench.workspace.people.end_sessions(person.id, by=person.id)
+    elif bench.settings.accounts:
+        until = datetime.now(UTC) + timedelta(seconds=bench.settings.session_seconds)
+        bench.workspace.people.end_session(person.id, request.state.session.key, until, by=person.id)
+    response.headers["set-cookie"] = bench.cookies.header(bench.cookies.new())
 
 
 @router.get("/join/{token}")

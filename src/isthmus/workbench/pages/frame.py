@@ -57,5 +57,10 @@ def chosen_run(access: Access, run: str | None) -> Any | None:
 
 def classes_of(access: Access, run: Any) -> list[str]:
     """Names of the classes a reviewer can choose from: the run's, then those that answers have added."""
+    return known_classes(run, access.workspace.answers.labels(access.project.id))
+
+
+def known_classes(run: Any, answered: list[str]) -> list[str]:
+    """The classes of a run, then those of the answers that it does not know."""
     known = list((run.summary or {}).get("classes", []))
-    return known + [name for name in access.workspace.answers.labels(access.project.id) if name not in known]
+    return known + [name for name in answered if name not in known]

@@ -9,12 +9,14 @@ from fastapi.responses import RedirectResponse
 
 from isthmus.workbench.context import Access, BenchNow, Owner, Person, Viewer, at, go, page
 from isthmus.workbench.pages.frame import latest_run, project_page
-from isthmus.workbench.pages.review import tally
+from isthmus.workbench.pages.review import shown_tally
 from isthmus.workbench.sample import add_sample
 
 router = APIRouter(include_in_schema=False)
 Field = Annotated[str, Form(max_length=2_000)]
 _EVENTS = 50
+_DISPUTED = 20
+SHARES = (0.0, 0.05, 0.1, 0.2, 0.5, 1.0)
 
 
 def may_create(bench: Any, person: Any) -> bool:
@@ -63,7 +65,7 @@ def overview(request: Request, access: Viewer):
     members = workspace.projects.members(access.project.id)
     inside = {row.person for row in members}
     owner = access.may("owner") and access.bench.settings.accounts
-    numbers = tally(access, run) if run else None
+    numbers = shown_tally(access, run) if run else None
     return project_page(
         request,
         access,
@@ -71,12 +73,29 @@ def overview(request: Request, access: Viewer):
         run=run,
         hero=workspace.runs.table(run.id, "hero") if run else None,
         tally=numbers,
+        disputed=disputed(access, numbers["agreement"]) if numbers else [],
+        shares=sorted({*SHARES, access.project.second_reading}),
         steps=steps(access, run, numbers["answers"] if numbers else answer_count(access)),
         members=members if owner else [],
         strangers=[row for row in workspace.people.list() if row.id not in inside and not row.disabled]
         if owner
         else [],
     )
+
+
+def disputed(access: Access, agreement: dict[str, Any] | None) -> list[dict[str, Any]]:
+    """The latest documents on which people differ, with their texts and the names of the people."""
+    rows = (agreement or {}).get("disputed", [])[:_DISPUTED]
+    texts = {row.id: row.text for row in access.workspace.documents.many([row["document"] for row in rows])}
+    names = {row.id: row.name for row in access.workspace.people.list()} if rows else {}
+    return [
+        {
+            "document": row["document"],
+            "text": texts.get(row["document"], ""),
+            "answers": [{"name": names.get(said["by"], "?"), "label": said["label"]} for said in row["answers"]],
+        }
+        for row in rows
+    ]
 
 
 def answer_count(access: Access) -> int:
@@ -116,6 +135,13 @@ def steps(access: Access, run: Any | None, answers: int) -> list[dict[str, Any]]
 def rename(request: Request, access: Owner, name: Field = ""):
     """Another name."""
     access.workspace.projects.rename(access.project.id, name, by=access.by)
+    return go(request, at("projects", access.project.id))
+
+
+@router.post("/projects/{project}/second-reading")
+def second_reading(request: Request, access: Owner, share: Annotated[float, Form()] = 0.0):
+    """Which share of the documents two people read."""
+    access.workspace.projects.set_second_reading(access.project.id, share, by=access.by)
     return go(request, at("projects", access.project.id))
 
 

@@ -3,51 +3,85 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Form, Request
 
 from isthmus.workbench.context import Access, Reviewer, Viewer, at, go, page
 from isthmus.workbench.pages import check as checking
-from isthmus.workbench.pages.frame import chosen_run, classes_of, find_run, project_page
+from isthmus.workbench.pages.frame import chosen_run, find_run, known_classes, project_page
 
 router = APIRouter(prefix="/projects/{project}/review", include_in_schema=False)
 Field = Annotated[str, Form(max_length=2_000)]
 SAMPLE = 20  # documents to read before the others may be accepted unread
 _FRESH, _RATIO = 2.0, 50  # how old the numbers above the queue may be: seconds, and times what counting took
+_TALLIES, _RUNS = 1_000, 100  # kept in memory
 
 
-def tally(access: Access, run: Any) -> dict[str, Any]:
-    """The numbers above the queue; some seconds old, and the older the longer counting takes."""
-    key, now = (run.id,), time.monotonic()
-    kept = access.bench.tallies.get(key)
-    if kept is None or kept[0] < now:
-        answers = access.workspace.answers
-        counts = access.workspace.queue.counts(run.id)
-        agreement = answers.agreement(access.project.id)
-        by_person = {row["by"]: row["answers"] for row in answers.counts(access.project.id)}
-        ended = time.monotonic()
-        kept = (ended + max(_FRESH, _RATIO * (ended - now)), counts, agreement, by_person)
-        access.bench.tallies[key] = kept
-        while len(access.bench.tallies) > 1_000:
-            access.bench.tallies.pop(next(iter(access.bench.tallies)))
-    _, counts, agreement, by_person = kept
+@dataclass
+class Tally:
+    """The numbers above the queue of a run, and the classes that answers name; some seconds old."""
+
+    until: float
+    counts: dict[str, int]
+    agreement: dict[str, Any]
+    by_person: dict[str, int]
+    labels: list[str]
+
+
+def tally(access: Access, run: Any) -> Tally:
+    """The tally of a run: the older the longer counting takes, and counted for one reader while the others go on."""
+    bench = access.bench
+    kept = bench.tallies.get(run.id)
+    if kept is not None and (kept.until > time.monotonic() or not bench.counting.acquire(blocking=False)):
+        return kept
+    try:
+        return count(access, run)
+    finally:
+        if kept is not None:
+            bench.counting.release()
+
+
+def count(access: Access, run: Any) -> Tally:
+    """Count anew."""
+    answers, project, began = access.workspace.answers, access.project.id, time.monotonic()
+    found = Tally(
+        until=0.0,
+        counts=access.workspace.queue.counts(run.id),
+        agreement=answers.agreement(project),
+        by_person={row["by"]: row["answers"] for row in answers.counts(project)},
+        labels=answers.labels(project),
+    )
+    ended = time.monotonic()
+    found.until = ended + max(_FRESH, _RATIO * (ended - began))
+    tallies = access.bench.tallies
+    tallies[run.id] = found
+    while len(tallies) > _TALLIES:
+        tallies.pop(next(iter(tallies)))
+    return found
+
+
+def shown_tally(access: Access, run: Any) -> dict[str, Any]:
+    """The numbers as one person sees them."""
+    found = tally(access, run)
     return {
-        "mine": by_person.get(access.by, 0),
-        "answers": sum(by_person.values()),
-        "waiting": counts["to_review"],
-        "held": counts["leased"],
-        "agreement": agreement if agreement["documents"] else None,
+        "mine": found.by_person.get(access.by, 0),
+        "answers": sum(found.by_person.values()),
+        "waiting": found.counts["to_review"],
+        "held": found.counts["leased"],
+        "agreement": found.agreement if found.agreement["documents"] else None,
     }
 
 
-def count_own_answer(access: Access, run: Any) -> None:
-    """One's own number grows at once, though the others are some seconds old."""
-    kept = access.bench.tallies.get((run.id,))
+def count_own_answer(access: Access, run: Any, label: str) -> None:
+    """One's own number grows at once, though the others are some seconds old; so does the list of classes."""
+    kept = access.bench.tallies.get(run.id)
     if kept is not None:
-        counts, by_person = kept[1], kept[3]
-        by_person[access.by] = by_person.get(access.by, 0) + 1
-        counts["to_review"] = max(0, counts["to_review"] - 1)
+        kept.by_person[access.by] = kept.by_person.get(access.by, 0) + 1
+        kept.counts["to_review"] = max(0, kept.counts["to_review"] - 1)
+        if label not in kept.labels:
+            kept.labels = sorted([*kept.labels, label])
 
 
 def desk_facts(access: Access, run: Any | None, document: str | None = None, just: str = "") -> dict[str, Any]:
@@ -62,9 +96,9 @@ def desk_facts(access: Access, run: Any | None, document: str | None = None, jus
         shown = next(iter(workspace.queue.next(run.id, access.by)), None)
     else:
         shown = next(iter(workspace.runs.predictions(run.id, limit=1, review=True)), None)
-    facts |= {"shown": shown, "tally": tally(access, run), "may_teach": access.may("reviewer")}
+    facts |= {"shown": shown, "tally": shown_tally(access, run), "may_teach": access.may("reviewer")}
     if shown is not None:
-        classes, grades = classes_of(access, run), word_grades(access, run)
+        classes, grades = known_classes(run, tally(access, run).labels), word_grades(access, run)
         facts |= {
             "classes": classes,
             "grades": grades,
@@ -82,6 +116,19 @@ def word_grades(access: Access, run: Any) -> dict[str, list[int]] | None:
             kept.pop(next(iter(kept)))
         kept[run.id] = access.workspace.runs.table(run.id, "words")
     return kept[run.id]
+
+
+def queue_run(access: Access, run: str) -> Any:
+    """A run of this project. What the desk needs of one that is done never changes: kept at hand."""
+    kept = access.bench.runs.get(run)
+    if kept is None or kept.project != access.project.id:
+        kept = find_run(access, run)
+        if kept.state == "done":
+            runs = access.bench.runs
+            runs[kept.id] = kept
+            while len(runs) > _RUNS:
+                runs.pop(next(iter(runs)))
+    return kept
 
 
 def desk(request: Request, access: Access, run: Any | None, **wanted: Any):
@@ -107,17 +154,16 @@ def answer(
     request: Request, access: Reviewer, document: Field = "", run: Field = "", label: Field = "", other: Field = ""
 ):
     """An answer; the next document comes back."""
-    found, label = find_run(access, run), label or other
-    access.workspace.runs.prediction(found.id, document)  # of this project's run, or not found
-    access.workspace.answers.give(document, label, by=access.by, run=found.id)
-    count_own_answer(access, found)
-    return desk(request, access, found, just=f"Answered: {label}.")
+    found = queue_run(access, run)
+    given = access.workspace.answers.give(document, label or other, by=access.by, run=found.id)
+    count_own_answer(access, found, given.label)
+    return desk(request, access, found, just=f"Answered: {given.label}.")
 
 
 @router.post("/skip")
 def skip(request: Request, access: Reviewer, document: Field = "", run: Field = ""):
     """Leave a document for later."""
-    found = find_run(access, run)
+    found = queue_run(access, run)
     access.workspace.queue.skip(found.id, access.by, document)
     return desk(request, access, found, just="Left for later.")
 
@@ -125,14 +171,16 @@ def skip(request: Request, access: Reviewer, document: Field = "", run: Field = 
 @router.post("/undo")
 def undo(request: Request, access: Reviewer, run: Field = ""):
     """Take back the last answer; its document comes back."""
-    found = find_run(access, run)
+    found = queue_run(access, run)
     taken = access.workspace.answers.undo(by=access.by, project=access.project.id)
     if not taken:
         return desk(request, access, found, just="There is nothing to undo.")
     access.bench.tallies.clear()
     if len(taken) > 1:
         return desk(request, access, found, just=f"Taken back: {len(taken):,} answers.")
-    return desk(request, access, found, document=taken[0].document, just=f"Taken back: {taken[0].label}.")
+    # A second reading comes back from the queue, without the first answer.
+    document = None if taken[0].kind == "second" else taken[0].document
+    return desk(request, access, found, document=document, just=f"Taken back: {taken[0].label}.")
 
 
 @router.get("/accept")
