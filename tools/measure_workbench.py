@@ -110,11 +110,12 @@ def measure_pages(server: Server, made: dict[str, str], repeat: int) -> float:
     with httpx.Client(base_url=server.address, timeout=60) as client:
         for name, address in pages.items():
             times = []
+            before = 0.0
             for i in range(repeat + 1):
                 answer = client.get(address)
                 answer.raise_for_status()
                 times.append(float(re.search(r"dur=([\d.]+)", answer.headers["server-timing"])[1]))
-                before = server.cpu() if i == 0 else before
+                before = before if i else server.cpu()  # without the first, which fills what is kept
             cpu = 1000 * (server.cpu() - before) / repeat
             p95 = float(np.percentile(times[1:], 95))
             worst = max(worst, p95)
