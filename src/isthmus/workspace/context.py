@@ -34,7 +34,7 @@ class Context:
 def to_record(kind: type[Record], row: Any) -> Record:
     """A row of the database as a record; ``project_id`` becomes ``project`` and so on."""
     cells = row._mapping
-    return kind(**{field: cells[column] for field, column in _columns(kind, row._fields)})
+    return kind(**{field: cells[column] for field, column in _columns(kind, row._fields)})  # type: ignore[arg-type]
 
 
 @cache

@@ -122,8 +122,9 @@ def check_in_run(connection: Connection, run: str, document: str) -> Any:
 
 
 def _statements() -> tuple[Any, ...]:
-    p, run, user, now = PREDICTIONS.c, sa.bindparam("run"), sa.bindparam("user"), sa.bindparam("now", type_=Moment())
-    held, n = sa.bindparam("held", expanding=True), sa.bindparam("n", type_=sa.Integer())
+    p, now, n = PREDICTIONS.c, sa.bindparam("now", type_=Moment()), sa.bindparam("n", type_=sa.Integer())
+    run, user = sa.bindparam("run", type_=sa.String()), sa.bindparam("user", type_=sa.String())
+    held = sa.bindparam("held", type_=sa.Integer(), expanding=True)
     free = {"state": OPEN, "leased_to": None, "leased_until": None}
     taken = {"state": LEASED, "leased_to": user, "leased_until": sa.bindparam("until")}
     return (

@@ -90,7 +90,7 @@ def undo_seconds(connection: Connection, batch: str, by: str, until: datetime) -
 
 
 def _waiting(*, mine: bool) -> sa.Select:
-    user, now = sa.bindparam("user"), sa.bindparam("now", type_=Moment())
+    user, now = sa.bindparam("user", type_=sa.String()), sa.bindparam("now", type_=Moment())
     if mine:
         hands = sa.and_(_s.leased_to == user, _s.leased_until >= now)
     else:
@@ -106,7 +106,7 @@ def _waiting(*, mine: bool) -> sa.Select:
     )
 
 
-_document = sa.bindparam("document")
+_document = sa.bindparam("document", type_=sa.String())
 _FOUND = sa.select(_s.document_id).where(_s.document_id == _document)
 _HELD = _FOUND.where(_s.leased_to == sa.bindparam("user"), _s.answer_id.is_(None))
 _ADD = SECOND_READINGS.insert()
