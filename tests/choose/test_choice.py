@@ -7,10 +7,10 @@ import pytest
 
 import isthmus
 from isthmus.choose import CombinedModel, Evidence, LabelScorer, VotingRule, choose, estimate_accuracy, review_mask
-from isthmus.choose.choice import Candidates, FittedCandidate, candidates_for, decide, try_methods
+from isthmus.choose.choice import Candidates, FittedCandidate, candidates_for, decide, try_methods, vote_weights
 from isthmus.choose.combined import pool, sharpen, sharpness_for
 from isthmus.choose.evidence import DRAWS, beyond_chance, class_accuracy, information
-from isthmus.choose.voting import excess
+from isthmus.choose.voting import excess, shared_labels
 from isthmus.exceptions import DataError, IsthmusWarning
 
 STAFF = ("staff", "friendly", "polite", "rude", "helped", "manager", "smile", "advice")
@@ -181,6 +181,46 @@ def test_beyond_chance():
     assert beyond_chance(np.array([[70, 50], [50, 70]])) is False
     assert beyond_chance(np.array([[100, 50], [50, 100]])) is True
     assert beyond_chance(np.array([[300]])) is False
+
+
+def test_a_few_documents_of_many_classes_can_be_beyond_chance():
+    """Two thirds of 27 labels of nine classes repeated: no single cell says much, their sum does."""
+    classes = np.arange(9)
+    counts = 2 * np.eye(9, dtype=int) + (classes == (classes[:, None] + 1) % 9)
+    assert beyond_chance(counts) is True
+    rng = np.random.default_rng(1)
+    chance = [rng.multinomial(40, [1 / 36] * 36).reshape(6, 6) for _ in range(300)]
+    assert sum(map(beyond_chance, chance)) <= 2
+
+
+def test_agreement_counts_as_far_as_it_reaches_the_sources_own_accuracy():
+    rng = np.random.default_rng(0)
+    first = rng.integers(0, 2, 400)
+    labels = {"a": first, "b": np.where(rng.random(400) < 0.25, 1 - first, first)}
+    alone = shared_labels(labels, 2)["a"]
+    assert 0.4 < alone < 0.6
+    agreed = (1 + alone) / 2
+    assert shared_labels(labels, 2, agreed - 0.1)["a"] == pytest.approx(alone)
+    assert shared_labels(labels, 2, agreed)["a"] == pytest.approx(alone / 2)
+    assert shared_labels(labels, 2, agreed + 0.1)["a"] == pytest.approx(0, abs=1e-12)
+    assert shared_labels({"a": first}, 2, 0.5) == {"a": 0.0}
+
+
+def test_labels_that_do_not_lead_back_have_no_vote(pair):
+    """Labels easy to learn in the target, from which nothing can be told about the source's classes."""
+    source, labels, target, truth, place = pair
+    judge = LabelScorer(source, labels, target)
+    elsewhere = judge.score(np.where(place == "north", "staff", "price"))
+    assert elsewhere.learned
+    assert not elsewhere.leads_back
+    assert judge.score(truth).leads_back
+    trials = [
+        FittedCandidate(name, SimpleNamespace(classes_=np.unique(labels)), given, np.full((200, 2), 0.5), 0.0)
+        for name, given in (("logistic", truth), ("cocc", np.where(place == "north", "staff", "price")))
+    ]
+    for trial in trials:
+        trial.evidence = judge.score(trial.labels)
+    assert list(vote_weights(Candidates(trials, judge), VotingRule(near=99.0))) == ["logistic"]
 
 
 def test_words_may_name_a_class_the_source_lacks(pair):

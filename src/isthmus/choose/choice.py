@@ -98,7 +98,9 @@ class Candidates:
     def shared(self) -> dict[str, float]:
         """How far each candidate's labels are those of the others; see ``isthmus.choose.voting.shared_labels``."""
         n_classes = len({str(name) for trial in self.trials for name in trial.model.classes_})
-        return shared_labels({trial.name: trial.labels for trial in self.trials}, n_classes)
+        table = None if self.judge is None else self.judge.words.source_table
+        right = None if table is None else float(np.trace(table) / max(1, table.sum()))
+        return shared_labels({trial.name: trial.labels for trial in self.trials}, n_classes, right)
 
     def estimate(self, labels: np.ndarray, probabilities: np.ndarray) -> AccuracyEstimate:
         """Accuracy to expect of labels, all candidates heard."""
@@ -539,7 +541,11 @@ def vote_weights(contest: Candidates, rule: VotingRule) -> dict[str, float]:
     """Who votes, and how much it counts. The guard: without evidence beyond chance, source-only alone."""
     if not contest.evidence:
         return {contest.trials[0].name: 1.0}
-    learned = {name: found for name, found in contest.evidence.items() if found.learned and found.source_learned}
+    learned = {
+        name: found
+        for name, found in contest.evidence.items()
+        if found.learned and found.source_learned and found.leads_back
+    }
     return rule.weights(learned, contest.shared) if learned else {YARDSTICK: 1.0}
 
 
@@ -582,6 +588,8 @@ def _why(name: str, found: Evidence, weights: Mapping[str, float]) -> str:
     if not found.learned:
         why = "a classifier cannot learn its labels from the target's words"
         return "source-only, because no method gave labels that can be learned from words" if votes else why
+    if not found.leads_back and not votes:
+        return "trained on its labels, a classifier cannot tell the source's classes apart"
     if votes and list(weights) == [YARDSTICK]:
         return "source-only, because no method that adapts is better supported"
     if votes:

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 from scipy.special import xlogy
-from scipy.stats import chi2
+from scipy.stats import binom, chi2
 from sklearn.metrics import confusion_matrix
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.svm import LinearSVC
@@ -91,6 +91,11 @@ class Evidence:
         """The same for the source's labels."""
         return not self.tables or any(beyond_chance(found.tables[1]) for found in (self, *self.others.values()))
 
+    @property
+    def leads_back(self) -> bool:
+        """Whether a classifier trained on the labels tells the source's classes apart in any view."""
+        return not self.tables or any(beyond_chance(found.tables[2]) for found in (self, *self.others.values()))
+
     def redraw(self, rng: np.random.Generator, n_draws: int) -> Evidence:
         """The same evidence on random draws of as many documents, with replacement: each figure an array of draws.
 
@@ -130,7 +135,11 @@ def information(counts: np.ndarray) -> Any:
 
 
 def beyond_chance(counts: np.ndarray) -> bool:
-    """Whether answers follow labels more than chance would have it (likelihood-ratio test).
+    """Whether answers follow labels more than chance would have it, or repeat more of them.
+
+    The first by a likelihood-ratio test. With many classes and few documents it sees next to nothing, as every pair of
+    a label and an answer counts for itself: so the repeated labels are also compared with as many as rows and columns
+    of these sizes would share by chance (binomial test).
 
     Examples
     --------
@@ -138,6 +147,8 @@ def beyond_chance(counts: np.ndarray) -> bool:
     >>> from isthmus.choose.evidence import beyond_chance
     >>> beyond_chance(np.array([[40, 10], [10, 40]])), beyond_chance(np.array([[27, 23], [25, 25]]))
     (True, False)
+    >>> beyond_chance(2 * np.eye(9, dtype=int) + (np.arange(9) == (np.arange(9)[:, None] + 1) % 9))
+    True
     """
     rows, columns = counts.sum(axis=1), counts.sum(axis=0)
     freedom = (np.count_nonzero(rows) - 1) * (np.count_nonzero(columns) - 1)
@@ -145,7 +156,10 @@ def beyond_chance(counts: np.ndarray) -> bool:
         return False
     shares = rows[rows > 0] / rows.sum()
     statistic = 2 * rows.sum() * information(counts) * -float(np.sum(shares * np.log(shares)))
-    return bool(chi2.sf(statistic, freedom) < CHANCE)
+    if chi2.sf(statistic, freedom) < CHANCE:
+        return True
+    n = rows.sum()
+    return bool(binom.sf(np.trace(counts) - 1, n, float(rows @ columns) / n**2) < CHANCE)
 
 
 def class_accuracy(counts: np.ndarray) -> Any:

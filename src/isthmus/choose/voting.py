@@ -11,6 +11,7 @@ import numpy as np
 from isthmus.choose.evidence import DRAWS, Evidence
 
 _CLIP = 0.02  # beyond 2 % and 98 % a difference in log-odds says more about chance than about labels
+_COMPANY = 0.1  # agreement between methods this far from the source's own accuracy counts fully, or not at all
 
 
 @dataclass(frozen=True)
@@ -63,8 +64,15 @@ class VotingRule:
         return float(np.std(self._scores(evidence.redraw(rng, DRAWS), shared)))
 
 
-def shared_labels(labels: Mapping[str, np.ndarray], n_classes: int) -> dict[str, float]:
+def shared_labels(
+    labels: Mapping[str, np.ndarray], n_classes: int, source_accuracy: float | None = None
+) -> dict[str, float]:
     """How far each method's labels are those of the other methods: 1 all the same, 0 as many as by chance.
+
+    With ``source_accuracy`` (share of the source's labels that held-out documents repeat), agreement counts only as far
+    as it reaches that share: fully from ten points above it, not at all from ten points below. Methods that agree with
+    each other more than the source's words agree with its labels have seen through noise in those labels, or the target
+    is cleaner; methods that agree less have no such excuse for labels that are easy to learn.
 
     Examples
     --------
@@ -78,7 +86,12 @@ def shared_labels(labels: Mapping[str, np.ndarray], n_classes: int) -> dict[str,
     found = {}
     for name, own in labels.items():
         agreed = [float(np.mean(own == other)) for rival, other in labels.items() if rival != name]
-        found[name] = max(0.0, (float(np.mean(agreed)) - chance) / (1 - chance)) if agreed else 0.0
+        if not agreed:
+            found[name] = 0.0
+            continue
+        mean = float(np.mean(agreed))
+        heed = 1.0 if source_accuracy is None else min(1.0, max(0.0, 0.5 + (mean - source_accuracy) / (2 * _COMPANY)))
+        found[name] = heed * max(0.0, (mean - chance) / (1 - chance))
     return found
 
 
