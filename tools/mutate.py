@@ -52,7 +52,7 @@ _PAIRS = (("min", "max"), ("minimum", "maximum"), ("argmin", "argmax"), ("any", 
 _NAMES = {name: other for pair in _PAIRS for name, other in (pair, pair[::-1])}
 _SAID = ("progress", "warn", "IsthmusWarning", "Option", "Argument")  # calls whose arguments are sentences
 _AXES = ("axis",)
-MOST_TESTS = 150  # run for one mutant when they are chosen by line
+MOST_TESTS = 100  # run for one mutant when they are chosen by line
 
 
 @dataclass
@@ -221,9 +221,15 @@ def tests_of_lines(record: Path) -> Callable[[Mutant], list[str]]:
         lines = data.contexts_by_lineno(str(ROOT / mutant.file))
         names = {context.partition("|")[0] for context in lines.get(mutant.line, []) if context}
         own = f"tests/{Path(mutant.file).parts[2]}"  # tests of the room first: they notice soonest
-        return sorted(names, key=lambda name: (not name.startswith(own), name))[:MOST_TESTS]
+        near, far = ([name for name in sorted(names) if name.startswith(own) == mine] for mine in (True, False))
+        return _spread(near, MOST_TESTS) + _spread(far, max(0, MOST_TESTS - len(near)))
 
     return find
+
+
+def _spread(names: list[str], number: int) -> list[str]:
+    """At most so many of them, from first to last: many tests in a row often ask the same."""
+    return names if len(names) <= number else [names[i * len(names) // number] for i in range(number)]
 
 
 def try_mutant(mutant: Mutant, copy: Path, tests: list[str], limit: float) -> None:
@@ -236,7 +242,8 @@ def try_mutant(mutant: Mutant, copy: Path, tests: list[str], limit: float) -> No
     began = time.monotonic()
     try:
         done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=limit)
-        mutant.status = "survived" if done.returncode == 0 else "killed"
+        # 4 and 5: pytest has found no such test, which says nothing about the mutant.
+        mutant.status = {0: "survived", 4: "not run", 5: "not run"}.get(done.returncode, "killed")
     except subprocess.TimeoutExpired:
         mutant.status = "killed"  # an endless loop is noticed
     mutant.seconds = round(time.monotonic() - began, 1)
@@ -262,13 +269,16 @@ def main() -> int:
         untouched.source = (PACKAGE / "exceptions.py").read_text(encoding="utf-8")
         if by_line is None:
             try_mutant(untouched, copy, tests, options.limit)
-        if untouched.status == "killed":
+        if untouched.status in ("killed", "not run"):
             print(f"The tests {' '.join(tests)} fail without any change; mend them first.", file=sys.stderr)
             return 2
         chosen = draw(options.room, options.number, options.seed)
         for place, mutant in enumerate(chosen, 1):
             chosen_tests = by_line(mutant) if by_line else []
-            try_mutant(mutant, copy, chosen_tests or tests, options.limit)
+            if chosen_tests:
+                try_mutant(mutant, copy, chosen_tests, options.limit)
+            if not chosen_tests or mutant.status == "not run":
+                try_mutant(mutant, copy, tests, options.limit)
             print(f"{place:3d} {mutant.status:8} {mutant.file}:{mutant.line} [{mutant.kind}] "
                   f"{mutant.before!r} -> {mutant.after!r}", flush=True)  # fmt: skip
     killed = sum(mutant.status == "killed" for mutant in chosen)
