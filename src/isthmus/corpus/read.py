@@ -277,7 +277,7 @@ def _numbers(n: int) -> list[str]:
 
 def bare_cells(cells: list) -> list:
     """Cells without the apostrophe that keeps spreadsheets from running them; only ids, texts and labels lose it."""
-    return [unguard(cell) if isinstance(cell, str) else cell for cell in cells]
+    return [unguard(cell) if isinstance(cell, str) and cell[:1] == "'" else cell for cell in cells]
 
 
 def _is_missing(cell: Any) -> bool:

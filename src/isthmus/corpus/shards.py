@@ -106,7 +106,7 @@ class Rows:
 
     def texts(self, names: Sequence[str]) -> list[str]:
         """Texts of the rows, several columns joined by a blank; missing cells are empty."""
-        parts = [[cell_text(cell) for cell in self._bare(name)] for name in names]
+        parts = [[cell if type(cell) is str else cell_text(cell) for cell in self._bare(name)] for name in names]
         return parts[0] if len(parts) == 1 else [" ".join(filter(None, row)) for row in zip(*parts, strict=True)]
 
     def labels(self, name: str) -> list[str | None]:

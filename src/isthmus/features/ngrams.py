@@ -17,14 +17,48 @@ BITS = 21
 MAX_LENGTH = 3
 
 
-def code_points(texts: Sequence[str], *, lowercase: bool = True) -> tuple[np.ndarray, np.ndarray]:
-    """All characters but white space as one array of code points, and the document each belongs to."""
-    cleaned = ["".join((text.lower() if lowercase else text).split()) for text in texts]
-    joined = "".join(cleaned)
+_LETTER, _SPACE, _OTHER = 1, 2, 3
+_KINDS = np.zeros(0x110000, dtype=np.uint8)  # of code points, as far as they were met; 0: not yet
+
+
+def _kinds(points: np.ndarray) -> np.ndarray:
+    kinds = _KINDS[points]
+    if not kinds.all():
+        for point in np.unique(points[kinds == 0]).tolist():
+            sign = chr(point)
+            _KINDS[point] = _SPACE if sign.isspace() else _LETTER if _is_letter(sign) else _OTHER
+        kinds = _KINDS[points]
+    return kinds
+
+
+def _narrow(text: str) -> str:
+    """Full-width ASCII as ASCII: what :func:`fold_width` finds most of, in a fraction of its time."""
+    if text.isascii():
+        return text
+    points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
+    wide = (points >= 0xFF01) & (points <= 0xFF5E)
+    return (points - wide * np.uint32(0xFEE0)).tobytes().decode("utf-32-le", "surrogatepass")
+
+
+def code_points(
+    texts: Sequence[str], *, lowercase: bool = True, fold: bool = False
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """All characters but white space as one array of code points, the document each belongs to, and if it is a letter.
+
+    The texts are worked on as one, which is many times as fast as one by one; no rule of Unicode looks past the line
+    feeds between them. ``fold``: with :func:`isthmus.features.spelling.fold_width`.
+    """
+    joined = "\n".join(texts)
+    if joined.count("\n") >= len(texts):
+        joined = "\n".join([text.replace("\n", " ") for text in texts])
+    joined = fold_width(_narrow(joined)) if fold else joined
+    joined = joined.lower() if lowercase else joined
     # "surrogatepass": a lone surrogate in broken input is a character like any other here
-    points = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), dtype="<u4").astype(np.int64)
-    document = np.repeat(np.arange(len(cleaned), dtype=np.int64), [len(text) for text in cleaned])
-    return points, document
+    points = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), dtype="<u4")
+    document = np.cumsum(points == ord("\n"))
+    kinds = _kinds(points)
+    kept = kinds != _SPACE
+    return points[kept].astype(np.int64), document[kept], kinds[kept] == _LETTER
 
 
 def ngram_keys(
@@ -35,13 +69,9 @@ def ngram_keys(
     White space is dropped, so that segmented and unsegmented Chinese give the same n-grams. With ``words_only``
     n-grams that hold anything but letters and digits are dropped, so punctuation separates.
     """
-    if words_only:
-        texts = [fold_width(text) for text in texts]
-    points, document = code_points(texts, lowercase=lowercase)
-    usable = np.ones(len(points), dtype=bool)
-    if words_only and len(points):
-        distinct, where = np.unique(points, return_inverse=True)
-        usable = np.array([_is_letter(chr(point)) for point in distinct], dtype=bool)[where]
+    points, document, usable = code_points(texts, lowercase=lowercase, fold=words_only)
+    if not words_only:
+        usable = np.ones(len(points), dtype=bool)
     keys, documents = [], []
     for length in lengths:
         end = len(points) - length + 1

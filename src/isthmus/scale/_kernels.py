@@ -14,6 +14,47 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
+def number_keys(keys):
+    """Numbers 0, 1, … of the different keys, in the order in which they first occur, and these keys.
+
+    A table of twice the size of the input, at whose ends the search begins anew: many times as fast as sorting.
+    """
+    bits = 4
+    while (1 << bits) < 2 * keys.shape[0]:
+        bits += 1
+    table = np.full(1 << bits, -1, np.int32)
+    numbers = np.empty(keys.shape[0], np.int32)
+    distinct = np.empty(keys.shape[0], np.int64)
+    shift, factor = np.uint64(64 - bits), np.uint64(0x9E3779B97F4A7C15)
+    count = 0
+    for at in range(keys.shape[0]):
+        key = keys[at]
+        place = np.int64((np.uint64(key) * factor) >> shift)
+        while table[place] >= 0 and distinct[table[place]] != key:
+            place = (place + 1) & ((1 << bits) - 1)
+        if table[place] < 0:
+            table[place] = count
+            distinct[count] = key
+            count += 1
+        numbers[at] = table[place]
+    return numbers, distinct[:count].copy()
+
+
+@njit(cache=True, nogil=True)
+def hash_parts(packed, count, parts):
+    """Part of each string by a hash of its bytes; a line feed ends a string."""
+    part = np.empty(count, np.uint8)
+    value, at = np.uint64(0xCBF29CE484222325), 0
+    for i in range(packed.shape[0]):
+        if packed[i] == 10:
+            part[at] = (value >> np.uint64(32)) % np.uint64(parts)
+            value, at = np.uint64(0xCBF29CE484222325), at + 1
+        else:
+            value = (value ^ np.uint64(packed[i])) * np.uint64(0x100000001B3)
+    return part
+
+
+@njit(cache=True, nogil=True)
 def document_frequency(ids, ends, n_terms):
     """In how many documents each local term occurs."""
     frequency = np.zeros(n_terms, np.int64)
@@ -85,7 +126,15 @@ def count_rows(ids, ends, solo, column, pairs, width):
                             found[n] = width + place
                             n += 1
             at += 1
-        found[:n].sort()
+        if n > 64:
+            found[:n].sort()
+        else:  # by insertion, which is quicker for few
+            for i in range(1, n):
+                own, j = found[i], i
+                while j > 0 and found[j - 1] > own:
+                    found[j] = found[j - 1]
+                    j -= 1
+                found[j] = own
         for i in range(n):
             if i > 0 and found[i] == found[i - 1]:
                 counts[filled - 1] += 1
@@ -161,6 +210,26 @@ def log_softmax(scores):
         for c in range(scores.shape[1]):
             out[row, c] = scores[row, c] - highest - math.log(total)
     return out
+
+
+@njit(cache=True, nogil=True)
+def leading_shares(features):
+    """Class with the largest feature of each row, and by how much its share of the row leads; the first of equals."""
+    labels = np.zeros(features.shape[0], np.int32)
+    margins = np.zeros(features.shape[0])
+    for row in range(features.shape[0]):
+        total, first, second = 0.0, 0.0, 0.0
+        for c in range(features.shape[1]):
+            value = features[row, c]
+            total += value
+            if value > first:
+                first, second = value, first
+                labels[row] = c
+            elif value > second:
+                second = value
+        if total > 0.0:
+            margins[row] = first / total - second / total
+    return labels, margins
 
 
 @njit(cache=True, nogil=True)

@@ -88,12 +88,12 @@ def write_part(output: Output, piece: Piece, rows: Rows, added: Mapping[str, lis
 def _cells(cells: list, guard: FormulaEscaper) -> list[str]:
     """Cells as they stand in a csv file; most need no change, which is quicker told than done.
 
-    A column that was made here has few different values: each is written once.
+    A column that was made here has few different values: each is looked at once.
     """
-    if all(type(cell) is str for cell in cells):
-        care = _NEEDS_CARE.search
+    kinds, care = {*map(type, cells)}, _NEEDS_CARE.search
+    if kinds == {str} and len(set(cells[:1_000])) > 100:
         return [_cell(cell, guard) if care(cell) else cell for cell in cells]
-    if all(type(cell) in (float, bool) for cell in cells):
+    if len(kinds) == 1 and kinds <= {float, bool, str}:
         written = {cell: _cell(cell, guard) for cell in set(cells)}
         return [written[cell] for cell in cells]
     return [_cell(cell, guard) for cell in cells]

@@ -12,6 +12,7 @@ import numpy as np
 from isthmus._math.content import content_keys
 from isthmus.corpus.shards import Block, Rows, ShardColumns, read_block
 from isthmus.exceptions import DataError
+from isthmus.scale._kernels import document_frequency, hash_parts
 from isthmus.scale.reading import Reading, Tokens, read_tokens
 from isthmus.scale.store import Store, pack, pack_texts, unpack, unpack_texts
 
@@ -54,16 +55,48 @@ class Job:
 
     def tokens(self, piece: Piece, reading: Reading) -> Tokens:
         """Terms of a piece; made again where the first pass did not need them or their file is gone."""
-        name = f"tokens/{reading.name}/{piece.number}"
-        if not self.store.has(name):
-            save_tokens(self.store, name, read_tokens(self.texts(piece), reading))
-        held = self.store.load(name)
+        make_tokens(piece, self, reading)
+        held = self.store.load(f"tokens/{reading.name}/{piece.number}")
         return Tokens(unpack_texts(held["terms"]), held["ids"], held["ends"], held["solo"])
 
+    def term_counts(self, piece: Piece, reading: Reading, first: int, last: int) -> tuple[list[str], np.ndarray]:
+        """Terms of a piece whose hash falls into these parts, and in how many of its documents each occurs."""
+        name = f"tokens/{reading.name}/{piece.number}"
+        starts = self.store.stretch(name, "starts", 0, 2 * (TERM_PARTS + 1)).reshape(2, -1)
+        terms = self.store.stretch(name, "terms", *starts[0, [first, last]].tolist())
+        return unpack_texts(terms), self.store.stretch(name, "frequency", *starts[1, [first, last]].tolist())
 
-def save_tokens(store: Store, name: str, tokens: Tokens) -> None:
-    arrays = {"terms": pack_texts(tokens.terms), "ids": tokens.ids, "ends": tokens.ends, "solo": tokens.solo}
+
+TERM_PARTS = 64  # by a hash of the term; a part of all pieces together is merged at once
+
+
+def save_tokens(store: Store, name: str, tokens: Tokens) -> int:
+    """Keep the terms of a piece, those of each part together; how many different ones there are."""
+    part = hash_parts(pack_texts(tokens.terms), len(tokens.terms), TERM_PARTS)
+    order = np.argsort(part, kind="stable")
+    place = np.empty(len(order), dtype=np.int32)
+    place[order] = np.arange(len(order), dtype=np.int32)
+    packed = pack_texts([tokens.terms[i] for i in order.tolist()])
+    firsts = np.searchsorted(part[order], np.arange(TERM_PARTS + 1))
+    ends = np.concatenate([[0], np.flatnonzero(packed == ord("\n")) + 1])
+    arrays = {
+        "terms": packed,
+        "frequency": document_frequency(tokens.ids, tokens.ends, len(order))[order],
+        "starts": np.concatenate([ends[firsts], firsts]),
+        "ids": place[tokens.ids],
+        "ends": tokens.ends,
+        "solo": tokens.solo,
+    }
     store.save(name, arrays)
+    return len(order)
+
+
+def make_tokens(piece: Piece, job: Job, reading: Reading) -> int:
+    """Terms of a piece, where the first pass did not keep them; how many different ones there are."""
+    name = f"tokens/{reading.name}/{piece.number}"
+    if not job.store.has(name):
+        return save_tokens(job.store, name, read_tokens(job.texts(piece), reading))
+    return int(job.store.stretch(name, "starts", 2 * TERM_PARTS + 1, 2 * TERM_PARTS + 2)[0])
 
 
 @dataclass
@@ -75,7 +108,6 @@ class Facts:
     unlabelled: int = 0
     empty: int = 0
     bad: int = 0
-    terms: int = 0  # distinct terms of all blocks, a term once for each block
     sample: dict[str, list[tuple]] = field(default_factory=dict)
 
     def __add__(self, other: Facts) -> Facts:
@@ -85,7 +117,6 @@ class Facts:
             self.unlabelled + other.unlabelled,
             self.empty + other.empty,
             self.bad + other.bad,
-            self.terms + other.terms,
             {side: [*self.sample.get(side, ()), *other.sample.get(side, ())] for side in ("source", "target")},
         )
 
@@ -112,9 +143,7 @@ def survey(piece: Piece, job: Job, readings: Sequence[Reading], limits: dict[str
     drawn = np.flatnonzero(keys < np.uint64(limits[piece.side]))
     facts.sample = {piece.side: [(int(keys[i]), texts[i], labels[i]) for i in drawn]}
     for reading in readings:
-        tokens = read_tokens(texts, reading)
-        save_tokens(job.store, f"tokens/{reading.name}/{piece.number}", tokens)
-        facts.terms += len(tokens.terms)
+        save_tokens(job.store, f"tokens/{reading.name}/{piece.number}", read_tokens(texts, reading))
     if columns.label:
         job.store.save(f"labels/{piece.number}", _pack_labels(labels))
     job.store.save(done, {"facts": pack(facts), "bad": pack(rows.bad)})

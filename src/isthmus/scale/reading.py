@@ -14,6 +14,7 @@ from isthmus.features.languages import languages_in_use, resolve_language, stop_
 from isthmus.features.ngrams import BITS, ngram_keys
 from isthmus.features.tokens import WordAnalyzer, as_terms
 from isthmus.features.vectorizer import analyzer_for
+from isthmus.scale._kernels import number_keys
 
 _ASCII_WORD = re.compile(r"[a-z]{2,}")  # what the general pattern finds in plain text, many times as fast
 _CACHE_WORDS = 500_000  # stems remembered between blocks
@@ -159,10 +160,10 @@ def _as_terms(terms: list[tuple[str, ...]], words: np.ndarray, ends: np.ndarray)
 
 def _read_keys(texts: Sequence[str], reading: Reading) -> Tokens:
     keys, rows = ngram_keys(texts, (3,) if reading.analyzer == "trigrams" else (2,))
-    distinct, ids = np.unique(keys, return_inverse=True)
+    ids, distinct = number_keys(keys)
     names = _names(distinct, 3 if reading.analyzer == "trigrams" else 2)
     ends = np.searchsorted(rows, np.arange(len(texts)), side="right")
-    return Tokens(names, ids.astype(np.int32), ends.astype(np.int64))
+    return Tokens(names, ids, ends.astype(np.int64))
 
 
 def _names(keys: np.ndarray, length: int) -> list[str]:

@@ -430,7 +430,6 @@ class Run:
         return Reading(topic.analyzer, topic.languages, method.sentiment, method.pairs, topic.segment)
 
     def survey(self, readings: Sequence[Reading]) -> None:
-        self._local_terms: dict[str, int] = {}
         size = self.settings.sample
         limits = {
             side: sample_limit(sum(piece.rows for piece in pieces), size)
@@ -491,7 +490,7 @@ class Run:
         name = reading.name + ("-pairs" if reading.pairs else "")
         if name not in self.views:
             pieces = [*self.source, *self.target]
-            view = build_view(self.engine, self.job, pieces, reading, self.n_source + self.n_target, self.facts.terms)
+            view = build_view(self.engine, self.job, pieces, reading, self.n_source + self.n_target)
             if view.left_out:
                 self.notes.append(f"{view.left_out:,} rarer terms beyond {view.n_columns:,} are left out.")
             self.engine.map(make_rows, pieces, self.job, view, self.classes, phase="numbering words")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
 import shutil
 import uuid
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -31,39 +32,79 @@ class MemoryStore:
     def load(self, name: str) -> Mapping[str, np.ndarray]:
         return self._held[name]
 
+    def stretch(self, name: str, key: str, start: int, stop: int) -> np.ndarray:
+        return self._held[name][key][start:stop]
+
     def clear(self) -> None:
         self._held.clear()
 
 
 class FolderStore:
-    """Arrays by name, a file each; a file appears whole or not at all, so a worker may be killed at any moment."""
+    """Arrays by name, a file each; a file appears whole or not at all, so a worker may be killed at any moment.
+
+    A file is one line of JSON (kind, shape and place of every array) and the bytes of the arrays: reading it is one
+    read, and a stretch of one array can be read by itself.
+    """
 
     def __init__(self, folder: str | Path):
         self.folder = str(folder)
 
     def path(self, name: str) -> Path:
-        return Path(self.folder, name + ".npz")
+        return Path(self.folder, name + ".arrays")
 
     def has(self, name: str) -> bool:
         return self.path(name).is_file()
 
     def save(self, name: str, arrays: Mapping[str, np.ndarray]) -> None:
-        path = self.path(name)
-        with whole_file(path) as part, open(part, "wb") as out:
-            np.savez(out, **arrays)  # type: ignore[arg-type]
+        with whole_file(self.path(name)) as part, open(part, "wb") as out:
+            write_arrays(out, arrays)
 
     def load(self, name: str) -> Mapping[str, np.ndarray]:
+        with self._open(name) as (file, places):
+            size = max(stop for *_, stop in places.values())
+            content = bytearray(size)
+            if file.readinto(content) < size:
+                raise self._trouble("its file is cut short")
+        return {
+            key: np.ndarray(tuple(shape), dtype, buffer=content, offset=start)
+            for key, (dtype, shape, start, _) in places.items()
+        }
+
+    def stretch(self, name: str, key: str, start: int, stop: int) -> np.ndarray:
+        """Elements ``start`` to ``stop`` of one array that has one dimension."""
+        with self._open(name) as (file, places):
+            dtype, _, first, _ = places[key]
+            size = np.dtype(dtype).itemsize
+            file.seek(first + start * size, os.SEEK_CUR)
+            return np.ndarray((stop - start,), dtype, buffer=bytearray(file.read((stop - start) * size)))
+
+    @contextmanager
+    def _open(self, name: str) -> Iterator[tuple[Any, dict[str, tuple]]]:
         try:
-            with np.load(self.path(name)) as held:
-                return {key: held[key] for key in held.files}
-        except OSError as error:
-            raise DataError(
-                f"What the run made of a block cannot be read ({error}); run it again with --resume.",
-                code="file-trouble",
-            ) from None
+            with open(self.path(name), "rb") as file:
+                yield file, json.loads(file.readline())
+        except (OSError, ValueError) as error:
+            raise self._trouble(error) from None
+
+    def _trouble(self, why: Any) -> DataError:
+        return DataError(
+            f"What the run made of a block cannot be read ({why}); run it again with --resume.", code="file-trouble"
+        )
 
     def clear(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def write_arrays(out: IO[bytes], arrays: Mapping[str, np.ndarray]) -> None:
+    """Arrays as :class:`FolderStore` keeps them; each begins at a multiple of eight bytes."""
+    places, at = {}, 0
+    for key, array in arrays.items():
+        places[key] = (array.dtype.str, array.shape, at, at + array.nbytes)
+        at += -(-array.nbytes // 8) * 8
+    out.write(json.dumps(places).encode() + b"\n")
+    for array in arrays.values():
+        out.write(np.ascontiguousarray(array).data)
+        out.write(bytes(-array.nbytes % 8))
 
 
 Store = MemoryStore | FolderStore
@@ -108,14 +149,13 @@ def trouble(path: Path, error: OSError) -> DataError:
 
 
 def pack_texts(texts: list[str]) -> np.ndarray:
-    """Strings without line feeds as one array of bytes."""
-    return np.frombuffer("\n".join(texts).encode("utf-8", "surrogatepass"), dtype=np.uint8)
+    """Strings without line feeds as one array of bytes, each ended by a line feed."""
+    return np.frombuffer("\n".join([*texts, ""]).encode("utf-8", "surrogatepass"), dtype=np.uint8)
 
 
 def unpack_texts(packed: np.ndarray) -> list[str]:
-    """Strings of :func:`pack_texts`; there is no telling no string from one empty string, and terms are never empty."""
-    text = packed.tobytes().decode("utf-8", "surrogatepass")
-    return text.split("\n") if text else []
+    """Strings of :func:`pack_texts`, or of a stretch of its bytes that ends behind a line feed."""
+    return packed.tobytes().decode("utf-8", "surrogatepass").split("\n")[:-1]
 
 
 def pack(value: Any) -> np.ndarray:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
-from zlib import crc32
 
 import numpy as np
 import scipy.sparse as sp
 
 from isthmus.exceptions import DataError
 from isthmus.features.weights import smooth_idf
-from isthmus.scale._kernels import count_rows, document_frequency, pair_keys, weigh_rows
-from isthmus.scale.pieces import Job, Piece, load_codes
+from isthmus.scale._kernels import count_rows, pair_keys, weigh_rows
+from isthmus.scale.pieces import TERM_PARTS, Job, Piece, load_codes, make_tokens
 from isthmus.scale.reading import Reading, Tokens, read_tokens
 
 MAX_TERMS = 1_000_000  # columns at most: the commonest terms
@@ -102,19 +102,20 @@ class RowBlock:
 
 
 def build_view(
-    engine: Any, job: Job, pieces: Sequence[Piece], reading: Reading, n_documents: int, local_terms: int
+    engine: Any, job: Job, pieces: Sequence[Piece], reading: Reading, n_documents: int
 ) -> View:
     """The terms in enough documents, with exact frequencies, in bounded memory.
 
-    The terms are merged in parts by a hash, one part after the other, and each is pruned before the next begins.
+    The terms are merged in parts by a hash, and each part is pruned where it is merged. A term of a piece is read
+    once, in its part, so the cost of a document does not grow with their number.
     """
     least = _least_documents(n_documents)
     most = reading.most_documents * n_documents
+    found = engine.sum(make_tokens, pieces, job, reading, phase="reading words")
+    groups = _part_groups(min(TERM_PARTS, max(1 + found // _MERGED, 2 * engine.workers)), n_documents)
     kept: dict[str, int] = {}
-    parts = 1 + local_terms // _MERGED
-    for part in range(parts):
-        counts = engine.sum(_term_counts, pieces, job, reading, part, parts, phase="counting words", add=_add_counts)
-        kept |= {term: count for term, count in (counts or {}).items() if least <= count <= most}
+    for own in engine.map(_merge_terms, groups, job, pieces, reading, least, most, phase="counting words"):
+        kept |= own
     if not kept:
         raise DataError(
             f"No word occurs in {least} or more of {n_documents:,} documents; check --text.", code="empty-vocabulary"
@@ -130,21 +131,32 @@ def _least_documents(n_documents: int) -> int:
     return 1 if n_documents < 200 else 2 if n_documents < 1_000 else 3
 
 
-def _term_counts(piece: Piece, job: Job, reading: Reading, part: int, parts: int) -> dict[str, int]:
-    tokens = job.tokens(piece, reading)
-    frequency = document_frequency(tokens.ids, tokens.ends, len(tokens.terms)).tolist()
-    pairs = zip(tokens.terms, frequency, strict=True)
-    if parts == 1:
-        return dict(pairs)
-    return {term: n for term, n in pairs if crc32(term.encode("utf-8", "surrogatepass")) % parts == part}
+@dataclass(frozen=True)
+class _PartGroup:
+    """Parts of the terms that are merged at once; its share of the documents stands for it in the progress."""
+
+    first: int
+    last: int
+    rows: int
 
 
-def _add_counts(a: dict[str, int], b: dict[str, int]) -> dict[str, int]:
-    large, small = (a, b) if len(a) >= len(b) else (b, a)
-    get = large.get
-    for term, count in small.items():
-        large[term] = get(term, 0) + count
-    return large
+def _part_groups(n_groups: int, n_documents: int) -> list[_PartGroup]:
+    cuts = [TERM_PARTS * i // n_groups for i in range(n_groups + 1)]
+    shares = [n_documents * cut // TERM_PARTS for cut in cuts]
+    return [_PartGroup(a, b, d - c) for (a, b), (c, d) in zip(pairwise(cuts), pairwise(shares), strict=True)]
+
+
+def _merge_terms(
+    group: _PartGroup, job: Job, pieces: Sequence[Piece], reading: Reading, least: int, most: float
+) -> dict[str, int]:
+    """Document frequencies of the terms of some parts, as far as they are kept."""
+    counts: dict[str, int] = {}
+    get = counts.get
+    for piece in pieces:
+        terms, frequency = job.term_counts(piece, reading, group.first, group.last)
+        for term, count in zip(terms, frequency.tolist(), strict=True):
+            counts[term] = get(term, 0) + count
+    return {term: count for term, count in counts.items() if least <= count <= most}
 
 
 def _commonest(view: View) -> View:
@@ -219,20 +231,19 @@ def _add_keys(a: tuple[np.ndarray, np.ndarray], b: tuple[np.ndarray, np.ndarray]
 # -- rows --------------------------------------------------------------------------------------------------------------
 
 
-def make_rows(piece: Piece, job: Job, view: View, classes: np.ndarray) -> int:
-    """Rows of a piece over the vocabulary, kept for the passes to come; how many entries they have."""
+def make_rows(piece: Piece, job: Job, view: View, classes: np.ndarray) -> None:
+    """Rows of a piece over the vocabulary, kept for the passes to come."""
     name = f"rows/{view.name}/{piece.number}"
     if not job.store.has(name):
         rows = view.count(job.tokens(piece, view.reading))
-        arrays = {"indptr": rows.indptr, "indices": rows.indices, "counts": rows.counts}
+        small = np.uint8 if int(rows.counts.max(initial=0)) < 256 else np.int32
+        arrays = {"indptr": rows.indptr, "indices": rows.indices, "counts": rows.counts.astype(small)}
         if piece.side == "source":
             arrays["codes"] = load_codes(job.store, piece, classes)
         job.store.save(name, arrays)
-        return len(rows.indices)
-    return len(job.store.load(name)["indices"])
 
 
 def load_rows(piece: Piece, job: Job, name: str, n_columns: int) -> RowBlock:
     """What :func:`make_rows` kept."""
     held = job.store.load(f"rows/{name}/{piece.number}")
-    return RowBlock(held["indptr"], held["indices"], held["counts"], n_columns, held.get("codes"))
+    return RowBlock(held["indptr"], held["indices"], held["counts"].astype(np.int32), n_columns, held.get("codes"))

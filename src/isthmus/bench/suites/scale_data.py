@@ -5,14 +5,17 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import random
 import re
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
 HEADLINES, REVIEWS = "zh/headlines.jsonl.gz", "amazon_reviews.jsonl.gz"
 SHARD_ROWS = 250_000
+_CHUNK = 100_000
 _PARTS = re.compile(r"(?<=[，。！？：；、 ,!?:;])")
 _SENTENCES = re.compile(r"(?<=[.!?])\s+")
 
@@ -38,15 +41,15 @@ def make_headlines(pools: dict[str, list[str]], n: int, seed: int) -> Iterator[t
     rng = np.random.default_rng(seed)
     names = list(pools)
     shares = np.array([len(pools[name]) for name in names], dtype=float)
-    for start in range(0, n, 100_000):
-        size = min(100_000, n - start)
+    heads = [[text[: (len(text) + 1) // 2] for text in pools[name]] for name in names]
+    tails = [["".join(parts[len(parts) // 2 :]) for parts in map(_PARTS.split, pools[name])] for name in names]
+    sizes = shares.astype(np.int64)
+    for start in range(0, n, _CHUNK):
+        size = min(_CHUNK, n - start)
         topics = rng.choice(len(names), size=size, p=shares / shares.sum())
-        picks = rng.random((size, 2))
-        for topic, (a, b) in zip(topics.tolist(), picks.tolist(), strict=True):
-            own = pools[names[topic]]
-            first, second = own[int(a * len(own))], own[int(b * len(own))]
-            parts = _PARTS.split(second)
-            yield first[: (len(first) + 1) // 2] + "".join(parts[len(parts) // 2 :]), names[topic]
+        first, second = (rng.random((2, size)) * sizes[topics]).astype(np.int64).tolist()
+        for topic, a, b in zip(topics.tolist(), first, second, strict=True):
+            yield heads[topic][a] + tails[topic][b], names[topic]
 
 
 def review_pools(folder: Path, domain: str) -> dict[str, list[str]]:
@@ -60,15 +63,13 @@ def review_pools(folder: Path, domain: str) -> dict[str, list[str]]:
 
 def make_reviews(pools: dict[str, list[str]], n: int, seed: int) -> Iterator[tuple[str, str]]:
     """Reviews and their verdicts: sentences of two reviews of one verdict, shuffled, about half of them kept."""
-    rng = np.random.default_rng(seed)
+    rng = random.Random(seed)
     split = {name: [_SENTENCES.split(text) for text in texts] for name, texts in pools.items()}
     names = list(split)
     for _ in range(n):
-        name = names[int(rng.integers(len(names)))]
-        own = split[name]
-        sentences = [*own[int(rng.integers(len(own)))], *own[int(rng.integers(len(own)))]]
-        order = rng.permutation(len(sentences))[: max(1, len(sentences) // 2)]
-        yield " ".join(sentences[i] for i in order), name
+        name = rng.choice(names)
+        sentences = [*rng.choice(split[name]), *rng.choice(split[name])]
+        yield " ".join(rng.sample(sentences, max(1, len(sentences) // 2))), name
 
 
 def write_shards(
@@ -79,24 +80,20 @@ def write_shards(
     Gives back rows and bytes.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    count = 0
-    header = ["id", "text", "label"] if labelled else ["id", "text"]
-    truth = open(folder.parent / f"{folder.name}-truth.txt", "w", encoding="utf-8")  # noqa: SIM115
-    out = None
-    with truth:
-        for text, label in rows:
-            if count % shard_rows == 0:
-                if out is not None:
-                    out.close()
-                out = open(folder / f"part-{count // shard_rows:04d}.csv", "w", newline="", encoding="utf-8")  # noqa: SIM115
+    total = size = 0
+    with open(folder.parent / f"{folder.name}-truth.txt", "w", encoding="utf-8") as truth:
+        while shard := list(islice(rows, shard_rows)):
+            path = folder / f"part-{total // shard_rows:04d}.csv"
+            texts, labels = zip(*shard, strict=True)
+            ids = range(total, total + len(shard))
+            with open(path, "w", newline="", encoding="utf-8") as out:
                 writer = csv.writer(out)
-                writer.writerow(header)
-            writer.writerow([count, text, label] if labelled else [count, text])
-            truth.write(label + "\n")
-            count += 1
-    if out is not None:
-        out.close()
-    return count, sum(path.stat().st_size for path in folder.iterdir())
+                writer.writerow(["id", "text", "label"] if labelled else ["id", "text"])
+                writer.writerows(zip(ids, texts, labels, strict=True) if labelled else zip(ids, texts, strict=True))
+            truth.write("\n".join(labels) + "\n")
+            total += len(shard)
+            size += path.stat().st_size
+    return total, size
 
 
 MAKERS: dict[str, tuple[Callable, Callable, str, str]] = {

@@ -11,7 +11,7 @@ from isthmus._math.chi2 import TermStatistics, count_terms
 from isthmus.classify.projection.classifier import TermProjectionClassifier
 from isthmus.classify.projection.steps import TEMPERATURES, class_shares
 from isthmus.features.projection import Projection
-from isthmus.scale._kernels import histogram
+from isthmus.scale._kernels import histogram, leading_shares
 from isthmus.scale.methods.base import Problem, RowModel, load
 from isthmus.scale.methods.nbc import class_statistics
 from isthmus.scale.pieces import Job, Piece
@@ -47,7 +47,7 @@ def fit(problem: Problem) -> ProjectionModel:
         projection, phase = settings._build(stats, target), f"adapting, round {step} of {settings.max_iter}"
         margins = problem.sum(margin_histogram, problem.target, problem.rows, projection, phase=phase)
         least = least_bins(margins, settings.adapt_share * step / settings.max_iter)
-        target = problem.sum(sure_statistics, problem.target, problem.rows, projection, least, phase=phase)
+        target = problem.sum(sure_statistics, problem.target, problem.rows, n_classes, least, phase=phase)
     documents = stats.class_documents + 1.0
     temperature = place_temperature(problem, settings, stats, target)
     return ProjectionModel(
@@ -55,15 +55,12 @@ def fit(problem: Problem) -> ProjectionModel:
     )
 
 
-def margins_of(rows: RowBlock, projection: Projection) -> tuple[np.ndarray, np.ndarray]:
-    """Class of each row by rule, and by how much its share leads."""
-    shares = class_shares(projection.features(rows.matrix()))
-    top = np.partition(shares, -2, axis=1)
-    return shares.argmax(axis=1).astype(np.int32), top[:, -1] - top[:, -2]
-
-
 def margin_histogram(piece: Piece, job: Job, rows: tuple[str, int], projection: Projection) -> np.ndarray:
-    labels, margins = margins_of(load(piece, job, rows), projection)
+    """How many rows of each class, by rule, have which margin; both are kept for :func:`sure_statistics`."""
+    labels, margins = leading_shares(projection.features(load(piece, job, rows).matrix()))
+    steps = np.minimum(BINS - 1, (margins * BINS).astype(np.int64)).astype(np.uint16)
+    leading = np.where(margins > 0, labels, -1)  # where no class leads, the row counts in its class but is never sure
+    job.store.save(f"margins/{piece.number}", {"labels": leading, "steps": steps})
     return histogram(labels, margins, projection.n_classes, BINS)
 
 
@@ -75,14 +72,13 @@ def least_bins(counts: np.ndarray, share: float) -> np.ndarray:
 
 
 def sure_statistics(
-    piece: Piece, job: Job, rows: tuple[str, int], projection: Projection, least: np.ndarray
+    piece: Piece, job: Job, rows: tuple[str, int], n_classes: int, least: np.ndarray
 ) -> TermStatistics:
-    """Statistics of the rows with the largest margins, under the class they are given."""
-    block = load(piece, job, rows)
-    labels, margins = margins_of(block, projection)
-    steps = np.minimum(BINS - 1, (margins * BINS).astype(np.int64))
-    sure = (steps >= least[labels]) & (margins > 0)
-    return count_terms(block.matrix(), np.where(sure, labels, -1), projection.n_classes)
+    """Statistics of the rows with the largest margins, under the class they were given."""
+    held = job.store.load(f"margins/{piece.number}")
+    labels = held["labels"]
+    sure = (labels >= 0) & (held["steps"] >= least[labels])
+    return count_terms(load(piece, job, rows).matrix(), np.where(sure, labels, -1), n_classes)
 
 
 def place_temperature(
