@@ -62,3 +62,13 @@ def corpus(tmp_path_factory):
 @pytest.fixture(scope="session")
 def truth():
     return [topic for _, topic in documents(1_300, 2, target=True)]
+
+
+@pytest.fixture
+def turned(tmp_path):
+    """A source of which nine in ten are about sport, and a target of which one in ten is."""
+    rows = {topic: [row for row in documents(4_000, 5) if row[1] == topic] for topic in ("sport", "money")}
+    write_csv(tmp_path / "s.csv", rows["sport"][:900] + rows["money"][:100], ["text", "topic"])
+    target = rows["sport"][900:950] + rows["money"][100:550]
+    write_csv(tmp_path / "t.csv", [(text,) for text, _ in target], ["text"])
+    return tmp_path / "s.csv", tmp_path / "t.csv"

@@ -1,14 +1,17 @@
 """The same bytes on a cluster, also when its workers are killed; a lost scheduler is one sentence."""
 
 import os
+import shutil
 import signal
-import threading
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from isthmus._progress import listen
 from isthmus.exceptions import DataError
 from isthmus.scale import label_files
+from isthmus.scale.engine import connect, local_cluster
 
 distributed = pytest.importorskip("distributed")
 pytestmark = pytest.mark.filterwarnings("ignore")  # of sockets and loops that a cluster leaves to the collector
@@ -21,17 +24,15 @@ def contents(folder):
 
 
 @pytest.fixture(scope="module")
-def cluster():
-    import dask
+def cluster(tmp_path_factory):
+    engine = local_cluster(tmp_path_factory.mktemp("cluster"), 1, "2GB")
+    yield engine.client.cluster, engine.client
+    engine.close()
 
-    with (
-        dask.config.set({"distributed.scheduler.allowed-failures": 10}),
-        distributed.LocalCluster(
-            n_workers=1, threads_per_worker=1, dashboard_address=None, silence_logs=50, memory_limit="2GB"
-        ) as started,
-        distributed.Client(started) as client,
-    ):
-        yield started, client
+
+def test_workers_keep_the_memory_limit_that_was_asked_for(cluster):
+    workers = cluster[1].scheduler_info(n_workers=-1)["workers"].values()
+    assert {worker["memory_limit"] for worker in workers} == {2_000_000_000}
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3])
@@ -52,37 +53,30 @@ def test_same_bytes_on_any_number_of_workers(corpus, tmp_path, cluster, workers)
     assert contents(tmp_path / "dask") == contents(tmp_path / "local")
 
 
-def test_same_bytes_when_workers_are_killed_twice(corpus, tmp_path, cluster):
+@pytest.mark.parametrize("method", ["nbc", "cocc"])
+def test_same_bytes_when_workers_are_killed_twice(corpus, tmp_path, cluster, method):
+    """The study "identical" of ``isthmus bench scale`` does it for every method."""
     started, client = cluster
     started.scale(2)
     client.wait_for_workers(2)
-    label_files(corpus / "source.csv", corpus / "target", tmp_path / "local", method="projection", **FAST)
-    killed, done = [], threading.Event()
+    target = corpus / "target" / "a.csv"
+    label_files(corpus / "source.csv", target, tmp_path / "local.csv", method=method, **FAST)
+    killed, steps = [], []
 
-    def kill():
-        while len(killed) < 2 and not done.wait(0.4):
+    def kill(event):
+        steps.append(event["phase"])
+        if len(steps) in (8, 16):
             pids = {worker.pid for worker in started.workers.values() if worker.pid} - set(killed)
-            if pids:
-                os.kill(min(pids), signal.SIGKILL)
-                killed.append(min(pids))
+            killed.append(min(pids))
+            os.kill(min(pids), signal.SIGKILL)
 
-    killer = threading.Thread(target=kill)
-    killer.start()
-    try:
+    with listen(kill):
         label_files(
-            corpus / "source.csv",
-            corpus / "target",
-            tmp_path / "dask",
-            method="projection",
-            client=client,
-            block_rows=40,
-            **FAST,
+            corpus / "source.csv", target, tmp_path / "dask.csv", method=method, client=client, block_rows=150, **FAST
         )
-    finally:
-        done.set()
-        killer.join()
     assert len(killed) == 2
-    assert contents(tmp_path / "dask") == contents(tmp_path / "local")
+    assert (tmp_path / "dask.csv").read_bytes() == (tmp_path / "local.csv").read_bytes()
+    client.wait_for_workers(2)
 
 
 def test_a_bad_row_on_a_worker_keeps_its_code(corpus, tmp_path, cluster):
@@ -117,9 +111,43 @@ def test_a_lost_scheduler_is_one_sentence_and_the_run_goes_on(corpus, tmp_path, 
     assert (tmp_path / "out" / "manifest.json").is_file()
 
 
-def test_no_scheduler_there(corpus, tmp_path):
-    from isthmus.scale.engine import connect
-
+def test_no_scheduler_there(tmp_path):
     with pytest.raises(DataError, match="No dask scheduler answers") as error:
         connect(tmp_path, "tcp://127.0.0.1:1", timeout=0.3)
     assert error.value.code == "lost-cluster"
+
+
+@pytest.fixture
+def certificate(tmp_path):
+    """A certificate that vouches for itself, and its key."""
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("needs the program openssl to make a certificate")
+    cert, key = str(tmp_path / "cert.pem"), str(tmp_path / "key.pem")
+    command = [openssl, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    command += ["-keyout", key, "-out", cert, "-days", "2", "-subj", "/CN=127.0.0.1"]
+    subprocess.run(command, check=True, capture_output=True)
+    return cert, key
+
+
+def test_a_scheduler_that_speaks_tls(corpus, tmp_path, certificate):
+    cert, key = certificate
+    both = {
+        f"tls_{who}_{what}": path
+        for who in ("scheduler", "worker")
+        for what, path in zip(("cert", "key"), certificate, strict=True)
+    }
+    security = distributed.Security(require_encryption=True, tls_ca_file=cert, **both)
+    ours = {"tls_ca_file": cert, "tls_client_cert": cert, "tls_client_key": key}
+    files = corpus / "source.csv", corpus / "target" / "a.csv"
+    label_files(*files, tmp_path / "local.csv", method="nbc", **FAST)
+    with distributed.LocalCluster(
+        n_workers=1, processes=False, protocol="tls://", security=security, dashboard_address=None, silence_logs=50
+    ) as started:
+        address = started.scheduler_address
+        assert address.startswith("tls://")
+        label_files(*files, tmp_path / "dask.csv", method="nbc", scheduler=address, tls=ours, **FAST)
+        with pytest.raises(DataError, match="No dask scheduler answers") as error:
+            connect(tmp_path, address, timeout=1.0)
+    assert error.value.code == "lost-cluster"
+    assert (tmp_path / "dask.csv").read_bytes() == (tmp_path / "local.csv").read_bytes()

@@ -11,14 +11,17 @@ import pytest
 
 import isthmus
 from isthmus.cli.app import run_command
-from isthmus.corpus import read_collection
+from isthmus.choose.trust import AccuracyEstimate
+from isthmus.corpus import limits, read_collection
 from isthmus.corpus.parts import _host
+from isthmus.corpus.shards import cut_shard
 from isthmus.exceptions import DataError, UsageError
 from isthmus.features.embeddings import has_static_vectors
 from isthmus.scale import METHODS, cluster_files, label_files
 from isthmus.scale import run as run_module
+from isthmus.scale._kernels import best_classes
 from isthmus.scale.output import work_folder
-from isthmus.scale.trust import review_limit
+from isthmus.scale.trust import Trust, review_limit
 
 FAST = {"sample": 60, "text": "text"}
 
@@ -215,6 +218,27 @@ def test_an_unreadable_file_stops_the_run_before_anything_is_written(corpus, tmp
     assert [path.name for path in (tmp_path / "out").iterdir()] == [".isthmus-run"]
 
 
+def test_a_packed_file_keeps_within_the_limit(corpus, tmp_path, capsys):
+    packed = tmp_path / "t.csv.gz"
+    packed.write_bytes(gzip.compress(b"id,text\n" + b"1,a team and its coach\n" * 100_000))
+    arguments = ["label", str(corpus / "source.csv"), str(packed), "-o", str(tmp_path / "out"), "--method", "nbc"]
+    arguments += ["--engine", "local", "--text", "text"]
+    assert run_command(["--max-unpacked", "1M", *arguments]) == 1
+    assert "too-large" in capsys.readouterr().err
+    assert not list(tmp_path.rglob("*.part"))
+    assert not list(tmp_path.rglob("unpacked/*"))
+
+
+def test_without_a_limit_a_file_may_unpack_to_a_hundred_times_its_size(tmp_path, monkeypatch):
+    monkeypatch.setattr(limits, "DEFAULT_LIMIT", 1_000)
+    packed = tmp_path / "t.jsonl.gz"
+    packed.write_bytes(gzip.compress(b'{"text": "words"}\n' * 50_000))
+    with pytest.raises(DataError) as error:
+        cut_shard(str(packed), 100, str(tmp_path / "u"))
+    assert error.value.code == "too-large"
+    assert [path.name for path in tmp_path.iterdir()] == ["t.jsonl.gz"]
+
+
 def test_what_cannot_work_is_refused(corpus, tmp_path):
     source, target, out = corpus / "source.csv", corpus / "target", tmp_path / "out"
     for options, code in (
@@ -293,6 +317,35 @@ def test_groups_are_the_same_whatever_the_blocks_and_follow_the_source(corpus, t
     table = read_collection(tmp_path / "150" / "a.csv", text="text").table()
     assert np.mean([name == topic for name, topic in zip(table["aligned_to"], truth, strict=False)]) > 0.9
     assert list(table)[-4:] == ["cluster", "cluster_name", "aligned_to", "strength"]
+
+
+def test_the_command_groups_in_blocks(corpus, tmp_path, capsys):
+    out = tmp_path / "out.csv"
+    arguments = ["cluster", str(corpus / "source.csv"), str(corpus / "target" / "a.csv"), "-o", str(out)]
+    arguments += ["--text", "text", "--label", "topic", "--clusters", "3", "--engine", "local"]
+    assert run_command([*arguments, "--block-rows", "200", "--json"]) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert sum(row["size"] for row in summary["clusters"]) == 500
+    assert {row["aligned_to"] for row in summary["clusters"]} == {"sport", "money", "health"}
+    assert len(read_collection(out, text="text")) == 500
+    assert json.loads((tmp_path / "run.json").read_text())["settings"]["blocks"] is True
+    assert run_command([*arguments, "--report", "x.html", "--force"]) == 2
+    assert "--report" in capsys.readouterr().err
+
+
+def test_the_sample_says_that_shares_turned(turned, tmp_path):
+    settings = {"text": "text", "label": "topic", "sample": 400}
+    named = label_files(*turned, tmp_path / "n.csv", method="nbc", **settings)
+    (said,) = [row["message"] for row in named.warnings if row["topic"] == "class shares"]
+    assert "those of a sample, 400 documents of the source and 400 of the target; the labels do not follow" in said
+    assert any("rest on a sample of 400 source and 400 target documents" in note for note in named.notes)
+
+
+def test_scores_are_brought_to_the_shares_of_the_target():
+    trust = Trust(AccuracyEstimate(None), power=2.0, offsets=np.log([1.0, 4.0]) / 2.0)
+    labels, confidence = best_classes(trust.moved(np.log([[0.6, 0.4]])), trust.power)
+    assert labels.tolist() == [1]
+    assert confidence[0] == pytest.approx(4 * 0.16 / (4 * 0.16 + 0.36))
 
 
 def test_review_by_counts_is_that_of_the_mask():

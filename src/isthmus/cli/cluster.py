@@ -10,6 +10,7 @@ import typer
 
 from isthmus._streams import check_standard_output
 from isthmus._utils import plural, versions
+from isthmus.cli.cluster_large import ClusterOptions, cluster_large, is_large, split_names
 from isthmus.cli.common import (
     Exact,
     Language,
@@ -21,6 +22,7 @@ from isthmus.cli.common import (
     talking,
     write_json,
 )
+from isthmus.cli.label_large import BlockRows, Engine, LargeOptions, MemoryLimit, Resume, Scheduler, Tls, Workers
 from isthmus.cli.outputs import Makers, announced, check_outputs, describe_input, keeping, write_files
 from isthmus.corpus import read_collection, with_columns
 from isthmus.corpus.write import check_table
@@ -64,6 +66,13 @@ def cluster(
     seed: Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="Same seed, same answer.")] = 0,
     analyzer: Annotated[str, typer.Option("--analyzer", help="auto, words, bigrams, trigrams or chars.")] = "auto",
     language: Language = "auto",
+    engine: Engine = None,
+    workers: Workers = None,
+    scheduler: Scheduler = None,
+    tls: Tls = None,
+    memory_limit: MemoryLimit = None,
+    block_rows: BlockRows = None,
+    resume: Resume = False,
     exact: Exact = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a summary as JSON on stdout.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace outputs that exist.")] = False,
@@ -72,7 +81,7 @@ def cluster(
     """Group the documents of TARGET, following the groups of SOURCE where they fit.
 
     Every column of TARGET is kept; cluster, cluster_name, aligned_to and strength are added. A run.json beside the
-    output says how to repeat the run.
+    output says how to repeat the run. Files that are large together, folders of tables and patterns are read in blocks.
     """
     if source == "-" and target == "-":
         raise UsageError("Both SOURCE and TARGET are '-'; only one can be standard input.", code="bad-parameter")
@@ -81,6 +90,19 @@ def cluster(
     if as_json and output == "-":
         raise UsageError("--json prints on stdout; name a file for the clusters with -o OUT.", code="bad-parameter")
     resolve_language(language)
+    large = LargeOptions(engine, workers, scheduler, tuple(tls or ()), memory_limit, block_rows, resume)
+    settings = {"n_clusters": clusters, "guidance": guidance, "text": split_names(text), "label": label_column}
+    settings |= {
+        "target_text": split_names(target_text),
+        "analyzer": analyzer,
+        "language": language,
+        "random_state": seed,
+    }
+    settings |= {"force": force, "spreadsheet_safe": not exact}
+    in_blocks = ClusterOptions(source, target, output, settings, report, save, as_json, quiet)
+    if large.asked() or is_large(in_blocks):
+        cluster_large(in_blocks, large)
+        return
     check_outputs(output, report, force, save, inputs=(source, target))
     with talking(quiet):
         source_docs = read_collection(source, text=text, label=label_column, want_labels=True)

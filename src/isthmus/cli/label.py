@@ -8,7 +8,18 @@ from typing import Annotated
 import typer
 
 from isthmus.cli.common import METHODS, Exact, Language
-from isthmus.cli.label_large import LargeOptions, is_large, label_large
+from isthmus.cli.label_large import (
+    BlockRows,
+    Engine,
+    LargeOptions,
+    MemoryLimit,
+    Resume,
+    Scheduler,
+    Tls,
+    Workers,
+    is_large,
+    label_large,
+)
 from isthmus.cli.label_run import LabelOptions, label_files, label_with_model
 from isthmus.exceptions import UsageError
 
@@ -101,27 +112,13 @@ def label(
             "--force-classes", help="Learn labels that do not look like classes (dates, ids, several a cell)."
         ),
     ] = False,
-    engine: Annotated[
-        str | None,
-        typer.Option("--engine", help="Read the files in blocks, in this process (local) or on a cluster (dask)."),
-    ] = None,
-    workers: Annotated[
-        int | None, typer.Option("--workers", min=1, metavar="N", help="With --engine dask: processes to start.")
-    ] = None,
-    scheduler: Annotated[
-        str | None, typer.Option("--scheduler", metavar="ADDRESS", help="A dask scheduler that is running already.")
-    ] = None,
-    tls: Annotated[
-        list[str] | None,
-        typer.Option("--tls", metavar="NAME=FILE", help="For --scheduler: ca, cert or key; repeatable."),
-    ] = None,
-    memory_limit: Annotated[
-        str | None, typer.Option("--memory-limit", metavar="SIZE", help="With --workers: memory of each, such as 2GB.")
-    ] = None,
-    block_rows: Annotated[
-        int | None, typer.Option("--block-rows", min=1, metavar="N", help="Rows that are read at once (50000).")
-    ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue a run in blocks that was stopped.")] = False,
+    engine: Engine = None,
+    workers: Workers = None,
+    scheduler: Scheduler = None,
+    tls: Tls = None,
+    memory_limit: MemoryLimit = None,
+    block_rows: BlockRows = None,
+    resume: Resume = False,
     bad_rows: Annotated[
         Path | None,
         typer.Option("--bad-rows", metavar="FILE", help="Set rows aside that cannot be read, instead of stopping."),

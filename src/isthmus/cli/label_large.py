@@ -7,13 +7,37 @@ import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from isthmus.cli import label_run
 from isthmus.cli.common import note_guarded, say, talking
 from isthmus.cli.label_run import LabelOptions, expectation_record, finish, run_record
 from isthmus.corpus.blocks import can_stream
 from isthmus.exceptions import UsageError
+
+Engine = Annotated[
+    str | None,
+    typer.Option("--engine", help="Read the files in blocks, in this process (local) or on a cluster (dask)."),
+]
+Workers = Annotated[
+    int | None, typer.Option("--workers", min=1, metavar="N", help="With --engine dask: processes to start.")
+]
+Scheduler = Annotated[
+    str | None, typer.Option("--scheduler", metavar="ADDRESS", help="A dask scheduler that is running already.")
+]
+Tls = Annotated[
+    list[str] | None,
+    typer.Option("--tls", metavar="NAME=FILE", help="For --scheduler: ca, cert or key; repeatable."),
+]
+MemoryLimit = Annotated[
+    str | None, typer.Option("--memory-limit", metavar="SIZE", help="With --workers: memory of each, such as 2GB.")
+]
+BlockRows = Annotated[
+    int | None, typer.Option("--block-rows", min=1, metavar="N", help="Rows that are read at once (50000).")
+]
+Resume = Annotated[bool, typer.Option("--resume", help="Continue a run in blocks that was stopped.")]
 
 _TLS = {"ca": "tls_ca_file", "cert": "tls_client_cert", "key": "tls_client_key"}
 _WHOLE = {
@@ -49,6 +73,29 @@ class LargeOptions:
     def refuse_with_model(self) -> None:
         if self.asked():
             raise UsageError("--model labels in memory; leave out the options for blocks.", code="bad-parameter")
+
+    def check(self, output: str, files: Sequence[str]) -> None:
+        """What no run in blocks can do is refused."""
+        if "-" in (output, *files):
+            raise UsageError(
+                "Runs in blocks read and write files; name them, and the output with -o.", code="bad-parameter"
+            )
+        if self.engine not in (None, "local", "dask"):
+            raise UsageError(f"--engine {self.engine!r}; use local or dask.", code="bad-parameter")
+        if self.tls and not self.scheduler:
+            raise UsageError("--tls is for --scheduler ADDRESS.", code="bad-parameter")
+
+    def settings(self) -> dict[str, Any]:
+        """The same as the library's functions take it."""
+        settings: dict[str, Any] = {
+            "engine": self.engine,
+            "workers": self.workers,
+            "scheduler": self.scheduler,
+            "tls": self.security(),
+            "memory_limit": self.memory_limit,
+            "resume": self.resume,
+        }
+        return settings if self.block_rows is None else settings | {"block_rows": self.block_rows}
 
     def security(self) -> dict[str, str]:
         """Names and files of ``--tls`` as dask calls them."""
@@ -140,24 +187,12 @@ def _check(options: LabelOptions, large: LargeOptions) -> None:
         )
     if len(options.files) < 2:
         raise UsageError("A run in blocks needs SOURCE and TARGET.", code="bad-parameter")
-    if "-" in (options.output, *options.files):
-        raise UsageError(
-            "Runs in blocks read and write files; name them, and the output with -o.", code="bad-parameter"
-        )
-    if large.engine not in (None, "local", "dask"):
-        raise UsageError(f"--engine {large.engine!r}; use local or dask.", code="bad-parameter")
-    if large.tls and not large.scheduler:
-        raise UsageError("--tls is for --scheduler ADDRESS.", code="bad-parameter")
+    large.check(options.output, options.files)
 
 
 def _settings(options: LabelOptions, large: LargeOptions) -> dict[str, Any]:
-    settings: dict[str, Any] = {
-        "engine": large.engine,
-        "workers": large.workers,
-        "scheduler": large.scheduler,
-        "tls": large.security(),
-        "memory_limit": large.memory_limit,
-        "resume": large.resume,
+    return {
+        **large.settings(),
         "bad_rows": large.bad_rows,
         "text": _names(options.text),
         "label": options.label,
@@ -170,7 +205,6 @@ def _settings(options: LabelOptions, large: LargeOptions) -> dict[str, Any]:
         "spreadsheet_safe": not options.exact,
         "force_classes": options.force_classes,
     }
-    return settings if large.block_rows is None else settings | {"block_rows": large.block_rows}
 
 
 def _names(given: Sequence[str] | None) -> Sequence[str] | None:

@@ -33,13 +33,34 @@ def read_size(text: str, name: str = VARIABLE) -> int:
     return int(found[1]) * _SIZES[found[2]]
 
 
-def unpack_limit() -> int:
-    """The most bytes that a packed file may unpack to."""
+def given_limit() -> int | None:
+    """The limit that was asked for, by the option or by the environment variable; None where none was."""
     set_here = _limit.get()
     if set_here is not None:
         return set_here
     given = os.environ.get(VARIABLE, "")
-    return read_size(given) if given.strip() else DEFAULT_LIMIT
+    return read_size(given) if given.strip() else None
+
+
+def unpack_limit() -> int:
+    """The most bytes that a packed file may unpack to."""
+    given = given_limit()
+    return DEFAULT_LIMIT if given is None else given
+
+
+def disk_limit(packed: int, given: int | None) -> int:
+    """The most bytes that a file of this size may unpack to on disk, where memory is no matter.
+
+    Without a limit that was asked for, a hundred times its size: no text is packed that well, and what is made to fill
+    the disk is packed better.
+
+    Examples
+    --------
+    >>> from isthmus.corpus.limits import disk_limit
+    >>> disk_limit(10 * 2**30, None) == 1000 * 2**30, disk_limit(10 * 2**30, 2**30) == 2**30
+    (True, True)
+    """
+    return max(DEFAULT_LIMIT, 100 * packed) if given is None else given
 
 
 @contextmanager
@@ -60,11 +81,12 @@ def unpacking_at_most(size: int):
         _limit.reset(token)
 
 
-def too_large(name: str, size: int | None = None) -> DataError:
+def too_large(name: str, size: int | None = None, limit: int | None = None) -> DataError:
     """The refusal of a file that unpacks to more than the limit."""
     what = f"to {size / 2**20:,.0f} MiB" if size is not None else "to more"
+    most = unpack_limit() if limit is None else limit
     return DataError(
-        f"{name} unpacks {what}, and the limit is {unpack_limit() / 2**20:,.0f} MiB; if the file is what you expect, "
+        f"{name} unpacks {what}, and the limit is {most / 2**20:,.0f} MiB; if the file is what you expect, "
         f"raise the limit: isthmus --max-unpacked 4G …, or {VARIABLE}=4G.",
         code="too-large",
     )

@@ -14,8 +14,8 @@ import io
 import json
 import os
 import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -27,6 +27,7 @@ from isthmus._utils import import_optional
 from isthmus.corpus.blocks import _HEAD_BYTES, _kind, _open_bytes
 from isthmus.corpus.decode import decode, mend_surrogates, shown_name
 from isthmus.corpus.guess import find_column, guess_label, guess_text, list_columns
+from isthmus.corpus.limits import disk_limit, too_large
 from isthmus.corpus.read import bare_cells, cell_text, label_cells
 from isthmus.corpus.tables import DELIMITERS, _long_cells, _sniff_delimiter, _unique_names
 from isthmus.exceptions import DataError
@@ -245,10 +246,11 @@ def _keys(line: str) -> list[str]:
     return list(record) if isinstance(record, dict) else []
 
 
-def cut_shard(path: str, rows: int, unpacked: str | None = None) -> list[Block]:
+def cut_shard(path: str, rows: int, unpacked: str | None = None, limit: int | None = None) -> list[Block]:
     """The blocks of a file, ``rows`` records each, or fewer where these are very long.
 
-    A packed file cannot be read from its middle, so its content is written to ``unpacked`` on the way.
+    A packed file cannot be read from its middle, so its content is written to ``unpacked`` on the way, up to ``limit``
+    bytes; see :func:`isthmus.corpus.limits.disk_limit`.
     """
     shard = open_shard(path)
     if shard.kind == "parquet":
@@ -259,12 +261,12 @@ def cut_shard(path: str, rows: int, unpacked: str | None = None) -> list[Block]:
         return [Block(shard, a, b, b - a, a) for a, b in pairwise(cuts) if b > a]
     keep = unpacked if shard.packed else None
     with _reading(shard.name):
-        return list(_cut_text(shard, rows, keep))
+        return list(_cut_text(shard, rows, keep, disk_limit(os.path.getsize(path), limit)))
 
 
-def _cut_text(shard: Shard, rows: int, unpacked: str | None) -> Iterator[Block]:
+def _cut_text(shard: Shard, rows: int, unpacked: str | None, limit: int) -> Iterator[Block]:
     start, first, waiting, known = shard.start, 0, 0, shard.start  # of the block that is open; end of its last record
-    for ends in _record_ends(shard, unpacked):
+    for ends in _record_ends(shard, unpacked, limit):
         at = 0
         while at < len(ends):
             near = int(np.searchsorted(ends, start + MOST_BYTES))
@@ -281,19 +283,20 @@ def _cut_text(shard: Shard, rows: int, unpacked: str | None) -> Iterator[Block]:
         yield Block(shard, start, known, waiting, first, unpacked=unpacked)
 
 
-def _record_ends(shard: Shard, unpacked: str | None) -> Iterator[np.ndarray]:
+def _record_ends(shard: Shard, unpacked: str | None, limit: int) -> Iterator[np.ndarray]:
     """Ends of all records in the unpacked content, chunk by chunk; a last record without a line feed ends too."""
     from isthmus.corpus._scan import START, scan
 
     delimiter = None if shard.kind == "jsonl" else shard.delimiter
     state, offset, last = START, 0, shard.start
-    part = None if unpacked is None else f"{unpacked}.{os.getpid()}.part"
     with ExitStack() as stack:
         file = stack.enter_context(_open_bytes(Path(shard.path)))
-        out = None if part is None else stack.enter_context(open(part, "wb"))
+        keep = None if unpacked is None else stack.enter_context(_keeping(unpacked, shard.name))
         while chunk := file.read(_CHUNK):
-            if out is not None:
-                out.write(chunk)
+            if shard.packed and offset + len(chunk) > limit:
+                raise too_large(shard.name, limit=limit)
+            if keep is not None:
+                keep(chunk)
             skipped = max(0, shard.start - offset)
             ends, state = scan(chunk[skipped:] if skipped else chunk, delimiter, state)
             ends = ends + (offset + skipped)
@@ -301,10 +304,34 @@ def _record_ends(shard: Shard, unpacked: str | None) -> Iterator[np.ndarray]:
             if len(ends):
                 last = int(ends[-1])
                 yield ends
-    if part is not None:
-        os.replace(part, str(unpacked))
     if offset > last:
         yield np.array([offset])
+
+
+@contextmanager
+def _keeping(place: str, name: str) -> Iterator[Callable[[bytes], None]]:
+    """Writes what a packed file holds to ``place``, which is there only when it is whole."""
+    part = f"{place}.{os.getpid()}.part"
+
+    def write(chunk: bytes) -> None:
+        try:
+            out.write(chunk)
+            out.flush()
+        except OSError as error:
+            raise DataError(
+                f"{name} cannot be unpacked beside the output ({error.strerror or error}); make room, then continue "
+                "with --resume.",
+                code="file-trouble",
+            ) from None
+
+    try:
+        with open(part, "wb") as out:
+            yield write
+        os.replace(part, place)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(part)
+        raise
 
 
 # -- reading a block ---------------------------------------------------------------------------------------------------

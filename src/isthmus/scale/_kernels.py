@@ -316,6 +316,71 @@ def hinge_pass(indptr, indices, values, codes, scores, moved, curved, scale, out
 
 
 @njit(cache=True, nogil=True)
+def best_by_terms(indptr, indices, counts, levels, scores, bias):
+    """Class of each row with the largest Σ level · score of its terms + bias, the first of equals."""
+    labels = np.zeros(indptr.shape[0] - 1, np.int32)
+    own = np.empty(scores.shape[1])
+    for row in range(labels.shape[0]):
+        own[:] = bias
+        for at in range(indptr[row], indptr[row + 1]):
+            level, term = levels[counts[at]], indices[at]
+            for c in range(own.shape[0]):
+                own[c] += level * scores[term, c]
+        for c in range(1, own.shape[0]):
+            if own[c] > own[labels[row]]:
+                labels[row] = c
+    return labels
+
+
+@njit(cache=True, nogil=True)
+def best_by_groups(indptr, indices, counts, levels, group, scores):
+    """The same where terms of one group have the same scores: that table stays in the fastest memory."""
+    labels = np.zeros(indptr.shape[0] - 1, np.int32)
+    own = np.empty(scores.shape[1])
+    for row in range(labels.shape[0]):
+        own[:] = 0.0
+        for at in range(indptr[row], indptr[row + 1]):
+            level, term = levels[counts[at]], group[indices[at]]
+            for c in range(own.shape[0]):
+                own[c] += level * scores[term, c]
+        for c in range(1, own.shape[0]):
+            if own[c] > own[labels[row]]:
+                labels[row] = c
+    return labels
+
+
+@njit(cache=True, nogil=True)
+def list_moves(indptr, indices, weights, before, after, n_classes):
+    """What rows that changed their class take from one column of a terms × classes table and bring to another.
+
+    Places in the flat table, and integers to be added there; a row comes from class -1 where it had none.
+    """
+    size = 0
+    for row in range(before.shape[0]):
+        if before[row] != after[row]:
+            size += (indptr[row + 1] - indptr[row]) * (2 if before[row] >= 0 else 1)
+    places, values = np.empty(size, np.int64), np.empty(size, np.int64)
+    n = 0
+    for row in range(before.shape[0]):
+        if before[row] != after[row]:
+            for at in range(indptr[row], indptr[row + 1]):
+                first = np.int64(indices[at]) * n_classes
+                places[n], values[n] = first + after[row], weights[at]
+                n += 1
+                if before[row] >= 0:
+                    places[n], values[n] = first + before[row], -weights[at]
+                    n += 1
+    return places, values
+
+
+@njit(cache=True, nogil=True)
+def add_at(table, places, values):
+    """Add values at places of a flat table."""
+    for at in range(places.shape[0]):
+        table[places[at]] += values[at]
+
+
+@njit(cache=True, nogil=True)
 def add_under(indptr, indices, weights, labels, table):
     """Integer weights of the entries added to the column of their row's label; rows of label -1 are left out."""
     for row in range(indptr.shape[0] - 1):

@@ -19,6 +19,7 @@ from isthmus._validation import check_seed
 from isthmus.choose.choice import YARDSTICK, choose
 from isthmus.choose.trust import AccuracyEstimate, doubt_groups
 from isthmus.corpus.label_kinds import check_label_kind
+from isthmus.corpus.limits import given_limit
 from isthmus.corpus.shards import MANIFEST, Block, Rows, choose_columns, cut_shard, find_shards, read_block
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 from isthmus.scale._kernels import best_classes
@@ -330,10 +331,11 @@ class _File:
     rows: int
     block_rows: int
     unpacked: str
+    limit: int | None
 
 
 def _cut(file: _File) -> list[Block]:
-    return cut_shard(file.path, file.block_rows, file.unpacked)
+    return cut_shard(file.path, file.block_rows, file.unpacked, file.limit)
 
 
 class Run:
@@ -381,7 +383,7 @@ class Run:
         number = 0
         for side in ("source", "target"):
             files = [
-                _File(path, os.path.getsize(path), self.settings.block_rows, str(folder / f"{side}-{i}"))
+                _File(path, os.path.getsize(path), self.settings.block_rows, str(folder / f"{side}-{i}"), given_limit())
                 for i, path in enumerate(paths[side])
             ]
             blocks = [
@@ -519,7 +521,11 @@ class Run:
         asked = self.settings
         options = {"analyzer": asked.analyzer, "language": asked.language, "random_state": asked.random_state}
         scores = model.text_scores(self.target_sample, self.views)
-        return weigh_sample(self.source_sample, self.target_sample, scores, self.classes, options=options)
+        sizes = f"{len(self.source_sample[0]):,} source and {len(self.target_sample):,} target documents"
+        self.notes.append(f"Expected accuracy, new groups and class shares rest on a sample of {sizes}.")
+        follow = asked.method == "auto"
+        samples = self.source_sample, self.target_sample
+        return weigh_sample(*samples, scores, self.classes, options=options, follow=follow)
 
     # -- what comes out -----------------------------------------------------------------------------------------------
 
@@ -570,7 +576,7 @@ def manifest(result: LargeResult) -> dict[str, Any]:
 def take_census(piece: Piece, job: Job, model: Model, trust: Trust, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
     """Label a piece, keep its labels, and count confidences (in steps of 1/10,000) and labels."""
     scores, silent = model.piece_scores(piece, job)
-    labels, confidence = best_classes(scores, trust.power)
+    labels, confidence = best_classes(trust.moved(scores), trust.power)
     arrays = {"labels": labels, "silent": silent}
     if trust.novel:
         groups = trust.groups(job.texts(piece))

@@ -35,6 +35,11 @@ class MemoryStore:
     def stretch(self, name: str, key: str, start: int, stop: int) -> np.ndarray:
         return self._held[name][key][start:stop]
 
+    def drop(self, folder: str) -> None:
+        """Forget everything whose name begins with this folder."""
+        for name in [name for name in self._held if name.startswith(folder + "/")]:
+            del self._held[name]
+
     def clear(self) -> None:
         self._held.clear()
 
@@ -90,6 +95,9 @@ class FolderStore:
         return DataError(
             f"What the run made of a block cannot be read ({why}); run it again with --resume.", code="file-trouble"
         )
+
+    def drop(self, folder: str) -> None:
+        shutil.rmtree(Path(self.folder, folder), ignore_errors=True)
 
     def clear(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from isthmus.base import softmax
-from isthmus.choose.choice import Pair, score_pair
-from isthmus.choose.combined import sharpness_for
+from isthmus.choose.choice import Pair, score_pair, share_factors
+from isthmus.choose.combined import sharpen, sharpness_for, to_shares
 from isthmus.choose.evidence import LabelScorer
-from isthmus.choose.trust import AccuracyEstimate, assess, estimate_accuracy, novel_names
+from isthmus.choose.trust import AccuracyEstimate, assess, estimate_accuracy, moved_to, novel_names
 
 STEPS = 10_000  # confidences are written with four digits
 
@@ -26,6 +26,8 @@ class Trust:
     expected : AccuracyEstimate
     power : float
         To which probabilities are raised, so that the sample's mean confidence is what is expected.
+    offsets : ndarray or None
+        Added to the scores of the classes, where labels follow shares that moved.
     judge : LabelScorer or None
         The sample's scorer; tells new groups apart.
     novel, warnings : list of dict
@@ -34,9 +36,14 @@ class Trust:
 
     expected: AccuracyEstimate
     power: float = 1.0
+    offsets: np.ndarray | None = None
     judge: LabelScorer | None = None
     novel: list[dict] = field(default_factory=list)
     warnings: list[dict] = field(default_factory=list)
+
+    def moved(self, scores: np.ndarray) -> np.ndarray:
+        """Scores brought to the target's shares."""
+        return scores if self.offsets is None else scores + self.offsets
 
     def groups(self, texts: Sequence[str]) -> np.ndarray | None:
         """Name of the new group of each text, '' for none; None where the sample holds no such group."""
@@ -50,20 +57,43 @@ def weigh_sample(
     classes: np.ndarray,
     *,
     options: dict[str, Any],
+    follow: bool = False,
 ) -> Trust:
-    """What the sample says about a model fitted on everything: ``scores`` are its scores of the target's sample."""
+    """What the sample says about a model fitted on everything: ``scores`` are its scores of the target's sample.
+
+    ``follow``: labels are brought to shares that moved, where the estimates of these agree; as in memory, a vote is
+    and a method that was named is not.
+    """
     probabilities = softmax(scores)
     labels = classes[probabilities.argmax(axis=1)]
     pair = Pair.of(source[0], np.array(source[1], dtype=object), target)
     judge = score_pair(pair, options)
     expected = estimate_accuracy(judge, labels, float(probabilities.max(axis=1).mean()))
-    power = 1.0
+    power, factors = 1.0, None
     if expected.for_calibration is not None:
         outside = novel_names(judge, target) == ""
         power = sharpness_for(probabilities[outside], expected.for_calibration)
-    found = assess(judge, expected, pair.labels[: pair.n_source], labels, probabilities, classes)
+        raised = sharpen(probabilities, power)
+        if follow:
+            factors = share_factors(judge, raised[outside], labels[outside], classes)
+        if factors is not None:
+            probabilities = to_shares(raised, factors)
+            labels = classes[probabilities.argmax(axis=1)]
+            expected = moved_to(expected, float(probabilities[outside].max(axis=1).mean()))
+    found = assess(
+        judge, expected, pair.labels[: pair.n_source], labels, probabilities, classes, followed=factors is not None
+    )
+    for row in found.warnings:
+        if row["topic"] == "class shares":
+            row["message"] += _shares_by(len(source[0]), len(target), factors is not None)
     novel = [group.to_dict() for group in found.novelty.groups] if found.novelty else []
-    return Trust(expected, power, judge, novel, found.warnings)
+    offsets = None if factors is None else np.log(np.maximum(factors, 1e-300)) / power
+    return Trust(expected, power, offsets, judge, novel, found.warnings)
+
+
+def _shares_by(n_source: int, n_target: int, followed: bool) -> str:
+    said = f" The shares are those of a sample, {n_source:,} documents of the source and {n_target:,} of the target"
+    return said + ("." if followed else "; the labels do not follow them.")
 
 
 def review_limit(counts: np.ndarray, budget: float) -> int:

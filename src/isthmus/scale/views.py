@@ -101,9 +101,7 @@ class RowBlock:
 # -- document frequencies ----------------------------------------------------------------------------------------------
 
 
-def build_view(
-    engine: Any, job: Job, pieces: Sequence[Piece], reading: Reading, n_documents: int
-) -> View:
+def build_view(engine: Any, job: Job, pieces: Sequence[Piece], reading: Reading, n_documents: int) -> View:
     """The terms in enough documents, with exact frequencies, in bounded memory.
 
     The terms are merged in parts by a hash, and each part is pruned where it is merged. A term of a piece is read

@@ -80,20 +80,21 @@ def write_shards(
     Gives back rows and bytes.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    total = size = 0
+    header = ["id", "text", "label"] if labelled else ["id", "text"]
+    total = 0
     with open(folder.parent / f"{folder.name}-truth.txt", "w", encoding="utf-8") as truth:
-        while shard := list(islice(rows, shard_rows)):
+        while part := list(islice(rows, min(_CHUNK, shard_rows - total % shard_rows))):
             path = folder / f"part-{total // shard_rows:04d}.csv"
-            texts, labels = zip(*shard, strict=True)
-            ids = range(total, total + len(shard))
-            with open(path, "w", newline="", encoding="utf-8") as out:
+            texts, labels = zip(*part, strict=True)
+            ids = range(total, total + len(part))
+            with open(path, "a", newline="", encoding="utf-8") as out:
                 writer = csv.writer(out)
-                writer.writerow(["id", "text", "label"] if labelled else ["id", "text"])
+                if total % shard_rows == 0:
+                    writer.writerow(header)
                 writer.writerows(zip(ids, texts, labels, strict=True) if labelled else zip(ids, texts, strict=True))
             truth.write("\n".join(labels) + "\n")
-            total += len(shard)
-            size += path.stat().st_size
-    return total, size
+            total += len(part)
+    return total, sum(path.stat().st_size for path in folder.iterdir())
 
 
 MAKERS: dict[str, tuple[Callable, Callable, str, str]] = {
@@ -102,11 +103,15 @@ MAKERS: dict[str, tuple[Callable, Callable, str, str]] = {
 }
 
 
-def make_corpus(data: Path, folder: Path, kind: str, n_source: int, n_target: int, seed: int = 0) -> dict[str, int]:
+def make_corpus(
+    data: Path, folder: Path, kind: str, n_source: int, n_target: int, *, seed: int = 0, shard_rows: int = SHARD_ROWS
+) -> dict[str, int]:
     """A source and a target folder of csv files; rows and bytes of both."""
     pools, make, source, target = MAKERS[kind]
     facts = {}
     for side, domain, n in (("source", source, n_source), ("target", target, n_target)):
         rows = make(pools(data, domain), n, seed + (side == "target"))
-        facts[f"{side}_rows"], facts[f"{side}_bytes"] = write_shards(folder / side, rows, labelled=side == "source")
+        facts[f"{side}_rows"], facts[f"{side}_bytes"] = write_shards(
+            folder / side, rows, labelled=side == "source", shard_rows=shard_rows
+        )
     return facts

@@ -1,12 +1,13 @@
 """Co-clustering over blocks: word × cluster tables travel, the documents' clusters never do.
 
-A document's cluster follows from the tables alone (the first of equals), so no labels are kept between steps. A count
-enters as log(1 + count), rounded to a multiple of 2⁻²⁰, and everything that is added up is an integer.
+A document's cluster follows from the tables alone (the first of equals). Where it was before is kept beside its block,
+so that a step adds up only what moved. A count enters as log(1 + count), rounded to a multiple of 2⁻²⁰, and everything
+that is added up is an integer.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -20,9 +21,12 @@ from isthmus.classify.cocc.scores import calibrate
 from isthmus.classify.cocc.start import SKETCH_WIDTH, _unit, group_words
 from isthmus.exceptions import DataError
 from isthmus.scale._kernels import (
+    add_at,
     add_products,
     add_under,
-    best_classes,
+    best_by_groups,
+    best_by_terms,
+    list_moves,
     own_information,
     row_lengths,
     row_scores,
@@ -38,11 +42,15 @@ _ONE = 1 << _BITS
 _REFINE = 50  # rounds in which documents settle
 
 
-def log_weights(rows: RowBlock) -> np.ndarray:
-    """log(1 + count) of the entries as integers, in units of 2⁻²⁰."""
+def log_levels(rows: RowBlock) -> np.ndarray:
+    """log(1 + count) of the counts 0, 1, … as integers, in units of 2⁻²⁰."""
     most = int(rows.counts.max(initial=1))
-    table = np.array([round(float(np.log1p(count)) * _ONE) for count in range(most + 1)], dtype=np.int64)
-    return table[rows.counts]
+    return np.array([round(float(np.log1p(count)) * _ONE) for count in range(most + 1)], dtype=np.int64)
+
+
+def log_weights(rows: RowBlock) -> np.ndarray:
+    """The same of the entries."""
+    return log_levels(rows)[rows.counts]
 
 
 # -- statistics of a piece ---------------------------------------------------------------------------------------------
@@ -82,29 +90,92 @@ def sketch(piece: Piece, job: Job, rows: tuple[str, int], seed: int, words: np.n
     return out
 
 
-def cluster_table(piece: Piece, job: Job, rows: tuple[str, int], scores: np.ndarray, bias: np.ndarray) -> np.ndarray:
-    """Words × clusters of a target piece, each document in the cluster of its largest score."""
+@dataclass(frozen=True)
+class ByTerms:
+    """Places a document by scores of its terms."""
+
+    scores: np.ndarray
+    bias: np.ndarray
+
+    def labels(self, block: RowBlock, levels: np.ndarray) -> np.ndarray:
+        return best_by_terms(block.indptr, block.indices, block.counts, levels, self.scores, self.bias)
+
+
+@dataclass(frozen=True)
+class ByWordClusters:
+    """Places a document by scores of its terms' clusters."""
+
+    words: np.ndarray
+    scores: np.ndarray
+
+    def labels(self, block: RowBlock, levels: np.ndarray) -> np.ndarray:
+        return best_by_groups(block.indptr, block.indices, block.counts, levels, self.words, self.scores)
+
+    def of_terms(self) -> np.ndarray:
+        return np.ascontiguousarray(self.scores[self.words])
+
+
+@dataclass
+class TableChange:
+    """What is added to a terms × classes table: a table, and single places with their values."""
+
+    shape: tuple[int, int]
+    table: np.ndarray | None = None
+    places: list[np.ndarray] = field(default_factory=list)
+    values: list[np.ndarray] = field(default_factory=list)
+
+    def __add__(self, other: TableChange) -> TableChange:
+        total = self.table if other.table is None else other.table
+        if self.table is not None and other.table is not None:
+            total = self.table + other.table
+        both = TableChange(self.shape, total, self.places + other.places, self.values + other.values)
+        return both.folded() if both.is_long() else both
+
+    def is_long(self) -> bool:
+        """Whether the places take more room than a table."""
+        return 2 * sum(map(len, self.places)) > self.shape[0] * self.shape[1]
+
+    def folded(self) -> TableChange:
+        return TableChange(self.shape, self.added_to(np.zeros(self.shape, dtype=np.int64)))
+
+    def added_to(self, table: np.ndarray) -> np.ndarray:
+        """The table with the change; ``table`` itself stays."""
+        total = table.copy() if self.table is None else table + self.table
+        for places, values in zip(self.places, self.values, strict=True):
+            add_at(total.reshape(-1), places, values)
+        return total
+
+
+def move_documents(
+    piece: Piece,
+    job: Job,
+    rows: tuple[str, int],
+    by: ByTerms | ByWordClusters,
+    steps: tuple[str | None, str],
+    idf: np.ndarray | None = None,
+) -> tuple[TableChange, np.ndarray]:
+    """Place the documents of a target piece, keep where, and tell what that changes.
+
+    Few documents move late in a search, so what travels is the change to the table, not the table. ``steps`` names the
+    places before, or None, and after: kept apart, so that a step that is done twice gives the same. With ``idf`` the
+    table holds tf-idf of length one, otherwise log(1 + count). Gives back the change and the documents of each class.
+    """
     block = load(piece, job, rows)
     weights = log_weights(block)
-    labels, _ = best_classes(row_scores(block.indptr, block.indices, weights / _ONE, scores, bias), 1.0)
-    table = np.zeros(scores.shape, dtype=np.int64)
-    add_under(block.indptr, block.indices, weights, labels, table)
-    return table
-
-
-def centroid_sums(
-    piece: Piece, job: Job, rows: tuple[str, int], scores: np.ndarray, idf: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """tf-idf rows of length one of a target piece, added up by the class of their largest score; documents a class."""
-    block = load(piece, job, rows)
-    values = log_weights(block) / _ONE
-    own = row_scores(block.indptr, block.indices, values, scores, np.zeros(scores.shape[1]))
-    labels, _ = best_classes(own, 1.0)
-    lengths = np.maximum(row_lengths(block.indptr, block.indices, values, idf), 1e-300)
-    units = np.rint(values * idf[block.indices] / np.repeat(lengths, np.diff(block.indptr)) * _ONE).astype(np.int64)
-    sums = np.zeros(scores.shape, dtype=np.int64)
-    add_under(block.indptr, block.indices, units, labels, sums)
-    return sums, np.bincount(labels, minlength=scores.shape[1])
+    labels = by.labels(block, log_levels(block) / _ONE)
+    before = np.full(len(block), -1, dtype=np.int32)
+    if steps[0] is not None:
+        before = job.store.load(f"placed/{steps[0]}/{piece.number}")["labels"]
+    job.store.save(f"placed/{steps[1]}/{piece.number}", {"labels": labels})
+    if idf is not None:
+        values = weights / _ONE
+        lengths = np.maximum(row_lengths(block.indptr, block.indices, values, idf), 1e-300)
+        units = values * idf[block.indices] / np.repeat(lengths, np.diff(block.indptr))
+        weights = np.rint(units * _ONE).astype(np.int64)
+    n_classes = by.scores.shape[1]
+    places, moved = list_moves(block.indptr, block.indices, weights, before, labels, n_classes)
+    change = TableChange((block.n_columns, n_classes), None, [places], [moved])
+    return change.folded() if change.is_long() else change, np.bincount(labels, minlength=n_classes)
 
 
 def _add(a: tuple, b: tuple) -> tuple:
@@ -155,6 +226,7 @@ class _CoClusterer:
     def __init__(self, problem: Problem):
         self.problem, self.settings = problem, CoClusteringClassifier()
         self.n_classes, self.n_words = len(problem.classes), problem.view.n_columns
+        self.n_clusters = min(DEFAULT_WORD_CLUSTERS, max(2, self.n_words // 2), self.n_words)
         table, documents = problem.sum(
             class_table, problem.source, problem.rows, self.n_classes, phase="counting words per class", add=_add
         )
@@ -187,40 +259,56 @@ class _CoClusterer:
         assert words is not None
         return _unit(words - words.mean(axis=0))
 
-    def document_step(self, scores: np.ndarray, bias: np.ndarray, phase: str) -> np.ndarray:
-        return self.problem.sum(cluster_table, self.problem.target, self.problem.rows, scores, bias, phase=phase)
+    def place(self, by: ByTerms | ByWordClusters, steps: tuple[str | None, str], phase: str, idf: Any = None) -> Any:
+        """Place all documents; the change to the table and the documents of each class."""
+        arguments = self.problem.target, self.problem.rows, by, steps, idf
+        return self.problem.sum(move_documents, *arguments, phase=phase, add=_add)
 
-    def search(self, words: np.ndarray, counts: np.ndarray, k: int, max_iter: int, tol: float, phase: str) -> _Found:
-        """One run of word and document steps from word clusters and a words × clusters table."""
-        state = Search(self.target, self.source, k, self.settings.trade_off, self.settings.smoothing)  # type: ignore[arg-type]
-        words = words.astype(np.int64).copy()
-        state.place(counts / _ONE)
+    def forget(self, step: str) -> None:
+        self.problem.job.store.drop(f"placed/{step}")
+
+    def search(self, words: np.ndarray, start: _Placed, max_iter: int, tol: float, name: str, phase: str) -> _Found:
+        """One run of word and document steps from word clusters and placed documents; ``name`` is the run's own."""
+        settings = self.settings
+        state = Search(self.target, self.source, self.n_clusters, settings.trade_off, settings.smoothing)  # type: ignore[arg-type]
+        words, placed = words.astype(np.int64).copy(), start
+        state.place(placed.counts / _ONE)
         state.tables(words)
         history = [state.objective()]
         for step in range(1, max_iter + 1):
             changed = state.word_step(words)
             state.tables(words)
-            logs = np.ascontiguousarray(np.maximum(document_logs(state.target_table), -1e300)[words])
-            new = self.document_step(logs, np.zeros(self.n_classes), f"{phase}, step {step}")
-            moved = not np.array_equal(new, counts)
-            counts = new
-            state.place(counts / _ONE)
+            by = ByWordClusters(words.astype(np.int32), np.maximum(document_logs(state.target_table), -1e300))
+            change, _ = self.place(by, (placed.step, f"{name}-{step}"), f"{phase}, step {step}")
+            if placed is not start:
+                self.forget(placed.step)
+            before, placed = placed, _Placed(f"{name}-{step}", change.added_to(placed.counts))
+            state.place(placed.counts / _ONE)
             state.tables(words)
             history.append(state.objective())
             gained = history[-2] - history[-1]
+            moved = not np.array_equal(placed.counts, before.counts)
             if not (changed or moved) or gained <= tol * (history[0] - history[-1]):
                 break
-        return _Found(words, counts, state.target_table, state.source_table, history, logs)
+        return _Found(words, placed, state.target_table, state.source_table, history, by)
+
+
+@dataclass(frozen=True)
+class _Placed:
+    """Where the documents are: the step under which that is kept, and their words × clusters table."""
+
+    step: str
+    counts: np.ndarray
 
 
 @dataclass
 class _Found:
     words: np.ndarray
-    counts: np.ndarray
+    placed: _Placed
     target_table: np.ndarray
     source_table: np.ndarray
     history: list[float]
-    document_scores: np.ndarray  # by which the documents were last placed
+    by: ByWordClusters  # by which the documents were last placed
 
 
 def fit(problem: Problem) -> CoccModel:
@@ -228,16 +316,19 @@ def fit(problem: Problem) -> CoccModel:
     work = _CoClusterer(problem)
     rng = _generator(problem.random_state)
     vectors = work.vectors(rng)
-    k = min(DEFAULT_WORD_CLUSTERS, max(2, work.n_words // 2), work.n_words)
-    start = work.document_step(*naive_bayes_scores(work.class_counts, work.priors), "placing documents")
+    change, _ = work.place(
+        ByTerms(*naive_bayes_scores(work.class_counts, work.priors)), (None, "start"), "placing documents"
+    )
+    start = _Placed("start", change.added_to(np.zeros((work.n_words, work.n_classes), dtype=np.int64)))
     runs = []
     n_init, settings = work.settings.n_init, work.settings
     for number, seeds in enumerate(rng.spawn(n_init), 1):
         phase = f"co-clustering, start {number} of {n_init}"
-        runs.append(work.search(group_words(vectors, k, seeds), start, k, settings.max_iter, settings.tol, phase))
+        words = group_words(vectors, work.n_clusters, seeds)
+        runs.append(work.search(words, start, settings.max_iter, settings.tol, str(number), phase))
         progress("co-clustering", number, n_init, objective=runs[-1].history[-1])
     best = min(runs, key=lambda run: run.history[-1])
-    best = work.search(best.words, best.counts, k, settings.max_iter, 0.0, "co-clustering, to the end")
+    best = work.search(best.words, best.placed, settings.max_iter, 0.0, "end", "co-clustering, to the end")
     return _finish(problem, work, best)
 
 
@@ -246,7 +337,7 @@ def _finish(problem: Problem, work: _CoClusterer, best: _Found) -> CoccModel:
     by_class = np.argsort(mapping)
     scores = _finite(document_logs(best.target_table[:, by_class])[best.words])
     model = CoccModel(problem.rows, scores, None)
-    settled = _settle(problem, np.ascontiguousarray(best.document_scores[:, by_class]))
+    settled = _settle(problem, work, np.ascontiguousarray(best.by.of_terms()[:, by_class]))
     if settled is not None:
         idf = problem.view.idf
         model = CoccModel(problem.rows, np.ascontiguousarray(settled * idf[:, None]), idf)
@@ -264,18 +355,19 @@ def _sample_reader(model: CoccModel, rows: RowBlock, codes: np.ndarray) -> Any:
     return lambda: [(matrix, codes)], lambda _: scores
 
 
-def _settle(problem: Problem, scores: np.ndarray) -> np.ndarray | None:
+def _settle(problem: Problem, work: _CoClusterer, scores: np.ndarray) -> np.ndarray | None:
     """Centroids at which the documents settle; None where a class would lose half of its documents."""
-    idf = problem.view.idf
-    arguments = problem.target, problem.rows
-    sums, before = problem.sum(centroid_sums, *arguments, scores, idf, phase="settling", add=_add)
+    idf, none = problem.view.idf, np.zeros(work.n_classes)
+    change, before = work.place(ByTerms(scores, none), (None, "settled-0"), "settling", idf)
+    sums = change.added_to(np.zeros(scores.shape, dtype=np.int64))
     for step in range(1, _REFINE + 1):
         centroids = unit_columns(sums / _ONE)
-        new, documents = problem.sum(
-            centroid_sums, *arguments, centroids * idf[:, None], idf, phase=f"settling, round {step}", add=_add
-        )
+        by, steps = ByTerms(centroids * idf[:, None], none), (f"settled-{step - 1}", f"settled-{step}")
+        change, documents = work.place(by, steps, f"settling, round {step}", idf)
+        work.forget(steps[0])
         if np.any(2 * documents < before):
             return None
+        new = change.added_to(sums)
         if np.array_equal(new, sums):
             break
         sums = new

@@ -71,9 +71,7 @@ def least_bins(counts: np.ndarray, share: float) -> np.ndarray:
     return (above >= np.maximum(wanted, 1)[:, None]).sum(axis=1) - 1
 
 
-def sure_statistics(
-    piece: Piece, job: Job, rows: tuple[str, int], n_classes: int, least: np.ndarray
-) -> TermStatistics:
+def sure_statistics(piece: Piece, job: Job, rows: tuple[str, int], n_classes: int, least: np.ndarray) -> TermStatistics:
     """Statistics of the rows with the largest margins, under the class they were given."""
     held = job.store.load(f"margins/{piece.number}")
     labels = held["labels"]
