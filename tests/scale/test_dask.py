@@ -40,16 +40,10 @@ def test_same_bytes_on_any_number_of_workers(corpus, tmp_path, cluster, workers)
     started, client = cluster
     started.scale(workers)
     client.wait_for_workers(workers)
-    label_files(corpus / "source.csv", corpus / "target", tmp_path / "local", method="projection", **FAST)
-    label_files(
-        corpus / "source.csv",
-        corpus / "target",
-        tmp_path / "dask",
-        method="projection",
-        client=client,
-        block_rows=150,
-        **FAST,
-    )
+    settings = {"method": "projection", **FAST}
+    label_files(corpus / "source.csv", corpus / "target", tmp_path / "local", **settings)
+    files = corpus / "source.csv", corpus / "target", tmp_path / "dask"
+    label_files(*files, client=client, block_rows=400, **settings)
     assert contents(tmp_path / "dask") == contents(tmp_path / "local")
 
 
@@ -130,15 +124,15 @@ def certificate(tmp_path):
     return cert, key
 
 
+def files_of(certificate):
+    return zip(("cert", "key"), certificate, strict=True)
+
+
 def test_a_scheduler_that_speaks_tls(corpus, tmp_path, certificate):
     cert, key = certificate
-    both = {
-        f"tls_{who}_{what}": path
-        for who in ("scheduler", "worker")
-        for what, path in zip(("cert", "key"), certificate, strict=True)
-    }
-    security = distributed.Security(require_encryption=True, tls_ca_file=cert, **both)
     ours = {"tls_ca_file": cert, "tls_client_cert": cert, "tls_client_key": key}
+    theirs = {f"tls_{who}_{what}": path for who in ("scheduler", "worker") for what, path in files_of(certificate)}
+    security = distributed.Security(require_encryption=True, **ours, **theirs)
     files = corpus / "source.csv", corpus / "target" / "a.csv"
     label_files(*files, tmp_path / "local.csv", method="nbc", **FAST)
     with distributed.LocalCluster(

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import isthmus
-from isthmus.cli.app import run_command
 from isthmus.choose.trust import AccuracyEstimate
+from isthmus.cli.app import run_command
 from isthmus.corpus import limits, read_collection
 from isthmus.corpus.parts import _host
 from isthmus.corpus.shards import cut_shard

@@ -92,13 +92,8 @@ def cluster(
     resolve_language(language)
     large = LargeOptions(engine, workers, scheduler, tuple(tls or ()), memory_limit, block_rows, resume)
     settings = {"n_clusters": clusters, "guidance": guidance, "text": split_names(text), "label": label_column}
-    settings |= {
-        "target_text": split_names(target_text),
-        "analyzer": analyzer,
-        "language": language,
-        "random_state": seed,
-    }
-    settings |= {"force": force, "spreadsheet_safe": not exact}
+    settings |= {"target_text": split_names(target_text), "analyzer": analyzer, "language": language}
+    settings |= {"random_state": seed, "force": force, "spreadsheet_safe": not exact}
     in_blocks = ClusterOptions(source, target, output, settings, report, save, as_json, quiet)
     if large.asked() or is_large(in_blocks):
         cluster_large(in_blocks, large)

@@ -222,10 +222,10 @@ def connect(folder: str | Path, address: str, tls: dict[str, str] | None = None,
     security = distributed.Security(require_encryption=True, **tls) if tls else None
     try:
         client = distributed.Client(address, security=security, timeout=timeout)
-    except (OSError, TimeoutError, ValueError) as error:
+    except (OSError, TimeoutError, ValueError, TypeError, RuntimeError) as error:  # two of them where TLS is missing
         raise DataError(
-            f"No dask scheduler answers at {address!r} ({str(error).splitlines()[0]}); check the address and that it "
-            "runs.",
+            f"No dask scheduler answers at {address!r} ({str(error).splitlines()[0]}); check the address, that it runs "
+            "and, for tls://, the files of --tls.",
             code="lost-cluster",
         ) from None
     return DaskEngine(client, folder, [client])
