@@ -1,11 +1,14 @@
 """Suite listen: the person answers one half only, and the tables are checked by hand."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import isthmus
 from isthmus.bench.engine.suite import TaskData
-from isthmus.bench.suites import listen, listen_tune
+from isthmus.bench.suites import listen, listen_sources, listen_tune
 from isthmus.bench.suites.listen_person import Person, cut_data
 
 WORDS = {"staff": ["friendly", "rude", "helpful", "polite"], "price": ["cheap", "costly", "dear", "fair"]}
@@ -65,3 +68,25 @@ def test_every_setting_that_is_compared_runs(data, monkeypatch):
     gains = listen_tune.gains_of(data, (0,))
     assert list(gains) == list(few)
     assert all(-1 <= gain <= 1 for gain in gains.values())
+
+
+def test_a_useless_source_is_planted_in_the_place_of_the_first(data):
+    several = replace(data, source_domain=np.array([1, 2] * 30), extra={})
+    at_random = listen_sources.plant(several, "random labels", Path())
+    turned = listen_sources.plant(several, "turned labels", Path())
+    for planted in (at_random, turned):
+        assert len(planted.source_texts) == 60
+        assert sorted(set(planted.source_domain.tolist())) == ["2", "planted"]
+        assert planted.source_labels[:30] == data.source_labels[1::2]
+    was = data.source_labels[::2]
+    assert all(a != b for a, b in zip(turned.source_labels[30:], was, strict=True))
+    assert sorted(at_random.source_labels[30:]) == sorted(was)
+
+
+def test_what_several_sources_bring_is_measured(data):
+    several = replace(data, source_domain=np.array([1, 1, 2, 2] * 15), extra={})
+    several.extra["labelling"] = replace(data.extra["labelling"], sources=[{"source": "1", "used": False}])
+    several.extra["pooled"] = data.extra["labelling"]
+    row = listen_sources.measure(several)
+    assert row["several"] == row["pooled"] > 0.5
+    assert row["left_out"] == "1"

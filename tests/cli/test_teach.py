@@ -198,3 +198,11 @@ def test_a_column_of_answers_in_the_labelled_table_is_enough(files):
     write_csv("answers.csv", answers)
     assert run_command(["teach", "run.isthmus", "answers.csv", "-o", "taught.csv", "--quiet"]) == 0
     assert [row["label"] for row in read("taught.csv") if row["answered"] == "True"] == ["staff", "parking"]
+
+
+def test_a_table_of_names_that_says_two_things_is_refused(files, capsys):
+    assert label("source.csv", "target.csv", "-o", "out.csv", "--save", "run.isthmus") == 0
+    write_csv("names.csv", {"old": ["staff", "staff"], "new": ["people", "team"]})
+    assert run_command(["teach", "run.isthmus", "--rename", "names.csv", "-o", "again.csv"]) == 1
+    assert "renames 'staff' twice" in capsys.readouterr().err
+    assert not Path("again.csv").exists()

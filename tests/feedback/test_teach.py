@@ -1,5 +1,7 @@
 """Teach and ask on a whole labelling: answers come in by one door, change what they should, and can be taken back."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -85,7 +87,12 @@ def test_answers_come_in_several_forms(labelling, table):
     ("table", "message", "code"),
     [
         ({"id": ["nobody"], "true_label": ["price"]}, "'nobody' is not among the documents", "bad-answers"),
-        ({"id": ["T1", "T1"], "true_label": ["price", "staff"]}, "answered twice", "bad-answers"),
+        (
+            {"id": ["T2", "nobody", "none"], "true_label": ["price"] * 3},
+            "'nobody' and 1 more are not among the documents",
+            "bad-answers",
+        ),
+        ({"id": ["T1", "T1"], "true_label": ["price", "staff"]}, r"\(id 'T1'\) is answered twice", "bad-answers"),
         ({"id": ["T1"], "true_label": [" "]}, "None of the 1 documents has a true label", "bad-answers"),
         ({"text": ["x"], "true_label": ["price"]}, "true_label and id .or document. are needed", "bad-answers"),
         ({"document": [999], "true_label": ["price"]}, "110 documents", "bad-answers"),
@@ -204,3 +211,58 @@ def test_a_vote_is_taught_too(labelling):
     taught = result.teach(answers())
     assert (taught.labels == TRUTH).mean() > (result.labels == TRUTH).mean()
     np.testing.assert_allclose(taught.model.predict_proba(target)[REST], taught.probabilities[REST], atol=1e-6)
+
+
+def test_taking_everything_back_restores_all_that_teaching_changed(labelling, tmp_path):
+    group = np.where(np.arange(110) >= 80, "garage lot", "").astype(object)
+    novel = [{"group": "garage lot", "words": ["garage"], "documents": 30}]
+    warnings = [
+        {"topic": "new group", "message": "About 27% of the target belong to no class."},
+        {"topic": "review", "message": "All documents need review."},
+        {"topic": "thin source", "message": "Only 80 labelled source documents."},
+    ]
+    first = replace(labelling, novel_group=group, novel=novel, warnings=warnings)
+    once = first.teach(answers(), name="one")
+    assert once.novel == []
+    assert [row["topic"] for row in once.warnings] == ["thin source"]
+    pytest.importorskip("skops")
+    twice = isthmus.load(once.save(tmp_path / "once.isthmus")).teach({"T1": "price"}, name="two")
+    half = twice.teach(without="two")
+    back = half.teach(without="one")
+    assert back.answers is None
+    for name in ("labels", "confidence", "needs_review", "novel_group", "probabilities", "classes"):
+        np.testing.assert_array_equal(getattr(back, name), getattr(first, name), err_msg=name)
+    assert back.expected_accuracy == first.expected_accuracy
+    assert (back.novel, back.warnings) == (first.novel, first.warnings)
+    with pytest.raises(UsageError, match="those that did: none"):
+        back.teach(without="one")
+
+
+def test_a_row_added_by_hand_is_found_by_its_id(labelling):
+    table = {"document": [1, None], "id": ["T0", "T5"], "true_label": ["staff", "price"], "drawn": ["asked", None]}
+    taught = labelling.teach(table)
+    assert taught.answers.rows == [0, 5]
+    assert taught.answers.drawn == ["asked", "picked"]
+
+
+def test_ids_are_found_as_spreadsheets_write_them(labelling):
+    numbered = replace(labelling, ids=[f"{number:05d}" for number in range(len(labelling.texts))])
+    assert numbered.teach({"id": [7, 8.0, "00009"], "true_label": ["staff"] * 3}).answers.rows == [7, 8, 9]
+    both = replace(labelling, ids=["7", "007", *map(str, range(1000, 1108))])
+    assert both.teach({"id": ["007"], "true_label": ["staff"]}).answers.rows == [1]
+    with pytest.raises(DataError, match="stands for 2 documents"):
+        both.teach({"id": ["7.0"], "true_label": ["staff"]})
+
+
+def test_names_change_at_once_and_never_to_nothing(labelling):
+    swapped = labelling.rename_classes({"staff": "price", "price": "staff"})
+    assert (swapped.labels != labelling.labels).all()
+    np.testing.assert_allclose(swapped.confidence, labelling.probabilities.max(axis=1))
+    chain = labelling.rename_classes({"staff": "price", "price": "cost"})
+    assert chain.classes.tolist() == ["cost", "price"]
+    one = labelling.rename_classes({"staff": "all", "price": "all"})
+    assert set(one.labels.tolist()) == {"all"}
+    assert one.teach({"T1": "parking"}).labels[1] == "parking"
+    for nothing in (None, " "):
+        with pytest.raises(UsageError, match="gets no name"):
+            labelling.rename_classes({"staff": nothing})

@@ -92,8 +92,8 @@ class LabelResult:
     history : list of dict
         One row per time it was taught: ``name``, ``answers``, ``total``, ``changed``, ``towards``.
     sources : list of dict
-        Where there were several sources: ``source``, ``documents``, ``agreement`` with the others, ``likeness`` to the
-        target, ``used``; see ``isthmus.choose.sources.weigh_sources``.
+        Where there were several sources: ``source``, ``documents``, ``learned``, ``agreement`` with the others,
+        ``likeness`` to the target, ``used``, ``why`` not; see ``isthmus.choose.sources.weigh_sources``.
 
     See Also
     --------
@@ -135,6 +135,7 @@ class LabelResult:
     novel_group: Any = field(default=None, repr=False)
     novel: list[dict] = field(default_factory=list)
     warnings: list[dict] = field(default_factory=list)
+    before: dict[str, Any] | None = field(default=None, repr=False)  # what taking all answers back restores
 
     def __post_init__(self):
         if self.novel_group is None:  # nothing was looked for
@@ -215,6 +216,7 @@ class LabelResult:
             novel_group=None,
             novel=[],
             warnings=[],
+            before=None,
         )
 
     def reasons(self, i: int, top: int = 10) -> list[dict]:
@@ -336,7 +338,10 @@ class LabelResult:
         return teaching.teach(self, answers, drawn=drawn, word_labels=word_labels, name=name, without=without)
 
     def rename_classes(self, names: Mapping) -> LabelResult:
-        """The labelling with classes renamed, ``{old: new}``; classes that get one name are merged."""
+        """The labelling with classes renamed, ``{old: new}``; classes that get one name are merged.
+
+        All names change at once: ``{"a": "b", "b": "a"}`` swaps two classes.
+        """
         return teaching.rename_classes(self, names)
 
     def columns(self) -> dict[str, list]:
@@ -425,7 +430,8 @@ def label(
         For recipes, and for those ``random_state`` parameters of an estimator that are None.
     source_domain : sequence of str, optional
         Name of the source of each source text, where there are several. Each is compared with the others and with the
-        target (``result.sources``); one whose labels contradict all others is left out, with a warning.
+        target (``result.sources``). One whose labels cannot be learned, or contradict those of the sources nearest to
+        the target, is left out, with a warning.
     target_labels : sequence, optional
         Answers of a person: one label per target text, None where unknown. No method sees them; the labelling learns
         from them afterwards, as by :meth:`isthmus.api.label.LabelResult.teach`.
@@ -486,7 +492,8 @@ def label(
     embed = _one_view(source_texts, target_texts, extra, vectors, embed)
     sources: list[dict] = []
     if source_domain is not None:
-        given, sources = _read_sources(source_texts, given, source_domain, target_texts, options)
+        counts, sources = _read_sources(source_texts, given, source_domain, target_texts, options)
+        source_texts, given = [source_texts[i] for i in counts], given[counts]
     model: TransferPipeline | CombinedModel
     opinions = None
     settings: dict[str, Any] = {
@@ -558,7 +565,7 @@ def label(
 def _read_sources(
     texts: Sequence[str], labels: np.ndarray, source_domain: Sequence, target_texts: Sequence[str], options: dict
 ) -> tuple[np.ndarray, list[dict]]:
-    """Labels, those of sources left out taken away, and what each source is worth."""
+    """Rows of the sources that count, and what each source is worth."""
     names, known = read_source_labels(source_domain, len(texts), "domain")
     if not known.all():
         raise DataError(
@@ -566,7 +573,7 @@ def _read_sources(
         )
     domains, place = np.unique(names.astype(str), return_inverse=True)
     if len(domains) < 2:
-        return labels, []
+        return np.arange(len(texts)), []
     labelled = [i for i, label in enumerate(labels) if label is not None]
     sources = weigh_sources(
         [texts[i] for i in labelled],
@@ -576,9 +583,7 @@ def _read_sources(
         **options,
     )
     unused = [row["source"] for row in sources if not row["used"]]
-    labels = labels.copy()
-    labels[np.isin(domains[place], unused)] = None
-    return labels, sources
+    return np.flatnonzero(~np.isin(domains[place], unused)), sources
 
 
 def _review_warnings(review: np.ndarray, expected: AccuracyEstimate, budget: float) -> list[dict]:

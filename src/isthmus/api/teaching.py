@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from isthmus._utils import plural
-from isthmus.choose.checking import match_classes
+from isthmus.choose.checking import as_number, match_classes
 from isthmus.choose.combined import CombinedModel
 from isthmus.choose.sampling import plain, read_sample
 from isthmus.choose.trust import AccuracyEstimate, review_mask
@@ -40,6 +40,9 @@ from isthmus.feedback.model import ask_voters, merge_classes
 LabelResult = Any  # the class stands in the module that imports this one
 TRUTH = "true_label"
 MORE = 50  # answers that the outlook speaks of
+# What teaching changes and taking back restores, beside model and probabilities.
+BEFORE = ("labels", "confidence", "needs_review", "expected_accuracy", "novel_group", "novel", "warnings")
+ABOUT_THE_VOTE = ("review", "not estimated")  # warnings that answers make void
 
 
 @dataclass(frozen=True)
@@ -180,17 +183,31 @@ def _learn(
         vote=vote,
         answers=known,
         learned=learned,
+        before={name: getattr(untaught, name) for name in BEFORE},
         **_remaining_groups(untaught, labels, answered),
         history=[*earlier.history, _history_row(learned)],
     )
 
 
 def _remaining_groups(untaught: LabelResult, labels: np.ndarray, answered: np.ndarray) -> dict[str, Any]:
-    """Groups that fit no class, without documents that were answered or are of a class that answers named."""
+    """Groups that fit no class, without documents that were answered or are of a class that answers named.
+
+    With them go the warnings about groups of which nothing is left, and those that spoke of the vote alone.
+    """
     settled = answered | ~np.isin(labels, untaught.classes)
     groups = np.where(settled, "", untaught.novel_group)
     left = set(groups.tolist())
-    return {"novel_group": groups, "novel": [group for group in untaught.novel if group["group"] in left]}
+    remain = [group["group"] in left for group in untaught.novel]
+    told = iter(remain)  # one warning a group, in their order
+    return {
+        "novel_group": groups,
+        "novel": [group for group, stays in zip(untaught.novel, remain, strict=True) if stays],
+        "warnings": [
+            row
+            for row in untaught.warnings
+            if row["topic"] not in ABOUT_THE_VOTE and (row["topic"] != "new group" or next(told, True))
+        ],
+    }
 
 
 def _account(
@@ -270,19 +287,15 @@ def _untaught(result: LabelResult) -> LabelResult:
     if not isinstance(result.model, TaughtModel) or result.vote is None:
         return result
     base, vote = result.model.base, result.vote
-    labels = base.classes_[vote.argmax(axis=1)]
     confidence = vote.max(axis=1)
+    facts = {  # of files that were saved before these facts were kept
+        "labels": base.classes_[vote.argmax(axis=1)],
+        "confidence": confidence,
+        "needs_review": review_mask(confidence, result.settings.get("error_budget", 0.1)),
+        "expected_accuracy": None,
+    } | (result.before or {})
     return replace(
-        result,
-        labels=labels,
-        confidence=confidence,
-        needs_review=review_mask(confidence, result.settings.get("error_budget", 0.1)),
-        classes=base.classes_,
-        probabilities=vote,
-        model=base,
-        expected_accuracy=None,
-        answers=None,
-        learned=None,
+        result, classes=base.classes_, probabilities=vote, model=base, answers=None, learned=None, before=None, **facts
     )
 
 
@@ -359,8 +372,10 @@ def read_answers(result: LabelResult, table: Any, *, drawn: str | None = None, n
         if label is None:
             continue
         if row in found and found[row][0] != label:
+            named = f" (id {str(result.ids[row])[:40]!r})" if result.ids else ""
             raise DataError(
-                f"Document {row + 1:,} is answered twice, as {found[row][0]!r} and as {label!r}; decide for one.",
+                f"Document {row + 1:,}{named} is answered twice, as {str(found[row][0])[:40]!r} and as "
+                f"{str(label)[:40]!r}; decide for one.",
                 code="bad-answers",
             )
         found[row] = (label, kind, who)
@@ -427,6 +442,8 @@ def _find_rows(columns: dict[str, list], result: LabelResult) -> tuple[list[int]
         filled = [place for place, cell in enumerate(columns["id"]) if plain(cell)]
         columns = {key: [cells[place] for place in filled] for key, cells in columns.items()}
         columns["document"] = _number_ids(columns.pop("id"), result)
+    elif "id" in columns:
+        columns = columns | {"document": _fill_numbers(columns["document"], columns["id"], result)}
     try:
         rows, truths = read_sample(columns, result.texts, result.ids)
     except DataError as error:
@@ -436,20 +453,41 @@ def _find_rows(columns: dict[str, list], result: LabelResult) -> tuple[list[int]
     return rows.tolist(), truths
 
 
+def _fill_numbers(numbers: list, ids: list, result: LabelResult) -> list:
+    """Numbers of documents, those left blank found by id: people add rows of their own to a table of questions."""
+    if len(numbers) != len(ids):
+        return numbers  # told of where lengths are compared
+    added = [place for place, cell in enumerate(numbers) if not plain(cell) and plain(ids[place])]
+    found = dict(zip(added, _number_ids([ids[place] for place in added], result), strict=True))
+    return [found.get(place, cell) for place, cell in enumerate(numbers)]
+
+
 def _number_ids(cells: list, result: LabelResult) -> list[int]:
-    places: dict[str, list[int]] = {}
+    """Numbers of the documents with these ids; 7 and 7.0 are found as 007, for so spreadsheets write it."""
+    places: dict[Any, list[int]] = {}
     for place, known in enumerate(result.ids or map(str, range(1, len(result.texts) + 1))):
-        places.setdefault(str(known).strip(), []).append(place)
-    numbers = []
+        name = str(known).strip()
+        for key in {name, as_number(name)} - {None}:
+            places.setdefault(key, []).append(place)
+    numbers, unknown = [], []
     for cell in cells:
-        found = places.get(plain(cell), [])
-        if len(found) != 1:
-            what = f"stands for {len(found):,} documents" if found else "is not among the documents"
+        name = plain(cell)
+        found = places.get(name) or places.get(as_number(name), [])
+        if len(found) > 1:
             raise DataError(
-                f"The id {plain(cell)[:40]!r} {what}; give the column document, which numbers them from 1.",
+                f"The id {name[:40]!r} stands for {len(found):,} documents; give the column document, which numbers "
+                "them from 1.",
                 code="bad-answers",
             )
-        numbers.append(found[0] + 1)
+        numbers += [place + 1 for place in found]
+        unknown += [] if found else [name]
+    if unknown:
+        others = f" and {len(unknown) - 1:,} more are" if len(unknown) > 1 else " is"
+        raise DataError(
+            f"The id {unknown[0][:40]!r}{others} not among the documents; mend or delete these rows, or give the "
+            "answers to the labelling that they are about.",
+            code="bad-answers",
+        )
     return numbers
 
 
@@ -587,6 +625,9 @@ def rename_classes(result: LabelResult, names: Mapping) -> LabelResult:
             else "There is nothing to rename; give {old name: new name}.",
             code="bad-parameter",
         )
+    blank = [old for old, new in names.items() if not plain(new)]
+    if blank:
+        raise UsageError(f"The class {str(blank[0])!r} gets no name; give one.", code="bad-parameter")
     names = dict(names)
     taught = isinstance(result.model, TaughtModel)
     untaught = _untaught(result)

@@ -243,11 +243,11 @@ def match_classes(true_labels: Sequence, classes: Sequence) -> list:
     equal: dict[float | None, list[str]] = {}
     for text in values:
         alike.setdefault(text.casefold(), []).append(text)
-        equal.setdefault(_number(text), []).append(text)
+        equal.setdefault(as_number(text), []).append(text)
     minus_one_is_unknown = np.asarray(classes).dtype.kind in "iu"
     matched: list[Any] = []
     for given in true_labels:
-        text, number = plain(given), _number(plain(given))
+        text, number = plain(given), as_number(plain(given))
         if not text or (minus_one_is_unknown and number == -1):
             matched.append(None)
             continue
@@ -262,7 +262,7 @@ def match_classes(true_labels: Sequence, classes: Sequence) -> list:
     return matched
 
 
-def _number(text: str) -> float | None:
+def as_number(text: str) -> float | None:
     """What a text is as a number: spreadsheets make 1.0 of 1 once a cell of the column is blank."""
     try:
         number = float(text)

@@ -268,7 +268,7 @@ class WordView:
         rows = self.vectorizer.fit_transform([*source, *target])
         self.source_rows, self.target_rows = rows[: len(source)], rows[len(source) :]
         self.source_labels = source_labels
-        self.source_table = _cross_validated(self.source_rows, source_labels)
+        self.source_table = cross_validated(self.source_rows, source_labels)
 
     def tables(self, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Counts of labels by answers: within the target, within the source, from the target back to the source."""
@@ -276,7 +276,7 @@ class WordView:
             back = np.full(len(self.source_labels), labels[0])
         else:
             back = plain_learner().fit(self.target_rows, labels).predict(self.source_rows)
-        return _cross_validated(self.target_rows, labels), self.source_table, confusion_matrix(self.source_labels, back)
+        return cross_validated(self.target_rows, labels), self.source_table, confusion_matrix(self.source_labels, back)
 
 
 def plain_learner() -> LinearSVC:
@@ -284,7 +284,7 @@ def plain_learner() -> LinearSVC:
     return LinearSVC(C=0.5, random_state=0)
 
 
-def _cross_validated(rows, labels: np.ndarray) -> np.ndarray:
+def cross_validated(rows, labels: np.ndarray) -> np.ndarray:
     """Counts of labels by what a classifier that has not seen the document says."""
     names, counts = np.unique(labels, return_counts=True)
     usable = np.isin(labels, names[counts >= FOLDS])  # a class of one or two cannot be held out

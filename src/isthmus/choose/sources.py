@@ -1,4 +1,4 @@
-"""Several sources at once: what each is worth, and whether its labels mean what those of the others mean."""
+"""Several sources at once: what each is worth to the target, and which of those that contradict each other is used."""
 
 from __future__ import annotations
 
@@ -7,14 +7,20 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from scipy.sparse.csgraph import connected_components
 from sklearn.metrics import confusion_matrix
-from sklearn.svm import LinearSVC
 
-from isthmus.choose.evidence import FEWEST, beyond_chance, class_accuracy
+from isthmus._math.content import content_order
+from isthmus._math.samples import two_sided_z, wilson_ends
+from isthmus.choose.evidence import FEWEST, class_accuracy, cross_validated, plain_learner
 from isthmus.exceptions import IsthmusWarning
 from isthmus.features.vectorizer import TextVectorizer
 
-SAMPLE = 1_000  # documents of a source that are looked at
+SAMPLE = 1_000  # documents of a source, and of the target, that are looked at
+LEAST = 0.2  # of the way from chance to all right: labels that surely stay below it have nothing in common
+SURE = 0.9
+CANNOT_BE_LEARNED = "cannot be learned from its words"
+CONTRADICTS = "do not follow those of the sources that are nearest to the target"
 
 
 def weigh_sources(
@@ -28,11 +34,12 @@ def weigh_sources(
     language: str = "auto",
     random_state: int | None = 0,
 ) -> list[dict[str, Any]]:
-    """One row per source: how far the others would label it alike, and how near it is to the target.
+    """One row per source: whether its labels can be learned, whether the others would label it alike, how near it is.
 
-    A source whose labels cannot be told from the others' labels, although there are at least two others, is marked as
-    not used: its classes mean something else, and it would only confuse. Of two sources that contradict each other,
-    nothing says which is right: both are used, with a warning.
+    A source counts in full or not at all. Left out, with a warning, is one whose labels cannot be learned from its own
+    words (labels given at random, say). Sources fall into camps where a plain classifier of the one is surely no better
+    than chance about the other, in both directions: of such camps the one is used that is nearest to the target, each
+    source counted by its likeness. Where there are too few documents to be sure, a source is used.
 
     Parameters
     ----------
@@ -47,54 +54,101 @@ def weigh_sources(
     Returns
     -------
     list of dict
-        ``source``, ``documents``, ``agreement`` (share of its labels, averaged over classes, that a plain classifier
-        trained on the other sources gives too; None where there are too few documents), ``likeness`` (cosine of its
-        mean tf-idf row and the target's), ``used``.
+        ``source``, ``documents``, ``learned`` (share of its labels, averaged over classes, that a classifier repeats on
+        documents held out; None where there are too few), ``agreement`` (the same by a classifier trained on the other
+        sources that are used), ``likeness`` (cosine of its mean tf-idf row and the target's), ``used``, ``why``.
     """
     names, place = np.unique(np.asarray(domain, dtype=object).astype(str), return_inverse=True)
     rng = np.random.default_rng(random_state)
-    rows_of = [np.flatnonzero(place == number) for number in range(len(names))]
-    kept = [rows if len(rows) <= SAMPLE else np.sort(rng.choice(rows, SAMPLE, replace=False)) for rows in rows_of]
-    target = list(target_texts[:: max(1, len(target_texts) // SAMPLE)])
-    order = np.concatenate(kept)
-    settings = {"analyzer": analyzer, "min_df": min_df, "language": language}
-    vectorizer = TextVectorizer(**settings, weighting="tfidf", sublinear=True)
-    matrix = vectorizer.fit_transform([*(texts[i] for i in order), *target])
-    source, target_mean = matrix[: len(order)], np.asarray(matrix[len(order) :].mean(axis=0)).ravel()
-    given, own = np.array([str(labels[i]) for i in order]), place[order]
+    order = content_order(texts)  # samples and folds must not follow the order of the rows
+    kept = [_sample(order[place[order] == number], rng) for number in range(len(names))]
+    target = [target_texts[i] for i in _sample(content_order(target_texts), rng)]
+    vectorizer = TextVectorizer(analyzer=analyzer, min_df=min_df, language=language, weighting="tfidf", sublinear=True)
+    matrix = vectorizer.fit_transform([*(texts[i] for rows in kept for i in rows), *target])
+    given = np.array([str(labels[i]) for rows in kept for i in rows])
+    own = np.repeat(np.arange(len(names)), [len(rows) for rows in kept])
+    likeness = _likeness(matrix, own, len(names))
+    within = [_enough(cross_validated(matrix[: len(own)][own == n], given[own == n])) for n in range(len(names))]
+    learned = np.array([not _surely_nothing(table) for table in within])
+    camp = _camps(matrix[: len(own)], given, own, len(names))
+    usable = np.where(learned.any(), learned, True)
+    worth = np.array([likeness[usable & (camp == number)].sum() for number in range(camp.max() + 1)])
+    used = usable & (camp == worth.argmax())
     found = []
     for number, name in enumerate(names.tolist()):
-        mean = np.asarray(source[own == number].mean(axis=0)).ravel()
-        table = _labelled_by_others(source, given, own == number)
-        agrees = table is None or beyond_chance(table)
+        inside = own == number
+        others = used[own] & ~inside
+        table = _labelled_by(matrix[: len(own)], given, others, inside)
+        why = "" if used[number] else CONTRADICTS if usable[number] else CANNOT_BE_LEARNED
         found.append(
             {
                 "source": name,
-                "documents": len(rows_of[number]),
-                "agreement": None if table is None else round(class_accuracy(table), 4),
-                "likeness": round(float(mean @ target_mean / max(_length(mean) * _length(target_mean), 1e-12)), 4),
-                "used": agrees or len(names) < 3,
+                "documents": int(np.sum(place == number)),
+                "learned": _share_right(within[number]),
+                "agreement": _share_right(table),
+                "likeness": round(float(likeness[number]), 4),
+                "used": bool(used[number]),
+                "why": why,
             }
         )
-        if not agrees:
-            _warn(name, left_out=len(names) >= 3)
-    return found if any(row["used"] for row in found) else [row | {"used": True} for row in found]
+        if why:
+            message = f"The labels of {name} {why}; it was left out."
+            warnings.warn(IsthmusWarning(message, code="data-checks"), stacklevel=2)
+    return found
 
 
-def _labelled_by_others(rows: Any, labels: np.ndarray, own: np.ndarray) -> np.ndarray | None:
-    shared = np.intersect1d(labels[own], labels[~own])
-    inside, outside = own & np.isin(labels, shared), ~own & np.isin(labels, shared)
+def _sample(rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return rows if len(rows) <= SAMPLE else rows[np.sort(rng.choice(len(rows), SAMPLE, replace=False))]
+
+
+def _likeness(matrix: Any, own: np.ndarray, n_sources: int) -> np.ndarray:
+    """Cosine of the mean row of each source and that of the target, whose rows come last."""
+    sides = [matrix[: len(own)][own == number] for number in range(n_sources)]
+    means = [np.asarray(rows.mean(axis=0)).ravel() for rows in [*sides, matrix[len(own) :]]]
+    unit = [mean / max(float(np.sqrt(mean @ mean)), 1e-12) for mean in means]
+    return np.array([mean @ unit[-1] for mean in unit[:-1]])
+
+
+def _camps(rows: Any, labels: np.ndarray, own: np.ndarray, n_sources: int) -> np.ndarray:
+    """Number of the camp of each source: within one, no source surely contradicts all others."""
+    at_peace = np.ones((n_sources, n_sources), dtype=bool)
+    for one in range(n_sources):
+        fitted: dict[tuple, Any] = {}  # most sources have the same classes: one classifier speaks to all others
+        for other in range(n_sources):
+            if one != other:
+                table = _labelled_by(rows, labels, own == one, own == other, fitted)
+                at_peace[one, other] = not _surely_nothing(table)
+    at_peace |= at_peace.T
+    return connected_components(at_peace, directed=False)[1]
+
+
+def _labelled_by(
+    rows: Any, labels: np.ndarray, teachers: np.ndarray, learners: np.ndarray, fitted: dict[tuple, Any] | None = None
+) -> np.ndarray | None:
+    """Counts of labels by what a classifier trained elsewhere says; None where too few documents share classes."""
+    shared = np.intersect1d(labels[teachers], labels[learners])
+    inside, outside = learners & np.isin(labels, shared), teachers & np.isin(labels, shared)
     if len(shared) < 2 or min(inside.sum(), outside.sum()) < FEWEST:
         return None
-    said = LinearSVC(C=0.5, random_state=0).fit(rows[outside], labels[outside]).predict(rows[inside])
+    fitted, classes = {} if fitted is None else fitted, tuple(shared.tolist())
+    if classes not in fitted:
+        fitted[classes] = plain_learner().fit(rows[outside], labels[outside])
+    said = fitted[classes].predict(rows[inside])
     return confusion_matrix(labels[inside], said, labels=shared)
 
 
-def _length(vector: np.ndarray) -> float:
-    return float(np.sqrt(vector @ vector))
+def _enough(table: np.ndarray) -> np.ndarray | None:
+    return table if len(table) > 1 and table.sum() >= FEWEST else None
 
 
-def _warn(name: str, *, left_out: bool) -> None:
-    end = "it was left out" if left_out else "it was used all the same"
-    message = f"The labels of {name} do not follow those of the other source{'s' if left_out else ''}; {end}."
-    warnings.warn(IsthmusWarning(message, code="data-checks"), stacklevel=3)
+def _surely_nothing(table: np.ndarray | None) -> bool:
+    """Whether answers are surely next to chance about labels; not where there is nothing to tell by."""
+    if table is None:
+        return False
+    chance = 1 / len(table)
+    high = wilson_ends(class_accuracy(table), int(table.sum()), two_sided_z(SURE))[1]
+    return (high - chance) / (1 - chance) < LEAST
+
+
+def _share_right(table: np.ndarray | None) -> float | None:
+    return None if table is None else round(class_accuracy(table), 4)

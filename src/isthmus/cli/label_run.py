@@ -408,7 +408,7 @@ def conclude(options: LabelOptions, result, n_source: int, inputs: list[dict], w
     """The record beside the output, and the outcome on the terminal."""
     record = run_record(options.for_record(), inputs, result.settings, result.method, result.decision)
     summary = summarise(result, n_source, options.output)
-    for name in ("expected_accuracy", "novel", "warnings"):
+    for name in ("expected_accuracy", "novel", "warnings", "sources"):
         record[name] = summary[name]
     finish(options, summary, record, written)
 
@@ -442,6 +442,7 @@ def summarise(result, n_source: int, output: str) -> dict[str, Any]:
         "expected_accuracy": expectation_record(result.expected_accuracy),
         "novel": result.novel,
         "warnings": result.warnings,
+        "sources": result.sources,
         "output": output,
     }
 
@@ -456,10 +457,21 @@ def expectation_record(expected: Any) -> dict[str, Any]:
     return row if expected.estimate is not None else row | {"low": None, "high": None}
 
 
+def describe_worth(row: dict[str, Any]) -> str:
+    """One of several sources: how near it is to the target, how far the others agree with it, whether it counts."""
+    alike = row["agreement"]
+    agrees = "" if alike is None else f", {alike:.0%} of its labels are what the other sources would say"
+    left_out = "" if row["used"] else f"; left out, for its labels {row['why']}"
+    count = plural(row["documents"], "labelled document")
+    return f"{row['source']}: {count}, likeness to the target {row['likeness']:.2f}{agrees}{left_out}"
+
+
 def tell(summary: dict[str, Any]) -> None:
     """The outcome in a few lines, what must be known first."""
     for row in summary.get("warnings", ()):
         say(one_line(f"take care: {row['message']}"))
+    for row in summary.get("sources", ()):
+        say(one_line(describe_worth(row)))
     say(one_line(f"method: {summary['method']} ({summary['why']})"))
     names = list(summary["labels"].items())
     more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""

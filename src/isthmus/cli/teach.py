@@ -15,6 +15,7 @@ from isthmus.cli.common import Exact, file_hash, one_line, print_json, run_recor
 from isthmus.cli.label_run import review_layout, summarise, teach_from_file
 from isthmus.cli.outputs import Makers, announced, check_outputs, write_files
 from isthmus.corpus import read_table
+from isthmus.corpus.read import cell_text
 from isthmus.exceptions import DataError, UsageError
 
 
@@ -118,8 +119,17 @@ def read_renames(path: Path) -> dict[str, str]:
         raise DataError(
             f"{path.name} has the columns {', '.join(table)}; old and new are needed.", code="unknown-column"
         )
-    pairs = zip(table["old"], table["new"], strict=True)
-    return {str(old).strip(): str(new).strip() for old, new in pairs if old and new and str(new).strip()}
+    names: dict[str, str] = {}
+    for cells in zip(table["old"], table["new"], strict=True):
+        old, new = (cell_text(cell).strip() for cell in cells)
+        if not old or not new:
+            continue
+        if names.setdefault(old, new) != new:
+            raise DataError(
+                f"{path.name} renames {old[:40]!r} twice, to {names[old][:40]!r} and to {new[:40]!r}; decide for one.",
+                code="bad-answers",
+            )
+    return names
 
 
 def _record(result: Path, inputs: tuple, summary: dict, taught) -> dict:

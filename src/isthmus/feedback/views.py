@@ -77,9 +77,11 @@ class DocumentViews:
         _READ[self] = target_texts, words[len(source_texts) :], target_vectors
         self.plain_ = []
         for rows, strength in ((words[known], 3.0), (self._meaning(words[known]), 10.0), (vectors[known], 10.0)):
-            if rows.shape[1]:
+            if rows.shape[1] and len(self.classes_) > 1:
                 model = LogisticRegression(C=strength, max_iter=300).fit(rows, labels)
                 self.plain_.append((_both_columns(model.coef_), _both_columns(model.intercept_)))
+            elif rows.shape[1]:  # all classes were merged into one: there is nothing to tell apart
+                self.plain_.append((np.zeros((1, rows.shape[1])), np.zeros(1)))
         return self
 
     def transform(self, texts: Sequence[str], opinions: Sequence[np.ndarray] = ()) -> sp.csr_matrix:

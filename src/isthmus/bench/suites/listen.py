@@ -4,8 +4,8 @@ Every task is cut to 1,000 documents a side (those of suite trust have 500) and 
 of answers are then taught on top. Half of the target may be answered; accuracy is measured on the other half, which is
 never answered, so that answers chosen for being doubtful do not make the rest look easy. ``table_accuracy`` is that of
 the whole table as its owner gets it, answers included. ``ceiling`` is a plain linear classifier, cross-validated on the
-target's true labels. Study ``cost`` measures time, and ten thousand answers; ``isthmus bench tune listen`` compares the
-constants on the development tasks.
+target's true labels. Study ``cost`` measures time, and ten thousand answers; study ``sources`` plants useless sources
+beside real ones; ``isthmus bench tune listen`` compares the constants on the development tasks.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from sklearn.svm import LinearSVC
 
 from isthmus.api.label import LabelResult, label
 from isthmus.bench.engine.suite import Method, Study, Suite, Task, TaskData
-from isthmus.bench.suites import listen_tune, trust
+from isthmus.bench.suites import listen_sources, listen_tune, trust
 from isthmus.bench.suites.listen_person import Person, cut, first_labelling, pooled_labelling
 from isthmus.bench.tasks import (
     AMAZON_FILE,
@@ -34,6 +34,7 @@ from isthmus.bench.tasks import (
     AMAZON_UNLABELLED_FILE,
     CHINESE_TASKS,
     NEWSGROUP_TASKS,
+    NEWSGROUPS_FILE,
     REUTERS_TASKS,
     read_records,
 )
@@ -349,6 +350,12 @@ SUITE = Suite(
             "CPU time of teaching beside that of the first labelling, and ten thousand answers.",
             cost,
             files=(AMAZON_FILE, AMAZON_UNLABELLED_FILE),
+        ),
+        "sources": Study(
+            "sources",
+            "Several files at once against one poured together: as they are, and with one that is useless.",
+            lambda folder, seeds: listen_sources.compare(folder, {name: TASKS[name] for name in AMAZON_MULTI}),
+            files=(AMAZON_FILE, NEWSGROUPS_FILE),
         ),
         "tune": Study(
             "tune",

@@ -85,11 +85,9 @@ def _key(data: TaskData) -> str:
 
 def pooled_labelling(data: TaskData) -> LabelResult:
     """The same, with several sources poured into one."""
-    if not first_labelling(data).sources:
-        return first_labelling(data)
-    if all(row["used"] for row in first_labelling(data).sources):  # then nothing else would be done
-        return first_labelling(data)
-    return label(data.source_texts, list(data.source_labels), data.target_texts)
+    if "pooled" not in data.extra:
+        data.extra["pooled"] = first_labelling(replace(data, source_domain=None, extra={}))
+    return data.extra["pooled"]
 
 
 class Person:

@@ -43,7 +43,9 @@ def compare(folder: Path, tasks: Mapping[str, Task], seeds: tuple[int, ...]) -> 
     known: set[str] = set()
     for step, (name, task) in enumerate(tasks.items()):
         progress("tasks", step, len(tasks))
-        corpora = ", ".join(sorted({file.split("/")[-1].split(".")[0] for file in task.files}))
+        names = {file.split("/")[-1].split(".")[0] for file in task.files}
+        known |= names
+        corpora = ", ".join(sorted(names))
         gains = gains_of(task.load(folder), seeds)
         rows += [
             {"case": name, "corpora": corpora, "setting": setting, "gain": gain} for setting, gain in gains.items()
