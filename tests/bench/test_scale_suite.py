@@ -48,18 +48,21 @@ def test_a_run_is_measured_in_a_process_of_its_own(folder):
     right = scale.accuracy(folder, folder / "out")
     assert right > 0.95
     rows = scale.rows_of(facts, right)
-    assert {row["metric"] for row in rows} == {"accuracy", "us_per_document", "peak_mb", "wall_s"}
+    shown = {row["metric"] for row in rows} - set(scale.SUITE.hidden)
+    assert shown == {"accuracy", "us_per_document", "peak_mb", "wall_s", "cpu_s"}
     json.dumps(rows)
+    rows = [{**row, "task": "headlines-100k", "method": "nbc"} for row in rows]
+    (point,) = scale.growth(rows)
+    assert point["documents"] == 550
+    assert 0 < point["pass_us"] <= point["us_per_document"]
+    assert {"reading", "numbering words", "writing"} <= {row["pass"] for row in scale.passes(rows)}
 
 
 def test_the_peer_and_the_digest(folder):
     facts = scale.run_peer(str(folder), str(folder / "peer"), chinese=False)
     assert facts["documents"] == 550
     assert scale.accuracy(folder, folder / "peer") > 0.9
-    digests = {
-        scale.run_digest(str(folder), "nbc", {"sample": 60, "block_rows": rows}, 0)["digest"] for rows in (70, 1_000)
-    }
-    assert len(digests) == 1
+    assert len({scale._digest(str(folder), "nbc", block_rows=rows) for rows in (70, 1_000)}) == 1
 
 
 def test_an_error_of_the_measured_process_is_raised_here(folder):
