@@ -4,6 +4,7 @@ import scipy.sparse as sp
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
+from isthmus.clustering import CrossGuidedKMeans
 from isthmus.clustering.alignment import Aligner, alignment_table, source_groups
 from isthmus.clustering.baselines import cocluster, kmeans_with_source, plain_kmeans
 from isthmus.clustering.choice import choose_n_clusters, count_counterparts
@@ -121,3 +122,19 @@ def test_counterparts_are_counted_and_strangers_are_not(build_task):
 
 def test_few_rows_give_one_cluster():
     assert choose_n_clusters(sp.csr_matrix(np.eye(3)), None, 0) == (1, [])
+
+
+def test_the_estimator_looks_for_the_number_of_target_clusters_with_the_source_as_its_measure(build_task, monkeypatch):
+    """Source and target swapped on the way to the choice."""
+    X, groups, domain = build_task(n_topics=3, n=20, seed=4)
+    keep = np.concatenate([np.flatnonzero(domain > 0), np.flatnonzero(domain < 0)[:30]])  # sides of unequal size
+    seen = []
+
+    def choose(target, source, n_groups, **options):
+        seen.append((target.shape[0], source.shape[0], n_groups))
+        return 2, []
+
+    monkeypatch.setattr("isthmus.clustering.guided.choose_n_clusters", choose)
+    labels = [int(g) if d > 0 else -1 for g, d in zip(groups[keep], domain[keep], strict=True)]
+    CrossGuidedKMeans(random_state=0).fit(X[keep], labels, sample_domain=domain[keep])
+    assert seen == [(30, int((domain > 0).sum()), 3)]

@@ -1,0 +1,34 @@
+"""Weights behind the map and the search for groups, seen from outside."""
+
+import numpy as np
+import scipy.sparse as sp
+
+from isthmus.features.weights import weigh_tfidf
+from isthmus.shift import groups
+from isthmus.shift.space import joint_space
+
+
+def test_a_word_said_often_counts_by_its_logarithm():
+    texts = ["staff staff staff staff bike", "bike fast engine", "kind staff", "engine engine fast", "kind bike staff"]
+    space = joint_space(texts[:3], texts[3:])
+    placed = weigh_tfidf(space.counts, space.idf, sublinear=True) @ space.components.T
+    lengths = np.linalg.norm(placed, axis=1, keepdims=True)
+    np.testing.assert_allclose(space.vectors, placed / lengths, atol=1e-12)
+    plain = weigh_tfidf(space.counts, space.idf, sublinear=False) @ space.components.T
+    assert np.abs(plain / np.linalg.norm(plain, axis=1, keepdims=True) - space.vectors).max() > 0.01
+
+
+def test_groups_are_looked_for_among_words_of_at_least_two_documents(monkeypatch):
+    widths = []
+
+    def clusters(X, n_clusters, seed):
+        widths.append(X.shape[1])
+        return np.arange(X.shape[0]) % n_clusters
+
+    monkeypatch.setattr(groups, "_clusters", clusters)
+    # word 0 in all eight documents, word 1 in three, word 2 in two, the others in one each
+    table = np.zeros((8, 11))
+    table[:, 0], table[:3, 1], table[:2, 2], table[:, 3:] = 1, 1, 1, np.eye(8)
+    counts = sp.csr_matrix(table)
+    assert groups.group_facts(counts, np.arange(8) % 2, counts, 2) is not None
+    assert widths[:2] == [3, 3]
