@@ -167,6 +167,16 @@ def test_a_workbook_goes_out_and_comes_back(files):
                 sheet.write(i, j, cell)
     assert run_command(["teach", "run.isthmus", "filled.xlsx", "-o", "taught.csv", "--quiet"]) == 0
     assert sum(row["answered"] == "True" for row in read("taught.csv")) == 20
+    # Another one renames the sheet, or writes into the first one; a sheet without answers stands before it.
+    with xlsxwriter.Workbook("renamed.xlsx") as renamed:
+        for title, told in (("review", ""), ("my answers", "staff")):
+            sheet = renamed.add_worksheet(title)
+            for i, row in enumerate([("id", "true_label"), ("A-0", told), ("A-1", "")]):
+                sheet.write_row(i, 0, row)
+    from isthmus import load
+
+    taught = load("run.isthmus").teach("renamed.xlsx")
+    assert (taught.answers.rows, taught.answers.batch) == ([0], ["renamed.xlsx"])
     assert run_command(["ask", "run.isthmus", "-n", "5", "-o", "ask.xlsx", "--quiet"]) == 0
     assert len(fastexcel.read_excel("ask.xlsx").load_sheet(0).to_polars()) == 5
 
@@ -206,3 +216,12 @@ def test_a_table_of_names_that_says_two_things_is_refused(files, capsys):
     assert run_command(["teach", "run.isthmus", "--rename", "names.csv", "-o", "again.csv"]) == 1
     assert "renames 'staff' twice" in capsys.readouterr().err
     assert not Path("again.csv").exists()
+
+
+def test_answers_to_everything_leave_nothing_to_ask(files, capsys):
+    assert label("source.csv", "target.csv", "-o", "out.csv", "--save", "run.isthmus") == 0
+    write_csv("all.csv", {"ticket": [f"A-{i}" for i in range(80)], "true_label": TRUTH})
+    assert run_command(["teach", "run.isthmus", "all.csv", "-o", "taught.csv", "--save", "all.isthmus"]) == 0
+    assert [row["label"] for row in read("taught.csv")] == TRUTH
+    assert run_command(["ask", "all.isthmus", "-o", "more.csv"]) == 0
+    assert "No document is left to ask about" in capsys.readouterr().err

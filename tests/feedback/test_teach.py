@@ -87,6 +87,7 @@ def test_answers_come_in_several_forms(labelling, table):
     ("table", "message", "code"),
     [
         ({"id": ["nobody"], "true_label": ["price"]}, "'nobody' is not among the documents", "bad-answers"),
+        ({"id": [], "true_label": []}, "The table has no answers", "bad-answers"),
         (
             {"id": ["T2", "nobody", "none"], "true_label": ["price"] * 3},
             "'nobody' and 1 more are not among the documents",
@@ -184,7 +185,8 @@ def test_a_saved_labelling_keeps_its_answers(labelling, tmp_path):
 
 
 def test_words_stay_known_when_answers_follow(labelling):
-    taught = labelling.teach(word_labels={"impatient": "staff"}).teach(answers())
+    nothing = {"document": [], "true_label": []}
+    taught = labelling.teach(nothing, word_labels={"impatient": "staff"}).teach(answers())
     assert list(taught.answers.words) == ["impatient"]
 
 
@@ -257,12 +259,23 @@ def test_ids_are_found_as_spreadsheets_write_them(labelling):
 def test_names_change_at_once_and_never_to_nothing(labelling):
     swapped = labelling.rename_classes({"staff": "price", "price": "staff"})
     assert (swapped.labels != labelling.labels).all()
-    np.testing.assert_allclose(swapped.confidence, labelling.probabilities.max(axis=1))
+    np.testing.assert_array_equal(swapped.confidence, labelling.confidence)
     chain = labelling.rename_classes({"staff": "price", "price": "cost"})
     assert chain.classes.tolist() == ["cost", "price"]
     one = labelling.rename_classes({"staff": "all", "price": "all"})
     assert set(one.labels.tolist()) == {"all"}
+    assert one.ask(2)["reason"][-1].startswith("for a second look")
     assert one.teach({"T1": "parking"}).labels[1] == "parking"
     for nothing in (None, " "):
         with pytest.raises(UsageError, match="gets no name"):
             labelling.rename_classes({"staff": nothing})
+
+
+def test_renaming_after_answers_changes_names_alone(labelling):
+    taught = labelling.teach(answers(), name="one")
+    renamed = taught.rename_classes({"staff": "people"})
+    assert (renamed.learned.changed, renamed.learned.total) == (0, len(ANSWERED))
+    np.testing.assert_array_equal(renamed.labels, np.where(taught.labels == "staff", "people", taught.labels))
+    back = renamed.teach(without="one")
+    assert back.expected_accuracy == labelling.expected_accuracy
+    np.testing.assert_array_equal(back.confidence, labelling.confidence)

@@ -311,10 +311,11 @@ class LabelResult:
 
         Parameters
         ----------
-        answers : table, mapping or sequence
+        answers : table, path, mapping or sequence
             A table (mapping of columns, data frame, list of dict) with ``true_label`` and ``id`` or ``document``, as
-            :meth:`ask` and :meth:`sample` give it, rows without a true label are passed over; ``{id: label}``; or one
-            label per text, None where it is unknown. Earlier answers stay, later ones about the same text replace them.
+            :meth:`ask` and :meth:`sample` give it, rows without a true label are passed over; a file with such a table
+            (of a workbook the sheet ``review``, or the first with answers); ``{id: label}``; or one label per text,
+            None where it is unknown. Earlier answers stay, later ones about the same text replace them.
         drawn : {"random", "asked", "picked"}, optional
             How the texts came to be answered. If omitted, the column ``drawn`` says it, and "picked" where there is
             none. Answers drawn at random alone estimate the accuracy directly.

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,9 @@ from isthmus.choose.checking import as_number, match_classes
 from isthmus.choose.combined import CombinedModel
 from isthmus.choose.sampling import plain, read_sample
 from isthmus.choose.trust import AccuracyEstimate, review_mask
+from isthmus.corpus.decode import shown_name
+from isthmus.corpus.read import read_table
+from isthmus.corpus.sheets import REVIEW_SHEET
 from isthmus.exceptions import DataError, UsageError
 from isthmus.features.embeddings import STATIC, TextEmbedder, has_static_vectors
 from isthmus.feedback import (
@@ -116,6 +121,9 @@ def teach(
     without: str | None = None,
 ) -> LabelResult:
     """A labelling that has learned from answers; see :meth:`isthmus.api.label.LabelResult.teach`."""
+    if isinstance(answers, str | PathLike):
+        name = shown_name(Path(answers).name) if name is None else name
+        answers = read_table(Path(answers), sheet=REVIEW_SHEET, filled=TRUTH)
     known, taken_back = _answers(result), 0
     if without is not None:
         if without not in known.batch:
@@ -130,6 +138,8 @@ def teach(
         given = replace(given, words=_check_words(word_labels, result.classes))
     if answers is None and without is None and not word_labels:
         raise UsageError("There is nothing to learn; give answers, word_labels or without.", code="bad-parameter")
+    if not len(given) and not given.words and without is None:
+        raise DataError("The table has no answers; fill in true_label for at least one document.", code="bad-answers")
     known = known.plus(given)
     untaught = _untaught(result)
     if not len(known) and not known.words:
@@ -636,23 +646,24 @@ def rename_classes(result: LabelResult, names: Mapping) -> LabelResult:
     opinions = untaught.opinions
     if opinions is not None:
         opinions = {name: merge_classes(part, untaught.classes, names)[0] for name, part in opinions.items()}
-    best = vote.argmax(axis=1)
+    merged = len(classes) < len(untaught.classes)
     plain_result = replace(
         untaught,
-        labels=classes[best],
-        confidence=vote.max(axis=1),
+        labels=classes[vote.argmax(axis=1)],
+        confidence=vote.max(axis=1) if merged else untaught.confidence,
         classes=classes,
         probabilities=vote,
         model=RenamedModel(untaught.model, names),
         source_labels=source,
         opinions=opinions,
         vote=None,
-        expected_accuracy=result.expected_accuracy,
     )
     if not taught:
         return plain_result
     known_answers = _answers(result).renamed(names)
-    return _learn(plain_result, plain_result, known_answers, Answers())
+    said = np.array([names.get(label, label) for label in result.labels.tolist()])
+    earlier = replace(plain_result, labels=said, classes=np.unique(said))
+    return _learn(plain_result, earlier, known_answers, Answers())
 
 
 __all__ = ["RANDOM", "Learned", "ask", "ask_about_words", "extend_classes", "read_answers", "rename_classes", "teach"]

@@ -64,6 +64,10 @@ def ask(
         what = "word" if words else "document"
         name = "FILE" if output == "-" else output
         given = f"{name} -o OUT" if not words else f"-o OUT --words {name}"
-        say(f"Fill in the column {column} of these {plural(count, what)}, then run isthmus teach {result} {given}.")
+        say(
+            f"Fill in the column {column} of these {plural(count, what)}, then run isthmus teach {result} {given}."
+            if count
+            else f"No {what} is left to ask about."
+        )
         if output != "-":
             say(f"wrote {output}")

@@ -25,11 +25,11 @@ from isthmus.cli.common import (
 )
 from isthmus.cli.inputs import Columns, label_half, read_inputs
 from isthmus.cli.outputs import Makers, announced, check_outputs, describe_input, keeping, write_files
-from isthmus.corpus import Collection, read_table, with_columns
+from isthmus.corpus import Collection, with_columns
 from isthmus.corpus.decode import shown_name
 from isthmus.corpus.guess import list_columns, shorten
 from isthmus.corpus.label_kinds import check_label_kind
-from isthmus.corpus.sheets import REVIEW_SHEET, Layout
+from isthmus.corpus.sheets import Layout
 from isthmus.corpus.write import check_table
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 from isthmus.features.languages import resolve_language
@@ -291,9 +291,8 @@ def label_collections(
 
 def teach_from_file(result, path: str | Path | None, *, words: Path | None = None, without: str | None = None):
     """A labelling that has learned from a file of answers, and from one of labelled words."""
-    table = None if path is None else read_table(path, sheet=REVIEW_SHEET)
-    name = None if path is None else shown_name(Path(path).name)
-    return result.teach(table, word_labels=read_word_answers(words), name=name, without=without)
+    answers = None if path is None else Path(path)
+    return result.teach(answers, word_labels=read_word_answers(words), without=without)
 
 
 def read_word_answers(path: Path | None) -> dict[str, dict[str, float]] | None:

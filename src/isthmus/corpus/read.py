@@ -8,6 +8,7 @@ import sys
 import zlib
 from collections import Counter
 from collections.abc import Sequence
+from itertools import count
 from pathlib import Path
 from typing import IO, Any
 
@@ -130,11 +131,12 @@ def read_collection(
     return docs
 
 
-def read_table(path: str | Path, *, sheet: str | None = None) -> dict[str, list]:
+def read_table(path: str | Path, *, sheet: str | None = None, filled: str | None = None) -> dict[str, list]:
     """All columns of a file, whatever they are called; in csv, tsv and xlsx without the apostrophes of spreadsheets.
 
     For tables that are not documents, such as answers. ``sheet`` is read where the file is a workbook that has it, and
-    the first sheet otherwise.
+    the first sheet otherwise. ``filled`` names a column: where nothing stands in it on that sheet, the first one on
+    which something does is read instead, for people rename sheets and write where they happen to be.
     """
     path = Path(path)
     name, kind = shown_name(path.name), _format_of(path)
@@ -143,6 +145,8 @@ def read_table(path: str | Path, *, sheet: str | None = None) -> dict[str, list]
         raise DataError(f"{name} is empty; a table with a header is expected.", code="empty-file")
     take = bare_cells if kind in _GUARDED else list
     table = FORMATS[kind](data, name) if sheet is None else _sheet_if_there(data, name, kind, sheet)
+    if filled is not None and kind == "xlsx" and not _has_cells(table, filled):
+        table = _filled_sheet(data, name, filled) or table
     return {column: take(cells) for column, cells in table.columns.items()}
 
 
@@ -155,6 +159,26 @@ def _sheet_if_there(data: bytes, name: str, kind: str, sheet: str) -> Table:
         if error.code != "unknown-column":
             raise
         return read_xlsx(data, name)
+
+
+def _filled_sheet(data: bytes, name: str, column: str) -> Table | None:
+    """The first sheet on which something stands in a column."""
+    for number in count(1):
+        try:
+            table = read_xlsx(data, name, str(number))
+        except DataError as error:
+            if error.code == "unknown-column":  # no sheet of this number
+                break
+            if error.code != "empty-file":
+                raise
+            continue
+        if _has_cells(table, column):
+            return table
+    return None
+
+
+def _has_cells(table: Table, column: str) -> bool:
+    return any(cell_text(cell).strip() for cell in table.columns.get(column, ()))
 
 
 def _format_of(path: Path) -> str:

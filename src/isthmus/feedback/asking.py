@@ -166,10 +166,10 @@ def _reason(
     labels: np.ndarray,
     unlike: bool,
 ) -> str:
-    first, second = np.argsort(-probabilities[row], kind="stable")[:2]
+    best = np.argsort(-probabilities[row], kind="stable")[:2]
     parts = []
     if doubt[row] >= 0.5:
-        parts.append(" or ".join(f"{classes[code]} ({probabilities[row, code]:.2f})" for code in (first, second)))
+        parts.append(" or ".join(f"{classes[code]} ({probabilities[row, code]:.2f})" for code in best))
     others = [f"{name} says {said[row]}" for name, said in opinions.items() if said[row] != labels[row]]
     if dispute[row] > 0:
         parts.append("methods disagree: " + ", ".join(others[:3]))
