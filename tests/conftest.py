@@ -1,9 +1,14 @@
 """Fixtures shared by all rooms."""
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
+
+CHROMIUM = next(
+    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
+)
 
 
 def pytest_make_parametrize_id(config, val, argname):
@@ -23,3 +28,15 @@ def data_dir() -> Path:
     if not path.is_dir():
         pytest.fail(f"ISTHMUS_DATA names {path}, which is not a folder")
     return path
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    """Playwright with the Chromium of the system, for tests that open pages."""
+    api = pytest.importorskip("playwright.sync_api", reason="no playwright: pages cannot be opened")
+    if CHROMIUM is None:
+        pytest.skip("no Chromium on this machine: pages cannot be opened")
+    with api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        yield browser
+        browser.close()

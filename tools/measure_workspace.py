@@ -23,6 +23,7 @@ from isthmus.workspace.database import new_id, utc_now
 from isthmus.workspace.schema import COLLECTIONS, DOCUMENTS, FILES, PREDICTIONS, RUN_TABLES, RUNS, TERMS
 from isthmus.workspace.terms import TermIndex
 
+SOURCE = 1_000  # documents that stand for those of a source, of which some are near to every other
 CLASSES = ["price", "product", "service", "staff"]
 
 
@@ -79,7 +80,7 @@ def _add_run(ws: Workspace, made: dict[str, str], number: int, ids: list[str], r
             "run_id": run, "position": i, "document_id": ids[i], "label": CLASSES[codes[i]],
             "confidence": float(confidence[i]), "needs_review": bool(confidence[i] < 0.4),
             "second": CLASSES[(codes[i] + 1) % 4], "second_confidence": 0.1, "novel_group": "",
-            "near": [ids[(7 * i + k) % n] for k in (1, 2, 3)],
+            "near": [ids[(7 * i + k) % min(n, SOURCE)] for k in (1, 2, 3)],
             "rank": int(rank[i]), "reason": "", "state": "open",
         }
         for i in range(n)

@@ -1,23 +1,6 @@
-"""A browser for the tests that open pages: Playwright with the Chromium of the system, network off."""
-
-import shutil
+"""Reports in a browser, network off."""
 
 import pytest
-
-CHROMIUM = next(
-    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
-)
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    api = pytest.importorskip("playwright.sync_api", reason="no playwright: pages cannot be opened")
-    if CHROMIUM is None:
-        pytest.skip("no Chromium on this machine: pages cannot be opened")
-    with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"])
-        yield browser
-        browser.close()
 
 
 class Opened:

@@ -19,9 +19,6 @@ from isthmus.workbench.sessions import Passwords
 from isthmus.workspace import open_workspace
 from isthmus.workspace.worker import work
 
-CHROMIUM = next(
-    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
-)
 PASSWORD = "correct horse battery"
 QUICK_HASHES = {"time_cost": 1, "memory_cost": 8, "parallelism": 1}
 
@@ -71,9 +68,9 @@ class Running:
     """A server in a thread, on a port of its own."""
 
     def __init__(self, workspace, **settings):
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self._socket = socket.socket()  # bound here and handed on: nobody else can take the port in between
+        self._socket.bind(("127.0.0.1", 0))
+        self.port = self._socket.getsockname()[1]
         self.workspace = workspace
         self.settings = Settings(port=self.port, **settings)
         self.app = make_app(workspace, self.settings)
@@ -83,12 +80,13 @@ class Running:
         self.server = uvicorn.Server(config)
         self.address = f"http://127.0.0.1:{self.port}"
         self.bench = bench
-        self._thread = threading.Thread(target=self.server.run, daemon=True)
+        self._thread = threading.Thread(target=self.server.run, args=([self._socket],), daemon=True)
         self._clients = []
 
     def __enter__(self):
         self._thread.start()
         while not self.server.started:
+            assert self._thread.is_alive(), "the server does not start"
             time.sleep(0.005)
         return self
 
@@ -186,17 +184,6 @@ def worker(workspace):
     yield
     leaving.set()
     thread.join(60)
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    api = pytest.importorskip("playwright.sync_api", reason="no playwright: pages cannot be opened")
-    if CHROMIUM is None:
-        pytest.skip("no Chromium on this machine: pages cannot be opened")
-    with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"])
-        yield browser
-        browser.close()
 
 
 class Tab:

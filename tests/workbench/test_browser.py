@@ -9,14 +9,11 @@ from isthmus.corpus.sample import SAMPLE_FOLDER
 
 pytestmark = pytest.mark.xdist_group("browser")
 LOOKS = {"light": {}, "dark": {"dark": True}, "phone": {"width": 390, "height": 844}}
-REACTION = """() => new Promise(done => {
-  const start = performance.now(), desk = () => document.querySelector('#desk').dataset.document, before = desk();
-  const look = () => document.body.classList.contains('busy') || desk() !== before
-    ? done(performance.now() - start) : requestAnimationFrame(look);
-  setTimeout(() => done(10000), 10000);  // rather a failure than a wait without end
+# Something is to be seen before the browser does anything else, whatever the server and the machine are busy with.
+REACTION = """() => {
   document.body.dispatchEvent(new KeyboardEvent('keydown', {key: '1', bubbles: true}));
-  look();
-})"""
+  return getComputedStyle(document.querySelector('#busy')).opacity;
+}"""
 # The next key the moment the next document lies on the desk: none may fall into the gap before its buttons work.
 AT_ONCE = """n => new Promise(done => {
   const desk = () => document.querySelector('#desk').dataset.document, seen = [desk()];
@@ -31,8 +28,8 @@ AT_ONCE = """n => new Promise(done => {
   press();
 })"""
 # The marks of the map are many and the report's own tests look at them.
-AXE = """() => axe.run({exclude: [['#map .plot']]}, {resultTypes: ['violations'],
-  runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa']})"""
+AXE = """rules => axe.run({exclude: [['#map .plot']]}, {resultTypes: ['violations'], runOnly: rules})"""
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -92,8 +89,7 @@ def test_from_two_files_to_a_table(open_tab, server, tmp_path):
     assert "Taken back" in page.text_content("#desk")
     press_and_wait(page, "a")
     press_and_wait(page, "j")
-    page.keyboard.press("k")
-    page.wait_for_timeout(50)
+    press_and_wait(page, "k")
     page.click("button:text('Teach')")
     page.wait_for_selector("text=What changed")
     page.click("text=What changed")
@@ -139,8 +135,8 @@ def test_two_people_never_get_the_same_document(open_tab, serve, workspace, proj
     shared = seen["kim"][0]
     lee = tabs["lee"].page
     lee.goto(f"/projects/{project.id}/review?document={shared}")
-    lee.keyboard.press("1")
-    lee.wait_for_selector("text=Answered: ")
+    assert "Another answer replaces it" in lee.text_content("#desk")
+    press_and_wait(lee, "1")
     assert workspace.answers.agreement(project.id)["documents"] == 1
     for tab in tabs.values():
         tab.check()
@@ -169,6 +165,7 @@ def test_no_serious_obstacle(open_tab, server, workspace, project, run, dark):
     axe = pytest.importorskip("axe_core_python.base", reason="no axe-core-python: obstacles cannot be looked for")
     code = axe.AXE_FILE_PATH.read_text(encoding="utf-8")
     page = open_tab(server, dark=dark).page
+    rules = ["color-contrast"] if dark else RULES  # in the dark the same pages have other colours, nothing else
     grave = []
     for address in addresses(workspace, project, run):
         page.goto(address)
@@ -176,21 +173,22 @@ def test_no_serious_obstacle(open_tab, server, workspace, project, run, dark):
         page.evaluate(code)
         grave += [
             (address, rule["id"], rule["nodes"][0]["html"][:200])
-            for rule in page.evaluate(AXE)["violations"]
+            for rule in page.evaluate(AXE, rules)["violations"]
             if rule["impact"] in ("serious", "critical")
         ]
     assert grave == []
 
 
 def test_an_answer_is_seen_at_once(open_tab, server, project):
-    """From the key to the next document: well under what a person notices, on an idle machine."""
+    """A key moves something in the same moment, and stops moving it when the next document is there."""
     page = open_tab(server).page
     page.goto(f"/projects/{project.id}/review")
-    spent = []
-    for _ in range(5):
-        spent.append(page.evaluate(REACTION))
-        page.wait_for_selector("body:not(.busy)")
-    assert sorted(spent)[2] < 200
+    before = document(page)
+    assert page.evaluate("getComputedStyle(document.querySelector('#busy')).opacity") == "0"
+    assert page.evaluate(REACTION) == "1"
+    page.wait_for_selector("body:not(.busy)")
+    assert document(page) != before
+    assert page.evaluate("getComputedStyle(document.querySelector('#busy')).opacity") == "0"
 
 
 def test_no_key_of_a_fast_hand_is_lost(open_tab, server, project):

@@ -187,8 +187,10 @@ def _prepare_sqlite(connection: Any, record: Any) -> None:
 def _begin_sqlite(connection: Connection) -> None:
     # A writer asks for the lock at once: two that read first and write later would refuse each other.
     options = connection.get_execution_options()
-    writes = options.get(_WRITE)
-    if writes:  # FULL: on the disk, also after a power cut; before the transaction, for inside it this has no effect
-        level = "FULL" if options[_DURABLE] else "NORMAL"
-        connection.connection.cursor().execute(f"PRAGMA synchronous={level}")
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    driver: Any = connection.connection.driver_connection  # past SQLAlchemy: it happens with every request, some times
+    if not options.get(_WRITE):
+        driver.execute("BEGIN")
+        return
+    # FULL: on the disk, also after a power cut; before the transaction, for inside it this has no effect.
+    driver.execute(f"PRAGMA synchronous={'FULL' if options[_DURABLE] else 'NORMAL'}")
+    driver.execute("BEGIN IMMEDIATE")
