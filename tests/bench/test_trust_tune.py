@@ -48,11 +48,19 @@ def test_draws_are_repeatable_and_spoil_as_they_say(pretend_pairs):
 
 
 def test_the_fit_finds_the_weights_that_made_the_rows(monkeypatch):
-    monkeypatch.setitem(trust_tune.RIDGE, "vote", 1e-6)
+    for part, (figures, _) in trust_tune.PARTS.items():
+        monkeypatch.setitem(trust_tune.PARTS, part, (figures, 1e-6))
     weights = {"constant": -0.3, "repeated": 0.3, "agreement": 0.4, "confidence": 0.2, "source": 0.1, "excess": 0.1}
     rows = made_rows(weights)
-    assert trust_tune.fit_weights(rows, single=False) == pytest.approx(weights, abs=1e-3)
+    assert trust_tune.fit_weights(rows, "VOTE") == pytest.approx(weights, abs=1e-3)
     assert max(abs(miss) for _, miss in trust_tune.misses(rows, single=False)) < 0.01
+    thin = made_rows({"constant": -0.2, "ridge": 0.9})
+    for row in thin:
+        row["n_source"] = 40
+    assert trust_tune.fit_weights(thin, "FEW") == pytest.approx({"constant": -0.2, "ridge": 0.9}, abs=1e-3)
+    both = trust_tune.misses([*rows, *thin], single=False)
+    assert len(both) == len(rows) + len(thin)
+    assert max(abs(miss) for row, miss in both if row["n_source"] == 40) < 0.01
 
 
 def test_no_doubt_makes_the_interval_narrower():
@@ -69,7 +77,12 @@ def test_no_doubt_makes_the_interval_narrower():
 
 def test_the_constants_are_those_that_the_recorded_figures_give():
     fitted = trust_tune.fit_constants(trust_tune.read_rows(RECORD))
-    for name, constants in (("VOTE", trust.VOTE), ("SINGLE", trust.SINGLE), ("SPREAD", trust.SPREAD)):
+    for name, constants in (
+        ("VOTE", trust.VOTE),
+        ("FEW", trust.FEW),
+        ("SINGLE", trust.SINGLE),
+        ("SPREAD", trust.SPREAD),
+    ):
         assert fitted[name] == pytest.approx(constants, abs=2e-3), name
 
 
@@ -77,6 +90,6 @@ def test_the_table_holds_every_constant_and_every_kind():
     rows = trust_tune.read_rows(RECORD)
     table = trust_tune.constants_table(rows)
     named = [row["name"] for row in table if row["part"] == "constant"]
-    assert len(named) == len(trust.VOTE) + len(trust.SINGLE) + len(trust.SPREAD)
+    assert len(named) == len(trust.VOTE) + len(trust.FEW) + len(trust.SINGLE) + len(trust.SPREAD)
     errors = {row["name"]: row["value"] for row in table if row["part"] == "error"}
     assert errors["left out, vote, plain"] < 0.06

@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from isthmus.features.vectorizer import TextVectorizer
+from isthmus.shift import novelty
 from isthmus.shift.novelty import (
     FURTHER,
     class_distance,
@@ -180,3 +181,12 @@ def test_diagnose_says_it():
     assert found["new groups"]["values"]["false_alarm"] == 0.0
     plain = isthmus.diagnose(source, labels.tolist(), texts_of(known, rng)[0])
     assert plain["new groups"]["severity"] == 0
+
+
+def test_beside_two_classes_a_group_must_be_as_disputed_as_a_further_one(monkeypatch):
+    """Two classes lie on one axis, and anything off it is unlike both."""
+    asked = []
+    monkeypatch.setattr(novelty, "is_novel", lambda facts, cases: bool(asked.append(cases)))
+    search({"bikes": 80, "staff": 80}, {"bikes": 80, "staff": 80, "food": 60})
+    search({"bikes": 80, "staff": 80, "price": 80}, {"bikes": 80, "staff": 80, "price": 80, "food": 60})
+    assert asked == [FURTHER, novelty.CASES]

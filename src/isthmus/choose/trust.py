@@ -37,6 +37,9 @@ VOTE = {
     "source": 0.175,
     "excess": 0.238,
 }
+# The same for a vote that a thin source taught: all methods learned from the same few documents, so that their
+# agreement says little. How far ridge regression in the space of the pair gives the same labels says more.
+FEW = {"constant": -0.337, "ridge": 1.165}
 # The same for the labels of one method, which no other methods vouch for.
 SINGLE = {
     "constant": -0.504,
@@ -52,7 +55,7 @@ SINGLE = {
 }
 AS_THEY_ARE = ("excess", "moved")  # of these no log-odds are taken
 # Half-width of the interval in log-odds: what is unknown of any pair, and what is added by what is seen in this one.
-SPREAD = {"constant": 0.857, "moved": 0.0, "thin": 0.375, "disputed": 0.0, "single": 0.179}
+SPREAD = {"constant": 0.797, "moved": 0.0, "thin": 0.0, "disputed": 0.0, "single": 0.247}
 CARRIED = 0.95  # sureness in the target, as a share of that within the source, from which nothing need be adapted …
 PROMISES_MORE = 0.03  # … and by how much source-only must then promise more than the vote to be taken alone
 NOISE = 0.12  # share of source labels that its own words contradict from which the source counts as noisy
@@ -282,8 +285,8 @@ def estimate_accuracy(
 
     Figures that need no true label (``trust_features``) are weighed by constants that were set on benchmark tasks, also
     on such as lack a class, have turned shares or a noisy source. Documents in groups that belong to no class count as
-    wrong. The interval is wider where class shares moved, where the source is thin and where methods disagree. Nothing
-    is estimated where labels cannot be learned at all, in source or target, or from fewer than 30 documents.
+    wrong. The interval is wider for one method than for a vote, and with groups that belong to no class. Nothing is
+    estimated where labels cannot be learned at all, in source or target, or from fewer than 30 documents.
 
     Parameters
     ----------
@@ -305,9 +308,14 @@ def estimate_accuracy(
         return AccuracyEstimate(None, reason="the labels cannot be told apart by the target's words")
     others = others if len(others) > 2 else ()
     features = trust_features(judge, labels, confidence, evidence, others)
-    centre = log_odds(features, VOTE if others else SINGLE)
+    centre = log_odds(features, weights_for(len(judge.source_labels), single=not others))
     width = _half_width(features, len(judge.source_labels), single=not others)
     return _with_groups(judge, features, centre, width, len(labels))
+
+
+def weights_for(n_source: int, *, single: bool) -> dict[str, float]:
+    """Constants for the labels of a vote, of a vote that a thin source taught, or of one method."""
+    return SINGLE if single else FEW if n_source < THIN else VOTE
 
 
 def log_odds(features: Mapping[str, float], weights: Mapping[str, float]) -> float:

@@ -46,7 +46,9 @@ CASES = (
     {"unlike": 0.5, "stands_out": 0.15, "disputed": -0.33},
     {"unlike": 0.2, "stands_out": 0.2, "distinct": 1.2},
 )
-FURTHER = ({"unlike": 0.3, "stands_out": 0.3, "disputed": -0.33},)  # what every group after the first must pass
+# What every group after the first must pass, and the first beside two classes only: their directions are opposite, so
+# that anything off this one axis is unlike both.
+FURTHER = ({"unlike": 0.3, "stands_out": 0.3, "disputed": -0.33},)
 _FLOOR = 1e-4
 _PLAYS = 4  # classes that are left out in turn
 _PLAYED = 600  # source documents that take part in that
@@ -393,7 +395,7 @@ def find_novel_groups(
         facts["agreement_drop"] = float(agreed[inside].mean() - agreed[~inside].mean())
         facts["distinct"] = (facts["fit"] - facts["known_fit"]) / usual if usual > 0 else 0.0
         first = first or facts
-        if not is_novel(facts, FURTHER if kept else CASES):
+        if not is_novel(facts, FURTHER if kept or n_classes == 2 else CASES):
             break
         kept = fit, [*(kept[1] if kept else []), facts]
         fixed.append(pair.target[inside].mean(axis=0))

@@ -28,13 +28,14 @@ from isthmus.bench.tasks import (
     reuters_task,
 )
 from isthmus.choose.choice import Candidates, Vote, try_methods, vote_weights
-from isthmus.choose.trust import SINGLE, SPREAD, VOTE, log_odds, spread_terms, trust_features
+from isthmus.choose.trust import FEW, SINGLE, SPREAD, THIN, VOTE, log_odds, spread_terms, trust_features
 from isthmus.choose.voting import VotingRule, logit
 
 SIZE, LENGTH = 500, 1_500  # documents of a side, characters of a document
 RCV1_FILE = "rcv1/rcv1_topics_subset.jsonl.gz"
 FILES = (NEWSGROUPS_FILE, REUTERS_FILE, AMAZON_FILE, RCV1_FILE, *dict.fromkeys(CHINESE_FILES.values()))
-RIDGE = {"vote": 10.0, "single": 20.0}
+# name of the constants -> (the figures they weigh, how strongly the weights are drawn to zero)
+PARTS = {"VOTE": (VOTE, 10.0), "FEW": (FEW, 1.0), "SINGLE": (SINGLE, 20.0)}
 COVERED = 0.9
 Rows = list[tuple[str, str]]
 
@@ -290,12 +291,23 @@ def group_of(row: Mapping) -> str:
     return PAIRS[row["task"].split("/")[0]][0]
 
 
-def fit_weights(rows: list[dict], single: bool) -> dict[str, float]:
+def part_of(row: Mapping) -> str:
+    """Which constants speak about a row: those of one method, of a vote, or of a vote that a thin source taught."""
+    return "SINGLE" if row["method"] != "auto" else "FEW" if row["n_source"] < THIN else "VOTE"
+
+
+def _teaches(row: Mapping, part: str) -> bool:
+    """Whether constants are fitted on a row; those of a vote on votes that a thin source taught, too."""
+    return part_of(row) == part or (part == "VOTE" and part_of(row) == "FEW")
+
+
+def fit_weights(rows: list[dict], part: str) -> dict[str, float]:
     """Ridge regression of the accuracy's log-odds on the figures, in units of their spread."""
-    names = [name for name in (SINGLE if single else VOTE) if name != "constant"]
+    figures, strength = PARTS[part]
+    names = [name for name in figures if name != "constant"]
     table = np.array([[log_odds(row, {"constant": 0.0, name: 1.0}) for name in names] for row in rows])
     spread = table.std(axis=0) + 1e-9
-    model = Ridge(alpha=RIDGE["single" if single else "vote"])
+    model = Ridge(alpha=strength)
     model.fit(table / spread, [logit(row["accuracy"]) for row in rows])
     weights = dict(zip(names, (model.coef_ / spread).tolist(), strict=True))
     return {"constant": float(model.intercept_), **weights}
@@ -303,19 +315,20 @@ def fit_weights(rows: list[dict], single: bool) -> dict[str, float]:
 
 def fit_constants(rows: list[dict]) -> dict[str, dict[str, float]]:
     """All constants of ``isthmus.choose.trust`` that are fitted."""
-    parts = {single: [row for row in rows if (row["method"] != "auto") == single] for single in (False, True)}
-    vote, single = fit_weights(parts[False], False), fit_weights(parts[True], True)
-    return {"VOTE": vote, "SINGLE": single, "SPREAD": fit_spread(rows)}
+    weights = {part: fit_weights([row for row in rows if _teaches(row, part)], part) for part in PARTS}
+    return {**weights, "SPREAD": fit_spread(rows)}
 
 
 def misses(rows: list[dict], single: bool) -> list[tuple[dict, float]]:
     """Each row with its error in log-odds when its group of corpora is left out of the fit."""
     chosen = [row for row in rows if (row["method"] != "auto") == single]
     found = []
-    for group in sorted({group_of(row) for row in chosen}):
-        weights = fit_weights([row for row in chosen if group_of(row) != group], single)
-        own = [row for row in chosen if group_of(row) == group]
-        found += [(row, log_odds(row, weights) - logit(row["accuracy"])) for row in own]
+    for part in dict.fromkeys(part_of(row) for row in chosen):
+        own = [row for row in chosen if part_of(row) == part]
+        for group in sorted({group_of(row) for row in own}):
+            others = [row for row in chosen if _teaches(row, part) and group_of(row) != group]
+            weights = fit_weights(others, part)
+            found += [(row, log_odds(row, weights) - logit(row["accuracy"])) for row in own if group_of(row) == group]
     return found
 
 
