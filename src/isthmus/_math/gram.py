@@ -116,7 +116,7 @@ def _fill(index: Any, out: np.ndarray, split: int, scale: np.ndarray | None, n_j
             _mirror(out, a, b)
         return b - a
 
-    workers = min(_threads(n_jobs), len(blocks))
+    workers = min(n_threads(n_jobs), len(blocks))
     if workers <= 1:
         for block in blocks:
             done += one(block)
@@ -139,7 +139,8 @@ def _mirror(out: np.ndarray, a: int, b: int, tile: int = 128) -> None:
     corner[upper] = corner.T[upper]
 
 
-def _threads(n_jobs: int) -> int:
+def n_threads(n_jobs: int) -> int:
+    """Threads that ``n_jobs`` means; negative numbers count from all cores down."""
     cores = os.cpu_count() or 1
     return max(1, cores + 1 + n_jobs if n_jobs < 0 else n_jobs)
 

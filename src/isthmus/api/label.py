@@ -516,7 +516,7 @@ def label(
         options |= _embed_option(method, embed)
         model, name = build_method(method, word_labels=word_labels, **options)
         pair = Pair.of(source_texts, given, target_texts, extra)
-        fitted = fit_candidate(name, model, pair, None) if isinstance(method, str) else _fit_own(name, model, pair)
+        fitted = fit_candidate(name, model, pair) if isinstance(method, str) else _fit_own(name, model, pair)
         settings["method"] = method if isinstance(method, str) else name
         decision = [{"method": name, "chosen": True, "why": "named by the caller"}]
         labels, probabilities, silent = fitted.labels, fitted.probabilities, fitted.silent

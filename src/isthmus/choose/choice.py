@@ -42,7 +42,7 @@ from isthmus.choose.views import View
 from isthmus.choose.voting import VotingRule, excess, shared_labels
 from isthmus.choose.witness import shared_errors, weigh_witness
 from isthmus.exceptions import DataError, IsthmusError
-from isthmus.features.counting import forget_shared, sharing
+from isthmus.features.counting import sharing
 from isthmus.features.embeddings import StaticEmbedder, has_static_vectors, resolve_embedder
 from isthmus.features.languages import NAMES, OTHER, languages_in_use, resolve_language
 from isthmus.features.vectorizer import TextVectorizer
@@ -197,33 +197,39 @@ def try_methods(
     with sharing():
         options = {**options, "language": _one_language(pair.texts, options.get("language", "auto"))}
         embedder = _embedder(embed)
+
+        def fit(name: str, threads: int = 1) -> FittedCandidate | dict:
+            words = word_labels if RECIPES[name].takes_words else None
+            try:
+                model = RECIPES[name].build_with(word_labels=words, embed=embedder, **options)
+                if threads > 1:
+                    model.steps[-1][1].set_params(n_jobs=threads)
+                return fit_candidate(name, model, pair)
+            except IsthmusError as error:
+                if name == YARDSTICK:
+                    raise
+                return {"method": name, "chosen": False, "why": f"not possible: {error}"}
+
+        # Beyond this size string kernels take as much memory as all others together: they come before anything else
+        # has been read, on all cores, and what they took is given back.
+        ready: dict[str, Any] = {}
+        if len(pair.texts) > LARGE and "strings" in candidates_for(pair.texts, None)[0]:
+            progress("trying strings", 0, 1)
+            ready["strings"] = fit("strings", n_jobs or cpu_count())
         judge = _judge(pair, embedder, options)
         witness = _hear_words(pair, word_labels, options) if word_labels and judge is not None else None
         # Words that are heard as a witness must not speak a second time, mixed with the source's documents.
         names, left_out = candidates_for(pair.texts, word_labels if witness is None else None, embedder)
         if judge is None:
             names = [*([WITH_WORDS] if word_labels else []), YARDSTICK]
-        recipes = {**options, "embed": embedder}
-        # Beyond this size string kernels take as much memory as all others together: they come last, and alone.
-        alone = {"strings"} & set(names) if len(pair.texts) > LARGE else set()
 
-        def fit(name: str) -> FittedCandidate | dict:
-            words = word_labels if RECIPES[name].takes_words else None
-            try:
-                model = RECIPES[name].build_with(word_labels=words, **recipes)
-                if name in alone:
-                    model.steps[-1][1].set_params(n_jobs=n_jobs or cpu_count())
-                return fit_candidate(name, model, pair, judge)
-            except IsthmusError as error:
-                if name == YARDSTICK:
-                    raise
-                return {"method": name, "chosen": False, "why": f"not possible: {error}"}
+        def judged(name: str) -> FittedCandidate | dict:
+            outcome = ready.pop(name) if name in ready else fit(name)
+            if judge is not None and isinstance(outcome, FittedCandidate):
+                outcome.evidence = judge.score(outcome.labels)
+            return outcome
 
-        outcomes = _run_all(fit, [name for name in names if name not in alone], n_jobs)
-        if alone:
-            forget_shared()
-            progress("trying strings", 0, 1)
-            outcomes.insert(names.index("strings"), fit("strings"))
+        outcomes = _run_all(judged, names, n_jobs)
         trials = [outcome for outcome in outcomes if isinstance(outcome, FittedCandidate)]
         left_out += [outcome for outcome in outcomes if isinstance(outcome, dict)]
     return Candidates(trials, judge, left_out, witness, getattr(embedder, "name", None))
@@ -269,8 +275,8 @@ def nearer_target(source: list[str], target: list[str], extra: list[str]) -> np.
     return model.predict(vectorizer.transform(extra)) == 1
 
 
-def fit_candidate(name: str, model: TransferPipeline, pair: Pair, judge: LabelScorer | None) -> FittedCandidate:
-    """One method on both collections, and the evidence about its labels."""
+def fit_candidate(name: str, model: TransferPipeline, pair: Pair) -> FittedCandidate:
+    """One method on both collections; the evidence about its labels is left to whoever judges."""
     start = time.monotonic()
     rows = model.fit_rows(pair.texts, pair.labels, pair.domain)
     targets = np.flatnonzero(pair.domain < 0)
@@ -280,11 +286,8 @@ def fit_candidate(name: str, model: TransferPipeline, pair: Pair, judge: LabelSc
         silent = np.array([not text.strip() for text in rows[pair.target]], dtype=bool)
     else:
         silent = np.asarray((rows[pair.target] != 0).sum(axis=1)).ravel() == 0
-    trial = FittedCandidate(
-        name, model, model.transduction_[pair.target], probabilities, time.monotonic() - start, silent=silent
-    )
-    trial.evidence = None if judge is None else judge.score(trial.labels)
-    return trial
+    labels = model.transduction_[pair.target]
+    return FittedCandidate(name, model, labels, probabilities, time.monotonic() - start, silent=silent)
 
 
 def _run_all(fit: Callable[[str], Any], names: list[str], n_jobs: int | None) -> list:

@@ -22,12 +22,11 @@ from typing import Any
 import numpy as np
 from scipy.special import xlogy
 from scipy.stats import binom, chi2
-from sklearn.metrics import confusion_matrix
-from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import LinearSVC
 
 from isthmus._math.content import content_order, label_ranks
-from isthmus.choose.views import DenseView, View, even_lengths
+from isthmus.choose.views import DenseView, View, count_pairs, even_lengths
 from isthmus.exceptions import DataError
 from isthmus.features.vectorizer import TextVectorizer
 
@@ -272,11 +271,14 @@ class WordView:
 
     def tables(self, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Counts of labels by answers: within the target, within the source, from the target back to the source."""
-        if len(np.unique(labels)) < 2:
-            back = np.full(len(self.source_labels), labels[0])
+        # Numbers from here on: names cost scikit-learn more than the classifier does.
+        codes = np.unique(np.concatenate([self.source_labels, labels]), return_inverse=True)[1]
+        source, target = codes[: len(self.source_labels)], codes[len(self.source_labels) :]
+        if len(np.unique(target)) < 2:
+            back = np.full(len(source), target[0])
         else:
-            back = plain_learner().fit(self.target_rows, labels).predict(self.source_rows)
-        return cross_validated(self.target_rows, labels), self.source_table, confusion_matrix(self.source_labels, back)
+            back = plain_learner().fit(self.target_rows, target).predict(self.source_rows)
+        return cross_validated(self.target_rows, target), self.source_table, count_pairs(source, back)
 
 
 def plain_learner() -> LinearSVC:
@@ -286,13 +288,15 @@ def plain_learner() -> LinearSVC:
 
 def cross_validated(rows, labels: np.ndarray) -> np.ndarray:
     """Counts of labels by what a classifier that has not seen the document says."""
-    names, counts = np.unique(labels, return_counts=True)
-    usable = np.isin(labels, names[counts >= FOLDS])  # a class of one or two cannot be held out
-    if len(np.unique(labels[usable])) < 2:
-        return np.array([[len(labels)]])
-    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
-    held_out = cross_val_predict(plain_learner(), rows[usable], labels[usable], cv=folds)
-    return confusion_matrix(labels[usable], held_out)
+    codes = np.unique(labels, return_inverse=True)[1]
+    usable = np.bincount(codes)[codes] >= FOLDS  # a class of one or two cannot be held out
+    if len(np.unique(codes[usable])) < 2:
+        return np.array([[len(codes)]])
+    rows, codes = rows if usable.all() else rows[usable], codes[usable]
+    held_out = np.empty_like(codes)
+    for train, test in StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(codes, codes):
+        held_out[test] = plain_learner().fit(rows[train], codes[train]).predict(rows[test])
+    return count_pairs(codes, held_out)
 
 
 def _distinct(texts: Sequence[str], order: np.ndarray) -> np.ndarray:

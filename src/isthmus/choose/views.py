@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.metrics import confusion_matrix
 from sklearn.preprocessing import normalize
 
 RIDGE = 0.1  # of the mean eigenvalue
@@ -36,11 +35,13 @@ class DenseView:
 
     def tables(self, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Counts of labels by answers: within the target, within the source, from the target back to the source."""
-        if len(np.unique(labels)) < 2:
-            back = np.full(len(self.labels), labels[0])
+        codes = np.unique(np.concatenate([self.labels, labels]), return_inverse=True)[1]
+        source, target = codes[: len(self.labels)], codes[len(self.labels) :]
+        if len(np.unique(target)) < 2:
+            back = np.full(len(source), target[0])
         else:
-            back = self.target.answer(labels, self.source.rows)
-        return self.target.held_out(labels), self.source_table, confusion_matrix(self.labels, back)
+            back = self.target.answer(target, self.source.rows)
+        return self.target.held_out(target), self.source_table, count_pairs(source, back)
 
 
 @dataclass
@@ -71,7 +72,8 @@ class Ridge:
         mean = wanted.mean(axis=0)
         fitted = self.rows @ (self.solved @ (wanted - mean)) + mean
         left_out = (fitted - self.leverage[:, None] * wanted) / (1 - self.leverage)[:, None]
-        return confusion_matrix(codes, left_out.argmax(axis=1), labels=np.arange(len(names)))
+        pairs = codes * len(names) + left_out.argmax(axis=1)
+        return np.bincount(pairs, minlength=len(names) ** 2).reshape(len(names), len(names))
 
     def answer(self, labels: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """What the regression on these rows and labels says of other rows."""
@@ -79,6 +81,21 @@ class Ridge:
         wanted = np.eye(len(names))[codes]
         mean = wanted.mean(axis=0)
         return names[(rows @ (self.solved @ (wanted - mean)) + mean).argmax(axis=1)]
+
+
+def count_pairs(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Table of two sequences of numbers, with a row and a column for every number that occurs in either.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.choose.views import count_pairs
+    >>> count_pairs(np.array([4, 4, 7]), np.array([4, 7, 7])).tolist()
+    [[1, 1], [0, 1]]
+    """
+    names, places = np.unique(np.concatenate([first, second]), return_inverse=True)
+    pairs = places[: len(first)] * len(names) + places[len(first) :]
+    return np.bincount(pairs, minlength=len(names) ** 2).reshape(len(names), len(names))
 
 
 def even_lengths(source: Sequence[str], target: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -6,10 +6,12 @@ read the same texts in different ways (stems, word pairs) then share the reading
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from itertools import count
 from threading import Lock
 from typing import Any
 
@@ -65,14 +67,6 @@ def shared(key: Hashable, make: Callable[[], Any]) -> Any:
     return make() if store is None else store.get(key, make)
 
 
-def forget_shared() -> None:
-    """Let go what has been made inside :func:`sharing`; whoever asks again makes it again."""
-    store = _store.get()
-    if store is not None:
-        with store.lock:
-            store.made.clear()
-
-
 def texts_key(texts: Sequence[str]) -> Hashable:
     """Stands for the content of a list of texts within one process."""
     return len(texts), hash(tuple(texts))
@@ -112,6 +106,11 @@ def read_tokens(texts: Sequence[str], read: Callable[[str], list[str]], how: Has
     return shared(("tokens", how, texts_key(texts)), make)
 
 
+def numbering() -> defaultdict[str, int]:
+    """Numbers words as they are first asked for, without a line of Python per word."""
+    return defaultdict(count().__next__)
+
+
 def _with_places(texts: Sequence[str], tokens: Tokens) -> tuple[Tokens, dict[str, int]]:
     return tokens, {text: row for row, text in enumerate(texts)}
 
@@ -120,19 +119,31 @@ def _take_tokens(tokens: Tokens, rows: np.ndarray) -> Tokens:
     """The tokens of some texts, numbered as before."""
     if np.array_equal(rows, np.arange(len(tokens.ends))):
         return tokens
-    starts = np.concatenate([[0], tokens.ends])[rows]
-    lengths = tokens.ends[rows] - starts
-    ends = np.cumsum(lengths)
-    within = np.arange(lengths.sum()) - np.repeat(ends - lengths, lengths)
-    return Tokens(tokens.words, tokens.ids[np.repeat(starts, lengths) + within], ends)
+    places, ends = take_runs(np.concatenate([[0], tokens.ends]), rows)
+    return Tokens(tokens.words, tokens.ids[places], ends[1:])
+
+
+def take_runs(ends: np.ndarray, runs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Places of some of many runs that stand one after another, and where each of the chosen ones ends, 0 first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.features.counting import take_runs
+    >>> [found.tolist() for found in take_runs(np.array([0, 2, 3, 6]), np.array([2, 0]))]
+    [[3, 4, 5, 0, 1], [0, 3, 5]]
+    """
+    lengths = ends[runs + 1] - ends[runs]
+    taken = np.concatenate([[0], np.cumsum(lengths)])
+    return np.repeat(ends[runs] - taken[:-1], lengths) + np.arange(taken[-1]), taken
 
 
 def _read_tokens(texts: Sequence[str], read: Callable[[str], list[str]]) -> Tokens:
-    index: dict[str, int] = {}
+    index = numbering()
     parts = []
     for i, text in enumerate(texts):
         words = read(text)
-        parts.append(np.array([index.setdefault(word, len(index)) for word in words], dtype=np.int32))
+        parts.append(np.fromiter(map(index.__getitem__, words), np.int32, len(words)))
         if i % _REPORT == _REPORT - 1:
             progress("reading words", i + 1, len(texts))
     ends = np.cumsum([len(part) for part in parts], dtype=np.int64)

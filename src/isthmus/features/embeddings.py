@@ -22,6 +22,7 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Sequence
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -36,7 +37,7 @@ from isthmus._utils import import_optional
 from isthmus._validation import check_texts
 from isthmus.base import row_blocks
 from isthmus.exceptions import DataError, MissingExtraError, UsageError
-from isthmus.features.counting import shared, texts_key
+from isthmus.features.counting import numbering, shared, take_runs, texts_key
 
 STATIC, MINILM = "static", "minilm"
 _BLOCK = 5_000  # texts in one go; memory for words grows with a block, not with the collection
@@ -79,34 +80,49 @@ class StaticEmbedder:
 
     def __call__(self, texts: list[str]) -> np.ndarray:
         vectors = np.empty((len(texts), self._table.shape[1]), dtype=np.float32)
+        words = _WordTokens(self._tokenizer)
         for block in row_blocks(len(texts), _BLOCK):
-            vectors[block] = self._embed(texts[block])
+            vectors[block] = self._embed(texts[block], words)
             progress("reading vectors", block.stop, len(texts))
         return vectors
 
-    def _embed(self, texts: list[str]) -> np.ndarray:
+    def _embed(self, texts: list[str], words: _WordTokens) -> np.ndarray:
         """The mean over a text's tokens as a sum over its distinct words, each of which is looked up once."""
-        index: dict[str, int] = {}
-        rows = [[index.setdefault(word, len(index)) for word in text.split()] for text in texts]
-        columns = np.concatenate([np.zeros(0, np.int64), *(np.array(row, dtype=np.int64) for row in rows)])
-        ends = np.cumsum([0, *map(len, rows)])
-        counts = sp.csr_matrix((np.ones(len(columns), np.float32), columns, ends), shape=(len(texts), len(index)))
-        sums, lengths = self._read_words(list(index))
-        totals = counts @ lengths
+        numbers, ends = words.read(texts)
+        distinct, columns = np.unique(numbers, return_inverse=True)
+        counts = sp.csr_matrix((np.ones(len(columns), np.float32), columns, ends), shape=(len(texts), len(distinct)))
+        tokens, word_ends = words.take(distinct)
+        shape = len(distinct), len(self._table)
+        sums = sp.csr_matrix((np.ones(len(tokens), np.float32), tokens, word_ends), shape=shape) @ self._table
+        totals = counts @ np.diff(word_ends).astype(np.float32)
         return np.asarray(counts @ sums) / np.maximum(totals, 1.0)[:, None]
 
-    def _read_words(self, words: list[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Per word: the sum of its tokens' vectors, and their number."""
-        if not words:
-            return np.zeros((0, self._table.shape[1]), np.float32), np.zeros(0, np.float32)
-        whole = [word.encode("utf-8", "replace").decode() for word in words]  # halves of surrogate pairs are no text
-        encode = getattr(self._tokenizer, "encode_batch_fast", self._tokenizer.encode_batch)  # places are not needed
-        tokens = [found.ids for found in encode(whole, add_special_tokens=False)]
-        lengths = np.array([len(ids) for ids in tokens], dtype=np.float32)
-        ends = np.cumsum([0, *lengths]).astype(np.int64)
-        flat = np.concatenate([np.asarray(ids, dtype=np.int64) for ids in tokens])
-        counts = sp.csr_matrix((np.ones(len(flat), np.float32), flat, ends), shape=(len(words), len(self._table)))
-        return np.asarray(counts @ self._table), lengths
+
+class _WordTokens:
+    """Tokens of every distinct word met so far, as numbers: a word that comes again is not cut again."""
+
+    def __init__(self, tokenizer: Any):
+        # Places within the text are not needed.
+        self._encode = getattr(tokenizer, "encode_batch_fast", tokenizer.encode_batch)
+        self._index = numbering()
+        self._tokens, self._ends = np.zeros(0, np.int32), np.zeros(1, np.int64)
+
+    def read(self, texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Numbers of the words, one text after another, and where each text ends, 0 first."""
+        rows = [np.fromiter(map(self._index.__getitem__, text.split()), np.int32) for text in texts]
+        fresh = list(islice(self._index, len(self._ends) - 1, None))
+        if fresh:
+            whole = [word.encode("utf-8", "replace").decode() for word in fresh]  # halves of surrogates are no text
+            found = [encoding.ids for encoding in self._encode(whole, add_special_tokens=False)]
+            self._ends = np.concatenate([self._ends, self._ends[-1] + np.cumsum([*map(len, found)])])
+            size = int(self._ends[-1]) - len(self._tokens)
+            self._tokens = np.concatenate([self._tokens, np.fromiter(chain.from_iterable(found), np.int32, size)])
+        return np.concatenate([np.zeros(0, np.int32), *rows]), np.cumsum([0, *map(len, rows)])
+
+    def take(self, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Tokens of some words, one word after another, and where each word ends, 0 first."""
+        places, ends = take_runs(self._ends, words)
+        return self._tokens[places], ends
 
 
 def read_safetensors(path: Path) -> np.ndarray:

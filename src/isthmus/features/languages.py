@@ -176,6 +176,11 @@ _FEW_LETTERS = 20  # too few to tell a language by
 _SMALL_WORDS = 0.03  # share of function words below which a text is not running text; it is 0.2 to 0.5 in most
 _PUNCTUATION = ".,;:!?()[]{}\"'«»„“”‚‘’…–—-"
 _MIXED = 0.1  # share of the documents from which a further language is read by its own rules
+# Running English is a third to a half stop words; Dutch or Scots, which share some of them, reach a tenth.
+_ENGLISH_WORDS = 0.3
+_ENGLISH_ALONE = frozenset({"the", "and", "of", "it", "this", "that", "with", "have"})
+_FEW_WORDS = 8  # too few to tell English by
+_NEARLY_ALL = 0.91  # share of documents plainly in English that leaves no other language a tenth
 
 
 @lru_cache(maxsize=1)
@@ -294,6 +299,30 @@ def _shares(sample: tuple[str, ...]) -> tuple[tuple[str, float], ...]:
     return tuple((str(name), count / total) for name, count in ranked) if total else ()
 
 
+def plainly_english(texts: Sequence[str]) -> bool:
+    """Whether nearly all texts of a sample are running English text.
+
+    No other language can then be one of the collection's, and the identifier, whose model takes a second to unpack,
+    need not be asked.
+
+    Examples
+    --------
+    >>> from isthmus.features.languages import plainly_english
+    >>> plainly_english(["the engine is loud and the seat was hard"]), plainly_english(["kettle lamp toaster"])
+    (True, False)
+    """
+    small = stop_words("en")
+    step = max(1, len(texts) // _SAMPLE_DOCUMENTS)
+    sample = [text[:_SAMPLE_CHARACTERS].lower().split() for text in texts[::step][:_SAMPLE_DOCUMENTS]]
+    plain = sum(
+        len(words) >= _FEW_WORDS
+        and not _ENGLISH_ALONE.isdisjoint(words)
+        and sum(word in small for word in words) >= _ENGLISH_WORDS * len(words)
+        for words in sample
+    )
+    return plain > 0 and plain >= _NEARLY_ALL * len(sample)
+
+
 def guess_language(texts: Sequence[str]) -> str:
     """Main language of a collection as a two-letter code, or ``"other"``.
 
@@ -318,6 +347,8 @@ def languages_in_use(texts: Sequence[str]) -> tuple[str, ...]:
     >>> languages_in_use(["the engine is loud and it was hot", "der Motor ist laut und er war heiß"])
     ('de', 'en')
     """
+    if plainly_english(texts):
+        return ("en",)
     shares = guess_languages(texts)
     told = [name for name in shares if name in NAMES and _has_function_words(name, texts)]
     if not told:

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Sequence
 
 from isthmus.exceptions import IsthmusWarning
-from isthmus.features.languages import NAMES, guess_languages, language_name
+from isthmus.features.languages import NAMES, guess_languages, language_name, plainly_english
 
 # Languages whose readers follow each other, and which short texts do not hold apart: no two languages for our purpose.
 _NEIGHBOURS = (
@@ -32,6 +32,8 @@ def two_languages(source_texts: Sequence[str], target_texts: Sequence[str]) -> t
     (('en', 'de'), None)
     """
     if min(len(source_texts), len(target_texts)) < _FEWEST:
+        return None
+    if plainly_english(source_texts) and plainly_english(target_texts):
         return None
     source, target = guess_languages(source_texts), guess_languages(target_texts)
     known = {name for name, share in source.items() if share >= 0.05}

@@ -191,8 +191,9 @@ def settle(
     centre = target.mean(axis=0)
     centres = np.vstack([anchors, *(unit_rows((start - centre)[None]) for start in starts)])
     places = np.full(len(target), -1)
+    squares = np.einsum("ij,ij->i", target, target)
     for _ in range(ROUNDS):
-        nearest = (unit_rows(target - centre) @ centres.T).argmax(axis=1)
+        nearest = _cosines(target, squares, centre, centres).argmax(axis=1)
         if np.array_equal(nearest, places):
             break
         places = nearest
@@ -204,7 +205,17 @@ def settle(
         centre = found[:known].mean(axis=0) if filled.all() else target.mean(axis=0)
         settled = unit_rows(anchor * anchors + (1 - anchor) * unit_rows(found[:known] - centre))
         centres = np.vstack([np.where(filled[:, None], settled, anchors), unit_rows(found[known:] - centre)])
-    return Fit(places, unit_rows(target - centre) @ centres.T, centres, centre)
+    return Fit(places, _cosines(target, squares, centre, centres), centres, centre)
+
+
+def _cosines(rows: np.ndarray, squares: np.ndarray, centre: np.ndarray, directions: np.ndarray) -> np.ndarray:
+    """Cosine of each row's direction from the centre with each unit direction; ``squares`` are the rows' own.
+
+    Multiplied out, so that no moved copy of the rows is made: rounds over the same rows then cost one product each.
+    """
+    products = rows @ np.vstack([directions, centre]).T
+    lengths = np.sqrt(np.maximum(squares - 2 * products[:, -1] + centre @ centre, 0.0))
+    return (products[:, :-1] - directions @ centre) / np.maximum(lengths, 1e-12)[:, None]
 
 
 def class_means(rows: np.ndarray, codes: np.ndarray) -> np.ndarray:

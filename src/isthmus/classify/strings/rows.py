@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from isthmus._math.gram import KINDS
+from isthmus._math.gram import KINDS, n_threads
 from isthmus._math.kernel_ridge import kernel_problem, rbf
 from isthmus._math.nystrom import inverse_root
 from isthmus._progress import progress
@@ -65,16 +66,33 @@ class KernelRows:
             self._align(K, domains)
             return K, self.transductive
         self.columns = domains.rows(landmarks)
-        rows = np.empty((domains.n_rows, len(landmarks)))
-        for block in row_blocks(domains.n_rows, BLOCK):
-            rows[block] = self._curve(self._between(domains.rows(np.arange(block.start, block.stop)), self.columns))
-            progress("landmarks", block.stop, domains.n_rows)
+        rows = self._compare_blocks(domains)
         if not self.transductive:
             # Nyström: K ≈ C·K_mm⁺·Cᵀ, so C·K_mm^(−1/2) are features of the plain kernel.
             self.root = inverse_root(rows[landmarks])
             rows = rows @ self.root
         self._align(rows, domains)
         return rows, True
+
+    def _compare_blocks(self, domains: Domains) -> np.ndarray:
+        """All documents against the landmarks, as many blocks at a time as there are threads."""
+        rows, blocks = np.empty((domains.n_rows, len(self.columns))), list(row_blocks(domains.n_rows, BLOCK))
+        threads, own = 1, self
+        if isinstance(self.kernel, StringKernel):
+            # Every block is left to one thread: little of the work on a block can be shared.
+            threads = min(len(blocks), n_threads(self.kernel.n_jobs))
+            own = replace(self, kernel=replace(self.kernel, n_jobs=1))
+
+        def compare(block: slice) -> int:
+            rows[block] = own._curve(own._between(domains.rows(np.arange(block.start, block.stop)), own.columns))
+            return block.stop
+
+        with ThreadPoolExecutor(threads) as pool:
+            # Without other threads the caller's own: a function of the caller may not be ready for another one.
+            for done in map(compare, blocks) if threads < 2 else pool.map(compare, blocks):
+                progress("landmarks", done, domains.n_rows)
+        self.diagonal = own.diagonal
+        return rows
 
     def _align(self, rows: np.ndarray, domains: Domains) -> None:
         """Centre the rows, in place; the centre of the target is kept for documents to come."""
