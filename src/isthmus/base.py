@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._math.content import content_order
+from isthmus._packing import pack_names, unpack_names
 from isthmus._parameters import Interval as Interval  # for authors of estimators
 from isthmus._parameters import StrOptions as StrOptions
 from isthmus._parameters import check_parameters
@@ -206,7 +207,9 @@ def _check_overlap(domains: Domains) -> None:
 
 def _columns_in_use(rows: Any) -> np.ndarray:
     if sp.issparse(rows):
-        return np.unique(rows.indices[rows.data != 0])
+        used = np.zeros(rows.shape[1], dtype=bool)
+        used[rows.indices[rows.data != 0]] = True
+        return np.flatnonzero(used)
     return np.flatnonzero((rows != 0).any(axis=0))
 
 
@@ -282,6 +285,12 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):
     def target_proba(self, X):
         """Probabilities of the fitted target rows ``X``, in their order; a method may know them without computing."""
         return self.predict_proba(X)
+
+    def __getstate__(self):
+        return pack_names(super().__getstate__())
+
+    def __setstate__(self, state):
+        super().__setstate__(unpack_names(state))
 
     def _check_new(self, X):
         return check_rows(self, X, kind=self._row_kind)

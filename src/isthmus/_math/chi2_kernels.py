@@ -254,17 +254,3 @@ def probability_ratios(starts, klass, documents, class_documents, chosen, smooth
         size = class_documents[chosen[term]]
         ratios[term] = inside / (size + 2 * smoothing) / (outside / (n_documents - size + 2 * smoothing))
     return ratios
-
-
-@njit(cache=True, nogil=True)
-def project_rows(indptr, indices, data, term_class, weights, n_classes):
-    """Sum of weighted term frequencies per row and class."""
-    n_rows = len(indptr) - 1
-    features = np.zeros((n_rows, n_classes))
-    for row in range(n_rows):
-        for k in range(indptr[row], indptr[row + 1]):
-            term = indices[k]
-            code = term_class[term]
-            if code >= 0:
-                features[row, code] += data[k] * weights[term]
-    return features

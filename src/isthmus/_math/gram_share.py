@@ -1,13 +1,11 @@
-# mypy: ignore-errors
-"""Which n-grams of one sequence stand in which others, and how often: one pass over the others, exact."""
+"""Which n-grams of one sequence stand in which others, and how often: exact, and without a compiler to wait for."""
 
 from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 
-_BASE = np.uint64(0x9E3779B97F4A7C15)  # odd, so that multiplying loses nothing
+_TABLE = 1 << 22  # entries up to which a number is looked up in a table; beyond that by bisection
 
 
 def shared_ngrams(
@@ -15,9 +13,12 @@ def shared_ngrams(
 ) -> tuple[np.ndarray, np.ndarray, sp.csr_matrix]:
     """The distinct n-grams of ``text``, how often it has each, and counts of sequences × n-grams.
 
+    An n-gram is the one that begins at the same place and is one symbol shorter, and a further symbol: places of the
+    others that begin with no n-gram of the text drop out length by length.
+
     Parameters
     ----------
-    text : ndarray of uint32
+    text : ndarray of int
         One sequence of symbols.
     codes, offsets : ndarray
         The others; sequence i is ``codes[offsets[i]:offsets[i + 1]]``.
@@ -40,103 +41,53 @@ def shared_ngrams(
     >>> places.tolist(), own.tolist(), counts.toarray().tolist()
     ([[0, 2], [1, 2]], [2, 1], [[1, 0], [0, 1]])
     """
-    text, codes = np.ascontiguousarray(text, np.uint32), np.ascontiguousarray(codes, np.uint32)
-    offsets = np.ascontiguousarray(offsets, np.int64)
-    room = sum(max(0, len(text) - n + 1) for n in range(lo, hi + 1))
-    bits = max(4, int(4 * room).bit_length())
-    slots = np.full(1 << bits, -1, np.int32)
-    starts, lengths, hashes, own = _index(text, lo, hi, slots, bits, room)
-    pointer, columns, values = _scan(text, codes, offsets, lo, hi, slots, bits, starts, lengths, hashes)
-    counts = sp.csr_matrix((values, columns, pointer), shape=(len(offsets) - 1, len(starts)))
-    return np.column_stack([starts, lengths]), own, counts
+    offsets = np.asarray(offsets, np.int64)
+    symbols, own_symbols = np.unique(np.asarray(text, np.int64), return_inverse=True)
+    other_symbols = _find(symbols, np.asarray(codes), int(codes.max(initial=0)) + 1)
+    narrow = np.int32 if max(len(codes), len(text) * len(symbols)) < 2**31 else np.int64  # half the memory to walk
+    at = np.flatnonzero(other_symbols >= 0).astype(narrow)
+    ends = np.repeat(offsets[1:].astype(narrow), np.diff(offsets))
+    left = ends[at] - at  # symbols from the place to the end of its sequence
+    own, there = np.zeros(len(text), np.int64), np.zeros(len(at), narrow)  # number of the n-gram at each place
+    n_before, found = 1, []
+    for length in range(1, min(hi, len(text)) + 1):
+        keys = own[: len(text) - length + 1] * len(symbols) + own_symbols[length - 1 :]
+        names, first, own = np.unique(keys, return_index=True, return_inverse=True)
+        fits = left >= length
+        at, left, there = at[fits], left[fits], there[fits]
+        following = other_symbols[at + length - 1]
+        ahead = _find(names, there * narrow(len(symbols)) + following, n_before * len(symbols))
+        kept = (following >= 0) & (ahead >= 0)
+        at, left, there = at[kept], left[kept], ahead[kept]
+        n_before = len(names)
+        if length >= lo:
+            found.append((length, first, np.bincount(own), np.searchsorted(offsets, at, side="right") - 1, there))
+    return _assemble(found, len(offsets) - 1)
 
 
-@njit(cache=True)
-def _find(h, n, place, sequence, text, slots, bits, starts, lengths, hashes):
-    """The n-gram of the text that stands at a place of a sequence, or −1 minus the free slot for it."""
-    mask = (1 << bits) - 1
-    slot = np.int64(h >> np.uint64(64 - bits))
-    while slots[slot] >= 0:
-        gram = slots[slot]
-        if hashes[gram] == h and lengths[gram] == n:
-            same = True
-            for k in range(n):  # a hash is not trusted
-                if text[starts[gram] + k] != sequence[place + k]:
-                    same = False
-                    break
-            if same:
-                return np.int64(gram)
-        slot = (slot + 1) & mask
-    return -1 - slot
+def _find(names: np.ndarray, values: np.ndarray, size: int) -> np.ndarray:
+    """Place of each value, below ``size``, among sorted names; −1 where it is none of them."""
+    if not len(names):
+        return np.full(len(values), -1)
+    if size <= _TABLE:
+        table = np.full(max(size, int(names[-1]) + 1), -1, np.int32)
+        table[names] = np.arange(len(names))
+        return table[values]
+    place = np.minimum(np.searchsorted(names, values), len(names) - 1)
+    return np.where(names[place] == values, place, -1)
 
 
-@njit(cache=True)
-def _mix(h):
-    # The rolling value differs little between neighbours; the slot is taken from its upper bits.
-    return (h ^ (h >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
-
-
-@njit(cache=True)
-def _index(text, lo, hi, slots, bits, room):
-    starts, lengths = np.empty(room, np.int64), np.empty(room, np.int64)
-    hashes, own = np.empty(room, np.uint64), np.zeros(room, np.int64)
-    count = 0
-    for n in range(lo, hi + 1):
-        for i in range(len(text) - n + 1):
-            h = np.uint64(n)
-            for k in range(n):
-                h = h * _BASE + np.uint64(text[i + k]) + np.uint64(1)
-            h = _mix(h)
-            gram = _find(h, n, i, text, text, slots, bits, starts, lengths, hashes)
-            if gram < 0:
-                slots[-1 - gram] = count
-                starts[count], lengths[count], hashes[count] = i, n, h
-                gram = count
-                count += 1
-            own[gram] += 1
-    return starts[:count], lengths[:count], hashes[:count], own[:count]
-
-
-@njit(cache=True)
-def _scan(text, codes, offsets, lo, hi, slots, bits, starts, lengths, hashes):
-    n_sequences, n_grams = len(offsets) - 1, len(starts)
-    pointer = np.zeros(n_sequences + 1, np.int64)
-    columns, values = np.empty(1024, np.int64), np.empty(1024, np.int64)
-    counts, touched = np.zeros(n_grams, np.int64), np.empty(n_grams, np.int64)
-    filled = 0
-    for j in range(n_sequences):
-        n_touched = 0
-        for n in range(lo, hi + 1):
-            power = np.uint64(1)
-            for _ in range(n - 1):
-                power = power * _BASE
-            # Σ (c_k + 1)·B^(n−1−k), kept rolling; the length enters as the leading term n·B^n.
-            lead = np.uint64(n) * power * _BASE
-            h = np.uint64(0)
-            for i in range(offsets[j], offsets[j + 1]):
-                if i - offsets[j] >= n:
-                    h -= (np.uint64(codes[i - n]) + np.uint64(1)) * power
-                h = h * _BASE + np.uint64(codes[i]) + np.uint64(1)
-                if i - offsets[j] < n - 1:
-                    continue
-                gram = _find(_mix(h + lead), n, i - n + 1, codes, text, slots, bits, starts, lengths, hashes)
-                if gram >= 0:
-                    if counts[gram] == 0:
-                        touched[n_touched] = gram
-                        n_touched += 1
-                    counts[gram] += 1
-        while filled + n_touched > len(columns):
-            columns, values = _double(columns), _double(values)
-        for k in range(n_touched):
-            columns[filled], values[filled] = touched[k], counts[touched[k]]
-            counts[touched[k]] = 0
-            filled += 1
-        pointer[j + 1] = filled
-    return pointer, columns[:filled], values[:filled]
-
-
-@njit(cache=True)
-def _double(old):
-    new = np.empty(2 * len(old), old.dtype)
-    new[: len(old)] = old
-    return new
+def _assemble(found: list[tuple], n_sequences: int) -> tuple[np.ndarray, np.ndarray, sp.csr_matrix]:
+    """All lengths side by side, n-grams of a length in the order in which the text has them."""
+    places, own, parts = [np.zeros((0, 2), np.int64)], [np.zeros(0, np.int64)], []
+    for length, first, times, rows, columns in found:
+        order = np.argsort(first)
+        rank = np.empty(len(order), np.int64)
+        rank[order] = np.arange(len(order))
+        pairs, counts = np.unique(rows * len(order) + rank[columns], return_counts=True)
+        where = pairs // len(order), pairs % len(order)
+        parts.append(sp.csr_matrix((counts, where), shape=(n_sequences, len(order)), dtype=np.int64))
+        places.append(np.column_stack([first[order], np.full(len(order), length)]))
+        own.append(times[order])
+    together = sp.hstack(parts, format="csr") if parts else sp.csr_matrix((n_sequences, 0), dtype=np.int64)
+    return np.concatenate(places), np.concatenate(own), together

@@ -7,7 +7,7 @@ formed whole: training needs R_train·R_trainᵀ only, and a prediction is R·(R
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_solve, cholesky, eigh, solve_triangular
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky, eigh, solve_triangular
 from scipy.linalg.lapack import dtrtri
 
 BLOCK = 4_096  # rows multiplied in one go
@@ -42,7 +42,8 @@ class GrowingRidge:
     def __init__(self, rows: np.ndarray, alpha: float, *, linear: bool):
         self.rows, self.alpha, self.linear = rows, alpha, linear
         self.train = np.zeros(0, np.int64)
-        self._factor: np.ndarray | None = np.zeros((0, 0))
+        self._factor: np.ndarray | None = np.zeros((0, 0))  # below the diagonal, see held_out_scores
+        self._diagonal = np.zeros(0)  # of the first rows' kernel
         self._products: np.ndarray | None = None  # R_trainᵀ·R_train, once there are more rows than features …
         self._multiplied = 0  # … of so many training rows
 
@@ -71,7 +72,8 @@ class GrowingRidge:
             return
         try:
             if len(old) == 0:
-                self._factor = cholesky(corner, lower=True, overwrite_a=True, check_finite=False)
+                self._diagonal = np.diag(corner).copy()
+                self._factor = cho_factor(corner, lower=True, overwrite_a=True, check_finite=False)[0]
                 return
             side = solve_triangular(self._factor, self.block(old, new), lower=True, check_finite=False).T
             corner -= side @ side.T
@@ -97,11 +99,12 @@ class GrowingRidge:
 
     def held_out_scores(self, places: np.ndarray, Y: np.ndarray) -> np.ndarray:
         """Scores that some of the training rows (by place) would get from a ridge fitted on the others among them."""
-        if self._factor is not None:
-            part = self._factor[
-                places
-            ]  # its products are the kernel with the ridge on it, and it is the smaller factor
-            return leave_one_out(part @ part.T, Y, 0.0)
+        if self._factor is not None and len(self._factor) == len(self._diagonal):
+            # The solver leaves the kernel, with the ridge on it, above the diagonal of its factor.
+            above = np.triu(self._factor[np.ix_(places, places)], 1)
+            kernel = above + above.T
+            kernel[np.diag_indices(len(kernel))] = self._diagonal[places]
+            return leave_one_out(kernel, Y, 0.0)
         rows = self.train[places]
         return leave_one_out(self.block(rows, rows), Y, self.alpha)
 

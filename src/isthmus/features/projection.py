@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from isthmus._math.chi2 import TermStatistics, TermSummary, as_counts, count_terms, discriminability, summarise
 from isthmus._parameters import FROM_1, POSITIVE, SHARE, StrOptions, check_parameters
 from isthmus._validation import check_rows
-from isthmus.base import Domains, check_transfer_data
+from isthmus.base import Domains, check_transfer_data, row_blocks
 from isthmus.exceptions import UsageError
 from isthmus.features.weights import smooth_idf
 
@@ -34,6 +34,7 @@ _RATIO_WEIGHTS: dict[str, Callable[[Any], Any]] = {
 }
 WEIGHTINGS = tuple("-".join(filter(None, ["tf", idf, ratio])) for ratio in _RATIO_WEIGHTS for idf in ("", "idf"))
 
+_BLOCK = 8_192  # rows projected in one go: bounds what is kept per term of a row
 _PURITY_SLACK = 1e-9  # with two classes every term has purity 1/2 exactly, but for rounding
 
 
@@ -62,10 +63,17 @@ class Projection:
 
     def features(self, X) -> np.ndarray:
         """One feature per class for each row: Σ tf(t, d) · weight(t) over the terms of the class."""
-        from isthmus._math.chi2_kernels import project_rows
-
         X = as_counts(X)
-        return project_rows(X.indptr, X.indices, X.data, self.term_class, self.weight, self.n_classes)
+        blocks = row_blocks(X.shape[0], _BLOCK)
+        return np.concatenate([np.zeros((0, self.n_classes)), *(self._sums(X[block]) for block in blocks)])
+
+    def _sums(self, X) -> np.ndarray:
+        classes = self.term_class[X.indices]
+        kept = classes >= 0
+        cells = (np.repeat(np.arange(X.shape[0]), np.diff(X.indptr)) * self.n_classes + classes)[kept]
+        values = (X.data * self.weight[X.indices])[kept]
+        sums = np.bincount(cells, weights=values, minlength=X.shape[0] * self.n_classes)
+        return sums.reshape(X.shape[0], self.n_classes)
 
     def term_matrix(self) -> sp.csr_matrix:
         """The same map as a sparse terms × classes matrix."""

@@ -120,6 +120,26 @@ class StringKernel:
         K, diag = self._compute(codes, offsets, len(texts_b), normalize, None, dtype)
         return K, diag[len(texts_b) :], diag[: len(texts_b)]
 
+    def cross_few(self, texts: Sequence[str], others: Sequence[str], diagonal: np.ndarray) -> np.ndarray:
+        """``cross(texts, others, normalize=True)`` of a text or two with others whose diagonal is known.
+
+        The others are walked through once per text instead of being sorted, and nothing has to be compiled.
+        """
+        from isthmus._math.gram_share import shared_ngrams
+
+        texts = check_texts(texts)
+        codes, offsets = self._encode([*check_texts(others), *texts], known=len(others))
+        n_others, roots = len(others), inverse_roots(np.asarray(diagonal))
+        K = np.empty((len(texts), n_others))
+        for row in range(len(texts)):
+            start, end = offsets[n_others + row], offsets[n_others + row + 1]
+            within = codes[: offsets[n_others]], offsets[: n_others + 1]
+            _, own, counts = shared_ngrams(codes[start:end], *within, *self._lengths())
+            raw, size = _kernel_values(self.kind, own, counts)
+            K[row] = raw * inverse_roots(np.array([size]))
+            K[row] *= roots
+        return K
+
     def __call__(self, texts_a: Sequence[str], texts_b: Sequence[str] | None = None):
         """``gram(texts_a)``, or ``cross(texts_a, texts_b)``."""
         return self.gram(texts_a) if texts_b is None else self.cross(texts_a, texts_b)
@@ -242,6 +262,17 @@ class KernelSum:
         for weight, matrix in zip(self._weights(), matrices, strict=True):
             total += weight * matrix
         return total
+
+
+def _kernel_values(kind: str, own: np.ndarray, counts: Any) -> tuple[np.ndarray, int]:
+    """Kernel of a text with others from the counts of its n-grams there, and with itself."""
+    if kind == "presence":
+        return np.diff(counts.indptr), len(own)
+    if kind == "spectrum":
+        return counts @ own, int(own @ own)
+    least = counts.copy()
+    least.data = np.minimum(counts.data, own[counts.indices])
+    return np.asarray(least.sum(axis=1)).ravel(), int(own.sum())
 
 
 def normalize_kernel(K: np.ndarray, diag_rows: np.ndarray, diag_columns: np.ndarray) -> np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from numbers import Real
 
 import numpy as np
@@ -179,7 +180,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         self._choose_analyzer(texts)
         if self.analyzer_ == "words":
             self.feature_names_, counts = self._count_new_words(texts)
-            self._index = {name: column for column, name in enumerate(self.feature_names_)}
+            self.__dict__.pop("_index", None)  # of an earlier fit
         else:
             self._keys, counts = self._count_new_keys(texts)
             kept = self._kept(document_frequency(counts), counts.shape[0])
@@ -204,6 +205,11 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
             known = self._keys[column] == keys
             blocks.append(_counts(documents[known], column[known], (block.stop - block.start, len(self._keys))))
         return self._weigh(sp.vstack(blocks, format="csr"))
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        """Column of each term; made when new texts come, which they often do not."""
+        return {name: column for column, name in enumerate(self.feature_names_)}
 
     def get_feature_names_out(self, input_features=None):
         """The terms, in column order."""
@@ -357,8 +363,6 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         super().__setstate__(state)
         if "feature_names_" in state:
             self.feature_names_ = np.asarray(state["feature_names_"], dtype=object)
-            if self.analyzer_ == "words":
-                self._index = {name: column for column, name in enumerate(self.feature_names_)}
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from isthmus._math.gram import KINDS, n_threads
 from isthmus._math.kernel_ridge import kernel_problem, rbf
 from isthmus._math.nystrom import inverse_root
+from isthmus._packing import pack_texts, unpack_texts
 from isthmus._progress import progress
 from isthmus.base import Domains, row_blocks
 from isthmus.exceptions import DataError
@@ -19,6 +20,7 @@ from isthmus.features.languages import IDEOGRAPHIC, guess_language, resolve_lang
 from isthmus.features.strings import StringKernel, normalize_kernel
 
 SPACED_LENGTHS, UNSPACED_LENGTHS = (5, 8), (1, 4)
+FEW = 3  # new documents up to which the columns are walked through instead of being sorted
 BLOCK = 2048  # documents compared with the landmarks in one go; larger blocks are no faster and take more memory
 
 
@@ -120,10 +122,20 @@ class KernelRows:
             self.diagonal = None if self.diagonal is None else self.diagonal[train]
         return self
 
+    def __getstate__(self):
+        texts = isinstance(self.columns, list)
+        return {**self.__dict__, "columns": pack_texts(self.columns) if texts else self.columns}
+
+    def __setstate__(self, state):
+        columns = state["columns"]
+        self.__dict__.update(state, columns=unpack_texts(columns) if isinstance(columns, dict) else columns)
+
     def new_rows(self, X: Any) -> np.ndarray:
         """Rows of new documents against the columns."""
         if self._precomputed:
             rows = self._curve(_dense(X).copy() if self.train is None else _dense(X)[:, self.train])
+        elif isinstance(self.kernel, StringKernel) and self.diagonal is not None and len(X) <= FEW:
+            rows = self._curve(self.kernel.cross_few(X, self.columns, self.diagonal))
         else:
             rows = self._curve(self._between(X, self.columns))
         if self.root is not None:
