@@ -1,6 +1,7 @@
 """Landmarks: a ridge that fits their number; lengths of n-grams by the script."""
 
 import numpy as np
+import pytest
 
 from isthmus import TransductiveKernelClassifier
 from isthmus._math.kernel_ridge import choose_ridge
@@ -44,3 +45,23 @@ def test_landmarks_leave_the_ridge_they_used():
     fitted = TransductiveKernelClassifier(n_landmarks=20, random_state=0).fit(texts, labels, sample_domain=domain)
     assert fitted.alpha_ >= fitted.alpha
     assert np.mean(fitted.transduction_[domain < 0] == labels[domain < 0]) > 0.8
+
+
+def test_threads_and_blocks_of_landmarks_change_nothing(monkeypatch):
+    monkeypatch.setattr("isthmus.classify.strings.rows.BLOCK", 7)
+    texts, labels, domain = example_texts()
+    answers = []
+    for n_jobs in (1, 3):
+        model = TransductiveKernelClassifier(ngram_range=(2, 4), n_landmarks=12, n_jobs=n_jobs, random_state=0)
+        answers.append(model.fit(texts, labels, domain).target_scores_)
+    np.testing.assert_array_equal(*answers)
+
+
+@pytest.mark.filterwarnings("ignore:.*shorter than the shortest n-gram")
+def test_a_single_new_text_is_compared_as_many_are():
+    texts, labels, domain = example_texts()
+    model = TransductiveKernelClassifier(ngram_range=(2, 4)).fit(texts, labels, domain)
+    new = ["kind staff and a fast bike", "the the the", "", "slow", "polite staff"]
+    together = model.predict_proba(new)
+    alone = np.vstack([model.predict_proba([text]) for text in new])
+    np.testing.assert_allclose(alone, together, rtol=0, atol=1e-14)

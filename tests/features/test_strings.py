@@ -176,3 +176,13 @@ def test_equal_to_scikit_learn_on_500_reviews(data_dir):
             warnings.simplefilter("ignore", IsthmusWarning)
             K = StringKernel(kind).gram(texts)
         assert np.array_equal(K, (X @ X.T).toarray())
+
+
+@pytest.mark.filterwarnings("ignore:.*shorter than the shortest n-gram")
+@pytest.mark.parametrize("kind", ["presence", "intersection", "spectrum"])
+def test_few_texts_have_the_kernel_of_many(kind):
+    others = ["banana bread", "a bandana, a banana", "", "xyz"]
+    kernel = StringKernel(kind, ngram_range=(1, 3))
+    texts = ["banana", "ana ana", ""]
+    K, _, diagonal = kernel.cross_and_diagonals(texts, others, normalize=True)
+    np.testing.assert_array_equal(kernel.cross_few(texts, others, diagonal), K)

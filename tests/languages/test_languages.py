@@ -12,6 +12,7 @@ from isthmus.features.languages import (
     has_stop_words,
     languages_in_use,
     pick_language,
+    plainly_english,
     resolve_language,
     script_of,
     stemmer,
@@ -231,3 +232,11 @@ def test_words_by_a_segmenter(language, package, word):
     vectorizer = TextVectorizer(analyzer="words", min_df=1).fit(LINES[language].texts)
     assert word in vectorizer.get_feature_names_out()
     assert segmenter("de") is None
+
+
+def test_plain_english_is_known_without_the_identifier():
+    english = ["The engine is loud and it was not what I had hoped for"] * 95
+    assert plainly_english(english + ["kettle lamp toaster"] * 5)
+    assert not plainly_english(english + ["Der Motor ist laut und die Sitze sind hart"] * 12)
+    assert not plainly_english([])
+    assert not any(plainly_english([sentence] * 20) for code, sentence in SENTENCES.items() if code != "en")
