@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -138,3 +140,21 @@ def test_the_estimator_looks_for_the_number_of_target_clusters_with_the_source_a
     labels = [int(g) if d > 0 else -1 for g, d in zip(groups[keep], domain[keep], strict=True)]
     CrossGuidedKMeans(random_state=0).fit(X[keep], labels, sample_domain=domain[keep])
     assert seen == [(30, int((domain > 0).sum()), 3)]
+
+
+def test_counterparts_are_counted_in_the_tightest_of_several_runs(build_task, monkeypatch):
+    """The loosest run taken instead."""
+    X, groups, domain = build_task(n_topics=4, seed=8)
+    prepared = prepare(X[domain > 0], groups[domain > 0], np.ones(160, dtype=int), X[(domain < 0) & (groups < 3)])
+    runs = []
+
+    def worse_first(*arguments, **options):
+        run = guided_kmeans(*arguments, **options)
+        if runs:  # every run but the first is spoiled: all documents in one cluster, far from it
+            run = replace(run, labels=np.zeros_like(run.labels), divergence=run.divergence + 1 + len(runs))
+        runs.append(run)
+        return run
+
+    monkeypatch.setattr("isthmus.clustering.choice.guided_kmeans", worse_first)
+    assert count_counterparts(prepared) == 3
+    assert len(runs) > 1
