@@ -1,0 +1,64 @@
+"""Small rules that no other test looks at; each docstring names the wrong change that once went unnoticed."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from isthmus import CoClusteringClassifier
+from isthmus._math.gram import ngram_gram
+from isthmus._math.kmeans import Pull
+from isthmus.classify.baselines.aligned_features import top_singular
+from isthmus.classify.dual.words import label_negations
+from isthmus.corpus import make_shifted_texts
+from isthmus.corpus.guess import _repeats
+
+
+def test_values_repeat_when_there_are_two_or_at_most_half_as_many_as_rows():
+    """Three different values in three rows taken for labels."""
+    assert _repeats(["a", "b"])
+    assert not _repeats(["a", "b", "c"])
+    assert _repeats(["a", "b", "c"] * 2)
+    assert not _repeats(["a", "b", "c", "c", "d"])
+
+
+def test_made_texts_may_be_one_word_long_and_never_empty():
+    """Texts of at least two words."""
+    made = make_shifted_texts(60, 60, length=1, random_state=0)
+    lengths = {len(text.split()) for text in [*made.source_texts, *made.target_texts]}
+    assert min(lengths) == 1
+
+
+def test_directions_point_where_their_largest_entry_is_positive():
+    """Signs left as the solver gave them."""
+    M = sp.random(80, 60, density=0.2, random_state=1, format="csr")
+    for k in (5, 60):
+        U, values = top_singular(M, k)
+        assert np.all(U[np.abs(U).argmax(axis=0), np.arange(U.shape[1])] > 0)
+        assert np.all(np.diff(values) <= 0)
+
+
+def test_a_negated_word_speaks_against_its_own_class_among_three():
+    """A negated word speaking for its class."""
+    found = label_negations({0: {"good": 2.0}}, ["nice", "not-nice"], ["bad", "good", "other"])
+    assert found == {0: {"good": 2.0}, 1: {"good": -2.0}}
+
+
+@pytest.mark.parametrize(("kind", "expected"), [("presence", np.int32), ("spectrum", np.int64)])
+def test_kernel_matrices_of_counts_are_whole_numbers(kind, expected):
+    """Any type but the one that is asked for."""
+    codes, offsets = np.array([1, 2, 1, 2, 3], dtype=np.int32), np.array([0, 3, 5])
+    assert ngram_gram(codes, offsets, 1, 2, kind)[0].dtype == expected
+    assert ngram_gram(codes, offsets, 1, 2, kind, normalize=True)[0].dtype == np.float64
+    assert ngram_gram(codes, offsets, 1, 2, kind, dtype=np.float32)[0].dtype == np.float32
+
+
+def test_centres_are_drawn_only_to_anchors_with_weight():
+    """Every anchor drawing every centre."""
+    assert Pull(np.array([[0.5, 0.0], [0.0, 0.0]]), np.eye(2)).pairs.tolist() == [[True, False], [False, False]]
+
+
+def test_a_small_vocabulary_is_tried_with_two_word_clusters():
+    """At least three word clusters, however few the words."""
+    X = np.array([[3, 1, 0, 0], [2, 1, 0, 0], [0, 0, 3, 1], [0, 0, 2, 1], [2, 2, 0, 0], [0, 0, 1, 3]])
+    model = CoClusteringClassifier(n_word_clusters="auto", random_state=0).fit(X, ["a", "a", "b", "b", None, None])
+    assert {row["n_word_clusters"] for row in model.choice_} == {2}
