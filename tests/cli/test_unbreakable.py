@@ -82,6 +82,8 @@ def test_names_of_labels_are_shortened_on_the_terminal(folder, capsys):
     assert run_command([*LABEL, "--label", "category", "-o", "out.csv"]) == 0
     assert max(map(len, capsys.readouterr().err.splitlines())) < 1_000
     assert long in Path("out.csv").read_text()
+    assert run_command(["cluster", "source.csv", "target.csv", "--label", "category", "-o", "groups.csv"]) == 0
+    assert max(map(len, capsys.readouterr().err.splitlines())) < 2_000
 
 
 def test_the_part_file_is_not_named(folder, capsys, monkeypatch):

@@ -25,6 +25,7 @@ from isthmus.cli.common import (
 from isthmus.cli.label_large import BlockRows, Engine, LargeOptions, MemoryLimit, Resume, Scheduler, Tls, Workers
 from isthmus.cli.outputs import Makers, announced, check_outputs, describe_input, keeping, write_files
 from isthmus.corpus import read_collection, with_columns
+from isthmus.corpus.guess import list_columns, shorten
 from isthmus.corpus.write import check_table
 from isthmus.exceptions import UsageError
 from isthmus.features.languages import resolve_language
@@ -187,12 +188,14 @@ def summarise(result, source, target, output: str, written: list[str]) -> dict[s
 def tell(summary: dict[str, Any]) -> None:
     """The outcome in a few lines."""
     for row in summary["clusters"]:
-        aligned = "new" if row["aligned_to"] is None else f"aligned with {row['aligned_to']}, {row['strength']:.2f}"
-        words, size = ", ".join(row["words"]), plural(row["size"], "document")
-        say(one_line(f"cluster {row['cluster']}: {row['name']}, {size} ({aligned}): {words}"))
+        aligned = (
+            "new" if row["aligned_to"] is None else f"aligned with {shorten(row['aligned_to'])}, {row['strength']:.2f}"
+        )
+        words, size = list_columns(row["words"]), plural(row["size"], "document")
+        say(one_line(f"cluster {row['cluster']}: {shorten(row['name'])}, {size} ({aligned}): {words}"))
     if summary["source_helps"] is False:
         say(f"note: {summary['guidance_estimate']}")
     if summary["groups_not_used"]:
-        say(one_line(f"source groups without a cluster: {', '.join(summary['groups_not_used'])}"))
+        say(one_line(f"source groups without a cluster: {list_columns(summary['groups_not_used'])}"))
     for file in summary["files"]:
         say(one_line(f"wrote {file}"))
