@@ -124,3 +124,31 @@ def test_a_diagnosis(client, workspace, project):
     assert client.post(here(project, "diagnosis")).status_code == 303
     work(workspace, until_idle=True)
     assert "What to look at" in client.get(here(project, "diagnosis")).text
+
+
+def test_a_second_reader_does_not_see_the_first_answer(serve, workspace, project, run):
+    team, local = serve(workspace, accounts=True), workspace.people.local().id
+    clients = {}
+    for name in ("kim", "lee"):
+        workspace.projects.add_member(project.id, team.account(name, "reviewer").id, "owner", by=local)
+        clients[name] = team.signed_in(name)
+    kim, lee = clients["kim"], clients["lee"]
+    assert kim.post(here(project, "second-reading"), data={"share": "2"}).status_code == 422
+    assert kim.post(here(project, "second-reading"), data={"share": "1"}).status_code == 303
+    assert kim.get(f"/api/projects/{project.id}").json()["second_reading"] == 1.0
+    first = on_the_desk(kim.get(here(project, "review")))
+    answer = {"document": first, "run": run.id}
+    assert kim.post(here(project, "review", "answers"), data={**answer, "label": "staff"}).status_code == 200
+    page = lee.get(here(project, "review"))
+    assert on_the_desk(page) == first
+    assert "Answered:" not in page.text
+    page = lee.post(here(project, "review", "answers"), data={**answer, "label": "price"})
+    assert on_the_desk(page) != first
+    page = lee.post(here(project, "review", "undo"), data={"run": run.id})
+    assert on_the_desk(page) == first
+    assert "staff</bdi>. Another answer" not in page.text  # still blind
+    assert lee.post(here(project, "review", "answers"), data={**answer, "label": "price"}).status_code == 200
+    assert workspace.runs.prediction(run.id, first).answer == "staff"
+    team.bench.tallies.clear()  # they are some seconds old
+    assert f"review?document={first}" in kim.get(here(project)).text  # where people differ
+    kim.patch(f"/api/projects/{project.id}", json={"second_reading": 0}).raise_for_status()

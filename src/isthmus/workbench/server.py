@@ -11,6 +11,7 @@ from typing import Any
 
 import uvicorn
 
+from isthmus.features.languages import identify_language
 from isthmus.workbench.app import make_app
 from isthmus.workbench.logs import log_lines
 from isthmus.workbench.sample import add_sample, find_sample
@@ -86,6 +87,8 @@ def serve(
         timeout_graceful_shutdown=_PATIENCE,
         proxy_headers=https,
     )
+    # The first page must not wait for it; reading the model takes a second or two.
+    threading.Thread(target=identify_language, args=("a text to warm up with",), daemon=True).start()
     with Worker(workspace):
         say(f"Isthmus workbench: {address}  (stop with Ctrl+C)")
         log.info("started", extra={"facts": {"address": address, "accounts": settings.accounts}})

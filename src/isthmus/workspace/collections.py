@@ -7,6 +7,7 @@ from typing import IO, Any
 
 import sqlalchemy as sa
 
+from isthmus._progress import progress
 from isthmus.corpus import collection as corpus_collection
 from isthmus.corpus import read_collection, read_table
 from isthmus.corpus.guess import guess_id, guess_label, guess_text, shorten
@@ -23,7 +24,7 @@ from isthmus.workspace.context import (
     plain_detail,
     to_record,
 )
-from isthmus.workspace.database import new_id, storable, utc_now
+from isthmus.workspace.database import TOLD, new_id, storable, utc_now
 from isthmus.workspace.files import MAX_UPLOAD, FileStore, read_ending
 from isthmus.workspace.jobs import add_job
 from isthmus.workspace.records import KINDS, Collection
@@ -175,12 +176,14 @@ class Collections:
         """Read the file as it is mapped and store its documents; what an earlier, unfinished read left is replaced."""
         with self._db.reading() as connection:
             row = find_row(connection, COLLECTIONS, id, "collection")
+        progress("reading the file", 0, 1)
         docs = self._read(row, row.mapping)
         with self._db.writing() as connection:
             connection.execute(TERMS.delete().where(TERMS.c.collection_id == id))
             connection.execute(DOCUMENTS.delete().where(DOCUMENTS.c.collection_id == id))
         self._db.insert_many(DOCUMENTS, _document_rows(id, docs))
         texts = [storable(text) for text in docs.texts]
+        progress("indexing words", 0, 1)
         index = TermIndex(texts if row.kind == "target" else [])
         self._db.insert_many(TERMS, index.rows(id))
         classes: dict[str, int] = {}
@@ -270,6 +273,8 @@ def _is_used(connection: Any, id: str) -> bool:
 
 def _document_rows(collection: str, docs: corpus_collection.Collection) -> Iterator[dict[str, Any]]:
     for position, (name, text, label) in enumerate(zip(docs.ids, docs.texts, docs.labels, strict=True)):
+        if position % TOLD == 0:
+            progress("storing documents", position, len(docs))
         yield {
             "id": new_id(),
             "collection_id": collection,

@@ -23,6 +23,7 @@ from isthmus.exceptions import DataError, UsageError
 
 _WRITE, _DURABLE = "isthmus_write", "isthmus_durable"
 _BLOCK = 5_000  # rows inserted before others may write again
+TOLD = 2_000  # rows between two words about progress, when somebody may also cancel
 _MIGRATING = 8765_0001  # a number for PostgreSQL's lock
 _WAIT = 30  # seconds a writer waits for another process
 

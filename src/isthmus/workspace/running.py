@@ -23,7 +23,7 @@ from isthmus.recipes import get_recipe
 from isthmus.report import write_label_report
 from isthmus.report.facts import label_facts
 from isthmus.workspace.context import Context, plain_detail
-from isthmus.workspace.database import storable
+from isthmus.workspace.database import TOLD, storable
 from isthmus.workspace.queue import ANSWERED, OPEN
 from isthmus.workspace.records import Run
 from isthmus.workspace.runs import DIAGNOSE
@@ -56,13 +56,14 @@ def do_run(context: Context, run: Run) -> dict[str, Any]:
         warnings.simplefilter("always")
         result = _make_result(context, run, texts)
     notes = list(dict.fromkeys(str(warning.message) for warning in caught))
-    progress("preparing the pages", 0, 1)
+    progress("preparing the pages", 0, 3)
     facts = label_facts(result, *_text_collections(texts, parts))
-    listed = json.loads(facts["data"])
+    progress("preparing the pages", 1, 3)
+    listed = json.loads(facts.pop("data"))
     facts = {name: value for name, value in facts.items() if name not in _LEFT_OUT}
     facts |= {"words": listed["words"], "classes": [str(name) for name in result.classes], "notes": notes}
     facts |= {"novel": result.novel, "ask_words": _ask_words(result)}
-    progress("storing", 0, 1)
+    progress("preparing the pages", 2, 3)
     _store_predictions(context, run, result, texts, listed)
     _store_tables(context, run, facts)
     summary = _summarize(result)
@@ -241,6 +242,8 @@ def _prediction_rows(
             for row, found in zip(listed["row"], listed["near"], strict=True)}  # fmt: skip
     names = [storable(str(name)) for name in result.classes.tolist()]
     for i, document in enumerate(texts["target"].ids):
+        if i % TOLD == 0:
+            progress("storing", i, len(own))
         yield {
             "run_id": run,
             "position": i,

@@ -33,11 +33,14 @@
   addEventListener("pageshow", () => { waiting = 0; busy(0); });
 
   // ---- small things
+  const here = $(".side [aria-current]");  // on a narrow page the way through the project is a strip: show where we are
+  if (here) here.parentElement.scrollLeft = here.offsetLeft - (here.parentElement.clientWidth - here.offsetWidth) / 2;
   document.addEventListener("click", event => {
     const copy = event.target.closest("[data-copy]");
     if (copy) navigator.clipboard.writeText(copy.dataset.copy).then(() => say("Copied."));
     const opener = event.target.closest("[data-dialog]");
     if (opener) $(opener.dataset.dialog).showModal();
+    document.querySelectorAll("details.menu[open]").forEach(menu => { if (!menu.contains(event.target)) menu.open = false; });
   });
   document.addEventListener("input", event => {
     const field = event.target;
