@@ -52,6 +52,8 @@ def test_a_word_is_given_and_taken_back(client, workspace, project):
 
 
 def test_a_sample_is_blind_and_says_how_many_are_right(client, workspace, project, run):
+    while workspace.answers.undo(by=workspace.people.local().id):  # what is answered already would not be asked again
+        pass
     drawn = client.post(here(project, "check"), data={"run": run.id, "size": "20"})
     page = client.get(drawn.headers["location"])
     sample = re.search(r"check=(\w+)", drawn.headers["location"])[1]
