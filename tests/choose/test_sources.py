@@ -112,3 +112,15 @@ def test_the_order_of_rows_changes_nothing():
     first, second = weigh(parts, CARS), weigh(mixed, CARS)
     assert {name: row["used"] for name, row in first.items()} == {name: row["used"] for name, row in second.items()}
     assert all(first[name]["agreement"] == second[name]["agreement"] for name in first)
+
+
+def test_sources_that_are_all_used_give_what_one_file_gives():
+    parts = [source(CARS, 0), source(PHONES, 1)]
+    texts, labels = ([item for part in parts for item in part[side]] for side in (0, 1))
+    target = source(ROOMS, 9)[0]
+    several, one = (
+        isthmus.label(texts, labels, target, method="logistic", min_df=1, source_domain=domain)
+        for domain in (["cars"] * 120 + ["phones"] * 120, None)
+    )
+    assert all(row["used"] for row in several.sources)
+    np.testing.assert_array_equal(several.probabilities, one.probabilities)
