@@ -25,6 +25,7 @@ from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 from isthmus.scale._kernels import best_classes
 from isthmus.scale.engine import DaskEngine, LocalEngine, connect, local_cluster
 from isthmus.scale.methods.base import Model, Problem, VotingModel
+from isthmus.scale.methods.dense import add_tuples
 from isthmus.scale.methods.registry import METHODS, LargeMethod, get_method
 from isthmus.scale.output import Output, assemble, names_file, open_work, work_folder, write_json, write_part
 from isthmus.scale.pieces import Facts, Job, Piece, sample_limit, survey, trim_sample
@@ -359,7 +360,7 @@ class Run:
         model = next(iter(models.values())) if named else VotingModel(models, weights)
         trust = self._weigh(model)
         census = self.engine.sum(
-            take_census, self.target, self.job, model, trust, len(self.classes), phase="labelling", add=_add_census
+            take_census, self.target, self.job, model, trust, len(self.classes), phase="labelling", add=add_tuples
         )
         limit = review_limit(census[0], self.settings.error_budget)
         written = self.engine.map(
@@ -587,10 +588,6 @@ def take_census(piece: Piece, job: Job, model: Model, trust: Trust, n_classes: i
     steps = np.rint(confidence * STEPS).astype(np.int32)
     job.store.save(f"labelled/{piece.number}", {**arrays, "steps": steps})
     return np.bincount(steps, minlength=STEPS + 1), np.bincount(labels, minlength=n_classes)
-
-
-def _add_census(a: tuple, b: tuple) -> tuple:
-    return a[0] + b[0], a[1] + b[1]
 
 
 def write_labels(

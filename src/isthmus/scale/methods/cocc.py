@@ -34,6 +34,7 @@ from isthmus.scale._kernels import (
     unit_rows,
 )
 from isthmus.scale.methods.base import Problem, RowModel, load
+from isthmus.scale.methods.dense import add_tuples
 from isthmus.scale.pieces import Job, Piece
 from isthmus.scale.views import RowBlock
 
@@ -178,10 +179,6 @@ def move_documents(
     return change.folded() if change.is_long() else change, np.bincount(labels, minlength=n_classes)
 
 
-def _add(a: tuple, b: tuple) -> tuple:
-    return tuple(x + y for x, y in zip(a, b, strict=True))
-
-
 # -- the model ---------------------------------------------------------------------------------------------------------
 
 
@@ -228,11 +225,11 @@ class _CoClusterer:
         self.n_classes, self.n_words = len(problem.classes), problem.view.n_columns
         self.n_clusters = min(DEFAULT_WORD_CLUSTERS, max(2, self.n_words // 2), self.n_words)
         table, documents = problem.sum(
-            class_table, problem.source, problem.rows, self.n_classes, phase="counting words per class", add=_add
+            class_table, problem.source, problem.rows, self.n_classes, phase="counting words per class", add=add_tuples
         )
         self.class_counts, self.priors = table / _ONE, documents.astype(float)
         totals, (entries, rows) = problem.sum(
-            target_totals, problem.target, problem.rows, phase="counting words of the target", add=_add
+            target_totals, problem.target, problem.rows, phase="counting words of the target", add=add_tuples
         )
         self.target = _Totals(totals[:, 0] / _ONE, 0.0)
         self._check()
@@ -262,7 +259,7 @@ class _CoClusterer:
     def place(self, by: ByTerms | ByWordClusters, steps: tuple[str | None, str], phase: str, idf: Any = None) -> Any:
         """Place all documents; the change to the table and the documents of each class."""
         arguments = self.problem.target, self.problem.rows, by, steps, idf
-        return self.problem.sum(move_documents, *arguments, phase=phase, add=_add)
+        return self.problem.sum(move_documents, *arguments, phase=phase, add=add_tuples)
 
     def forget(self, step: str) -> None:
         self.problem.job.store.drop(f"placed/{step}")

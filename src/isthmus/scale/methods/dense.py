@@ -72,4 +72,5 @@ class TextFeatures:
 
 
 def add_tuples(a: Any, b: Any) -> tuple:
+    """Two tuples of sums, member by member."""
     return tuple(x + y for x, y in zip(a, b, strict=True))
