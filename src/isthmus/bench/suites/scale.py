@@ -343,7 +343,7 @@ def _digest(folder: str, method: str, **options: Any) -> str:
 
 def run_in_blocks(folder: str) -> dict[str, Any]:
     ways: dict[str, dict[str, Any]] = {"in memory": {"engine": "memory", "block_rows": 10**6}}
-    ways |= {f"blocks of {rows:,}": {"engine": "local", "block_rows": rows} for rows in (400, 1_111, 50_000)}
+    ways |= {f"blocks of {rows:,}": {"engine": "local", "block_rows": rows} for rows in (700, 1_111, 50_000)}
     return {
         "digests": [
             (method, way, _digest(folder, method, **options)) for method in METHODS for way, options in ways.items()
@@ -369,13 +369,13 @@ def run_on_workers(folder: str) -> dict[str, Any]:
             for method in METHODS:
                 killer = Killer(cluster, ())
                 with listen(killer):
-                    digest = _digest(folder, method, client=client, block_rows=500)
+                    digest = _digest(folder, method, client=client, block_rows=1_000)
                 digests.append((method, f"dask, {n} worker{'s' if n > 1 else ''}", digest))
                 steps[method] = killer.steps
         for method in METHODS:
             killer = Killer(cluster, (steps[method] // 3, 2 * steps[method] // 3))
             with listen(killer):
-                digest = _digest(folder, method, client=client, block_rows=500)
+                digest = _digest(folder, method, client=client, block_rows=1_000)
             if len(killer.killed) < 2:
                 raise RuntimeError(f"{method}: {len(killer.killed)} workers were killed, not 2")
             digests.append((method, "dask, 2 workers, killed twice", digest))
