@@ -32,7 +32,7 @@ SIZES = {"100k": 100_000, "1m": 1_000_000, "2m": 2_000_000, "10m": 10_000_000}
 LABELLED = 50  # documents to be labelled for each labelled one
 _FILE_ROWS = 4_200_000  # reviews that make a file of two gigabytes
 PEER, DASK_PEER = "hashing-sgd", "dask-ml"
-_SMALL = 3_000  # documents of the study "identical"
+_SMALL = 1_200  # documents of the study "identical"
 _FILES = {"headlines": HEADLINES, "reviews": REVIEWS}
 
 
@@ -343,7 +343,7 @@ def _digest(folder: str, method: str, **options: Any) -> str:
 
 def run_in_blocks(folder: str) -> dict[str, Any]:
     ways: dict[str, dict[str, Any]] = {"in memory": {"engine": "memory", "block_rows": 10**6}}
-    ways |= {f"blocks of {rows:,}": {"engine": "local", "block_rows": rows} for rows in (700, 1_111, 50_000)}
+    ways |= {f"blocks of {rows:,}": {"engine": "local", "block_rows": rows} for rows in (150, 411, 50_000)}
     return {
         "digests": [
             (method, way, _digest(folder, method, **options)) for method in METHODS for way, options in ways.items()
@@ -369,13 +369,13 @@ def run_on_workers(folder: str) -> dict[str, Any]:
             for method in METHODS:
                 killer = Killer(cluster, ())
                 with listen(killer):
-                    digest = _digest(folder, method, client=client, block_rows=1_000)
+                    digest = _digest(folder, method, client=client, block_rows=300)
                 digests.append((method, f"dask, {n} worker{'s' if n > 1 else ''}", digest))
                 steps[method] = killer.steps
         for method in METHODS:
             killer = Killer(cluster, (steps[method] // 3, 2 * steps[method] // 3))
             with listen(killer):
-                digest = _digest(folder, method, client=client, block_rows=1_000)
+                digest = _digest(folder, method, client=client, block_rows=300)
             if len(killer.killed) < 2:
                 raise RuntimeError(f"{method}: {len(killer.killed)} workers were killed, not 2")
             digests.append((method, "dask, 2 workers, killed twice", digest))
