@@ -1,0 +1,50 @@
+"""What the functions hand on: each side's vectors to its own texts, the mean confidence to the expectation."""
+
+import numpy as np
+import pytest
+
+import isthmus
+from isthmus.api import label as module
+
+
+def test_vectors_belong_to_the_texts_of_their_side():
+    """Source and target swapped on the way: with sides of unequal size, and the vectors alone telling the classes."""
+    source, target = [f"paper {i}" for i in range(12)], [f"sheet {i}" for i in range(7)]
+    labels = ["near", "far"] * 6
+    rng = np.random.default_rng(0)
+
+    def place(names):
+        corners = np.array([[1.0, 0.0] if name == "near" else [0.0, 1.0] for name in names])
+        return corners + rng.normal(0, 0.05, corners.shape)
+
+    truth = ["near", "near", "far", "far", "near", "far", "far"]
+    result = isthmus.label(source, labels, target, method="vectors", vectors=(place(labels), place(truth)), min_df=1)
+    assert result.labels.tolist() == truth
+
+
+def test_a_named_method_is_judged_by_the_mean_of_its_confidences(monkeypatch):
+    """The mean over classes instead of documents."""
+    heard = []
+    estimate = module.estimate_accuracy
+
+    def listen(judge, labels, confidence, *rest, **options):
+        heard.append(confidence)
+        return estimate(judge, labels, confidence, *rest, **options)
+
+    monkeypatch.setattr(module, "estimate_accuracy", listen)
+    monkeypatch.setattr(module, "sharpness_for", lambda probabilities, accuracy: 1.0)
+    made = isthmus.corpus.make_shifted_texts(60, 45, n_classes=3, random_state=2)
+    result = isthmus.label(made.source_texts, made.source_labels, made.target_texts, method="nbc")
+    assert heard[0] == pytest.approx(result.probabilities.max(axis=1).mean(), abs=1e-9)
+
+
+@pytest.mark.parametrize("n_novel", [0, 2])
+def test_the_card_of_a_grouping_names_what_is_new(n_novel):
+    """The word "none" where there are new groups, nothing where there are none."""
+    made = isthmus.corpus.make_shifted_texts(90, 120, n_classes=3, n_novel=n_novel, random_state=1)
+    result = isthmus.cluster(made.source_texts, made.source_labels, made.target_texts, 3 + n_novel)
+    new = [name for name, match in zip(result.names, result.alignment, strict=True) if match.group is None]
+    assert bool(new) == (n_novel > 0)
+    card = result._repr_html_()
+    assert (", ".join(new) or "none") in card
+    assert ("none" in card) == (n_novel == 0)
