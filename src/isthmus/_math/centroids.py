@@ -9,6 +9,9 @@ import numpy as np
 from sklearn.preprocessing import normalize
 
 
+_BLOCK = 4_096  # rows squared in one go
+
+
 def unit_rows(rows: Any) -> Any:
     """Rows of length one; rows of zeros stay as they are."""
     return normalize(rows)
@@ -28,10 +31,10 @@ class CentredRows:
         rows = unit_rows(rows)
         if mean is None:
             mean = np.asarray(rows.mean(axis=0)).ravel()
-        own = np.asarray(rows.multiply(rows).sum(axis=1) if hasattr(rows, "multiply") else (rows * rows).sum(axis=1))
-        squared = own.ravel() - 2 * (rows @ mean) + mean @ mean
+        own = _squares(rows)
+        squared = own - 2 * (rows @ mean) + mean @ mean
         # A row equal to the mean has no direction; rounding must not give it one. A row of zeros has nothing to say.
-        scale = np.where((squared > 1e-12) & (own.ravel() > 0), 1 / np.sqrt(np.maximum(squared, 1e-12)), 0.0)
+        scale = np.where((squared > 1e-12) & (own > 0), 1 / np.sqrt(np.maximum(squared, 1e-12)), 0.0)
         return cls(rows, mean, scale)
 
     def dot(self, directions: np.ndarray) -> np.ndarray:
@@ -42,6 +45,14 @@ class CentredRows:
         """Weighted sums of the rows, one per column of ``weights``."""
         weights = weights * self.scale[:, None]
         return np.asarray((self.rows.T @ weights).T) - np.outer(weights.sum(axis=0), self.mean)
+
+
+def _squares(rows: Any) -> np.ndarray:
+    """Squared length of each row; dense rows block by block, so that no second matrix of their size is made."""
+    if hasattr(rows, "multiply"):
+        return np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
+    blocks = [rows[start : start + _BLOCK] for start in range(0, len(rows), _BLOCK)]
+    return np.concatenate([np.zeros(0), *((block * block).sum(axis=1) for block in blocks)])
 
 
 def settle(

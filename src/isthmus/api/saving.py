@@ -27,7 +27,7 @@ from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 FORMAT = 2  # raise it when an older isthmus could no longer read what this one writes
 _HEADER, _TEXTS, _MODEL = "isthmus.json", "texts.json", "model.skops"
 _HEADER_BYTES = 1_000_000
-_TRIED = 100  # characters that are enough to see a model work
+_TRIED = 20  # characters that are enough to see a model work
 
 # Rooms whose classes a file may name. Nothing in them acts when an object is made; the rooms that read, write and run
 # commands are not among them.

@@ -250,9 +250,12 @@ def _sequences(rows: np.ndarray, numbers: np.ndarray, n_terms: int, lengths: ran
             spelling = np.hstack([spelling[distinct // max(1, n_terms)], (distinct % max(1, n_terms))[:, None]])
             codes = np.full(len(numbers), -1)
             codes[places] = short
+            del keys, short
         width = max(1, len(spelling))
         pairs, counts = np.unique(rows[places] * width + codes[places], return_counts=True)
-        yield _Sequences(spelling, pairs // width, pairs % width, counts)
+        # Millions of pairs are kept until all lengths are counted: in four bytes where they fit.
+        small = np.int32 if max(width, int(rows.max(initial=0))) < 2**31 else np.int64
+        yield _Sequences(spelling, (pairs // width).astype(small), (pairs % width).astype(small), counts.astype(small))
 
 
 def _assemble(names: list[str], found: list[_Sequences], kept: np.ndarray, n_texts: int):

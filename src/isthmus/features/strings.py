@@ -133,6 +133,9 @@ class StringKernel:
         K = np.empty((len(texts), n_others))
         for row in range(len(texts)):
             start, end = offsets[n_others + row], offsets[n_others + row + 1]
+            if end - start < self._lengths()[0]:
+                K[row] = 0.0
+                continue
             within = codes[: offsets[n_others]], offsets[: n_others + 1]
             _, own, counts = shared_ngrams(codes[start:end], *within, *self._lengths())
             raw, size = _kernel_values(self.kind, own, counts)

@@ -264,7 +264,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         limits = (self.min_df, self.max_df, self._most_documents)
         key = ("counts", settings, limits, texts_key(texts))
         names, counts = shared(key, lambda: self._count_as_integers(texts) or self._count_one_by_one(texts))
-        return names, counts.copy()
+        return names, counts
 
     def _count_as_integers(self, texts):
         """Names and counts where all texts are in one language; None for phrases and sequences of pieces of words."""
@@ -346,10 +346,12 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         return kept
 
     def _weigh(self, counts):
-        if self.weighting == "binary":
-            counts.data[:] = 1.0
+        """Rows of the kind that was asked for: a copy, for the counts may belong to others as well."""
         if self.weighting == "tfidf":
             return weigh_tfidf(counts, self.idf_, sublinear=self.sublinear)
+        counts = counts.copy()
+        if self.weighting == "binary":
+            counts.data[:] = 1.0
         return counts
 
     def __getstate__(self):
