@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from sklearn.preprocessing import normalize
 
-
 _BLOCK = 4_096  # rows squared in one go
 
 
