@@ -9,14 +9,17 @@ from isthmus.choose.trust import (
     AccuracyEstimate,
     assess,
     carried_over,
+    confidence_outside,
     contradicted,
     log_odds,
     moved_to,
+    novelty_of,
     outside_groups,
     source_warnings,
     spread_terms,
     trust_features,
 )
+from isthmus.shift.novelty import Novelty
 
 WORDS = {
     "bikes": ["saddle", "pedal", "wheel", "brake", "chain", "gear", "fork", "helmet", "tyre", "frame"],
@@ -120,6 +123,27 @@ def test_random_errors_in_the_source_are_told_from_likeness():
     assert contradicted(np.array([[80, 10, 10], [10, 80, 10], [10, 10, 80]])) == pytest.approx(0.2)
     assert contradicted(np.array([[60, 40, 0], [40, 60, 0], [0, 0, 100]])) == 0.0
     assert contradicted(np.array([[60, 40], [40, 60]])) == 0.0
+
+
+def test_figures_speak_of_documents_outside_new_groups():
+    texts, labels = texts_of({"bikes": 60, "staff": 60}, 0)
+    judge = LabelScorer(texts, labels, texts)
+    given = np.array(labels, dtype=object)
+    probabilities = np.full((len(texts), 2), [0.9, 0.1])
+    group = np.zeros(len(texts), dtype=bool)
+    group[:30] = True
+    other = np.where(group, "nothing", given)
+    novelty_of(judge)
+    judge.seen["novelty"] = Novelty([None], np.where(group[judge.target], 0, -1))
+    probabilities[group] = 0.5
+    found = trust_features(judge, given, 0.9, judge.score(given), [other, other, other])
+    assert found["agreement"] == 1.0
+    assert found["moved"] > 0.1  # a quarter of one class went with the group
+    assert confidence_outside(judge, probabilities) == pytest.approx(0.9)
+    judge.seen["novelty"] = Novelty([], np.full(len(judge.target), -1))
+    found = trust_features(judge, given, 0.9, judge.score(given), [other, other, other])
+    assert found["agreement"] < 0.8
+    assert confidence_outside(judge, probabilities) < 0.85
 
 
 def test_noisy_and_thin_sources_are_named():

@@ -26,6 +26,7 @@ from isthmus.choose.trust import (
     AccuracyEstimate,
     assess,
     budget_curve,
+    confidence_outside,
     doubt_groups,
     estimate_accuracy,
     novel_names,
@@ -521,7 +522,7 @@ def label(
         decision = [{"method": name, "chosen": True, "why": "named by the caller"}]
         labels, probabilities, silent = fitted.labels, fitted.probabilities, fitted.silent
         judge = score_pair(pair, options)
-        expected = estimate_accuracy(judge, labels, float(probabilities.max(axis=1).mean()))
+        expected = estimate_accuracy(judge, labels, confidence_outside(judge, probabilities))
         if expected.for_calibration is not None:
             # The figure speaks of the documents outside new groups; those inside would hide how sure the method is.
             outside = novel_names(judge, target_texts) == ""

@@ -34,6 +34,7 @@ from isthmus.choose.trust import (
     THIN,
     AccuracyEstimate,
     carried_over,
+    confidence_outside,
     estimate_accuracy,
     moved_to,
     outside_groups,
@@ -104,7 +105,7 @@ class Candidates:
 
     def estimate(self, labels: np.ndarray, probabilities: np.ndarray) -> AccuracyEstimate:
         """Accuracy to expect of labels, all candidates heard."""
-        confidence = float(probabilities.max(axis=1).mean())
+        confidence = confidence_outside(self.judge, probabilities)
         return estimate_accuracy(self.judge, labels, confidence, others=[trial.labels for trial in self.trials])
 
 

@@ -203,6 +203,11 @@ def outside_groups(judge: LabelScorer | None, n_target: int) -> np.ndarray:
     return judge.target[novelty_of(judge).membership < 0]
 
 
+def confidence_outside(judge: LabelScorer | None, probabilities: np.ndarray) -> float:
+    """Mean probability of the labels of documents that belong to no new group."""
+    return float(probabilities[outside_groups(judge, len(probabilities))].max(axis=1).mean())
+
+
 def doubt_groups(confidence: np.ndarray, groups: np.ndarray) -> np.ndarray:
     """Confidence with that of documents in new groups cut to what is left for a wrong mark."""
     return np.where(groups != "", WRONGLY_MARKED * confidence, confidence)
@@ -238,12 +243,18 @@ def trust_features(
     ``reverse``, what a classifier trained on the labels gets right in the source. In log-odds: ``excess``, by how much
     labels are easier to learn than the source's. As a distance: ``moved``, between the class shares of the source and
     of the labels.
+
+    Agreement, likeness and shares are those of documents outside new groups, of which the estimate speaks: about
+    documents of no class methods disagree, which says nothing about the others.
     """
-    given = np.asarray(labels).astype(str)[judge.target]
-    plain = plain_methods(judge)
-    rivals = [np.asarray(other).astype(str)[judge.target] for other in others] or plain
+    outside = novelty_of(judge).membership < 0
+    given = np.asarray(labels).astype(str)[judge.target][outside]
+    plain = [said[outside] for said in plain_methods(judge)]
+    rivals = [np.asarray(other).astype(str)[judge.target][outside] for other in others] or plain
     source = evidence.tables[1]
-    views = evidence.views if others else [*evidence.views, _in_space(judge, given)]
+    views = (
+        evidence.views if others else [*evidence.views, _in_space(judge, np.asarray(labels).astype(str)[judge.target])]
+    )
     return {
         "repeated": evidence.cv_accuracy,
         "agreement": float(np.mean([np.mean(rival == given) for rival in rivals])),
@@ -253,7 +264,7 @@ def trust_features(
         "ridge": float(np.mean(plain[-1] == given)),
         "consensus": float(np.mean([np.mean(a == b) for i, a in enumerate(plain) for b in plain[:i]])),
         "reverse": float(np.mean([view.reverse_accuracy for view in views])),
-        "moved": _moved(judge, labels),
+        "moved": _moved(judge.source_labels, given),
     }
 
 
@@ -294,7 +305,7 @@ def estimate_accuracy(
     labels : sequence
         One per target text.
     confidence : float
-        Mean probability of the labels.
+        Mean probability of the labels, see ``confidence_outside``.
     others : sequence of sequences
         Labels by other methods, the voters among them; at least three. Without them four plain methods are asked,
         which know less.
@@ -414,11 +425,10 @@ def _sureness(decisions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return ordered[:, -1] - ordered[:, -2], decisions.argmax(axis=1)
 
 
-def _moved(judge: LabelScorer, labels: Any) -> float:
+def _moved(source_labels: np.ndarray, given: np.ndarray) -> float:
     """Distance between the class shares of the source and those of the labels."""
-    given = np.asarray(labels).astype(str)[judge.target]
-    classes = np.unique(np.concatenate([judge.source_labels, given]))
-    shares = [np.array([np.mean(side == name) for name in classes]) for side in (judge.source_labels, given)]
+    classes = np.unique(np.concatenate([source_labels, given]))
+    shares = [np.array([np.mean(side == name) for name in classes]) for side in (source_labels, given)]
     return total_variation(*shares)
 
 

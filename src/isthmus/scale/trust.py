@@ -12,7 +12,7 @@ from isthmus.base import softmax
 from isthmus.choose.choice import Pair, score_pair, share_factors
 from isthmus.choose.combined import sharpen, sharpness_for, to_shares
 from isthmus.choose.evidence import LabelScorer
-from isthmus.choose.trust import AccuracyEstimate, assess, estimate_accuracy, moved_to, novel_names
+from isthmus.choose.trust import AccuracyEstimate, assess, confidence_outside, estimate_accuracy, moved_to, novel_names
 
 STEPS = 10_000  # confidences are written with four digits
 
@@ -68,7 +68,7 @@ def weigh_sample(
     labels = classes[probabilities.argmax(axis=1)]
     pair = Pair.of(source[0], np.array(source[1], dtype=object), target)
     judge = score_pair(pair, options)
-    expected = estimate_accuracy(judge, labels, float(probabilities.max(axis=1).mean()))
+    expected = estimate_accuracy(judge, labels, confidence_outside(judge, probabilities))
     power, factors = 1.0, None
     if expected.for_calibration is not None:
         outside = novel_names(judge, target) == ""

@@ -28,7 +28,17 @@ from isthmus.bench.tasks import (
     reuters_task,
 )
 from isthmus.choose.choice import Candidates, Vote, try_methods, vote_weights
-from isthmus.choose.trust import FEW, SINGLE, SPREAD, THIN, VOTE, log_odds, spread_terms, trust_features
+from isthmus.choose.trust import (
+    FEW,
+    SINGLE,
+    SPREAD,
+    THIN,
+    VOTE,
+    confidence_outside,
+    log_odds,
+    spread_terms,
+    trust_features,
+)
 from isthmus.choose.voting import VotingRule, logit
 
 SIZE, LENGTH = 500, 1_500  # documents of a side, characters of a document
@@ -248,14 +258,14 @@ def measure(name: str, contest: Candidates, truth: Iterable) -> list[dict]:
     known = np.isin(true, np.unique(judge.source_labels))
     vote = Vote.of(contest, vote_weights(contest, VotingRule()))
     others = [trial.labels for trial in contest.trials]
-    confidence = float(vote.pooled.max(axis=1).mean())
+    confidence = confidence_outside(judge, vote.pooled)
     figures = trust_features(judge, vote.labels, confidence, judge.score(vote.labels), others)
     found, bare = [("auto", vote.labels, figures)], judge.bare()
     for trial in contest.trials:
         assert trial.evidence is not None
         # A named method is judged by words and by the pair's own space alone.
         evidence = replace(trial.evidence, others={})
-        confidence = float(trial.probabilities.max(axis=1).mean())
+        confidence = confidence_outside(bare, trial.probabilities)
         found.append((trial.name, trial.labels, trust_features(bare, trial.labels, confidence, evidence)))
     n_source = len(judge.source_labels)
     return [
