@@ -125,6 +125,23 @@ def test_taking_back_an_answer_under_a_later_one_leaves_the_later_one(done):
     assert done.check() == []
 
 
+@pytest.mark.parametrize("name", ["\x00", "a\x00b", "\ud800", "x" * 10_000, "' OR 1=1 --"], ids=range(5))
+def test_an_id_that_cannot_be_is_not_found(done, name):
+    """Ids come from addresses: whatever stands there, the database is not asked for what it cannot hold."""
+    calls = [
+        done.projects.get, done.collections.get, done.documents.get, done.runs.get, done.jobs.get, done.checks.get,
+        done.people.get, lambda id: done.runs.prediction(done.run.id, id), lambda id: done.runs.prediction(id, id),
+        lambda id: done.queue.next(id, done.by), lambda id: done.answers.give(id, "staff", by=done.by),
+        lambda id: done.checks.next(id, done.by), lambda id: done.answers.give(id, "staff", by=done.by, run=id),
+    ]  # fmt: skip
+    for call in calls:
+        with pytest.raises(DataError) as error:
+            call(name)
+        assert error.value.code == "not-found"
+    assert done.projects.seen_by(name, done.by) is None
+    assert done.people.behind(name, name, name) is None
+
+
 def test_agreement_is_of_the_latest_answer_of_each_person(done):
     kim, lee = done.by, done.people.create("Lee", None, "reviewer").id
     first, second, third = (found.document for found in done.runs.predictions(done.run.id, limit=3))

@@ -79,7 +79,7 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A transaction that only reads."""
-        with self.engine.connect() as connection:
+        with _only_what_can_be(), self.engine.connect() as connection:
             yield connection
 
     @contextmanager
@@ -89,7 +89,7 @@ class Database:
         ``durable``: when the block has ended, what it wrote is on the disk. Without it a power cut may undo the last
         moments, though never a part of them: enough for who holds a document, not for what they said about it.
         """
-        with self._turn, self.engine.connect() as connection:
+        with self._turn, _only_what_can_be(), self.engine.connect() as connection:
             connection = connection.execution_options(**{_WRITE: True, _DURABLE: durable})
             with connection.begin():
                 if not (durable or self.is_sqlite):
@@ -154,6 +154,17 @@ class Database:
     def close(self) -> None:
         """Close every connection."""
         self.engine.dispose()
+
+
+@contextmanager
+def _only_what_can_be() -> Iterator[None]:
+    """An id from an address that no database can hold (NUL, half of a surrogate pair) is the id of nothing."""
+    try:
+        yield
+    except (UnicodeEncodeError, sa.exc.DataError) as error:
+        if isinstance(error, sa.exc.DataError) and "NUL" not in str(error.orig):
+            raise
+        raise DataError("There is nothing of that name; the address is wrong.", code="not-found") from None
 
 
 def read_url(url: str) -> sa.URL:

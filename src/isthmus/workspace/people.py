@@ -11,7 +11,7 @@ from sqlalchemy.engine import Connection
 
 from isthmus.exceptions import DataError, UsageError
 from isthmus.workspace.context import Context, Many, check_name, choose_one, find_row, missing, note_event, to_record
-from isthmus.workspace.database import new_id, utc_now
+from isthmus.workspace.database import new_id, storable, utc_now
 from isthmus.workspace.records import OWNER, ROLES, Person
 from isthmus.workspace.schema import ENDED_SESSIONS, INVITATIONS, MEMBERS, PEOPLE, PROJECTS
 
@@ -92,7 +92,7 @@ class People:
 
         ``stamp``: the person's ``session_key`` when the session began; ``session``: the session's own key.
         """
-        about = {"person": str(id)[:64], "stamp": str(stamp)[:64], "key": _hash(session)}
+        about = {"person": storable(str(id)[:64]), "stamp": storable(str(stamp)[:64]), "key": _hash(session)}
         with self._db.reading() as connection:
             row = connection.execute(_BEHIND, about).first()
         return None if row is None else to_record(Person, row)
