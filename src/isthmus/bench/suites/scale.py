@@ -16,7 +16,8 @@ import shutil
 import signal
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -353,34 +354,38 @@ def run_in_blocks(folder: str) -> dict[str, Any]:
 
 def run_on_workers(folder: str) -> dict[str, Any]:
     """On 1, 2 and 3 workers, and on two of which two are killed: after a third and after two thirds of the steps."""
-    import dask
-    import distributed
-
     digests = []
     steps = dict.fromkeys(METHODS, 0)
-    with (
-        dask.config.set({"distributed.scheduler.allowed-failures": 10}),
-        distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        for n in (1, 3, 2):
-            cluster.scale(n)
-            client.wait_for_workers(n)
+    for n in (1, 2, 3):
+        with _cluster(n) as (cluster, client):
             for method in METHODS:
                 killer = Killer(cluster, ())
                 with listen(killer):
                     digest = _digest(folder, method, client=client, block_rows=300)
                 digests.append((method, f"dask, {n} worker{'s' if n > 1 else ''}", digest))
                 steps[method] = killer.steps
-        for method in METHODS:
+    for method in METHODS:
+        with _cluster(2) as (cluster, client):  # a new one each time: a worker killed as it starts is not replaced
             killer = Killer(cluster, (steps[method] // 3, 2 * steps[method] // 3))
             with listen(killer):
                 digest = _digest(folder, method, client=client, block_rows=300)
-            if len(killer.killed) < 2:
-                raise RuntimeError(f"{method}: {len(killer.killed)} workers were killed, not 2")
-            digests.append((method, "dask, 2 workers, killed twice", digest))
-            client.wait_for_workers(2)
+        if len(killer.killed) < 2:
+            raise RuntimeError(f"{method}: {len(killer.killed)} workers were killed, not 2")
+        digests.append((method, "dask, 2 workers, killed twice", digest))
     return {"digests": digests}
+
+
+@contextmanager
+def _cluster(n: int) -> Iterator[tuple[Any, Any]]:
+    import dask
+    import distributed
+
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 10}),
+        distributed.LocalCluster(n_workers=n, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield cluster, client
 
 
 class Killer:
@@ -392,10 +397,11 @@ class Killer:
 
     def __call__(self, event: dict) -> None:
         self.steps += 1
-        if self.steps in self.at:
+        if len(self.killed) < len(self.at) and self.steps >= self.at[len(self.killed)]:
             alive = {worker.pid for worker in self.cluster.workers.values() if worker.pid} - self.killed
-            self.killed.add(min(alive))
-            os.kill(min(alive), signal.SIGKILL)
+            if alive:
+                self.killed.add(min(alive))
+                os.kill(min(alive), signal.SIGKILL)
 
 
 def workers(data: Path, seeds: tuple[int, ...]) -> list[dict]:
