@@ -17,7 +17,7 @@ from isthmus._utils import plural
 from isthmus.corpus.collection import Collection
 from isthmus.corpus.decode import decode, mend_surrogates, shown_name
 from isthmus.corpus.guard import unguard
-from isthmus.corpus.guess import find_column, guess_id, guess_label, guess_text, list_columns
+from isthmus.corpus.guess import find_column, guess_id, guess_label, guess_text, list_columns, shorten
 from isthmus.corpus.limits import gunzip
 from isthmus.corpus.tables import FORMATS, Table, read_xlsx, sniff_format
 from isthmus.exceptions import DataError, UsageError
@@ -244,13 +244,13 @@ def _to_collection(
                 code="no-text-column",
             )
         text_columns = [guess]
-        notes.append(f"{name}: {guess!r} is taken as the text.")
+        notes.append(f"{name}: {shorten(guess)!r} is taken as the text.")
     taken = [*text_columns, *([id_column] if id_column else [])]
     if want_labels is not False and label_column is None:
         not_label = [*taken, guess_id(columns, taken) or ""]
         label_column = guess_label(columns, not_label, by_cells=bool(want_labels))
         if label_column is not None:
-            notes.append(f"{name}: {label_column!r} is taken as the label.")
+            notes.append(f"{name}: {shorten(label_column)!r} is taken as the label.")
         elif want_labels:
             raise DataError(
                 f"No column of {name} looks like labels (columns: {list_columns(columns)}); "

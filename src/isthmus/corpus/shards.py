@@ -26,7 +26,7 @@ import numpy as np
 from isthmus._utils import import_optional
 from isthmus.corpus.blocks import _HEAD_BYTES, _kind, _open_bytes
 from isthmus.corpus.decode import decode, mend_surrogates, shown_name
-from isthmus.corpus.guess import find_column, guess_label, guess_text, list_columns
+from isthmus.corpus.guess import find_column, guess_label, guess_text, list_columns, shorten
 from isthmus.corpus.limits import disk_limit, too_large
 from isthmus.corpus.read import bare_cells, cell_text, label_cells
 from isthmus.corpus.tables import DELIMITERS, _long_cells, _sniff_delimiter, _unique_names
@@ -518,7 +518,7 @@ def choose_columns(
                 f"{name}: no column looks like labels; its columns are {list_columns(table)}. Name one with --label.",
                 code="no-label-column",
             )
-        notes.append(f"{name}: {label!r} is taken as the label.")
+        notes.append(f"{name}: {shorten(label)!r} is taken as the label.")
     elif want_labels:
         label = find_column(str(label), table, name, "label")
     if text is None:
@@ -528,7 +528,7 @@ def choose_columns(
                 f"{name}: no column looks like text; its columns are {list_columns(table)}. Name one with --text.",
                 code="no-text-column",
             )
-        notes.append(f"{name}: {guessed!r} is taken as the text.")
+        notes.append(f"{name}: {shorten(guessed)!r} is taken as the text.")
         texts = [guessed]
     else:
         given = [text] if isinstance(text, str) else list(text)

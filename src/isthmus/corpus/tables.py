@@ -197,7 +197,9 @@ def _unique_names(header: list[str]) -> tuple[list[str], list[str]]:
             renamed += 1
             if renamed <= _NOTED:
                 called = f"{shorten(name)}_{numbers[name]}"
-                notes.append(f"the column name {shorten(name)!r} occurs twice; the later one is called {called!r}.")
+                notes.append(
+                    f"the column name {shorten(name)!r} occurs twice; the later one is called {shorten(called)!r}."
+                )
             name = other
         names[name] = None
     if renamed > _NOTED:
@@ -333,7 +335,7 @@ def read_xlsx(data: bytes, name: str, sheet: str | None = None) -> Table:
     columns = [list(column) for column in zip(*rows[header + 1 :], strict=True)] or [[] for _ in names]
     notes += _note_titles(rows[:header])
     if len(shown) > 1 and sheet is None:
-        notes.append(f"the first of {len(shown)} sheets, {shown[0]!r}, was read; name another with --sheet.")
+        notes.append(f"the first of {len(shown)} sheets, {shorten(shown[0])!r}, was read; name another with --sheet.")
     return Table(dict(zip(names, columns, strict=True)), None, [f"{name}: {note}" for note in notes])
 
 

@@ -23,6 +23,7 @@ from isthmus._math.cocc import (
 )
 from isthmus._parameters import FROM_1, NON_NEGATIVE, Interval, StrOptions, check_parameters
 from isthmus._progress import progress
+from isthmus._validation import shorten
 from isthmus.base import Domains, TransferClassifier, row_blocks, softmax
 from isthmus.classify.cocc.blocks import labelled_blocks, plain_blocks
 from isthmus.classify.cocc.choice import choose_setting
@@ -256,7 +257,7 @@ class CoClusteringClassifier(TransferClassifier):
         if len(wordless) and problem.fixed is None:
             name = self.classes_[wordless[0]]
             raise DataError(
-                f"Class {str(name)!r} has {int(problem.priors[wordless[0]])} source documents and no word in them; "
+                f"Class {shorten(name)} has {int(problem.priors[wordless[0]])} source documents and no word in them; "
                 "CoCC learns a class from its words. Give it documents with words, or leave the class out.",
                 code="empty-class",
             )
