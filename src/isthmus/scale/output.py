@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -94,7 +95,12 @@ def _cells(cells: list, guard: FormulaEscaper) -> list[str]:
     if kinds == {str} and len(set(cells[:1_000])) > 100:
         return [_cell(cell, guard) if care(cell) else cell for cell in cells]
     if len(kinds) == 1 and kinds <= {float, bool, str}:
-        written = {cell: _cell(cell, guard) for cell in set(cells)}
+        written, before = {}, guard.count
+        for cell, times in Counter(cells).items():
+            counted = guard.count
+            written[cell] = _cell(cell, guard)
+            before += (guard.count - counted) * times
+        guard.count = before  # every cell counts, though each value is looked at once
         return [written[cell] for cell in cells]
     return [_cell(cell, guard) for cell in cells]
 
