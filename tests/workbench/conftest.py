@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 import warnings
+from pathlib import Path
 
 import httpx
 import pytest
@@ -21,6 +22,13 @@ from isthmus.workspace.worker import work
 
 PASSWORD = "correct horse battery"
 QUICK_HASHES = {"time_cost": 1, "memory_cost": 8, "parallelism": 1}
+
+
+def pytest_collection_modifyitems(items):
+    """The tests of a file share a workspace and build on each other: they stay together, in order, on one worker."""
+    for item in items:
+        if item.path.parent == Path(__file__).parent and item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
 
 
 def rows_of(name, n):
@@ -166,6 +174,12 @@ def project(workspace):
 def run(workspace, project):
     """Its run."""
     return workspace.runs.latest(project.id)
+
+
+@pytest.fixture
+def untouched(workspace):
+    """A project of its own with its run, for a test that counts on what nobody has read."""
+    return fill(workspace, workspace.people.local().id, name="Untouched", n=60)
 
 
 def marked(html, pattern):

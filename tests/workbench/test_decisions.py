@@ -128,7 +128,8 @@ def test_a_diagnosis(client, workspace, project):
     assert "What to look at" in client.get(here(project, "diagnosis")).text
 
 
-def test_a_second_reader_does_not_see_the_first_answer(serve, workspace, project, run):
+def test_a_second_reader_does_not_see_the_first_answer(serve, workspace, untouched):
+    project, run = untouched
     team, local = serve(workspace, accounts=True), workspace.people.local().id
     clients = {}
     for name in ("kim", "lee"):
