@@ -6,9 +6,11 @@ token); is it small enough. A page added later cannot forget any of it.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import time
+from contextlib import suppress
 from urllib.parse import parse_qs, urlsplit
 
 from starlette.concurrency import run_in_threadpool
@@ -41,6 +43,7 @@ _WORDS = {
     413: "What was sent is larger than this server takes.",
     421: "This server does not answer to that name.",
 }
+_DRAINED, _PATIENCE = 64 * 2**20, 5.0  # bytes and seconds for which a sender who is refused is still heard
 
 
 class TooLarge(HTTPException):
@@ -48,6 +51,30 @@ class TooLarge(HTTPException):
 
     def __init__(self) -> None:
         super().__init__(413, _WORDS[413])
+
+
+class _Inlet:
+    """What comes in, and whether more of it is under way."""
+
+    def __init__(self, receive: Receive):
+        self._receive, self.more = receive, True
+
+    async def __call__(self) -> Message:
+        message = await self._receive()
+        self.more = message["type"] == "http.request" and message.get("more_body", False)
+        return message
+
+    async def drain(self) -> None:
+        """Let a sender who is refused come to an end, within reason: cut off while sending, it would not hear why."""
+        left = _DRAINED
+
+        async def read() -> None:
+            nonlocal left
+            while self.more and left > 0:
+                left -= len((await self()).get("body", b""))
+
+        with suppress(TimeoutError):
+            await asyncio.wait_for(read(), _PATIENCE)
 
 
 class Gate:
@@ -73,10 +100,11 @@ class Gate:
             return
         if scope["type"] != "http":
             return  # nothing here speaks anything else
-        answer = _Answer(send, scope)
+        answer, inlet = _Answer(send, scope), _Inlet(receive)
         try:
-            await self._pass(scope, receive, answer)
+            await self._pass(scope, inlet, answer)
         except TooLarge:
+            await inlet.drain()
             await answer.refuse(413)
         finally:
             answer.note()
@@ -97,8 +125,7 @@ class Gate:
             multipart = headers.get(b"content-type", b"").lower().startswith(b"multipart/")
             limit = self.settings.max_upload if multipart else self.settings.max_body
             if not _declared_size_fits(headers, limit):
-                await answer.refuse(413)
-                return
+                raise TooLarge
             receive = _counted(receive, limit)
             token = headers.get(HEADER, b"").decode("latin-1")
             if not token and not multipart:
