@@ -17,9 +17,9 @@ _PUBLIC = {
     "FactorDualClassifier": "isthmus.classify.dual.factor",
     "CoClusteringClassifier": "isthmus.classify.cocc.classifier",
     "StringKernel": "isthmus.features.strings",
-    "SpectralFeatureAlignment": "isthmus.classify.baselines.sfa",
-    "StructuralCorrespondence": "isthmus.classify.baselines.scl",
-    "CorrelationAlignment": "isthmus.classify.baselines.coral",
+    "SpectralFeatureAlignment": "isthmus.classify.baselines.aligned_features",
+    "StructuralCorrespondence": "isthmus.classify.baselines.aligned_features",
+    "CorrelationAlignment": "isthmus.classify.baselines.aligned_features",
     "TrAdaBoostClassifier": "isthmus.classify.baselines.tradaboost",
     "TransductiveCentroidClassifier": "isthmus.classify.vectors.centroids",
     "TransductiveKernelClassifier": "isthmus.classify.strings.classifier",
@@ -42,10 +42,12 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time __getattr__ does
     from isthmus.api.diagnose import diagnose
     from isthmus.api.label import label
     from isthmus.api.loading import load
-    from isthmus.classify.baselines.coral import CorrelationAlignment
-    from isthmus.classify.baselines.scl import StructuralCorrespondence
+    from isthmus.classify.baselines.aligned_features import (
+        CorrelationAlignment,
+        SpectralFeatureAlignment,
+        StructuralCorrespondence,
+    )
     from isthmus.classify.baselines.self_training import SelfTrainingTransferClassifier
-    from isthmus.classify.baselines.sfa import SpectralFeatureAlignment
     from isthmus.classify.baselines.sgt import SpectralGraphTransducer
     from isthmus.classify.baselines.source_only import SourceOnlyClassifier
     from isthmus.classify.baselines.tradaboost import TrAdaBoostClassifier

@@ -213,19 +213,19 @@ def _words_and_pairs(options: Options, method: Any) -> TransferPipeline:
 
 
 def _build_sfa(options: Options) -> TransferPipeline:
-    from isthmus.classify.baselines.sfa import SpectralFeatureAlignment
+    from isthmus.classify.baselines.aligned_features import SpectralFeatureAlignment
 
     return _words_and_pairs(options, SpectralFeatureAlignment())
 
 
 def _build_scl(options: Options) -> TransferPipeline:
-    from isthmus.classify.baselines.scl import StructuralCorrespondence
+    from isthmus.classify.baselines.aligned_features import StructuralCorrespondence
 
     return _words_and_pairs(options, StructuralCorrespondence(random_state=options.random_state))
 
 
 def _build_coral(options: Options) -> TransferPipeline:
-    from isthmus.classify.baselines.coral import CorrelationAlignment
+    from isthmus.classify.baselines.aligned_features import CorrelationAlignment
 
     return _words_and_pairs(options, CorrelationAlignment())
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from isthmus.bench.baselines.rls import KernelLeastSquares
+from isthmus.bench.baselines import KernelLeastSquares
 from isthmus.bench.speed.dual import CASES, compare, make_problem
 from isthmus.bench.suites.dual import METHODS, ROW_LABELS, SUITE, TASKS, _drawn, _score, _split, toy_curves
 from isthmus.bench.suites.dual_data import FIVE_GROUPS, TUNING_GROUPS, lexicon, newsgroup_data, toy_data, word_scores

@@ -2,18 +2,24 @@ import numpy as np
 import pytest
 
 from isthmus.bench.engine.suite import TaskData
-from isthmus.bench.suites.guided import SUITE
-from isthmus.bench.suites.guided_prepare import PAPER_SIMILARITY, Collections, prepare_data, score_rows
-from isthmus.bench.suites.guided_studies import (
+from isthmus.bench.suites.guided import (
     MERGED,
     RELEVANT,
     SPLIT,
+    SUITE,
     gold_measures,
     misleading_codes,
     paired_tests,
     relevance_settings,
 )
-from isthmus.bench.suites.guided_tasks import TASKS, subject_and_body
+from isthmus.bench.suites.guided_tasks import (
+    PAPER_SIMILARITY,
+    TASKS,
+    Collections,
+    prepare_data,
+    score_rows,
+    subject_and_body,
+)
 
 
 @pytest.fixture(scope="module")

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from isthmus._math.chi2 import count_terms
-from isthmus.bench.suites.projection import SUITE, paper_projection, time_table
-from isthmus.bench.suites.projection_studies import _sizes_below
+from isthmus.bench.suites.projection import SUITE, _sizes_below, paper_projection, time_table
 
 
 def test_the_paper_s_projection_by_hand():

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from isthmus.bench import SUITES
-from isthmus.bench.suites.cocc_tune import TASKS, groups_of, pseudo_splits
-from isthmus.bench.suites.projection_studies import weighting_means, weightings_left_out
-from isthmus.bench.suites.strings_tune import halves
+from isthmus.bench.suites.cocc import PSEUDO_TASKS, groups_of, pseudo_splits
+from isthmus.bench.suites.projection import weighting_means, weightings_left_out
+from isthmus.bench.suites.strings import halves
 from isthmus.bench.suites.tuning import choice_rows, setting_means
 from isthmus.bench.tasks import NEWSGROUP_SPLITS
 
@@ -42,7 +42,7 @@ def test_pseudo_tasks_are_made_of_source_groups_only():
             own = NEWSGROUP_SPLITS[task][label][0]
             assert {source, *target} == set(own)
             assert source not in target
-    for task in TASKS:  # every task keeps pseudo-tasks that share no group with it
+    for task in PSEUDO_TASKS:  # every task keeps pseudo-tasks that share no group with it
         assert any(
             not set(groups_of(task)) & {g for s, t in split.values() for g in (s, *t)} for split in splits.values()
         )

@@ -9,8 +9,7 @@ from isthmus import CoClusteringClassifier
 from isthmus._math.cocc import block_statistics
 from isthmus._progress import listen
 from isthmus.classify.cocc.blocks import MappedMatrix
-from isthmus.classify.cocc.refine import block_idf, compactness, refine_by_centroids
-from isthmus.classify.cocc.start import group_words, sketch_words
+from isthmus.classify.cocc.steps import block_idf, compactness, group_words, refine_by_centroids, sketch_words
 from isthmus.corpus import make_shifted_texts
 from isthmus.exceptions import DataError, UsageError
 

@@ -5,10 +5,8 @@ import pytest
 import scipy.sparse as sp
 
 from isthmus._math.laplacian import neighbour_laplacian
-from isthmus.bench.baselines.bipartite import bipartite_groups
-from isthmus.bench.baselines.laprls import LaplacianLeastSquares
-from isthmus.bench.baselines.nmf import factorise, nmf_groups
-from isthmus.bench.baselines.rls import KernelLeastSquares
+from isthmus.bench.baselines import KernelLeastSquares, LaplacianLeastSquares, factorise, nmf_groups
+from isthmus.clustering.baselines import cocluster
 
 
 def blocks(n=30, d=12, seed=0):
@@ -90,7 +88,7 @@ def test_laplacian_least_squares_labels_through_neighbours():
     assert np.mean(model.transduction_ == y) > 0.9
 
 
-@pytest.mark.parametrize("group", [bipartite_groups, nmf_groups])
+@pytest.mark.parametrize("group", [cocluster, nmf_groups])
 def test_groups_find_blocks_and_keep_empty_rows(group):
     X, y = blocks()
     X = sp.vstack([X, sp.csr_matrix((1, 12))], format="csr")

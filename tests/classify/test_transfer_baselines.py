@@ -8,10 +8,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
 from isthmus.base import check_transfer_data
-from isthmus.classify.baselines.aligned_features import presence_information, top_singular
-from isthmus.classify.baselines.coral import CorrelationAlignment
-from isthmus.classify.baselines.scl import StructuralCorrespondence
-from isthmus.classify.baselines.sfa import SpectralFeatureAlignment
+from isthmus.classify.baselines.aligned_features import (
+    CorrelationAlignment,
+    SpectralFeatureAlignment,
+    StructuralCorrespondence,
+    presence_information,
+    top_singular,
+)
 from isthmus.classify.baselines.tradaboost import TrAdaBoostClassifier
 from isthmus.corpus import make_shifted_texts
 

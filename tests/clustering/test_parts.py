@@ -10,8 +10,7 @@ from isthmus.clustering import CrossGuidedKMeans
 from isthmus.clustering.alignment import Aligner, alignment_table, source_groups
 from isthmus.clustering.baselines import cocluster, kmeans_with_source, plain_kmeans
 from isthmus.clustering.choice import choose_n_clusters, count_counterparts
-from isthmus.clustering.run import guided_kmeans, metric_rows, prepare
-from isthmus.clustering.starts import initial_centers
+from isthmus.clustering.run import guided_kmeans, initial_centers, metric_rows, prepare
 from isthmus.exceptions import UsageError
 from isthmus.shift.similarity import cross_similarity
 

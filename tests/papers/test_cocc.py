@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from isthmus.bench.suites.cocc import BASELINES, SIX, SUITE, THREE, fit_recipe
-from isthmus.bench.suites.cocc_studies import count_rises
+from isthmus.bench.suites.cocc import BASELINES, SIX, SUITE, THREE, count_rises, fit_recipe
 from isthmus.bench.tasks import NEWSGROUP_TASKS
 from isthmus.evaluate.labels import error_rate
 from isthmus.explain.cocc import cluster_table

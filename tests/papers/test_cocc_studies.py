@@ -6,7 +6,7 @@ import pytest
 from isthmus._math.cocc import match_clusters
 from isthmus.bench.engine.suite import Task, TaskData
 from isthmus.bench.speed import cocc as speed_cocc
-from isthmus.bench.suites import cocc_studies as studies
+from isthmus.bench.suites import cocc as studies
 from isthmus.bench.suites.cocc import PAPER, STUDIES, SUITE, features, nearest_classes
 from isthmus.recipes import make_recipe
 from isthmus.report.charts import draw

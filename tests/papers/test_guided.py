@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from isthmus.bench.suites.guided_prepare import Collections
-from isthmus.bench.suites.guided_tasks import TASKS
+from isthmus.bench.suites.guided_tasks import TASKS, Collections
 from isthmus.clustering.baselines import plain_kmeans
 from isthmus.clustering.guidance import estimate_guidance_gain
 from isthmus.clustering.run import guided_kmeans

@@ -6,8 +6,7 @@ from sklearn.svm import LinearSVC
 
 from isthmus import TermProjectionClassifier
 from isthmus.bench.engine.suite import TaskData
-from isthmus.bench.suites.projection import SUITE, rows, traditional
-from isthmus.bench.suites.projection_studies import simulated_shift
+from isthmus.bench.suites.projection import SUITE, rows, simulated_shift, traditional
 from isthmus.bench.tasks import chinese_task, read_records
 from isthmus.features import TextVectorizer, chi2, tf_chi2
 

@@ -14,10 +14,9 @@ from isthmus._utils import import_optional, plural
 from isthmus._validation import check_seed, check_texts, read_source_labels
 from isthmus.api._cards import card
 from isthmus.api.saving import Kind, save_result
-from isthmus.clustering.alignment import Match
+from isthmus.clustering.alignment import Match, name_clusters
 from isthmus.clustering.guidance import GuidanceEstimate, estimate_guidance_gain
 from isthmus.clustering.guided import CrossGuidedKMeans
-from isthmus.clustering.names import name_clusters
 from isthmus.clustering.run import prepare
 from isthmus.explain.clusters import cluster_table, match_pivots, representative_documents
 from isthmus.features.surface import readable, surface_forms

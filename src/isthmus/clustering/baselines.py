@@ -37,11 +37,20 @@ def kmeans_with_source(
     return kmeans(rows, start, max_iter=max_iter, cosine=cosine).labels[source.shape[0] :]
 
 
-def cocluster(target: sp.csr_matrix, n_clusters: int, random_state=0) -> np.ndarray:
+def cocluster(target, n_clusters: int, random_state=0) -> np.ndarray:
     """Bipartite spectral co-clustering of documents and words (Dhillon, KDD 2001), as scikit-learn has it.
 
     Rows without words cannot be part of the graph; they get cluster 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.clustering.baselines import cocluster
+    >>> groups = cocluster(np.kron(np.eye(2), np.ones((3, 4))), 2)
+    >>> len(set(groups[:3])), len(set(groups[3:])), groups[0] != groups[3]
+    (1, 1, np.True_)
     """
+    target = sp.csr_matrix(target)
     filled = np.flatnonzero(np.diff(target.indptr) > 0)
     used = np.flatnonzero(np.bincount(target.indices, minlength=target.shape[1]))
     labels = np.zeros(target.shape[0], dtype=np.int64)

@@ -7,8 +7,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
 from isthmus._math.kmeans import group_means, kmeans
-from isthmus.clustering.run import Prepared, guided_kmeans
-from isthmus.clustering.starts import initial_centers
+from isthmus.clustering.run import Prepared, guided_kmeans, initial_centers
 
 _SAMPLE = 2_000
 _STARTS = 3

@@ -8,8 +8,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from isthmus._math.kmeans import group_means
-from isthmus.clustering.run import Prepared, guided_kmeans
-from isthmus.clustering.starts import initial_centers
+from isthmus.clustering.run import Prepared, guided_kmeans, initial_centers
 from isthmus.exceptions import UsageError
 from isthmus.shift.clusterability import Matchability, clusterability, cross_clusterability, matchability
 

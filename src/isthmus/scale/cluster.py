@@ -13,9 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from isthmus._math.kmeans import ClusterSums, pulled_means, unit_rows
-from isthmus.clustering.alignment import Aligner, SourceGroups, alignment_table
+from isthmus.clustering.alignment import Aligner, SourceGroups, alignment_table, name_clusters
 from isthmus.clustering.guided import CrossGuidedKMeans
-from isthmus.clustering.names import name_clusters
 from isthmus.corpus.shards import MANIFEST
 from isthmus.scale._kernels import add_under, best_classes, row_scores
 from isthmus.scale.methods.base import load

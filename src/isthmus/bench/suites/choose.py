@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from isthmus.bench.engine.suite import Method, Suite, Task, TaskData, pack_correct
-from isthmus.bench.tasks import AMAZON_MULTI, AMAZON_PAIRS, CHINESE_TASKS, NEWSGROUP_TASKS, REUTERS_TASKS
-from isthmus.bench.topic_tasks import TOPIC_TASKS
+from isthmus.bench.tasks import AMAZON_MULTI, AMAZON_PAIRS, CHINESE_TASKS, NEWSGROUP_TASKS, REUTERS_TASKS, TOPIC_TASKS
 from isthmus.choose import Evidence, VotingRule, estimate_shares, review_mask
 from isthmus.choose.choice import CANDIDATES, WITH_VECTORS, YARDSTICK, Candidates, Choice, decide, try_methods
 from isthmus.choose.combined import pool

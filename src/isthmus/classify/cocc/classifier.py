@@ -26,11 +26,17 @@ from isthmus._progress import progress
 from isthmus._validation import shorten
 from isthmus.base import Domains, TransferClassifier, row_blocks, softmax
 from isthmus.classify.cocc.blocks import labelled_blocks, plain_blocks
-from isthmus.classify.cocc.choice import choose_setting
-from isthmus.classify.cocc.problem import Problem
-from isthmus.classify.cocc.refine import block_idf, refine_by_centroids
-from isthmus.classify.cocc.scores import calibrate, per_length, score_rows
-from isthmus.classify.cocc.start import group_words, sketch_words
+from isthmus.classify.cocc.steps import (
+    Problem,
+    block_idf,
+    calibrate,
+    choose_setting,
+    group_words,
+    per_length,
+    refine_by_centroids,
+    score_rows,
+    sketch_words,
+)
 from isthmus.exceptions import DataError
 
 DEFAULT_WORD_CLUSTERS = 64

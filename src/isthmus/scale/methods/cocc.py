@@ -16,9 +16,7 @@ from isthmus._math.cocc import Search, document_logs, match_clusters, naive_baye
 from isthmus._math.content import content_noise
 from isthmus._progress import progress
 from isthmus.classify.cocc.classifier import DEFAULT_WORD_CLUSTERS, CoClusteringClassifier, _finite, _generator
-from isthmus.classify.cocc.refine import unit_columns
-from isthmus.classify.cocc.scores import calibrate
-from isthmus.classify.cocc.start import SKETCH_WIDTH, _unit, group_words
+from isthmus.classify.cocc.steps import SKETCH_WIDTH, _unit, calibrate, group_words, unit_columns
 from isthmus.exceptions import DataError
 from isthmus.scale._kernels import (
     add_at,

@@ -1,1 +1,0 @@
-"""Baselines that only the benchmarks need."""
