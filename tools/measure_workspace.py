@@ -21,7 +21,7 @@ import numpy as np
 from isthmus.workspace import Workspace, open_workspace
 from isthmus.workspace.database import new_id, utc_now
 from isthmus.workspace.schema import COLLECTIONS, DOCUMENTS, FILES, PREDICTIONS, RUN_TABLES, RUNS, TERMS
-from isthmus.workspace.terms import TermIndex
+from isthmus.workspace.documents import TermIndex
 
 SOURCE = 1_000  # documents that stand for those of a source, of which some are near to every other
 CLASSES = ["price", "product", "service", "staff"]

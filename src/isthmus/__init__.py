@@ -21,7 +21,7 @@ _PUBLIC = {
     "StructuralCorrespondence": "isthmus.classify.baselines.aligned_features",
     "CorrelationAlignment": "isthmus.classify.baselines.aligned_features",
     "TrAdaBoostClassifier": "isthmus.classify.baselines.tradaboost",
-    "TransductiveCentroidClassifier": "isthmus.classify.vectors.centroids",
+    "TransductiveCentroidClassifier": "isthmus.classify.vectors",
     "TransductiveKernelClassifier": "isthmus.classify.strings.classifier",
     "SpectralGraphTransducer": "isthmus.classify.baselines.sgt",
     "TransductiveSVM": "isthmus.classify.baselines.tsvm",
@@ -57,7 +57,7 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time __getattr__ does
     from isthmus.classify.dual.manifold import ManifoldDualClassifier
     from isthmus.classify.projection.classifier import TermProjectionClassifier
     from isthmus.classify.strings.classifier import TransductiveKernelClassifier
-    from isthmus.classify.vectors.centroids import TransductiveCentroidClassifier
+    from isthmus.classify.vectors import TransductiveCentroidClassifier
     from isthmus.clustering.guided import CrossGuidedKMeans
     from isthmus.features.projection import TermProjection
     from isthmus.features.strings import StringKernel

@@ -240,7 +240,7 @@ def _build_tradaboost(options: Options) -> TransferPipeline:
 
 
 def _build_lsa(options: Options) -> TransferPipeline:
-    from isthmus.classify.vectors.centroids import TransductiveCentroidClassifier
+    from isthmus.classify.vectors import TransductiveCentroidClassifier
     from isthmus.features.latent import LatentSemantics
 
     latent = LatentSemantics(random_state=options.random_state)
@@ -248,7 +248,7 @@ def _build_lsa(options: Options) -> TransferPipeline:
 
 
 def _build_vectors(options: Options) -> TransferPipeline:
-    from isthmus.classify.vectors.centroids import TransductiveCentroidClassifier
+    from isthmus.classify.vectors import TransductiveCentroidClassifier
     from isthmus.features.embeddings import TextEmbedder, resolve_embedder
 
     return _pipeline(TextEmbedder.of(resolve_embedder(options.embed)), TransductiveCentroidClassifier())
@@ -268,8 +268,7 @@ def _build_vectors_logistic(options: Options) -> TransferPipeline:
 
 def _build_vectors_kernel(options: Options) -> TransferPipeline:
     from isthmus.classify.strings.classifier import ALIGNED, TransductiveKernelClassifier
-    from isthmus.features.embeddings import TextEmbedder, resolve_embedder
-    from isthmus.features.vector_kernel import CosineKernel
+    from isthmus.features.embeddings import CosineKernel, TextEmbedder, resolve_embedder
 
     method = TransductiveKernelClassifier(kernel=CosineKernel(), random_state=options.random_state, **ALIGNED)
     return _pipeline(TextEmbedder.of(resolve_embedder(options.embed)), method)

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from isthmus import TermProjectionClassifier, make_transfer_pipeline
 from isthmus._math.calibration import fit_temperature
-from isthmus.classify.projection.steps import TEMPERATURES, estimate_prior, surest_rows
+from isthmus.classify.projection.classifier import TEMPERATURES, estimate_prior, surest_rows
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 from isthmus.features import TextVectorizer
 

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from isthmus import TermProjectionClassifier
 from isthmus._math.chi2 import count_terms
-from isthmus.classify.projection.blocks import PairwiseSum, fit_blocks
+from isthmus.classify.projection.classifier import PairwiseSum, fit_blocks
 from isthmus.exceptions import DataError, UsageError
 
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isthmus.corpus import read_collection, with_columns, write_rows
-from isthmus.corpus.guard import FormulaEscaper, unguard
+from isthmus.corpus.cells import FormulaEscaper, unguard
 from isthmus.corpus.shards import cut_shard, read_block
 from isthmus.corpus.words import read_words
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isthmus.corpus import check_output, read_collection, with_columns, write_records, write_rows
-from isthmus.corpus.guard import unguard
+from isthmus.corpus.cells import unguard
 from isthmus.exceptions import DataError, UsageError
 
 # Every character but NUL and halves of surrogate pairs.

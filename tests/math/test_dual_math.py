@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isthmus._math.dual_factor import FactorFit, Side, best_q, fit_factor, objective
-from isthmus._math.dual_influence import word_influence
 from isthmus._math.dual_kernels import (
     GaussianKernel,
     LandmarkKernel,
@@ -17,7 +16,7 @@ from isthmus._math.dual_kernels import (
     shares_matrix,
     squared_distances,
 )
-from isthmus._math.dual_manifold import LOSSES, ManifoldProblem, signs_of, solve_manifold
+from isthmus._math.dual_manifold import LOSSES, ManifoldProblem, signs_of, solve_manifold, word_influence
 from isthmus._math.laplacian import BipartiteLaplacian
 
 N, D, M = 12, 9, 3

@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from isthmus._math.gram_share import shared_ngrams
+from isthmus._math.gram import shared_ngrams
 
 
 def ngrams(sequence, lo, hi):

@@ -10,12 +10,12 @@ from isthmus._math.kernel_ridge import (
     centroid_scores,
     discriminant_responses,
     indicator,
+    inverse_root,
     kernel_problem,
     leave_one_out,
     most_confident,
     rbf,
 )
-from isthmus._math.nystrom import inverse_root
 
 
 def rows_of(n, p, seed=0):

@@ -56,7 +56,7 @@ def test_empty_rows_and_columns_are_nodes_without_edges():
 
 
 def test_one_pass_products_equal_scipys(monkeypatch):
-    import isthmus._math.dual_products as products
+    import isthmus._math.laplacian as products
 
     X = random_matrix(3, 40, 30)
     rng = np.random.RandomState(0)

@@ -10,8 +10,7 @@ import isthmus
 from isthmus.cli.app import run_command
 from isthmus.corpus import load_dataset, load_sample, write_rows
 from isthmus.exceptions import IsthmusWarning
-from isthmus.report.listing import LIST_CAP
-from isthmus.report.tint import tint
+from isthmus.report.listing import LIST_CAP, tint
 
 pytestmark = pytest.mark.xdist_group("browser")
 LARGEST = 3_000_000

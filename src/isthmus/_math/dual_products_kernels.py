@@ -1,4 +1,4 @@
-"""Compiled loops of :mod:`isthmus._math.dual_products`; importing this module loads numba."""
+"""Compiled loops of :mod:`isthmus._math.laplacian`; importing this module loads numba."""
 
 from __future__ import annotations
 

@@ -9,9 +9,109 @@ many documents go to a bit matrix (AND, count bits), the others are walked docum
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+from llvmlite import ir
+from numba import njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
 
-from isthmus._math.gram_intrinsics import common_bits, leading_zeros, prefetch, trailing_zeros
+# -- Single machine instructions that numba does not offer by itself, for :mod:`isthmus._math.gram_kernels`
+
+
+@intrinsic
+def leading_zeros(typingctx, x):
+    """Number of zero bits above the highest one bit."""
+
+    def build(context, builder, signature, args):
+        return builder.ctlz(args[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.uint64(types.uint64), build
+
+
+@intrinsic
+def trailing_zeros(typingctx, x):
+    """Number of zero bits below the lowest one bit."""
+
+    def build(context, builder, signature, args):
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.uint64(types.uint64), build
+
+
+@intrinsic
+def common_bits(typingctx, matrix, j, i, n_words):
+    """Bits that row j of a C-contiguous uint64 matrix shares with rows i, i+1, i+2, i+3; n_words a multiple of 4.
+
+    Written with 128-bit vectors of bytes: bits are counted per byte and widened once for every 28 vectors (a byte
+    holds 31 such counts), and row j is read once for four rows. Compilers do not find this in a loop over words.
+    """
+
+    def build(context, builder, signature, args):
+        array = context.make_array(signature.args[0])(context, builder, args[0])
+        word = ir.IntType(64)
+        bytes16, halves8, words4 = (ir.VectorType(ir.IntType(w), k) for w, k in ((8, 16), (16, 8), (32, 4)))
+        # llvmlite's own ctpop takes integers only; the instruction itself takes vectors.
+        count = cgutils.get_or_insert_function(builder.module, ir.FunctionType(bytes16, [bytes16]), "llvm.ctpop.v16i8")
+        base = builder.bitcast(array.data, word.as_pointer())
+        n_words = args[3]
+        row_j = builder.gep(base, [builder.mul(args[1], n_words)])
+        rows = [builder.gep(base, [builder.mul(builder.add(args[2], ir.Constant(word, r)), n_words)]) for r in range(4)]
+        totals = [cgutils.alloca_once_value(builder, ir.Constant(words4, None)) for _ in rows]
+        parts = [cgutils.alloca_once(builder, bytes16) for _ in rows]
+
+        def vector(row, at):
+            return builder.load(builder.bitcast(builder.gep(row, [at]), bytes16.as_pointer()), align=8)
+
+        zero, chunk, step = (ir.Constant(word, v) for v in (0, 56, 4))
+        with cgutils.for_range_slice(builder, zero, n_words, chunk, word) as (k0, _):
+            for part in parts:
+                builder.store(ir.Constant(bytes16, None), part)
+            k1 = builder.add(k0, chunk)
+            k1 = builder.select(builder.icmp_signed("<", k1, n_words), k1, n_words)
+            with cgutils.for_range_slice(builder, k0, k1, step, word) as (k, _):
+                for at in (k, builder.add(k, ir.Constant(word, 2))):
+                    common = vector(row_j, at)
+                    for row, part in zip(rows, parts, strict=True):
+                        ones = builder.call(count, [builder.and_(common, vector(row, at))])
+                        builder.store(builder.add(builder.load(part), ones), part)
+            for part, total in zip(parts, totals, strict=True):
+                wide = _pairwise(builder, _pairwise(builder, builder.load(part), halves8), words4)
+                builder.store(builder.add(builder.load(total), wide), total)
+        results = []
+        for total in totals:
+            lanes = builder.load(total)
+            result = builder.extract_element(lanes, ir.Constant(ir.IntType(32), 0))
+            for lane in range(1, 4):
+                result = builder.add(result, builder.extract_element(lanes, ir.Constant(ir.IntType(32), lane)))
+            results.append(result)
+        return context.make_tuple(builder, signature.return_type, results)
+
+    signature = types.UniTuple(types.int32, 4)(types.Array(types.uint64, 2, "C"), types.int64, types.int64, types.int64)
+    return signature, build
+
+
+@intrinsic
+def prefetch(typingctx, array, index):
+    """Ask for the cache line that holds array[index]; changes nothing else."""
+
+    def build(context, builder, signature, args):
+        data = context.make_array(signature.args[0])(context, builder, args[0]).data
+        pointer = builder.bitcast(builder.gep(data, [args[1]]), ir.IntType(8).as_pointer())
+        kind = ir.FunctionType(ir.VoidType(), [ir.IntType(8).as_pointer()] + [ir.IntType(32)] * 3)
+        ask = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        builder.call(ask, [pointer, *(ir.Constant(ir.IntType(32), v) for v in (0, 3, 1))])
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64), build
+
+
+def _pairwise(builder, vector, wider):
+    """Add neighbouring lanes into lanes of twice the width: odd lanes by a shift, even lanes by a mask."""
+    bits = wider.element.width // 2
+    cast = builder.bitcast(vector, wider)
+    shift = ir.Constant(wider, [bits] * wider.count)
+    mask = ir.Constant(wider, [(1 << bits) - 1] * wider.count)
+    return builder.add(builder.lshr(cast, shift), builder.and_(cast, mask))
+
 
 DIGIT = 11  # bits per pass of the radix sort: 2,048 counters stay in the first-level cache
 AHEAD = 6  # lists asked for before they are needed
@@ -395,3 +495,75 @@ def _add_common_bits(first, last, split, bits, out):
                     for r in range(min(4, i1 - i)):
                         if split > 0 or i + r > j:
                             out[i + r - first, j] += found[r]
+
+
+# -- Compiled kernels of the spectrum kernel, where counts are multiplied; the rest is in ``gram_kernels``
+
+
+@njit(cache=True, nogil=True)
+def scan_counts(docs, pos, lcp, fit, n, lo, hi, before, lists, counts, starts, diag):
+    """Lists as in :func:`scan_runs`, each document with its number of occurrences; nothing is merged."""
+    levels, total = hi - lo + 1, len(docs)
+    latest = np.full(n, -1, np.int32)
+    count = np.zeros(n, np.int32)
+    size = np.zeros(levels, np.int32)
+    run = np.zeros(levels, np.int32)
+    marks = np.zeros(n // 64 + 1, np.uint64)
+    n_lists = 0
+    starts[0] = 0
+    for t in range(total + 1):
+        shared = np.int64(lcp[t]) if t < total else 0
+        for a in range(levels - 1, max(shared + 1 - lo, 0) - 1, -1):
+            df, start = np.int64(size[a]), np.int64(run[a])
+            size[a] = 0
+            run[a] = t
+            if df == 0 or np.int64(fit[start]) < a + lo:
+                continue
+            if df == 1:
+                diag[docs[start]] += (t - start) * (t - start)
+                continue
+            at = starts[n_lists]
+            collect(docs, pos, before, start, t, df, lists, at, marks)
+            for u in range(start, t):
+                count[docs[u]] += 1
+            for k in range(at, at + df):
+                d = lists[k]
+                counts[k] = count[d]
+                diag[d] += np.int64(count[d]) * count[d]
+                count[d] = 0
+            n_lists += 1
+            starts[n_lists] = at + df
+        if t == total:
+            break
+        previous = latest[docs[t]]
+        latest[docs[t]] = t
+        before[t] = previous
+        for a in range(levels):
+            size[a] += np.int32(run[a] > previous)
+    return n_lists
+
+
+@njit(cache=True, nogil=True)
+def add_count_rows(first, last, split, lists, counts, starts, entry_ptr, places, owners, out):
+    """Rows of the spectrum kernel (int64): every list entry of a row, times the counts of the documents before it."""
+    for i in range(first, last):
+        row = out[i - first]
+        row[: split if split > 0 else i] = 0
+        for e in range(entry_ptr[i], entry_ptr[i + 1]):
+            place = places[e]
+            own = np.int64(counts[place])
+            for k in range(starts[owners[e]], place):
+                if split > 0 and lists[k] >= split:
+                    break
+                row[lists[k]] += own * counts[k]
+
+
+@njit(cache=True, nogil=True)
+def place_entries(lists, starts, n_lists, at, places, owners):
+    """For each document, where it stands in each of its lists; ``at`` is the running end of each document's stretch."""
+    for f in range(n_lists):
+        for k in range(starts[f], starts[f + 1]):
+            d = lists[k]
+            places[at[d]] = k
+            owners[at[d]] = f
+            at[d] += 1

@@ -239,3 +239,13 @@ def kernel_problem(K: np.ndarray) -> str | None:
     if np.any(np.diag(K) < 0):
         return f"has {int(np.sum(np.diag(K) < 0))} negative values on its diagonal"
     return None
+
+
+# -- The Nyström map: features of a kernel from a few landmark rows
+
+
+def inverse_root(K: np.ndarray) -> np.ndarray:
+    """K^(−1/2) of a symmetric matrix, directions without weight left out."""
+    values, vectors = eigh((K + K.T) / 2)
+    keep = values > max(values[-1], 0.0) * len(values) * np.finfo(float).eps * 100
+    return (vectors[:, keep] / np.sqrt(values[keep])) @ vectors[:, keep].T

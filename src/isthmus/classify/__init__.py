@@ -16,7 +16,7 @@ _PUBLIC = {
     "StructuralCorrespondence": "isthmus.classify.baselines.aligned_features",
     "TermProjectionClassifier": "isthmus.classify.projection.classifier",
     "TrAdaBoostClassifier": "isthmus.classify.baselines.tradaboost",
-    "TransductiveCentroidClassifier": "isthmus.classify.vectors.centroids",
+    "TransductiveCentroidClassifier": "isthmus.classify.vectors",
     "TransductiveKernelClassifier": "isthmus.classify.strings.classifier",
     "TransductiveSVM": "isthmus.classify.baselines.tsvm",
 }

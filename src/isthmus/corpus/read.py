@@ -14,9 +14,9 @@ from typing import IO, Any
 
 from isthmus._progress import progress
 from isthmus._utils import plural
+from isthmus.corpus.cells import unguard
 from isthmus.corpus.collection import Collection
 from isthmus.corpus.decode import decode, mend_surrogates, shown_name
-from isthmus.corpus.guard import unguard
 from isthmus.corpus.guess import find_column, guess_id, guess_label, guess_text, list_columns, shorten
 from isthmus.corpus.limits import gunzip
 from isthmus.corpus.tables import FORMATS, Table, read_xlsx, sniff_format

@@ -16,12 +16,12 @@ from itertools import islice
 from typing import Any
 
 from isthmus._utils import import_optional
+from isthmus.corpus.cells import unguard
 from isthmus.corpus.decode import decode, mend_surrogates
-from isthmus.corpus.guard import unguard
 from isthmus.corpus.guess import TITLE_ROWS, find_header, list_columns, shorten
+from isthmus.corpus.limits import check_sheet
 from isthmus.corpus.sheets import CHOICES_SHEET, REVIEW_SHEET
 from isthmus.corpus.trial import try_reading, unreadable
-from isthmus.corpus.workbooks import check_sheet
 from isthmus.exceptions import DataError
 
 DELIMITERS = ",;\t|"

@@ -6,8 +6,8 @@ import math
 from pathlib import Path
 from typing import Any
 
+from isthmus.corpus.cells import unguard
 from isthmus.corpus.decode import shown_name
-from isthmus.corpus.guard import unguard
 from isthmus.corpus.read import _format_of, _read_bytes, _unzip, cell_text
 from isthmus.corpus.tables import FORMATS
 from isthmus.exceptions import DataError

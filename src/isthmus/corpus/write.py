@@ -14,8 +14,7 @@ from typing import IO, Any
 
 from isthmus._streams import StandardOutput, check_standard_output
 from isthmus._utils import import_optional
-from isthmus.corpus.cells import as_text, is_structure, json_text, plain, whole_text
-from isthmus.corpus.guard import FormulaEscaper
+from isthmus.corpus.cells import FormulaEscaper, as_text, is_structure, json_text, plain, whole_text
 from isthmus.corpus.parts import create_part, is_device
 from isthmus.corpus.sheets import Layout, write_sheets
 from isthmus.exceptions import DataError, UsageError

@@ -22,6 +22,7 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Protocol
@@ -29,6 +30,7 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.metrics.pairwise import cosine_similarity
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._parameters import check_parameters
@@ -38,6 +40,7 @@ from isthmus._validation import check_texts
 from isthmus.base import row_blocks
 from isthmus.exceptions import DataError, MissingExtraError, UsageError
 from isthmus.features.counting import numbering, shared, take_runs, texts_key
+from isthmus.features.strings import KernelSum
 
 STATIC, MINILM = "static", "minilm"
 _BLOCK = 5_000  # texts in one go; memory for words grows with a block, not with the collection
@@ -513,3 +516,47 @@ class TextEmbedder(TransformerMixin, BaseEstimator):
         tags.input_tags.two_d_array = False
         tags.input_tags.string = True
         return tags
+
+
+# -- Cosines of vectors as a kernel: of rows, or of raw texts through a model, alone or summed with string kernels
+
+
+@dataclass(frozen=True)
+class CosineKernel:
+    """Cosines of the rows of one or two matrices, for ``TransductiveKernelClassifier(kernel=CosineKernel())``."""
+
+    def __call__(self, rows_a: Any, rows_b: Any = None) -> np.ndarray:
+        return cosine_similarity(rows_a, rows_b)
+
+
+@dataclass(frozen=True)
+class VectorKernel:
+    """Cosines of texts by a model of vectors; can be added to string kernels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus import StringKernel
+    >>> from isthmus.features.embeddings import VectorKernel
+    >>> model = lambda texts: np.array([[1.0, len(text)] for text in texts])
+    >>> both = StringKernel("presence", (2, 2), normalize=True) + VectorKernel(model)
+    >>> both.gram(["banana"]).round(6).tolist()
+    [[2.0]]
+    """
+
+    model: Any = STATIC
+
+    def gram(self, texts: Sequence[str], *, normalize: bool | None = None) -> np.ndarray:
+        """Cosines of the texts with each other; they are normalised as they are."""
+        return cosine_similarity(embed_texts(texts, self.model)).astype(np.float64)
+
+    def cross(self, texts_a: Sequence[str], texts_b: Sequence[str], *, normalize: bool | None = None) -> np.ndarray:
+        """Cosines of ``texts_a`` (rows) with ``texts_b`` (columns)."""
+        rows = [embed_texts(texts, self.model) for texts in (texts_a, texts_b)]
+        return cosine_similarity(*rows).astype(np.float64)
+
+    def __call__(self, texts_a: Sequence[str], texts_b: Sequence[str] | None = None) -> np.ndarray:
+        return self.gram(texts_a) if texts_b is None else self.cross(texts_a, texts_b)
+
+    def __add__(self, other: Any) -> KernelSum:
+        return KernelSum((self,)) + other

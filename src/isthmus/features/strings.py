@@ -125,7 +125,7 @@ class StringKernel:
 
         The others are walked through once per text instead of being sorted, and nothing has to be compiled.
         """
-        from isthmus._math.gram_share import shared_ngrams
+        from isthmus._math.gram import shared_ngrams
 
         texts = check_texts(texts)
         codes, offsets = self._encode([*check_texts(others), *texts], known=len(others))
@@ -166,7 +166,7 @@ class StringKernel:
         >>> names, own.tolist(), counts.toarray().tolist()
         (['ba', 'an', 'na'], [1, 2, 2], [[1, 2, 1]])
         """
-        from isthmus._math.gram_share import shared_ngrams
+        from isthmus._math.gram import shared_ngrams
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", IsthmusWarning)  # texts without n-grams have been warned about

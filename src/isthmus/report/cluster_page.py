@@ -12,9 +12,9 @@ from isthmus._utils import plural, versions
 from isthmus.corpus import Collection, check_output
 from isthmus.report import figures
 from isthmus.report.facts import collection_facts
+from isthmus.report.figures import convergence_tables
 from isthmus.report.listing import excerpt
 from isthmus.report.page import write_page
-from isthmus.report.tables import convergence_tables
 from isthmus.shift.space import latent_rows, map_places, spread
 
 _QUOTE, _TIP = 260, 120

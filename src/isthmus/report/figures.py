@@ -1,4 +1,4 @@
-"""Pictures of the pages as numbers: where each mark stands. Templates draw them; every picture has its table."""
+"""Pictures of the pages as numbers: where each mark stands, and a method's own record. Templates draw them."""
 
 from __future__ import annotations
 
@@ -102,3 +102,33 @@ def _ticks(low: float, high: float, count: int = 4) -> list[float]:
     first = np.floor(low / step + 1e-9) * step
     last = int(np.ceil((high - first) / step - 1e-9))
     return [round(float(first + i * step), 10) for i in range(last + 1)]
+
+
+# -- A method's own record as tables: one per measure
+
+
+def convergence_tables(history: Sequence[Any]) -> dict[str, list[dict]]:
+    """A method's record as one table per measure.
+
+    Records are lists of numbers (the objective) or of dicts (several measures); steps where a measure is missing are
+    left out, as are measures that are not numbers.
+
+    Examples
+    --------
+    >>> from isthmus.report.figures import convergence_tables
+    >>> convergence_tables([3.0, 2.5])
+    {'objective': [{'step': 1, 'objective': 3.0}, {'step': 2, 'objective': 2.5}]}
+    >>> list(convergence_tables([{"round": 1, "changed": None, "error": 0.2}, {"changed": 4, "error": 0.1}]))
+    ['changed', 'error']
+    """
+    tables: dict[str, list[dict]] = {}
+    for step, entry in enumerate(history, 1):
+        measures = entry if isinstance(entry, dict) else {"objective": entry}
+        for name, value in measures.items():
+            number = not isinstance(value, (bool, np.bool_)) and isinstance(value, (int, float, np.number))
+            if name in ("round", "step", "iteration", "time") or not (number or value is None):
+                continue
+            rows = tables.setdefault(name, [])
+            if value is not None and np.isfinite(value):
+                rows.append({"step": step, name: float(value)})
+    return {name: rows for name, rows in tables.items() if rows}

@@ -1,17 +1,21 @@
-"""The list of documents: what the page's script shows, as plain data."""
+"""Documents on a page: the list as plain data, words tinted, the language of a text."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from isthmus._utils import plural
 from isthmus.corpus import Collection
-from isthmus.explain.neighbours import nearest_documents
-from isthmus.explain.words import WordList
+from isthmus.explain.words import WordList, nearest_documents
+from isthmus.features.languages import NAMES, identify_language
+from isthmus.features.tokens import WORD
 from isthmus.shift.space import JointSpace, spread
 
 LIST_CAP = 20_000  # documents in the list
@@ -131,3 +135,83 @@ def cap_note(result) -> str:
     return (
         f"The list holds {LIST_CAP:,} of {plural(n, 'document')}: those that most need reading. All are in the table."
     )
+
+
+# -- Words of a text tinted by what they say about its label. The page's script does the same in the browser
+
+
+LEAST, STRONG = 2, 5  # grades from which a word is tinted, and tinted strongly
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+")
+
+
+def tint(text: str, words: Mapping[str, Sequence[int]], code: int) -> list[tuple[str, str]]:
+    """The text in pieces, each with its tint: '', 'for', 'for2', 'no' or 'no2'.
+
+    Examples
+    --------
+    >>> from isthmus.report.listing import tint
+    >>> tint("Kind staff, high price", {"staff": [6, -6], "price": [-3, 3]}, 0)
+    [('Kind ', ''), ('staff', 'for2'), (', high ', ''), ('price', 'no')]
+    """
+    pieces: list[tuple[str, str]] = []
+    at = 0
+    for start, end, grade in _graded(text, words, code):
+        kind = _kind(grade)
+        if not kind:
+            continue
+        if start > at:
+            pieces.append((text[at:start], ""))
+        pieces.append((text[start:end], kind))
+        at = end
+    if at < len(text):
+        pieces.append((text[at:], ""))
+    return pieces
+
+
+def _kind(grade: int) -> str:
+    if abs(grade) < LEAST:
+        return ""
+    return ("for" if grade > 0 else "no") + ("2" if abs(grade) >= STRONG else "")
+
+
+def _graded(text: str, words: Mapping[str, Sequence[int]], code: int):
+    """Start, end and grade of every word; scripts without blanks go by pairs of characters."""
+    for match in WORD.finditer(text):
+        word = match.group()
+        if not _UNSPACED.search(word):
+            yield match.start(), match.end(), words[word.lower()][code] if word.lower() in words else 0
+            continue
+        i = 0
+        while i < len(word) - 1:
+            pair = word[i : i + 2]
+            if pair in words and abs(words[pair][code]) >= LEAST:
+                yield match.start() + i, match.start() + i + 2, words[pair][code]
+                i += 1
+            i += 1
+
+
+# -- What a browser must know of a text's language
+# Which glyphs of the same ideograph, where lines may break, how to read it aloud.
+
+
+_READ = 2_000  # characters that tell the language; also the key under which it is remembered
+
+
+def lang_attribute(text: str):
+    """``lang="de"`` with a blank before it, for an element that holds the text; nothing where the text does not tell.
+
+    Examples
+    --------
+    >>> from isthmus.report.listing import lang_attribute
+    >>> str(lang_attribute("Das Brot ist trocken und die Suppe ist kalt")), str(lang_attribute("42"))
+    (' lang="de"', '')
+    """
+    from markupsafe import Markup
+
+    language = _language(str(text)[:_READ])
+    return Markup(f' lang="{language}"') if language in NAMES else Markup("")
+
+
+@lru_cache(maxsize=2_048)  # a page is opened again, and the same few source documents stand beside many others
+def _language(text: str) -> str | None:
+    return identify_language(text)

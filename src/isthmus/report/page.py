@@ -12,7 +12,7 @@ from typing import Any
 from isthmus._utils import import_optional, plural
 from isthmus.corpus import Collection, check_output, replacing
 from isthmus.report.hero import hero_facts
-from isthmus.report.languages import lang_attribute
+from isthmus.report.listing import lang_attribute
 
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")  # no part of a page; from texts and labels
 

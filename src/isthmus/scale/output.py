@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from isthmus.corpus.cells import json_text
-from isthmus.corpus.guard import FormulaEscaper
+from isthmus.corpus.cells import FormulaEscaper, json_text
 from isthmus.corpus.parts import _host, _is_running
 from isthmus.corpus.shards import MANIFEST, Rows, join_parquet
 from isthmus.corpus.write import _cell, _csv_blocks, _format, replacing, with_columns, write_rows

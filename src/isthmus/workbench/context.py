@@ -14,8 +14,8 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from isthmus._utils import plural
 from isthmus.exceptions import IsthmusError
+from isthmus.report.listing import tint
 from isthmus.report.page import make_environment
-from isthmus.report.tint import tint
 from isthmus.workbench.sessions import Brake, Cookies, Passwords, Session
 from isthmus.workbench.settings import Settings
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from typing import Any
 
 import uvicorn
 
 from isthmus.features.languages import identify_language
 from isthmus.workbench.app import make_app
-from isthmus.workbench.logs import log_lines
 from isthmus.workbench.sample import add_sample, find_sample
 from isthmus.workbench.settings import MIB, Settings, is_every_address, is_loopback, load_secret
 from isthmus.workspace.worker import start_worker, stop_worker, work
@@ -146,3 +148,42 @@ class Worker:
             if self.process.poll() is not None:
                 log.error("worker ended", extra={"facts": {"code": self.process.returncode}})
                 self.process = start_worker(self._workspace)
+
+
+# -- Logs as lines of JSON: one line an event, ready for any collector
+
+
+class LineFormatter(logging.Formatter):
+    """A record as one line of JSON.
+
+    Examples
+    --------
+    >>> import logging
+    >>> from isthmus.workbench.server import LineFormatter
+    >>> record = logging.LogRecord("isthmus", logging.INFO, "", 0, "ready", None, None)
+    >>> "ready" in LineFormatter().format(record)
+    True
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line."""
+        facts = {
+            "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "event": record.getMessage(),
+            **getattr(record, "facts", {}),
+        }
+        if record.exc_info:
+            facts["trace"] = self.formatException(record.exc_info)
+        return json.dumps(facts, ensure_ascii=True, default=str)
+
+
+def log_lines(stream=None, *, level: int = logging.INFO) -> None:
+    """Send what the server has to say to standard error, as lines."""
+    handler = logging.StreamHandler(stream or sys.stderr)
+    handler.setFormatter(LineFormatter())
+    for name, least in (("isthmus", level), ("uvicorn", logging.WARNING)):
+        logger = logging.getLogger(name)
+        logger.handlers[:] = [handler]
+        logger.setLevel(least)
+        logger.propagate = False

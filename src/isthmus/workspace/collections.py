@@ -25,11 +25,11 @@ from isthmus.workspace.context import (
     to_record,
 )
 from isthmus.workspace.database import TOLD, new_id, storable, utc_now
+from isthmus.workspace.documents import TermIndex
 from isthmus.workspace.files import MAX_UPLOAD, FileStore, read_ending
 from isthmus.workspace.jobs import add_job
 from isthmus.workspace.records import KINDS, Collection
 from isthmus.workspace.schema import ANSWERS, COLLECTIONS, DOCUMENTS, FILES, PROJECTS, RUNS, TERMS
-from isthmus.workspace.terms import TermIndex
 
 _PREVIEW_ROWS = 10
 _PREVIEW_CELL = 300

@@ -21,8 +21,7 @@ from isthmus.corpus import check_output, replacing
 from isthmus.exceptions import DataError, UsageError
 from isthmus.workspace.context import Context
 from isthmus.workspace.database import Database, utc_now
-from isthmus.workspace.files import FileStore
-from isthmus.workspace.locks import is_locked
+from isthmus.workspace.files import FileStore, is_locked
 from isthmus.workspace.schema import (
     ANSWERS,
     COLLECTIONS,

@@ -25,7 +25,7 @@ from isthmus.workspace.context import (
     to_record,
 )
 from isthmus.workspace.database import new_id, utc_now
-from isthmus.workspace.documents import searched_collection
+from isthmus.workspace.documents import find_positions, read_query, searched_collection
 from isthmus.workspace.jobs import add_job
 from isthmus.workspace.labels import LabelStore
 from isthmus.workspace.records import DONE, QUEUED, Job, Prediction, Run
@@ -41,7 +41,6 @@ from isthmus.workspace.schema import (
     RUNS,
     WORDS,
 )
-from isthmus.workspace.terms import find_positions, read_query
 
 LABEL, DIAGNOSE = "label", "diagnose"
 ORDERS = ("position", "confidence")

@@ -19,11 +19,10 @@ from isthmus.workspace.context import (
     to_record,
 )
 from isthmus.workspace.database import new_id, utc_now
-from isthmus.workspace.documents import documents_at, searched_collection
+from isthmus.workspace.documents import documents_at, find_positions, read_query, searched_collection
 from isthmus.workspace.labels import LabelStore
 from isthmus.workspace.records import DONE, Word
 from isthmus.workspace.schema import PROJECTS, RUN_TABLES, RUNS, TERMS, WORDS
-from isthmus.workspace.terms import find_positions, read_query
 
 _EXAMPLES = 5
 

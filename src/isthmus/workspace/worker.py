@@ -14,7 +14,7 @@ from pathlib import Path
 
 from isthmus._progress import listen
 from isthmus.exceptions import IsthmusError
-from isthmus.workspace.locks import FolderLock
+from isthmus.workspace.files import FolderLock
 from isthmus.workspace.records import Job
 from isthmus.workspace.store import DATABASE_VARIABLE, Workspace, open_workspace
 

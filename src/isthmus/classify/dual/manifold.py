@@ -6,9 +6,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._math.dual_influence import word_influence
 from isthmus._math.dual_kernels import make_kernel
-from isthmus._math.dual_manifold import ManifoldProblem, solve_manifold
+from isthmus._math.dual_manifold import ManifoldProblem, solve_manifold, word_influence
 from isthmus._math.laplacian import BipartiteLaplacian
 from isthmus._parameters import FROM_1, StrOptions
 from isthmus._progress import progress

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
+import math
 import warnings
+from collections.abc import Callable, Iterable
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
+from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._math.calibration import fit_temperature
 from isthmus._math.chi2 import TermStatistics, count_terms
 from isthmus._math.hinge import fit_squared_hinge
 from isthmus._parameters import FROM_0, POSITIVE, Interval, Options, StrOptions, check_parameters
-from isthmus._validation import check_rows
+from isthmus._progress import progress
+from isthmus._validation import check_rows, read_labels
 from isthmus.base import Domains, TransferClassifier, softmax
-from isthmus.classify.projection.steps import (
-    TEMPERATURES,
-    adapt_statistics,
-    class_shares,
-    estimate_prior,
-    held_out_features,
-)
-from isthmus.exceptions import IsthmusWarning, UsageError
+from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 from isthmus.features.projection import (
     TERM_PARAMETERS,
     Projection,
@@ -32,6 +30,111 @@ from isthmus.features.projection import (
     term_table,
 )
 from isthmus.features.weights import smooth_idf
+
+# -- Steps of the projection classifier: hold rows out, adapt to the target, turn scores into probabilities
+
+
+TEMPERATURES = (math.exp(-3.0), math.exp(6.0))  # where the factor of the class shares is looked for
+
+
+def held_out_features(
+    X, codes: np.ndarray, stats: TermStatistics, build: Callable[[TermStatistics], Projection], folds: int, used: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Features of labelled rows by a projection that has not seen them, and the rows in question.
+
+    A rare term of a training document is by itself enough to send that term to the document's class, so features of the
+    training documents by their own projection are far too good. Sums can be taken out again: the projection for a fold
+    is built from ``stats`` minus that fold's own statistics. ``used`` of the ``folds`` are made.
+    """
+    parts, rows = [], []
+    for fold in range(used):
+        own = np.arange(fold, len(codes), folds)
+        X_own = X[own]
+        without = stats - count_terms(X_own, codes[own], stats.n_classes)
+        parts.append(build(without).features(X_own))
+        rows.append(own)
+        progress("cross-fitting", fold + 1, used)
+    return np.concatenate(parts), np.concatenate(rows)
+
+
+def adapt_statistics(
+    X_target,
+    n_classes: int,
+    build: Callable[[TermStatistics | None], Projection],
+    *,
+    rounds: int,
+    share: float,
+) -> tuple[TermStatistics | None, list[dict], str]:
+    """Statistics of the surest target rows under their predicted class.
+
+    Each round: project the target, label it by rule, count the rows with the largest margins of each class. The part of
+    each class that counts as sure grows in equal steps up to ``share``.
+
+    Parameters
+    ----------
+    X_target : CSR matrix
+    n_classes : int
+    build : callable
+        Target statistics, None at first, to a projection.
+    rounds : int
+    share : float
+
+    Returns
+    -------
+    target, history, termination
+        ``history`` has one entry per pass: target rows that changed label, mean share of the winning class.
+    """
+    target: TermStatistics | None = None
+    history: list[dict] = []
+    labels = np.full(X_target.shape[0], -1)
+    for step in range(rounds + 1):
+        shares = class_shares(build(target).features(X_target))
+        changed = int(np.sum(shares.argmax(axis=1) != labels))
+        labels = shares.argmax(axis=1)
+        history.append({"changed": changed, "mean_share": float(shares.max(axis=1).mean())})
+        progress("adapting", step, rounds)
+        if step < rounds:
+            sure = surest_rows(shares, share * (step + 1) / rounds)
+            target = count_terms(X_target, np.where(sure, labels, -1), n_classes)
+    return target, history, "no_change" if changed == 0 else "max_iter"
+
+
+def surest_rows(shares: np.ndarray, share: float) -> np.ndarray:
+    """Rows among the ``share`` with the largest margins of those given the same class; never rows without a margin.
+
+    Class by class, so that a class that is easy to tell cannot crowd out the others.
+    """
+    top = np.partition(shares, -2, axis=1)
+    margin = top[:, -1] - top[:, -2]
+    labels = shares.argmax(axis=1)
+    sure = np.zeros(len(shares), dtype=bool)
+    for code in np.unique(labels):
+        rows = np.flatnonzero(labels == code)
+        sure[rows] = margin[rows] >= np.quantile(margin[rows], 1.0 - share)
+    return sure & (margin > 0)
+
+
+def class_shares(features: np.ndarray) -> np.ndarray:
+    """Rows of non-negative features to rows that sum to one; a row of zeros stays one."""
+    return normalize(features, norm="l1")
+
+
+def estimate_prior(probabilities: np.ndarray, source_prior: np.ndarray, max_iter: int = 100) -> np.ndarray:
+    """Class prior of unlabelled rows by expectation-maximisation (Saerens, Latinne and Decaestecker, 2002).
+
+    ``probabilities`` were made under ``source_prior``; the result is the prior under which re-weighted probabilities
+    average to the prior itself.
+    """
+    prior = source_prior.copy()
+    for _ in range(max_iter):
+        weighted = probabilities * (prior / source_prior)
+        weighted /= weighted.sum(axis=1, keepdims=True)
+        new = weighted.mean(axis=0)
+        if np.abs(new - prior).max() < 1e-6:
+            return new
+        prior = new
+    return prior
+
 
 _MAX_TEMPERATURE_ROWS = 4_000  # enough to place one number
 _TEMPERATURE_FOLDS = 5  # every fifth source row is held out to place it
@@ -314,3 +417,99 @@ class TermProjectionClassifier(TransferClassifier):
         # A column serves one class: fewer columns than classes, as in scikit-learn's toy data, cannot be learned.
         tags.classifier_tags.poor_score = True
         return tags
+
+
+# -- Term projection from blocks of rows, each read once: the sums of the blocks are the sums of the whole
+
+
+class PairwiseSum:
+    """Sums of blocks, added in pairs of like size, so that many small blocks do not each copy the whole."""
+
+    def __init__(self):
+        self._waiting: list[TermStatistics] = []
+
+    def add(self, block: TermStatistics) -> None:
+        self._waiting.append(block)
+        while len(self._waiting) > 1 and len(self._waiting[-2].klass) <= 2 * len(self._waiting[-1].klass):
+            last = self._waiting.pop()
+            self._waiting[-1] = self._waiting[-1] + last
+
+    def total(self) -> TermStatistics:
+        """The sum of all blocks so far."""
+        while len(self._waiting) > 1:
+            last = self._waiting.pop()
+            self._waiting[-1] = self._waiting[-1] + last
+        return self._waiting[0]
+
+
+class _Classes:
+    """Classes in order of first sight; codes never change, the sorted order comes at the end."""
+
+    def __init__(self):
+        self.index: dict[Any, int] = {}
+
+    def codes(self, labels: Iterable) -> np.ndarray:
+        values, known = read_labels(list(labels))
+        codes = np.full(len(values), -1, dtype=np.int32)
+        for i in np.flatnonzero(known):
+            codes[i] = self.index.setdefault(values[i], len(self.index))
+        return codes
+
+    def sorted(self, stats: TermStatistics) -> tuple[np.ndarray, TermStatistics]:
+        """Sorted classes and the statistics with codes to match."""
+        names = np.array(list(self.index))
+        order = np.argsort(names)
+        place = np.argsort(order)
+        table = stats.per_class(stats.occurrences), stats.per_class(stats.documents)
+        moved = [matrix[:, order].tocsr() for matrix in table]
+        for matrix in moved:
+            matrix.sort_indices()
+        documents = np.zeros(len(names))
+        documents[place] = stats.class_documents
+        starts = moved[0].indptr.astype(np.int64)
+        klass = moved[0].indices.astype(np.int32)
+        return names[order], TermStatistics(starts, klass, moved[0].data, moved[1].data.astype(np.int32), documents)
+
+
+def fit_blocks(blocks: Iterable[tuple[Any, Iterable]], model: TermProjectionClassifier | None = None):
+    """Fit the rule from an iterable of ``(X, y)`` blocks, each read once.
+
+    Columns may be added from block to block (never moved), classes may appear at any time, and the order of blocks
+    changes nothing.
+
+    Parameters
+    ----------
+    blocks : iterable of (CSR matrix, labels)
+        Unlabelled rows (None, -1, NaN) are left out.
+    model : TermProjectionClassifier, optional
+        Its parameters are used; ``classifier`` must be "rule".
+
+    Returns
+    -------
+    TermProjectionClassifier
+        Fitted; ``n_features_in_`` is the number of columns of the widest block.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.classify.projection.classifier import fit_blocks
+    >>> blocks = [(np.array([[4, 0], [3, 1]]), ["red", "red"]), (np.array([[0, 2, 5]]), ["blue"])]
+    >>> fit_blocks(blocks).predict(np.array([[1, 0, 0], [0, 0, 1]])).tolist()
+    ['red', 'blue']
+    """
+    model = TermProjectionClassifier() if model is None else model
+    check_parameters(model)
+    if model.classifier != "rule":
+        raise UsageError("fit_blocks makes the rule; use classifier='rule', or fit for an SVM.", code="bad-parameter")
+    classes, sums = _Classes(), PairwiseSum()
+    for number, (X, y) in enumerate(blocks, 1):
+        codes = classes.codes(y)
+        sums.add(count_terms(X, codes, max(len(classes.index), 1)))
+        progress("counting blocks", number)
+    if len(classes.index) < 2:
+        raise DataError(
+            f"The blocks name {len(classes.index)} classes; a classifier needs at least two.", code="one-class"
+        )
+    names, stats = classes.sorted(sums.total())
+    model.n_features_in_ = stats.n_terms
+    return model.finish_statistics(stats, names)

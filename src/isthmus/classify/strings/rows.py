@@ -10,8 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from isthmus._math.gram import KINDS, n_threads
-from isthmus._math.kernel_ridge import kernel_problem, rbf
-from isthmus._math.nystrom import inverse_root
+from isthmus._math.kernel_ridge import inverse_root, kernel_problem, rbf
 from isthmus._packing import pack_texts, unpack_texts
 from isthmus._progress import progress
 from isthmus.base import Domains, row_blocks

@@ -8,8 +8,7 @@ import numpy as np
 
 from isthmus._math.calibration import fit_temperature
 from isthmus._math.chi2 import TermStatistics, count_terms
-from isthmus.classify.projection.classifier import TermProjectionClassifier
-from isthmus.classify.projection.steps import TEMPERATURES, class_shares
+from isthmus.classify.projection.classifier import TEMPERATURES, TermProjectionClassifier, class_shares
 from isthmus.features.projection import Projection
 from isthmus.scale._kernels import histogram, leading_shares
 from isthmus.scale.methods.base import Problem, RowModel, load

@@ -8,7 +8,7 @@ import numpy as np
 
 from isthmus._math.calibration import fit_temperature
 from isthmus._math.centroids import unit_rows
-from isthmus.classify.vectors.centroids import TransductiveCentroidClassifier
+from isthmus.classify.vectors import TransductiveCentroidClassifier
 from isthmus.features.embeddings import resolve_embedder
 from isthmus.scale.methods.base import Problem
 from isthmus.scale.methods.dense import ONE, TextFeatures, add_tuples, as_steps, exact_product, kept_steps, square_sums

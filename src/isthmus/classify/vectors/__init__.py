@@ -1,1 +1,0 @@
-"""Methods on vectors of whole documents (dense rows): centroids that settle in the target."""
