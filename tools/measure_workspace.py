@@ -20,8 +20,8 @@ import numpy as np
 
 from isthmus.workspace import Workspace, open_workspace
 from isthmus.workspace.database import new_id, utc_now
-from isthmus.workspace.schema import COLLECTIONS, DOCUMENTS, FILES, PREDICTIONS, RUN_TABLES, RUNS, TERMS
 from isthmus.workspace.documents import TermIndex
+from isthmus.workspace.schema import COLLECTIONS, DOCUMENTS, FILES, PREDICTIONS, RUN_TABLES, RUNS, TERMS
 
 SOURCE = 1_000  # documents that stand for those of a source, of which some are near to every other
 CLASSES = ["price", "product", "service", "staff"]
