@@ -203,7 +203,7 @@ def lang_attribute(text: str):
     Examples
     --------
     >>> from isthmus.report.listing import lang_attribute
-    >>> str(lang_attribute("Das Brot ist trocken und die Suppe ist kalt")), str(lang_attribute("42"))
+    >>> str(lang_attribute("Die Suppe war kalt und das Brot trocken")), str(lang_attribute("42"))
     (' lang="de"', '')
     """
     from markupsafe import Markup
