@@ -5,18 +5,23 @@ import pytest
 
 from isthmus.bench import SUITES
 from isthmus.bench.engine.harness import run_suite
+from isthmus.bench.engine.suite import TaskData
 from isthmus.bench.suites.choose import (
     CORPORA,
     SETTINGS,
     TASKS,
     accuracy_of,
+    auto_further,
+    auto_lexicon,
     average,
     interval,
     kappa_of,
     left_out,
+    lexicon_alone,
     promises,
 )
 from isthmus.choose.choice import CANDIDATES
+from isthmus.corpus import make_shifted_texts
 
 
 def rows_for(good_setting):
@@ -99,3 +104,16 @@ def test_one_small_task(data_dir, tmp_path):
     swept = next(row for row in run.rows if row["metric"] == "sweep")
     assert len(swept["accuracies"]) == len(SETTINGS)
     assert "orgs-places" in TASKS
+
+
+def test_labelled_words_and_further_texts_are_heard_where_a_task_has_them():
+    made = make_shifted_texts(40, 40, random_state=1)
+    helps = {
+        "lexicon": {row["word"]: row["class"] for row in made.words if row["class"]},
+        "further": make_shifted_texts(40, 20, random_state=1).target_texts,
+    }
+    data = TaskData(made.source_texts, made.source_labels, made.target_texts, made.target_labels, extra=helps)
+    bare = TaskData(made.source_texts, made.source_labels, made.target_texts, made.target_labels)
+    for run in (lexicon_alone, auto_lexicon, auto_further):
+        assert run(bare, 0) == []
+        assert run(data, 0)[0]["value"] > 0.8

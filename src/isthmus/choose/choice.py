@@ -218,7 +218,7 @@ def try_methods(
             progress("trying strings", 0, 1)
             ready["strings"] = fit("strings", n_jobs or cpu_count())
         judge = _judge(pair, embedder, options)
-        witness = _hear_words(pair, word_labels, options) if word_labels and judge is not None else None
+        witness = hear_words(pair, word_labels, options) if word_labels and judge is not None else None
         # Words that are heard as a witness must not speak a second time, mixed with the source's documents.
         names, left_out = candidates_for(pair.texts, word_labels if witness is None else None, embedder)
         if judge is None:
@@ -384,7 +384,7 @@ def _views(pair: Pair, embedder: Any, options: Mapping) -> dict[str, View]:
         return {"lsa": latent.result(), **given}
 
 
-def _hear_words(pair: Pair, word_labels: Mapping, options: Mapping) -> FittedCandidate | None:
+def hear_words(pair: Pair, word_labels: Mapping, options: Mapping) -> FittedCandidate | None:
     """What the labelled words alone say, without a single labelled document.
 
     The source's labels took no part, so they can say how often the words are right, and their probabilities are brought

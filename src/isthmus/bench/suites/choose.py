@@ -10,14 +10,37 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from isthmus.bench.engine.suite import Method, Suite, Task, TaskData, pack_correct
-from isthmus.bench.tasks import AMAZON_MULTI, AMAZON_PAIRS, CHINESE_TASKS, NEWSGROUP_TASKS, REUTERS_TASKS, TOPIC_TASKS
+from isthmus.bench.suites.dual_data import NEGATIVE_FILE, POSITIVE_FILE, lexicon
+from isthmus.bench.tasks import (
+    AMAZON_FILE,
+    AMAZON_MULTI,
+    AMAZON_PAIRS,
+    AMAZON_UNLABELLED_FILE,
+    CHINESE_TASKS,
+    NEWSGROUP_TASKS,
+    REUTERS_TASKS,
+    TOPIC_TASKS,
+    amazon_unlabelled,
+)
 from isthmus.choose import Evidence, VotingRule, estimate_shares, review_mask
-from isthmus.choose.choice import CANDIDATES, WITH_VECTORS, YARDSTICK, Candidates, Choice, decide, try_methods
+from isthmus.choose.choice import (
+    CANDIDATES,
+    WITH_VECTORS,
+    YARDSTICK,
+    Candidates,
+    Choice,
+    FittedCandidate,
+    Pair,
+    decide,
+    hear_words,
+    try_methods,
+)
 from isthmus.choose.combined import pool
 from isthmus.choose.evidence import class_accuracy, information
 from isthmus.choose.trust import CONFIDENCE_LEVEL
@@ -47,7 +70,28 @@ FRESH = (
     "thucnews_title-nlpcc2017",
     "nlpcc2017-thucnews_title",
 )
-_ALL = {**AMAZON_PAIRS, **AMAZON_MULTI, **NEWSGROUP_TASKS, **REUTERS_TASKS, **CHINESE_TASKS, **TOPIC_TASKS}
+
+
+def _helped(pair: str) -> Task:
+    """A pair of reviews with what can help it: the opinion lexicon, and the target's further reviews without labels."""
+
+    def load(folder: Path) -> TaskData:
+        data = AMAZON_PAIRS[pair].load(folder)
+        further = amazon_unlabelled(folder, pair.split("-")[1])
+        data.extra.update(lexicon=lexicon(folder), further=sorted(set(further) - set(data.target_texts)))
+        return data
+
+    return Task(pair, load, files=(AMAZON_FILE, AMAZON_UNLABELLED_FILE, POSITIVE_FILE, NEGATIVE_FILE))
+
+
+_ALL = {
+    **{pair: _helped(pair) for pair in AMAZON_PAIRS},
+    **AMAZON_MULTI,
+    **NEWSGROUP_TASKS,
+    **REUTERS_TASKS,
+    **CHINESE_TASKS,
+    **TOPIC_TASKS,
+}
 TASKS: dict[str, Task] = {name: _ALL[name] for names in (*CORPORA.values(), FRESH, TOPIC_TASKS) for name in names}
 
 
@@ -59,11 +103,15 @@ def contest(data: TaskData, seed: int) -> Candidates:
     kept = data.extra.setdefault("contests", {})
     if seed not in kept:
         kept.clear()
-        labels = np.array(data.source_labels, dtype=object)
-        kept[seed] = try_methods(data.source_texts, labels, data.target_texts, random_state=seed, n_jobs=1)
+        kept[seed] = _fitted(data, seed)
         for trial in kept[seed].trials:
             trial.model = _Classes(trial.model.classes_)  # nothing is predicted later; lets matrices go
     return kept[seed]
+
+
+def _fitted(data: TaskData, seed: int, **helps: Any) -> Candidates:
+    labels = np.array(data.source_labels, dtype=object)
+    return try_methods(data.source_texts, labels, data.target_texts, random_state=seed, n_jobs=1, **helps)
 
 
 def without_vectors(found: Candidates) -> Candidates:
@@ -101,6 +149,38 @@ def peer(embed: str) -> Callable[[TaskData, int], list[dict]]:
         return score(data, model.transduction_[len(data.source_texts) :], confidence)
 
     return run
+
+
+def lexicon_alone(data: TaskData, seed: int) -> list[dict]:
+    """What the labelled words say by themselves; no row where the task has none."""
+    if "lexicon" not in data.extra:
+        return []
+    witness = _witness(data, seed)
+    return score(data, witness.labels, witness.probabilities.max(axis=1))
+
+
+def auto_lexicon(data: TaskData, seed: int) -> list[dict]:
+    """``auto`` with labelled words; no row where the task has none."""
+    if "lexicon" not in data.extra:
+        return []
+    made = decide(replace(contest(data, seed), witness=_witness(data, seed)))
+    return score(data, made.labels, made.probabilities.max(axis=1))
+
+
+def _witness(data: TaskData, seed: int) -> FittedCandidate:
+    if "witness" not in data.extra:
+        pair = Pair.of(data.source_texts, np.array(data.source_labels, dtype=object), data.target_texts)
+        data.extra["witness"] = hear_words(pair, data.extra["lexicon"], {"random_state": seed})
+    return data.extra["witness"]
+
+
+def auto_further(data: TaskData, seed: int) -> list[dict]:
+    """``auto`` with the target's further reviews as extra texts; no row where the task has none."""
+    if "further" not in data.extra:
+        return []
+    made = decide(_fitted(data, seed, extra_texts=data.extra["further"]))
+    rows = score(data, made.labels, made.probabilities.max(axis=1))
+    return [row | {"chosen": made.name, "further": len(data.extra["further"])} for row in rows]
 
 
 class _Classes:
@@ -320,7 +400,10 @@ def _methods() -> dict[str, Method]:
     runs: dict[str, Any] = {
         "vectors-logistic": peer("static"),
         "vectors-logistic-minilm": peer("minilm"),
+        "lexicon": lexicon_alone,
         "auto-words": auto_words,
+        "auto-lexicon": auto_lexicon,
+        "auto-further": auto_further,
         "auto": auto,
         "auto-sweep": sweep,
     }
