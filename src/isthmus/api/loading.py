@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from isthmus.api.cluster import GroupingResult
-from isthmus.api.label import LabelResult
 from isthmus.api.saving import read_saved
 
-RESULT_TYPES = {result_type.KIND.name: result_type for result_type in (LabelResult, GroupingResult)}
+
+def _result_type(kind: str) -> type | None:
+    """What a file of this kind holds. Imported when it is met: labels need nothing of what groups documents."""
+    if kind == "label":
+        from isthmus.api.label import LabelResult
+
+        return LabelResult
+    if kind == "cluster":
+        from isthmus.api.cluster import GroupingResult
+
+        return GroupingResult
+    return None
 
 
 def load(path, kind: str | None = None, *, trusted: Iterable = ()):
@@ -49,4 +58,4 @@ def load(path, kind: str | None = None, *, trusted: Iterable = ()):
     >>> loaded.predict(["the bike is fast"]).tolist()
     ['product']
     """
-    return read_saved(path, RESULT_TYPES, kind, trusted)
+    return read_saved(path, _result_type, kind, trusted)

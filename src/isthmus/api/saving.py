@@ -13,7 +13,7 @@ import json
 import sys
 import warnings
 import zipfile
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Set
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -117,8 +117,8 @@ def check_saved_file(path: str | Path) -> Path:
     return path
 
 
-def read_saved(path, result_types: Mapping[str, Any], kind: str | None = None, trusted: Iterable = ()):
-    """Rebuild a saved result; ``result_types`` are the classes a file may hold, by the name of their kind.
+def read_saved(path, result_type: Callable[[str], Any], kind: str | None = None, trusted: Iterable = ()):
+    """Rebuild a saved result; ``result_type`` gives the class of a kind by its name, None for what is no kind.
 
     ``trusted`` are further types that its model may hold, or their full names.
     """
@@ -126,7 +126,7 @@ def read_saved(path, result_types: Mapping[str, Any], kind: str | None = None, t
     skops_io = import_optional("skops.io", "A saved model")
     try:
         with zipfile.ZipFile(path) as archive:
-            found = _check_header(archive, path, result_types)
+            found = _check_header(archive, path, result_type)
             _check_sizes(archive, path)
             texts = json.loads(archive.read(_TEXTS))
             model = archive.read(_MODEL)
@@ -135,9 +135,9 @@ def read_saved(path, result_types: Mapping[str, Any], kind: str | None = None, t
     except Exception as error:  # whatever a damaged archive makes its unpackers stumble over
         raise _bad(path, "is not a model saved by isthmus; save one with isthmus label --save FILE") from error
     if kind is not None and found != kind:
-        held, needed = (result_types[name].KIND.what for name in (found, kind))
+        held, needed = (result_type(name).KIND.what for name in (found, kind))
         raise _bad(path, f"holds {held}, and {needed} is needed; see isthmus {kind} --save")
-    return _rebuild(path, result_types[found], texts, _read_model(path, model, skops_io, names), names)
+    return _rebuild(path, result_type(found), texts, _read_model(path, model, skops_io, names), names)
 
 
 def _check_sizes(archive: zipfile.ZipFile, path: Path) -> None:
@@ -160,7 +160,7 @@ def _header(kind: str, method: str) -> dict[str, Any]:
     }
 
 
-def _check_header(archive: zipfile.ZipFile, path: Path, known: Iterable[str]) -> str:
+def _check_header(archive: zipfile.ZipFile, path: Path, result_type: Callable[[str], Any]) -> str:
     """The kind of the file, or an error."""
     if archive.getinfo(_HEADER).file_size > _HEADER_BYTES:
         raise ValueError("header too long")
@@ -175,7 +175,7 @@ def _check_header(archive: zipfile.ZipFile, path: Path, known: Iterable[str]) ->
             f"is of format {number}, written by isthmus {version!r}; this version reads up to format {FORMAT}. "
             "Update isthmus",
         )
-    if not isinstance(header.get("kind"), str) or header["kind"] not in known:
+    if not isinstance(header.get("kind"), str) or result_type(header["kind"]) is None:
         raise ValueError("no kind")
     return header["kind"]
 

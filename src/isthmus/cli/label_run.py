@@ -337,20 +337,19 @@ def write_outputs(
 
     ``table`` is written where the rows are not those of the target alone.
     """
-    from isthmus.report import write_label_report
-
     columns = result.columns()
     added = {name: columns[name] for name in ADDED}
     places = {"table": None if output == "-" else output, "saved": save}
     files = {name: str(place) for name, place in places.items() if place is not None}
     column = None if by is None else (by, find_column(target, by))
+
+    def write_report(path):
+        from isthmus.report import write_label_report  # here, for most runs write none
+
+        write_label_report(result, path, force=True, source=source, target=target, files=files, by=column)
+
     makers: Makers = {
-        report: announced(
-            "writing the report",
-            lambda path: write_label_report(
-                result, path, force=True, source=source, target=target, files=files, by=column
-            ),
-        ),
+        report: announced("writing the report", write_report),
         save: announced("saving the model", lambda path: result.save(path, force=True)),
     }
     table = with_columns(target.table(), added) if table is None else table
