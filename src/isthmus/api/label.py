@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
@@ -303,7 +304,7 @@ class LabelResult:
         drawn: str | None = None,
         word_labels: Mapping | None = None,
         name: str | None = None,
-        without: str | None = None,
+        without: str | PathLike | None = None,
     ) -> LabelResult:
         """The labelling after learning from answers; this one stays as it is.
 
@@ -324,8 +325,8 @@ class LabelResult:
             Labelled words, as for :func:`isthmus.label`.
         name : str, optional
             Of this table, for ``history`` and ``without``.
-        without : str
-            Take back the answers that came in the table of this name.
+        without : str or path
+            Take back the answers that came in the table of this name, or in this file.
 
         Examples
         --------

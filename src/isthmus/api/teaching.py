@@ -21,7 +21,6 @@ from isthmus.choose.checking import as_number, match_classes
 from isthmus.choose.combined import CombinedModel
 from isthmus.choose.sampling import plain, read_sample
 from isthmus.choose.trust import AccuracyEstimate, review_mask
-from isthmus.corpus.decode import shown_name
 from isthmus.corpus.read import read_table
 from isthmus.corpus.sheets import REVIEW_SHEET
 from isthmus.exceptions import DataError, UsageError
@@ -38,8 +37,8 @@ from isthmus.feedback import (
     train_on_everything,
 )
 from isthmus.feedback.accounting import band_weights, expect_accuracy, learning_curve, outlook, right_by_size
-from isthmus.feedback.answers import ASKED, DRAWN, PICKED, RANDOM
-from isthmus.feedback.correction import MANY, order_answers
+from isthmus.feedback.answers import ASKED, DRAWN, PICKED, RANDOM, origin_of
+from isthmus.feedback.correction import MANY, order_answers, stand_ins
 from isthmus.feedback.model import ask_voters, merge_classes
 
 LabelResult = Any  # the class stands in the module that imports this one
@@ -118,22 +117,26 @@ def teach(
     drawn: str | None = None,
     word_labels: Mapping | None = None,
     name: str | None = None,
-    without: str | None = None,
+    without: str | PathLike | None = None,
 ) -> LabelResult:
     """A labelling that has learned from answers; see :meth:`isthmus.api.label.LabelResult.teach`."""
+    known, taken_back, origins = _answers(result), 0, {}
     if isinstance(answers, str | PathLike):
-        name = shown_name(Path(answers).name) if name is None else name
+        if name is None:
+            name = known.name_of(answers)
+            origins = {name: origin_of(answers)}
         answers = read_table(Path(answers), sheet=REVIEW_SHEET, filled=TRUTH)
-    known, taken_back = _answers(result), 0
     if without is not None:
-        if without not in known.batch:
+        batch = known.find_batch(without)
+        if batch is None:
             names = ", ".join(map(repr, dict.fromkeys(known.batch))) or "none"
             raise UsageError(
-                f"No answers came in a table called {without!r}; those that did: {names}.", code="bad-parameter"
+                f"No answers came in a table called {str(without)!r}; those that did: {names}.", code="bad-parameter"
             )
-        taken_back = known.batch.count(without)
-        known = known.without(without)
+        taken_back = known.batch.count(batch)
+        known = known.without(batch)
     given = read_answers(result, answers, drawn=drawn, name=name or f"answers {len(set(known.batch)) + 1}")
+    given = replace(given, origins=origins)
     if word_labels:
         given = replace(given, words=_check_words(word_labels, result.classes))
     if answers is None and without is None and not word_labels:
@@ -161,13 +164,16 @@ def _learn(
     order = order_answers([untaught.texts[row] for row in known.rows], codes)
     places, codes = np.array(known.rows, dtype=int)[order], codes[order]
     extra = _word_rows(views, known.words, code, len(opinions))
-    correction = learn_correction(rows[places], vote[places], codes, classes, seed, extra=extra)
+    standing = stand_ins(vote, untaught.texts, places, codes)
+    unnamed = None if standing is None else (rows[standing[0]], vote[standing[0]], standing[1])
+    correction = learn_correction(rows[places], vote[places], codes, classes, seed, extra=extra, unnamed=unnamed)
     answered = np.zeros(len(vote), dtype=bool)
     answered[known.rows] = True
     corrected = correction.probabilities(rows, vote)
     corrected[places] = np.eye(len(classes))[codes]
     source_codes = np.array([code[label] for label in untaught.source_labels.tolist() if label is not None])
-    word_model = train_on_everything(views.source_words_, source_codes, views.words_of(rows), corrected, answered)
+    told = len(known) + (0 if extra is None else len(extra[1]))
+    word_model = train_on_everything(views.source_words_, source_codes, views.words_of(rows), corrected, answered, told)
     model = TaughtModel(untaught.model, views, correction, word_model)
     probabilities = model.from_rows(rows, vote)
     probabilities[known.rows] = np.eye(len(classes))[np.searchsorted(model.classes_, known.labels)]
@@ -611,7 +617,7 @@ def vector_steps(model: Any) -> list[TextEmbedder]:
 
 def _answers(result: LabelResult) -> Answers:
     """What is known so far; no answer yet is not the same as nothing: rows left blank and words are kept too."""
-    return Answers() if result.answers is None else result.answers
+    return Answers() if result.answers is None else Answers(**vars(result.answers))  # files of old know no origins
 
 
 def _opinions(result: LabelResult) -> dict[str, np.ndarray]:

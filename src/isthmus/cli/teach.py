@@ -75,8 +75,7 @@ def teach(
         if rename is not None:
             taught = taught.rename_classes(read_renames(rename))
         if answers is not None or words is not None or without is not None:
-            name = None if without is None else Path(without).name
-            taught = teach_from_file(taught, answers, words=words, without=name)
+            taught = teach_from_file(taught, answers, words=words, without=without)
         files = {"saved": str(save or result)}
         makers: Makers = {
             report: announced(

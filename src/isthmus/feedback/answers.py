@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from os import PathLike
+from os.path import abspath
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from isthmus.corpus.decode import shown_name
 
 RANDOM, ASKED, PICKED = "random", "asked", "picked"
 DRAWN = (RANDOM, ASKED, PICKED)
@@ -29,6 +35,8 @@ class Answers:
         Who said so; '' where that was not given.
     batch : list of str
         Name of the table the answer came in.
+    origins : dict of str to str
+        By name of a table that was a file: a digest of where it lay, so that files of one name are told apart.
     blank : list of int
         Documents that were asked and left blank; they are asked again only when nothing else is left.
     words : dict of str to (class or dict)
@@ -52,6 +60,7 @@ class Answers:
     batch: list[str] = field(default_factory=list)
     blank: list[int] = field(default_factory=list)
     words: dict[str, Any] = field(default_factory=dict)
+    origins: dict[str, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -60,6 +69,20 @@ class Answers:
     def at_random(self) -> np.ndarray:
         """Which answers are to documents drawn at random."""
         return np.array([kind == RANDOM for kind in self.drawn], dtype=bool)
+
+    def name_of(self, path: str | PathLike) -> str:
+        """What the table in this file is called: as the file, with as much of its folder as tells it from others."""
+        parts, origin = Path(abspath(path)).parts, origin_of(path)
+        names = [shown_name("/".join(parts[-length:])) for length in range(1, len(parts) + 1)]
+        return next((name for name in names if self.origins.get(name, origin) == origin), names[-1])
+
+    def find_batch(self, given: str | PathLike) -> str | None:
+        """Name of the table that came in this file or is called so; None if there is none."""
+        origin = origin_of(given)
+        names = dict.fromkeys(self.batch)
+        came = [name for name in names if self.origins.get(name) == origin]
+        called = [name for name in (str(given), shown_name(Path(given).name)) if name in names]
+        return next(iter([*came, *called]), None)
 
     def plus(self, later: Answers) -> Answers:
         """Both together; where both speak of a document, the later answer holds.
@@ -79,6 +102,7 @@ class Answers:
             batch=[*_take(self.batch, kept), *later.batch],
             blank=sorted({*self.blank, *later.blank} - answered),
             words={**self.words, **later.words},
+            origins={**self.origins, **later.origins},
         )
 
     def without(self, batch: str) -> Answers:
@@ -94,14 +118,19 @@ class Answers:
             else names.get(label, label)
             for word, label in self.words.items()
         }
-        return Answers(self.rows, labels, self.drawn, self.by, self.batch, self.blank, words)
+        return replace(self, labels=labels, words=words)
 
     def _select(self, places: Iterable[int]) -> Answers:
         kept = list(places)
         rows, labels, drawn, by, batch = (
             _take(values, kept) for values in (self.rows, self.labels, self.drawn, self.by, self.batch)
         )
-        return Answers(rows, labels, drawn, by, batch, blank=self.blank, words=self.words)
+        return replace(self, rows=rows, labels=labels, drawn=drawn, by=by, batch=batch)
+
+
+def origin_of(path: str | PathLike) -> str:
+    """Says whether two files lay in one place, and not where."""
+    return blake2b(abspath(path).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 def _take(values: list, places: list[int]) -> list:

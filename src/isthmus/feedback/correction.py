@@ -27,6 +27,10 @@ _FACTORS = (0.05, 2.0)  # of the share of a new class, where the vote is sure an
 _MOST_NEW = 0.9
 _OTHERS = 10  # answers with other classes that are thrown in when the share of a new class is guessed
 _SHARPNESS_PRIOR = 10.0  # as many answers as speak for a sharpness of one before any was given
+# A class that nobody named counts as if so many answers had been given at the vote's shares; set on development tasks
+# and on pairs with turned shares that suite "listen" does not have (docs/guide/listening.md).
+STAND_INS = 20
+_STANDING = 10  # documents that stand for such a class
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,7 @@ def learn_correction(
     random_state: int | None = 0,
     *,
     extra: tuple[Any, np.ndarray] | None = None,
+    unnamed: tuple[Any, np.ndarray, np.ndarray] | None = None,
     trusts: Sequence[float] = TRUSTS,
     strengths: Sequence[float] = STRENGTHS,
     caution: float = CAUTION,
@@ -100,6 +105,10 @@ def learn_correction(
         For the division into folds.
     extra : (sparse matrix, ndarray of int), optional
         Rows and classes that are always learned from and that no vote speaks of (labelled words).
+    unnamed : (sparse matrix, ndarray, ndarray), optional
+        Rows, vote and weights of documents that stand for classes which no answer names (:func:`stand_ins`). They
+        are answered as the vote would, and judge the pairs too: otherwise a pair that gives such a class away to its
+        neighbours looks as good as any other.
     trusts, strengths : sequences of float
         What is tried, the most careful last; with few answers that alone.
     caution : float
@@ -108,7 +117,13 @@ def learn_correction(
     new_shares = prior_shares(codes, vote.shape[1], len(classes))
     doubt = float(np.mean(1.0 - vote.max(axis=1))) if len(vote) else 0.0
     offset = centred_logs(widen_vote(vote, new_shares, doubt))
-    folds = make_folds(codes, random_state)
+    folds, targets, judged = make_folds(codes, random_state), np.eye(len(classes))[codes], rows
+    if unnamed is not None:
+        own, said, weights = unnamed
+        said = widen_vote(said, new_shares, doubt)
+        judged, targets = sp.vstack([rows, own], format="csr"), np.vstack([targets, weights[:, None] * said])
+        offset = np.vstack([offset, centred_logs(said)])
+        folds = np.concatenate([folds, np.arange(len(said)) % FOLDS])
     trials = []
     pairs = [(trust, strength) for trust in trusts for strength in strengths]
     if len(codes) < FEWEST:  # nothing to compare the pairs by
@@ -122,18 +137,19 @@ def learn_correction(
             classes,
             random_state,
             extra=extra,
+            unnamed=unnamed,
             trusts=trusts,
             strengths=strengths,
             caution=caution,
         )
         best = max(tried.table, key=lambda row: row["weight"])
         pairs = [(best["trust"], best["strength"])]
-    learn, widen = _reduced(rows, extra)
+    learn, widen = _reduced(judged, extra)
     for step, (trust, strength) in enumerate(pairs):
         progress("learning from answers", step, len(pairs))
-        coef, held_out = _cross_fit(*learn, codes, trust * offset, strength, folds, extra)
-        loss = -float(log_softmax(held_out, axis=1)[np.arange(len(codes)), codes].sum())
-        trials.append((trust, strength, loss, held_out, coef))
+        coef, held_out = _cross_fit(*learn, targets, trust * offset, strength, folds, extra)
+        loss = -float(np.sum(targets * log_softmax(held_out, axis=1)))
+        trials.append((trust, strength, loss, held_out[: len(codes)], coef))
     progress("learning from answers", len(pairs), len(pairs))
     steps = [len(trusts) - 1 - trusts.index(trust) + len(strengths) - 1 - strengths.index(s) for trust, s in pairs]
     averaged = _average(trials, caution * np.array(steps), codes, classes, widen)
@@ -150,19 +166,19 @@ def _reduced(rows: Any, extra: Any) -> tuple[tuple[Any, Any], Callable[[np.ndarr
 
 
 def _cross_fit(
-    rows: Any, words: Any, codes: np.ndarray, offset: np.ndarray, strength: float, folds: np.ndarray, extra: Any
+    rows: Any, words: Any, targets: np.ndarray, offset: np.ndarray, strength: float, folds: np.ndarray, extra: Any
 ) -> tuple[np.ndarray, np.ndarray]:
     """Coefficients from all answers, and scores of each by coefficients that have not seen it."""
 
     def fit(part: np.ndarray, start: np.ndarray | None) -> np.ndarray:
-        own, wanted, shift = rows[part], codes[part], offset[part]
+        own, wanted, shift = rows[part], targets[part], offset[part]
         if extra is not None:
             stack = sp.vstack if sp.issparse(rows) else np.vstack
-            own, wanted = stack([own, words]), np.concatenate([wanted, extra[1]])
+            own, wanted = stack([own, words]), np.vstack([wanted, np.eye(offset.shape[1])[extra[1]]])
             shift = np.vstack([shift, np.zeros((words.shape[0], offset.shape[1]))])
         return fit_softmax_ridge(own, wanted, shift, strength, start=start)
 
-    coef = fit(np.arange(len(codes)), np.zeros((rows.shape[1], offset.shape[1])))
+    coef = fit(np.arange(len(targets)), np.zeros((rows.shape[1], offset.shape[1])))
     held_out = offset.copy()
     for fold in np.unique(folds):
         out = np.flatnonzero(folds == fold)
@@ -196,6 +212,38 @@ def _average(
         held_out=softmax(sharpness * scores, axis=1),
         table=table,
     )
+
+
+def stand_ins(
+    vote: np.ndarray, texts: Sequence[str], answered: np.ndarray, codes: np.ndarray
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Documents that stand for the classes of the vote which no answer names, and their weights; None if all are named.
+
+    Answers that name other classes alone say little about such a class: that it is no more common than they allow. Yet
+    each of them pushes it down a little, most of all where it is like the classes they name. So up to ten documents
+    that the vote gives to it, from sure to doubtful, are put beside the answers, as if it had been named as often among
+    the first twenty answers as the vote says. One answer that names the class takes their place.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.feedback.correction import stand_ins
+    >>> vote = np.array([[0.9, 0.1], [0.8, 0.2], [0.2, 0.8], [0.1, 0.9]])
+    >>> places, weights = stand_ins(vote, ["a", "b", "c", "d"], np.array([0, 1]), np.array([0, 0]))
+    >>> places.tolist(), weights.tolist()  # two answers, half of them expected to name the second class
+    ([2, 3], [0.5, 0.5])
+    """
+    open_, best = np.ones(len(vote), dtype=bool), vote.argmax(axis=1)
+    open_[answered] = False
+    rounded, total = vote.round(9), min(len(codes), STAND_INS)
+    places: list[int] = []
+    weights: list[float] = []
+    for code in np.setdiff1d(np.arange(vote.shape[1]), codes).tolist():
+        own = sorted(np.flatnonzero(open_ & (best == code)).tolist(), key=lambda i: (rounded[i, code], texts[i]))
+        count = min(_STANDING, len(own))
+        places += [own[int((step + 0.5) * len(own) / count)] for step in range(count)]
+        weights += [total * float(vote[:, code].mean()) / count] * count
+    return (np.array(places), np.array(weights)) if places and total else None
 
 
 def prior_shares(codes: np.ndarray, n_known: int, n_classes: int) -> np.ndarray:

@@ -11,9 +11,7 @@ from isthmus.base import softmax
 from isthmus.features.surface import readable, surface_forms
 from isthmus.feedback.correction import Correction
 from isthmus.feedback.self_training import WordModel
-from isthmus.feedback.views import FLOOR, DocumentViews
-
-BY_WORDS = 0.8  # share of the self-trained classifier in what is said in the end
+from isthmus.feedback.views import FLOOR, WORDS, DocumentViews
 
 
 class TaughtModel:
@@ -55,7 +53,8 @@ class TaughtModel:
     def from_rows(self, rows: Any, vote: np.ndarray) -> np.ndarray:
         """Probabilities of documents whose rows and vote are known already."""
         corrected = self.correction.probabilities(rows, vote)
-        return mix(corrected, self.word_model.probabilities(self.views.words_of(rows)))[:, self._order]
+        by_words = self.word_model.probabilities(self.views.words_of(rows))
+        return mix(corrected, by_words, self.word_model.share)[:, self._order]
 
     def document_terms(self, text: str, explain: Callable[[Any, str], list[dict]]) -> list[dict]:
         """Terms that speak for and against each class: what the base says of them, and what answers taught about them.
@@ -64,7 +63,9 @@ class TaughtModel:
         """
         vectorizer = self.views.vectorizer_
         row = vectorizer.transform([text])
-        effects = self.word_model.coef[:-1, self._order]
+        share, n_words = self.word_model.share, row.shape[1]
+        effects = (1 - share) * self.correction.sharpness * np.sqrt(WORDS) * self.correction.coef[:n_words]
+        effects = (effects + share * self.word_model.power * self.word_model.coef[:n_words])[:, self._order]
         taught = [
             {"class": label, "term": str(vectorizer.feature_names_[term]), "contribution": value * effects[term, code]}
             for code, label in enumerate(self.classes_.tolist())
@@ -80,7 +81,7 @@ class TaughtModel:
         return [{"class": label, "term": term, "contribution": share} for (label, term), share in shares.items()]
 
 
-def mix(corrected: np.ndarray, by_words: np.ndarray, share: float = BY_WORDS) -> np.ndarray:
+def mix(corrected: np.ndarray, by_words: np.ndarray, share: float) -> np.ndarray:
     """Weighted geometric mean of what the correction says and what self-training made of it."""
     logs = [np.log(np.maximum(part, FLOOR)) for part in (corrected, by_words)]
     return softmax((1 - share) * logs[0] + share * logs[1])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,24 +16,50 @@ SOURCE, ANSWERS, OTHERS = 0.2, 5.0, 1.0  # weight of a labelled source document,
 POWER = 1.5  # probabilities of other documents are sharpened before they are learned
 STRENGTH = 1 / 3
 STEPS = 40  # of L-BFGS: the targets are guesses, and a closer fit to them says nothing more
+BY_WORDS = 0.8  # most that the self-trained classifier may say in the end
+FEWEST = 10  # answers up to which it says nothing
 CONSTANT = 3.0  # value of the column that stands for the shares of the classes: large, so that the ridge spares it
 _POWERS = (0.1, 10.0)
 
 
 @dataclass(frozen=True)
 class WordModel:
-    """A linear classifier on words: probabilities are softmax(``power`` · [words, constant] @ ``coef``)."""
+    """A linear classifier on words: probabilities are softmax(``power`` · [words, constant] @ ``coef``).
+
+    ``share`` is its share in what is said in the end.
+    """
 
     coef: np.ndarray
     power: float
+    share: float = BY_WORDS
 
     def probabilities(self, words: Any) -> np.ndarray:
         """Probabilities of documents from their tf-idf rows."""
         return softmax(self.power * (np.asarray(words @ self.coef[:-1]) + CONSTANT * self.coef[-1]), axis=1)
 
 
+def share_of_words(n_answers: int) -> float:
+    """Share of self-training in what is said after so many answers.
+
+    It carries what answers taught, but changes labels by itself too: with a single answer, about as many as with none.
+    So it says nothing up to ten answers, and gains weight as they become more.
+
+    Examples
+    --------
+    >>> from isthmus.feedback.self_training import share_of_words
+    >>> [round(share_of_words(n), 2) for n in (1, 10, 20, 100)]
+    [0.0, 0.0, 0.4, 0.72]
+    """
+    return BY_WORDS * max(0, n_answers - FEWEST) / max(1, n_answers)
+
+
 def train_on_everything(
-    source_words: Any, source_codes: np.ndarray, words: Any, probabilities: np.ndarray, answered: np.ndarray
+    source_words: Any,
+    source_codes: np.ndarray,
+    words: Any,
+    probabilities: np.ndarray,
+    answered: np.ndarray,
+    n_answers: int | None = None,
 ) -> WordModel:
     """Fit a linear classifier on labelled source documents, answers, and the corrected probabilities of all others.
 
@@ -47,6 +73,8 @@ def train_on_everything(
         After the correction; those of answered documents are 1 for the answer.
     answered : ndarray of bool
         Which documents were answered.
+    n_answers : int, optional
+        Answers of any kind, those about words included; if omitted, the answered documents are counted.
 
     Notes
     -----
@@ -59,12 +87,12 @@ def train_on_everything(
     rows = sp.vstack([source_words, words], format="csr")
     rows = sp.hstack([rows, np.full((rows.shape[0], 1), CONSTANT)], format="csr")
     coef = fit_softmax_ridge(rows, targets, np.zeros(targets.shape), STRENGTH, max_iter=STEPS)
-    model = WordModel(coef, 1.0)
+    model = WordModel(coef, 1.0, share_of_words(int(answered.sum()) if n_answers is None else n_answers))
     free = ~answered
     if not free.any():
         return model
     scores = np.log(np.maximum(model.probabilities(words[free]), 1e-300))
-    return WordModel(coef, _match_confidence(scores, float(probabilities[free].max(axis=1).mean())))
+    return replace(model, power=_match_confidence(scores, float(probabilities[free].max(axis=1).mean())))
 
 
 def _raise(probabilities: np.ndarray, power: float) -> np.ndarray:

@@ -20,7 +20,8 @@ from isthmus.bench.engine.suite import Task, TaskData
 from isthmus.bench.suites.listen_person import Person, first_labelling
 from isthmus.bench.suites.tuning import choice_rows
 from isthmus.feedback import learn_correction, train_on_everything
-from isthmus.feedback.model import BY_WORDS, mix
+from isthmus.feedback.correction import stand_ins
+from isthmus.feedback.model import mix
 
 ANSWERS = 100
 VIEWS = ("words", "meaning", "vectors", "constant", "opinions")
@@ -33,6 +34,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "strength 4 alone": {"strengths": (4.0,)},
     "caution 0": {"caution": 0.0},
     "caution 2": {"caution": 2.0},
+    "nothing for classes that no answer names": {"stand_ins": None},
     **{f"self-training {share:g}": {"share": share} for share in (0.0, 0.3, 0.5, 0.8, 1.0)},
 }
 
@@ -88,6 +90,9 @@ def _taught(
     scaled = rows @ sp.diags(scale, format="csr")
     tried = {name: changes[name] for name in ("trusts", "strengths", "caution") if name in changes}
     vote = first.probabilities
+    standing = stand_ins(vote, first.texts, answered, codes[answered])
+    if standing is not None and "stand_ins" not in changes:
+        tried["unnamed"] = scaled[standing[0]], vote[standing[0]], standing[1]
     correction = learn_correction(scaled[answered], vote[answered], codes[answered], first.classes, 0, **tried)
     corrected = correction.probabilities(scaled, vote)
     if changes.get("share") == 0.0:
@@ -98,4 +103,4 @@ def _taught(
     mask[answered] = True
     words = views.words_of(rows)
     model = train_on_everything(views.source_words_, source_codes, words, known, mask)
-    return mix(corrected, model.probabilities(words), changes.get("share", BY_WORDS))
+    return mix(corrected, model.probabilities(words), changes.get("share", model.share))
