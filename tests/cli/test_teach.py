@@ -91,6 +91,19 @@ def test_the_loop(files, capsys):
     assert [row["label"] for row in read("back.csv")] == [row["label"] for row in read("out.csv")]
 
 
+def test_answer_files_of_one_name_in_two_folders(files):
+    assert label("source.csv", "target.csv", "-o", "out.csv", "--save", "run.isthmus") == 0
+    for folder, name in (("kim", "A-70"), ("lee", "A-75")):
+        Path(folder).mkdir()
+        write_csv(f"{folder}/answers.csv", {"id": [name], "true_label": ["parking"]})
+    assert (
+        run_command(["teach", "run.isthmus", "kim/answers.csv", "-o", "1.csv", "--save", "1.isthmus", "--quiet"]) == 0
+    )
+    assert run_command(["teach", "1.isthmus", "lee/answers.csv", "-o", "2.csv", "--save", "2.isthmus", "--quiet"]) == 0
+    assert run_command(["teach", "2.isthmus", "--without", "kim/answers.csv", "-o", "3.csv", "--quiet"]) == 0
+    assert [row["id"] for row in read("3.csv") if row["answered"] == "True"] == ["A-75"]
+
+
 def test_answers_at_once_and_answers_in_the_target(files, capsys):
     write_csv("answers.csv", {"id": ["A-0", "A-70"], "true_label": ["staff", "parking"]})
     assert label("source.csv", "target.csv", "--answers", "answers.csv", "-o", "out.csv") == 0

@@ -6,7 +6,15 @@ import scipy.sparse as sp
 
 from isthmus.feedback import Answers, ask_documents, ask_words, expect_accuracy, learn_correction, outlook
 from isthmus.feedback.accounting import band_weights, learning_curve, right_by_size
-from isthmus.feedback.correction import fit_sharpness, make_folds, order_answers, prior_shares, widen_vote
+from isthmus.feedback.answers import origin_of
+from isthmus.feedback.correction import (
+    fit_sharpness,
+    make_folds,
+    order_answers,
+    prior_shares,
+    stand_ins,
+    widen_vote,
+)
 from isthmus.feedback.model import merge_classes
 
 CLASSES = np.array(["a", "b"])
@@ -67,6 +75,37 @@ def test_answers_to_doubtful_documents_do_not_spread_a_new_class_over_the_sure_o
     correction = learn_correction(rows, doubtful, codes, np.array(["a", "b", "new"]))
     said = correction.probabilities(sp.csr_matrix(rng.normal(size=(20, 5))), sure).argmax(axis=1)
     assert np.mean(said == 0) > 0.8
+
+
+def test_a_class_that_nobody_named_is_not_given_to_its_neighbour():
+    # Columns: a word of a, a word that b and c share, a word of c. Ten answers each name a and b, none names c.
+    codes = np.repeat([0, 1], 10)
+    words = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.7, 0.8]])
+    said = np.array([[0.8, 0.1, 0.1], [0.1, 0.5, 0.4], [0.1, 0.3, 0.6]])
+    everything = np.repeat([0, 1, 2], 20)  # the first half of a and of b is answered
+    places = np.concatenate([np.arange(10), np.arange(20, 30)])
+    rows, vote = sp.csr_matrix(words[everything]), said[everything]
+    found, weights = stand_ins(vote, [str(place) for place in range(60)], places, codes)
+    assert everything[found].tolist() == [2] * 10
+    assert weights.sum() == pytest.approx(20 * 1.1 / 3)  # the share of c in twenty answers, as the vote says
+
+    def learn(**more):
+        correction = learn_correction(rows[places], vote[places], codes, np.array(["a", "b", "c"]), **more)
+        return correction.probabilities(sp.csr_matrix(words), said).argmax(axis=1).tolist()
+
+    assert learn() == [0, 1, 1]
+    assert learn(unnamed=(rows[found], vote[found], weights)) == [0, 1, 2]
+
+
+def test_nothing_stands_for_classes_that_were_named():
+    vote = np.array([[0.9, 0.1], [0.1, 0.9], [0.2, 0.8]])
+    assert stand_ins(vote, ["x", "y", "z"], np.array([0, 1]), np.array([0, 1])) is None
+    assert stand_ins(vote, ["x", "y", "z"], np.array([], dtype=int), np.array([], dtype=int)) is None
+    # Whatever the order of documents, the same ones stand for a class.
+    order = np.array([2, 0, 1])
+    found, _ = stand_ins(vote, ["x", "y", "z"], np.array([0]), np.array([0]))
+    again, _ = stand_ins(vote[order], ["z", "x", "y"], np.array([1]), np.array([0]))
+    assert order[again].tolist() == found.tolist()
 
 
 def test_labelled_words_are_learned_without_any_answer():
@@ -194,6 +233,24 @@ def test_later_answers_hold_and_a_random_draw_stays_one():
     assert (both.rows, both.labels, both.drawn) == ([1, 0, 5], ["b", "b", "a"], ["asked", "random", "asked"])
     assert both.blank == []
     assert both.without("two").rows == [1]
+
+
+def test_files_of_one_name_are_told_apart_and_found_again(tmp_path, monkeypatch):
+    first, second = tmp_path / "monday" / "answers.csv", tmp_path / "tuesday" / "answers.csv"
+    assert Answers().name_of(first) == "answers.csv"
+    one = Answers([0], ["a"], ["picked"], [""], ["answers.csv"], origins={"answers.csv": origin_of(first)})
+    assert (one.name_of(first), one.name_of(second)) == ("answers.csv", "tuesday/answers.csv")
+    both = one.plus(
+        Answers([1], ["b"], ["picked"], [""], ["tuesday/answers.csv"], origins={one.name_of(second): origin_of(second)})
+    )
+    assert (both.find_batch(first), both.find_batch(str(second))) == ("answers.csv", "tuesday/answers.csv")
+    second.parent.mkdir()
+    monkeypatch.chdir(second.parent)
+    assert both.find_batch("answers.csv") == "tuesday/answers.csv"
+    monkeypatch.chdir(tmp_path)
+    assert both.find_batch("answers.csv") == "answers.csv"  # not where either lay: as it is called
+    assert both.find_batch("other.csv") is None
+    assert str(tmp_path) not in repr(both)  # a file that travels does not say where it was made
 
 
 def test_merged_classes_add_up():

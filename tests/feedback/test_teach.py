@@ -54,6 +54,15 @@ def test_answers_hold_and_teach_a_new_class(labelling):
     assert taught.predict(["garage parking barrier"]).tolist() == ["parking"]
 
 
+def test_one_answer_changes_nothing_that_is_unlike_it(labelling):
+    taught = labelling.teach(answers([45]))
+    alike = np.array([bool(set(text.split()[:3]) & set(labelling.texts[45].split()[:3])) for text in labelling.texts])
+    assert (taught.labels == labelling.labels)[~alike].all()
+    # Nothing but the answer speaks: self-training alone would change labels too, and has no say yet.
+    assert taught.model.word_model.share == 0.0
+    np.testing.assert_allclose(taught.probabilities[~alike], labelling.probabilities[~alike], atol=0.02)
+
+
 def test_the_order_of_answers_changes_nothing(labelling):
     there, back = labelling.teach(answers()), labelling.teach(answers(ANSWERED[::-1]))
     np.testing.assert_allclose(there.probabilities, back.probabilities, atol=1e-8)
@@ -118,6 +127,21 @@ def test_answers_add_up_and_can_be_taken_back(labelling):
         back.teach(without="friday.csv")
     with pytest.raises(UsageError, match="nothing to learn"):
         back.teach()
+
+
+def test_two_answer_files_of_one_name(labelling, tmp_path):
+    for folder, row in (("monday", 90), ("tuesday", 95)):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "answers.csv").write_text(f"document,true_label\n{row + 1},parking\n")
+    monday, tuesday = (tmp_path / folder / "answers.csv" for folder in ("monday", "tuesday"))
+    both = labelling.teach(monday).teach(tuesday)
+    assert [row["name"] for row in both.history] == ["answers.csv", "tuesday/answers.csv"]
+    assert both.teach(without=monday).answers.rows == [95]
+    assert both.teach(without=tuesday).answers.rows == [90]
+    # The same file again, mended, is the same table.
+    monday.write_text("document,true_label\n91,price\n92,parking\n")
+    again = both.teach(monday)
+    assert again.teach(without=monday).answers.rows == [95]
 
 
 def test_taking_back_and_a_misspelt_class_are_told(labelling):

@@ -24,6 +24,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.svm import LinearSVC
 
 from isthmus.api.label import LabelResult, label
+from isthmus.api.teaching import fit_views
 from isthmus.bench.engine.suite import Method, Study, Suite, Task, TaskData
 from isthmus.bench.suites import listen_sources, listen_tune, trust
 from isthmus.bench.suites.listen_person import Person, cut, first_labelling, pooled_labelling
@@ -103,7 +104,9 @@ def _draw(data: TaskData, person: Person) -> dict[int, LabelResult]:
 
 def _ask(data: TaskData, person: Person) -> dict[int, LabelResult]:
     # The other half is not to be answered: it counts as asked and left blank.
-    result = replace(first_labelling(data), answers=Answers(blank=person.held_out.tolist()))
+    first = first_labelling(data)
+    result = replace(first, answers=Answers(blank=person.held_out.tolist()))
+    result.__dict__["_views"] = fit_views(first)  # texts are read once for all draws
     done, found = 0, {}
     for size in STEPS:
         if size > len(person.pool):
