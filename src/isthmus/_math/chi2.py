@@ -90,6 +90,13 @@ class TermStatistics:
         klass = np.asarray(place, dtype=np.int32)[self.klass]
         return TermStatistics(self.starts, klass, self.occurrences, self.documents, documents)
 
+    def between(self, first: int, last: int) -> TermStatistics:
+        """The statistics of the classes from ``first`` up to ``last``, which become the classes 0, 1, …"""
+        kept = (self.klass >= first) & (self.klass < last)
+        starts = np.concatenate([[0], np.cumsum(kept)])[self.starts]
+        parts = self.klass[kept] - np.int32(first), self.occurrences[kept], self.documents[kept]
+        return TermStatistics(starts, *parts, self.class_documents[first:last])
+
     def per_class(self, values: np.ndarray) -> sp.csr_matrix:
         """``values`` (occurrences or documents) as a sparse terms × classes matrix."""
         return sp.csr_matrix((values, self.klass, self.starts), shape=(self.n_terms, self.n_classes))

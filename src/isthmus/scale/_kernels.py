@@ -55,6 +55,70 @@ def hash_parts(packed, count, parts):
 
 
 @njit(cache=True, nogil=True)
+def place_terms(packed, count, slots, hashes, starts, arena, n, grow):
+    """Number of each of ``count`` packed terms in a table of ``n``, told by their bytes, and how many it has now.
+
+    ``slots`` has the numbers by hash, ``starts`` where the bytes of each begin in ``arena``. A term that is not there
+    is added with ``grow``, and gets -1 without.
+    """
+    numbers = np.empty(count, np.int32)
+    mask = np.uint64(slots.shape[0] - 1)
+    value, first, at = np.uint64(0xCBF29CE484222325), 0, 0
+    for i in range(packed.shape[0]):
+        if packed[i] != 10:
+            value = (value ^ np.uint64(packed[i])) * np.uint64(0x100000001B3)
+            continue
+        place = np.int64((value ^ (value >> np.uint64(32))) & mask)
+        while slots[place] >= 0:
+            own = slots[place]
+            begin = starts[own]
+            same = hashes[own] == value and starts[own + 1] - begin == i + 1 - first
+            at_byte = first
+            while same and at_byte < i:
+                same = arena[begin + at_byte - first] == packed[at_byte]
+                at_byte += 1
+            if same:
+                break
+            place = np.int64(np.uint64(place + 1) & mask)
+        if slots[place] < 0 and grow:
+            begin = starts[n]
+            arena[begin : begin + i + 1 - first] = packed[first : i + 1]
+            starts[n + 1] = begin + i + 1 - first
+            hashes[n] = value
+            slots[place] = n
+            n += 1
+        numbers[at] = slots[place]
+        value, first, at = np.uint64(0xCBF29CE484222325), i + 1, at + 1
+    return numbers, n
+
+
+@njit(cache=True, nogil=True)
+def place_hashes(hashes, slots):
+    """Put the numbers of all hashes into empty slots."""
+    mask = np.uint64(slots.shape[0] - 1)
+    for number in range(hashes.shape[0]):
+        place = np.int64((hashes[number] ^ (hashes[number] >> np.uint64(32))) & mask)
+        while slots[place] >= 0:
+            place = np.int64(np.uint64(place + 1) & mask)
+        slots[place] = number
+
+
+@njit(cache=True, nogil=True)
+def take_packed(packed, starts, order):
+    """Packed terms in another order; ``starts`` is where each begins, and the end of all."""
+    size = 0
+    for own in order:
+        size += starts[own + 1] - starts[own]
+    taken = np.empty(size, np.uint8)
+    at = 0
+    for own in order:
+        for i in range(starts[own], starts[own + 1]):
+            taken[at] = packed[i]
+            at += 1
+    return taken
+
+
+@njit(cache=True, nogil=True)
 def document_frequency(ids, ends, n_terms):
     """In how many documents each local term occurs."""
     frequency = np.zeros(n_terms, np.int64)
@@ -176,6 +240,18 @@ def row_scores(indptr, indices, values, weights, bias):
             for c in range(n_classes):
                 scores[row, c] += value * weights[indices[at], c]
     return scores
+
+
+@njit(cache=True, nogil=True)
+def class_sums(indptr, indices, counts, term_class, weight, n_classes):
+    """Σ count · weight over the terms of each class; terms of class -1 are left out."""
+    sums = np.zeros((indptr.shape[0] - 1, n_classes))
+    for row in range(indptr.shape[0] - 1):
+        for at in range(indptr[row], indptr[row + 1]):
+            term = indices[at]
+            if term_class[term] >= 0:
+                sums[row, term_class[term]] += counts[at] * weight[term]
+    return sums
 
 
 @njit(cache=True, nogil=True)

@@ -12,9 +12,10 @@ import numpy as np
 from isthmus._math.content import content_keys
 from isthmus.corpus.shards import Block, Rows, ShardColumns, read_block
 from isthmus.exceptions import DataError
-from isthmus.scale._kernels import document_frequency, hash_parts
+from isthmus.scale._kernels import document_frequency, hash_parts, take_packed
 from isthmus.scale.reading import Reading, Tokens, read_tokens
-from isthmus.scale.store import Store, pack, pack_texts, unpack, unpack_texts
+from isthmus.scale.store import Store, pack, unpack
+from isthmus.scale.terms import packed_starts
 
 
 @dataclass(frozen=True)
@@ -57,14 +58,14 @@ class Job:
         """Terms of a piece; made again where the first pass did not need them or their file is gone."""
         make_tokens(piece, self, reading)
         held = self.store.load(f"tokens/{reading.name}/{piece.number}")
-        return Tokens(unpack_texts(held["terms"]), held["ids"], held["ends"], held["solo"])
+        return Tokens(held["terms"], held["ids"], held["ends"], held["solo"])
 
-    def term_counts(self, piece: Piece, reading: Reading, first: int, last: int) -> tuple[list[str], np.ndarray]:
-        """Terms of a piece whose hash falls into these parts, and in how many of its documents each occurs."""
+    def term_counts(self, piece: Piece, reading: Reading, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
+        """Packed terms of a piece whose hash falls into these parts, and in how many of its documents each occurs."""
         name = f"tokens/{reading.name}/{piece.number}"
         starts = self.store.stretch(name, "starts", 0, 2 * (TERM_PARTS + 1)).reshape(2, -1)
         terms = self.store.stretch(name, "terms", *starts[0, [first, last]].tolist())
-        return unpack_texts(terms), self.store.stretch(name, "frequency", *starts[1, [first, last]].tolist())
+        return terms, self.store.stretch(name, "frequency", *starts[1, [first, last]].tolist())
 
 
 TERM_PARTS = 64  # by a hash of the term; a part of all pieces together is merged at once
@@ -72,17 +73,17 @@ TERM_PARTS = 64  # by a hash of the term; a part of all pieces together is merge
 
 def save_tokens(store: Store, name: str, tokens: Tokens) -> int:
     """Keep the terms of a piece, those of each part together; how many different ones there are."""
-    part = hash_parts(pack_texts(tokens.terms), len(tokens.terms), TERM_PARTS)
+    starts = packed_starts(tokens.terms)
+    part = hash_parts(tokens.terms, len(starts) - 1, TERM_PARTS)
     order = np.argsort(part, kind="stable")
     place = np.empty(len(order), dtype=np.int32)
     place[order] = np.arange(len(order), dtype=np.int32)
-    packed = pack_texts([tokens.terms[i] for i in order.tolist()])
+    packed = take_packed(tokens.terms, starts, order)
     firsts = np.searchsorted(part[order], np.arange(TERM_PARTS + 1))
-    ends = np.concatenate([[0], np.flatnonzero(packed == ord("\n")) + 1])
     arrays = {
         "terms": packed,
         "frequency": document_frequency(tokens.ids, tokens.ends, len(order))[order],
-        "starts": np.concatenate([ends[firsts], firsts]),
+        "starts": np.concatenate([packed_starts(packed)[firsts], firsts]),
         "ids": place[tokens.ids],
         "ends": tokens.ends,
         "solo": tokens.solo,

@@ -15,6 +15,7 @@ from isthmus.features.ngrams import BITS, ngram_keys
 from isthmus.features.tokens import WordAnalyzer, as_terms
 from isthmus.features.vectorizer import analyzer_for
 from isthmus.scale._kernels import number_keys
+from isthmus.scale.terms import pack_texts
 
 _ASCII_WORD = re.compile(r"[a-z]{2,}")  # what the general pattern finds in plain text, many times as fast
 _CACHE_WORDS = 500_000  # stems remembered between blocks
@@ -75,10 +76,11 @@ def choose_reading(texts: Sequence[str], *, analyzer: str = "auto", language: st
 class Tokens:
     """Terms of a block's documents in their order, as numbers of the block's own distinct terms.
 
-    ``solo`` says of each whether it stands for a whole word, so that it may form a pair; empty where all do.
+    ``terms`` are packed (:func:`isthmus.scale.terms.pack_texts`). ``solo`` says of each whether it stands for a whole
+    word, so that it may form a pair; empty where all do.
     """
 
-    terms: list[str]
+    terms: np.ndarray
     ids: np.ndarray
     ends: np.ndarray
     solo: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=bool))
@@ -102,8 +104,9 @@ def read_tokens(texts: Sequence[str], reading: Reading) -> Tokens:
     Examples
     --------
     >>> from isthmus.scale.reading import Reading, read_tokens
+    >>> from isthmus.scale.terms import unpack_texts
     >>> tokens = read_tokens(["Kind people", "The kindest of people"], Reading())
-    >>> tokens.terms, tokens.ids.tolist(), tokens.ends.tolist()
+    >>> unpack_texts(tokens.terms), tokens.ids.tolist(), tokens.ends.tolist()
     (['kind', 'peopl', 'kindest'], [0, 1, 2, 1], [2, 4])
     """
     if reading.analyzer != "words":
@@ -155,7 +158,7 @@ def _as_terms(terms: list[tuple[str, ...]], words: np.ndarray, ends: np.ndarray)
     else:
         place = np.repeat(starts[words] - total[:-1], per_word) + np.arange(total[-1])
         ids, solo = flat[place], np.repeat(per_word == 1, per_word)
-    return Tokens(list(names), ids.astype(np.int32), total[ends], solo)
+    return Tokens(pack_texts(list(names)), ids.astype(np.int32), total[ends], solo)
 
 
 def _read_keys(texts: Sequence[str], reading: Reading) -> Tokens:
@@ -163,7 +166,7 @@ def _read_keys(texts: Sequence[str], reading: Reading) -> Tokens:
     ids, distinct = number_keys(keys)
     names = _names(distinct, 3 if reading.analyzer == "trigrams" else 2)
     ends = np.searchsorted(rows, np.arange(len(texts)), side="right")
-    return Tokens(names, ids, ends.astype(np.int64))
+    return Tokens(pack_texts(names), ids, ends.astype(np.int64))
 
 
 def _names(keys: np.ndarray, length: int) -> list[str]:

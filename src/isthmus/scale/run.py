@@ -31,7 +31,7 @@ from isthmus.scale.output import Output, assemble, names_file, open_work, work_f
 from isthmus.scale.pieces import Facts, Job, Piece, sample_limit, survey, trim_sample
 from isthmus.scale.reading import Reading, choose_reading
 from isthmus.scale.store import FolderStore, MemoryStore, Store, unpack, whole_file
-from isthmus.scale.trust import STEPS, Trust, review_limit, weigh_sample
+from isthmus.scale.trust import STEPS, GroupModel, Trust, group_model, group_view, review_limit, weigh_sample
 from isthmus.scale.views import View, build_view, make_rows
 
 BLOCK_ROWS = 50_000
@@ -359,8 +359,9 @@ class Run:
         models = {name: self._fit(get_method(name), topic) for name in weights}
         model = next(iter(models.values())) if named else VotingModel(models, weights)
         trust = self._weigh(model)
+        by = model, trust, self._group_model(trust) if trust.novel else None
         census = self.engine.sum(
-            take_census, self.target, self.job, model, trust, len(self.classes), phase="labelling", add=add_tuples
+            take_census, self.target, self.job, *by, len(self.classes), phase="labelling", add=add_tuples
         )
         limit = review_limit(census[0], self.settings.error_budget)
         written = self.engine.map(
@@ -528,6 +529,14 @@ class Run:
         samples = self.source_sample, self.target_sample
         return weigh_sample(*samples, scores, self.classes, options=options, follow=follow)
 
+    def _group_model(self, trust: Trust) -> GroupModel:
+        """Over the rows that a method has read, or over rows of the sample's own words."""
+        view = group_view(trust, segment=self.settings.analyzer == "words")
+        if view.name not in self.views:
+            self.engine.map(make_rows, self.target, self.job, view, self.classes, phase="numbering words")
+            self.views[view.name] = view
+        return group_model(trust, self.views[view.name])
+
     # -- what comes out -----------------------------------------------------------------------------------------------
 
     def _conclude(
@@ -574,17 +583,16 @@ def manifest(result: LargeResult) -> dict[str, Any]:
 # -- the last passes ---------------------------------------------------------------------------------------------------
 
 
-def take_census(piece: Piece, job: Job, model: Model, trust: Trust, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
+def take_census(
+    piece: Piece, job: Job, model: Model, trust: Trust, new: GroupModel | None, n_classes: int
+) -> tuple[np.ndarray, np.ndarray]:
     """Label a piece, keep its labels, and count confidences (in steps of 1/10,000) and labels."""
     scores, silent = model.piece_scores(piece, job)
     labels, confidence = best_classes(trust.moved(scores), trust.power)
     arrays = {"labels": labels, "silent": silent}
-    if trust.novel:
-        groups = trust.groups(job.texts(piece))
-        assert groups is not None
-        confidence = doubt_groups(confidence, groups)
-        place = {group["group"]: number for number, group in enumerate(trust.novel)}
-        arrays["groups"] = np.array([place.get(name, -1) for name in groups], dtype=np.int16)
+    if new is not None:
+        arrays["groups"] = new.groups(piece, job)
+        confidence = doubt_groups(confidence, np.where(arrays["groups"] >= 0, "new", ""))
     steps = np.rint(confidence * STEPS).astype(np.int32)
     job.store.save(f"labelled/{piece.number}", {**arrays, "steps": steps})
     return np.bincount(steps, minlength=STEPS + 1), np.bincount(labels, minlength=n_classes)

@@ -156,16 +156,6 @@ def trouble(path: Path, error: OSError) -> DataError:
     )
 
 
-def pack_texts(texts: list[str]) -> np.ndarray:
-    """Strings without line feeds as one array of bytes, each ended by a line feed."""
-    return np.frombuffer("\n".join([*texts, ""]).encode("utf-8", "surrogatepass"), dtype=np.uint8)
-
-
-def unpack_texts(packed: np.ndarray) -> list[str]:
-    """Strings of :func:`pack_texts`, or of a stretch of its bytes that ends behind a line feed."""
-    return packed.tobytes().decode("utf-8", "surrogatepass").split("\n")[:-1]
-
-
 def pack(value: Any) -> np.ndarray:
     """Any value as bytes, for the run's own folder; it is never read from elsewhere."""
     return np.frombuffer(pickle.dumps(value, protocol=5), dtype=np.uint8)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +11,20 @@ from isthmus.base import softmax
 from isthmus.choose.choice import Pair, score_pair, share_factors
 from isthmus.choose.combined import sharpen, sharpness_for, to_shares
 from isthmus.choose.evidence import LabelScorer
-from isthmus.choose.trust import AccuracyEstimate, assess, confidence_outside, estimate_accuracy, moved_to, novel_names
+from isthmus.choose.trust import (
+    AccuracyEstimate,
+    assess,
+    confidence_outside,
+    estimate_accuracy,
+    moved_to,
+    novel_names,
+    novelty_of,
+)
+from isthmus.features.vectorizer import TextVectorizer
+from isthmus.scale.methods.base import LinearModel
+from isthmus.scale.reading import Reading
+from isthmus.scale.terms import pack_texts
+from isthmus.scale.views import View
 
 STEPS = 10_000  # confidences are written with four digits
 
@@ -45,9 +57,50 @@ class Trust:
         """Scores brought to the target's shares."""
         return scores if self.offsets is None else scores + self.offsets
 
-    def groups(self, texts: Sequence[str]) -> np.ndarray | None:
-        """Name of the new group of each text, '' for none; None where the sample holds no such group."""
-        return novel_names(self.judge, texts) if self.novel else None
+    def __getstate__(self) -> dict:
+        return {**self.__dict__, "judge": None}  # it holds the sample, which workers do not need
+
+
+@dataclass
+class GroupModel:
+    """Tells the documents of new groups by their terms, as the learner that the sample's groups were confirmed by.
+
+    It reads rows that the run has kept, so that texts are not read again.
+    """
+
+    linear: LinearModel
+    places: np.ndarray  # number of the group of each score, -1 for a class
+
+    def groups(self, piece: Any, job: Any) -> np.ndarray:
+        """Number of the new group of each document of a piece, -1 for none."""
+        return self.places[self.linear.piece_scores(piece, job)[0].argmax(axis=1)]
+
+
+def group_view(trust: Trust, *, segment: bool) -> View:
+    """The words of the sample, by which its new groups are told."""
+    assert trust.judge is not None
+    words = trust.judge.words.vectorizer
+    reading = Reading(words.analyzer_, tuple(words.languages_), segment=segment)
+    names = [str(name) for name in words.feature_names_]
+    return View(reading, names, np.zeros(len(names), dtype=np.int64), 0)
+
+
+def group_model(trust: Trust, view: View) -> GroupModel:
+    """The learner of the sample's new groups over another vocabulary; terms that the sample lacks weigh nothing."""
+    assert trust.judge is not None
+    words: TextVectorizer = trust.judge.words.vectorizer
+    novelty = novelty_of(trust.judge)
+    assert novelty.learner is not None
+    own = view.column_of(pack_texts([str(name) for name in words.feature_names_]))
+    known = own >= 0
+    coefficients, bias = novelty.learner.coef_, novelty.learner.intercept_
+    if len(coefficients) == 1:  # of two places scikit-learn scores the second
+        coefficients, bias = np.vstack([-coefficients, coefficients]), np.concatenate([-bias, bias])
+    weights, idf = np.zeros((view.n_columns, len(coefficients))), np.zeros(view.n_columns)
+    weights[own[known]], idf[own[known]] = coefficients.T[known], words.idf_[known]
+    places = novelty.learner.classes_ - novelty.n_classes
+    linear = LinearModel((view.name, view.n_columns), weights, bias, idf, sublinear=True)
+    return GroupModel(linear, np.where(places >= 0, places, -1).astype(np.int16))
 
 
 def weigh_sample(

@@ -15,6 +15,7 @@ from isthmus.features.weights import smooth_idf
 from isthmus.scale._kernels import count_rows, pair_keys, weigh_rows
 from isthmus.scale.pieces import TERM_PARTS, Job, Piece, load_codes, make_tokens
 from isthmus.scale.reading import Reading, Tokens, read_tokens
+from isthmus.scale.terms import TermTable, pack_texts, unpack_texts
 
 MAX_TERMS = 1_000_000  # columns at most: the commonest terms
 _MERGED = 20_000_000  # entries merged at a time, which bounds the memory of the merge
@@ -30,7 +31,7 @@ class View:
     n_documents: int
     pairs: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     left_out: int = 0  # terms beyond the limit
-    _index: dict[str, int] | None = field(default=None, repr=False)
+    _index: TermTable | None = field(default=None, repr=False)
 
     @property
     def name(self) -> str:
@@ -49,12 +50,12 @@ class View:
         width = max(1, len(self.terms))
         return self.terms + [f"{self.terms[key // width]} {self.terms[key % width]}" for key in self.pairs.tolist()]
 
-    def column_of(self, terms: Sequence[str]) -> np.ndarray:
-        """Column of each local term, -1 where it is not in the vocabulary."""
+    def column_of(self, packed: np.ndarray) -> np.ndarray:
+        """Column of each packed term, -1 where it is not in the vocabulary."""
         if self._index is None:
-            self._index = {term: column for column, term in enumerate(self.terms)}
-        get = self._index.get
-        return np.fromiter((get(term, -1) for term in terms), dtype=np.int64, count=len(terms))
+            self._index = TermTable()
+            self._index.add(pack_texts(self.terms))
+        return self._index.find(packed).astype(np.int64)
 
     def count(self, tokens: Tokens) -> RowBlock:
         """Rows of documents over the vocabulary."""
@@ -111,16 +112,15 @@ def build_view(engine: Any, job: Job, pieces: Sequence[Piece], reading: Reading,
     most = reading.most_documents * n_documents
     found = engine.sum(make_tokens, pieces, job, reading, phase="reading words")
     groups = _part_groups(min(TERM_PARTS, max(1 + found // _MERGED, 2 * engine.workers)), n_documents)
-    kept: dict[str, int] = {}
-    for own in engine.map(_merge_terms, groups, job, pieces, reading, least, most, phase="counting words"):
-        kept |= own
-    if not kept:
+    merged = engine.map(_merge_terms, groups, job, pieces, reading, least, most, phase="counting words")
+    found_terms = unpack_texts(np.concatenate([packed for packed, _ in merged]))
+    if not found_terms:
         raise DataError(
             f"No word occurs in {least} or more of {n_documents:,} documents; check --text.", code="empty-vocabulary"
         )
-    terms = sorted(kept)
-    frequency = np.array([kept[term] for term in terms], dtype=np.int64)
-    view = _commonest(View(reading, terms, frequency, n_documents))
+    order = sorted(range(len(found_terms)), key=found_terms.__getitem__)
+    frequency = np.concatenate([counts for _, counts in merged])[order]
+    view = _commonest(View(reading, [found_terms[i] for i in order], frequency, n_documents))
     return _with_pairs(engine, job, pieces, view, least) if reading.pairs else view
 
 
@@ -146,15 +146,18 @@ def _part_groups(n_groups: int, n_documents: int) -> list[_PartGroup]:
 
 def _merge_terms(
     group: _PartGroup, job: Job, pieces: Sequence[Piece], reading: Reading, least: int, most: float
-) -> dict[str, int]:
-    """Document frequencies of the terms of some parts, as far as they are kept."""
-    counts: dict[str, int] = {}
-    get = counts.get
+) -> tuple[np.ndarray, np.ndarray]:
+    """Terms of some parts, packed, and their document frequencies, as far as they are kept."""
+    table, counts = TermTable(), np.zeros(0, dtype=np.int64)
     for piece in pieces:
         terms, frequency = job.term_counts(piece, reading, group.first, group.last)
-        for term, count in zip(terms, frequency.tolist(), strict=True):
-            counts[term] = get(term, 0) + count
-    return {term: count for term, count in counts.items() if least <= count <= most}
+        numbers = table.add(terms)
+        if table.size > len(counts):
+            counts = np.concatenate([counts, np.zeros(2 * table.size - len(counts), dtype=np.int64)])
+        counts[numbers] += frequency  # a piece has every term once
+    counts = counts[: table.size]
+    kept = (least <= counts) & (counts <= most)
+    return table.packed(kept), counts[kept]
 
 
 def _commonest(view: View) -> View:
