@@ -5,6 +5,7 @@ import gzip
 import json
 import random
 
+import numpy as np
 import pytest
 
 TOPICS = {
@@ -72,3 +73,13 @@ def turned(tmp_path):
     target = rows["sport"][900:950] + rows["money"][100:550]
     write_csv(tmp_path / "t.csv", [(text,) for text, _ in target], ["text"])
     return tmp_path / "s.csv", tmp_path / "t.csv"
+
+
+@pytest.fixture
+def with_new_topic(tmp_path):
+    """A source without health, a target of which a third is about it, and the target's topics."""
+    known = [row for row in documents(900, 5) if row[1] != "health"]
+    rows = documents(1_200, 6, target=True)
+    write_csv(tmp_path / "s.csv", known, ["text", "topic"])
+    write_csv(tmp_path / "t.csv", [(text,) for text, _ in rows], ["text"])
+    return tmp_path / "s.csv", tmp_path / "t.csv", np.array([topic for _, topic in rows])

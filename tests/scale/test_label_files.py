@@ -57,6 +57,24 @@ def test_same_bytes_whatever_the_blocks(corpus, tmp_path, truth, method):
     assert sum(result.labels.values()) == 1_300
 
 
+@pytest.mark.parametrize("method", ["nbc", "logistic"])
+def test_new_groups_are_the_same_whatever_the_blocks(with_new_topic, tmp_path, method):
+    """Of both kinds: a method whose words tell the groups too, and one that reads other words than the sample does."""
+    source, target, topics = with_new_topic
+    found = []
+    for rows in (10**6, 170):
+        place = tmp_path / f"{rows}.csv"
+        result = label_files(source, target, place, method=method, block_rows=rows, text="text", sample=400)
+        assert len(result.novel) == 1
+        found.append(read_collection(place, text="text").table())
+    assert found[0] == found[1]
+    marked = np.array(found[0]["novel_group"]) != ""
+    new = topics == "health"
+    assert np.mean(marked[new]) > 0.8
+    assert np.mean(marked[~new]) < 0.1
+    assert np.all(np.array(found[0]["needs_review"])[marked] == "True")
+
+
 def test_naive_bayes_is_that_of_texts_in_memory(corpus, tmp_path):
     source = read_collection(corpus / "source.csv", text="text", label="topic")
     target = read_collection(corpus / "target" / "a.csv", text="text")
