@@ -243,6 +243,33 @@ def row_scores(indptr, indices, values, weights, bias):
 
 
 @njit(cache=True, nogil=True)
+def best_by_weights(indptr, indices, counts, column, idf, weights, bias):
+    """Place with the largest score of each row's tf-idf, rows of length one and 1 + log(count), the first of equals.
+
+    ``column`` leads from the vocabulary to the few terms that weigh something, -1 for the others: their tables stay in
+    the fastest memory.
+    """
+    best = np.zeros(indptr.shape[0] - 1, np.int32)
+    scores = np.empty(bias.shape[0])
+    for row in range(best.shape[0]):
+        scores[:] = 0.0
+        square = 0.0
+        for at in range(indptr[row], indptr[row + 1]):
+            term = column[indices[at]]
+            if term >= 0:
+                value = idf[term] if counts[at] == 1 else (1.0 + math.log(counts[at])) * idf[term]
+                square += value * value
+                for c in range(scores.shape[0]):
+                    scores[c] += value * weights[term, c]
+        length = math.sqrt(square) if square > 0.0 else 1.0
+        for c in range(scores.shape[0]):
+            scores[c] = scores[c] / length + bias[c]
+            if scores[c] > scores[best[row]]:
+                best[row] = c
+    return best
+
+
+@njit(cache=True, nogil=True)
 def class_sums(indptr, indices, counts, term_class, weight, n_classes):
     """Σ count · weight over the terms of each class; terms of class -1 are left out."""
     sums = np.zeros((indptr.shape[0] - 1, n_classes))

@@ -21,10 +21,11 @@ from isthmus.choose.trust import (
     novelty_of,
 )
 from isthmus.features.vectorizer import TextVectorizer
-from isthmus.scale.methods.base import LinearModel
+from isthmus.scale._kernels import best_by_weights
+from isthmus.scale.pieces import Job, Piece
 from isthmus.scale.reading import Reading
 from isthmus.scale.terms import pack_texts
-from isthmus.scale.views import View
+from isthmus.scale.views import View, load_rows
 
 STEPS = 10_000  # confidences are written with four digits
 
@@ -68,12 +69,18 @@ class GroupModel:
     It reads rows that the run has kept, so that texts are not read again.
     """
 
-    linear: LinearModel
+    rows: tuple[str, int]
+    column: np.ndarray  # of the sample's vocabulary, for each column of the rows; -1 for none
+    idf: np.ndarray
+    weights: np.ndarray
+    bias: np.ndarray
     places: np.ndarray  # number of the group of each score, -1 for a class
 
-    def groups(self, piece: Any, job: Any) -> np.ndarray:
+    def groups(self, piece: Piece, job: Job) -> np.ndarray:
         """Number of the new group of each document of a piece, -1 for none."""
-        return self.places[self.linear.piece_scores(piece, job)[0].argmax(axis=1)]
+        block = load_rows(piece, job, *self.rows)
+        arrays = block.indptr, block.indices, block.counts
+        return self.places[best_by_weights(*arrays, self.column, self.idf, self.weights, self.bias)]
 
 
 def group_view(trust: Trust, *, segment: bool) -> View:
@@ -86,21 +93,27 @@ def group_view(trust: Trust, *, segment: bool) -> View:
 
 
 def group_model(trust: Trust, view: View) -> GroupModel:
-    """The learner of the sample's new groups over another vocabulary; terms that the sample lacks weigh nothing."""
+    """The learner of the sample's new groups for rows of another vocabulary."""
     assert trust.judge is not None
     words: TextVectorizer = trust.judge.words.vectorizer
     novelty = novelty_of(trust.judge)
     assert novelty.learner is not None
     own = view.column_of(pack_texts([str(name) for name in words.feature_names_]))
-    known = own >= 0
-    coefficients, bias = novelty.learner.coef_, novelty.learner.intercept_
-    if len(coefficients) == 1:  # of two places scikit-learn scores the second
-        coefficients, bias = np.vstack([-coefficients, coefficients]), np.concatenate([-bias, bias])
-    weights, idf = np.zeros((view.n_columns, len(coefficients))), np.zeros(view.n_columns)
-    weights[own[known]], idf[own[known]] = coefficients.T[known], words.idf_[known]
+    known = np.flatnonzero(own >= 0)
+    column = np.full(view.n_columns, -1, dtype=np.int32)
+    column[own[known]] = known
+    weights, bias = novelty.learner.coef_.T, novelty.learner.intercept_
+    if len(bias) == 1:  # of two places scikit-learn scores the second
+        weights, bias = np.hstack([-weights, weights]), np.concatenate([-bias, bias])
     places = novelty.learner.classes_ - novelty.n_classes
-    linear = LinearModel((view.name, view.n_columns), weights, bias, idf, sublinear=True)
-    return GroupModel(linear, np.where(places >= 0, places, -1).astype(np.int16))
+    return GroupModel(
+        (view.name, view.n_columns),
+        column,
+        words.idf_,
+        np.ascontiguousarray(weights),
+        bias,
+        np.where(places >= 0, places, -1).astype(np.int16),
+    )
 
 
 def weigh_sample(
