@@ -184,8 +184,7 @@ def _build_sgt(options: Options) -> TransferPipeline:
 
 
 def _build_strings(options: Options) -> TransferPipeline:
-    from isthmus.classify.strings.classifier import ALIGNED, TransductiveKernelClassifier
-    from isthmus.classify.strings.rows import lengths_for
+    from isthmus.classify.strings.classifier import ALIGNED, TransductiveKernelClassifier, lengths_for
 
     lengths = lengths_for(options.language)
     return _pipeline(TransductiveKernelClassifier(ngram_range=lengths, random_state=options.random_state, **ALIGNED))

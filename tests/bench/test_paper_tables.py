@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from isthmus.bench.engine.pages import with_earlier
 from isthmus.bench.engine.papers import paper_tables
 from isthmus.bench.engine.records import Record
 from isthmus.bench.engine.suite import Method, Suite, Task
+from isthmus.bench.engine.tables import with_earlier
 
 
 def row(task, method, value, metric="error", seed=0, **more):

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from isthmus import FactorDualClassifier, ManifoldDualClassifier, make_transfer_pipeline
-from isthmus.classify.dual.words import find_terms, place_words, read_word_labels
+from isthmus.classify.dual.base import find_terms, place_words, read_word_labels
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 from isthmus.features import TextVectorizer
 from isthmus.recipes import make_recipe

@@ -48,7 +48,7 @@ def test_landmarks_leave_the_ridge_they_used():
 
 
 def test_threads_and_blocks_of_landmarks_change_nothing(monkeypatch):
-    monkeypatch.setattr("isthmus.classify.strings.rows.BLOCK", 7)
+    monkeypatch.setattr("isthmus.classify.strings.classifier.BLOCK", 7)
     texts, labels, domain = example_texts()
     answers = []
     for n_jobs in (1, 3):

@@ -9,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 from isthmus.clustering import CrossGuidedKMeans
 from isthmus.clustering.alignment import Aligner, alignment_table, source_groups
 from isthmus.clustering.baselines import cocluster, kmeans_with_source, plain_kmeans
-from isthmus.clustering.choice import choose_n_clusters, count_counterparts
+from isthmus.clustering.guidance import choose_n_clusters, count_counterparts
 from isthmus.clustering.run import guided_kmeans, initial_centers, metric_rows, prepare
 from isthmus.exceptions import UsageError
 from isthmus.shift.similarity import cross_similarity
@@ -154,6 +154,6 @@ def test_counterparts_are_counted_in_the_tightest_of_several_runs(build_task, mo
         runs.append(run)
         return run
 
-    monkeypatch.setattr("isthmus.clustering.choice.guided_kmeans", worse_first)
+    monkeypatch.setattr("isthmus.clustering.guidance.guided_kmeans", worse_first)
     assert count_counterparts(prepared) == 3
     assert len(runs) > 1

@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from isthmus.corpus import replacing, write_rows
-from isthmus.corpus.parts import create_part, remove_stale_parts
+from isthmus.corpus.write import create_part, remove_stale_parts
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX modes and pipes")
 
@@ -42,7 +42,7 @@ def test_a_file_keeps_the_mode_it_had(tmp_path):
 
 def test_parts_of_dead_processes_are_removed_and_no_others(tmp_path):
     code = (
-        "import os, sys; from pathlib import Path; from isthmus.corpus.parts import create_part; "
+        "import os, sys; from pathlib import Path; from isthmus.corpus.write import create_part; "
         "print(create_part(Path(sys.argv[1])).name); sys.stdout.flush(); os.kill(os.getpid(), 9)"
     )
     real = tmp_path / "labels of the year.csv"

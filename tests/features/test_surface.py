@@ -1,7 +1,7 @@
 """Stems written out as the commonest word behind them."""
 
 from isthmus.features import TextVectorizer
-from isthmus.features.surface import readable, surface_forms
+from isthmus.features.tokens import readable, surface_forms
 
 TEXTS = ["the people and the peoples", "people pay invoices", "invoices, an invoice, invoices", "every saturday"]
 

@@ -13,7 +13,7 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 from isthmus.exceptions import IsthmusError
 from isthmus.features import TextVectorizer, guess_language, tokenize_words, weigh_tfidf
 from isthmus.features.counting import sharing
-from isthmus.features.ngrams import key_names, ngram_keys
+from isthmus.features.strings import key_names, ngram_keys
 
 GERMAN = """Der Mann und die Frau gehen am Abend in das Haus am Ende der Strasse und essen dort das Brot, das der Mann
 aus dem Laden geholt hat, und trinken Wasser aus dem Glas, das auf dem Tisch in der Ecke steht, und der Hund liegt

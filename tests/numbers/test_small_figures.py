@@ -16,7 +16,7 @@ from isthmus._math.dual_kernels import quantile_width
 from isthmus._math.kernel_ridge import GrowingRidge
 from isthmus.choose import review_mask
 from isthmus.classify.cocc.classifier import CoClusteringClassifier
-from isthmus.clustering import choice
+from isthmus.clustering import guidance as choice
 from isthmus.evaluate import bootstrap_interval
 from isthmus.explain.cocc import bridge_words
 from isthmus.features import TextVectorizer

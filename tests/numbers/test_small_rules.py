@@ -8,7 +8,7 @@ from isthmus import CoClusteringClassifier
 from isthmus._math.gram import ngram_gram
 from isthmus._math.kmeans import Pull
 from isthmus.classify.baselines.aligned_features import top_singular
-from isthmus.classify.dual.words import label_negations
+from isthmus.classify.dual.base import label_negations
 from isthmus.corpus import make_shifted_texts
 from isthmus.corpus.guess import _repeats
 

@@ -1,6 +1,6 @@
 """Why this method: every candidate in the table."""
 
-from isthmus.report.decision import decision_facts, why_this_method
+from isthmus.report.hero import decision_facts, why_this_method
 
 TRIED = [
     {

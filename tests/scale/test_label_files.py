@@ -13,8 +13,8 @@ import isthmus
 from isthmus.choose.trust import AccuracyEstimate
 from isthmus.cli.app import run_command
 from isthmus.corpus import limits, read_collection
-from isthmus.corpus.parts import _host
 from isthmus.corpus.shards import cut_shard
+from isthmus.corpus.write import _host
 from isthmus.exceptions import DataError, UsageError
 from isthmus.features.embeddings import has_static_vectors
 from isthmus.scale import METHODS, cluster_files, label_files

@@ -19,7 +19,7 @@ from isthmus.clustering.guidance import GuidanceEstimate, estimate_guidance_gain
 from isthmus.clustering.guided import CrossGuidedKMeans
 from isthmus.clustering.run import prepare
 from isthmus.explain.clusters import cluster_table, match_pivots, representative_documents
-from isthmus.features.surface import readable, surface_forms
+from isthmus.features.tokens import readable, surface_forms
 from isthmus.recipes import make_grouping
 
 _SAMPLE = 3_000  # target documents on which the source is judged

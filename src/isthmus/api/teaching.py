@@ -567,7 +567,7 @@ def ask_about_words(result: LabelResult, n: int = 20) -> dict[str, list]:
 
 
 def _written_forms(vectorizer: Any, texts: Sequence[str], stems: Sequence[str]) -> dict[str, str]:
-    from isthmus.features.surface import surface_forms
+    from isthmus.features.tokens import surface_forms
 
     forms = surface_forms(vectorizer, texts)
     return {stem: forms[stem] for stem in stems if stem in forms}

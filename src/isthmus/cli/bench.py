@@ -191,9 +191,8 @@ def _result(row: dict) -> str:
 
 
 def _print_run(found: Any, run: Any, *, to_stderr: bool) -> None:
-    from isthmus.bench.engine.pages import derived_tables, significance_grid, suite_grids
     from isthmus.bench.engine.significance import contrasts
-    from isthmus.bench.engine.tables import table_grid
+    from isthmus.bench.engine.tables import derived_tables, significance_grid, suite_grids, table_grid
 
     parts = [grid.text() for grid in suite_grids(found, run.rows, run.not_run)]
     parts += [table_grid(rows, title=name).text() for name, rows in derived_tables(found, run.record).items()]
@@ -229,7 +228,7 @@ def _write_json(path: Path, content: dict) -> None:
 
 def _write_record(found: Any, run: Any, quiet: bool) -> None:
     """Pages beside the record, and the studies' charts."""
-    from isthmus.bench.engine.pages import derived_tables, write_pages
+    from isthmus.bench.engine.tables import derived_tables, write_pages
     from isthmus.report.charts import draw, save_chart
 
     written = write_pages(found, run.record, run.not_run)

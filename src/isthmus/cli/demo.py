@@ -47,7 +47,7 @@ def demo(
     options = {"method": method, "seed": seed, "output": str(table)}
     write_json(record, run_record(options, inputs, result.settings, result.method, result.decision))
     from isthmus.evaluate import accuracy, wilson_interval
-    from isthmus.report.decision import why_this_method
+    from isthmus.report.hero import why_this_method
 
     true_labels = [truth[number] for number in target.ids]
     right = accuracy(true_labels, result.labels)

@@ -427,7 +427,7 @@ def finish(options: LabelOptions, summary: dict[str, Any], record: dict[str, Any
 
 def summarise(result, n_source: int, output: str) -> dict[str, Any]:
     """The outcome in a few numbers."""
-    from isthmus.report.decision import why_this_method
+    from isthmus.report.hero import why_this_method
 
     return {
         "method": result.method,

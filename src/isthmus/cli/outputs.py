@@ -15,8 +15,8 @@ from isthmus._progress import progress
 from isthmus._streams import abandon
 from isthmus.cli.common import file_hash, note_guarded
 from isthmus.corpus import Collection, check_output, write_rows
-from isthmus.corpus.parts import create_part, is_device
 from isthmus.corpus.sheets import Layout
+from isthmus.corpus.write import create_part, is_device
 from isthmus.exceptions import DataError, UsageError
 
 Makers = Mapping[Path | None, Callable[[Path], Any]]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
-from isthmus._math.kmeans import group_means
+from isthmus._math.kmeans import group_means, kmeans
 from isthmus.clustering.run import Prepared, guided_kmeans, initial_centers
 from isthmus.exceptions import UsageError
 from isthmus.shift.clusterability import Matchability, clusterability, cross_clusterability, matchability
@@ -107,3 +108,107 @@ def _sentence(cab: float, match: Matchability, helps: bool) -> str:
         "Guidance is not expected to help: the target's own clusters stand apart more plainly than the source's groups "
         f"match them ({figures}); compare with guidance=0 before you rely on it."
     )
+
+
+# -- How many clusters, without labels: as fine as the source's own groups are
+
+
+_SAMPLE = 2_000
+_STARTS = 3
+_ITERATIONS = 15
+_FEWEST_ROWS = 4  # rows a cluster should have on average
+_PLAIN = 0.15  # contrast from which a match is plain; unrelated groups lie around 0
+
+
+def choose_n_clusters(
+    target: sp.csr_matrix, source: sp.csr_matrix | None, n_groups: int, *, cosine: bool = True, random_state=0
+) -> tuple[int, list[dict]]:
+    """Number of target clusters whose last one gains as little as the source's last group does.
+
+    More clusters always lower the mean divergence J(k). What a cluster must gain to be worth having is read off the
+    source: at the source's own number of groups k′, its k-means curve has the slope λ. The target gets the k that
+    minimises J(k) + λ·k. Both curves are taken on samples of one size, because chance alone lowers J more in few rows.
+
+    Parameters
+    ----------
+    target, source : CSR matrices
+        Rows in the form of the metric.
+    n_groups : int
+        Number of source groups; below 2 there is nothing to learn from, and λ is the mean gain per cluster.
+
+    Returns
+    -------
+    n_clusters : int
+    table : list of dict
+        ``n_clusters``, ``divergence`` and ``score`` of every number tried.
+    """
+    rng = check_random_state(random_state)
+    size = min(_SAMPLE, target.shape[0], source.shape[0] if source is not None else _SAMPLE)
+    rows = target[np.sort(rng.choice(target.shape[0], size, replace=False))] if size < target.shape[0] else target
+    most = max(1, min(3 * max(n_groups, 3), size // _FEWEST_ROWS))
+    if most < 2:
+        return 1, []
+    grid = np.unique(np.round(np.geomspace(1, most, 12)).astype(int))
+    curve = _divergences(rows, grid, rng, cosine)
+    if source is not None and n_groups >= 2:
+        sample = source[np.sort(rng.choice(source.shape[0], size, replace=False))] if size < source.shape[0] else source
+        price = _slope(sample, min(n_groups, most), rng, cosine)
+    else:
+        price = (curve[0] - curve[-1]) / max(grid[-1] - grid[0], 1)
+    every = np.arange(2, most + 1)
+    divergence = np.interp(np.log(every), np.log(grid), curve)
+    score = divergence + price * every
+    best = int(every[score.argmin()])
+    table = [
+        {"n_clusters": int(k), "divergence": float(d), "score": float(s)}
+        for k, d, s in zip(every, divergence, score, strict=True)
+    ]
+    return best, table
+
+
+def count_counterparts(prepared: Prepared, *, cosine: bool = True, random_state=0) -> int:
+    """How many source groups plainly have a counterpart in the target: a lower bound on its number of clusters.
+
+    The target is grouped under guidance into as many clusters as the largest source collection has groups; a cluster
+    counts when the contrast between its documents' mean and the group it is aligned with reaches 0.15.
+    """
+    if prepared.aligner is None:
+        return 0
+    rng = check_random_state(random_state)
+    n_groups = int(np.unique(prepared.aligner.groups.collections, return_counts=True)[1].max())
+    k = min(n_groups, prepared.target.shape[0])
+    if k < 2:
+        return 0
+    runs = [
+        guided_kmeans(
+            prepared,
+            initial_centers(prepared.target, k, "k-means++", rng),
+            cosine=cosine,
+            max_iter=_ITERATIONS,
+            boost=4.0,
+        )
+        for _ in range(_STARTS)
+    ]
+    best = min(runs, key=lambda run: run.divergence)
+    contrast = prepared.aligner.contrasts(group_means(prepared.target, best.labels, k))
+    plain = (prepared.aligner.weights(best.centers) > 0) & (contrast >= _PLAIN) & (best.counts > 0)[:, None]
+    return int(plain.any(axis=1).sum())
+
+
+def _slope(rows: sp.csr_matrix, k: int, rng, cosine: bool) -> float:
+    """What one more cluster gains around ``k``, from the curve on both sides of it."""
+    low, high = max(1, int(np.floor(k / 1.5))), min(max(k + 1, int(np.ceil(k * 1.5))), rows.shape[0])
+    curve = _divergences(rows, np.array([low, high]), rng, cosine)
+    return float((curve[0] - curve[1]) / max(high - low, 1))
+
+
+def _divergences(rows: sp.csr_matrix, numbers: np.ndarray, rng, cosine: bool) -> np.ndarray:
+    """Smallest mean divergence of a few runs for each number of clusters; never rising."""
+    found = []
+    for k in numbers:
+        runs = [
+            kmeans(rows, initial_centers(rows, int(k), "k-means++", rng), max_iter=_ITERATIONS, cosine=cosine)
+            for _ in range(_STARTS)
+        ]
+        found.append(min(run.divergence for run in runs) / rows.shape[0])
+    return np.minimum.accumulate(np.array(found))

@@ -29,7 +29,7 @@ from isthmus._progress import progress
 from isthmus._validation import check_rows, shorten
 from isthmus.base import check_transfer_data
 from isthmus.clustering.alignment import Match, alignment_table
-from isthmus.clustering.choice import choose_n_clusters, count_counterparts
+from isthmus.clustering.guidance import choose_n_clusters, count_counterparts
 from isthmus.clustering.run import Prepared, clean_rows, guided_kmeans, initial_centers, metric_rows, prepare
 from isthmus.exceptions import DataError, IsthmusWarning
 from isthmus.features.contexts import Contexts

@@ -1,10 +1,26 @@
 """Score: metrics on labels and on pairs, intervals, calibration, significance tests. Pure functions on arrays."""
 
 from isthmus.evaluate.calibration import CalibrationBin, expected_calibration_error, reliability_table
-from isthmus.evaluate.intervals import Interval, bootstrap_interval, wilson_interval
-from isthmus.evaluate.labels import accuracy, error_rate, macro_f1, micro_f1
-from isthmus.evaluate.pairs import Contingency, PairScores, adjusted_rand, contingency, pair_scores
-from isthmus.evaluate.significance import McNemarResult, PairedTResult, mcnemar, paired_t_test
+from isthmus.evaluate.labels import (
+    Contingency,
+    PairScores,
+    accuracy,
+    adjusted_rand,
+    contingency,
+    error_rate,
+    macro_f1,
+    micro_f1,
+    pair_scores,
+)
+from isthmus.evaluate.significance import (
+    Interval,
+    McNemarResult,
+    PairedTResult,
+    bootstrap_interval,
+    mcnemar,
+    paired_t_test,
+    wilson_interval,
+)
 
 __all__ = [
     "CalibrationBin",

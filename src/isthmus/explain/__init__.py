@@ -19,7 +19,7 @@ import scipy.sparse as sp
 
 from isthmus.exceptions import UsageError
 from isthmus.explain import occlusion
-from isthmus.features.surface import merge_readable, surface_forms
+from isthmus.features.tokens import merge_readable, surface_forms
 from isthmus.pipeline import TransferPipeline
 
 __all__ = ["Accountable", "explain_document"]

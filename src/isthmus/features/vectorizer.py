@@ -26,7 +26,7 @@ from isthmus.features.languages import (
     resolve_language,
     stop_words,
 )
-from isthmus.features.ngrams import MAX_LENGTH, key_names, ngram_keys
+from isthmus.features.strings import MAX_LENGTH, key_names, ngram_keys
 from isthmus.features.tokens import NEGATED, WordAnalyzer, as_terms
 from isthmus.features.weights import document_frequency, smooth_idf, weigh_tfidf
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from isthmus.base import softmax
-from isthmus.features.surface import readable, surface_forms
+from isthmus.features.tokens import readable, surface_forms
 from isthmus.feedback.correction import Correction
 from isthmus.feedback.self_training import WordModel
 from isthmus.feedback.views import FLOOR, WORDS, DocumentViews

@@ -17,12 +17,11 @@ from isthmus.evaluate import reliability_table
 from isthmus.exceptions import UsageError
 from isthmus.explain.cocc import cluster_table
 from isthmus.explain.words import WordList, marking_words, word_list
-from isthmus.features.surface import readable, surface_forms
+from isthmus.features.tokens import readable, surface_forms
 from isthmus.report import figures
 from isthmus.report.breakdown import by_facts
-from isthmus.report.decision import decision_facts, why_this_method
 from isthmus.report.figures import convergence_tables
-from isthmus.report.hero import hero_facts, novel_groups
+from isthmus.report.hero import decision_facts, hero_facts, novel_groups, why_this_method
 from isthmus.report.listing import as_json, cap_note, excerpt, list_data, tint
 from isthmus.shift.diagnose import SEVERITIES, measure_shift
 from isthmus.shift.space import JointSpace, joint_space, map_places, shifted_words, spread

@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from isthmus.corpus.cells import FormulaEscaper, json_text
-from isthmus.corpus.parts import _host, _is_running
 from isthmus.corpus.shards import MANIFEST, Rows, join_parquet
-from isthmus.corpus.write import _cell, _csv_blocks, _format, replacing, with_columns, write_rows
+from isthmus.corpus.write import _cell, _csv_blocks, _format, _host, _is_running, replacing, with_columns, write_rows
 from isthmus.exceptions import DataError, UsageError
 from isthmus.scale.pieces import Piece
 from isthmus.scale.store import trouble, whole_file

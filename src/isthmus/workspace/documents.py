@@ -13,7 +13,7 @@ from sqlalchemy.engine import Connection
 
 from isthmus.exceptions import DataError
 from isthmus.features import TextVectorizer
-from isthmus.features.surface import readable, surface_forms
+from isthmus.features.tokens import readable, surface_forms
 from isthmus.workspace.context import Context, check_page, find_row, to_record
 from isthmus.workspace.records import Document
 from isthmus.workspace.schema import COLLECTIONS, DOCUMENTS, TERMS

@@ -38,7 +38,7 @@ from isthmus.bench.tasks import AMAZON_DOMAINS, AMAZON_FILE, AMAZON_PAIRS, NEWSG
 from isthmus.classify.dual.factor import FactorDualClassifier
 from isthmus.classify.dual.manifold import ManifoldDualClassifier
 from isthmus.clustering.baselines import cocluster
-from isthmus.evaluate.pairs import pair_scores
+from isthmus.evaluate.labels import pair_scores
 from isthmus.exceptions import IsthmusWarning
 from isthmus.explain.dual import top_words
 from isthmus.recipes import make_recipe

@@ -27,8 +27,7 @@ from isthmus.bench.suites.guided_tasks import (
 )
 from isthmus.bench.tasks import NEWSGROUPS_FILE, read_records
 from isthmus.clustering.baselines import cocluster, kmeans_with_source, plain_kmeans
-from isthmus.clustering.choice import choose_n_clusters, count_counterparts
-from isthmus.clustering.guidance import estimate_guidance_gain
+from isthmus.clustering.guidance import choose_n_clusters, count_counterparts, estimate_guidance_gain
 from isthmus.clustering.run import Prepared, guided_kmeans, prepare
 from isthmus.evaluate import adjusted_rand, pair_scores, paired_t_test
 from isthmus.shift.clusterability import Matchability, clusterability, cross_clusterability, matchability

@@ -13,8 +13,7 @@ from isthmus._math.laplacian import BipartiteLaplacian
 from isthmus._parameters import FROM_0, FROM_1, POSITIVE, Interval
 from isthmus._progress import progress
 from isthmus.base import Domains
-from isthmus.classify.dual.base import DualClassifier, Sides
-from isthmus.classify.dual.words import classes_of
+from isthmus.classify.dual.base import DualClassifier, Sides, classes_of
 
 
 class FactorDualClassifier(DualClassifier):

@@ -10,8 +10,7 @@ from scipy.linalg import eigh
 
 from isthmus._math.calibration import fit_temperature
 from isthmus._math.kernel_ridge import choose_ridge, indicator, leave_one_out, rbf
-from isthmus.classify.strings.classifier import CALIBRATION_ROWS
-from isthmus.classify.strings.rows import SPACED_LENGTHS, UNSPACED_LENGTHS
+from isthmus.classify.strings.classifier import CALIBRATION_ROWS, SPACED_LENGTHS, UNSPACED_LENGTHS
 from isthmus.exceptions import IsthmusWarning
 from isthmus.features.languages import IDEOGRAPHIC
 from isthmus.features.strings import StringKernel
