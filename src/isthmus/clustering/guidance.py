@@ -1,4 +1,4 @@
-"""Will this source help? An answer before the clustering is used, without gold labels."""
+"""Will this source help, and how many clusters are there? Answers without gold labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scores of predicted labels against true ones."""
+"""Scores of predicted labels and of groupings against the true ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is one method better than another, or was it chance?"""
+"""Intervals for shares and metrics, and tests: is one method better than another, or was it chance?"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The first screen: what the result says in one line, three tiles, and what is dangerous about it."""
+"""The first screen: what the result says in one line, three tiles, what is dangerous about it, why this method."""
 
 from __future__ import annotations
 

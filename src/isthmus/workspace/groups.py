@@ -1,4 +1,4 @@
-"""Groups that fit no class, and classes themselves: name them, merge them, make a class of a group."""
+"""What a person says of many documents at once: groups that fit no class, classes, words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""People: accounts, roles, invitations. Passwords arrive as hashes; nothing here knows how they were made."""
+"""People and projects: accounts, roles, invitations, members. Passwords arrive as hashes, made elsewhere."""
 
 from __future__ import annotations
 

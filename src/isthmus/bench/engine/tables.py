@@ -1,4 +1,4 @@
-"""Tables of benchmark rows: tasks × methods for reading, as text or as Markdown."""
+"""Tables of benchmark rows, as text or as Markdown, and the pages beside a record."""
 
 from __future__ import annotations
 
