@@ -18,12 +18,13 @@ from isthmus.scale.reading import Reading, Tokens, read_tokens
 from isthmus.scale.terms import TermTable, pack_texts, unpack_texts
 
 MAX_TERMS = 1_000_000  # columns at most: the commonest terms
-_MERGED = 20_000_000  # entries merged at a time, which bounds the memory of the merge
+_MERGED = 4_000_000  # terms of blocks merged at a time: bounds the memory of the merge and keeps its table in the cache
+_PAIRS = 20_000_000  # the same of pairs
 
 
 @dataclass
 class View:
-    """A vocabulary: terms in their order, pairs of them behind, and in how many documents each column occurs."""
+    """A vocabulary: the commonest terms first, pairs of them behind, and in how many documents each column occurs."""
 
     reading: Reading
     terms: list[str]
@@ -118,9 +119,13 @@ def build_view(engine: Any, job: Job, pieces: Sequence[Piece], reading: Reading,
         raise DataError(
             f"No word occurs in {least} or more of {n_documents:,} documents; check --text.", code="empty-vocabulary"
         )
-    order = sorted(range(len(found_terms)), key=found_terms.__getitem__)
-    frequency = np.concatenate([counts for _, counts in merged])[order]
-    view = _commonest(View(reading, [found_terms[i] for i in order], frequency, n_documents))
+    frequency = np.concatenate([counts for _, counts in merged])
+    by_term = np.array(sorted(range(len(found_terms)), key=found_terms.__getitem__), dtype=np.int64)
+    # The commonest first, ties by the term: what is used most then lies close together, which caches reward.
+    order = by_term[np.argsort(-frequency[by_term], kind="stable")]
+    kept = order[:MAX_TERMS].tolist()
+    terms = [found_terms[i] for i in kept]
+    view = View(reading, terms, frequency[kept], n_documents, left_out=len(order) - len(kept))
     return _with_pairs(engine, job, pieces, view, least) if reading.pairs else view
 
 
@@ -160,15 +165,6 @@ def _merge_terms(
     return table.packed(kept), counts[kept]
 
 
-def _commonest(view: View) -> View:
-    """The commonest terms, where there are more than memory should hold; ties go to the earlier term."""
-    if len(view.terms) <= MAX_TERMS:
-        return view
-    order = np.sort(np.argsort(-view.frequency, kind="stable")[:MAX_TERMS])
-    terms = [view.terms[i] for i in order]
-    return View(view.reading, terms, view.frequency[order], view.n_documents, left_out=len(view.terms) - MAX_TERMS)
-
-
 # -- pairs of words ----------------------------------------------------------------------------------------------------
 
 
@@ -176,7 +172,7 @@ def _with_pairs(engine: Any, job: Job, pieces: Sequence[Piece], view: View, leas
     """The view with pairs of its words. A pair is no commoner than its words, so none is missed by looking at these."""
     found: list[tuple[np.ndarray, np.ndarray]] = []
     total = engine.sum(_pair_total, pieces, job, view, phase="counting word pairs")
-    parts = 1 + int(total or 0) // _MERGED
+    parts = 1 + int(total or 0) // _PAIRS
     for part in range(parts):
         keys, counts = engine.sum(
             _pair_counts, pieces, job, view, part, parts, phase="counting word pairs", add=_add_keys
