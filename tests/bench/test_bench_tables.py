@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from isthmus.bench import SpeedCase
 from isthmus.bench.engine.harness import run_suite
-from isthmus.bench.engine.significance import compare, compare_best, contrasts
+from isthmus.bench.engine.records import compare, compare_best, contrasts
 from isthmus.bench.engine.suite import pack_correct, unpack_correct
 from isthmus.bench.engine.tables import grids, table_grid, to_csv, write_pages
 from isthmus.bench.suites.speed import collect_cases, speed_row, speed_suite

@@ -2,7 +2,7 @@
 
 import pytest
 
-from isthmus.corpus.label_kinds import check_label_kind, grade_distance, grade_order, label_kind
+from isthmus.corpus.guess import check_label_kind, grade_distance, grade_order, label_kind
 from isthmus.exceptions import DataError
 
 

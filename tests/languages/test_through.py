@@ -13,7 +13,7 @@ import isthmus
 from isthmus.bench.suites.language_lines import LINES
 from isthmus.features.languages import NAMES, UNSPACED
 from isthmus.shift.diagnose import measure_shift
-from isthmus.shift.languages import two_languages, warn_of_two_languages
+from isthmus.shift.findings import two_languages, warn_of_two_languages
 
 RIGHT_TO_LEFT = ("ar", "fa", "he")
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.svm import LinearSVC
 
-from isthmus._math.hinge import fit_squared_hinge
+from isthmus._math.linear import fit_squared_hinge
 
 
 @pytest.mark.parametrize(("n_classes", "C"), [(2, 1.0), (5, 1.0), (5, 10.0)])

@@ -6,8 +6,8 @@ import scipy.sparse as sp
 from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
 
-from isthmus._math import softmax_ridge
-from isthmus._math.softmax_ridge import fit_softmax_ridge
+from isthmus._math import linear
+from isthmus._math.linear import fit_softmax_ridge
 
 
 def test_one_column_solves_the_equation_on_paper():
@@ -44,7 +44,7 @@ def test_both_ways_to_solve_agree(monkeypatch):
     rng = np.random.default_rng(2)
     rows, codes = rng.normal(size=(30, 50)), rng.integers(0, 2, 30)
     few = fit_softmax_ridge(rows, codes, np.zeros((30, 2)), 1.0, max_iter=1000)
-    monkeypatch.setattr(softmax_ridge, "MOST_EXACT", 5)
+    monkeypatch.setattr(linear, "MOST_EXACT", 5)
     many = fit_softmax_ridge(rows, codes, np.zeros((30, 2)), 1.0, max_iter=1000)
     np.testing.assert_allclose(few, many, atol=1e-3)
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from isthmus.shift.clusterability import clusterability, cross_clusterability, matchability
+from isthmus.shift.groups import clusterability, cross_clusterability, matchability
 
 
 def test_clusterability_by_hand():

@@ -8,10 +8,9 @@ from hypothesis import strategies as st
 from sklearn.naive_bayes import MultinomialNB
 
 from isthmus.shift.bridges import class_shifted_words, log_weights, pivot_table, vocabulary_transfer, votes_without_word
-from isthmus.shift.distance import proxy_a_distance
 from isthmus.shift.duplicates import near_duplicates, run_hashes
 from isthmus.shift.groups import group_facts, shuffle_words
-from isthmus.shift.vocabulary import count_joint, vocabulary_overlap, word_divergence
+from isthmus.shift.vocabulary import count_joint, proxy_a_distance, vocabulary_overlap, word_divergence
 
 
 def random_counts(rows, words, seed, density=0.3):

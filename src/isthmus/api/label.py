@@ -33,7 +33,7 @@ from isthmus.choose.trust import (
     novel_names,
     review_mask,
 )
-from isthmus.corpus.label_kinds import check_label_kind
+from isthmus.corpus.guess import check_label_kind
 from isthmus.exceptions import DataError, IsthmusWarning, MissingExtraError, UsageError
 from isthmus.explain import explain_document
 from isthmus.features.embeddings import (
@@ -46,7 +46,7 @@ from isthmus.features.languages import resolve_language
 from isthmus.feedback import Answers, RenamedModel, TaughtModel
 from isthmus.pipeline import TransferPipeline
 from isthmus.recipes import RECIPES, get_recipe
-from isthmus.shift.languages import warn_of_two_languages
+from isthmus.shift.findings import warn_of_two_languages
 
 _CARD_CLASSES = 12  # shown in a notebook
 

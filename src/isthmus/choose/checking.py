@@ -14,7 +14,7 @@ from isthmus._math.samples import difference_ends, effective_size, two_sided_z, 
 from isthmus._utils import plural
 from isthmus.choose.sampling import check_row, plain
 from isthmus.choose.trust import AccuracyEstimate
-from isthmus.corpus.label_kinds import grade_distance, grade_order
+from isthmus.corpus.guess import grade_distance, grade_order
 from isthmus.exceptions import DataError
 
 

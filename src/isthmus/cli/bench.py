@@ -191,7 +191,7 @@ def _result(row: dict) -> str:
 
 
 def _print_run(found: Any, run: Any, *, to_stderr: bool) -> None:
-    from isthmus.bench.engine.significance import contrasts
+    from isthmus.bench.engine.records import contrasts
     from isthmus.bench.engine.tables import derived_tables, significance_grid, suite_grids, table_grid
 
     parts = [grid.text() for grid in suite_grids(found, run.rows, run.not_run)]

@@ -27,8 +27,7 @@ from isthmus.cli.inputs import Columns, label_half, read_inputs
 from isthmus.cli.outputs import Makers, announced, check_outputs, describe_input, keeping, write_files
 from isthmus.corpus import Collection, with_columns
 from isthmus.corpus.decode import shown_name
-from isthmus.corpus.guess import list_columns, shorten
-from isthmus.corpus.label_kinds import check_label_kind
+from isthmus.corpus.guess import check_label_kind, list_columns, shorten
 from isthmus.corpus.sheets import Layout
 from isthmus.corpus.write import check_table
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError

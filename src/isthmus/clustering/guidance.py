@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from isthmus._math.kmeans import group_means, kmeans
 from isthmus.clustering.run import Prepared, guided_kmeans, initial_centers
 from isthmus.exceptions import UsageError
-from isthmus.shift.clusterability import Matchability, clusterability, cross_clusterability, matchability
+from isthmus.shift.groups import Matchability, clusterability, cross_clusterability, matchability
 
 _TIE = 1e-9
 

@@ -130,14 +130,14 @@ def _accounts() -> dict[type, Callable[[TransferPipeline, str], list[dict]]]:
     from isthmus.classify.dual.base import DualClassifier
     from isthmus.classify.projection.classifier import TermProjectionClassifier
     from isthmus.classify.strings.classifier import TransductiveKernelClassifier
-    from isthmus.explain import cocc, dual, graph, linear, projection, strings
+    from isthmus.explain import cocc, dual, linear, projection, strings
 
     return {
         CoClusteringClassifier: cocc.document_terms,
         DualClassifier: dual.document_terms,
         SelfTrainingTransferClassifier: linear.document_terms,
         SourceOnlyClassifier: linear.document_terms,
-        SpectralGraphTransducer: graph.document_terms,
+        SpectralGraphTransducer: linear.graph_terms,
         TermProjectionClassifier: projection.document_terms,
         TransductiveKernelClassifier: strings.document_terms,
         TransductiveSVM: linear.document_terms,

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from isthmus._math.linear import fit_softmax_ridge, span_rows
 from isthmus._math.samples import two_sided_z, wilson_ends
-from isthmus._math.softmax_ridge import fit_softmax_ridge, span_rows
 from isthmus.feedback.correction import Correction, make_folds, widen_vote
 from isthmus.feedback.views import centred_logs
 

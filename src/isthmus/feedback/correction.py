@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 
-from isthmus._math.softmax_ridge import MOST_EXACT, fit_softmax_ridge, span_rows
+from isthmus._math.linear import MOST_EXACT, fit_softmax_ridge, span_rows
 from isthmus._progress import progress
 from isthmus.feedback.views import centred_logs
 

@@ -18,7 +18,7 @@ from isthmus import __version__
 from isthmus._validation import check_seed
 from isthmus.choose.choice import YARDSTICK, choose
 from isthmus.choose.trust import AccuracyEstimate, doubt_groups
-from isthmus.corpus.label_kinds import check_label_kind
+from isthmus.corpus.guess import check_label_kind
 from isthmus.corpus.limits import given_limit
 from isthmus.corpus.shards import MANIFEST, Block, Rows, choose_columns, cut_shard, find_shards, read_block
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError

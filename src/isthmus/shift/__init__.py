@@ -10,7 +10,7 @@ _PUBLIC = {
     "measure_shift": "isthmus.shift.diagnose",
     "near_duplicates": "isthmus.shift.duplicates",
     "pivot_table": "isthmus.shift.bridges",
-    "proxy_a_distance": "isthmus.shift.distance",
+    "proxy_a_distance": "isthmus.shift.vocabulary",
     "vocabulary_overlap": "isthmus.shift.vocabulary",
     "word_divergence": "isthmus.shift.vocabulary",
 }

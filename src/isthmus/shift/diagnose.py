@@ -14,12 +14,11 @@ from isthmus._validation import check_texts, read_source_labels
 from isthmus.features.languages import guess_languages, language_name, resolve_language
 from isthmus.features.weights import weigh_tfidf
 from isthmus.shift import bridges, findings
-from isthmus.shift.distance import proxy_a_distance
 from isthmus.shift.duplicates import near_duplicates
+from isthmus.shift.findings import two_languages
 from isthmus.shift.groups import group_facts
-from isthmus.shift.languages import two_languages
 from isthmus.shift.novelty import FEWEST, Novelty, compare_pair, find_novel_groups, play_on_source
-from isthmus.shift.vocabulary import JointCounts, count_joint, vocabulary_overlap, word_divergence
+from isthmus.shift.vocabulary import JointCounts, count_joint, proxy_a_distance, vocabulary_overlap, word_divergence
 
 LEVELS = ("same", "small-shift", "shift", "no-transfer")
 _VERDICTS = (

@@ -23,8 +23,7 @@ from isthmus.workspace.context import (
     to_record,
 )
 from isthmus.workspace.database import new_id, utc_now
-from isthmus.workspace.documents import documents_at, find_positions, read_query, searched_collection
-from isthmus.workspace.labels import LabelStore
+from isthmus.workspace.documents import LabelStore, documents_at, find_positions, read_query, searched_collection
 from isthmus.workspace.queue import ANSWERED
 from isthmus.workspace.records import DONE, Word
 from isthmus.workspace.schema import CLASS_NAMES, PREDICTIONS, PROJECTS, RUN_TABLES, RUNS, TERMS, WORDS

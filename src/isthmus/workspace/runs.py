@@ -25,9 +25,8 @@ from isthmus.workspace.context import (
     to_record,
 )
 from isthmus.workspace.database import Database, new_id, utc_now
-from isthmus.workspace.documents import find_positions, read_query, searched_collection
+from isthmus.workspace.documents import LabelStore, find_positions, read_query, searched_collection
 from isthmus.workspace.jobs import add_job
-from isthmus.workspace.labels import LabelStore
 from isthmus.workspace.records import DONE, QUEUED, Job, Prediction, Run
 from isthmus.workspace.schema import (
     ANSWERS,

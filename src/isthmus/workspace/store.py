@@ -12,13 +12,12 @@ from isthmus.workspace.checks import Checks
 from isthmus.workspace.collections import Collections
 from isthmus.workspace.context import Audit, Context
 from isthmus.workspace.database import Database
-from isthmus.workspace.documents import Documents
+from isthmus.workspace.documents import Documents, LabelStore
 from isthmus.workspace.exports import Exports
 from isthmus.workspace.files import FileStore, is_locked
 from isthmus.workspace.groups import Groups, Words
 from isthmus.workspace.jobs import Jobs
 from isthmus.workspace.keeping import find_problems, read_backup, write_backup
-from isthmus.workspace.labels import LabelStore
 from isthmus.workspace.people import People, Projects
 from isthmus.workspace.queue import Queue
 from isthmus.workspace.records import Job

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from isthmus._utils import versions
-from isthmus.bench.engine.records import Record, machine, write_text
-from isthmus.bench.engine.significance import contrasts
+from isthmus.bench.engine.records import Record, contrasts, machine, write_text
 from isthmus.bench.engine.suite import Suite
 
 _OWN = {"task", "method", "metric", "value", "seconds", "seed"}  # fields of every row; others tell variants apart

@@ -30,7 +30,7 @@ from isthmus.clustering.baselines import cocluster, kmeans_with_source, plain_km
 from isthmus.clustering.guidance import choose_n_clusters, count_counterparts, estimate_guidance_gain
 from isthmus.clustering.run import Prepared, guided_kmeans, prepare
 from isthmus.evaluate import adjusted_rand, pair_scores, paired_t_test
-from isthmus.shift.clusterability import Matchability, clusterability, cross_clusterability, matchability
+from isthmus.shift.groups import Matchability, clusterability, cross_clusterability, matchability
 
 # -- Tables beside the main one of suite "guided": guidance, relevance of the source, an adversary, foresight
 

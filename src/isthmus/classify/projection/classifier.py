@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from isthmus._math.calibration import fit_temperature
 from isthmus._math.chi2 import TermStatistics, count_terms
-from isthmus._math.hinge import fit_squared_hinge
+from isthmus._math.linear import fit_squared_hinge
 from isthmus._parameters import FROM_0, POSITIVE, Interval, Options, StrOptions, check_parameters
 from isthmus._progress import progress
 from isthmus._validation import check_rows, read_labels
