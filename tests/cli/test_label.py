@@ -14,7 +14,7 @@ import pytest
 
 from isthmus.cli.app import run_command
 from isthmus.corpus import load_sample
-from isthmus.corpus.sample import SAMPLE_FOLDER
+from isthmus.corpus.sample import sample_file
 
 SOURCE = "id,comment,category\n" + "".join(
     f"{i},{text},{label}\n"
@@ -121,10 +121,12 @@ def test_json_summary(folder, capsys):
 
 
 def test_truth_of_the_sample_is_never_read(tmp_path, monkeypatch):
+    for name in ("motorcycles.csv", "cars.csv", "cars_truth.csv"):
+        (tmp_path / name).write_bytes(sample_file(name))
     opened = []
     plain = Path.read_bytes
     monkeypatch.setattr(Path, "read_bytes", lambda self: opened.append(self.name) or plain(self))
-    source, target = str(SAMPLE_FOLDER / "motorcycles.csv"), str(SAMPLE_FOLDER / "cars.csv")
+    source, target = str(tmp_path / "motorcycles.csv"), str(tmp_path / "cars.csv")
     assert run_command(["label", source, target, "--method", "nbc", "-o", str(tmp_path / "out.csv"), "--quiet"]) == 0
     assert "cars.csv" in opened
     assert "cars_truth.csv" not in opened

@@ -13,7 +13,7 @@ import httpx
 import pytest
 import uvicorn
 
-from isthmus.corpus.sample import SAMPLE_FOLDER
+from isthmus.corpus.sample import sample_file
 from isthmus.exceptions import IsthmusWarning
 from isthmus.workbench import Settings, make_app
 from isthmus.workbench.sessions import Passwords
@@ -32,7 +32,7 @@ def pytest_collection_modifyitems(items):
 
 
 def rows_of(name, n):
-    return b"".join((SAMPLE_FOLDER / name).read_bytes().splitlines(keepends=True)[: n + 1])
+    return b"".join(sample_file(name).splitlines(keepends=True)[: n + 1])
 
 
 def fill(workspace, person, *, name="Dealers", method="nbc", n=200):

@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from isthmus.corpus.sample import SAMPLE_FOLDER
+from isthmus.corpus.sample import sample_file
 
 pytestmark = pytest.mark.xdist_group("browser")
 LOOKS = {"light": {}, "dark": {"dark": True}, "phone": {"width": 390, "height": 844}}
@@ -61,7 +61,7 @@ def test_from_two_files_to_a_table(open_tab, server, tmp_path):
     page.fill("input[name=name]", "Survey <2026>")
     page.click("text=Create")
     for name, kind in (("motorcycles.csv", "source"), ("cars.csv", "target")):
-        lines = (SAMPLE_FOLDER / name).read_bytes().splitlines(keepends=True)[:151]
+        lines = sample_file(name).splitlines(keepends=True)[:151]
         page.click("nav >> text=Data")
         page.set_input_files("input[name=file]", {"name": name, "mimeType": "text/csv", "buffer": b"".join(lines)})
         page.check(f"input[value={kind}]")

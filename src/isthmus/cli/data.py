@@ -33,7 +33,7 @@ def copy_sample(
 
     Example: isthmus data sample, then isthmus label motorcycles.csv cars.csv -o labelled.csv
     """
-    from isthmus.corpus.sample import SAMPLE_FILES, SAMPLE_FOLDER
+    from isthmus.corpus.sample import SAMPLE_FILES, sample_file
     from isthmus.corpus.write import check_output, replacing
 
     output.mkdir(parents=True, exist_ok=True)
@@ -41,7 +41,7 @@ def copy_sample(
         check_output(output / name, force=force)
     for name in SAMPLE_FILES:
         with replacing(output / name, force=force) as file:
-            file.write((SAMPLE_FOLDER / name).read_bytes())
+            file.write(sample_file(name))
         say(f"wrote {output / name}")
 
 

@@ -11,7 +11,7 @@ from isthmus.cli._exit import emit
 from isthmus.cli.common import METHODS, describe, one_line, run_record_path, say, talking, write_json
 from isthmus.cli.label_run import label_collections, run_record, write_outputs
 from isthmus.cli.outputs import check_outputs, describe_input
-from isthmus.corpus.sample import SAMPLE_FOLDER, load_sample
+from isthmus.corpus.sample import load_sample
 from isthmus.recipes import get_recipe
 
 
@@ -40,9 +40,7 @@ def demo(
         describe(target, "target", False)
         result = label_collections(source, target, method=method, seed=seed)
         written = write_outputs(result, source, target, str(table), report=page, force=force)
-    inputs = [describe_input(str(SAMPLE_FOLDER / docs.name), docs) for docs in (source, target)]
-    for entry in inputs:
-        entry["path"] = Path(entry["path"]).name
+    inputs = [describe_input(docs.name, docs) for docs in (source, target)]
     record = run_record_path(table)
     options = {"method": method, "seed": seed, "output": str(table)}
     write_json(record, run_record(options, inputs, result.settings, result.method, result.decision))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
-from isthmus.corpus.sample import SAMPLE_FOLDER
+from isthmus.corpus.sample import sample_file
 
 NAME = "Sample: two dealers' surveys"
 
@@ -16,8 +17,7 @@ def add_sample(workspace: Any, *, by: str, method: str = "auto") -> tuple[Any, A
         ("motorcycles.csv", "source", {"text": ["comment"], "label": "category", "id_column": "id"}),
         ("cars.csv", "target", {"text": ["comment"], "id_column": "id"}),
     ):
-        with (SAMPLE_FOLDER / name).open("rb") as file:
-            docs = workspace.collections.add(project.id, name, file, kind=kind, by=by)
+        docs = workspace.collections.add(project.id, name, io.BytesIO(sample_file(name)), kind=kind, by=by)
         workspace.collections.map(docs.id, by=by, inline=True, **columns)
     return project, workspace.runs.start(project.id, {"method": method}, by=by)
 

@@ -11,7 +11,6 @@ from sqlalchemy.engine import Connection
 
 from isthmus.exceptions import UsageError
 from isthmus.feedback.answers import ASKED, DRAWN, PICKED, RANDOM
-from isthmus.workspace.checks import SECOND, ask_second, holds_second, is_due, note_second, undo_seconds
 from isthmus.workspace.context import (
     Context,
     Many,
@@ -26,6 +25,7 @@ from isthmus.workspace.database import new_id, utc_now
 from isthmus.workspace.queue import ANSWERED, LEASE, LEASED, OPEN, check_in_run
 from isthmus.workspace.records import Answer
 from isthmus.workspace.schema import ANSWERS, CHECKED, COLLECTIONS, DOCUMENTS, PREDICTIONS, PROJECTS
+from isthmus.workspace.second import SECOND, ask_second, holds_second, is_due, note_second, undo_seconds
 
 _BLOCK = 500  # names in one statement
 

@@ -10,12 +10,12 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from isthmus.exceptions import UsageError
-from isthmus.workspace.checks import find_seconds, give_up_seconds, lease_seconds
 from isthmus.workspace.context import Context, find_row, missing, to_record
 from isthmus.workspace.database import storable, utc_now
 from isthmus.workspace.records import DONE, Prediction
 from isthmus.workspace.runs import prediction_query
 from isthmus.workspace.schema import PREDICTIONS, PROJECTS, RUNS, Moment
+from isthmus.workspace.second import find_seconds, give_up_seconds, lease_seconds
 
 OPEN, LEASED, ANSWERED = "open", "leased", "done"
 LEASE = timedelta(minutes=10)
