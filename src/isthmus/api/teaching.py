@@ -164,9 +164,12 @@ def _learn(
     order = order_answers([untaught.texts[row] for row in known.rows], codes)
     places, codes = np.array(known.rows, dtype=int)[order], codes[order]
     extra = _word_rows(views, known.words, code, len(opinions))
-    standing = stand_ins(vote, untaught.texts, places, codes)
+    picked = np.array([kind == PICKED for kind in known.drawn], dtype=bool)[order]
+    standing = stand_ins(vote, untaught.texts, places, codes, picked)
     unnamed = None if standing is None else (rows[standing[0]], vote[standing[0]], standing[1])
-    correction = learn_correction(rows[places], vote[places], codes, classes, seed, extra=extra, unnamed=unnamed)
+    correction = learn_correction(
+        rows[places], vote[places], codes, classes, seed, extra=extra, unnamed=unnamed, picked=picked
+    )
     answered = np.zeros(len(vote), dtype=bool)
     answered[known.rows] = True
     corrected = correction.probabilities(rows, vote)

@@ -80,6 +80,7 @@ def learn_correction(
     *,
     extra: tuple[Any, np.ndarray] | None = None,
     unnamed: tuple[Any, np.ndarray, np.ndarray] | None = None,
+    picked: np.ndarray | None = None,
     trusts: Sequence[float] = TRUSTS,
     strengths: Sequence[float] = STRENGTHS,
     caution: float = CAUTION,
@@ -109,25 +110,29 @@ def learn_correction(
         Rows, vote and weights of documents that stand for classes which no answer names (:func:`stand_ins`). They
         are answered as the vote would, and judge the pairs too: otherwise a pair that gives such a class away to its
         neighbours looks as good as any other.
+    picked : ndarray of bool, optional
+        Which answers are to documents that a person picked; see :func:`prior_shares`.
     trusts, strengths : sequences of float
         What is tried, the most careful last; with few answers that alone.
     caution : float
         Evidence, in nats, that a step away from the most careful pair needs.
     """
-    new_shares = prior_shares(codes, vote.shape[1], len(classes))
+    standing = 0.0 if unnamed is None else float(unnamed[2].sum())
+    new_shares = prior_shares(codes, vote.shape[1], len(classes), standing, picked)
     doubt = float(np.mean(1.0 - vote.max(axis=1))) if len(vote) else 0.0
     offset = centred_logs(widen_vote(vote, new_shares, doubt))
     folds, targets, judged = make_folds(codes, random_state), np.eye(len(classes))[codes], rows
     if unnamed is not None:
         own, said, weights = unnamed
-        said = widen_vote(said, new_shares, doubt)
-        judged, targets = sp.vstack([rows, own], format="csr"), np.vstack([targets, weights[:, None] * said])
-        offset = np.vstack([offset, centred_logs(said)])
+        known = np.hstack([said, np.zeros((len(said), len(new_shares)))])
+        judged, targets = sp.vstack([rows, own], format="csr"), np.vstack([targets, weights[:, None] * known])
+        offset = np.vstack([offset, centred_logs(widen_vote(said, new_shares, doubt))])
         folds = np.concatenate([folds, np.arange(len(said)) % FOLDS])
     trials = []
     pairs = [(trust, strength) for trust in trusts for strength in strengths]
     if len(codes) < FEWEST:  # nothing to compare the pairs by
-        pairs = [pairs[-1]]
+        # Of a class that is new the vote says nothing, so there is less reason to hold back what they teach about it.
+        pairs = [(trusts[-1], strengths[len(strengths) // 2 if codes.max(initial=0) >= vote.shape[1] else -1])]
     elif len(codes) > MANY:  # a thousand answers choose the pair as well as ten thousand, in a fraction of the time
         part = np.sort(np.random.default_rng(random_state).permutation(len(codes))[:MANY])
         tried = learn_correction(
@@ -138,6 +143,7 @@ def learn_correction(
             random_state,
             extra=extra,
             unnamed=unnamed,
+            picked=None if picked is None else picked[part],
             trusts=trusts,
             strengths=strengths,
             caution=caution,
@@ -215,7 +221,7 @@ def _average(
 
 
 def stand_ins(
-    vote: np.ndarray, texts: Sequence[str], answered: np.ndarray, codes: np.ndarray
+    vote: np.ndarray, texts: Sequence[str], answered: np.ndarray, codes: np.ndarray, picked: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """Documents that stand for the classes of the vote which no answer names, and their weights; None if all are named.
 
@@ -223,6 +229,9 @@ def stand_ins(
     each of them pushes it down a little, most of all where it is like the classes they name. So up to ten documents
     that the vote gives to it, from sure to doubtful, are put beside the answers, as if it had been named as often among
     the first twenty answers as the vote says. One answer that names the class takes their place.
+
+    ``picked`` says which answers are to documents that a person picked. Whoever picks documents of one class says
+    nothing about how common the others are, so these answers count on beyond the twenty.
 
     Examples
     --------
@@ -236,6 +245,8 @@ def stand_ins(
     open_, best = np.ones(len(vote), dtype=bool), vote.argmax(axis=1)
     open_[answered] = False
     rounded, total = vote.round(9), min(len(codes), STAND_INS)
+    if picked is not None:
+        total = min(int(np.sum(~picked)), STAND_INS) + int(np.sum(picked))
     places: list[int] = []
     weights: list[float] = []
     for code in np.setdiff1d(np.arange(vote.shape[1]), codes).tolist():
@@ -246,8 +257,14 @@ def stand_ins(
     return (np.array(places), np.array(weights)) if places and total else None
 
 
-def prior_shares(codes: np.ndarray, n_known: int, n_classes: int) -> np.ndarray:
+def prior_shares(
+    codes: np.ndarray, n_known: int, n_classes: int, standing: float = 0.0, picked: np.ndarray | None = None
+) -> np.ndarray:
     """Share of each class that only answers name: its count among the answers and ten more that name other classes.
+
+    ``standing`` is the weight of the documents that stand for classes which no answer names; they count as answers.
+    Whoever picks documents of a new class says nothing about how common it is: of ``picked`` answers a new class counts
+    at most one more than all known classes together.
 
     Examples
     --------
@@ -256,8 +273,10 @@ def prior_shares(codes: np.ndarray, n_known: int, n_classes: int) -> np.ndarray:
     >>> prior_shares(np.array([0] * 6 + [2] * 4), n_known=2, n_classes=3).tolist()
     [0.2]
     """
-    counts = np.bincount(codes, minlength=n_classes)[n_known:]
-    return counts / (len(codes) + _OTHERS)
+    picked = np.zeros(len(codes), dtype=bool) if picked is None else picked
+    counts, most = np.bincount(codes[~picked], minlength=n_classes), 1 + int(np.sum(codes[picked] < n_known))
+    new = counts[n_known:] + np.minimum(np.bincount(codes[picked], minlength=n_classes)[n_known:], most)
+    return new / (len(codes) + standing + _OTHERS)
 
 
 def widen_vote(vote: np.ndarray, new_shares: np.ndarray, doubt: float = 0.0) -> np.ndarray:
