@@ -10,7 +10,7 @@ from typing import Any
 from isthmus._utils import plural, versions
 from isthmus.cli import label_run
 from isthmus.cli.common import one_line, print_json, run_record_path, say, talking, write_json
-from isthmus.cli.label_large import LargeOptions, is_table, looks_sharded
+from isthmus.cli.label_large import LargeOptions, is_table, looks_sharded, resumable
 from isthmus.exceptions import UsageError
 
 
@@ -60,7 +60,7 @@ def cluster_large(options: ClusterOptions, large: LargeOptions) -> None:
     large.check(options.output, (options.source, options.target))
     if not options.quiet:
         say("read in blocks, none of the files is held in memory")
-    with talking(options.quiet):
+    with talking(options.quiet), resumable():
         result = cluster_files(options.source, options.target, options.output, **options.settings, **large.settings())
     written = [str(Path(options.output, row["output"])) if "input" in row else row["output"] for row in result.files]
     clusters = [

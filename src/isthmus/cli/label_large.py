@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -108,6 +109,16 @@ class LargeOptions:
         return found
 
 
+@contextmanager
+def resumable() -> Iterator[None]:
+    """Whoever stops a run is told how it goes on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        say("What was done is kept: the same command with --resume goes on from there.")
+        raise
+
+
 def is_table(path: str) -> bool:
     """Whether the ending names a format that can be read in blocks; asked without loading what reads it."""
     return can_stream(path) or path.lower().endswith(".parquet")
@@ -151,7 +162,7 @@ def label_large(options: LabelOptions, large: LargeOptions) -> None:
     _check(options, large)
     if not options.quiet:
         say("read in blocks, none of the files is held in memory")
-    with talking(options.quiet):
+    with talking(options.quiet), resumable():
         result = label_files(
             options.files[:-1],
             options.target,

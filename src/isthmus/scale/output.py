@@ -208,7 +208,9 @@ def open_work(place: str, plan: dict[str, Any], *, resume: bool, force: bool) ->
             f"A stopped run lies in {str(work)!r}; --resume continues it, --force begins anew.", code="other-run"
         )
     if held is not None and resume and held != plan:
-        other = ", ".join(name for name in plan if held.get(name) != plan[name])
+        other = ", ".join(
+            _difference(name, held.get(name), plan[name]) for name in plan if held.get(name) != plan[name]
+        )
         raise DataError(
             f"The stopped run in {str(work)!r} differs from this one in: {other}. Give the same inputs and options, or "
             "begin anew with --force.",
@@ -221,6 +223,13 @@ def open_work(place: str, plan: dict[str, Any], *, resume: bool, force: bool) ->
                 shutil.rmtree(child) if child.is_dir() else child.unlink()
         write_json(work / "plan.json", plan)
     return work
+
+
+def _difference(name: str, before: Any, now: Any) -> str:
+    """What differs: of settings also which."""
+    if not isinstance(before, dict) or not isinstance(now, dict):
+        return name
+    return f"{name} ({', '.join(key for key in now if before.get(key) != now[key])})"
 
 
 def _held_plan(work: Path) -> dict[str, Any] | None:
