@@ -483,8 +483,8 @@ class _reading:
         if isinstance(error, (*_DAMAGE, gzip.BadGzipFile)) or type(error).__module__.startswith(("polars", "pyo3")):
             why = str(error).split("\n")[0]
             raise DataError(
-                f"{self.name} cannot be read ({why}); it may be damaged, cut short or out of reach. Continue with --resume "
-                "when the same file is there again, or begin anew with --force when you have put another in its place.",
+                f"{self.name} cannot be read ({why}); it may be damaged, cut short or out of reach. Continue with "
+                "--resume when the same file is there again, or begin anew with --force with another in its place.",
                 code="unreadable-file",
             ) from None
 
