@@ -1,5 +1,6 @@
 """Evidence, vote and expected accuracy, on collections whose truth is known."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 import isthmus
 from isthmus.choose import CombinedModel, Evidence, LabelScorer, VotingRule, choose, estimate_accuracy, review_mask
-from isthmus.choose.choice import Candidates, FittedCandidate, candidates_for, decide, try_methods, vote_weights
+from isthmus.choose.choice import Candidates, FittedCandidate, _why, candidates_for, decide, try_methods, vote_weights
 from isthmus.choose.combined import pool, sharpen, sharpness_for
 from isthmus.choose.evidence import DRAWS, beyond_chance, class_accuracy, information
 from isthmus.choose.voting import excess, shared_labels
@@ -223,17 +224,38 @@ def test_labels_that_do_not_lead_back_have_no_vote(pair):
     assert list(vote_weights(Candidates(trials, judge), VotingRule(near=99.0))) == ["logistic"]
 
 
-def test_words_may_name_a_class_the_source_lacks(pair):
+@pytest.fixture(scope="module")
+def worded(pair):
+    """Candidates beside a witness: labelled words, one of them of a class that the source lacks."""
     source, labels, target, *_ = pair
     words = {"rude": "staff", "fee": "price", "snow": "weather"}
     with pytest.warns(IsthmusWarning, match="weather"):
         contest = try_methods(source, labels, target[:60], word_labels=words, random_state=0)
     for trial in contest.trials:
         trial.evidence = Evidence(0.5, 0.5, 0.8, 0.8)  # all vote
-    choice = decide(contest)
+    return contest
+
+
+def test_words_may_name_a_class_the_source_lacks(pair, worded):
+    target = pair[2][:60]
+    choice = decide(worded)
     assert choice.model.classes_.tolist() == ["price", "staff", "weather"]
     assert choice.probabilities.shape == (60, 3)
-    assert np.array_equal(choice.model.predict(target[:60]), choice.labels)
+    assert np.array_equal(choice.model.predict(target), choice.labels)
+
+
+def test_the_vote_is_heard_whole_and_the_words_as_far_as_they_are_believed(worded, monkeypatch):
+    alone = decide(worded).probabilities
+
+    def believe_half(model, contest, probabilities, accuracy):
+        model.hearing = 0.5
+        return np.tile([0.7, 0.2, 0.1], (60, 1))
+
+    monkeypatch.setattr("isthmus.choose.choice.add_witness", believe_half)
+    monkeypatch.setattr("isthmus.choose.choice.witness_row", lambda *given: {"chosen": False})
+    together = decide(replace(worded, witness=object())).probabilities
+    odds = np.log(together[:, 0] / together[:, 1]) - np.log(alone[:, 0] / alone[:, 1])
+    assert odds == pytest.approx(0.5 * np.log(3.5), abs=1e-6)
 
 
 def test_too_few_documents_fall_back_to_source_only_and_say_so():
@@ -354,3 +376,17 @@ def test_the_guard_takes_source_only_where_it_is_as_sure_as_at_home(pair, monkey
     assert list(found["as sure"].model.members) == ["logistic"]
     assert found["as sure"].table[0]["why"].startswith("source-only, because")
     assert all(len(found[case].model.members) > 1 for case in ("less sure", "no more", "thin"))
+
+
+def test_the_sentence_of_labels_that_cannot_be_learned_says_so():
+    clear, chance = np.diag([50, 50]), np.full((2, 2), 25)
+    blank = Evidence(0.0, 0.9, 0.9, 0.5, tables=(chance, clear, clear))
+    assert not blank.learned
+    assert _why("cocc", blank, {"logistic": 1.0}) == "a classifier cannot learn its labels from the target's words"
+    alone = _why("logistic", blank, {"logistic": 1.0})
+    assert alone == "source-only, because no method gave labels that can be learned from words"
+    lost = Evidence(0.9, 0.0, 0.9, 0.9, tables=(clear, chance, clear))
+    assert _why("cocc", lost, {"logistic": 1.0}).startswith("not judged: a classifier cannot learn even the source's")
+    assert "trust no label" in _why("logistic", lost, {"logistic": 1.0})
+    away = Evidence(0.9, 0.9, 0.5, 0.9, tables=(clear, clear, chance))
+    assert _why("cocc", away, {"logistic": 1.0}).endswith("cannot tell the source's classes apart")

@@ -65,3 +65,12 @@ def test_one_clear_case_for_each_class_that_has_documents():
     assert [case["label"] for case in clear_cases(result, target)] == ["price", "staff"]
     result.labels[:] = "price"
     assert [case["label"] for case in clear_cases(result, target)] == ["price"]
+
+
+def test_long_collections_account_for_one_case_of_the_largest_class(monkeypatch):
+    result, target = result_of("nbc"), Collection(["1", "2", "3"], TARGET, [None] * 3)
+    assert [case["label"] for case in clear_cases(result, target)] == ["price", "staff"]
+    monkeypatch.setattr("isthmus.report.facts._SLOW", len(SOURCE) + len(TARGET))
+    assert len(clear_cases(result, target)) == 2
+    monkeypatch.setattr("isthmus.report.facts._SLOW", len(SOURCE) + len(TARGET) - 1)
+    assert [case["label"] for case in clear_cases(result, target)] == ["price"]
