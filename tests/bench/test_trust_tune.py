@@ -8,6 +8,7 @@ import pytest
 from isthmus.bench.suites import trust_tune
 from isthmus.choose import trust
 
+FIGURES = {*trust.VOTE, *trust.SINGLE} - {"constant"}
 RECORD = Path(__file__).parents[2] / "benchmarks" / "trust" / "pairs.csv"
 
 
@@ -16,7 +17,7 @@ def made_rows(weights, seed=0):
     rows = []
     for pair in trust_tune.PAIRS:
         for kind in ("plain", "turned", "noisy"):
-            shares = {name: float(rng.uniform(0.3, 0.9)) for name in trust.SINGLE if name != "constant"}
+            shares = {name: float(rng.uniform(0.3, 0.9)) for name in FIGURES}
             shares |= {"excess": float(rng.normal()), "moved": float(rng.uniform(0, 0.4))}
             right = 1 / (1 + np.exp(-trust.log_odds(shares, weights)))
             rows.append({"task": f"{pair}/{kind}", "method": "auto", "n_source": 500, "accuracy": right, **shares})
@@ -54,10 +55,11 @@ def test_the_fit_finds_the_weights_that_made_the_rows(monkeypatch):
     rows = made_rows(weights)
     assert trust_tune.fit_weights(rows, "VOTE") == pytest.approx(weights, abs=1e-3)
     assert max(abs(miss) for _, miss in trust_tune.misses(rows, single=False)) < 0.01
-    thin = made_rows({"constant": -0.2, "ridge": 0.9})
+    few = {"constant": -0.2, "ridge": 1.0, "excess": 0.3}
+    thin = made_rows(few)
     for row in thin:
         row["n_source"] = 40
-    assert trust_tune.fit_weights(thin, "FEW") == pytest.approx({"constant": -0.2, "ridge": 0.9}, abs=1e-3)
+    assert trust_tune.fit_weights(thin, "FEW") == pytest.approx(few, abs=1e-3)
     both = trust_tune.misses([*rows, *thin], single=False)
     assert len(both) == len(rows) + len(thin)
     assert max(abs(miss) for row, miss in both if row["n_source"] == 40) < 0.01

@@ -18,6 +18,7 @@ from isthmus.api import teaching
 from isthmus.api._cards import card
 from isthmus.api.methods import build_method, check_labelled
 from isthmus.api.saving import Kind, save_result
+from isthmus.choose.budgets import budget_curve, cautious, review_mask
 from isthmus.choose.checking import LabelCheck, check_labels, estimate_shares
 from isthmus.choose.choice import FittedCandidate, Pair, choose, fit_candidate, score_pair
 from isthmus.choose.combined import CombinedModel, sharpen, sharpness_for
@@ -26,12 +27,11 @@ from isthmus.choose.sources import weigh_sources
 from isthmus.choose.trust import (
     AccuracyEstimate,
     assess,
-    budget_curve,
     confidence_outside,
+    disputed,
     doubt_groups,
     estimate_accuracy,
     novel_names,
-    review_mask,
 )
 from isthmus.corpus.guess import check_label_kind
 from isthmus.exceptions import DataError, IsthmusWarning, MissingExtraError, UsageError
@@ -62,8 +62,9 @@ class LabelResult:
     confidence : ndarray
         Probability of that label: the method's, brought to the accuracy that is expected; low in new groups.
     needs_review : ndarray of bool
-        Texts a person should look at; see :func:`isthmus.choose.review_mask`. Texts in which the method finds nothing
-        it knows are always among them.
+        Texts a person should look at, so that the others keep to the error budget even at the low end of the accuracy
+        to expect; see :func:`isthmus.choose.review_mask`. Texts in which the method finds nothing it knows are always
+        among them, and of a named method those that plain methods contradict.
     method : str
         The recipe that made the labels; several joined by ``+`` where they voted; the class of an estimator that was
         given.
@@ -198,13 +199,17 @@ class LabelResult:
         probabilities = self.model.predict_proba(texts)
         codes = probabilities.argmax(axis=1)
         # One method's confidences are brought to the accuracy expected of it; votes and answers bring their own.
-        power = self.settings.get("sharpness", 1.0) if isinstance(self.model, TransferPipeline) else 1.0
+        alone = isinstance(self.model, TransferPipeline)
+        power = self.settings.get("sharpness", 1.0) if alone else 1.0
         confidence = sharpen(probabilities, power)[np.arange(len(codes)), codes]
+        surely = (
+            cautious(confidence, self.settings["caution"], alone=alone) if "caution" in self.settings else confidence
+        )
         return replace(
             self,
             labels=self.classes[codes],
             confidence=confidence,
-            needs_review=review_mask(confidence, self.settings.get("error_budget", 0.1)) | unknown,
+            needs_review=review_mask(surely, self.settings.get("error_budget", 0.1)) | unknown,
             decision=_earlier_decision(self.decision),
             probabilities=probabilities,
             texts=texts,
@@ -534,7 +539,13 @@ def label(
     found = assess(judge, expected, given, labels, probabilities, model.classes_, followed=followed)
     groups = novel_names(judge, target_texts)
     confidence = doubt_groups(confidence, groups)
-    review = review_mask(confidence, error_budget) | silent | (groups != "")
+    surely, alone = confidence, not isinstance(model, CombinedModel)
+    if expected.estimate is not None:
+        settings["caution"] = expected.caution
+        surely = cautious(confidence, expected.caution, alone=alone)
+        if alone and judge is not None:
+            surely = np.where(disputed(judge, labels, target_texts), 0.0, surely)
+    review = review_mask(surely, error_budget) | silent | (groups != "")
     if extra:
         settings["extra_texts"] = len(extra)
     if name in RECIPES or isinstance(model, CombinedModel):
@@ -554,7 +565,7 @@ def label(
         expected_accuracy=expected,
         novel_group=groups,
         novel=[group.to_dict() for group in found.novelty.groups] if found.novelty else [],
-        warnings=[*found.warnings, *_review_warnings(review, expected, error_budget)],
+        warnings=[*found.warnings, *_review_warnings(review, expected, error_budget, alone=alone)],
         settings=settings,
         opinions=opinions,
         sources=sources,
@@ -589,7 +600,7 @@ def _read_sources(
     return np.flatnonzero(~np.isin(domains[place], unused)), sources
 
 
-def _review_warnings(review: np.ndarray, expected: AccuracyEstimate, budget: float) -> list[dict]:
+def _review_warnings(review: np.ndarray, expected: AccuracyEstimate, budget: float, *, alone: bool) -> list[dict]:
     """Why all documents need review, where they do, and that nothing is promised, where nothing is."""
     if expected.estimate is None:
         message = (
@@ -599,9 +610,9 @@ def _review_warnings(review: np.ndarray, expected: AccuracyEstimate, budget: flo
     if not review.all():
         return []
     message = (
-        f"All documents need review: even the surest labels are expected to be wrong in more than {budget:.0%} of "
-        f"cases ({expected.estimate:.0%} of all are expected to be right). A larger error budget lets some pass."
-    )
+        f"All documents need review: {expected} are expected to be right, and at the low end no part of the labels "
+        f"keeps to {budget:.0%} wrong. A larger error budget lets some pass"
+    ) + ("; so may method auto, which compares several." if alone else ".")
     return [{"topic": "review", "message": message}]
 
 

@@ -17,10 +17,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from isthmus._utils import plural
+from isthmus.choose.budgets import cautious, review_mask
 from isthmus.choose.checking import as_number, match_classes
 from isthmus.choose.combined import CombinedModel
 from isthmus.choose.sampling import plain, read_sample
-from isthmus.choose.trust import AccuracyEstimate, review_mask
+from isthmus.choose.trust import AccuracyEstimate
 from isthmus.corpus.read import read_table
 from isthmus.corpus.sheets import REVIEW_SHEET
 from isthmus.exceptions import DataError, UsageError
@@ -187,17 +188,18 @@ def _learn(
         correction, rows[places], vote[places], codes, known, order, confidence[~answered], seed
     )
     learned = replace(_compare(earlier, labels, known, given, expected, outlook_), taken_back=taken_back)
+    accuracy = None if expected is None else AccuracyEstimate(expected.estimate, expected.low, expected.high)
+    caution = untaught.settings.get("caution", 0.0) if accuracy is None else accuracy.caution
+    surely = cautious(confidence, caution)
     return replace(
         untaught,
         labels=labels,
         confidence=confidence,
-        needs_review=(review_mask(confidence, untaught.settings.get("error_budget", 0.1)) | unknown) & ~answered,
+        needs_review=(review_mask(surely, untaught.settings.get("error_budget", 0.1)) | unknown) & ~answered,
         classes=model.classes_,
         probabilities=probabilities,
         model=model,
-        expected_accuracy=None
-        if expected is None
-        else AccuracyEstimate(expected.estimate, expected.low, expected.high),
+        expected_accuracy=accuracy,
         opinions=opinions,
         vote=vote,
         answers=known,

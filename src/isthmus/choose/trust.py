@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from sklearn.isotonic import IsotonicRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.naive_bayes import ComplementNB
 from sklearn.svm import LinearSVC
 
-from isthmus.choose.evidence import FOLDS, Evidence, LabelScorer
+from isthmus.choose.evidence import FOLDS, Evidence, LabelScorer, plain_learner
 from isthmus.choose.views import DenseView
 from isthmus.choose.voting import excess
-from isthmus.exceptions import UsageError
 from isthmus.shift.novelty import (
     Novelty,
     Pair,
@@ -30,97 +30,46 @@ CONFIDENCE_LEVEL = 0.9
 # plain, lack a class, have turned shares or a noisy or thin source (``isthmus bench tune trust``); docs/guide/trust.md
 # has the errors with each group of corpora left out.
 VOTE = {
-    "constant": -0.236,
-    "repeated": 0.112,
-    "agreement": 0.527,
-    "confidence": 0.28,
-    "source": 0.175,
-    "excess": 0.238,
+    "constant": -0.329,
+    "repeated": 0.21,
+    "agreement": 0.468,
+    "confidence": 0.307,
+    "source": 0.135,
+    "excess": 0.242,
 }
 # The same for a vote that a thin source taught: all methods learned from the same few documents, so that their
 # agreement says little. How far ridge regression in the space of the pair gives the same labels says more.
-FEW = {"constant": -0.337, "ridge": 1.165}
-# The same for the labels of one method, which no other methods vouch for.
+FEW = {
+    "constant": -0.218,
+    "ridge": 1.0,
+    "excess": 0.214,
+}
+# The same for the labels of one method, which no other methods vouch for. Its own confidence is not asked: methods
+# differ in how sure they are more than in how often they are right.
 SINGLE = {
-    "constant": -0.504,
-    "repeated": -0.163,
-    "agreement": 0.282,
-    "confidence": 0.132,
-    "source": 0.296,
-    "excess": 0.337,
-    "ridge": -0.241,
-    "consensus": 0.772,
-    "reverse": 0.243,
-    "moved": 0.124,
+    "constant": -0.524,
+    "agreement": 0.202,
+    "source": 0.308,
+    "excess": 0.331,
+    "ridge": -0.16,
+    "consensus": 0.656,
+    "reverse": 0.241,
+    "moved": 0.15,
 }
 AS_THEY_ARE = ("excess", "moved")  # of these no log-odds are taken
 # Half-width of the interval in log-odds: what is unknown of any pair, and what is added by what is seen in this one.
-SPREAD = {"constant": 0.797, "moved": 0.0, "thin": 0.0, "disputed": 0.0, "single": 0.247}
+SPREAD = {
+    "constant": 0.852,
+    "moved": 0.0,
+    "thin": 0.0,
+    "disputed": 0.0,
+    "single": 0.252,
+}
 CARRIED = 0.95  # sureness in the target, as a share of that within the source, from which nothing need be adapted …
 PROMISES_MORE = 0.03  # … and by how much source-only must then promise more than the vote to be taken alone
 NOISE = 0.12  # share of source labels that its own words contradict from which the source counts as noisy
 WRONGLY_MARKED = 0.25  # share of documents in announced groups that do belong to a class (suite "trust")
 THIN = 100  # labelled source documents below which it counts as thin
-
-
-def review_mask(confidence, error_budget: float = 0.1) -> np.ndarray:
-    """Documents to review so that the rest is expected to hold at most ``error_budget`` wrong labels.
-
-    Documents are accepted from the surest down for as long as the mean of (1 − confidence) of the accepted ones stays
-    within the budget. As good as the confidences are: under a strong shift they are too high.
-
-    Examples
-    --------
-    >>> from isthmus.choose import review_mask
-    >>> review_mask([0.99, 0.6, 0.95, 0.5], error_budget=0.16).tolist()
-    [False, False, False, True]
-    """
-    if not 0 <= error_budget <= 1:
-        raise UsageError(f"error_budget={error_budget!r}; give a share between 0 and 1.", code="bad-parameter")
-    confidence = np.asarray(confidence, dtype=float)
-    order = np.argsort(-confidence, kind="stable")
-    doubt = 1.0 - confidence[order]
-    within = np.cumsum(doubt) / np.arange(1, len(doubt) + 1) <= error_budget + 1e-12
-    mask = np.ones(len(confidence), dtype=bool)
-    mask[order[within]] = False
-    return mask
-
-
-def budget_curve(confidence: Any, steps: int = 20) -> list[dict]:
-    """What an error budget costs: share of documents to review against the errors to expect among the others.
-
-    Documents are reviewed from the least sure up.
-
-    Parameters
-    ----------
-    confidence : sequence of float
-        Calibrated: the mean of 1 − confidence is the share of wrong labels to expect.
-    steps : int, default=20
-        Rows of the table besides the first.
-
-    Returns
-    -------
-    list of dict
-        ``reviewed`` (share), ``documents`` (to review), ``expected_error`` (among those not reviewed; None where all
-        are).
-
-    Examples
-    --------
-    >>> from isthmus.choose import budget_curve
-    >>> for row in budget_curve([0.9, 0.5, 0.8, 1.0], steps=2):
-    ...     print(row["documents"], row["expected_error"])
-    0 0.2
-    2 0.05
-    4 None
-    """
-    doubt = np.sort(1.0 - np.asarray(confidence, dtype=float))
-    n = len(doubt)
-    rows = []
-    for step in range(steps + 1):
-        reviewed = round(n * step / steps)
-        error = round(float(doubt[: n - reviewed].mean()), 6) if reviewed < n else None
-        rows.append({"reviewed": reviewed / max(1, n), "documents": reviewed, "expected_error": error})
-    return rows
 
 
 @dataclass(frozen=True)
@@ -143,6 +92,11 @@ class AccuracyEstimate:
     def for_calibration(self) -> float | None:
         """What the confidence of documents outside new groups should be on average."""
         return self.estimate if self.outside_groups is None else self.outside_groups
+
+    @property
+    def caution(self) -> float:
+        """From the estimate down to the low end of the interval, in log-odds; 0 where nothing is estimated."""
+        return 0.0 if self.estimate is None else max(0.0, _logit(self.estimate) - _logit(self.low))
 
     def __str__(self) -> str:
         if self.estimate is None:
@@ -275,6 +229,22 @@ def plain_methods(judge: LabelScorer) -> list[np.ndarray]:
         ridge = view.source.answer(judge.source_labels, view.target.rows)
         judge.seen["plain"] = [*(pair.classes[codes] for codes in pair.witnesses), ridge]
     return judge.seen["plain"]
+
+
+def disputed(judge: LabelScorer, labels: Any, target_texts: Sequence[str]) -> np.ndarray:
+    """Target texts about which plain methods contradict labels: two of the four at least.
+
+    Of documents beyond the scorer's sample two methods are asked, and one contradiction counts.
+    """
+    given = np.asarray(labels).astype(str)
+    found = np.zeros(len(given), dtype=bool)
+    found[judge.target] = np.sum([said != given[judge.target] for said in plain_methods(judge)], axis=0) >= 2
+    others = np.setdiff1d(np.arange(len(given)), judge.target)
+    if len(others):
+        rows = judge.words.vectorizer.transform([target_texts[i] for i in others])
+        for learner in (plain_learner(), ComplementNB()):
+            found[others] |= learner.fit(judge.words.source_rows, judge.source_labels).predict(rows) != given[others]
+    return found
 
 
 def _space_of(judge: LabelScorer) -> DenseView:

@@ -29,6 +29,7 @@ from isthmus.bench.tasks import (
     amazon_unlabelled,
 )
 from isthmus.choose import Evidence, VotingRule, estimate_shares, review_mask
+from isthmus.choose.budgets import cautious
 from isthmus.choose.choice import (
     CANDIDATES,
     WITH_VECTORS,
@@ -225,7 +226,7 @@ def auto(data: TaskData, seed: int) -> list[dict]:
     rows = score(data, made.labels, confidence)
     truth = np.array(data.target_labels, dtype=object)
     accuracy, expected = rows[0]["value"], made.accuracy
-    accepted = ~review_mask(confidence, BUDGET)
+    accepted = ~review_mask(cautious(confidence, expected.caution), BUDGET)
     wrong = float(np.mean(truth[accepted] != made.labels[accepted])) if accepted.any() else 0.0
     facts = {
         "expected_accuracy": expected.estimate,

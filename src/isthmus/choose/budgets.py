@@ -1,0 +1,98 @@
+"""What a person should look at, so that the other labels keep to a budget of errors, and what that costs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, logit
+
+from isthmus.exceptions import UsageError
+
+# How far the log-odds of one method's labels spread in truth, where its own confidences are brought to the right mean:
+# single methods are too sure of some documents and not sure enough of others (docs/guide/trust.md).
+ALONE = 0.65
+_EDGE = 1e-6
+
+
+def review_mask(confidence, error_budget: float = 0.1) -> np.ndarray:
+    """Documents to review so that the rest is expected to hold at most ``error_budget`` wrong labels.
+
+    Documents are accepted from the surest down for as long as the mean of (1 − confidence) of the accepted ones stays
+    within the budget. As good as the confidences are: under a strong shift they are too high.
+
+    Examples
+    --------
+    >>> from isthmus.choose import review_mask
+    >>> review_mask([0.99, 0.6, 0.95, 0.5], error_budget=0.16).tolist()
+    [False, False, False, True]
+    """
+    if not 0 <= error_budget <= 1:
+        raise UsageError(f"error_budget={error_budget!r}; give a share between 0 and 1.", code="bad-parameter")
+    confidence = np.asarray(confidence, dtype=float)
+    order = np.argsort(-confidence, kind="stable")
+    doubt = 1.0 - confidence[order]
+    within = np.cumsum(doubt) / np.arange(1, len(doubt) + 1) <= error_budget + 1e-12
+    mask = np.ones(len(confidence), dtype=bool)
+    mask[order[within]] = False
+    return mask
+
+
+def budget_curve(confidence: Any, steps: int = 20) -> list[dict]:
+    """What an error budget costs: share of documents to review against the errors to expect among the others.
+
+    Documents are reviewed from the least sure up.
+
+    Parameters
+    ----------
+    confidence : sequence of float
+        Calibrated: the mean of 1 − confidence is the share of wrong labels to expect.
+    steps : int, default=20
+        Rows of the table besides the first.
+
+    Returns
+    -------
+    list of dict
+        ``reviewed`` (share), ``documents`` (to review), ``expected_error`` (among those not reviewed; None where all
+        are).
+
+    Examples
+    --------
+    >>> from isthmus.choose import budget_curve
+    >>> for row in budget_curve([0.9, 0.5, 0.8, 1.0], steps=2):
+    ...     print(row["documents"], row["expected_error"])
+    0 0.2
+    2 0.05
+    4 None
+    """
+    doubt = np.sort(1.0 - np.asarray(confidence, dtype=float))
+    n = len(doubt)
+    rows = []
+    for step in range(steps + 1):
+        reviewed = round(n * step / steps)
+        error = round(float(doubt[: n - reviewed].mean()), 6) if reviewed < n else None
+        rows.append({"reviewed": reviewed / max(1, n), "documents": reviewed, "expected_error": error})
+    return rows
+
+
+def cautious(confidence: Any, caution: float, *, alone: bool = False) -> np.ndarray:
+    """Confidences as they would be at the low end of the accuracy to expect.
+
+    A budget is a promise: it should hold where the expectation is too high by as much as its interval admits.
+
+    Parameters
+    ----------
+    confidence : sequence of float
+    caution : float
+        How far down, in log-odds; see ``AccuracyEstimate.caution``.
+    alone : bool, default=False
+        They are those of one method, not of a vote: their spread is drawn in, too.
+
+    Examples
+    --------
+    >>> from isthmus.choose.budgets import cautious
+    >>> cautious([0.98, 0.8], 0.8).round(2).tolist()
+    [0.96, 0.64]
+    """
+    odds = logit(np.clip(np.asarray(confidence, dtype=float), _EDGE, 1 - _EDGE))
+    return expit((ALONE if alone else 1.0) * (odds - caution))
