@@ -199,12 +199,10 @@ class LabelResult:
         probabilities = self.model.predict_proba(texts)
         codes = probabilities.argmax(axis=1)
         # One method's confidences are brought to the accuracy expected of it; votes and answers bring their own.
-        alone = isinstance(self.model, TransferPipeline)
-        power = self.settings.get("sharpness", 1.0) if alone else 1.0
+        power = self.settings.get("sharpness", 1.0) if isinstance(self.model, TransferPipeline) else 1.0
         confidence = sharpen(probabilities, power)[np.arange(len(codes)), codes]
-        surely = (
-            cautious(confidence, self.settings["caution"], alone=alone) if "caution" in self.settings else confidence
-        )
+        caution = self.settings.get("caution")  # None where nothing was estimated
+        surely = confidence if caution is None else cautious(confidence, caution, self.settings["surest"])
         return replace(
             self,
             labels=self.classes[codes],
@@ -541,8 +539,8 @@ def label(
     confidence = doubt_groups(confidence, groups)
     surely, alone = confidence, not isinstance(model, CombinedModel)
     if expected.estimate is not None:
-        settings["caution"] = expected.caution
-        surely = cautious(confidence, expected.caution, alone=alone)
+        settings |= {"caution": expected.caution, "surest": expected.surest_alone if alone else 1.0}
+        surely = cautious(confidence, settings["caution"], settings["surest"])
         if alone and judge is not None:
             surely = np.where(disputed(judge, labels, target_texts), 0.0, surely)
     review = review_mask(surely, error_budget) | silent | (groups != "")

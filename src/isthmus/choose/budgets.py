@@ -9,9 +9,6 @@ from scipy.special import expit, logit
 
 from isthmus.exceptions import UsageError
 
-# How far the log-odds of one method's labels spread in truth, where its own confidences are brought to the right mean:
-# single methods are too sure of some documents and not sure enough of others (docs/guide/trust.md).
-ALONE = 0.65
 _EDGE = 1e-6
 
 
@@ -75,7 +72,7 @@ def budget_curve(confidence: Any, steps: int = 20) -> list[dict]:
     return rows
 
 
-def cautious(confidence: Any, caution: float, *, alone: bool = False) -> np.ndarray:
+def cautious(confidence: Any, caution: float, surest: float = 1.0) -> np.ndarray:
     """Confidences as they would be at the low end of the accuracy to expect.
 
     A budget is a promise: it should hold where the expectation is too high by as much as its interval admits.
@@ -85,8 +82,8 @@ def cautious(confidence: Any, caution: float, *, alone: bool = False) -> np.ndar
     confidence : sequence of float
     caution : float
         How far down, in log-odds; see ``AccuracyEstimate.caution``.
-    alone : bool, default=False
-        They are those of one method, not of a vote: their spread is drawn in, too.
+    surest : float, default=1.0
+        No confidence counts for more than this; see ``AccuracyEstimate.surest_alone``.
 
     Examples
     --------
@@ -94,5 +91,4 @@ def cautious(confidence: Any, caution: float, *, alone: bool = False) -> np.ndar
     >>> cautious([0.98, 0.8], 0.8).round(2).tolist()
     [0.96, 0.64]
     """
-    odds = logit(np.clip(np.asarray(confidence, dtype=float), _EDGE, 1 - _EDGE))
-    return expit((ALONE if alone else 1.0) * (odds - caution))
+    return expit(logit(np.clip(np.asarray(confidence, dtype=float), _EDGE, min(surest, 1 - _EDGE))) - caution)

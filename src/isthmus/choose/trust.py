@@ -65,6 +65,7 @@ SPREAD = {
     "disputed": 0.0,
     "single": 0.252,
 }
+ALONE = 2.5  # how far above the mean, in log-odds, the confidence of one method's label is believed
 CARRIED = 0.95  # sureness in the target, as a share of that within the source, from which nothing need be adapted …
 PROMISES_MORE = 0.03  # … and by how much source-only must then promise more than the vote to be taken alone
 NOISE = 0.12  # share of source labels that its own words contradict from which the source counts as noisy
@@ -97,6 +98,11 @@ class AccuracyEstimate:
     def caution(self) -> float:
         """From the estimate down to the low end of the interval, in log-odds; 0 where nothing is estimated."""
         return 0.0 if self.estimate is None else max(0.0, _logit(self.estimate) - _logit(self.low))
+
+    @property
+    def surest_alone(self) -> float:
+        """What a document of a single method can count for at most: its own confidences say little beyond that."""
+        return 1.0 if self.estimate is None else _share(_logit(self.estimate) + ALONE)
 
     def __str__(self) -> str:
         if self.estimate is None:
@@ -232,13 +238,13 @@ def plain_methods(judge: LabelScorer) -> list[np.ndarray]:
 
 
 def disputed(judge: LabelScorer, labels: Any, target_texts: Sequence[str]) -> np.ndarray:
-    """Target texts about which plain methods contradict labels: two of the four at least.
+    """Target texts about which one of the four plain methods contradicts the label.
 
-    Of documents beyond the scorer's sample two methods are asked, and one contradiction counts.
+    Of documents beyond the scorer's sample two of them are asked.
     """
     given = np.asarray(labels).astype(str)
     found = np.zeros(len(given), dtype=bool)
-    found[judge.target] = np.sum([said != given[judge.target] for said in plain_methods(judge)], axis=0) >= 2
+    found[judge.target] = np.any([said != given[judge.target] for said in plain_methods(judge)], axis=0)
     others = np.setdiff1d(np.arange(len(given)), judge.target)
     if len(others):
         rows = judge.words.vectorizer.transform([target_texts[i] for i in others])

@@ -363,8 +363,7 @@ class Run:
         census = self.engine.sum(
             take_census, self.target, self.job, *by, len(self.classes), phase="labelling", add=add_tuples
         )
-        caution = None if trust.expected.estimate is None else trust.expected.caution
-        limit = review_limit(census[0], self.settings.error_budget, caution)
+        limit = review_limit(census[0], self.settings.error_budget, trust.expected)
         written = self.engine.map(
             write_labels, self.target, self.job, self.output, limit, self.classes, trust.novel, phase="writing"
         )

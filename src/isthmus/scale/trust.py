@@ -163,10 +163,10 @@ def _shares_by(n_source: int, n_target: int, followed: bool) -> str:
     return said + ("." if followed else "; the labels do not follow them.")
 
 
-def review_limit(counts: np.ndarray, budget: float, caution: float | None = None) -> int:
+def review_limit(counts: np.ndarray, budget: float, expected: AccuracyEstimate | None = None) -> int:
     """Step of confidence below which documents are reviewed, so that the others keep within the budget.
 
-    With ``caution``, confidences are taken as at the low end of the accuracy to expect (``cautious``).
+    With an accuracy that is ``expected``, confidences count as at its low end.
 
     ``counts`` has the number of documents at each of the confidences 0, 0.0001, …, 1. Documents of one confidence are
     accepted together or not at all.
@@ -183,8 +183,9 @@ def review_limit(counts: np.ndarray, budget: float, caution: float | None = None
     steps = np.arange(len(counts))[::-1]
     accepted = np.cumsum(counts[::-1])
     doubts = STEPS - steps
-    if caution is not None:
-        doubts = STEPS - np.rint(STEPS * cautious(steps / STEPS, caution, alone=True)).astype(np.int64)
+    if expected is not None and expected.estimate is not None:
+        surely = cautious(steps / STEPS, expected.caution, expected.surest_alone)
+        doubts = STEPS - np.rint(STEPS * surely).astype(np.int64)
     doubt = np.cumsum(counts[::-1] * doubts)  # integers: sums are exact
     within = (doubt <= (budget + 1e-12) * STEPS * accepted) & (counts[::-1] > 0)
     return int(steps[np.flatnonzero(within)[-1]]) if within.any() else STEPS + 1
