@@ -5,12 +5,14 @@ import pytest
 
 import isthmus
 from isthmus.choose import LabelScorer, budget_curve, estimate_accuracy, review_mask
+from isthmus.choose.budgets import cautious
 from isthmus.choose.trust import (
     AccuracyEstimate,
     assess,
     carried_over,
     confidence_outside,
     contradicted,
+    disputed,
     log_odds,
     moved_to,
     novelty_of,
@@ -201,3 +203,26 @@ def test_sureness_carries_over_where_nothing_shifted():
 
 def test_all_documents_are_outside_where_no_group_was_announced():
     assert outside_groups(None, 3).tolist() == [0, 1, 2]
+
+
+def test_budgets_hold_at_the_low_end_of_the_expectation():
+    accuracy = AccuracyEstimate(0.9, 0.8, 0.95)
+    assert accuracy.caution == pytest.approx(np.log(9) - np.log(4))
+    assert AccuracyEstimate(None).caution == 0
+    assert cautious([0.9], accuracy.caution)[0] == pytest.approx(0.8)
+    assert cautious([1.0, 0.5], 0.0, surest=0.9) == pytest.approx([0.9, 0.5])
+    assert 0.9 < accuracy.surest_alone < 1
+    confidence = np.linspace(0.75, 0.99, 50)
+    assert review_mask(cautious(confidence, accuracy.caution)).sum() > review_mask(confidence).sum()
+
+
+def test_what_a_plain_method_contradicts_is_disputed():
+    source, labels = texts_of({"bikes": 30, "staff": 30}, 0)
+    target, truth = texts_of({"bikes": 30, "staff": 30}, 1)
+    judge = LabelScorer(source, labels, [*target, target[0]])
+    given = np.append(truth, truth[0])
+    assert disputed(judge, given, [*target, target[0]]).mean() < 0.1
+    given[[3, 60]] = ["staff", "staff"]  # a document of the sample, and a copy beyond it
+    found = disputed(judge, given, [*target, target[0]])
+    assert found[3]
+    assert found[60]

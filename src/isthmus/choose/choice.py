@@ -38,6 +38,7 @@ from isthmus.choose.trust import (
     estimate_accuracy,
     moved_to,
     outside_groups,
+    shares_moved,
 )
 from isthmus.choose.views import View
 from isthmus.choose.voting import VotingRule, excess, shared_labels
@@ -49,7 +50,7 @@ from isthmus.features.languages import NAMES, OTHER, languages_in_use, resolve_l
 from isthmus.features.vectorizer import TextVectorizer
 from isthmus.pipeline import TransferPipeline
 from isthmus.recipes import RECIPES
-from isthmus.shift.shares import compare_shares
+from isthmus.shift.shares import FOLLOW, compare_shares
 
 YARDSTICK = "logistic"
 CANDIDATES = (YARDSTICK, "self-training", "cocc", "projection", "strings", "lsa")
@@ -483,8 +484,9 @@ class Vote:
     def below_source_only(self, contest: Candidates) -> bool:
         """The guard: whether source-only promises more, where it is as sure in the target as within the source.
 
-        There is then no shift that it suffers from, and its accuracy within the source says what to expect. Words may
-        name classes that the source lacks; then it cannot answer for the vote.
+        There is then no shift that it suffers from, and its accuracy within the source says what to expect. Not so
+        where class shares moved, which sureness does not show. Words may name classes that the source lacks; then it
+        cannot answer for the vote.
         """
         alone = {trial.name: len(trial.model.classes_) for trial in contest.trials}.get(YARDSTICK)
         if contest.judge is None or self.accuracy.for_calibration is None or alone != len(self.model.classes_):
@@ -493,6 +495,8 @@ class Vote:
         if carried is None or list(self.weights) == [YARDSTICK]:
             return False
         sureness, expected = carried
+        if shares_moved(contest.judge.source_labels, self.labels.astype(str)) >= FOLLOW:
+            return False
         return sureness >= CARRIED and expected >= self.accuracy.for_calibration + PROMISES_MORE
 
 

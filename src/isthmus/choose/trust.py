@@ -66,7 +66,7 @@ SPREAD = {
     "single": 0.252,
 }
 ALONE = 2.5  # how far above the mean, in log-odds, the confidence of one method's label is believed
-CARRIED = 0.95  # sureness in the target, as a share of that within the source, from which nothing need be adapted …
+CARRIED = 0.8  # sureness in the target, as a share of that within the source, from which nothing need be adapted …
 PROMISES_MORE = 0.03  # … and by how much source-only must then promise more than the vote to be taken alone
 NOISE = 0.12  # share of source labels that its own words contradict from which the source counts as noisy
 WRONGLY_MARKED = 0.25  # share of documents in announced groups that do belong to a class (suite "trust")
@@ -224,7 +224,7 @@ def trust_features(
         "ridge": float(np.mean(plain[-1] == given)),
         "consensus": float(np.mean([np.mean(a == b) for i, a in enumerate(plain) for b in plain[:i]])),
         "reverse": float(np.mean([view.reverse_accuracy for view in views])),
-        "moved": _moved(judge.source_labels, given),
+        "moved": shares_moved(judge.source_labels, given),
     }
 
 
@@ -401,7 +401,7 @@ def _sureness(decisions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return ordered[:, -1] - ordered[:, -2], decisions.argmax(axis=1)
 
 
-def _moved(source_labels: np.ndarray, given: np.ndarray) -> float:
+def shares_moved(source_labels: np.ndarray, given: np.ndarray) -> float:
     """Distance between the class shares of the source and those of the labels."""
     classes = np.unique(np.concatenate([source_labels, given]))
     shares = [np.array([np.mean(side == name) for name in classes]) for side in (source_labels, given)]
