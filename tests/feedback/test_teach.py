@@ -187,6 +187,7 @@ def test_words_can_be_asked_and_taught(labelling):
     words = labelling.ask(5, words=True)
     assert list(words) == ["word", "label", "suggestion", "documents", "settles"]
     taught = labelling.teach(word_labels={"garage": "price", "parking": "price", "lot": "price"})
+    assert str(taught.learned).startswith("3 words learned, 0 answers in all; ")
     held = [i for i, text in enumerate(labelling.texts) if "garage" in text or "parking" in text]
     price = taught.classes.tolist().index("price")
     assert taught.probabilities[held, price].mean() > labelling.probabilities[held, price].mean()

@@ -75,6 +75,8 @@ class Learned:
         Answers of an earlier table that no longer count.
     new_classes : dict
         Classes that this table named first, with the known class that is written almost alike, or ''.
+    words : int
+        Words that were labelled this time.
     """
 
     name: str
@@ -88,15 +90,18 @@ class Learned:
     basis: str = ""
     taken_back: int = 0
     new_classes: dict[str, str] = field(default_factory=dict)
+    words: int = 0
 
     def __str__(self) -> str:
         told = [f"{plural(self.taken_back, 'answer')} taken back"] if self.taken_back else []
-        if self.answers or not told:
+        if self.answers or not (told or self.words):
             told.append(f"{plural(self.answers, 'answer')} learned")
+        told += [f"{plural(self.words, 'word')} learned"] if self.words else []
         changed = f"{plural(self.changed, 'label')} changed"
         if self.answers:
             changed += f", {self.towards:,} towards the answered classes"
-        lines = [f"{', '.join(told)}, {self.total:,} in all; {changed}"]
+        total = plural(self.total, "answer") if self.words else f"{self.total:,}"
+        lines = [f"{', '.join(told)}, {total} in all; {changed}"]
         lines += [
             f"new class: {name}" + (f" (if {known} was meant, mend the table and teach again)" if known else "")
             for name, known in self.new_classes.items()
@@ -279,6 +284,7 @@ def _compare(
         outlook=ahead,
         basis="" if expected is None else expected.basis,
         new_classes=_new_classes(given.labels, earlier.classes.tolist()),
+        words=len(given.words),
     )
 
 
