@@ -61,13 +61,23 @@ def test_shares_of_the_gap_on_paper():
     assert listen.against_best(rows)[0]["difference"] == pytest.approx(-0.02)
 
 
-def test_every_setting_that_is_compared_runs(data, monkeypatch):
-    few = {name: listen_tune.SETTINGS[name] for name in ("defaults", "words x0", "self-training 0", "caution 2")}
-    monkeypatch.setattr(listen_tune, "SETTINGS", few)
-    monkeypatch.setattr(listen_tune, "ANSWERS", 20)
-    gains = listen_tune.gains_of(data, (0,))
+def test_every_setting_that_is_compared_runs(data):
+    few = {name: listen_tune.SETTINGS[name] for name in (*listen_tune.FEW, "words x0", "caution 2")}
+    gains = listen_tune.gains_of(data, (0,), 20, few)
     assert list(gains) == list(few)
     assert all(-1 <= gain <= 1 for gain in gains.values())
+
+
+def test_examples_of_a_class_alone(data):
+    # A third class of the target, which "staff" has no word of.
+    truth = [*data.target_labels[:60], *["parking"] * 30]
+    found = cut_data(
+        TaskData(data.source_texts, data.source_labels, data.target_texts[:60] + ["garage lot"] * 30, truth)
+    )
+    found.extra["labelling"] = isthmus.label(found.source_texts, found.source_labels, found.target_texts, method="nbc")
+    row = listen.pick_examples(found, 10, (0,))
+    assert (row["recall"], row["said"], row["share"]) == (1.0, 0.25, 0.25)
+    assert row["after"] == pytest.approx(row["before"] + 0.25)
 
 
 def test_a_useless_source_is_planted_in_the_place_of_the_first(data):

@@ -74,6 +74,9 @@ REPORTED = (
 )
 MISSING = ("newsgroups-missing", "dmoz-halves-missing", "webkb-missing", "reuters-missing")
 TURNED = ("newsgroups-turned", "webkb-turned", "books-kitchen-turned")
+# Not reported: what is learned from few answers, and from examples of a new class alone, was settled on these.
+FEW = ("four-class", "webkb-plain", "dmoz-halves-turned", "reuters-turned", "german-halves-turned")
+EXAMPLES = ("german-halves-missing", "newsgroups-dmoz-missing")
 _ALL = {**trust.TASKS, **AMAZON_PAIRS, **AMAZON_MULTI, **NEWSGROUP_TASKS, **REUTERS_TASKS, **CHINESE_TASKS}
 
 
@@ -317,6 +320,31 @@ def cost(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
     return [few, many | {"accuracy_before": before, "accuracy_after": after}]
 
 
+def examples(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
+    """A person picks documents of a class that the source lacks, and no others."""
+    return [
+        {"task": name, "examples": size, **pick_examples(cut(_ALL[name]).load(folder), size, seeds)}
+        for name in EXAMPLES
+        for size in (6, 15, 30)
+    ]
+
+
+def pick_examples(data: TaskData, size: int, seeds: tuple[int, ...]) -> dict[str, float]:
+    """Accuracy on the other documents before and after; recall of the class, how often it is said, how common it is."""
+    first, truth = first_labelling(data), np.array(data.target_labels, dtype=object)
+    own, found = truth == data.extra["missing"][0], []
+    for seed in seeds:
+        order = np.random.default_rng(seed).permutation(len(truth))
+        picked = order[own[order]][:size]
+        rest = np.setdiff1d(order, picked)
+        taught = first.teach({"document": (picked + 1).tolist(), "true_label": truth[picked].tolist()})
+        new = taught.labels[rest] == truth[picked[0]]
+        before, after = (float(np.mean(each.labels[rest] == truth[rest])) for each in (first, taught))
+        found.append([before, after, new[own[rest]].mean(), new.mean(), own[rest].mean()])
+    names = ("before", "after", "recall", "said", "share")
+    return {name: round(float(value), 3) for name, value in zip(names, np.mean(found, axis=0), strict=True)}
+
+
 def _headline_and_text(record: dict) -> str:
     return f"{record['title']} {record['text']}"
 
@@ -359,6 +387,25 @@ SUITE = Suite(
             "Several files at once against one poured together: as they are, and with one that is useless.",
             lambda folder, seeds: listen_sources.compare(folder, {name: TASKS[name] for name in AMAZON_MULTI}),
             files=(AMAZON_FILE, NEWSGROUPS_FILE),
+        ),
+        "examples": Study(
+            "examples",
+            "Examples of a class that the source lacks, and no other answers.",
+            examples,
+            files=tuple(sorted({file for name in EXAMPLES for file in _ALL[name].files})),
+        ),
+        "tune-few": Study(
+            "tune-few",
+            "What few answers teach: classes that no answer names, and when self-training begins to speak.",
+            lambda folder, seeds: listen_tune.compare(
+                folder,
+                {name: TASKS.get(name) or cut(_ALL[name]) for name in FEW},
+                seeds,
+                listen_tune.FEW_ANSWERS,
+                listen_tune.FEW,
+            ),
+            files=tuple(sorted({file for name in FEW for file in _ALL[name].files})),
+            tune=True,
         ),
         "tune": Study(
             "tune",

@@ -37,9 +37,21 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "nothing for classes that no answer names": {"stand_ins": None},
     **{f"self-training {share:g}": {"share": share} for share in (0.0, 0.3, 0.5, 0.8, 1.0)},
 }
+# With few answers: what stands for classes that nobody named, and from when on self-training has a say.
+FEW_ANSWERS = (5, 10, 20)
+FEW = {
+    name: SETTINGS[name]
+    for name in ("defaults", "nothing for classes that no answer names", "self-training 0", "self-training 0.8")
+}
 
 
-def compare(folder: Path, tasks: Mapping[str, Task], seeds: tuple[int, ...]) -> list[dict]:
+def compare(
+    folder: Path,
+    tasks: Mapping[str, Task],
+    seeds: tuple[int, ...],
+    sizes: tuple[int, ...] = (ANSWERS,),
+    settings: Mapping[str, Mapping[str, Any]] = SETTINGS,
+) -> list[dict]:
     """Gain of every setting on every task, means, and choices that leave a corpus out."""
     rows: list[dict[str, Any]] = []
     known: set[str] = set()
@@ -48,14 +60,21 @@ def compare(folder: Path, tasks: Mapping[str, Task], seeds: tuple[int, ...]) -> 
         names = {file.split("/")[-1].split(".")[0] for file in task.files}
         known |= names
         corpora = ", ".join(sorted(names))
-        gains = gains_of(task.load(folder), seeds)
+        data = task.load(folder)
         rows += [
-            {"case": name, "corpora": corpora, "setting": setting, "gain": gain} for setting, gain in gains.items()
+            {"case": f"{name}, {size} answers", "corpora": corpora, "setting": setting, "gain": gain}
+            for size in sizes
+            for setting, gain in gains_of(data, seeds, size, settings).items()
         ]
     return choice_rows(rows, "gain", {corpus: (corpus,) for corpus in sorted(known)}, largest=True)
 
 
-def gains_of(data: TaskData, seeds: tuple[int, ...]) -> dict[str, float]:
+def gains_of(
+    data: TaskData,
+    seeds: tuple[int, ...],
+    size: int = ANSWERS,
+    settings: Mapping[str, Mapping[str, Any]] = SETTINGS,
+) -> dict[str, float]:
     """Mean gain of each setting over draws of answers."""
     first = first_labelling(data)
     views = fit_views(first)
@@ -67,9 +86,9 @@ def gains_of(data: TaskData, seeds: tuple[int, ...]) -> dict[str, float]:
     found: dict[str, list[float]] = {}
     for seed in seeds:
         person = Person(data, seed)
-        answered = person.pool[usable[person.pool]][:ANSWERS]
+        answered = person.pool[usable[person.pool]][:size]
         before = person.accuracy(first.labels)
-        for setting, changes in SETTINGS.items():
+        for setting, changes in settings.items():
             said = first.classes[_taught(first, views, rows, codes, answered, source_codes, changes).argmax(axis=1)]
             found.setdefault(setting, []).append(person.accuracy(said) - before)
     return {setting: round(float(np.mean(gains)), 5) for setting, gains in found.items()}
