@@ -104,12 +104,14 @@ def right_tile(result) -> dict[str, Any]:
 def review_note(result) -> str:
     """What reading buys."""
     budget = f"at most {100 * result.settings.get('error_budget', 0.1):.0f} %"
-    review = int(result.needs_review.sum())
+    review, expected = int(result.needs_review.sum()), result.expected_accuracy
+    if expected is not None and expected.estimate is None and review < len(result.needs_review):
+        return "Nothing is promised about the others."
     if not review:
-        return f"By the method's own confidence {budget} of all labels are wrong."
+        return f"Even at the low end {budget} of all labels are wrong."
     if review == len(result.needs_review):
         return "The method is not sure enough of any label."
-    return f"Of the others, by the method's own confidence, {budget} are wrong."
+    return f"Of the others, even at the low end, {budget} are wrong."
 
 
 def class_table(result) -> list[dict[str, Any]]:
