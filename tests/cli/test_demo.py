@@ -1,5 +1,7 @@
 """``isthmus demo`` runs the main job on the bundled sample."""
 
+import re
+
 from isthmus.cli.app import run_command
 
 
@@ -7,7 +9,10 @@ def test_demo_labels_the_sample_and_names_its_files(tmp_path, monkeypatch, capsy
     monkeypatch.chdir(tmp_path)
     assert run_command(["demo"]) == 0
     out = capsys.readouterr().out
-    assert "accuracy against the sample's true labels" in out
+    [said] = re.findall(r"true labels: ([0-9.]+)% of 600 \(95% interval ([0-9.]+)% to ([0-9.]+)%\)", out)
+    right, low, high = map(float, said)
+    assert low < right < high
+    assert high - low < 6.5  # Wilson's interval of 600, at 86 %
     for name in ("cars_labelled.csv", "report.html", "run.json"):
         assert f"wrote demo-output/{name}" in out
         assert (tmp_path / "demo-output" / name).stat().st_size > 100

@@ -87,6 +87,8 @@ def test_groups_are_renamed_merged_and_made_a_class(grouped):
     grouped.groups.merge(run, ["tyres", "new: car"], "parts", by=by)
     (merged,) = grouped.groups.list(run)
     assert (merged["name"], merged["documents"], merged["parts"]) == ("parts", 5, ["new: tyres", "new: car"])
+    told = [event.kind for event in grouped.audit.events(grouped.project.id)]
+    assert [kind for kind in told if kind.startswith("group")] == ["group renamed", "groups merged"]
     known = grouped.runs.predictions(run, group="new: car", limit=1)[0].document
     grouped.answers.give(known, "product", by=by)
     assert grouped.groups.make_class(run, "parts", "parts", by=by) == 4  # the answered one keeps its answer

@@ -127,3 +127,9 @@ def test_the_audit_log_says_who_did_what_and_never_a_secret(ws):
     assert not any(secret in said for secret in ("secret", token))
     assert [event.kind for event in ws.audit.events(latest=True, limit=1)] == ["signed in"]
     assert ws.audit.events(after=events[-1].number) == []
+
+
+def test_a_word_touches_nothing_where_there_is_nothing_to_search(ws):
+    kim = ws.people.create("Kim", None)
+    project = ws.projects.create("Dealers", by=kim.id)
+    assert ws.words.touches(project.id, "staff") == {"word": "staff", "documents": 0, "labels": {}, "examples": []}

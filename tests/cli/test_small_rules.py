@@ -1,0 +1,27 @@
+"""Rules of the command that no run would show: how often progress is told, and what counts as large."""
+
+import pytest
+
+from isthmus.cli import label_large
+from isthmus.cli.common import ProgressLine
+from isthmus.cli.label_run import LabelOptions
+
+
+def test_a_log_hears_every_two_seconds_and_later_a_tenth_of_the_time_that_went_by(capsys):
+    line = ProgressLine()
+    line.began = line.spoke = 0.0
+    heard = []
+    for now in (1.0, 2.5, 4.0, 100.0, 105.0, 111.5, 1000.0, 1029.0, 1031.0):
+        line({"time": now, "phase": "reading", "done": 1, "total": 9})
+        if capsys.readouterr().err:
+            heard.append(now)
+    assert heard == [2.5, 100.0, 111.5, 1000.0, 1031.0]
+
+
+@pytest.mark.parametrize(("files", "large"), [(["one.csv", "parts"], True), (["one.csv", "two.csv"], False)])
+def test_one_side_in_parts_makes_a_run_large(tmp_path, monkeypatch, files, large):
+    monkeypatch.chdir(tmp_path)
+    for name in ("one.csv", "two.csv"):
+        (tmp_path / name).write_text("id,text\n1,a\n")
+    monkeypatch.setattr(label_large, "looks_sharded", lambda path: path == "parts")
+    assert label_large.is_large(LabelOptions(files, method="nbc", output="out.csv")) is large
