@@ -14,7 +14,7 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-# -- Single machine instructions that numba does not offer by itself, for :mod:`isthmus._math.gram_kernels`
+# -- Single machine instructions that numba does not offer by itself
 
 
 @intrinsic
@@ -497,7 +497,7 @@ def _add_common_bits(first, last, split, bits, out):
                             out[i + r - first, j] += found[r]
 
 
-# -- Compiled kernels of the spectrum kernel, where counts are multiplied; the rest is in ``gram_kernels``
+# -- The spectrum kernel, where counts are multiplied
 
 
 @njit(cache=True, nogil=True)
