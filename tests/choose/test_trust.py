@@ -226,3 +226,12 @@ def test_what_a_plain_method_contradicts_is_disputed():
     found = disputed(judge, given, [*target, target[0]])
     assert found[3]
     assert found[60]
+
+
+def test_auto_marks_the_documents_of_the_new_group_themselves():
+    source, labels = texts_of({"bikes": 60, "staff": 60, "price": 60}, 0)
+    target, truth = texts_of({"bikes": 40, "staff": 40, "price": 40, "food": 40}, 1)
+    result = isthmus.label(source, labels, target, embed=False)
+    marked = result.novel_group != ""
+    assert np.mean(marked[truth == "food"]) > 0.9
+    assert np.mean(marked[truth != "food"]) < 0.05

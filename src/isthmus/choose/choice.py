@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextvars import copy_context
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -174,8 +175,12 @@ def choose(
         **options,
     )
     choice, back = decide(contest), np.argsort(places)
+    judge = None if choice.judge is None else copy(choice.judge)
+    if judge is not None:
+        judge.target = places[judge.target]  # as the caller sorts the texts, like everything else here
     return replace(
         choice,
+        judge=judge,
         labels=choice.labels[back],
         probabilities=choice.probabilities[back],
         opinions={name: opinion[back] for name, opinion in choice.opinions.items()},
