@@ -1,12 +1,14 @@
 """The two methods of dual supervision against the paper's equations written out."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isthmus._math.dual_factor import FactorFit, Side, best_q, fit_factor, objective
+from isthmus._math.dual_factor import FactorFit, Side, best_q, fit_factor, label_loss, objective, parabola
 from isthmus._math.dual_kernels import (
     GaussianKernel,
     LandmarkKernel,
@@ -129,6 +131,44 @@ def test_factor_objective_falls_at_every_block_step(seed, kind, classes, solver)
     literal += 0.5 * np.sum(columns.weights[:, None] * (G - columns.targets) ** 2)
     literal += 0.25 * np.sum((X.toarray() - F @ fit.Q @ G.T) ** 2)
     np.testing.assert_allclose(fit.history[-1], literal, rtol=1e-8)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "logistic"])
+@pytest.mark.parametrize("solver", ["direct", "cg"])
+def test_factor_with_other_losses_falls_to_a_stationary_point(loss, solver):
+    X, rows, columns, start = sides(6, "gaussian", M)
+    rows, columns = replace(rows, loss=loss), replace(columns, loss=loss)
+    mu = 0.5
+    fit = fit_factor(X, rows, columns, mu, start, solver=solver, max_iter=3000, stop=1e-13)
+    assert np.all(np.diff(fit.history) <= 1e-9 * np.abs(fit.history[:-1]))
+    F, G = fit.row_values, fit.column_values
+    literal = 0.5 * rows.gamma * np.sum(fit.a * F) + 0.5 * columns.gamma * np.sum(fit.b * G)
+    literal += 0.5 * mu * np.sum((X.toarray() - F @ fit.Q @ G.T) ** 2)
+    gap = X.toarray() - F @ fit.Q @ G.T
+    pulls = {"rows": -mu * gap @ G @ fit.Q.T, "columns": -mu * gap.T @ F @ fit.Q}
+    for name, side, values, coefficients in (("rows", rows, F, fit.a), ("columns", columns, G, fit.b)):
+        signs, weights = signs_of(side.targets, side.weights)
+        value, slope, _ = LOSSES[loss](signs * values)
+        literal += np.sum(weights * value)
+        gradient = side.gamma * coefficients + weights * signs * slope + pulls[name]
+        # The gradient with respect to the coefficients is K times this.
+        assert np.abs(side.kernel.dot(gradient)).max() < 1e-3
+    np.testing.assert_allclose(fit.history[-1], literal, rtol=1e-8)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "logistic"])
+def test_the_parabola_touches_the_loss_and_lies_above_it(loss):
+    _, rows, _, _ = sides(2, "linear", M)
+    rows = replace(rows, loss=loss)
+    rng = np.random.RandomState(0)
+    here = 2.0 * rng.randn(N, M)
+    stand_in = parabola(rows, here)
+    assert stand_in.loss == "squared"
+    for scale in (0.0, 0.1, 1.0, 5.0):
+        there = here + scale * rng.randn(N, M)
+        above = label_loss(stand_in, there) - label_loss(stand_in, here)
+        assert above >= label_loss(rows, there) - label_loss(rows, here) - 1e-9
+    assert parabola(replace(rows, loss="squared"), here).targets is rows.targets
 
 
 @pytest.mark.parametrize("solver", ["direct", "cg"])

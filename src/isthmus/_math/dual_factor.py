@@ -6,23 +6,25 @@ Sindhwani, Hu and Mojsilovic, "Regularized co-clustering with dual supervision",
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import scipy.sparse as sp
 
 from isthmus._math.dual_kernels import Kernel
+from isthmus._math.dual_manifold import LOSSES, MOST_CURVED, signs_of
 from isthmus._math.solvers import diagonal_direct, kernel_cg
 
 
 @dataclass
 class Side:
-    """One side of the matrix (documents or words): kernel, labels, weights of the labels, and ``γ``."""
+    """One side of the matrix (documents or words): kernel, labels, weights of the labels, ``γ``, and the loss."""
 
     kernel: Kernel
     targets: np.ndarray
     weights: np.ndarray
     gamma: float
+    loss: str = "squared"
 
 
 @dataclass
@@ -56,7 +58,8 @@ def fit_factor(
     """Block coordinate descent on Eq. 7 from ``start`` = (α, β).
 
     One outer step solves for ``Q`` (Eq. 8), ``α`` (Eq. 9) and ``β`` (Eq. 10) in turn. Each block is convex and is
-    solved from where it stood, so the objective falls at every block step.
+    solved from where it stood, so the objective falls at every block step. With another loss than the squared one a
+    block is solved for the parabola that touches the loss where the block stood and lies above it elsewhere.
 
     Parameters
     ----------
@@ -89,11 +92,13 @@ def fit_factor(
             history.append(objective(X, size, fit, rows, columns, mu))
         Z = fit.Q @ (fit.column_values.T @ fit.column_values) @ fit.Q.T
         pull = X @ (fit.column_values @ fit.Q.T)
-        fit.a, fit.row_values = _solve_side(rows, K_r, Z, pull, mu, (fit.a, fit.row_values), tol, cg_iter)
+        side = parabola(rows, fit.row_values)
+        fit.a, fit.row_values = _solve_side(side, K_r, Z, pull, mu, (fit.a, fit.row_values), tol, cg_iter)
         history.append(objective(X, size, fit, rows, columns, mu))
         Z = fit.Q.T @ (fit.row_values.T @ fit.row_values) @ fit.Q
         pull = X_t @ (fit.row_values @ fit.Q)
-        fit.b, fit.column_values = _solve_side(columns, K_c, Z, pull, mu, (fit.b, fit.column_values), tol, cg_iter)
+        side = parabola(columns, fit.column_values)
+        fit.b, fit.column_values = _solve_side(side, K_c, Z, pull, mu, (fit.b, fit.column_values), tol, cg_iter)
         history.append(objective(X, size, fit, rows, columns, mu))
         fit.n_iter = step + 1
         if watch is not None:
@@ -117,10 +122,32 @@ def objective(X: sp.csr_matrix, size: float, fit: FactorFit, rows: Side, columns
     F, G, Q = fit.row_values, fit.column_values, fit.Q
     cross = np.sum((X @ G) * (F @ Q))
     fitted = np.sum((Q @ (G.T @ G) @ Q.T) * (F.T @ F))
-    labels = np.sum(rows.weights[:, None] * (F - rows.targets) ** 2)
-    labels += np.sum(columns.weights[:, None] * (G - columns.targets) ** 2)
+    labels = label_loss(rows, F) + label_loss(columns, G)
     norms = rows.gamma * np.sum(fit.a * F) + columns.gamma * np.sum(fit.b * G)
-    return float(0.5 * (norms + labels + mu * (size - 2.0 * cross + fitted)))
+    return float(labels + 0.5 * (norms + mu * (size - 2.0 * cross + fitted)))
+
+
+def label_loss(side: Side, values: np.ndarray) -> float:
+    """How far ``values`` are from the side's labels."""
+    if side.loss == "squared":
+        return 0.5 * float(np.sum(side.weights[:, None] * (values - side.targets) ** 2))
+    signs, weights = signs_of(side.targets, side.weights)
+    return float(np.sum(weights * LOSSES[side.loss](signs * values)[0]))
+
+
+def parabola(side: Side, values: np.ndarray) -> Side:
+    """The side with a squared loss that equals its own at ``values`` and is nowhere below it.
+
+    A parabola as bent as the loss at its most curved point. Weights stay one a row, which the Sylvester equations
+    need; Newton's own would differ from class to class.
+    """
+    if side.loss == "squared":
+        return side
+    signs, weights = signs_of(side.targets, side.weights)
+    bend = MOST_CURVED[side.loss]
+    firmness = np.where(side.weights > 0, side.weights, 1.0)[:, None]
+    slope = weights * signs * LOSSES[side.loss](signs * values)[1]
+    return replace(side, targets=values - slope / (bend * firmness), weights=bend * side.weights, loss="squared")
 
 
 def _solve_side(

@@ -157,6 +157,7 @@ def logistic(margin: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 LOSSES: dict[str, Loss] = {"hinge": rounded_hinge, "logistic": logistic}
+MOST_CURVED = {"hinge": 1.0 / (2 * HINGE_BEND), "logistic": 0.25}  # the largest curvature of each
 
 
 def signs_of(targets: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

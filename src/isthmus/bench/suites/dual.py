@@ -198,10 +198,10 @@ def _make_manifold(task: str, loss: str = "squared"):
     return ManifoldDualClassifier(loss=loss, random_state=0)
 
 
-def _make_factor(task: str):
+def _make_factor(task: str, loss: str = "squared"):
     if task in TOYS:
-        return FactorDualClassifier(mu=0.001, random_state=0, **TOY_SETTINGS)
-    return FactorDualClassifier(random_state=0)
+        return FactorDualClassifier(mu=0.001, loss=loss, random_state=0, **TOY_SETTINGS)
+    return FactorDualClassifier(loss=loss, random_state=0)
 
 
 def _paper_manifold(task: str):
@@ -424,6 +424,8 @@ METHODS = {
         Method("dual-factor-paper", _learning(_paper_factor)),
         Method("dual-manifold-hinge", _learning(partial(_make_manifold, loss="hinge"))),
         Method("dual-manifold-logistic", _learning(partial(_make_manifold, loss="logistic"))),
+        Method("dual-factor-hinge", _learning(partial(_make_factor, loss="hinge"))),
+        Method("dual-factor-logistic", _learning(partial(_make_factor, loss="logistic"))),
         Method("rls", _best_of(_grid_rls)),
         Method("laprls", _best_of(_grid_laprls)),
         Method("bipartite", _unsupervised(cocluster)),
@@ -436,7 +438,7 @@ TASKS = {
 }
 _DUAL = ("dual-manifold", "dual-factor")
 # The toy data have parameters of their own, the paper's.
-_NOT_TOY = ("dual-manifold-paper", "dual-factor-paper", "dual-manifold-hinge", "dual-manifold-logistic")
+_NOT_TOY = tuple(name for name in METHODS if name.endswith(("-paper", "-hinge", "-logistic")))
 SUITE = Suite(
     name="dual",
     summary="Labelled documents and labelled words: F on pairs (toy, five newsgroups) and accuracy (Amazon, lexicon).",

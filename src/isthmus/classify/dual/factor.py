@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from isthmus._math.dual_factor import FactorFit, Side, fit_factor
 from isthmus._math.dual_manifold import ManifoldProblem, solve_manifold
 from isthmus._math.laplacian import BipartiteLaplacian
-from isthmus._parameters import FROM_0, FROM_1, POSITIVE, Interval
+from isthmus._parameters import FROM_0, FROM_1, POSITIVE, Interval, StrOptions
 from isthmus._progress import progress
 from isthmus.base import Domains
 from isthmus.classify.dual.base import DualClassifier, Sides, classes_of
@@ -35,6 +35,8 @@ class FactorDualClassifier(DualClassifier):
         Weights of the two function norms; ``word_gamma`` is ``gamma`` if omitted.
     mu : float, default=0.01
         Weight of the approximation.
+    loss : {"squared", "hinge", "logistic"}, default="squared"
+        The last two are one class against the others; the hinge's corner is rounded.
     word_classes : int or sequence, optional
         Classes of words, where they are not those of documents: their number, or their names (word labels then use
         these).
@@ -80,6 +82,7 @@ class FactorDualClassifier(DualClassifier):
 
     _parameter_constraints = {
         **DualClassifier._parameter_constraints,
+        "loss": [StrOptions({"squared", "hinge", "logistic"})],
         "word_classes": [Interval(Integral, 2, None, closed="left"), "array-like", None],
         "n_init": [FROM_1],
         "annealing": [FROM_0],
@@ -99,6 +102,7 @@ class FactorDualClassifier(DualClassifier):
         gamma=1e-4,
         word_gamma=None,
         mu=0.01,
+        loss="squared",
         word_classes=None,
         n_init=1,
         annealing=0,
@@ -121,6 +125,7 @@ class FactorDualClassifier(DualClassifier):
         self.gamma = gamma
         self.word_gamma = word_gamma
         self.mu = mu
+        self.loss = loss
         self.word_classes = word_classes
         self.n_init = n_init
         self.annealing = annealing
@@ -158,8 +163,8 @@ class FactorDualClassifier(DualClassifier):
         self.word_classes_ = self._read_word_classes(domains.classes)
         sides = self._open_sides(domains, self.word_classes_)
         word_gamma = float(self.gamma if self.word_gamma is None else self.word_gamma)
-        rows = Side(sides.row_kernel, sides.row_targets, sides.row_weights, float(self.gamma))
-        columns = Side(sides.column_kernel, sides.column_targets, sides.column_weights, word_gamma)
+        rows = Side(sides.row_kernel, sides.row_targets, sides.row_weights, float(self.gamma), self.loss)
+        columns = Side(sides.column_kernel, sides.column_targets, sides.column_weights, word_gamma, self.loss)
         rng = check_random_state(self.random_state)
         fits = [self._descend(sides, rows, columns, start) for start in self._starts(sides, rng)]
         self.starts_ = [fit.history[-1] for fit in fits]
