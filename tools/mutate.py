@@ -69,7 +69,25 @@ class Mutant:
     source: str = ""
 
 
-def mutants_of(path: Path) -> Iterator[Mutant]:
+@dataclass(frozen=True)
+class Change:
+    """A change that has not been written out: one node of a file, and what would stand in its place."""
+
+    path: Path
+    text: str
+    node: ast.AST
+    kind: str
+    replacement: ast.AST
+
+    def write(self) -> Mutant | None:
+        """The mutant; None where the result is the same or does not parse."""
+        written = _replace(self.text, self.node, self.replacement)
+        if written is None:
+            return None
+        return Mutant(str(self.path.relative_to(ROOT)), self.node.lineno, self.kind, *written)
+
+
+def changes_of(path: Path) -> Iterator[Change]:
     """Every single change that the operators below make to a file."""
     text = path.read_text(encoding="utf-8")
     tree = ast.parse(text)
@@ -78,9 +96,9 @@ def mutants_of(path: Path) -> Iterator[Mutant]:
         if id(node) in skipped or not hasattr(node, "lineno"):
             continue
         for kind, replacement in _changes(node):
-            mutant = _replace(text, node, replacement)
-            if mutant is not None:
-                yield Mutant(str(path.relative_to(ROOT)), node.lineno, kind, *mutant)
+            yield Change(path, text, node, kind, replacement)
+    for guard in _guards(tree):
+        yield Change(path, text, guard.test, "guard", ast.Constant(False))
 
 
 def _changes(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
@@ -111,6 +129,7 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
 
 
 def _guards(tree: ast.AST) -> Iterator[ast.If]:
+    """``if condition:`` without an else, to be written as if the condition were never true."""
     for node in ast.walk(tree):
         if isinstance(node, ast.If) and not node.orelse:
             yield node
@@ -177,29 +196,22 @@ def _replace(text: str, node: ast.AST, replacement: ast.AST) -> tuple[str, ...] 
     return before, after, "", 0.0, changed
 
 
-def dropped_guards(path: Path) -> Iterator[Mutant]:
-    """``if condition:`` without an else, as if the condition were never true."""
-    text = path.read_text(encoding="utf-8")
-    for node in _guards(ast.parse(text)):
-        mutant = _replace(text, node.test, ast.Constant(False))
-        if mutant is not None:
-            yield Mutant(str(path.relative_to(ROOT)), node.lineno, "guard", *mutant)
-
-
 def draw(room: str, number: int, seed: int) -> list[Mutant]:
     """Mutants of a room at random: first a kind, then one of that kind, so that constants do not crowd out the rest."""
     place = PACKAGE / room
     files = sorted(place.rglob("*.py")) if place.is_dir() else [place]
-    by_kind: dict[str, list[Mutant]] = {}
+    by_kind: dict[str, list[Change]] = {}
     for path in files:
-        for mutant in (*mutants_of(path), *dropped_guards(path)):
-            by_kind.setdefault(mutant.kind, []).append(mutant)
+        for change in changes_of(path):
+            by_kind.setdefault(change.kind, []).append(change)
     rng = random.Random(f"{room} {seed}")
     chosen: list[Mutant] = []
     while by_kind and len(chosen) < number:
         kind = rng.choice(sorted(by_kind))
         pool = by_kind[kind]
-        chosen.append(pool.pop(rng.randrange(len(pool))))
+        mutant = pool.pop(rng.randrange(len(pool))).write()
+        if mutant is not None:
+            chosen.append(mutant)
         if not pool:
             del by_kind[kind]
     return chosen

@@ -1,9 +1,13 @@
 """Choices of defaults: what a choice may not use, it does not use."""
 
+import csv
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from isthmus.bench import SUITES
+from isthmus.bench.suites import cocc, guided_tasks
 from isthmus.bench.suites.cocc import PSEUDO_TASKS, groups_of, pseudo_splits
 from isthmus.bench.suites.projection import weighting_means, weightings_left_out
 from isthmus.bench.suites.strings import halves
@@ -46,6 +50,20 @@ def test_pseudo_tasks_are_made_of_source_groups_only():
         assert any(
             not set(groups_of(task)) & {g for s, t in split.values() for g in (s, *t)} for split in splits.values()
         )
+
+
+@pytest.mark.parametrize(
+    ("suite", "used"),
+    [
+        ("cocc", cocc.LEFT_OUT),
+        ("guided", {corpus: f"boost {boost:g}" for corpus, boost in guided_tasks.LEFT_OUT.items()}),
+    ],
+)
+def test_methods_with_a_corpus_left_out_use_what_the_recorded_table_chose(suite, used):
+    table = Path(__file__).parents[2] / "benchmarks" / suite / "defaults.csv"
+    with table.open(encoding="utf-8", newline="") as file:
+        chosen = {row["case"]: row["setting"] for row in csv.DictReader(file) if row["part"] == "left out"}
+    assert chosen == used
 
 
 def test_halves_of_a_domain_hold_half_of_each_class():
