@@ -52,7 +52,6 @@ _PAIRS = (("min", "max"), ("minimum", "maximum"), ("argmin", "argmax"), ("any", 
 _NAMES = {name: other for pair in _PAIRS for name, other in (pair, pair[::-1])}
 _SAID = ("progress", "warn", "IsthmusWarning", "Option", "Argument")  # calls whose arguments are sentences
 _AXES = ("axis",)
-MOST_TESTS = 100  # run for one mutant when they are chosen by line
 
 
 @dataclass
@@ -222,8 +221,8 @@ def tests_for(room: str) -> list[str]:
     return TESTS.get(room, [f"tests/{room.removesuffix('.py')}"])
 
 
-def tests_of_lines(record: Path) -> Callable[[Mutant], list[str]]:
-    """Which tests run a mutant's line, from a coverage record that was kept with ``--cov-context=test``."""
+def tests_of_lines(record: Path, most: int) -> Callable[[Mutant], list[str]]:
+    """Tests that run a mutant's line, from a coverage record kept with ``--cov-context=test``; at most so many."""
     from coverage import CoverageData
 
     data = CoverageData(str(record))
@@ -234,7 +233,7 @@ def tests_of_lines(record: Path) -> Callable[[Mutant], list[str]]:
         names = {context.partition("|")[0] for context in lines.get(mutant.line, []) if context}
         own = f"tests/{Path(mutant.file).parts[2]}"  # tests of the room first: they notice soonest
         near, far = ([name for name in sorted(names) if name.startswith(own) == mine] for mine in (True, False))
-        return _spread(near, MOST_TESTS) + _spread(far, max(0, MOST_TESTS - len(near)))
+        return _spread(near, most) + _spread(far, max(0, most - len(near)))
 
     return find
 
@@ -270,10 +269,11 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--limit", type=float, default=600.0, help="seconds a run may take")
     parser.add_argument("--coverage", type=Path, help="record of `make coverage`: run only tests that reach the line")
+    parser.add_argument("--most", type=int, default=100, help="tests run for one mutant when they are chosen by line")
     parser.add_argument("--json", type=Path, help="write all mutants with their fate")
     options = parser.parse_args()
     tests = tests_for(options.room)
-    by_line = tests_of_lines(options.coverage) if options.coverage else None
+    by_line = tests_of_lines(options.coverage, options.most) if options.coverage else None
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "src"
         shutil.copytree(ROOT / "src", copy)
