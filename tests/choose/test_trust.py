@@ -5,7 +5,7 @@ import pytest
 
 import isthmus
 from isthmus.choose import LabelScorer, budget_curve, estimate_accuracy, review_mask
-from isthmus.choose.budgets import cautious
+from isthmus.choose.budgets import cautious, none_for_few
 from isthmus.choose.trust import (
     AccuracyEstimate,
     assess,
@@ -214,6 +214,24 @@ def test_budgets_hold_at_the_low_end_of_the_expectation():
     assert 0.9 < accuracy.surest_alone < 1
     confidence = np.linspace(0.75, 0.99, 50)
     assert review_mask(cautious(confidence, accuracy.caution)).sum() > review_mask(confidence).sum()
+
+
+def test_where_next_to_none_would_pass_none_does():
+    for size, fewest in ((500, 20), (5000, 20), (100, 4), (60, 3)):
+        enough = np.arange(size) >= fewest
+        np.testing.assert_array_equal(none_for_few(enough), enough)
+        assert none_for_few(np.arange(size) >= fewest - 1).all()
+    assert none_for_few(np.zeros(1, dtype=bool)).tolist() == [False]  # a single document that passes
+
+
+def test_label_lets_no_handful_pass(monkeypatch):
+    source, labels = texts_of({"bikes": 60, "staff": 60}, 0)
+    target, _ = texts_of({"bikes": 60, "staff": 60}, 1)
+    handful = np.arange(len(target)) >= 4
+    monkeypatch.setattr("isthmus.api.label.review_mask", lambda confidence, budget: handful)
+    result = isthmus.label(source, labels, target, method="logistic")
+    assert result.needs_review.all()
+    assert "All documents need review" in " ".join(warning["message"] for warning in result.warnings)
 
 
 def test_what_a_plain_method_contradicts_is_disputed():

@@ -4,6 +4,7 @@ import pytest
 
 from isthmus.cli import label_large
 from isthmus.cli.common import ProgressLine
+from isthmus.cli.data import list_corpora
 from isthmus.cli.label_run import LabelOptions
 
 
@@ -25,3 +26,11 @@ def test_one_side_in_parts_makes_a_run_large(tmp_path, monkeypatch, files, large
         (tmp_path / name).write_text("id,text\n1,a\n")
     monkeypatch.setattr(label_large, "looks_sharded", lambda path: path == "parts")
     assert label_large.is_large(LabelOptions(files, method="nbc", output="out.csv")) is large
+
+
+def test_the_list_of_corpora_stands_in_columns(tmp_path, capsys):
+    """The width of the first column taken from the shortest name."""
+    list_corpora(data=tmp_path)
+    lines = [line for line in capsys.readouterr().out.splitlines() if line]
+    assert len(lines) > 5
+    assert len({line.index("missing") for line in lines}) == 1

@@ -11,6 +11,9 @@ from isthmus.classify.baselines.aligned_features import top_singular
 from isthmus.classify.dual.base import label_negations
 from isthmus.corpus import make_shifted_texts
 from isthmus.corpus.guess import _repeats
+from isthmus.evaluate import bootstrap_interval, macro_f1
+from isthmus.exceptions import UsageError
+from isthmus.features import languages
 
 
 def test_values_repeat_when_there_are_two_or_at_most_half_as_many_as_rows():
@@ -62,3 +65,29 @@ def test_a_small_vocabulary_is_tried_with_two_word_clusters():
     X = np.array([[3, 1, 0, 0], [2, 1, 0, 0], [0, 0, 3, 1], [0, 0, 2, 1], [2, 2, 0, 0], [0, 0, 1, 3]])
     model = CoClusteringClassifier(n_word_clusters="auto", random_state=0).fit(X, ["a", "a", "b", "b", None, None])
     assert {row["n_word_clusters"] for row in model.choice_} == {2}
+
+
+def test_three_texts_make_a_language_common(monkeypatch):
+    """Four texts asked for: an unsure text among three English ones then counted as Dutch."""
+    said = {"one": ("en", 1.0), "two": ("en", 1.0), "three": ("en", 1.0), "odd": ("nl", 0.6)}
+    monkeypatch.setattr(languages, "_identify", said.__getitem__)
+    languages._shares.cache_clear()
+    assert languages.guess_languages(["one", "two", "three", "odd"]) == {"en": 1.0}
+    languages._shares.cache_clear()
+    assert languages.guess_languages(["one", "two", "odd"]) == {"en": 2 / 3, "nl": 1 / 3}
+    languages._shares.cache_clear()
+
+
+def test_half_english_is_not_plainly_english():
+    """The share of English texts divided by their number instead of multiplied."""
+    english, german = "the engine is loud and the seat was hard", "der Motor ist laut und der Sitz war hart"
+    assert languages.plainly_english([english] * 10)
+    assert not languages.plainly_english([english] * 5 + [german] * 5)
+
+
+def test_one_draw_is_enough_for_a_bootstrap_and_none_is_refused():
+    """Two draws asked for."""
+    once = bootstrap_interval(macro_f1, ["a", "b"] * 5, ["a"] * 10, n_resamples=1)
+    assert once.low == once.high
+    with pytest.raises(UsageError, match="at least one draw"):
+        bootstrap_interval(macro_f1, ["a", "b"], ["a", "b"], n_resamples=0)

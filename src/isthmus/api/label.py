@@ -18,7 +18,7 @@ from isthmus.api import teaching
 from isthmus.api._cards import card
 from isthmus.api.methods import build_method, check_labelled
 from isthmus.api.saving import Kind, save_result
-from isthmus.choose.budgets import budget_curve, cautious, review_mask
+from isthmus.choose.budgets import budget_curve, cautious, none_for_few, review_mask
 from isthmus.choose.checking import LabelCheck, check_labels, estimate_shares
 from isthmus.choose.choice import FittedCandidate, Pair, choose, fit_candidate, score_pair
 from isthmus.choose.combined import CombinedModel, sharpen, sharpness_for
@@ -544,6 +544,8 @@ def label(
         if alone and judge is not None:
             surely = np.where(disputed(judge, labels, target_texts), 0.0, surely)
     review = review_mask(surely, error_budget) | silent | (groups != "")
+    if expected.estimate is not None:
+        review = none_for_few(review)
     if extra:
         settings["extra_texts"] = len(extra)
     if name in RECIPES or isinstance(model, CombinedModel):
@@ -609,7 +611,7 @@ def _review_warnings(review: np.ndarray, expected: AccuracyEstimate, budget: flo
         return []
     message = (
         f"All documents need review: {expected} are expected to be right, and at the low end no part of the labels "
-        f"keeps to {budget:.0%} wrong. A larger error budget lets some pass"
+        f"worth mentioning keeps to {budget:.0%} wrong. A larger error budget lets some pass"
     ) + ("; so may method auto, which compares several." if alone else ".")
     return [{"topic": "review", "message": message}]
 

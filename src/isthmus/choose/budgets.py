@@ -10,6 +10,8 @@ from scipy.special import expit, logit
 from isthmus.exceptions import UsageError
 
 _EDGE = 1e-6
+# Fewer documents than these pass for none: of a handful, one wrong label more is a broken budget.
+FEWEST, FEWEST_SHARE = 20, 0.04
 
 
 def review_mask(confidence, error_budget: float = 0.1) -> np.ndarray:
@@ -70,6 +72,22 @@ def budget_curve(confidence: Any, steps: int = 20) -> list[dict]:
         error = round(float(doubt[: n - reviewed].mean()), 6) if reviewed < n else None
         rows.append({"reviewed": reviewed / max(1, n), "documents": reviewed, "expected_error": error})
     return rows
+
+
+def none_for_few(review: np.ndarray) -> np.ndarray:
+    """The mask as it is, or all documents to review where next to none would pass.
+
+    A budget promises a share of wrong labels, and of a handful of labels no share can be promised.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.choose.budgets import none_for_few
+    >>> [int(none_for_few(np.arange(500) >= passed).sum()) for passed in (20, 19, 0)]
+    [480, 500, 500]
+    """
+    passed = np.count_nonzero(~review)
+    return np.ones_like(review) if passed < min(FEWEST, FEWEST_SHARE * len(review)) else review
 
 
 def cautious(confidence: Any, caution: float, surest: float = 1.0) -> np.ndarray:
