@@ -8,14 +8,25 @@ import pytest
 from sklearn.decomposition import TruncatedSVD
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
+from sklearn.feature_selection import VarianceThreshold
 from sklearn.svm import SVC
 
 import isthmus
 from isthmus.base import TransferClassifier
 from isthmus.estimator_checks import example_texts
 from isthmus.exceptions import UsageError
-from isthmus.explain import Accountable, account_of, cocc, explain_document, linear, occlusion, own_terms
+from isthmus.explain import (
+    Accountable,
+    _columns_are_terms,
+    account_of,
+    cocc,
+    explain_document,
+    linear,
+    occlusion,
+    own_terms,
+)
 from isthmus.features import TextVectorizer
+from isthmus.recipes import make_recipe
 
 TEXTS, LABELS, DOMAIN = example_texts()
 TEXT = "cheap bill, rude staff; cheap!"
@@ -154,3 +165,25 @@ def test_no_room_goes_by_the_name_of_a_class(room):
         }
         named = {text for text in strings if isinstance(text, str)} & names
         assert not named, f"{room}/{path.name} goes by the names of classes: {', '.join(sorted(named))}"
+
+
+def test_contributions_of_a_linear_method_add_up_to_its_decision():
+    """Weights divided by what the text holds of a word instead of multiplied."""
+    pipeline = make_recipe("logistic", min_df=1).fit(TEXTS, LABELS, sample_domain=DOMAIN)
+    model = pipeline.steps[-1][1].estimator_
+    row = pipeline[:-1].transform([TEXT])
+    assert len(set(row.data.round(6))) > 1  # words of unequal weight
+    rows = linear.document_terms(pipeline, TEXT)
+    decision = model.decision_function(row)[0]
+    decision = np.array([-decision / 2, decision / 2]) if np.ndim(decision) == 0 else decision
+    for code, label in enumerate(pipeline.steps[-1][1].classes_):
+        offset = model.intercept_[code] if len(model.intercept_) > 1 else (-1, 1)[code] * model.intercept_[0] / 2
+        total = sum(r["contribution"] for r in rows if r["class"] == label)
+        assert total + offset == pytest.approx(decision[code])
+
+
+def test_columns_that_a_step_only_selects_are_still_terms():
+    chosen = fit(TextVectorizer(min_df=1), VarianceThreshold(), isthmus.SourceOnlyClassifier())
+    mixed = fit(TextVectorizer(min_df=1), TruncatedSVD(2), isthmus.SourceOnlyClassifier())
+    assert _columns_are_terms(chosen)
+    assert not _columns_are_terms(mixed)

@@ -5,7 +5,14 @@ import pytest
 
 import isthmus
 from isthmus import CoClusteringClassifier
-from isthmus.explain.cocc import bridge_words, cluster_table, document_contributions, document_table, document_terms
+from isthmus.explain.cocc import (
+    _strength,
+    bridge_words,
+    cluster_table,
+    document_contributions,
+    document_table,
+    document_terms,
+)
 from isthmus.recipes import make_recipe
 
 SOURCE = ["engine wheel road", "wheel engine drive", "court judge law", "law court verdict"] * 3
@@ -77,3 +84,24 @@ def test_terms_stand_as_the_text_writes_them():
     source = ["the days of the invoices", "friendly people helped", "an invoice a day", "people were friendly"] * 5
     result = isthmus.label(source, ["price", "staff"] * 10, ["Invoices every day"], method="nbc")
     assert {row["term"] for row in result.reasons(0)} == {"invoices", "day"}
+
+
+def test_the_strength_of_clusters_adds_up_to_their_information_about_classes():
+    table = np.array([[4.0, 1.0], [1.0, 3.0], [0.0, 2.0]])
+    joint = table / 11
+    by_hand = [
+        sum(
+            joint[i, j] * np.log(joint[i, j] / (joint[i].sum() * joint[:, j].sum()))
+            for j in range(2)
+            if joint[i, j] > 0
+        )
+        for i in range(3)
+    ]
+    np.testing.assert_allclose(_strength(table), by_hand)
+
+
+def test_only_the_first_words_of_a_document_where_so_many_are_asked_for(pipeline):
+    model, rows = pipeline.steps[-1][1], pipeline[:-1].transform([TARGET[0]])
+    everything = document_table(model, rows)
+    assert len(everything) == 6  # three words, two classes
+    assert document_table(model, rows, top=2) == everything[:2]

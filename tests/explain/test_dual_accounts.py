@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from isthmus import FactorDualClassifier, ManifoldDualClassifier
-from isthmus.explain.dual import document_terms, row_terms, top_words, words_to_label
+from isthmus.explain.dual import _class_scores, document_terms, row_terms, top_words, words_to_label
 from isthmus.recipes import make_recipe
 
 X = np.array([[2, 0, 1, 0], [0, 2, 0, 1], [0, 0, 2, 0], [0, 0, 0, 3]])
@@ -55,3 +55,16 @@ def test_words_to_label_come_from_the_model():
     model = ManifoldDualClassifier(word_labels=WORDS, feature_names=NAMES).fit(X, [None] * 4)
     assert words_to_label(model, 2) == model.suggest_words(2)
     assert {row["word"] for row in words_to_label(model)} == {"gripping", "tedious"}
+
+
+def test_named_word_classes_speak_for_documents_through_the_factorisation():
+    """As many word classes as classes, yet not the same ones: scores of words go through Q."""
+    words = {"awful": "low", "superb": "high"}
+    model = FactorDualClassifier(
+        word_labels=words, word_classes=["high", "low"], feature_names=NAMES, random_state=0
+    ).fit(X, ["good", "bad", None, None])
+    np.testing.assert_allclose(_class_scores(model), model.word_scores_ @ model.Q_.T)
+    plain = FactorDualClassifier(word_labels=WORDS, feature_names=NAMES, random_state=0).fit(
+        X, ["good", "bad", None, None]
+    )
+    np.testing.assert_array_equal(_class_scores(plain), plain.word_scores_)
