@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+import isthmus
 from isthmus.feedback import Answers, ask_documents, ask_words, expect_accuracy, learn_correction, outlook
 from isthmus.feedback.accounting import band_weights, learning_curve, right_by_size
 from isthmus.feedback.answers import origin_of
@@ -100,6 +101,14 @@ def test_a_class_that_nobody_named_is_not_given_to_its_neighbour():
 
     assert learn() == [0, 1, 1]
     assert learn(unnamed=(rows[found], vote[found], weights)) == [0, 1, 2]
+
+
+def test_a_class_that_the_vote_gives_no_document_has_no_stand_in():
+    vote = np.array([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.2, 0.7, 0.1]])  # nothing is of the third class
+    found, weights = stand_ins(vote, ["x", "y", "z"], np.array([0]), np.array([0]))
+    assert sorted(found.tolist()) == [1, 2]
+    assert weights.sum() == pytest.approx(vote[:, 1].mean())
+    assert stand_ins(vote, ["x", "y", "z"], np.array([0, 1]), np.array([0, 1])) is None
 
 
 def test_nothing_stands_for_classes_that_were_named():
@@ -262,3 +271,14 @@ def test_merged_classes_add_up():
     merged, classes = merge_classes(np.array([[0.2, 0.3, 0.5]]), np.array(["a", "b", "c"]), {"b": "c", "a": "z"})
     assert classes.tolist() == ["c", "z"]
     assert merged.tolist() == [[0.8, 0.2]]
+
+
+def test_teaching_bears_a_class_that_no_document_has_and_no_answer_names():
+    rng = np.random.default_rng(0)
+    words = {"a": ["engine", "wheel", "gear"], "b": ["court", "law", "judge"], "c": ["bread", "oven", "flour"]}
+    source = [(" ".join(rng.choice(words[name], 4)), name) for name in "abc" for _ in range(30)]
+    target = [" ".join(rng.choice(words[name], 4)) for name in "ab" for _ in range(40)]
+    texts, labels = zip(*source, strict=True)
+    result = isthmus.label(texts, labels, target, method="logistic")
+    assert "c" not in result.labels
+    assert result.teach({"1": "a", "2": "a"}).labels.tolist() == result.labels.tolist()

@@ -251,6 +251,8 @@ def stand_ins(
     weights: list[float] = []
     for code in np.setdiff1d(np.arange(vote.shape[1]), codes).tolist():
         own = sorted(np.flatnonzero(open_ & (best == code)).tolist(), key=lambda i: (rounded[i, code], texts[i]))
+        if not own:  # the vote gives it no document: nothing can stand for it
+            continue
         count = min(_STANDING, len(own))
         places += [own[int((step + 0.5) * len(own) / count)] for step in range(count)]
         weights += [total * float(vote[:, code].mean()) / count] * count

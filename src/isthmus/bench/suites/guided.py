@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
+from sklearn.preprocessing import normalize
 
 from isthmus._math.kmeans import group_means
 from isthmus._progress import progress
@@ -28,8 +30,9 @@ from isthmus.bench.suites.guided_tasks import (
 from isthmus.bench.tasks import NEWSGROUPS_FILE, read_records
 from isthmus.clustering.baselines import cocluster, kmeans_with_source, plain_kmeans
 from isthmus.clustering.guidance import choose_n_clusters, count_counterparts, estimate_guidance_gain
-from isthmus.clustering.run import Prepared, guided_kmeans, prepare
+from isthmus.clustering.run import Prepared, guided_kmeans, initial_centers, prepare
 from isthmus.evaluate import adjusted_rand, pair_scores, paired_t_test
+from isthmus.features.embeddings import embed_texts
 from isthmus.shift.groups import Matchability, clusterability, cross_clusterability, matchability
 
 # -- Tables beside the main one of suite "guided": guidance, relevance of the source, an adversary, foresight
@@ -425,6 +428,33 @@ def _left_out(data: TaskData, seed: int) -> list[dict]:
     return score_rows(data.target_labels, _guided(**{**_DEFAULTS, "boost": boost})(prepare_data(data), seed))
 
 
+def _by_meaning(beside_words: float | None) -> Callable[[TaskData, int], list[dict]]:
+    """Guided on static vectors of the documents, each side less its mean: alone, or with this weight beside the words.
+
+    Vectors have no pivots: every direction means the same on both sides.
+    """
+
+    def run(data: TaskData, seed: int) -> list[dict]:
+        ready = prepare_data(data)
+        kept = data.extra.setdefault("by meaning", {})
+        if beside_words not in kept:
+            vectors = embed_texts(ready.texts)
+            sides: list[sp.csr_matrix] = []
+            for words, part in ((ready.source, vectors[: ready.n_source]), (ready.target, vectors[ready.n_source :])):
+                meaning = sp.csr_matrix(normalize(part - part.mean(axis=0)))
+                sides.append(
+                    meaning if beside_words is None else sp.hstack([words, beside_words * meaning], format="csr")
+                )
+            ones = np.ones(len(ready.codes), dtype=np.int64)
+            kept[beside_words] = prepare(sides[0], ready.codes, ones, sides[1], pivot_weights=False, projection=False)
+        prepared = kept[beside_words]
+        start = initial_centers(prepared.target, ready.n_clusters, "random", seed)
+        found = guided_kmeans(prepared, start, max_iter=ITERATIONS, **_DEFAULTS)
+        return score_rows(data.target_labels, found.labels)
+
+    return run
+
+
 def _method(name: str, run: Callable[[Collections, int], np.ndarray]) -> Method:
     def rows(data: TaskData, seed: int) -> Iterable[dict]:
         ready = prepare_data(data)
@@ -440,6 +470,8 @@ SUITE = Suite(
     methods={
         **{name: _method(name, run) for name, run in _RUNS.items()},
         "guided-left-out": Method("guided-left-out", _left_out),
+        "guided-vectors": Method("guided-vectors", _by_meaning(None)),
+        "guided-words-and-vectors": Method("guided-words-and-vectors", _by_meaning(0.5)),
     },
     seeds=SEEDS,
     default_methods=("km", "km-asd", "guided", "guided-paper", "km-euclidean", "coclustering"),
