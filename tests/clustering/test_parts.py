@@ -157,3 +157,17 @@ def test_counterparts_are_counted_in_the_tightest_of_several_runs(build_task, mo
     monkeypatch.setattr("isthmus.clustering.guidance.guided_kmeans", worse_first)
     assert count_counterparts(prepared) == 3
     assert len(runs) > 1
+
+
+def test_the_tolerance_is_a_share_of_the_mean_variance_of_columns(monkeypatch):
+    """Variances taken over rows instead."""
+    given = []
+
+    def watched(prepared, start, **settings):
+        given.append(settings["tol"])
+        return guided_kmeans(prepared, start, **settings)
+
+    monkeypatch.setattr("isthmus.clustering.guided.guided_kmeans", watched)
+    X = np.array([[5.0, 0, 0, 0, 0, 1], [4, 0, 0, 1, 0, 0], [0, 0, 6, 0, 0, 0]])
+    CrossGuidedKMeans(2, metric="euclidean", tol=0.5, n_init=1, random_state=0).fit(X)
+    assert given == [pytest.approx(0.5 * X.var(axis=0).mean())]

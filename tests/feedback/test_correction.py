@@ -282,3 +282,11 @@ def test_teaching_bears_a_class_that_no_document_has_and_no_answer_names():
     result = isthmus.label(texts, labels, target, method="logistic")
     assert "c" not in result.labels
     assert result.teach({"1": "a", "2": "a"}).labels.tolist() == result.labels.tolist()
+
+
+def test_copies_of_what_was_answered_are_asked_last():
+    unsure = [0.5, 0.5]
+    probabilities = np.array([[0.9, 0.1], unsure, unsure, [0.7, 0.3]])
+    meaning = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 0.0], [0.6, 0.8]])  # 1 and 2 are copies of each other
+    asked = ask_documents(probabilities, np.array(["a", "b"]), {}, meaning, 3, answered=[1])
+    assert [question.row for question in asked][-1] == 2

@@ -14,6 +14,8 @@ from isthmus.corpus.guess import _repeats
 from isthmus.evaluate import bootstrap_interval, macro_f1
 from isthmus.exceptions import UsageError
 from isthmus.features import languages
+from isthmus.shift.bridges import _log_odds
+from isthmus.shift.findings import duplicate_finding
 
 
 def test_values_repeat_when_there_are_two_or_at_most_half_as_many_as_rows():
@@ -91,3 +93,20 @@ def test_one_draw_is_enough_for_a_bootstrap_and_none_is_refused():
     assert once.low == once.high
     with pytest.raises(UsageError, match="at least one draw"):
         bootstrap_interval(macro_f1, ["a", "b"], ["a", "b"], n_resamples=0)
+
+
+def test_log_odds_of_a_word_and_their_variance_by_hand():
+    """The variance with 2 / no instead of 1 / no."""
+    votes, base = np.array([[3.0], [1.0]]), np.array([10.0, 20.0])
+    odds, variance = _log_odds(votes, base)
+    np.testing.assert_allclose(variance[:, 0], [1 / 3.5 + 1 / 1.5, 1 / 1.5 + 1 / 3.5])
+    np.testing.assert_allclose(
+        odds[:, 0], [np.log(3.5 / 1.5) - np.log(10.5 / 20.5), np.log(1.5 / 3.5) - np.log(20.5 / 10.5)]
+    )
+
+
+def test_no_repeated_document_is_said_so():
+    """Without the guard: "0 target documents repeat"."""
+    told = duplicate_finding([], 10)
+    assert "No target document repeats a source document." in told.values()
+    assert "1 target document repeats" in " ".join(map(str, duplicate_finding([{}], 10).values()))
