@@ -171,3 +171,15 @@ def test_the_tolerance_is_a_share_of_the_mean_variance_of_columns(monkeypatch):
     X = np.array([[5.0, 0, 0, 0, 0, 1], [4, 0, 0, 1, 0, 0], [0, 0, 6, 0, 0, 0]])
     CrossGuidedKMeans(2, metric="euclidean", tol=0.5, n_init=1, random_state=0).fit(X)
     assert given == [pytest.approx(0.5 * X.var(axis=0).mean())]
+
+
+def test_new_documents_go_to_the_centre_that_the_metric_calls_nearest():
+    """The other metric taken for new documents."""
+    X = np.array([[1.0, 1], [1, 1.2], [1.2, 1], [9, 0.5], [9, 1], [10, 1]])
+    new = np.array([[1.5, 0.2]])  # near the first three, in the direction of the others
+    plain = CrossGuidedKMeans(2, metric="euclidean", random_state=0).fit(X)
+    turned = CrossGuidedKMeans(2, metric="cosine", random_state=0).fit(X)
+    assert plain.predict(new)[0] == plain.labels_[0]
+    assert turned.predict(new)[0] == turned.labels_[5]
+    assert plain.labels_[0] != plain.labels_[5]
+    assert turned.labels_[0] != turned.labels_[5]
