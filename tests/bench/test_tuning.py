@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from isthmus.bench import SUITES
-from isthmus.bench.suites import cocc, guided_tasks
+from isthmus.bench.suites import cocc, guided_tasks, strings
 from isthmus.bench.suites.cocc import PSEUDO_TASKS, groups_of, pseudo_splits
 from isthmus.bench.suites.projection import weighting_means, weightings_left_out
 from isthmus.bench.suites.strings import halves
@@ -56,6 +56,10 @@ def test_pseudo_tasks_are_made_of_source_groups_only():
     ("suite", "used"),
     [
         ("cocc", cocc.LEFT_OUT),
+        (
+            "strings",
+            {"-".join(order): setting for pair, setting in strings.LEFT_OUT.items() for order in (pair, pair[::-1])},
+        ),
         ("guided", {corpus: f"boost {boost:g}" for corpus, boost in guided_tasks.LEFT_OUT.items()}),
     ],
 )

@@ -183,3 +183,15 @@ def test_new_documents_go_to_the_centre_that_the_metric_calls_nearest():
     assert turned.predict(new)[0] == turned.labels_[5]
     assert plain.labels_[0] != plain.labels_[5]
     assert turned.labels_[0] != turned.labels_[5]
+
+
+def test_guided_centres_rest_before_a_run_is_called_stable():
+    """Stopped as soon as the labels, or the pairs, stay the same, while centres still follow their matches."""
+    rng = np.random.default_rng(3)
+    topics = rng.dirichlet(np.full(40, 0.08), 4)
+    rows = np.array([rng.multinomial(25, topics[i % 4]) for i in range(160)], dtype=float)
+    groups = np.array([f"g{i % 4}" if i < 80 else None for i in range(160)], dtype=object)
+    model = CrossGuidedKMeans(4, tol=0.0, n_init=1, boost=1.0, random_state=0).fit(rows, groups)
+    assert model.termination_condition_ == "stable"
+    assert abs(model.history_[-1] - model.history_[-2]) < 1e-5 * model.history_[-1]
+    assert model.n_iter_ >= 8
