@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from isthmus.bench import SUITES
-from isthmus.bench.suites import cocc, guided_tasks, strings
+from isthmus.bench.suites import cocc, dual, guided_tasks, strings
 from isthmus.bench.suites.cocc import PSEUDO_TASKS, groups_of, pseudo_splits
 from isthmus.bench.suites.projection import weighting_means, weightings_left_out
 from isthmus.bench.suites.strings import halves
@@ -57,6 +57,10 @@ def test_pseudo_tasks_are_made_of_source_groups_only():
     [
         ("cocc", cocc.LEFT_OUT),
         (
+            "dual/recipe-defaults",
+            {"-".join(order): setting for pair, setting in dual.LEFT_OUT.items() for order in (pair, pair[::-1])},
+        ),
+        (
             "strings",
             {"-".join(order): setting for pair, setting in strings.LEFT_OUT.items() for order in (pair, pair[::-1])},
         ),
@@ -64,7 +68,8 @@ def test_pseudo_tasks_are_made_of_source_groups_only():
     ],
 )
 def test_methods_with_a_corpus_left_out_use_what_the_recorded_table_chose(suite, used):
-    table = Path(__file__).parents[2] / "benchmarks" / suite / "defaults.csv"
+    folder, _, name = suite.partition("/")
+    table = Path(__file__).parents[2] / "benchmarks" / folder / f"{name or 'defaults'}.csv"
     with table.open(encoding="utf-8", newline="") as file:
         chosen = {row["case"]: row["setting"] for row in csv.DictReader(file) if row["part"] == "left out"}
     assert chosen == used
