@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from isthmus import FactorDualClassifier, ManifoldDualClassifier, make_transfer_pipeline
+from isthmus.base import TransferClassifier
 from isthmus.classify.dual.base import find_terms, place_words, read_word_labels
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 from isthmus.features import TextVectorizer
@@ -400,3 +401,13 @@ def test_many_documents_and_words_stay_sparse():
     tracemalloc.stop()
     assert model.solver_ == "cg"
     assert peak < 100e6
+
+
+@pytest.mark.parametrize("words", [None, {0: "good"}])
+def test_only_labels_of_two_kinds_are_blamed_on_the_words(monkeypatch, words):
+    def fail(self, X, y=None, sample_domain=None):
+        raise TypeError("something else")
+
+    monkeypatch.setattr(TransferClassifier, "fit", fail)
+    with pytest.raises(TypeError, match="something else"):
+        ManifoldDualClassifier(word_labels=words).fit(np.eye(2), ["good", None])
