@@ -10,7 +10,9 @@ from isthmus._math.kmeans import Pull
 from isthmus.classify.baselines.aligned_features import top_singular
 from isthmus.classify.dual.base import label_negations
 from isthmus.corpus import make_shifted_texts
+from isthmus.corpus.decode import _mostly_utf8
 from isthmus.corpus.guess import _repeats
+from isthmus.corpus.sheets import Layout, _write_sheet
 from isthmus.evaluate import bootstrap_interval, macro_f1
 from isthmus.exceptions import UsageError
 from isthmus.features import languages
@@ -110,3 +112,27 @@ def test_no_repeated_document_is_said_so():
     told = duplicate_finding([], 10)
     assert "No target document repeats a source document." in told.values()
     assert "1 target document repeats" in " ".join(map(str, duplicate_finding([{}], 10).values()))
+
+
+def test_as_many_broken_runs_as_sound_ones_are_not_mostly_utf8():
+    """A tie taken for most."""
+    sound, broken = "é".encode(), b"\xff"
+    assert _mostly_utf8(b" ".join([sound, sound, broken]))
+    assert not _mostly_utf8(b" ".join([sound, broken]))
+
+
+def test_columns_to_fill_in_are_coloured_and_long_texts_wrap():
+    """Colours on every column but those a person fills in."""
+    styles = {}
+
+    class Sheet:
+        def set_column(self, first, last, width, style):
+            styles[first] = style
+
+        def __getattr__(self, name):
+            return lambda *given: None
+
+    formats = {name: name for name in ("header", "text", "fill", "doubt")}
+    columns = {"id": ["1"], "answer": [""], "text": ["word " * 30]}
+    _write_sheet(Sheet(), columns, Layout(choices={"answer": ["a", "b"]}), formats, lambda *given: None)
+    assert styles == {0: None, 1: "fill", 2: "text"}
