@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from isthmus.bench import SpeedCase
 from isthmus.bench.engine.harness import run_suite
 from isthmus.bench.engine.records import compare, compare_best, contrasts
-from isthmus.bench.engine.suite import pack_correct, unpack_correct
-from isthmus.bench.engine.tables import grids, table_grid, to_csv, write_pages
+from isthmus.bench.engine.suite import Study, Suite, pack_correct, unpack_correct
+from isthmus.bench.engine.tables import _study_page, grids, table_grid, to_csv, write_pages
 from isthmus.bench.suites.speed import collect_cases, speed_row, speed_suite
 from isthmus.exceptions import DataError
 
@@ -173,3 +173,12 @@ def test_speed_suite_runs_only_its_pairs_and_fills_in_the_ratio(cache, tmp_path)
 def test_collected_speed_cases_have_distinct_names():
     cases = collect_cases()
     assert len({(case.name, case.method) for case in cases}) == len(cases)
+
+
+@pytest.mark.parametrize(("points", "chart", "listed"), [(300, True, True), (301, True, False), (301, False, True)])
+def test_a_page_beside_its_chart_lists_no_cloud_of_points(points, chart, listed):
+    study = Study("cloud", "Points.", lambda folder, seeds: [], chart={"kind": "scatter", "x": "x"} if chart else None)
+    suite = Suite(name="made", summary="", tasks={}, methods={}, studies={"cloud": study})
+    page = _study_page(suite, "cloud", {"rows": [{"x": i} for i in range(points)], "seconds": 1.0})
+    assert ("| 299 |" in page) is listed
+    assert (f"The {points} points are in `cloud.csv`." in page) is not listed

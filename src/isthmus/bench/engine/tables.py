@@ -336,12 +336,19 @@ def _made_with(record: Record) -> str:
     return "\n".join(lines)
 
 
+MOST_ROWS = 300  # of a table beside its chart; more are points, which nobody reads
+
+
 def _study_page(suite: Suite, name: str, entry: dict) -> str:
-    study = suite.studies.get(name)
+    study, rows = suite.studies.get(name), entry["rows"]
     parts = [f"# {name}", _summary(suite, name)]
-    if study is not None and study.chart:
+    charted = study is not None and study.chart
+    if charted:
         parts.append(f"![{name}]({name}.svg)")
-    parts.append(table_grid(entry["rows"]).markdown())
+    if charted and len(rows) > MOST_ROWS:
+        parts.append(f"The {len(rows):,} points are in `{name}.csv`.")
+    else:
+        parts.append(table_grid(rows).markdown())
     parts.append(f"Computed in {entry['seconds']:.1f} s.")
     return "\n\n".join(parts) + "\n"
 
