@@ -1,5 +1,7 @@
 """Small rules that no other test looks at; each docstring names the wrong change that once went unnoticed."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -11,7 +13,8 @@ from isthmus.classify.baselines.aligned_features import top_singular
 from isthmus.classify.dual.base import label_negations
 from isthmus.corpus import make_shifted_texts
 from isthmus.corpus.decode import _mostly_utf8
-from isthmus.corpus.guess import _repeats
+from isthmus.corpus.guess import _repeats, _several
+from isthmus.corpus.read import read_table
 from isthmus.corpus.sheets import Layout, _write_sheet
 from isthmus.evaluate import bootstrap_interval, macro_f1
 from isthmus.exceptions import UsageError
@@ -136,3 +139,16 @@ def test_columns_to_fill_in_are_coloured_and_long_texts_wrap():
     columns = {"id": ["1"], "answer": [""], "text": ["word " * 30]}
     _write_sheet(Sheet(), columns, Layout(choices={"answer": ["a", "b"]}), formats, lambda *given: None)
     assert styles == {0: None, 1: "fill", 2: "text"}
+
+
+def test_a_separator_at_the_end_does_not_make_several_labels():
+    """One part counted as several."""
+    assert _several(Counter({"price;": 5, "staff;": 5})) is None
+    assert _several(Counter({"price; staff": 5, "staff; price": 5, "price": 5, "staff": 5})) is not None
+
+
+def test_a_sheet_asked_for_in_a_file_without_sheets_is_no_matter(tmp_path):
+    """Bytes and name of the file swapped on that way."""
+    table = tmp_path / "answers.csv"
+    table.write_text("document,label\n1,price\n", encoding="utf-8")
+    assert read_table(table, sheet="review") == {"document": ["1"], "label": ["price"]}

@@ -135,3 +135,11 @@ def test_every_file_must_have_the_columns(tmp_path):
     with pytest.raises(DataError, match="has no column 'text'") as error:
         choose_columns(blocks, text="text", label=None, want_labels=False)
     assert error.value.code == "unknown-column"
+
+
+def test_labels_are_read_where_they_are_wanted_and_only_there(tmp_path):
+    (tmp_path / "a.csv").write_text("text,label\nkind staff,staff\nfast bike,product\n")
+    blocks = cut_shard(str(tmp_path / "a.csv"), 100)
+    named = choose_columns(blocks, text="text", label="label", want_labels=True)
+    assert (named.text, named.label) == (("text",), "label")
+    assert choose_columns(blocks, text="text", label="label", want_labels=False).label is None
