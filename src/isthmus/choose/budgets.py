@@ -10,7 +10,8 @@ from scipy.special import expit, logit
 from isthmus.exceptions import UsageError
 
 _EDGE = 1e-6
-# Fewer documents than these pass for none: of a handful, one wrong label more is a broken budget.
+# Fewer documents than these pass for none: of a handful, one wrong label more is a broken budget. How they were set is
+# said in docs/guide/trust.md.
 FEWEST, FEWEST_SHARE = 20, 0.04
 
 
