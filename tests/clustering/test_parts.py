@@ -180,6 +180,7 @@ def test_new_documents_go_to_the_centre_that_the_metric_calls_nearest():
     plain = CrossGuidedKMeans(2, metric="euclidean", random_state=0).fit(X)
     turned = CrossGuidedKMeans(2, metric="cosine", random_state=0).fit(X)
     assert plain.predict(new)[0] == plain.labels_[0]
+    assert plain.predict(np.array([[9.5, 0.8]]))[0] == plain.labels_[5]  # its length counts
     assert turned.predict(new)[0] == turned.labels_[5]
     assert plain.labels_[0] != plain.labels_[5]
     assert turned.labels_[0] != turned.labels_[5]
