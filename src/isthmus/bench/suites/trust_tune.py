@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -116,8 +117,8 @@ def _chinese(*domains: str, key: str = "topic", least: int = 50) -> Callable[[Pa
             mixed = CHINESE_FILES[domain].endswith("headlines.jsonl.gz")
             own = [r for r in records if not mixed or r["domain"] == domain]
             sides.append([(r["text"], r[key]) for r in own if r.get(key)])
-        counts = [{name: sum(label == name for _, label in side) for _, name in side} for side in sides]
-        shared = {name for name in counts[0] if min(count.get(name, 0) for count in counts) >= least}
+        counts = [Counter(label for _, label in side) for side in sides]
+        shared = {name for name in counts[0] if min(count[name] for count in counts) >= least}
         return [[row for row in side if row[1] in shared] for side in sides]
 
     return load
