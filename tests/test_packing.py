@@ -19,6 +19,15 @@ def test_arrays_come_back_with_their_types(values):
     assert [(type(one), one) for one in found["labels"]] == [(type(one), one) for one in values]
 
 
+def test_only_arrays_of_names_are_packed():
+    names, texts = np.array(["b", "a", "b"], dtype=object), np.array(["b", "a"])
+    packed = pack_names({"names": names, "texts": texts})
+    assert packed["texts"] is texts
+    assert "names" not in packed
+    assert packed["_packed"]["names"]["names"] == ["b", "a"]
+    assert packed["_packed"]["names"]["codes"].tolist() == [0, 1, 0]
+
+
 def test_texts_come_back():
     for texts in ([], [""], ["a", "", "b\ud800", "ü"]):
         assert unpack_texts(pack_texts(texts)) == texts

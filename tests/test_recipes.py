@@ -45,6 +45,13 @@ def test_unknown_recipe_names_the_nearest():
     assert caught.value.code == "unknown-method"
 
 
+def test_logistic_regression_counts_words_and_pairs_and_nothing_longer():
+    texts = ["bad brakes and bad seats", "fine brakes and fine seats", "bad brakes, fine seats"]
+    vectorizer = make_recipe("logistic", min_df=1).fit(texts, ["bad", "fine", None])[0]
+    lengths = {len(name.split()) for name in vectorizer.get_feature_names_out()}
+    assert lengths == {1, 2}
+
+
 @pytest.mark.parametrize("seed", [0, 7])
 @pytest.mark.parametrize("name", RECIPES)
 def test_recipe_passes_its_seed_to_every_step(name, seed):

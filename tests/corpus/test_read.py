@@ -107,6 +107,15 @@ def test_header_names_are_made_unique(tmp_path):
     assert list(docs.table()) == ["text", "note", "note_2", "column_4"]
 
 
+@pytest.mark.parametrize(("times", "notes"), [(11, 10), (13, 11)])
+def test_ten_renamed_columns_are_told_one_by_one(tmp_path, times, notes):
+    header = ",".join(["text", *["note"] * times])
+    docs = read_collection(put(tmp_path, "a.csv", f"{header}\nabc def{',1' * times}\n"))
+    told = [note for note in docs.notes if "occur" in note]
+    assert len(told) == notes
+    assert ("2 more column names" in told[-1]) == (times == 13)
+
+
 # encodings
 
 CHINESE = "编号,文本,标签\n1,今天天气很好我们去公园散步,天气\n2,股票市场上涨了百分之三,财经\n"
@@ -173,6 +182,11 @@ def test_jsonl_splits_at_line_feeds_only(tmp_path):
 def test_json_array(tmp_path):
     docs = read_collection(put(tmp_path, "a.json", json.dumps(ROWS)))
     assert docs.ids == ["a1", "a2"]
+
+
+def test_one_object_in_a_json_file_is_one_document(tmp_path):
+    docs = read_collection(put(tmp_path, "a.json", json.dumps(ROWS[0])))
+    assert (docs.ids, docs.texts, docs.labels) == (["a1"], ["one\u2028two"], ["x"])
 
 
 def test_half_a_surrogate_pair_is_replaced(tmp_path):

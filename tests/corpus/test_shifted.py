@@ -24,6 +24,12 @@ def test_same_number_same_texts():
     assert make_shifted_texts(20, 20, random_state=1) != make_shifted_texts(20, 20, random_state=2)
 
 
+def test_each_side_is_as_large_as_asked_for():
+    made = make_shifted_texts(7, 4, n_sources=2, random_state=0)
+    assert (len(made.source_texts), len(made.target_texts)) == (14, 4)
+    assert (len(made.source_labels), len(made.target_labels)) == (14, 4)
+
+
 def test_words_stand_where_the_table_says():
     made = make_shifted_texts(300, 300, shared=0.4, noise=0)
     of = {row["word"]: (row["class"], row["domain"]) for row in made.words}
