@@ -10,6 +10,7 @@ from isthmus.api.diagnose import Diagnosis
 from isthmus.corpus import load_dataset, load_sample
 from isthmus.exceptions import DataError
 from isthmus.shift import findings
+from isthmus.shift.diagnose import _verdict
 
 TOPICS = {
     "sizes", "languages", "vocabulary", "distance", "divergence", "target-only words", "near-duplicates",
@@ -133,6 +134,26 @@ def test_a_verdict_on_few_documents_is_rough_at_every_level():
     assert foreign.verdict.endswith("With so few documents this is a rough guess.")
     counted = isthmus.diagnose(source[:50], ["one"] * 50, source[50:])
     assert counted.verdict == "Do not transfer: the labels name fewer than two classes."
+
+
+@pytest.mark.parametrize(
+    ("grave", "said"),
+    [
+        ("languages", "different languages (English, German), what tells the classes apart is not in the target."),
+        ("vocabulary", "no shared words."),
+    ],
+)
+def test_missing_words_are_one_reason_not_two(grave, said):
+    rows = [{"topic": name, "severity": 3 * (name == grave)} for name in ("sizes", "languages", "vocabulary")]
+    rows[2]["values"] = {"shared_types": 0}
+    rows.append({"topic": "what carries over", "severity": 3, "values": {"separable": True}})
+    assert _verdict(3, rows, [{"en": 1.0}, {"de": 1.0}]).endswith(": " + said)
+
+
+def test_small_shares_get_a_digit_more_and_nothing_is_plainly_nothing():
+    assert [findings.percent(share) for share in (0, 0.042, 0.0994, 0.0996, 0.5)] == [
+        "0 %", "4.2 %", "9.9 %", "10 %", "50 %"
+    ]  # fmt: skip
 
 
 def test_no_method_is_advised_where_the_verdict_is_not_to_transfer(foreign):

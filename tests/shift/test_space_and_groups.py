@@ -5,6 +5,7 @@ import scipy.sparse as sp
 
 from isthmus.features.weights import weigh_tfidf
 from isthmus.shift import groups
+from isthmus.shift.novelty import _cosines
 from isthmus.shift.space import joint_space
 
 
@@ -32,3 +33,12 @@ def test_groups_are_looked_for_among_words_of_at_least_two_documents(monkeypatch
     counts = sp.csr_matrix(table)
     assert groups.group_facts(counts, np.arange(8) % 2, counts, 2) is not None
     assert widths[:2] == [3, 3]
+
+
+def test_cosines_are_those_of_the_way_from_the_centre():
+    rows, centre = np.array([[3.0, 0.0], [0.0, 4.0], [1.0, 1.0]]), np.ones(2)
+    found = _cosines(rows, (rows**2).sum(axis=1), centre, np.array([[1.0, 0.0], [0.6, 0.8]]))
+    # (2, -1), (-1, 3) and a row at the centre itself, which points nowhere
+    np.testing.assert_allclose(
+        found, [[2 / 5**0.5, 0.4 / 5**0.5], [-1 / 10**0.5, 1.8 / 10**0.5], [0.0, 0.0]], atol=1e-12
+    )
