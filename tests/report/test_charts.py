@@ -48,6 +48,11 @@ def test_every_kind_draws_its_marks(table, spec, expected, tmp_path):
     assert not re.search(r"(?:href|src)=\"https?:", svg)
 
 
+def test_a_trend_is_fitted_to_what_stands_upright_over_what_lies():
+    line = draw(CURVE, {"kind": "scatter", "x": "k", "y": "error", "trend": True}).to_dict()["layer"][0]
+    assert line["transform"] == [{"on": "k", "regression": "error"}]
+
+
 def test_facets_titles_and_axis_names(tmp_path):
     spec = {
         "kind": "line", "x": "k", "y": "error", "color": "λ", "facet": "task", "title": "Error by clusters",

@@ -16,6 +16,7 @@ from isthmus.cli.app import run_command
 from isthmus.corpus import write_rows
 from isthmus.exceptions import DataError, UsageError
 from isthmus.report.breakdown import time_periods
+from isthmus.report.figures import lines_figure
 from isthmus.report.hero import banners, class_table, hero_facts, in_words, review_note, verdict
 from isthmus.report.listing import as_json, list_data, listed_rows
 
@@ -184,6 +185,13 @@ def test_dates_become_periods_in_order_and_a_line_for_each_class(tmp_path):
         ("0", "M1.0 8.0L50.0 88.0L99.0 8.0"),
         ("1", "M1.0 88.0L50.0 8.0L99.0 88.0"),
     ]
+
+
+def test_of_many_periods_every_other_one_is_named():
+    figure = lines_figure(np.array([[0.2] * 7, [0.8] * 7]), list("abcdefg"))
+    assert [(tick["at"], tick["text"]) for tick in figure["x_ticks"]] == [
+        (1.0, "a"), (33.67, "c"), (66.33, "e"), (99.0, "g")
+    ]  # fmt: skip
 
 
 def test_periods_grow_until_few_enough_and_numbers_are_no_dates():
