@@ -48,6 +48,33 @@ def test_draws_are_repeatable_and_spoil_as_they_say(pretend_pairs):
     assert np.argsort(counts[0]).tolist() == np.argsort(counts[1])[::-1].tolist()
 
 
+def test_turned_shares_fall_by_a_factor_and_not_below_three_per_cent(monkeypatch):
+    rows = [(f"{name} {i}", name) for name in "abcdefg" for i in range(400)]
+    monkeypatch.setitem(trust_tune.PAIRS, "ng4", ("newsgroups", lambda folder: [rows, rows]))
+    turned = trust_tune.draw_task("ng4/turned", Path())
+    falling = 0.55 ** np.arange(7) / np.sum(0.55 ** np.arange(7))
+    floored = [*falling[:5], 0.03, 0.03]  # the last two would have 2.3 and 1.3 per cent
+    expected = [round(trust_tune.SIZE * share / sum(floored)) for share in floored]
+    for labels in (turned.source_labels, turned.target_labels):
+        assert sorted(map(list(labels).count, "abcdefg"), reverse=True) == expected
+
+
+def test_chinese_pairs_keep_the_topics_that_both_sides_have_often(monkeypatch):
+    counts = {"fudan": {"war": 3, "law": 2, "art": 5}, "csl": {"law": 3, "war": 1, "tax": 9, "art": 2}}
+    monkeypatch.setattr(
+        trust_tune,
+        "read_records",
+        lambda path: [
+            {"text": f"{topic} {i}", "topic": topic}
+            for topic, n in counts[path.name.split(".")[0]].items()
+            for i in range(n)
+        ],
+    )
+    sides = trust_tune._chinese("fudan", "csl", least=2)(Path())
+    found = [{topic: [label for _, label in side].count(topic) for _, topic in side} for side in sides]
+    assert found == [{"law": 2, "art": 5}, {"law": 3, "art": 2}]
+
+
 def test_the_fit_finds_the_weights_that_made_the_rows(monkeypatch):
     for part, (figures, _) in trust_tune.PARTS.items():
         monkeypatch.setitem(trust_tune.PARTS, part, (figures, 1e-6))
