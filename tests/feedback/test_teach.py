@@ -204,6 +204,17 @@ def test_classes_are_renamed_and_merged(labelling):
         labelling.rename_classes({"no": "yes"})
 
 
+def test_of_merged_classes_the_probabilities_are_added_up():
+    source = ["kind staff", "low price", "free parking", "polite staff", "high price", "full parking"]
+    target = ["kind price", "free staff", "full price", "polite"]
+    three = isthmus.label(source, ["staff", "price", "parking"] * 2, target, method="nbc")
+    two = three.rename_classes({"parking": "place", "price": "place"})
+    place, staff = three.probabilities[:, 0] + three.probabilities[:, 1], three.probabilities[:, 2]
+    np.testing.assert_allclose(two.probabilities, np.column_stack([place, staff]))
+    np.testing.assert_allclose(two.confidence, np.maximum(place, staff))
+    assert two.labels.tolist() == np.where(place > staff, "place", "staff").tolist()
+
+
 def test_a_saved_labelling_keeps_its_answers(labelling, tmp_path):
     pytest.importorskip("skops")
     taught = labelling.teach(answers(by=["Kim"] * len(ANSWERED)), name="answers.csv")
