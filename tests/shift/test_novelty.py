@@ -1,5 +1,7 @@
 """Groups that belong to no class: found where there is one, not where there is none; numbers worked out by hand."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -8,13 +10,16 @@ from isthmus.features.vectorizer import TextVectorizer
 from isthmus.shift import novelty
 from isthmus.shift.novelty import (
     FURTHER,
-    class_distance,
     class_means,
     compare_pair,
     corrected_cosine,
     find_novel_groups,
+    further_groups,
     is_novel,
+    leave_out,
+    nearest_of_classes,
     play_on_source,
+    purity,
     settle,
     typical_words,
     unit_rows,
@@ -127,7 +132,12 @@ def test_each_test_of_a_case_can_refuse():
         "distinct": 0,
     }
     assert is_novel(usual)
-    for name, value in (("matched", 0.3), ("similarity", 0.3), ("second_gain", 0.05), ("agreement_drop", 0.0)):
+    for name, value in (
+        ("matched", 0.3),
+        ("similarity", 0.3),
+        ("second_gain", 0.05),
+        ("agreement_drop", 0.0),
+    ):
         assert not is_novel({**usual, name: value})
     assert not is_novel(usual, FURTHER)
     assert is_novel({**usual, "agreement_drop": -0.35}, FURTHER)
@@ -141,12 +151,82 @@ def test_each_test_of_a_case_can_refuse():
         assert not is_novel({**distinct, name: value})
 
 
-def test_distance_between_classes_that_share_nothing():
-    # three classes on three axes: left out, each is found again whole; own centre 1, that of others below 0
-    rows = np.repeat(np.eye(3), 6, axis=0)
-    codes = np.repeat(np.arange(3), 6)
-    assert class_distance(rows, codes, rows) > 1.0
-    assert class_distance(rows[:12], codes[:12], rows[:12]) == 0.0  # of two classes none can be left out
+def test_what_left_out_classes_show_where_they_share_nothing():
+    # three classes on three axes: left out, each is found again whole and nearest to its own centre; its documents have
+    # nothing in common with the rest (purity 0), those of the others five neighbours of their own (purity 1)
+    rows = sp.csr_matrix(np.repeat(np.eye(3), 6, axis=0))
+    names = np.repeat(["a", "b", "c"], 6)
+    pair = compare_pair(rows, names, rows)
+    pair = dataclasses.replace(pair, source=rows.toarray(), target=rows.toarray())
+    shown = leave_out(pair)
+    assert shown.distance > 1.0  # own centre 1, that of others below 0
+    assert shown.mixed == -1.0
+    assert leave_out(compare_pair(rows[:12], names[:12], rows[:12])) == novelty.LeftOut()  # of two none can be left out
+
+
+def test_left_out_classes_show_how_mixed_neighbours_are():
+    """Class c shares a word with a and another with b: left out, its documents' neighbours are of both classes."""
+    rows, names = [], []
+    for k in range(8):
+        rows += [[1, 0, 0, 0.1 + k / 99, 0], [0, 1, 0, 0, 0.1 + k / 99], [0, 0, 1, 0.1, 0.1]]
+        names += ["a", "b", "c"]
+    rows = sp.csr_matrix(np.array(rows))
+    pair = compare_pair(rows, names, rows)
+    inside = np.array(names) == "c"
+    mixed = purity(np.delete(pair.nearest, 2, axis=1))
+    assert mixed[~inside].tolist() == [1.0] * 16
+    assert (
+        mixed[inside].max() == 0.6
+    )  # the nearest are those with most of the shared word: 3 of one class, 2 of the other
+    shown = leave_out(pair)
+    # a and b left out: what remains of the other classes is pure or has only "c" to turn to; the median of the three
+    gaps = []
+    for code in range(3):
+        left = purity(np.delete(pair.nearest, code, axis=1))
+        own = np.array(names) == "abc"[code]
+        gaps.append(left[own].mean() - left[~own].mean())
+    assert shown.mixed == pytest.approx(np.median(gaps))
+    assert min(gaps) == pytest.approx(-0.4)
+
+
+def test_nearest_rows_are_kept_by_class_the_nearest_first():
+    source = sp.csr_matrix(np.array([[1.0, 0.0], [0.5, 0.0], [0.0, 2.0], [0.25, 1.0], [0.75, 0.0]]))
+    target = sp.csr_matrix(np.array([[1.0, 0.0], [1.0, 1.0]]))
+    found = nearest_of_classes(source, np.array([0, 0, 1, 1, 0]), target)
+    assert found.shape == (2, 2, novelty.NEIGHBOURS)
+    assert found[0, 0].tolist() == [1.0, 0.75, 0.5, 0.0, 0.0]  # a class of three rows: the rest is zero
+    assert found[0, 1].tolist() == [0.25, 0.0, 0.0, 0.0, 0.0]
+    assert found[1, 1].tolist() == [2.0, 1.25, 0.0, 0.0, 0.0]
+
+
+def test_nearest_rows_are_the_same_in_blocks(monkeypatch):
+    rng = np.random.default_rng(1)
+    source, target = (sp.random(n, 30, 0.3, format="csr", random_state=rng) for n in (40, 23))
+    codes = np.arange(40) % 3
+    whole = nearest_of_classes(source, codes, target)
+    monkeypatch.setattr(novelty, "_BLOCK", 7)
+    assert np.array_equal(nearest_of_classes(source, codes, target), whole)
+
+
+def test_purity_counts_the_most_frequent_class_among_the_nearest():
+    nearest = np.zeros((5, 3, 5))
+    nearest[0, 0], nearest[0, 1, :2] = [0.9, 0.8, 0.7, 0.1, 0.1], [0.6, 0.5]  # three of the first, two of the second
+    nearest[1, 2] = 0.5  # all five of the third
+    nearest[2, 0, :2], nearest[2, 1, :2], nearest[2, 2, 0] = 0.3, 0.2, 0.1  # two, two, one
+    nearest[3, 1, 0] = 0.4  # one document has something in common, nobody else: row 4 has none
+    assert purity(nearest).tolist() == [0.6, 1.0, 0.4, 0.2, 0.0]
+
+
+def test_groups_that_are_nearly_the_same_are_asked_once_and_the_strongest_first():
+    known = {"bikes": 80, "staff": 80, "price": 80}
+    _, truth, rows, cut = search(known, {**known, "food": 60})
+    pair = compare_pair(rows[:cut], np.repeat(list(known), 80), rows[cut:])
+    starts = [pair.target[truth == name].mean(axis=0) for name in ("food", "bikes", "food")]
+    found = further_groups(pair.source, pair.codes, pair.target, starts)
+    gains = [gain for gain, _ in found]
+    assert gains == sorted(gains, reverse=True)
+    assert np.mean(found[0][1].places[truth == "food"] == 3) >= 0.9
+    assert sum(np.mean(fit.places[truth == "food"] == 3) >= 0.9 for _, fit in found) == 1
 
 
 def test_typical_words_are_those_used_inside():
@@ -188,5 +268,9 @@ def test_beside_two_classes_a_group_must_be_as_disputed_as_a_further_one(monkeyp
     asked = []
     monkeypatch.setattr(novelty, "is_novel", lambda facts, cases: bool(asked.append(cases)))
     search({"bikes": 80, "staff": 80}, {"bikes": 80, "staff": 80, "food": 60})
+    assert asked
+    assert all(cases is FURTHER for cases in asked)
+    asked.clear()
     search({"bikes": 80, "staff": 80, "price": 80}, {"bikes": 80, "staff": 80, "price": 80, "food": 60})
-    assert asked == [FURTHER, novelty.CASES]
+    assert asked
+    assert all(cases is novelty.CASES for cases in asked)

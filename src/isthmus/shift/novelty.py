@@ -2,9 +2,11 @@
 
 Both collections are put into one space: latent semantic analysis of their words, and vectors from elsewhere where there
 are any. The target's documents settle at the source's classes, once with nothing else to settle at (the *known* fit)
-and once beside a further centre that may lie anywhere. A group that belongs to no class shows in four ways: the further
+and once beside a further centre that may lie anywhere. A group that belongs to no class shows in five ways: the further
 centre explains much that the classes do not (``gain``), a second one would explain much less (``second_gain``), its
-direction is that of no class (``similarity``), and the classes stay where they were without it (``matched``).
+direction is that of no class (``similarity``), and the classes stay where they were without it (``matched``). And its
+documents have neighbours of many classes in the source: how mixed they must be is read off this very pair, from what
+documents of a known class show once the class is left out (``mixed``).
 
 Each side is centred on the mean of its *class means*, not of its documents, so that moved class shares do not pass for
 new groups. Cosines between groups are corrected for the chance in small groups (their lengths are estimated without
@@ -16,6 +18,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -49,8 +52,14 @@ CASES = (
 # What every group after the first must pass, and the first beside two classes only: their directions are opposite, so
 # that anything off this one axis is unlike both.
 FURTHER = ({"unlike": 0.3, "stands_out": 0.3, "disputed": -0.33},)
+# How much purer the neighbours of a new group may be than those of left-out classes: a little beside vectors, which
+# tell what the words' neighbours do not. Set by `isthmus bench tune trust` (study groups).
+MIXED = {"words": 0.005, "vectors": 0.02}
+NEIGHBOURS = 5  # source documents that a target document is compared with
+SAME = 0.9  # groups that share this much of their documents are one
 _FLOOR = 1e-4
 _PLAYS = 4  # classes that are left out in turn
+_BLOCK = 512  # target rows that are compared with a class at a time
 _PLAYED = 600  # source documents that take part in that
 
 
@@ -84,6 +93,10 @@ class Pair:
         Class of each target row by a linear classifier, by naive Bayes, and settled at the source's classes.
     matched : float
         Mean likeness of the settled groups to their own classes: 1 the same direction, 0 unrelated.
+    nearest : ndarray, shape (n_target, n_classes, NEIGHBOURS)
+        Similarity of the words of each target row to its nearest source rows of each class, the nearest first.
+    seen_by : str
+        ``"vectors"`` where vectors from elsewhere stand beside the words, else ``"words"``.
     """
 
     source: np.ndarray
@@ -92,12 +105,19 @@ class Pair:
     classes: np.ndarray
     witnesses: np.ndarray
     matched: float
+    nearest: np.ndarray
+    seen_by: str = "words"
 
     @property
     def consensus(self) -> np.ndarray:
         """Per target row: share of the pairs of witnesses that agree."""
         first, second, third = self.witnesses
         return ((first == second).astype(float) + (first == third) + (second == third)) / 3
+
+    @cached_property
+    def purities(self) -> np.ndarray:
+        """Per target row: :func:`purity` of its neighbours in the source."""
+        return purity(self.nearest)
 
 
 @dataclass(frozen=True)
@@ -266,54 +286,64 @@ def start_points(target: np.ndarray, n_classes: int, seed: int) -> list[np.ndarr
     return [target[places == j].mean(axis=0) for j in range(n_clusters) if np.sum(places == j) >= 5]
 
 
-def best_extra(source, codes, target, starts, fixed=()) -> tuple[float, Fit | None]:
-    """The further centre that explains most, beside the ``fixed`` ones: its gain and the fit."""
+def further_groups(source, codes, target, starts, fixed=()) -> list[tuple[float, Fit]]:
+    """Further centres beside the ``fixed`` ones, each with its gain, the largest gain first; no two nearly the same."""
     base = settle(source, codes, target, fixed)
-    best: tuple[float, Fit | None] = (0.0, None)
     if base is None:
-        return best
+        return []
+    found = []
     for start in starts:
         fit = settle(source, codes, target, [*fixed, start])
         if fit is None:
             continue
         share = float(np.mean(fit.places == fit.centres.shape[0] - 1))
         gain = fit.height - base.height
-        if SMALLEST <= share <= LARGEST and gain > best[0]:
-            best = gain, fit
-    return best
+        if SMALLEST <= share <= LARGEST and gain > 0:
+            found.append((gain, fit))
+    kept: list[tuple[float, Fit]] = []
+    for gain, fit in sorted(found, key=lambda pair: -pair[0]):
+        if all(_overlap(fit, other) < SAME for _, other in kept):
+            kept.append((gain, fit))
+    return kept
 
 
-def group_facts(source, codes, target, starts, fixed=()) -> tuple[dict[str, float], Fit | None]:
-    """The best further group beside the fixed ones, and the figures that speak for and against its being new."""
-    gain, fit = best_extra(source, codes, target, starts, fixed)
-    if fit is None:
-        return {}, None
-    n_classes = int(codes.max()) + 1
-    inside = fit.places == n_classes + len(fixed)
-    second, _ = best_extra(source, codes, target, starts, [*fixed, target[inside].mean(axis=0)])
-    source_centre = class_means(source, codes).mean(axis=0)
+def _overlap(first: Fit, second: Fit) -> float:
+    """Documents that the last centres of two fits share, of those that either has."""
+    one, other = (fit.places == fit.centres.shape[0] - 1 for fit in (first, second))
+    return float(np.sum(one & other) / np.sum(one | other))
 
-    def likeness(rows: np.ndarray, code: int) -> float:
-        return corrected_cosine(rows, source[codes == code], fit.target_mean, source_centre)
 
-    nearest = [likeness(target[inside], code) for code in range(n_classes)]
-    matched = [
-        likeness(target[fit.places == code], code) if np.sum(fit.places == code) >= 3 else 0.0
+def second_gain(pair: Pair, starts, fit: Fit, fixed=()) -> float:
+    """What the best group after this one would explain."""
+    centre = pair.target[fit.places == fit.centres.shape[0] - 1].mean(axis=0)
+    after = further_groups(pair.source, pair.codes, pair.target, starts, [*fixed, centre])
+    return after[0][0] if after else 0.0
+
+
+def group_facts(pair: Pair, left_out: LeftOut, gain: float, fit: Fit) -> dict[str, float]:
+    """Figures of the last group of a fit that speak for and against its being new; :func:`second_gain` is one more."""
+    n_classes, own_centre = len(pair.classes), fit.centres.shape[0] - 1
+    inside = fit.places == own_centre
+    source_centre = class_means(pair.source, pair.codes).mean(axis=0)
+    nearest = [
+        corrected_cosine(pair.target[inside], pair.source[pair.codes == code], fit.target_mean, source_centre)
         for code in range(n_classes)
     ]
     own = fit.similarity[inside]
-    facts = {
+    own_fit, known_fit = float(own[:, own_centre].mean()), float(own[:, :n_classes].max(axis=1).mean())
+    return {
         "gain": gain,
-        "second_gain": second,
         "similarity": max(nearest),
         "nearest": int(np.argmax(nearest)),
-        "matched": float(np.mean(np.maximum(matched, 0.0))),
-        "fit": float(own[:, n_classes + len(fixed)].mean()),
-        "known_fit": float(own[:, :n_classes].max(axis=1).mean()),
+        "matched": float(np.mean(_matches(pair.source, pair.codes, pair.target, fit, n_classes))),
+        "fit": own_fit,
+        "known_fit": known_fit,
         "share": float(inside.mean()),
         "n_classes": n_classes,
+        "agreement_drop": _gap(pair.consensus, inside),
+        "distinct": (own_fit - known_fit) / left_out.distance if left_out.distance > 0 else 0.0,
+        "mixed": _gap(pair.purities, inside) - left_out.mixed,
     }
-    return facts, fit
 
 
 def compare_pair(
@@ -349,8 +379,51 @@ def compare_pair(
     assert known is not None  # only further centres can lose their documents
     linear = LinearSVC(C=0.5, random_state=0).fit(source_rows, codes).predict(target_rows)
     bayes = ComplementNB().fit(source_rows, codes).predict(target_rows)
-    matched = np.mean(_matches(source, codes, target, known, len(classes)))
-    return Pair(source, target, codes, classes, np.array([linear, bayes, known.places]), float(matched))
+    matched = float(np.mean(_matches(source, codes, target, known, len(classes))))
+    nearest = nearest_of_classes(source_rows, codes, target_rows)
+    witnesses, seen_by = np.array([linear, bayes, known.places]), "words" if vectors is None else "vectors"
+    return Pair(source, target, codes, classes, witnesses, matched, nearest, seen_by)
+
+
+def nearest_of_classes(source_rows: sp.csr_matrix, codes: np.ndarray, target_rows: sp.csr_matrix) -> np.ndarray:
+    """Similarity of each target row to its ``NEIGHBOURS`` nearest source rows of each class, the nearest first.
+
+    Zero where a class has fewer rows. Kept by class, so that a class can be left out without a second search.
+    """
+    n_classes = int(codes.max()) + 1
+    found = np.zeros((target_rows.shape[0], n_classes, NEIGHBOURS))
+    for code in range(n_classes):
+        own = source_rows[codes == code].T.tocsr()
+        for start in range(0, target_rows.shape[0], _BLOCK):
+            products = (target_rows[start : start + _BLOCK] @ own).toarray()
+            best = -np.sort(-products, axis=1)[:, :NEIGHBOURS]
+            found[start : start + _BLOCK, code, : best.shape[1]] = best
+    return found
+
+
+def purity(nearest: np.ndarray) -> np.ndarray:
+    """Per target row: share of its nearest source rows that are of one class, the most frequent.
+
+    Rows that have nothing in common with it are nobody's: where all are such, the share is 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.shift.novelty import purity
+    >>> purity(np.array([[[0.9, 0.8, 0.7, 0.1, 0.1], [0.6, 0.5, 0.1, 0.1, 0.1]]]))
+    array([0.6])
+    """
+    n_rows, n_classes, n_nearest = nearest.shape
+    flat = nearest.reshape(n_rows, -1)
+    order = np.argsort(-flat, axis=1, kind="stable")[:, :n_nearest]
+    counts = np.take_along_axis(flat, order, axis=1) > 0
+    votes = np.stack([np.sum(counts & (order // n_nearest == code), axis=1) for code in range(n_classes)])
+    return votes.max(axis=0) / n_nearest
+
+
+def _gap(values: np.ndarray, inside: np.ndarray) -> float:
+    """Mean inside a group minus mean outside."""
+    return float(values[inside].mean() - values[~inside].mean())
 
 
 def _matches(source, codes, target, fit, n_classes) -> list[float]:
@@ -369,10 +442,11 @@ def find_novel_groups(
 ) -> Novelty:
     """Groups of the target that belong to no class of the source.
 
-    The best further group is announced where the classes match their own groups well enough to compare, its direction
-    is unlike every class, one more group would explain much less, and plain classifiers disagree about its documents or
-    it is as far from the classes as they are from each other (:func:`is_novel`). Then the next one is looked for, up to
-    three.
+    A further group is announced where the classes match their own groups well enough to compare, its direction is
+    unlike every class, one more group would explain much less, its documents have as mixed neighbours in the source as
+    those of a class that is left out, and plain classifiers disagree about its documents or it is as far from the
+    classes as they are from each other (:func:`is_novel`). Groups are asked in the order of what they explain; then the
+    next one is looked for, up to three.
 
     Parameters
     ----------
@@ -394,22 +468,25 @@ def find_novel_groups(
     order = content_order(pair.target)  # k-means then starts alike however the rows are sorted
     starts = start_points(pair.target[order], n_classes, 0 if random_state is None else random_state)
     fixed: list[np.ndarray] = []
-    usual = class_distance(pair.source, pair.codes, pair.target)
+    left_out = leave_out(pair)
+    mixed_at_most = MIXED[pair.seen_by] if n_classes > 2 else np.inf  # of two classes none can be left out
     first: dict[str, float] = {}
     kept: tuple[Fit, list[dict]] | None = None
     for _ in range(MOST_GROUPS):
-        facts, fit = group_facts(pair.source, pair.codes, pair.target, starts, fixed)
-        if fit is None:
+        cases = FURTHER if kept or n_classes == 2 else CASES
+        for gain, fit in further_groups(pair.source, pair.codes, pair.target, starts, fixed):
+            facts = group_facts(pair, left_out, gain, fit)
+            # What one more group would explain takes as long as all before: only where the rest leaves it open.
+            promising = facts["mixed"] <= mixed_at_most and is_novel({**facts, "second_gain": 0.0}, cases)
+            if promising or not first:
+                facts["second_gain"] = second_gain(pair, starts, fit, fixed)
+            first = first or facts
+            if promising and is_novel(facts, cases):
+                kept = fit, [*(kept[1] if kept else []), facts]
+                fixed.append(pair.target[fit.places == n_classes + len(fixed)].mean(axis=0))
+                break
+        else:
             break
-        inside = fit.places == n_classes + len(fixed)
-        agreed = pair.consensus
-        facts["agreement_drop"] = float(agreed[inside].mean() - agreed[~inside].mean())
-        facts["distinct"] = (facts["fit"] - facts["known_fit"]) / usual if usual > 0 else 0.0
-        first = first or facts
-        if not is_novel(facts, FURTHER if kept or n_classes == 2 else CASES):
-            break
-        kept = fit, [*(kept[1] if kept else []), facts]
-        fixed.append(pair.target[inside].mean(axis=0))
     if kept is None:
         return Novelty([], none.membership, first)
     return _announce(pair, target_rows, names, *kept, first)
@@ -433,25 +510,42 @@ def is_novel(facts: dict[str, float], cases: Sequence[dict[str, float]] = CASES)
     )
 
 
-def class_distance(source: np.ndarray, codes: np.ndarray, target: np.ndarray) -> float:
-    """How much better documents of a class fit their own centre than those of other classes, where the class is left
-    out of the source and found again in the target: the median over classes, 0 where no class is found.
+@dataclass(frozen=True)
+class LeftOut:
+    """What known classes show in the target when they are left out of the source: medians over classes.
+
+    Attributes
+    ----------
+    distance : float
+        How much better their documents fit their own centre than those of other classes; 0 where no class is found.
+    mixed : float
+        Purity of their documents' neighbours in the source (:func:`purity`), minus that of the others.
     """
-    known = settle(source, codes, target)
+
+    distance: float = 0.0
+    mixed: float = 0.0
+
+
+def leave_out(pair: Pair) -> LeftOut:
+    """Leave each class out of the source in turn and find it again in the target; zeros beside two classes."""
+    known = settle(pair.source, pair.codes, pair.target)
     assert known is not None
-    n_classes, found = int(codes.max()) + 1, []
+    n_classes = int(pair.codes.max()) + 1
+    distances, mixed = [], []
     for code in range(n_classes) if n_classes > 2 else ():
-        own, kept = known.places == code, codes != code
+        own, kept = known.places == code, pair.codes != code
         if own.sum() < 5:
             continue
-        rest = codes[kept] - (codes[kept] > code)
-        fit = settle(source[kept], rest, target, [target[own].mean(axis=0)])
+        rest = pair.codes[kept] - (pair.codes[kept] > code)
+        fit = settle(pair.source[kept], rest, pair.target, [pair.target[own].mean(axis=0)])
         if fit is None:
             continue
-        inside = fit.similarity[fit.places == n_classes - 1]
-        if len(inside) >= 5:
-            found.append(float(np.mean(inside[:, -1] - inside[:, :-1].max(axis=1))))
-    return float(np.median(found)) if found else 0.0
+        inside = fit.places == n_classes - 1
+        if min(inside.sum(), (~inside).sum()) >= 5:
+            similarity = fit.similarity[inside]
+            distances.append(float(np.mean(similarity[:, -1] - similarity[:, :-1].max(axis=1))))
+            mixed.append(_gap(purity(np.delete(pair.nearest, code, axis=1)), inside))
+    return LeftOut(float(np.median(distances)), float(np.median(mixed))) if distances else LeftOut()
 
 
 def _announce(pair, target_rows, names, fit: Fit, facts: list[dict], first: dict) -> Novelty:

@@ -17,7 +17,7 @@ import numpy as np
 
 import isthmus
 from isthmus.bench.engine.suite import Method, Study, Suite, Task, TaskData, pack_correct
-from isthmus.bench.suites import trust_tune
+from isthmus.bench.suites import trust_groups, trust_tune
 from isthmus.bench.tasks import (
     AMAZON_FILE,
     CHINESE_FILES,
@@ -303,6 +303,13 @@ SUITE = Suite(
             trust_tune.choose_constants,
             files=trust_tune.FILES,
             tune=True,
-        )
+        ),
+        "groups": Study(
+            "groups",
+            "New groups announced by each limit for mixed neighbours, where a class is missing and where none is",
+            trust_groups.choose_limits,
+            files=trust_tune.FILES,
+            tune=True,
+        ),
     },
 )
