@@ -342,8 +342,13 @@ def group_facts(pair: Pair, left_out: LeftOut, gain: float, fit: Fit) -> dict[st
         "n_classes": n_classes,
         "agreement_drop": _gap(pair.consensus, inside),
         "distinct": (own_fit - known_fit) / left_out.distance if left_out.distance > 0 else 0.0,
-        "mixed": _gap(pair.purities, inside) - left_out.mixed,
+        "mixed": mixed(pair, left_out, fit),
     }
+
+
+def mixed(pair: Pair, left_out: LeftOut, fit: Fit) -> float:
+    """How much purer the neighbours of the last group of a fit are than those of left-out classes."""
+    return _gap(pair.purities, fit.places == fit.centres.shape[0] - 1) - left_out.mixed
 
 
 def compare_pair(
@@ -396,8 +401,9 @@ def nearest_of_classes(source_rows: sp.csr_matrix, codes: np.ndarray, target_row
         own = source_rows[codes == code].T.tocsr()
         for start in range(0, target_rows.shape[0], _BLOCK):
             products = (target_rows[start : start + _BLOCK] @ own).toarray()
-            best = -np.sort(-products, axis=1)[:, :NEIGHBOURS]
-            found[start : start + _BLOCK, code, : best.shape[1]] = best
+            most = min(NEIGHBOURS, products.shape[1])
+            best = -np.sort(np.partition(-products, most - 1, axis=1)[:, :most], axis=1)
+            found[start : start + _BLOCK, code, :most] = best
     return found
 
 
@@ -475,9 +481,12 @@ def find_novel_groups(
     for _ in range(MOST_GROUPS):
         cases = FURTHER if kept or n_classes == 2 else CASES
         for gain, fit in further_groups(pair.source, pair.codes, pair.target, starts, fixed):
+            passes = mixed(pair, left_out, fit) <= mixed_at_most
+            if first and not passes:
+                continue
             facts = group_facts(pair, left_out, gain, fit)
             # What one more group would explain takes as long as all before: only where the rest leaves it open.
-            promising = facts["mixed"] <= mixed_at_most and is_novel({**facts, "second_gain": 0.0}, cases)
+            promising = passes and is_novel({**facts, "second_gain": 0.0}, cases)
             if promising or not first:
                 facts["second_gain"] = second_gain(pair, starts, fit, fixed)
             first = first or facts
@@ -531,7 +540,7 @@ def leave_out(pair: Pair) -> LeftOut:
     known = settle(pair.source, pair.codes, pair.target)
     assert known is not None
     n_classes = int(pair.codes.max()) + 1
-    distances, mixed = [], []
+    distances, gaps = [], []
     for code in range(n_classes) if n_classes > 2 else ():
         own, kept = known.places == code, pair.codes != code
         if own.sum() < 5:
@@ -544,8 +553,8 @@ def leave_out(pair: Pair) -> LeftOut:
         if min(inside.sum(), (~inside).sum()) >= 5:
             similarity = fit.similarity[inside]
             distances.append(float(np.mean(similarity[:, -1] - similarity[:, :-1].max(axis=1))))
-            mixed.append(_gap(purity(np.delete(pair.nearest, code, axis=1)), inside))
-    return LeftOut(float(np.median(distances)), float(np.median(mixed))) if distances else LeftOut()
+            gaps.append(_gap(purity(np.delete(pair.nearest, code, axis=1)), inside))
+    return LeftOut(float(np.median(distances)), float(np.median(gaps))) if distances else LeftOut()
 
 
 def _announce(pair, target_rows, names, fit: Fit, facts: list[dict], first: dict) -> Novelty:
