@@ -221,19 +221,27 @@ def tests_for(room: str) -> list[str]:
     return TESTS.get(room, [f"tests/{room.removesuffix('.py')}"])
 
 
-def tests_of_lines(record: Path, most: int) -> Callable[[Mutant], list[str]]:
-    """Tests that run a mutant's line, from a coverage record kept with ``--cov-context=test``; at most so many."""
+def tests_of_lines(record: Path, most: int) -> Callable[[Mutant], list[list[str]]]:
+    """Tests that run a mutant's line, from a coverage record kept with ``--cov-context=test``.
+
+    Two lists: so many as are asked first, those of the room and the module's own examples before all others, and the
+    rest, which a mutant must pass too before it counts as a survivor.
+    """
     from coverage import CoverageData
 
     data = CoverageData(str(record))
     data.read()
 
-    def find(mutant: Mutant) -> list[str]:
+    def find(mutant: Mutant) -> list[list[str]]:
         lines = data.contexts_by_lineno(str(ROOT / mutant.file))
         names = {context.partition("|")[0] for context in lines.get(mutant.line, []) if context}
         own = f"tests/{Path(mutant.file).parts[2]}"  # tests of the room first: they notice soonest
+        module = ".".join(Path(mutant.file).with_suffix("").parts[1:])
+        examples = [name for name in sorted(names) if name.endswith(f"[{module}]")]
+        names -= set(examples)
         near, far = ([name for name in sorted(names) if name.startswith(own) == mine] for mine in (True, False))
-        return _spread(near, most) + _spread(far, max(0, most - len(near)))
+        first = examples + _spread(near, most) + _spread(far, max(0, most - len(near)))
+        return [first, [name for name in near + far if name not in set(first)]]
 
     return find
 
@@ -243,8 +251,11 @@ def _spread(names: list[str], number: int) -> list[str]:
     return names if len(names) <= number else [names[i * len(names) // number] for i in range(number)]
 
 
-def try_mutant(mutant: Mutant, copy: Path, tests: list[str], limit: float) -> None:
-    """Run the tests against the copy with the change in it; sets ``status``."""
+def try_mutant(mutant: Mutant, copy: Path, tests: list[str], limit: float, at_limit: str = "killed") -> None:
+    """Run the tests against the copy with the change in it; sets ``status``.
+
+    ``at_limit``: what a run that takes too long says; of a few tests, that the change made a loop endless.
+    """
     path = copy / Path(mutant.file).relative_to("src")
     original, times = path.read_text(encoding="utf-8"), path.stat()
     path.write_text(mutant.source, encoding="utf-8")
@@ -256,8 +267,8 @@ def try_mutant(mutant: Mutant, copy: Path, tests: list[str], limit: float) -> No
         # 4 and 5: pytest has found no such test, which says nothing about the mutant.
         mutant.status = {0: "survived", 4: "not run", 5: "not run"}.get(done.returncode, "killed")
     except subprocess.TimeoutExpired:
-        mutant.status = "killed"  # an endless loop is noticed
-    mutant.seconds = round(time.monotonic() - began, 1)
+        mutant.status = at_limit
+    mutant.seconds = round(mutant.seconds + time.monotonic() - began, 1)
     path.write_text(original, encoding="utf-8")
     os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))  # compiled functions stay valid
 
@@ -269,7 +280,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--limit", type=float, default=600.0, help="seconds a run may take")
     parser.add_argument("--coverage", type=Path, help="record of `make coverage`: run only tests that reach the line")
-    parser.add_argument("--most", type=int, default=100, help="tests run for one mutant when they are chosen by line")
+    parser.add_argument("--most", type=int, default=100, help="tests asked first when they are chosen by line")
     parser.add_argument("--json", type=Path, help="write all mutants with their fate")
     options = parser.parse_args()
     tests = tests_for(options.room)
@@ -286,10 +297,12 @@ def main() -> int:
             return 2
         chosen = draw(options.room, options.number, options.seed)
         for place, mutant in enumerate(chosen, 1):
-            chosen_tests = by_line(mutant) if by_line else []
-            if chosen_tests:
-                try_mutant(mutant, copy, chosen_tests, options.limit)
-            if not chosen_tests or mutant.status == "not run":
+            first, rest = by_line(mutant) if by_line else ([], [])
+            if first:
+                try_mutant(mutant, copy, first, options.limit)
+            if mutant.status == "survived" and rest:
+                try_mutant(mutant, copy, rest, options.limit, at_limit="survived")
+            if not first or mutant.status == "not run":
                 try_mutant(mutant, copy, tests, options.limit)
             print(f"{place:3d} {mutant.status:8} {mutant.file}:{mutant.line} [{mutant.kind}] "
                   f"{mutant.before!r} -> {mutant.after!r}", flush=True)  # fmt: skip
