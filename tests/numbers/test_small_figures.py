@@ -236,6 +236,20 @@ def test_the_price_of_a_cluster_is_the_slope_of_the_sources_own_curve(monkeypatc
     assert best == min(table, key=lambda row: row["score"])["n_clusters"]
 
 
+@pytest.mark.parametrize(("n_target", "n_source"), [(60, 40), (40, 60), (40, 40)])
+def test_both_curves_are_taken_on_as_many_rows(monkeypatch, n_target, n_source):
+    """The larger side in full: chance alone lowers the curve more in few rows."""
+    asked = []
+
+    def curve(rows, numbers, rng, cosine):
+        asked.append(rows.shape[0])
+        return 10.0 / np.asarray(numbers, dtype=float)
+
+    monkeypatch.setattr(choice, "_divergences", curve)
+    choice.choose_n_clusters(sp.csr_matrix(np.eye(n_target)), sp.csr_matrix(np.eye(n_source)), 4)
+    assert asked == [40, 40]
+
+
 # -- symmetric changes ------------------------------------------------------------------------------------------------
 
 
