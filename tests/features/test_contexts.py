@@ -57,6 +57,12 @@ def test_pivots_are_in_both_domains_and_contexts_the_frequent_ones():
     assert context_words(source, target, limit=1).tolist() == [3]
 
 
+def test_context_words_are_frequent_by_shares_of_documents_not_by_their_number():
+    source = sp.csr_matrix([[1, 1]] * 2 + [[1, 0]] * 3 + [[0, 0]] * 5)  # half and a fifth of ten
+    target = sp.csr_matrix([[1, 1], [0, 1]])  # half and all of two
+    assert context_words(source, target, limit=1).tolist() == [0]
+
+
 def test_same_company_gives_weight_one_and_other_company_the_floor():
     same = sp.csr_matrix([[0, 3.0, 0, 0], [3.0, 0, 0, 0], [0, 0, 0, 2.0], [0, 0, 2.0, 0]])
     swapped = same[[2, 1, 0, 3]]
