@@ -52,9 +52,9 @@ CASES = (
 # What every group after the first must pass, and the first beside two classes only: their directions are opposite, so
 # that anything off this one axis is unlike both.
 FURTHER = ({"unlike": 0.3, "stands_out": 0.3, "disputed": -0.33},)
-# How much purer the neighbours of a new group may be than those of left-out classes: a little beside vectors, which
-# tell what the words' neighbours do not. Set by `isthmus bench tune trust` (study groups).
-MIXED = {"words": 0.005, "vectors": 0.02}
+# How much purer the neighbours of a new group may be than those of left-out classes. Set by `isthmus bench tune trust`
+# (study groups): within it, asking every group finds more missing classes than asking the strongest, at no more alarms.
+MIXED = 0.02
 NEIGHBOURS = 5  # source documents that a target document is compared with
 SAME = 0.9  # groups that share this much of their documents are one
 _FLOOR = 1e-4
@@ -95,8 +95,6 @@ class Pair:
         Mean likeness of the settled groups to their own classes: 1 the same direction, 0 unrelated.
     nearest : ndarray, shape (n_target, n_classes, NEIGHBOURS)
         Similarity of the words of each target row to its nearest source rows of each class, the nearest first.
-    seen_by : str
-        ``"vectors"`` where vectors from elsewhere stand beside the words, else ``"words"``.
     """
 
     source: np.ndarray
@@ -106,7 +104,6 @@ class Pair:
     witnesses: np.ndarray
     matched: float
     nearest: np.ndarray
-    seen_by: str = "words"
 
     @property
     def consensus(self) -> np.ndarray:
@@ -386,8 +383,7 @@ def compare_pair(
     bayes = ComplementNB().fit(source_rows, codes).predict(target_rows)
     matched = float(np.mean(_matches(source, codes, target, known, len(classes))))
     nearest = nearest_of_classes(source_rows, codes, target_rows)
-    witnesses, seen_by = np.array([linear, bayes, known.places]), "words" if vectors is None else "vectors"
-    return Pair(source, target, codes, classes, witnesses, matched, nearest, seen_by)
+    return Pair(source, target, codes, classes, np.array([linear, bayes, known.places]), matched, nearest)
 
 
 def nearest_of_classes(source_rows: sp.csr_matrix, codes: np.ndarray, target_rows: sp.csr_matrix) -> np.ndarray:
@@ -475,7 +471,7 @@ def find_novel_groups(
     starts = start_points(pair.target[order], n_classes, 0 if random_state is None else random_state)
     fixed: list[np.ndarray] = []
     left_out = leave_out(pair)
-    mixed_at_most = MIXED[pair.seen_by] if n_classes > 2 else np.inf  # of two classes none can be left out
+    mixed_at_most = MIXED if n_classes > 2 else np.inf  # of two classes none can be left out
     first: dict[str, float] = {}
     kept: tuple[Fit, list[dict]] | None = None
     for _ in range(MOST_GROUPS):
