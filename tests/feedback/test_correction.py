@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 import isthmus
 from isthmus.feedback import Answers, ask_documents, ask_words, expect_accuracy, learn_correction, outlook
-from isthmus.feedback.accounting import band_weights, learning_curve, right_by_size
+from isthmus.feedback.accounting import _weighted_share, band_weights, learning_curve, right_by_size
 from isthmus.feedback.answers import origin_of
 from isthmus.feedback.correction import (
     fit_sharpness,
@@ -17,6 +17,8 @@ from isthmus.feedback.correction import (
     widen_vote,
 )
 from isthmus.feedback.model import merge_classes
+from isthmus.feedback.self_training import train_on_everything
+from isthmus.feedback.views import DocumentViews
 
 CLASSES = np.array(["a", "b"])
 
@@ -173,6 +175,14 @@ def test_doubtful_documents_that_were_asked_do_not_stand_for_the_others():
     )
 
 
+@pytest.mark.parametrize(("right", "sure"), [([1, 1, 0, 1], 0.5), ([1, 1, 1, 1], 1.0)])
+def test_the_error_of_a_share_is_that_of_a_binomial_and_never_nothing(right, sure):
+    # One band: the answers, and five more of the mean confidence.
+    share, error = _weighted_share(np.array(right), np.full(4, sure), np.full(10, sure))
+    assert share == pytest.approx((sum(right) + 5 * sure) / 9)
+    assert error == pytest.approx((max(share * (1 - share), 0.01) / 9) ** 0.5)
+
+
 def test_outlook_on_paper():
     # Right at 0: none; at 25: all. The slope is 1 / log 2, the same for each, so its error is 0.
     ahead = outlook({0: np.zeros(9), 25: np.ones(9)}, 25, 50)
@@ -232,6 +242,15 @@ def test_a_group_that_fits_no_class_is_asked_about_first():
     assert "group 1" in asked[0].reason
 
 
+def test_a_group_of_which_something_was_said_is_asked_about_like_any_document():
+    probabilities = np.array([[0.9, 0.1], [0.9, 0.1], [0.9, 0.1], [0.5, 0.5]])
+    groups = ["group 1", "group 1", "group 2", ""]
+    # Of the first group one document was answered, the only one of the second was left blank.
+    asked = ask_documents(probabilities, CLASSES, {}, np.eye(4), 2, answered=[0], passed_over=[2], groups=groups)
+    assert [question.row for question in asked] == [3, 1]
+    assert not any("group" in question.reason for question in asked)
+
+
 def test_words_are_asked_by_what_they_would_settle():
     # The first word leans to a and stands in doubtful documents; the second in sure ones; the third leans nowhere.
     words = sp.csr_matrix(np.array([[1, 0, 1], [1, 0, 1], [1, 0, 1], [0, 1, 1], [0, 1, 1], [0, 1, 1]], dtype=float))
@@ -247,6 +266,32 @@ def test_later_answers_hold_and_a_random_draw_stays_one():
     assert (both.rows, both.labels, both.drawn) == ([1, 0, 5], ["b", "b", "a"], ["asked", "random", "asked"])
     assert both.blank == []
     assert both.without("two").rows == [1]
+
+
+def test_words_follow_when_classes_are_renamed():
+    words = {"cheap": "price", "rude": {"staff": 2.0, "price": -1.0}, "free": "parking"}
+    said = Answers([0], ["price"], ["asked"], [""], ["one"], words=words).renamed({"price": "cost"})
+    assert said.words == {"cheap": "cost", "rude": {"staff": 2.0, "cost": -1.0}, "free": "parking"}
+    assert said.labels == ["cost"]
+
+
+def test_self_training_is_as_sure_as_the_correction_was():
+    rng = np.random.default_rng(0)
+    codes, probabilities = rng.integers(0, 2, 30), rng.dirichlet([1.0, 1.0], 30)
+    words = sp.csr_matrix(probabilities + 0.1 * rng.random((30, 2)))
+    said = np.arange(30) < 12
+    probabilities[said] = np.eye(2)[codes[:12]]
+    model = train_on_everything(sp.csr_matrix(np.eye(2)[codes]), codes, words, probabilities, said)
+    sure = model.probabilities(words[~said]).max(axis=1).mean()
+    assert sure == pytest.approx(probabilities[~said].max(axis=1).mean(), abs=1e-3)
+    assert model.power not in (1.0, 10.0)
+
+
+def test_texts_are_read_alike_whether_or_not_they_are_those_of_the_fit():
+    target = ["polite staff", "high price", "kind price"]
+    views = DocumentViews(min_df=1).fit(["kind staff", "low price", "rude staff"], ["s", "p", "s"], target)
+    np.testing.assert_allclose(views.transform(list(target)).toarray(), views.transform(target).toarray())
+    assert views.transform(["staff"]).shape == (1, views.transform(target).shape[1])
 
 
 def test_files_of_one_name_are_told_apart_and_found_again(tmp_path, monkeypatch):
