@@ -95,6 +95,24 @@ def test_full_guidance_leaves_unmatched_clusters_at_their_mean():
     np.testing.assert_allclose(moved, [[0.0, 3.0], [0.0, 1.0]])
 
 
+@pytest.mark.parametrize(("boost", "n_iter"), [(1.0, 6), (2.0, 9)])
+def test_rows_at_rest_do_not_end_a_run_before_its_guided_iterations(boost, n_iter):
+    X = sp.csr_matrix([[3.0, 0.0], [3.0, 0.0], [0.0, 3.0], [0.0, 3.0]])
+    pull = Pull(np.diag([0.5, 0.5]), np.array([[4.0, 0.0], [0.0, 1.0]]))
+    asked = []
+
+    def align(centers, iteration):
+        asked.append(iteration)
+        return pull if iteration > 4 else None  # plain steps first; the rows stay where they are from the second on
+
+    run = kmeans(X, X[[0, 2]].toarray(), align=align, guidance=0.5, boost=boost, boost_iter=3, max_iter=30)
+    # Two guided iterations show that pairs stay; the boosted ones before them do not count.
+    assert asked == list(range(1, n_iter + 1))
+    assert run.n_iter == n_iter
+    # (2 · 3 · 0.5 + 0.5 · 2 · 0.5 · 4) / (0.5 · 2 + 0.5 · 2 · 0.5) and likewise
+    np.testing.assert_allclose(run.centers, [[10 / 3, 0.0], [0.0, 7 / 3]])
+
+
 @given(seed=st.integers(0, 1_000), cut=st.integers(1, 59))
 @settings(max_examples=20, deadline=None)
 def test_statistics_of_blocks_add_up(seed, cut):
