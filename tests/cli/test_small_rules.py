@@ -1,11 +1,14 @@
 """Rules of the command that no run would show: how often progress is told, and what counts as large."""
 
+from pathlib import Path
+
 import pytest
 
-from isthmus.cli import label_large
+from isthmus.cli import cluster_large, label_large, label_run
 from isthmus.cli.common import ProgressLine
 from isthmus.cli.data import list_corpora
 from isthmus.cli.label_run import LabelOptions
+from isthmus.exceptions import UsageError
 
 
 def test_a_log_hears_every_two_seconds_and_later_a_tenth_of_the_time_that_went_by(capsys):
@@ -26,6 +29,26 @@ def test_one_side_in_parts_makes_a_run_large(tmp_path, monkeypatch, files, large
         (tmp_path / name).write_text("id,text\n1,a\n")
     monkeypatch.setattr(label_large, "looks_sharded", lambda path: path == "parts")
     assert label_large.is_large(LabelOptions(files, method="nbc", output="out.csv")) is large
+
+
+@pytest.mark.parametrize(("limit", "large"), [(23, True), (24, False)])
+def test_files_to_group_are_large_beyond_the_limit(tmp_path, monkeypatch, limit, large):
+    for name in ("one.csv", "two.csv"):
+        (tmp_path / name).write_text("id,text\n1,a\n", newline="\n")  # twelve bytes
+    monkeypatch.setattr(label_run, "STREAM_BYTES", limit)
+    files = [str(tmp_path / name) for name in ("one.csv", "two.csv")]
+    assert cluster_large.is_large(cluster_large.ClusterOptions(*files, "out.csv", {})) is large
+
+
+def test_groups_in_blocks_refuse_what_needs_all_documents():
+    options = cluster_large.ClusterOptions("a.csv", "b.csv", "out.csv", {}, Path("page.html"), Path("a.isthmus"))
+    with pytest.raises(UsageError, match="so --report, --save cannot be used"):
+        cluster_large.cluster_large(options, label_large.LargeOptions())
+
+
+def test_tables_are_known_by_their_endings():
+    names = ["a.csv", "a.tsv", "a.jsonl", "A.CSV.gz", "a.parquet", "a.PARQUET", "a.xlsx", "a.txt"]
+    assert [name for name in names if not label_large.is_table(name)] == ["a.xlsx", "a.txt"]
 
 
 def test_the_list_of_corpora_stands_in_columns(tmp_path, capsys):

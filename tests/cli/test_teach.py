@@ -66,7 +66,8 @@ def fill_in(name, output):
 def test_the_loop(files, capsys):
     assert label("source.csv", "target.csv", "-o", "out.csv", "--save", "run.isthmus") == 0
     assert run_command(["ask", "run.isthmus", "-n", "25", "-o", "ask.csv"]) == 0
-    assert "Fill in the column true_label of these 25 documents, then run isthmus teach" in capsys.readouterr().err
+    talk = capsys.readouterr().err
+    assert "Fill in the column true_label of these 25 documents, then run isthmus teach run.isthmus ask.csv -o" in talk
     questions = read("ask.csv")
     assert list(questions[0]) == ["document", "id", "text", "true_label", "reason", "drawn"]
     assert questions[0]["id"].startswith("A-")
