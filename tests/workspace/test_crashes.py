@@ -192,13 +192,15 @@ def test_cancelling_ends_a_job_that_waits_and_one_that_runs(done):
     assert work(done, until_idle=True) == 0
 
 
-def test_a_failure_is_told_in_a_sentence(done, add_file):
+def test_a_failure_is_told_in_a_sentence(done, add_file, caplog):
+    caplog.set_level("INFO", "isthmus.worker")
     one_class = add_file(done, done.project.id, "one.csv", "text,label\nkind staff,a\nfast bike,a\n", "source", done.by)
     run = done.runs.start(done.project.id, {"method": "nbc", "sources": [one_class.id]}, by=done.by)
     work(done, until_idle=True)
     job = done.jobs.of_run(run.id)
     assert (job.state, job.error_code) == ("failed", "one-class")
     assert done.runs.get(run.id).error == job.error
+    assert f"job {job.id} run is failed after " in caplog.text
 
 
 # Many at once

@@ -223,3 +223,12 @@ def test_two_runs_are_compared_by_what_flipped(done):
     assert [row["new"] for row in flips] == ["parking", "parking"]
     more = done.compare.flips(run, taught.id, new="parking", after=flips[-1]["position"])
     assert len(more) == parking["gained"] - 2
+
+
+def test_only_labellings_that_are_done_are_compared(done):
+    waiting = done.runs.start(done.project.id, {"method": "nbc", "vectors": False}, by=done.by)
+    diagnosis = done.runs.start(done.project.id, {}, by=done.by, kind="diagnose")
+    for other in (waiting, diagnosis):
+        for pair in ((done.run.id, other.id), (other.id, done.run.id)):
+            with pytest.raises(UsageError, match="Only two labellings"):
+                done.compare.of(*pair)
