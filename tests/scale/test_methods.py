@@ -1,11 +1,15 @@
-"""Single steps of the methods that run in blocks, on a handful of texts."""
+"""Single steps of runs in blocks, on a handful of texts."""
 
 from functools import reduce
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 
+from isthmus.exceptions import UsageError
+from isthmus.scale import run
 from isthmus.scale.methods import strings
+from isthmus.scale.methods.projection import least_bins
 
 SOURCE = ["kind staff", "rude staff here", "friendly staff", "fast bike", "slow bike today", "strong bike"]
 TARGET = ["kind staff again", "polite clerk", "the staff", "fast car", "slow engine", "bike and car", "no words"]
@@ -36,3 +40,46 @@ def test_strings_learn_from_the_surer_half_of_the_target(monkeypatch):
     )
     strings.fit(problem)
     assert found == [[6, 0], [6, 4]]  # four of seven are the fewest that are at least half
+
+
+def test_the_surest_of_a_class_are_counted_from_above():
+    """One row of each class, however large the share."""
+    counts = np.array([[0, 2, 1, 1], [0, 0, 0, 0], [5, 0, 0, 1]])
+    assert least_bins(counts, 0.5).tolist() == [2, -1, 0]  # of a class without rows none is sure enough
+
+
+@pytest.mark.parametrize(("scores", "weights"), [([0.2, 0.7], {"projection": 1.0}), ([], {"logistic": 1.0})])
+def test_where_no_chosen_method_runs_in_blocks_the_best_that_does_is_taken(monkeypatch, scores, weights):
+    table = [{"method": "sgt", "chosen": True, "weight": 1.0, "score": 0.9, "why": "best"}]
+    rows = [{"method": name, "chosen": False, "why": "less"} for name in ("cocc", "projection")]
+    table += [row | {"score": score} for row, score in zip(rows, scores, strict=True)] if scores else rows
+    monkeypatch.setattr(run, "choose", lambda *texts, **options: SimpleNamespace(table=table))
+    settings = SimpleNamespace(analyzer="word", language="en", random_state=0)
+    asked = SimpleNamespace(
+        settings=settings, source_sample=(["a"], ["x"]), target_sample=["b"], n_source=5, n_target=7, decision=[]
+    )
+    assert run.Run._choose(asked) == weights
+    assert [row["chosen"] for row in asked.decision] == [False, False, "projection" in weights]
+    assert asked.decision[0]["why"].endswith("does not run in blocks")
+
+
+@pytest.mark.parametrize(
+    ("client", "scheduler", "engine", "started"),
+    [
+        ("client", "tcp://there", "dask", ("client", "work")),
+        (None, "tcp://there", None, ("connect", "work", "tcp://there", {"tls_ca_file": "a.pem"})),
+        (None, None, "dask", ("cluster", "work", 3, "1GB")),
+    ],
+)
+def test_who_does_the_work(monkeypatch, client, scheduler, engine, started):
+    """A scheduler named and not asked."""
+    monkeypatch.setattr(run, "DaskEngine", lambda *given: given)
+    monkeypatch.setattr(run, "connect", lambda *given: ("connect", *given))
+    monkeypatch.setattr(run, "local_cluster", lambda *given: ("cluster", *given))
+    assert run._start_engine(engine, "work", client, 3, scheduler, {"tls_ca_file": "a.pem"}, "1GB") == started
+
+
+def test_without_a_cluster_one_worker_works():
+    assert isinstance(run._start_engine(None, "work", None, 1, None, None, None), run.LocalEngine)
+    with pytest.raises(UsageError, match="add --engine dask"):
+        run._start_engine(None, "work", None, 2, None, None, None)
