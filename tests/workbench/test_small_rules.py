@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import pytest
 from fastapi import HTTPException
 
+from isthmus.workbench.api import remove_member
 from isthmus.workbench.app import PlainJson
 from isthmus.workbench.pages.accounts import TooManyTries, refuse_self
 
@@ -22,3 +23,18 @@ def test_nobody_locks_themselves_out():
     with pytest.raises(HTTPException, match="Another owner"):
         refuse_self(SimpleNamespace(id="anna"), "anna")
     refuse_self(SimpleNamespace(id="anna"), "boris")
+
+
+def test_an_owner_shuts_out_others_but_not_herself():
+    removed = []
+    projects = SimpleNamespace(
+        remove_member=lambda project, person, by: removed.append((project, person, by)),
+        members=lambda project: ["those who are left"],
+    )
+    access = SimpleNamespace(
+        by="anna", project=SimpleNamespace(id="bikes"), workspace=SimpleNamespace(projects=projects)
+    )
+    assert remove_member(access, "boris") == ["those who are left"]
+    with pytest.raises(HTTPException, match="Another owner"):
+        remove_member(access, "anna")
+    assert removed == [("bikes", "boris", "anna")]
