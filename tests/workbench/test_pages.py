@@ -1,5 +1,7 @@
 """Every page answers, teaches where it is empty, and changes what it says it changes."""
 
+import re
+
 import pytest
 
 PAGES = (
@@ -14,6 +16,16 @@ def test_every_page_of_a_labelled_project(client, project, part):
     assert page.status_code == 200
     assert "<h1" in page.text
     assert page.headers["content-security-policy"].startswith("default-src 'none'")
+
+
+def test_the_bars_of_labels_are_shares_of_the_largest_class(client, workspace, project):
+    source = next(row for row in workspace.collections.list(project.id) if row.kind == "source")
+    counts = sorted(source.facts["classes"].values(), reverse=True)
+    assert counts[0] > counts[-1]
+    page = client.get(f"/projects/{project.id}/data/{source.id}").text
+    labels = page.split("<h2>Labels</h2>")[1].split("</table>")[0]
+    widths = [float(width) for width in re.findall(r'class="mark" width="([\d.]+)"', labels)]
+    assert widths == pytest.approx([100 * n / counts[0] for n in counts], abs=0.1)
 
 
 @pytest.fixture(scope="module")
