@@ -281,6 +281,7 @@ def main() -> int:
     parser.add_argument("--limit", type=float, default=600.0, help="seconds a run may take")
     parser.add_argument("--coverage", type=Path, help="record of `make coverage`: run only tests that reach the line")
     parser.add_argument("--most", type=int, default=100, help="tests asked first when they are chosen by line")
+    parser.add_argument("--also", nargs="*", default=[], help="tests a survivor must pass too: newer than the record")
     parser.add_argument("--json", type=Path, help="write all mutants with their fate")
     options = parser.parse_args()
     tests = tests_for(options.room)
@@ -304,6 +305,8 @@ def main() -> int:
                 try_mutant(mutant, copy, rest, options.limit, at_limit="survived")
             if not first or mutant.status == "not run":
                 try_mutant(mutant, copy, tests, options.limit)
+            if mutant.status == "survived" and options.also:
+                try_mutant(mutant, copy, options.also, options.limit, at_limit="survived")
             print(f"{place:3d} {mutant.status:8} {mutant.file}:{mutant.line} [{mutant.kind}] "
                   f"{mutant.before!r} -> {mutant.after!r}", flush=True)  # fmt: skip
     killed = sum(mutant.status == "killed" for mutant in chosen)

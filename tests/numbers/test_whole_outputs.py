@@ -1,0 +1,197 @@
+"""Everything a run says, as a whole: any number, sentence or row that changes unasked is noticed.
+
+What should come out was written down by ``python tests/numbers/test_whole_outputs.py``, which writes it anew after a
+change that was meant; the difference is then read line by line before it is committed. Small hand calculations stand in
+the other files; here it is enough that nothing moves.
+"""
+
+import dataclasses
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import isthmus
+from isthmus.corpus import make_shifted_texts
+
+KEPT = Path(__file__).with_name("whole_outputs.json")
+LEFT_OUT = {"versions", "made"}  # of another machine or day
+NEAR = {"rel": 1e-3, "abs": 2e-3}  # another processor adds up in another order
+
+
+def pair():
+    """Three classes in uneven shares and one that the source lacks; two texts occur twice, one label is missing."""
+    made = make_shifted_texts(
+        120, 110, n_classes=3, n_novel=1, shared=0.5, class_shares=[0.5, 0.3, 0.2], random_state=5, length=16
+    )
+    source, labels = list(made.source_texts), list(made.source_labels)
+    target = [*made.target_texts, *made.target_texts[:2]]
+    labels[4] = None
+    return source, labels, target, [*made.target_labels, *made.target_labels[:2]]
+
+
+def diagnosis():
+    source, labels, target, _ = pair()
+    return isthmus.diagnose(source, labels, target)
+
+
+def labelled():
+    source, labels, target, _ = pair()
+    return isthmus.label(source, labels, target, method="nbc")
+
+
+def parts_of_labels():
+    result = labelled()
+    return {
+        "columns": {name: values for name, values in result.columns().items() if name != "text"},
+        "expected": dataclasses.asdict(result.expected_accuracy),
+        "novel": result.novel,
+        "warnings": result.warnings,
+        "curve": result.budget_curve(steps=6),
+        "reasons": [result.reasons(i, top=4) for i in (0, 5, 40)],
+        "asked": {name: values for name, values in result.ask(8).items() if name != "text"},
+        "words asked": result.ask(6, words=True),
+        "summary": str(result),
+    }
+
+
+def parts_of_a_check():
+    result, truth = labelled(), pair()[3]
+    numbers = list(range(1, 60, 2))
+    check = result.check(numbers, [truth[number - 1] for number in numbers])
+    return {"check": vars(check), "said": str(check)}
+
+
+def parts_of_teaching():
+    result, truth = labelled(), pair()[3]
+    numbers = list(range(1, 24, 2))
+    answers = {"document": numbers, "true_label": [truth[number - 1] for number in numbers]}
+    taught = result.teach(answers, name="answers.csv")
+    return {
+        "columns": {name: values for name, values in taught.columns().items() if name != "text"},
+        "expected": dataclasses.asdict(taught.expected_accuracy),
+        "novel": taught.novel,
+        "warnings": taught.warnings,
+        "summary": str(taught),
+    }
+
+
+def parts_of_a_diagnosis():
+    return diagnosis().to_dict()
+
+
+def page_of_labels():
+    from isthmus.corpus import Collection
+    from isthmus.report.facts import label_facts
+
+    result = labelled()
+    source = Collection.from_texts(result.source_texts, list(result.source_labels), name="source texts")
+    target = Collection.from_texts(result.texts, ids=result.ids, name="target texts")
+    by = ("half", ["first"] * 40 + ["second"] * (len(result.texts) - 40))
+    facts = label_facts(result, source, target, files={"table": "out.csv"}, by=by)
+    return {**facts, "data": json.loads(str(facts["data"]))}
+
+
+def page_of_a_diagnosis():
+    from isthmus.report.diagnosis import diagnosis_facts
+
+    return diagnosis_facts(diagnosis(), None, None)
+
+
+def labels_of_other_methods():
+    source, labels, target, _ = pair()
+    found = {}
+    for method in ("logistic", "projection", "cocc", "strings", "lsa"):
+        result = isthmus.label(source, labels, target, method=method)
+        found[method] = {
+            "labels": result.labels,
+            "confidence": result.confidence[:10],
+            "expected": dataclasses.asdict(result.expected_accuracy),
+            "reasons": [result.reasons(i, top=3) for i in (1, 30)],
+        }
+    return found
+
+
+def parts_of_a_grouping():
+    from isthmus.report.cluster_page import cluster_facts
+
+    source, labels, target, _ = pair()
+    kept = [i for i, label in enumerate(labels) if label is not None]
+    result = isthmus.cluster([source[i] for i in kept], [labels[i] for i in kept], target, n_clusters=4)
+    columns = {name: values for name, values in result.columns().items() if name != "text"}
+    return {"columns": columns, "summary": str(result), "page": cluster_facts(result)}
+
+
+SCENES = {
+    scene.__name__: scene
+    for scene in (
+        parts_of_a_diagnosis,
+        parts_of_labels,
+        parts_of_a_check,
+        parts_of_teaching,
+        page_of_labels,
+        page_of_a_diagnosis,
+        labels_of_other_methods,
+        parts_of_a_grouping,
+    )
+}
+
+
+def plain(value):
+    """Only what JSON has; numbers as they are, other objects by their fields or their name."""
+    if isinstance(value, dict):
+        return {str(name): plain(part) for name, part in value.items() if name not in LEFT_OUT}
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [plain(part) for part in value]
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    if isinstance(value, (int, np.integer)):
+        return int(value)
+    if isinstance(value, (float, np.floating)):
+        return float(f"{value:.6g}") if np.isfinite(value) else str(value)
+    if value is None or isinstance(value, str):
+        return None if value is None else str(value)
+    return plain(dataclasses.asdict(value)) if dataclasses.is_dataclass(value) else type(value).__name__
+
+
+def differences(found, kept, path=""):
+    """Where two nested values differ, each with what was found and what was kept."""
+    if isinstance(found, dict) and isinstance(kept, dict):
+        for name in [*kept, *(name for name in found if name not in kept)]:
+            yield from differences(found.get(name, "nothing"), kept.get(name, "nothing"), f"{path}/{name}")
+    elif isinstance(found, list) and isinstance(kept, list) and len(found) == len(kept):
+        for place, (one, other) in enumerate(zip(found, kept, strict=True)):
+            yield from differences(one, other, f"{path}/{place}")
+    elif isinstance(kept, float) and isinstance(found, (int, float)) and not isinstance(found, bool):
+        if found != pytest.approx(kept, **NEAR):
+            yield f"{path}: {found}, kept {kept}"
+    elif found != kept or isinstance(found, bool) != isinstance(kept, bool):
+        yield f"{path}: {found!r}, kept {kept!r}"
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_nothing_that_is_said_has_changed(name):
+    kept = json.loads(KEPT.read_text(encoding="utf-8"))[name]
+    found = list(differences(plain(SCENES[name]()), kept))
+    assert found == [], "\n".join(found[:20])
+
+
+def test_a_difference_is_seen_wherever_it_stands():
+    kept = {"a": [1, {"b": 0.5}], "c": "x", "d": True}
+    assert list(differences(kept, kept)) == []
+    for other in (
+        {"a": [1, {"b": 0.51}], "c": "x", "d": True},
+        {"a": [2, {"b": 0.5}], "c": "x", "d": True},
+        {"a": [1], "c": "x", "d": True},
+        {"a": [1, {"b": 0.5}], "c": "y", "d": True},
+        {"a": [1, {"b": 0.5}], "c": "x", "d": 1},
+        {"a": [1, {"b": 0.5}], "c": "x", "d": True, "e": 0},
+        {"a": [1, {"b": 0.5}], "c": "x"},
+    ):
+        assert len(list(differences(other, kept))) == 1
+
+
+if __name__ == "__main__":
+    whole = {name: plain(scene()) for name, scene in SCENES.items()}
+    KEPT.write_text(json.dumps(whole, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
