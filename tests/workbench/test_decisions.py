@@ -117,11 +117,18 @@ def test_a_run_can_be_cancelled_and_goes_on(client, workspace, project, state):
     address = started.headers["location"]
     assert "Waiting" in client.get(address).text
     assert "progress" in client.get(address + "/progress").text
+    part = client.post(address + "/cancel", headers={"hx-request": "true"})  # the page's script wants this part alone
+    assert part.text.startswith("<section")
+    assert "It was cancelled." in part.text
+    assert client.post(address + "/resume").status_code == 303
     assert client.post(address + "/cancel").status_code == 303
     assert "It was cancelled." in client.get(address).text
     assert client.post(address + "/resume").status_code == 303
     work(workspace, until_idle=True)
-    assert workspace.runs.get(address.rpartition("/")[2]).state == "done"
+    run = address.rpartition("/")[2]
+    assert workspace.runs.get(run).state == "done"
+    by_api = client.get(f"/api/projects/{project.id}/runs/{run}").json()
+    assert (by_api["id"], by_api["state"]) == (run, "done")
 
 
 def test_a_diagnosis(client, workspace, project):
