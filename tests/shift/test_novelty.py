@@ -217,6 +217,22 @@ def test_purity_counts_the_most_frequent_class_among_the_nearest():
     assert purity(nearest).tolist() == [0.6, 1.0, 0.4, 0.2, 0.0]
 
 
+def test_figures_of_a_group_are_measured_against_left_out_classes():
+    known = {"bikes": 80, "staff": 80, "price": 80}
+    _, truth, rows, cut = search(known, {**known, "food": 60})
+    pair = compare_pair(rows[:cut], np.repeat(list(known), 80), rows[cut:])
+    gain, fit = further_groups(pair.source, pair.codes, pair.target, [pair.target[truth == "food"].mean(axis=0)])[0]
+    facts = novelty.group_facts(pair, novelty.LeftOut(distance=0.25, mixed=-0.5), gain, fit)
+    inside = fit.places == 3
+    assert facts["fit"] == pytest.approx(fit.similarity[inside, 3].mean())
+    assert facts["known_fit"] == pytest.approx(fit.similarity[inside, :3].max(axis=1).mean())
+    assert facts["distinct"] == pytest.approx((facts["fit"] - facts["known_fit"]) / 0.25)
+    assert facts["mixed"] == pytest.approx(pair.purities[inside].mean() - pair.purities[~inside].mean() + 0.5)
+    assert facts["agreement_drop"] == pytest.approx(pair.consensus[inside].mean() - pair.consensus[~inside].mean())
+    assert facts["share"] == pytest.approx(inside.mean())
+    assert novelty.group_facts(pair, novelty.LeftOut(), gain, fit)["distinct"] == 0.0  # no class could be left out
+
+
 def test_groups_that_are_nearly_the_same_are_asked_once_and_the_strongest_first():
     known = {"bikes": 80, "staff": 80, "price": 80}
     _, truth, rows, cut = search(known, {**known, "food": 60})
