@@ -1,9 +1,11 @@
 """The shared tasks: splits are disjoint, texts are cut as documented, sizes on the real files."""
 
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
+from isthmus.bench import tasks
 from isthmus.bench.tasks import (
     AMAZON_MULTI,
     AMAZON_PAIRS,
@@ -141,6 +143,20 @@ def test_chinese_tasks_hold_the_shared_classes_on_the_real_files(data_dir):
     assert set(Counter(data.source_labels).values()) == {100}
     assert Counter(data.target_labels)["stocks"] == 71
     assert len(set(data.source_labels)) == 8
+
+
+def test_the_larger_class_of_each_side_of_a_reuters_task_is_thinned(monkeypatch):
+    kinds = [("orgs", "opec", 4), ("orgs", "ec", 2), ("people", "reagan", 3), ("people", "volcker", 1)]
+    records = [
+        {"title": f"{name} {i}", "text": "", "orgs": [], "people": [], "places": [], field: [name]}
+        for field, name, n in kinds
+        for i in range(n)
+    ]
+    monkeypatch.setattr(tasks, "read_records", lambda path: records)
+    data = tasks.reuters_task("orgs", "people").load(Path())
+    assert data.source_texts == ["opec 0", "opec 1", "opec 2", "reagan 0", "reagan 1", "reagan 2"]
+    assert data.source_labels == ["orgs"] * 3 + ["people"] * 3
+    assert list(zip(data.target_texts, data.target_labels, strict=True)) == [("ec 0", "orgs"), ("volcker 0", "people")]
 
 
 def test_wide_reuters_halves_by_hand():
