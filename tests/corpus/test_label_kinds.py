@@ -13,6 +13,8 @@ from isthmus.exceptions import DataError
         (["a|b", "b|c", "c"] * 10, "several"),
         (["['oil', 'gas']", "['gas', 'oil']", "['oil']", "['gas']"] * 10, "several"),
         (["hardware, software", "software, hardware", "hardware"] * 10, "several"),
+        # A part that also stands alone is no branch of a path, though it is always the first or the last of two.
+        (["politics/world", "sports/world", "politics", "sports", "world"] * 10, "several"),
         ([f"2021-{m:02d}-{d:02d}" for m in range(1, 11) for d in range(1, 8)], "dates"),
         ([f"{d}.{m}.2021" for m in range(1, 11) for d in range(1, 8)], "dates"),
         ([f"doc-{i}" for i in range(50)], "ids"),

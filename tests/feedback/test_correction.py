@@ -335,3 +335,11 @@ def test_copies_of_what_was_answered_are_asked_last():
     meaning = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 0.0], [0.6, 0.8]])  # 1 and 2 are copies of each other
     asked = ask_documents(probabilities, np.array(["a", "b"]), {}, meaning, 3, answered=[1])
     assert [question.row for question in asked][-1] == 2
+
+
+def test_half_a_doubt_is_named_as_a_reason():
+    from isthmus.feedback.asking import _reason
+
+    given = np.array([[0.6, 0.4], [0.7, 0.3]]), np.array(["price", "staff"]), np.array([0.5, 0.49]), np.zeros(2)
+    reasons = [_reason(row, *given, {}, np.array(["price", "price"]), False) for row in (0, 1)]
+    assert reasons == ["price (0.60) or staff (0.40)", "for a second look: nothing more doubtful is left"]
