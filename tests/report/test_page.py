@@ -16,9 +16,10 @@ from isthmus.cli.app import run_command
 from isthmus.corpus import write_rows
 from isthmus.exceptions import DataError, UsageError
 from isthmus.report.breakdown import time_periods
+from isthmus.report.facts import reliability_rows
 from isthmus.report.figures import lines_figure
 from isthmus.report.hero import banners, class_table, hero_facts, in_words, review_note, verdict
-from isthmus.report.listing import as_json, list_data, listed_rows
+from isthmus.report.listing import _fit, as_json, list_data, listed_rows
 
 HOSTILE = "<script>alert('x')</script>"
 SOURCE, LABELS = ["kind staff", "fast bike"] * 5, ["a", "b"] * 5
@@ -102,6 +103,33 @@ def test_the_verdict_says_how_good_and_what_to_read():
     result.needs_review[:] = True
     assert verdict(result).endswith("Read them all.")
     assert review_note(result) == "The method is not sure enough of any label."
+
+
+def test_the_note_on_reading_says_what_is_promised_about_the_others():
+    result = result_of(["staff bike", "bike", "kind"])
+    result.expected_accuracy = AccuracyEstimate(None, None, None, reason="too few")
+    result.needs_review[:] = [True, False, False]
+    assert review_note(result) == "Nothing is promised about the others."
+    result.needs_review[:] = True  # there are no others
+    assert review_note(result) == "The method is not sure enough of any label."
+    result.expected_accuracy = AccuracyEstimate(0.79, 0.7, 0.88)
+    result.needs_review[:] = [True, False, False]
+    assert review_note(result) == "Of the others, even at the low end, at most 10 % are wrong."
+    result.needs_review[:] = False
+    assert review_note(result) == "Even at the low end at most 10 % of all labels are wrong."
+
+
+def test_an_excerpt_in_another_script_is_cut_to_the_same_bytes():
+    # 400 characters of three bytes: 1.2 · 200 / 3 = 80 characters, the last of them the dots
+    assert _fit("汽车" * 200, 200) == ("汽车" * 40)[:79] + "…"
+    assert _fit("car " * 100, 200) == ("car " * 50)[:199] + "…"
+
+
+def test_twenty_answers_are_enough_to_show_how_reliable_confidence_was():
+    result = result_of(["kind staff", "fast bike"] * 20)
+    for n, shown in ((19, False), (20, True)):
+        answers = {"document": list(range(1, n + 1)), "true_label": (["a", "b"] * 20)[:n]}
+        assert bool(reliability_rows(result.teach(answers))) is shown
 
 
 @pytest.mark.parametrize("share", np.linspace(0, 1, 21))
