@@ -185,8 +185,9 @@ def test_json_array(tmp_path):
 
 
 def test_one_object_in_a_json_file_is_one_document(tmp_path):
-    docs = read_collection(put(tmp_path, "a.json", json.dumps(ROWS[0])))
-    assert (docs.ids, docs.texts, docs.labels) == (["a1"], ["one\u2028two"], ["x"])
+    for indent in (None, 1):  # on one line, and on several
+        docs = read_collection(put(tmp_path, "a.json", json.dumps(ROWS[0], indent=indent)))
+        assert (docs.ids, docs.texts, docs.labels) == (["a1"], ["one\u2028two"], ["x"])
 
 
 def test_half_a_surrogate_pair_is_replaced(tmp_path):

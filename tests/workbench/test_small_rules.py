@@ -14,9 +14,11 @@ def test_any_text_can_be_sent_even_half_a_pair():
     assert PlainJson({"text": "é \ud800"}).body == b'{"text":"\\u00e9 \\ud800"}'
 
 
-@pytest.mark.parametrize(("seconds", "minutes"), [(0.5, 1), (60.0, 1), (61.0, 2), (599.5, 10)])
+@pytest.mark.parametrize(
+    ("seconds", "minutes"), [(0.5, "1 minute"), (60.0, "1 minute"), (61.0, "2 minutes"), (599.5, "10 minutes")]
+)
 def test_who_guesses_is_told_for_how_many_whole_minutes(seconds, minutes):
-    assert f"try again in {minutes} minutes" in TooManyTries(seconds).detail
+    assert f"try again in {minutes}." in TooManyTries(seconds).detail
 
 
 def test_nobody_locks_themselves_out():

@@ -301,7 +301,7 @@ def json_lines(lines: Iterable[str], name: str) -> Iterator[dict]:
 
 
 def read_json(data: bytes, name: str) -> Table:
-    """A JSON array of objects; a file that holds one object a line is read as jsonl."""
+    """A JSON array of objects, or one object; a file that holds one object a line is read as jsonl."""
     text, encoding, notes = decode(data, name)
     if not text.strip():
         raise _empty(name)
@@ -317,7 +317,7 @@ def read_json(data: bytes, name: str) -> Table:
     except (ValueError, RecursionError) as error:
         raise _monstrous(name, error) from None
     if isinstance(records, dict):
-        return read_jsonl(data, name)
+        records = [records]
     if not isinstance(records, list):
         raise DataError(
             f"{name} holds a JSON {type(records).__name__}; an array of objects is expected.", code="unreadable-file"

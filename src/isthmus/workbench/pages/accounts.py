@@ -9,6 +9,7 @@ from typing import Annotated
 from fastapi import APIRouter, Form, HTTPException, Request
 from fastapi.responses import RedirectResponse, Response
 
+from isthmus._utils import plural
 from isthmus.exceptions import IsthmusError
 from isthmus.workbench.context import BenchNow, Person, WorkspaceOwner, get_bench, go, page
 
@@ -23,7 +24,7 @@ class TooManyTries(HTTPException):
         minutes = max(1, math.ceil(seconds / 60))
         super().__init__(
             429,
-            f"Too many wrong passwords; try again in {minutes} minutes.",
+            f"Too many wrong passwords; try again in {plural(minutes, 'minute')}.",
             headers={"Retry-After": str(math.ceil(seconds))},
         )
 
