@@ -447,8 +447,8 @@ def find_novel_groups(
     A further group is announced where the classes match their own groups well enough to compare, its direction is
     unlike every class, one more group would explain much less, its documents have as mixed neighbours in the source as
     those of a class that is left out, and plain classifiers disagree about its documents or it is as far from the
-    classes as they are from each other (:func:`is_novel`). Groups are asked in the order of what they explain; then the
-    next one is looked for, up to three.
+    classes as they are from each other (:func:`is_novel`). Groups are asked in the order of what they explain, beside
+    two classes the first alone; then the next one is looked for, up to three.
 
     Parameters
     ----------
@@ -471,12 +471,13 @@ def find_novel_groups(
     starts = start_points(pair.target[order], n_classes, 0 if random_state is None else random_state)
     fixed: list[np.ndarray] = []
     left_out = leave_out(pair)
-    mixed_at_most = MIXED if n_classes > 2 else np.inf  # of two classes none can be left out
+    # Of two classes none can be left out: nothing says how mixed neighbours must be, and the strongest is asked alone.
+    mixed_at_most, most = (MIXED, None) if n_classes > 2 else (np.inf, 1)
     first: dict[str, float] = {}
     kept: tuple[Fit, list[dict]] | None = None
     for _ in range(MOST_GROUPS):
         cases = FURTHER if kept or n_classes == 2 else CASES
-        for gain, fit in further_groups(pair.source, pair.codes, pair.target, starts, fixed):
+        for gain, fit in further_groups(pair.source, pair.codes, pair.target, starts, fixed)[:most]:
             passes = mixed(pair, left_out, fit) <= mixed_at_most
             if first and not passes:
                 continue
