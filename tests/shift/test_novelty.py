@@ -175,9 +175,8 @@ def test_left_out_classes_show_how_mixed_neighbours_are():
     inside = np.array(names) == "c"
     mixed = purity(np.delete(pair.nearest, 2, axis=1))
     assert mixed[~inside].tolist() == [1.0] * 16
-    assert (
-        mixed[inside].max() == 0.6
-    )  # the nearest are those with most of the shared word: 3 of one class, 2 of the other
+    # The nearest are those with most of the shared words: three of one class, two of the other.
+    assert mixed[inside].max() == 0.6
     shown = leave_out(pair)
     # a and b left out: what remains of the other classes is pure or has only "c" to turn to; the median of the three
     gaps = []
@@ -231,6 +230,15 @@ def test_figures_of_a_group_are_measured_against_left_out_classes():
     assert facts["agreement_drop"] == pytest.approx(pair.consensus[inside].mean() - pair.consensus[~inside].mean())
     assert facts["share"] == pytest.approx(inside.mean())
     assert novelty.group_facts(pair, novelty.LeftOut(), gain, fit)["distinct"] == 0.0  # no class could be left out
+
+
+def test_a_group_with_purer_neighbours_than_left_out_classes_is_not_announced(monkeypatch):
+    known = {"bikes": 80, "staff": 80, "price": 80}
+    assert search(known, {**known, "food": 60})[0].groups
+    monkeypatch.setattr(novelty, "MIXED", -2.0)  # nothing is as mixed as that
+    found = search(known, {**known, "food": 60})[0]
+    assert found.groups == []
+    assert found.facts["second_gain"] >= 0  # the strongest group's figures are told all the same
 
 
 def test_groups_that_are_nearly_the_same_are_asked_once_and_the_strongest_first():
