@@ -271,6 +271,41 @@ def test_ctrl_c_leaves_no_partial_output(folder):
     assert sorted(os.listdir(folder)) == ["source.csv", "target.csv"]
 
 
+SWALLOWING = """
+import os, signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+class Swallow:
+    def find_spec(self, name, *more):
+        if name == PACKAGE:
+            sys.meta_path.remove(self)
+            try:
+                os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(5)
+            except KeyboardInterrupt:
+                print("swallowed", file=sys.stderr)
+
+import isthmus.cli
+sys.meta_path.insert(0, Swallow())
+isthmus.cli.main(sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize(("package", "more"), [("scipy.stats", []), ("jinja2", ["--quiet"])])
+def test_ctrl_c_that_a_package_swallows_while_it_loads_still_stops_the_command(folder, package, more):
+    script = SWALLOWING.replace("PACKAGE", repr(package))
+    run = subprocess.run(
+        [sys.executable, "-c", script, "label", "source.csv", "target.csv", "--method", "self-training",
+         "-o", "out.csv", "--report", "page.html", *more],
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert "swallowed" in run.stderr
+    assert run.returncode == 130, run.stderr
+    assert "Stopped" in run.stderr
+    assert "Traceback" not in run.stderr
+    assert sorted(os.listdir(folder)) == ["source.csv", "target.csv"]
+
+
 def test_wrong_usage_exits_with_2(capsys):
     assert run_command(["label"]) == 2
     assert run_command(["lable", "a", "b"]) == 2

@@ -10,7 +10,7 @@ import sys
 from importlib.util import find_spec
 
 from isthmus._streams import abandon, whole_writes
-from isthmus.cli._exit import STOPPED, STOPPED_SENTENCE, say
+from isthmus.cli._exit import STOPPED, STOPPED_SENTENCE, hear_stop, say
 
 _NEEDS_APP = "The isthmus command needs its extra packages; install them with: pip install 'isthmus[app]'"
 
@@ -18,6 +18,7 @@ _NEEDS_APP = "The isthmus command needs its extra packages; install them with: p
 def main(arguments: list[str] | None = None) -> None:
     """Run the command; errors become one sentence and an exit code."""
     try:
+        hear_stop()
         _prepare_streams()
         code = _run(arguments)
     except KeyboardInterrupt:  # while packages were still loading; later ones are met where the command runs

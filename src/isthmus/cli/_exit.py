@@ -1,11 +1,36 @@
 """What the command can say before anything else has loaded: lines on both outputs, and how it ends when stopped."""
 
+import signal
 import sys
+import threading
 
 from isthmus._streams import abandon, check_standard_output
 
 STOPPED = 130
 STOPPED_SENTENCE = "Stopped; no file was left half-written."
+
+_stop_asked = False
+
+
+def hear_stop() -> None:
+    """From now on Ctrl-C is also remembered: libraries swallow the exception when it meets them while they load."""
+    global _stop_asked
+    _stop_asked = False
+    in_main = threading.current_thread() is threading.main_thread()
+    if in_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _remember_and_stop)
+
+
+def _remember_and_stop(number, frame):
+    global _stop_asked
+    _stop_asked = True
+    raise KeyboardInterrupt
+
+
+def stop_if_asked() -> None:
+    """Stop now if Ctrl-C was pressed earlier and did not stop the work."""
+    if _stop_asked and threading.current_thread() is threading.main_thread():
+        raise KeyboardInterrupt
 
 
 def say(text: str = "") -> None:

@@ -20,7 +20,7 @@ import typer
 from isthmus._progress import listen
 from isthmus._streams import check_standard_output
 from isthmus._utils import plural
-from isthmus.cli._exit import one_line, say, write_talk
+from isthmus.cli._exit import one_line, say, stop_if_asked, write_talk
 from isthmus.corpus import Collection, replacing
 from isthmus.corpus.decode import mend_surrogates
 from isthmus.corpus.guess import shorten
@@ -41,7 +41,8 @@ def talking(quiet: bool) -> Iterator[None]:
     with warnings.catch_warnings():
         if quiet:
             warnings.simplefilter("ignore")
-            yield
+            with listen(lambda event: stop_if_asked()):
+                yield
             return
         warnings.simplefilter("always", IsthmusWarning)
         said = set()
@@ -69,6 +70,7 @@ class ProgressLine:
         self.began = self.spoke = time.monotonic()
 
     def __call__(self, event: dict) -> None:
+        stop_if_asked()
         now, phase, done, total = event["time"], event["phase"], event["done"], event["total"]
         opens = total == 1 and not done and phase not in self.started  # one long step, of which nothing more is heard
         start = self.started.setdefault(phase, now)

@@ -13,6 +13,7 @@ from typing import Any
 
 from isthmus._progress import progress
 from isthmus._streams import abandon
+from isthmus.cli._exit import stop_if_asked
 from isthmus.cli.common import file_hash, note_guarded
 from isthmus.corpus import Collection, check_output, write_rows
 from isthmus.corpus.sheets import Layout
@@ -182,6 +183,7 @@ def write_table(
     output: str, table: dict[str, list], *, force: bool, exact: bool = False, layout: Layout | None = None
 ) -> None:
     """Write the table; a reader of standard output who has left is not an error."""
+    stop_if_asked()
     try:
         note_guarded(write_rows(output, table, force=force, spreadsheet_safe=not exact, layout=layout))
     except BrokenPipeError:
