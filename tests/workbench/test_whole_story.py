@@ -1,0 +1,273 @@
+"""One project from the first file to the last export, by four people: what every page and answer says, as a whole.
+
+What should come out was written down by ``python tests/workbench/test_whole_story.py``, which writes it anew after a
+change that was meant; the difference is then read line by line before it is committed. Names of rows, times, versions
+and tokens are put aside, since they differ from run to run; what is drawn at random is drawn from a fixed seed here.
+"""
+
+import csv
+import difflib
+import io
+import json
+import random
+import re
+import tempfile
+import uuid
+import warnings
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from isthmus.corpus import make_shifted_texts
+from isthmus.exceptions import IsthmusWarning
+from isthmus.workspace import checks, database, open_workspace
+from isthmus.workspace.worker import work
+
+KEPT = Path(__file__).with_name("whole_story.txt")
+ROW = re.compile(r"\b[0-9a-f]{32}\b|\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b")
+TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?(Z|[+-]\d\d:\d\d)?")
+VERSION = re.compile(r"\b\d+\.\d+\.\d+\b")
+HEADERS = ("content-type", "content-disposition", "location", "hx-redirect", "hx-refresh", "hx-trigger", "allow")
+
+
+class Story:
+    """Everything that was asked and answered, line by line."""
+
+    def __init__(self):
+        self.lines, self.names = [], {}
+
+    def plain(self, text):
+        """A text without what differs from run to run; rows are numbered as they come up."""
+        text = ROW.sub(lambda found: self.names.setdefault(found[0], f"row{len(self.names) + 1}"), text)
+        return VERSION.sub("VERSION", TIME.sub("TIME", text))
+
+    def tell(self, who, answer):
+        """Write down an answer and hand it back."""
+        request = answer.request
+        place = self.plain(request.url.raw_path.decode())
+        self.lines.append(f"== {who}: {request.method} {place} {answer.status_code}")
+        self.lines += [f"{name}: {self.plain(answer.headers[name])}" for name in HEADERS if name in answer.headers]
+        self.lines += list(self.body(answer))
+        return answer
+
+    def body(self, answer):
+        kind = answer.headers.get("content-type", "").partition(";")[0]
+        if kind == "text/html":
+            inner = re.search(r"<main.*</main>", answer.text, re.DOTALL)
+            tidy = re.sub(r"\s+", " ", inner[0] if inner else answer.text)
+            tidy = re.sub(r'(name="csrf[^"]*" value=)"[^"]*"', r'\1"TOKEN"', tidy)
+            yield from self.plain(re.sub(r" ?(<(?!/))", r"\n\1", tidy)).strip().splitlines()
+        elif kind == "application/json":
+            yield from self.plain(json.dumps(rounded(answer.json()), indent=0, ensure_ascii=False)).splitlines()
+        elif kind in ("text/csv", "application/x-ndjson", "text/plain"):
+            yield from self.plain(answer.text).splitlines()
+
+
+def rounded(value):
+    """Numbers as far as every machine agrees on them."""
+    if isinstance(value, dict):
+        return {name: rounded(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [rounded(part) for part in value]
+    return float(f"{value:.4g}") if isinstance(value, float) else value
+
+
+class Person:
+    """Somebody at a browser whose every answer is written down."""
+
+    def __init__(self, story, name, client, project=""):
+        self.story, self.name, self.client, self.home = story, name, client, f"/projects/{project}"
+
+    def open(self, place="", **query):
+        return self.story.tell(self.name, self.client.get(self.home + place, params=query or None))
+
+    def send(self, place="", **form):
+        return self.story.tell(self.name, self.client.post(self.home + place, data=form))
+
+    def ask(self, method, place, body=None, **query):
+        sent = self.client.request(method, "/api" + self.home + place, json=body, params=query or None)
+        return self.story.tell(self.name, sent)
+
+
+def texts_of_both():
+    """Three classes and one that the source lacks, as two files."""
+    made = make_shifted_texts(
+        90, 70, n_classes=3, n_novel=1, shared=0.7, class_shares=[0.5, 0.3, 0.2], random_state=5, length=16
+    )
+    source, target = io.StringIO(), io.StringIO()
+    csv.writer(source).writerows(
+        [("id", "text", "label"), *zip(range(1, 91), made.source_texts, made.source_labels, strict=True)]
+    )
+    csv.writer(target).writerows(
+        [("id", "text", "shop"), *((i, text, "ab"[i % 2]) for i, text in enumerate(made.target_texts))]
+    )
+    return source.getvalue().encode(), target.getvalue().encode(), list(made.target_labels)
+
+
+def on_the_desk(page):
+    return re.search(r'data-document="(\w+)"', page.text)[1]
+
+
+def let_work(workspace):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", IsthmusWarning)
+        work(workspace, until_idle=True)
+
+
+def live_through(server, workspace):
+    """The story."""
+    story = Story()
+    source, target, truth = texts_of_both()
+    server.account("Ann")
+    ann = Person(story, "Ann", server.signed_in("Ann"))
+    story.tell("Ann", ann.client.get("/projects"))
+    made = story.tell("Ann", ann.client.post("/projects", data={"name": "Two shops"}))
+    project = made.headers["location"].rpartition("/")[2]
+    ann.home = f"/projects/{project}"
+    ann.open()
+    # two files
+    rows = {}
+    for name, content, kind in (
+        ("old.csv", source, "source"),
+        ("new.csv", target, "target"),
+        ("more.csv", target, "extra"),
+    ):
+        sent = ann.client.post(ann.home + "/data", data={"kind": kind}, files={"file": (name, content, "text/csv")})
+        story.tell("Ann", sent)
+        rows[kind] = sent.headers["location"].rpartition("/")[2]
+        ann.open(f"/data/{rows[kind]}")
+    ann.send(f"/data/{rows['source']}/mapping", text=["text"], label="label", id_column="id")
+    ann.send(f"/data/{rows['target']}/mapping", text=["text"], id_column="nothing of the sort")
+    ann.send(f"/data/{rows['target']}/mapping", text=["text"], id_column="id")
+    ann.ask("GET", f"/collections/{rows['source']}/preview")
+    ann.ask("GET", f"/collections/{rows['source']}/documents", after=3, limit=2)
+    ann.send(f"/data/{rows['extra']}/remove")
+    ann.open("/data")
+    ann.open(f"/data/{rows['source']}")
+    ann.open("/runs")
+    # look first, then label
+    ann.send("/diagnosis")
+    ann.open("/diagnosis")
+    let_work(workspace)
+    ann.open("/diagnosis")
+    begun = ann.send("/runs", method="nbc", seed="1", name="first", target=rows["target"])
+    run = begun.headers["location"].rpartition("/")[2]
+    ann.open(f"/runs/{run}")
+    ann.open(f"/runs/{run}/progress")
+    ann.ask("GET", f"/runs/{run}/job")
+    let_work(workspace)
+    ann.open(f"/runs/{run}/progress")
+    ann.open(f"/runs/{run}")
+    ann.open("/documents", order="confidence", show="review")
+    ann.open("/documents", label="class 1", q="the", after=9)
+    ann.open("/groups")
+    # people
+    people = {}
+    for name, role in (("Bo", "reviewer"), ("Cy", "viewer")):
+        token = ann.client.post("/api/people/invitations", json={"role": role, "project": project}).json()["token"]
+        guest = server.client()
+        story.tell(name, guest.get("/join/none"))
+        joined = guest.post(f"/join/{token}", data={"name": name, "password": "correct horse battery"})
+        assert joined.status_code == 303
+        people[name] = Person(story, name, server.signed_in(name), project)
+    bo, cy = people["Bo"], people["Cy"]
+    ann.send("/second-reading", share="0.5")
+    story.tell("Ann", ann.client.get("/people"))
+    cy.open()
+    cy.open("/review")
+    cy.send("/review/answers", document="none", run=run, label="class 0")
+    # review
+    documents = ann.client.get(f"/api{ann.home}/collections/{rows['target']}/documents", params={"limit": 500}).json()
+    numbers = {row["id"]: row["position"] for row in documents}
+    page, given = bo.open("/review"), 0
+    while given < 7:
+        document = on_the_desk(page)
+        label = str(truth[numbers[document]])
+        page = bo.send("/review/answers", document=document, run=run, label=label)
+        given += 1
+    bo.send("/review/skip", document=on_the_desk(page), run=run)
+    page = ann.open("/review")
+    for label in ("class 0", "class 2", "wholly new", "class 1"):
+        page = ann.send("/review/answers", document=on_the_desk(page), run=run, other=label)
+    ann.send("/review/undo", run=run)
+    ann.send("/review/answers", document=on_the_desk(page), run=run)
+    ann.ask("GET", "/agreement")
+    ann.ask("GET", "/answers", limit=5)
+    ann.ask("GET", f"/runs/{run}/queue")
+    ann.ask("GET", f"/runs/{run}/predictions", order="confidence", limit=3)
+    ann.ask("GET", f"/runs/{run}/tables/curve")
+    ann.ask("GET", f"/runs/{run}/tables/none")
+    # words
+    ann.open("/words", q="c")
+    word = ann.ask("GET", "/words/search", q="", limit=3).json()[0]["word"]
+    ann.open("/words/touches", word=word)
+    ann.send("/words", word=word, label="class 2")
+    bo.open("/words")
+    # groups
+    group = ann.ask("GET", f"/runs/{run}/groups").json()[0]["group"]
+    ann.send("/groups/rename", run=run, group=group, name="late parcels")
+    bo.open("/groups", run=run)
+    bo.send("/groups/class", run=run, group=group, name="parcels")
+    ann.open("/groups")
+    # a check
+    drawn = bo.send("/check", run=run, size="6")
+    sample = re.search(r"check=(\w+)", drawn.headers["location"])[1]
+    page = bo.open("/check", check=sample)
+    while 'data-document="' in page.text:
+        document = on_the_desk(page)
+        page = bo.send(f"/check/{sample}/answers", document=document, label=str(truth[numbers[document]]))
+    bo.open("/check")
+    bo.ask("GET", f"/checks/{sample}/estimate")
+    bo.open("/review/accept", threshold="0.7")
+    # teach, compare, take along
+    taught = bo.send("/runs/teach").headers["location"].rpartition("/")[2]
+    let_work(workspace)
+    bo.open(f"/runs/{taught}")
+    bo.open("/compare", a=run, b=taught)
+    bo.ask("GET", "/compare", a=run, b=taught)
+    bo.open("/export")
+    for kind, form in (("labels", "csv"), ("labels", "jsonl"), ("answers", "csv"), ("audit", "csv"), ("labels", "pdf")):
+        bo.send("/export", run=taught, kind=kind, format=form)
+    # the house
+    ann.send("/name", name="Three shops")
+    ann.send(f"/members/{cy_id(ann)}/remove")
+    cy.open()
+    ann.open()
+    ann.open("/history")
+    ann.send("/archive")
+    story.tell("Ann", ann.client.get("/projects"))
+    story.tell("Ann", ann.client.post("/sign-out"))
+    story.tell("Ann", ann.client.get("/projects"))
+    return story.lines
+
+
+def cy_id(ann):
+    return next(row["person"] for row in ann.client.get(f"/api{ann.home}/members").json() if row["name"] == "Cy")
+
+
+def fix_chance(patch):
+    """Names of rows and seeds of samples are drawn the same way every time."""
+    drawn, new = random.Random(3), np.random.default_rng
+    names = SimpleNamespace(uuid4=lambda: uuid.UUID(int=drawn.getrandbits(128), version=4))
+    patch.setattr(database, "uuid", names)
+    seeds = SimpleNamespace(default_rng=lambda: new(3))
+    patch.setattr(checks, "np", SimpleNamespace(**{**vars(np), "random": seeds}))
+
+
+def test_nothing_that_is_shown_has_changed(serve, tmp_path, monkeypatch):
+    fix_chance(monkeypatch)
+    with open_workspace(tmp_path / "w") as workspace:
+        found = live_through(serve(workspace, accounts=True), workspace)
+    kept = KEPT.read_text(encoding="utf-8").splitlines()
+    assert found == kept, "\n".join(list(difflib.unified_diff(kept, found, "kept", "found", n=2, lineterm=""))[:60])
+
+
+if __name__ == "__main__":
+    from conftest import Running
+
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
+        fix_chance(patch)
+        with open_workspace(folder) as workspace, Running(workspace, accounts=True) as server:
+            KEPT.write_text("\n".join(live_through(server, workspace)) + "\n", encoding="utf-8")
