@@ -301,12 +301,11 @@ def main() -> int:
             first, rest = by_line(mutant) if by_line else ([], [])
             if first:
                 try_mutant(mutant, copy, first, options.limit)
-            if mutant.status == "survived" and rest:
-                try_mutant(mutant, copy, rest, options.limit, at_limit="survived")
             if not first or mutant.status == "not run":
                 try_mutant(mutant, copy, tests, options.limit)
-            if mutant.status == "survived" and options.also:
-                try_mutant(mutant, copy, options.also, options.limit, at_limit="survived")
+            for more in (options.also, rest):
+                if mutant.status == "survived" and more:
+                    try_mutant(mutant, copy, more, options.limit, at_limit="survived")
             print(f"{place:3d} {mutant.status:8} {mutant.file}:{mutant.line} [{mutant.kind}] "
                   f"{mutant.before!r} -> {mutant.after!r}", flush=True)  # fmt: skip
     killed = sum(mutant.status == "killed" for mutant in chosen)
