@@ -52,6 +52,7 @@ _PAIRS = (("min", "max"), ("minimum", "maximum"), ("argmin", "argmax"), ("any", 
 _NAMES = {name: other for pair in _PAIRS for name, other in (pair, pair[::-1])}
 _SAID = ("progress", "warn", "IsthmusWarning", "Option", "Argument")  # calls whose arguments are sentences
 _AXES = ("axis",)
+_SLOW = ("browser", "postgresql", "crashes", "dask")  # tests asked last
 
 
 @dataclass
@@ -234,16 +235,26 @@ def tests_of_lines(record: Path, most: int) -> Callable[[Mutant], list[list[str]
 
     def find(mutant: Mutant) -> list[list[str]]:
         lines = data.contexts_by_lineno(str(ROOT / mutant.file))
-        names = {context.partition("|")[0] for context in lines.get(mutant.line, []) if context}
+        names = {_test_name(context) for context in lines.get(mutant.line, []) if context}
         own = f"tests/{Path(mutant.file).parts[2]}"  # tests of the room first: they notice soonest
         module = ".".join(Path(mutant.file).with_suffix("").parts[1:])
         examples = [name for name in sorted(names) if name.endswith(f"[{module}]")]
         names -= set(examples)
-        near, far = ([name for name in sorted(names) if name.startswith(own) == mine] for mine in (True, False))
+        slow = {name for name in names if any(sign in name for sign in _SLOW)}
+        quick = sorted(names - slow)
+        near, far = ([name for name in quick if name.startswith(own) == mine] for mine in (True, False))
         first = examples + _spread(near, most) + _spread(far, max(0, most - len(near)))
-        return [first, [name for name in near + far if name not in set(first)]]
+        rest = [name for name in near + far if name not in set(first)] + sorted(slow)
+        return [first, rest] if first else [rest, []]
 
     return find
+
+
+def _test_name(context: str) -> str:
+    """A test as pytest takes it: without the phase, and without the group that pytest-xdist writes behind it."""
+    name = context.rpartition("|")[0]
+    head, at, group = name.rpartition("@")
+    return head if at and group.isidentifier() else name
 
 
 def _spread(names: list[str], number: int) -> list[str]:
