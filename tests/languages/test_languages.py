@@ -15,6 +15,7 @@ from isthmus.features.languages import (
     plainly_english,
     resolve_language,
     script_of,
+    spread_sample,
     stemmer,
     stop_words,
 )
@@ -240,3 +241,20 @@ def test_plain_english_is_known_without_the_identifier():
     assert not plainly_english(english + ["Der Motor ist laut und die Sitze sind hart"] * 12)
     assert not plainly_english([])
     assert not any(plainly_english([sentence] * 20) for code, sentence in SENTENCES.items() if code != "en")
+
+
+def test_languages_do_not_depend_on_the_order_of_the_texts():
+    english = [f"the engine number {i} is loud and it was hot" for i in range(300)]
+    german = [f"der Motor Nummer {i} ist laut und er war heiß" for i in range(300)]
+    in_turn = [text for pair in zip(english, german, strict=True) for text in pair]  # every second is English
+    shares = guess_languages(in_turn)
+    assert shares == guess_languages([*german, *english])
+    assert shares["de"] == pytest.approx(0.5, abs=0.08)
+    assert set(languages_in_use(in_turn)) == set(languages_in_use([*german, *english])) == {"de", "en"}
+
+
+def test_a_sample_is_spread_over_all_texts():
+    texts = [f"{i}" for i in range(599)]
+    assert sorted(spread_sample(texts, 300)) == sorted(texts)  # every second would be too few
+    assert len(spread_sample(texts * 3, 300)) == 360
+    assert spread_sample([], 300) == []

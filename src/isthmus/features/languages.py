@@ -276,8 +276,23 @@ def guess_languages(texts: Sequence[str]) -> dict[str, float]:
     >>> guess_languages(["the engine is loud and it was hot", "der Motor ist laut und er war heiß", "42"])
     {'de': 0.5, 'en': 0.5}
     """
-    step = max(1, len(texts) // _SAMPLE_DOCUMENTS)
-    return dict(_shares(tuple(text[:_SCRIPT_CHARACTERS] for text in texts[::step][:_SAMPLE_DOCUMENTS])))
+    return dict(_shares(tuple(text[:_SCRIPT_CHARACTERS] for text in spread_sample(texts, _SAMPLE_DOCUMENTS))))
+
+
+def spread_sample(texts: Sequence[str], number: int) -> list[str]:
+    """About so many of the texts, never twice as many, and the same ones in whatever order they come.
+
+    Examples
+    --------
+    >>> from isthmus.features.languages import spread_sample
+    >>> texts = [f"text {i}" for i in range(100)]
+    >>> spread_sample(texts, 10) == spread_sample(texts[::-1], 10), len(spread_sample(texts, 10))
+    (True, 10)
+    """
+    from isthmus._math.content import content_order  # loads scipy, which refusals before the work do not wait for
+
+    order = content_order(texts)
+    return [texts[i] for i in order[:: max(1, len(texts) // number)]]
 
 
 @lru_cache(maxsize=8)  # every candidate of ``auto`` asks about the same texts
@@ -312,8 +327,7 @@ def plainly_english(texts: Sequence[str]) -> bool:
     (True, False)
     """
     small = stop_words("en")
-    step = max(1, len(texts) // _SAMPLE_DOCUMENTS)
-    sample = [text[:_SAMPLE_CHARACTERS].lower().split() for text in texts[::step][:_SAMPLE_DOCUMENTS]]
+    sample = [text[:_SAMPLE_CHARACTERS].lower().split() for text in spread_sample(texts, _SAMPLE_DOCUMENTS)]
     plain = sum(
         len(words) >= _FEW_WORDS
         and not _ENGLISH_ALONE.isdisjoint(words)
@@ -347,6 +361,7 @@ def languages_in_use(texts: Sequence[str]) -> tuple[str, ...]:
     >>> languages_in_use(["the engine is loud and it was hot", "der Motor ist laut und er war heiß"])
     ('de', 'en')
     """
+    texts = spread_sample(texts, _SAMPLE_DOCUMENTS)
     if plainly_english(texts):
         return ("en",)
     shares = guess_languages(texts)
@@ -365,14 +380,12 @@ def _has_function_words(language: str, texts: Sequence[str]) -> bool:
     small = stop_words(language)
     if language == "en" or not small:
         return True
-    step = max(1, len(texts) // _SAMPLE_DOCUMENTS)
-    words = [word for text in texts[::step][:_SAMPLE_DOCUMENTS] for word in normalize_text(text[:500]).lower().split()]
+    words = [word for text in texts for word in normalize_text(text[:500]).lower().split()]
     return sum(word.strip(_PUNCTUATION) in small for word in words) >= _SMALL_WORDS * len(words)
 
 
 def _guess_from_all(texts: Sequence[str]) -> str:
-    step = max(1, len(texts) // _SAMPLE_DOCUMENTS)
-    joined = " ".join(text[:100] for text in texts[::step][:_SAMPLE_DOCUMENTS])
+    joined = " ".join(text[:100] for text in texts)
     if script_of(joined) is None:
         return "en"
     language, probability = _identifier().classify(joined[: 10 * _SAMPLE_CHARACTERS])

@@ -9,7 +9,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from isthmus.features.languages import SCRIPTS, SUBWORDS, negators, pick_language, stemmer, stop_words
+from isthmus.features.languages import (
+    SCRIPTS,
+    SUBWORDS,
+    negators,
+    pick_language,
+    spread_sample,
+    stemmer,
+    stop_words,
+)
 from isthmus.features.spelling import lower_text, normalize_text
 
 # Letters, and the marks that Python's \w leaves out (accents written apart, Hebrew and Arabic points, the vowels of
@@ -311,9 +319,8 @@ def surface_forms(vectorizer: Any, texts: Sequence[str], *, whole: bool = True) 
     words: Any = getattr(vectorizer, "_words", None)
     if getattr(vectorizer, "analyzer_", None) != "words" or not (words.stem or words.subwords):
         return {}
-    step = max(1, len(texts) // _DOCUMENTS)
     counts: dict[str, Counter] = {}
-    for text in texts[::step]:
+    for text in spread_sample(texts, _DOCUMENTS):
         text = text[:_CHARACTERS]
         language = words.language_of(text)
         counts.setdefault(language, Counter()).update(words.words(text, language))
