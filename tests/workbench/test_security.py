@@ -252,6 +252,11 @@ def test_signing_out_ends_this_session_or_all_of_them(team, api):
     assert sign_out(there, True)
     assert [is_in(team, cookie) for cookie in kept] == [False, False, False]
     assert is_in(team, team.signed_in("boris").cookies["isthmus_session"])
+    # The browser whose session was ended elsewhere gets another one, so that signing in works from there.
+    assert third.get("/sign-in").status_code == 200
+    assert third.cookies["isthmus_session"] != kept[2]
+    third.renew()
+    assert third.post("/sign-in", data={"name": "boris", "password": PASSWORD}).status_code == 303
 
 
 def test_a_closed_account_is_out_at_once(team, anna, workspace):
