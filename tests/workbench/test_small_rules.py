@@ -1,5 +1,6 @@
 """Rules of the server that no page would show."""
 
+import asyncio
 from types import SimpleNamespace
 
 import pytest
@@ -7,6 +8,7 @@ from fastapi import HTTPException
 
 from isthmus.workbench.api import remove_member
 from isthmus.workbench.app import PlainJson
+from isthmus.workbench.gate import Gate
 from isthmus.workbench.pages.accounts import TooManyTries, refuse_self
 
 
@@ -40,3 +42,15 @@ def test_an_owner_shuts_out_others_but_not_herself():
     with pytest.raises(HTTPException, match="Another owner"):
         remove_member(access, "anna")
     assert removed == [("bikes", "boris", "anna")]
+
+
+def test_the_gate_lets_the_server_start_the_application_and_speaks_nothing_but_http():
+    met = []
+
+    async def app(scope, receive, send):
+        met.append(scope["type"])
+
+    gate = Gate(app, settings=None, cookies=None, who=None)
+    for kind in ("lifespan", "websocket"):
+        asyncio.run(gate({"type": kind}, None, None))
+    assert met == ["lifespan"]
