@@ -1,0 +1,34 @@
+"""How a method came to its end, as the page tells it."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from isthmus.report.facts import step_facts
+
+
+def result_of(**model):
+    return SimpleNamespace(method="cocc", model=SimpleNamespace(**model))
+
+
+def test_three_measures_are_drawn_and_those_of_too_few_steps_are_not():
+    history = [{"late": None, **{f"m{k}": float(k * step) for k in range(1, 6)}} for step in range(1, 4)]
+    history[-1]["late"] = 1.0
+    facts = step_facts(result_of(history_=history, n_iter_=3, termination_condition_="tol"))
+    assert [curve["measure"] for curve in facts["curves"]] == ["m1", "m2", "m3"]
+    assert facts["curves"][1]["rows"] == [{"step": step, "value": 2.0 * step} for step in (1, 2, 3)]
+    assert facts["sentence"] == "cocc: 3 iterations; it converged."
+
+
+@pytest.mark.parametrize(
+    ("ending", "sentence"),
+    [("", "cocc: 1 iteration."), ("max_iter", "cocc: 1 iteration; it reached its limit of iterations."),
+     ("ran_dry", "cocc: 1 iteration; ran dry.")],
+)  # fmt: skip
+def test_the_sentence_says_why_it_ended(ending, sentence):
+    facts = step_facts(result_of(n_iter_=1, termination_condition_=ending))
+    assert facts == {"curves": [], "sentence": sentence}
+
+
+def test_a_method_without_iterations_says_nothing():
+    assert step_facts(result_of()) == {"curves": [], "sentence": ""}
