@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import isthmus
+from isthmus.api.teaching import Learned
 from isthmus.exceptions import DataError, UsageError
 
 STAFF = ["friendly", "rude", "helpful", "polite", "impatient", "kind"]
@@ -322,3 +323,12 @@ def test_renaming_after_answers_changes_names_alone(labelling):
     back = renamed.teach(without="one")
     assert back.expected_accuracy == labelling.expected_accuracy
     np.testing.assert_array_equal(back.confidence, labelling.confidence)
+
+
+def test_what_was_learned_is_told_without_zeros():
+    told = Learned(name="", answers=0, total=12, changed=5, towards=0, before={"a": 3}, after={"b": 3}, outlook=None)
+    assert str(told).splitlines() == [
+        "no new answers, 12 in all; 5 labels changed", "  a: 3 before, 0 now", "  b: 0 before, 3 now"
+    ]  # fmt: skip
+    told = replace(told, answers=1, towards=4)
+    assert str(told).startswith("1 answer learned, 12 in all; 5 labels changed, 4 towards the answered classes\n")

@@ -94,14 +94,13 @@ class Learned:
 
     def __str__(self) -> str:
         told = [f"{plural(self.taken_back, 'answer')} taken back"] if self.taken_back else []
-        if self.answers or not (told or self.words):
-            told.append(f"{plural(self.answers, 'answer')} learned")
+        told += [f"{plural(self.answers, 'answer')} learned"] if self.answers else []
         told += [f"{plural(self.words, 'word')} learned"] if self.words else []
         changed = f"{plural(self.changed, 'label')} changed"
         if self.answers:
             changed += f", {self.towards:,} towards the answered classes"
         total = plural(self.total, "answer") if self.words else f"{self.total:,}"
-        lines = [f"{', '.join(told)}, {total} in all; {changed}"]
+        lines = [f"{', '.join(told) or 'no new answers'}, {total} in all; {changed}"]
         lines += [
             f"new class: {name}" + (f" (if {known} was meant, mend the table and teach again)" if known else "")
             for name, known in self.new_classes.items()
