@@ -143,6 +143,14 @@ def test_shares_in_words_are_near_the_truth(share):
 def test_dangers_are_said():
     result = result_of()
     assert "Nothing says how many labels are right." in [banner["title"] for banner in banners(result)]
+    thin, unknown = {"topic": "thin source", "message": "Few."}, {"topic": "not estimated", "message": "Too few."}
+    for given, told in (
+        ([], ["Label a random sample by hand before using them."]),
+        ([thin], ["Few.", "Label a random sample by hand before using them."]),
+        ([thin, unknown], ["Few.", "Too few."]),  # said once, in the words of the one who knows why
+    ):
+        result.warnings = given
+        assert [banner["text"] for banner in banners(result)] == told
     result.expected_accuracy, result.warnings = AccuracyEstimate(0.9, 0.8, 1.0), []
     assert banners(result) == []
     result.warnings = [{"topic": "class shares", "message": "Class shares moved: a 50% in the source."}]

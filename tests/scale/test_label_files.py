@@ -276,6 +276,10 @@ def test_what_cannot_work_is_refused(corpus, tmp_path):
     with pytest.raises(UsageError) as error:
         label_files(source, target, target, method="nbc")
     assert error.value.code == "output-unwritable"
+    with pytest.raises(UsageError, match="names neither a folder nor a file") as error:
+        label_files(source, target, tmp_path / "out.docx", method="nbc")
+    assert error.value.code == "unknown-format"
+    assert not (tmp_path / "out.docx").exists()
 
 
 def test_the_command(corpus, tmp_path, capsys):
