@@ -314,7 +314,8 @@ def main() -> int:
                 try_mutant(mutant, copy, first, options.limit)
             if not first or mutant.status == "not run":
                 try_mutant(mutant, copy, tests, options.limit)
-            for more in (options.also, rest):
+            # The room's own tests last: a line that is run once and kept leaves its trace with one test only.
+            for more in (options.also, rest, tests if first else []):
                 if mutant.status == "survived" and more:
                     try_mutant(mutant, copy, more, options.limit, at_limit="survived")
             print(f"{place:3d} {mutant.status:8} {mutant.file}:{mutant.line} [{mutant.kind}] "

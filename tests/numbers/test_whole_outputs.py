@@ -13,6 +13,7 @@ import json
 import os
 import re
 import tempfile
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ import pytest
 
 import isthmus
 from isthmus.corpus import make_shifted_texts
+from isthmus.exceptions import IsthmusWarning
 
 KEPT = Path(__file__).with_name("whole_outputs.json")
 LEFT_OUT = {"versions", "made", "finished", "sha256"}  # of another machine or day; a hash tells one digit from another
@@ -128,6 +130,75 @@ def parts_of_a_grouping():
     result = isthmus.cluster([source[i] for i in kept], [labels[i] for i in kept], target, n_clusters=4)
     columns = {name: values for name, values in result.columns().items() if name != "text"}
     return {"columns": columns, "summary": str(result), "page": cluster_facts(result)}
+
+
+def dealers(n, m):
+    """Real sentences of two dealers, of which the second has a few of the first one's and an empty one."""
+    from isthmus.corpus import load_sample
+
+    source, target, _ = load_sample()
+    texts, labels = list(source.texts)[:n], list(source.labels)[:n]
+    return texts, labels, [*list(target.texts)[:m], *texts[: m // 12], "", "12 34"]
+
+
+def shifted(n, m, **how):
+    made = make_shifted_texts(n, m, length=14, random_state=8, **how)
+    return list(made.source_texts), list(made.source_labels), list(made.target_texts)
+
+
+# Pairs on either side of what the findings, the estimate and the sentences distinguish.
+PAIRS = {
+    "dealers": lambda: dealers(150, 120),
+    "no shift": lambda: shifted(120, 120, shared=1.0),
+    "thin": lambda: shifted(24, 60, shared=0.6),
+    "turned": lambda: shifted(120, 120, shared=0.6, class_shares=[0.8, 0.2], target_class_shares=[0.2, 0.8]),
+    "five classes, some small": lambda: shifted(90, 80, n_classes=5, class_shares=[0.6, 0.2, 0.1, 0.06, 0.04]),
+    "nothing shared": lambda: shifted(60, 60, shared=0.0, common=0.05),
+    "handful": lambda: shifted(12, 9, shared=0.8),
+}
+
+
+def words_of(warned):
+    return [str(row.message) for row in warned if issubclass(row.category, IsthmusWarning)]
+
+
+def diagnoses_of_pairs():
+    found = {}
+    for name, make in PAIRS.items():
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always", IsthmusWarning)
+            told = isthmus.diagnose(*make())
+        found[name] = {
+            "verdict": told.verdict,
+            "findings": told.findings,
+            "said": str(told),
+            "warned": words_of(warned),
+        }
+    return found
+
+
+def labels_of_pairs():
+    from isthmus.report.hero import hero_facts
+
+    found = {}
+    for name, make in PAIRS.items():
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always", IsthmusWarning)
+            result = isthmus.label(*make(), method="logistic", embed=False)
+        numbers = range(1, len(result.texts) + 1, 7)
+        found[name] = {
+            "said": str(result),
+            "warned": words_of(warned),
+            "expected": dataclasses.asdict(result.expected_accuracy),
+            "warnings": result.warnings,
+            "novel": result.novel,
+            "hero": hero_facts(result, source="a.csv", target="b.csv"),
+            "curve": result.budget_curve(steps=4),
+            "columns": {key: values[::6] for key, values in result.columns().items() if key != "text"},
+            "asked": result.ask(3)["document"],
+            "check": str(result.check(numbers, [result.labels[0]] * len(numbers))),
+        }
+    return found
 
 
 @contextlib.contextmanager
@@ -245,6 +316,8 @@ SCENES = {
         page_of_a_diagnosis,
         labels_of_other_methods,
         parts_of_a_grouping,
+        diagnoses_of_pairs,
+        labels_of_pairs,
         large_runs,
         commands,
     )
