@@ -201,6 +201,39 @@ def labels_of_pairs():
     return found
 
 
+def pages_of_pairs():
+    """What the pages of some pairs show; of long tables the beginning."""
+    from isthmus.corpus import Collection
+    from isthmus.report.cluster_page import cluster_facts
+    from isthmus.report.diagnosis import diagnosis_facts
+    from isthmus.report.facts import label_facts
+
+    found = {}
+    for name in ("dealers", "five classes, some small", "handful"):
+        source, labels, target = PAIRS[name]()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", IsthmusWarning)
+            result = isthmus.label(source, labels, target, method="nbc", embed=False)
+            groups = isthmus.cluster(source, labels, target, n_clusters=3)
+            told = isthmus.diagnose(source, labels, target)
+        sides = Collection.from_texts(source, labels, name="old"), Collection.from_texts(target, name="new")
+        facts = label_facts(result, *sides, by=("half", ["a", "b"] * (len(target) // 2) + ["c"] * (len(target) % 2)))
+        facts = {**facts, "data": json.loads(str(facts["data"]))}
+        pages = {"labels": facts, "groups": cluster_facts(groups), "diagnosis": diagnosis_facts(told, *sides)}
+        found[name] = shortened(pages)
+    return found
+
+
+def shortened(value, most=6):
+    """Lists cut to their beginning, and how long they were."""
+    if isinstance(value, dict):
+        return {name: shortened(part, most) for name, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        cut = [shortened(part, most) for part in value[:most]]
+        return [*cut, f"{len(value)} in all"] if len(value) > most else cut
+    return value
+
+
 @contextlib.contextmanager
 def files_of_a_pair():
     """The pair as source.csv and target.csv in an empty folder, which is the working folder for so long."""
@@ -262,6 +295,13 @@ def large_runs():
                 workers=1,
             )
             found[method] = {"result": dataclasses.asdict(result), "said": str(result), **tables_here(every=4)}
+    for name in ("five classes, some small", "turned"):
+        source, labels, target = PAIRS[name]()
+        with files_of_a_pair():
+            write_rows("source.csv", [("comment", "topic"), *zip(source, labels, strict=True)])
+            write_rows("target.csv", [("comment", "shop"), *((text, "a") for text in target)])
+            result = label_files("source.csv", "target.csv", "out.csv", method="logistic", block_rows=33, sample=60)
+            found[name] = {"result": dataclasses.asdict(result), **tables_here(every=9)}
     with files_of_a_pair():
         result = cluster_files(
             "source.csv", "target.csv", "out.csv", n_clusters=4, block_rows=50, engine="local", workers=1
@@ -318,6 +358,7 @@ SCENES = {
         parts_of_a_grouping,
         diagnoses_of_pairs,
         labels_of_pairs,
+        pages_of_pairs,
         large_runs,
         commands,
     )

@@ -230,6 +230,8 @@ def live_through(server, workspace):
     bo.open("/export")
     for kind, form in (("labels", "csv"), ("labels", "jsonl"), ("answers", "csv"), ("audit", "csv"), ("labels", "pdf")):
         bo.send("/export", run=taught, kind=kind, format=form)
+    ask_for_everything(ann, bo, run, taught, rows)
+    refuse_nonsense(ann, bo, cy, run, rows)
     # the house
     ann.send("/name", name="Three shops")
     ann.send(f"/members/{cy_id(ann)}/remove")
@@ -241,6 +243,110 @@ def live_through(server, workspace):
     story.tell("Ann", ann.client.post("/sign-out"))
     story.tell("Ann", ann.client.get("/projects"))
     return story.lines
+
+
+def ask_for_everything(ann, bo, run, taught, rows):
+    """What scripts may ask, and what the pages ask in the background."""
+    for place in (
+        "",
+        "/members",
+        "/collections",
+        f"/collections/{rows['target']}",
+        "/runs",
+        f"/runs/{taught}",
+        "/words",
+    ):
+        ann.ask("GET", place)
+    ann.ask("GET", "/runs", kind="diagnose")
+    ann.ask("GET", "/events", after=3, limit=4)
+    ann.ask("GET", "/answers", after=2, limit=2)
+    ann.ask("PATCH", "", {"name": "Two shops again", "second_reading": 0.2})
+    ann.ask("PATCH", f"/runs/{taught}", {"name": "taught"})
+    ann.ask("GET", f"/runs/{taught}/predictions", label="class 1", review=True, limit=2)
+    ann.ask("GET", f"/runs/{taught}/predictions", search="a", after=11, limit=2)
+    ann.ask("GET", "/compare/flips", a=run, b=taught, limit=3)
+    ann.ask("GET", "/words/search", q="z", limit=2)
+    word = ann.client.get(f"/api{ann.home}/words/search", params={"q": "z", "limit": 2}).json()[1]["word"]
+    ann.ask("POST", "/words", {"word": word, "label": "class 1"})
+    ann.ask("GET", "/words/touches", word=word)
+    ann.ask("DELETE", f"/words/{word}")
+    taken = bo.ask("POST", f"/runs/{taught}/queue", {"n": 2}).json()
+    bo.ask("POST", f"/runs/{taught}/queue/skip", {"document": taken[0]["document"]})
+    bo.ask("GET", f"/runs/{taught}/queue")
+    bo.ask("DELETE", f"/runs/{taught}/queue")
+    bo.ask("POST", f"/runs/{taught}/answers", {"document": taken[1]["document"], "label": "class 2"})
+    bo.ask("POST", "/answers/undo")
+    bo.ask("GET", f"/runs/{run}/checks")
+    drawn = bo.ask("POST", f"/runs/{taught}/checks", {"size": 2, "threshold": 0.6}).json()
+    bo.ask("POST", f"/checks/{drawn['id']}/accept")
+    while (shown := bo.ask("POST", f"/checks/{drawn['id']}/next").json()) is not None:
+        bo.ask("POST", f"/checks/{drawn['id']}/answers", {"document": shown["id"], "label": "class 0"})
+    bo.ask("POST", f"/checks/{drawn['id']}/accept")
+    bo.open("/review/accept", check=drawn["id"])
+    bo.ask("POST", "/answers/undo")
+    bo.open("/review/desk", run=run)
+    bo.open("/documents", run=run, label="class 2", show="sure")
+    bo.open("/documents", run=taught, group="late parcels")
+    bo.open("/compare", a=taught, b=run, before="class 1")
+    for kind, form in (("report", "html"), ("model", "isthmus"), ("audit", "jsonl"), ("answers", "xlsx")):
+        sent = bo.client.post(f"/api{bo.home}/exports", json={"run": taught, "kind": kind, "format": form})
+        bo.story.lines += [f"== Bo: export {kind} {form} {sent.status_code}", sent.headers["content-type"]]
+        bo.story.lines.append(bo.story.plain(sent.headers.get("content-disposition", "")))
+    begun = ann.ask(
+        "POST", "/runs", {"method": "logistic", "vectors": False, "random_state": 4, "name": "third"}
+    ).json()
+    ann.ask("POST", f"/runs/{begun['id']}/cancel")
+    ann.open(f"/runs/{begun['id']}")
+    ann.ask("POST", f"/runs/{begun['id']}/resume")
+    ann.ask("POST", f"/runs/{begun['id']}/cancel")
+    ann.open("/runs")
+
+
+def refuse_nonsense(ann, bo, cy, run, rows):
+    """What is refused, in which words."""
+    story = ann.story
+    ann.ask("POST", "/runs", {"method": "magic"})
+    ann.ask("POST", "/runs", {"error_budget": 2})
+    ann.ask("POST", "/runs", {"sources": [rows["target"]]})
+    ann.ask("POST", "/runs", {"unknown": 1})
+    ann.ask("PATCH", "", {"second_reading": 1.5})
+    ann.ask("GET", "/runs/none")
+    ann.ask("GET", "/collections/none/preview")
+    ann.ask("POST", f"/runs/{run}/checks", {"size": 0})
+    ann.ask("POST", f"/runs/{run}/answers", {"document": "none", "label": "class 0"})
+    ann.ask("POST", f"/runs/{run}/groups/rename", {"group": "none", "name": "x"})
+    ann.ask("POST", "/words", {"word": " ", "label": "class 0"})
+    ann.ask("DELETE", "/words/never-given")
+    ann.ask("POST", "/exports", {"run": run, "kind": "labels", "format": "pdf"})
+    ann.ask("POST", "/exports", {"run": run, "kind": "nothing"})
+    ann.ask("DELETE", f"/collections/{rows['source']}")
+    ann.send("/name", name="")
+    ann.send("/runs", method="nbc", target="none")
+    ann.send("/words", word="", label="class 0")
+    ann.send(f"/data/{rows['target']}/mapping", id_column="id")
+    ann.open("/compare", a=run, b="none")
+    ann.open("/check", check="none")
+    sent = ann.client.post(
+        ann.home + "/data", data={"kind": "source"}, files={"file": ("x.exe", b"MZ\0\0", "text/csv")}
+    )
+    story.tell("Ann", sent)
+    story.tell("Ann", ann.client.post(ann.home + "/name", data={"name": "x"}, headers={"x-csrf-token": "wrong"}))
+    story.tell("Ann", ann.client.put(ann.home))
+    story.tell("Ann", ann.client.get("/nowhere"))
+    story.tell("Ann", ann.client.post("/sign-in", data={"name": "Ann", "password": "wrong"}))
+    mine = ann.client.get("/api/session").json()["person"]
+    story.tell("Ann", ann.client.patch(f"/api/people/{mine}", json={"role": "viewer"}))
+    story.tell("Ann", ann.client.delete(f"/api/people/{mine}"))
+    story.tell("Ann", ann.client.get("/api/people"))
+    bo.send("/name", name="Bo's")
+    bo.ask("POST", "/members", {"person": mine, "role": "viewer"})
+    bo.ask("POST", "/runs", {"method": "nbc"})
+    story.tell("Bo", bo.client.get("/people"))
+    story.tell("Bo", bo.client.post("/projects", data={"name": "Bo's"}))
+    cy.ask("POST", f"/runs/{run}/queue", {"n": 1})
+    cy.ask("POST", "/exports", {"run": run})
+    cy.open("/export")
+    cy.open("/history")
 
 
 def cy_id(ann):
