@@ -10,7 +10,7 @@ from isthmus.clustering import CrossGuidedKMeans
 from isthmus.clustering.alignment import Aligner, alignment_table, source_groups
 from isthmus.clustering.baselines import cocluster, kmeans_with_source, plain_kmeans
 from isthmus.clustering.guidance import choose_n_clusters, count_counterparts
-from isthmus.clustering.run import guided_kmeans, initial_centers, metric_rows, prepare
+from isthmus.clustering.run import clean_rows, guided_kmeans, initial_centers, metric_rows, prepare
 from isthmus.exceptions import UsageError
 from isthmus.shift.similarity import cross_similarity
 
@@ -196,3 +196,11 @@ def test_guided_centres_rest_before_a_run_is_called_stable():
     assert model.termination_condition_ == "stable"
     assert abs(model.history_[-1] - model.history_[-2]) < 1e-5 * model.history_[-1]
     assert model.n_iter_ >= 8
+
+
+def test_rows_are_freed_of_stored_zeros_and_of_repeated_entries():
+    zeros = sp.csr_matrix((np.array([0.0, 2.0]), np.array([0, 1]), np.array([0, 1, 2])), shape=(2, 2))
+    twice = sp.csr_matrix((np.array([1.0, 2.0]), np.array([1, 1]), np.array([0, 2, 2])), shape=(2, 2))
+    assert np.diff(clean_rows(zeros).indptr).tolist() == [0, 1]  # the first row is empty, and shows it
+    assert clean_rows(twice).data.tolist() == [3.0]
+    assert (zeros.nnz, twice.nnz) == (2, 2)  # the caller's are left as they are

@@ -197,7 +197,7 @@ def count_counterparts(prepared: Prepared, *, cosine: bool = True, random_state=
 
 def _slope(rows: sp.csr_matrix, k: int, rng, cosine: bool) -> float:
     """What one more cluster gains around ``k``, from the curve on both sides of it."""
-    low, high = max(1, int(np.floor(k / 1.5))), min(max(k + 1, int(np.ceil(k * 1.5))), rows.shape[0])
+    low, high = max(1, int(np.floor(k / 1.5))), min(int(np.ceil(k * 1.5)), rows.shape[0])
     curve = _divergences(rows, np.array([low, high]), rng, cosine)
     return float((curve[0] - curve[1]) / max(high - low, 1))
 
