@@ -158,3 +158,21 @@ def test_threads_for_counts_like_joblib():
     assert threads_for(None) == 1
     assert threads_for(2) == 2
     assert threads_for(-1) >= 1
+
+
+def test_combined_divergence_by_hand_in_the_cosine_metric():
+    # Two unit rows in one cluster whose centre (3, 0) points along the first; the anchor (0, 2) along the second axis.
+    stats = ClusterSums(np.array([[1.6, 0.8]]), np.array([2.0]), 0.0)  # rows (1, 0) and (.6, .8)
+    centers, norms, weights, anchors = np.array([[3.0, 0.0]]), np.ones(2), np.array([[0.5]]), np.array([[0.0, 2.0]])
+    inside = 0.0 + (0.4**2 + 0.8**2)  # squared distances of the rows from (1, 0)
+    told = combined_divergence(stats, norms, centers, Pull(weights, anchors), 0.25, cosine=True)
+    assert told == pytest.approx(0.75 * inside + 0.25 * (0.5 * 2 * 2.0))  # |(1, 0) - (0, 1)|² = 2
+    seen = []
+
+    def similarity(rows):
+        seen.append(rows.tolist())
+        return np.array([[0.4]])
+
+    told = combined_divergence(stats, norms, centers, Pull(weights, anchors, similarity), 0.25, cosine=True)
+    assert told == pytest.approx(0.75 * inside + 0.25 * (0.5 * 2 * 0.6**2))
+    assert seen == [[[3.0, 0.0]]]  # a similarity reads the centres as they are
