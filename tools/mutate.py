@@ -21,6 +21,7 @@ import ast
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -28,6 +29,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -234,10 +236,11 @@ def tests_of_lines(record: Path, most: int) -> Callable[[Mutant], list[list[str]
 
     data = CoverageData(str(record))
     data.read()
+    lines_of = cache(data.contexts_by_lineno)
 
     def find(mutant: Mutant) -> list[list[str]]:
-        lines = data.contexts_by_lineno(str(ROOT / mutant.file))
-        names = {_test_name(context) for context in lines.get(mutant.line, []) if context}
+        contexts = {context for path, line in _places(mutant) for context in lines_of(str(path)).get(line, [])}
+        names = {_test_name(context) for context in contexts if context}
         own = f"tests/{Path(mutant.file).parts[2]}"  # tests of the room first: they notice soonest
         module = ".".join(Path(mutant.file).with_suffix("").parts[1:])
         examples = [name for name in sorted(names) if name.endswith(f"[{module}]")]
@@ -250,6 +253,20 @@ def tests_of_lines(record: Path, most: int) -> Callable[[Mutant], list[list[str]
         return [first, rest] if first else [rest, []]
 
     return find
+
+
+def _places(mutant: Mutant) -> Iterator[tuple[Path, int]]:
+    """Lines whose tests should notice: the changed one; of a constant of the module, also those that name it."""
+    path = ROOT / mutant.file
+    yield path, mutant.line
+    named = re.match(r"([A-Za-z_]\w*)\s*(?::[^=]+)?=", path.read_text(encoding="utf-8").splitlines()[mutant.line - 1])
+    if named is None:
+        return
+    word = re.compile(rf"\b{named[1]}\b")
+    for other in [path] if named[1].startswith("_") else PACKAGE.rglob("*.py"):
+        for line, text in enumerate(other.read_text(encoding="utf-8").splitlines(), 1):
+            if word.search(text):
+                yield other, line
 
 
 def _test_name(context: str) -> str:
