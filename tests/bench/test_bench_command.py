@@ -7,6 +7,7 @@ import typer
 from typer.testing import CliRunner
 
 from isthmus.bench.engine.workers import load_suite, run_job
+from isthmus.cli import bench as bench_command
 from isthmus.cli.bench import register
 from isthmus.exceptions import DataError, UsageError
 
@@ -141,3 +142,34 @@ def test_lists_of_suites_and_of_what_a_suite_holds(command):
     result = command("--list")
     assert "methods: first, second, (broken)" in result.stdout
     assert "tasks: one, two, maybe, gone" in result.stdout
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_progress_of_a_bench_overwrites_lines_on_a_terminal_only(monkeypatch, capsys, terminal):
+    monkeypatch.setattr(bench_command, "_is_terminal", lambda: terminal)
+    talk = bench_command._Talk(quiet=False)
+    talk({"event": "plan", "kept": 0})
+    talk({"event": "plan", "kept": 1})
+    unit = {"task": "a-b", "method": "nbc", "study": None, "seed": 2}
+    talk({"event": "begin", **unit})
+    talk({"event": "step", "phase": "reading", "done": 3, "total": 8, **unit})
+    rows = [{"metric": "accuracy", "value": 0.5}, {"other": 1}]
+    done = {
+        "event": "end",
+        "done": 1,
+        "total": 4,
+        "rows": rows,
+        "failure": "",
+        "seconds": 1.26,
+        "warnings": list("xyz"),
+    }
+    talk({**unit, **done})
+    told, clear = capsys.readouterr().err, "\r\033[K"
+    assert (clear in told) == terminal
+    passing = f"{clear}    a-b  nbc …{clear}    a-b  reading 3 of 8 …" if terminal else ""
+    lines = ["1 finished row is kept from an earlier run (--force computes them again)\n", passing,
+             f"[1/4] a-b  nbc  seed 2  {bench_command._result(rows[0])}  1.3 s\n", "    x\n", "    y\n"]  # fmt: skip
+    assert told == "".join(line if line == passing else (clear if terminal else "") + line for line in lines)
+    assert talk.done == 1
+    bench_command._Talk(quiet=True)({"event": "plan", "kept": 1})
+    assert capsys.readouterr().err == ""

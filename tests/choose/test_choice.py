@@ -8,7 +8,16 @@ import pytest
 
 import isthmus
 from isthmus.choose import CombinedModel, Evidence, LabelScorer, VotingRule, choose, estimate_accuracy, review_mask
-from isthmus.choose.choice import Candidates, FittedCandidate, _why, candidates_for, decide, try_methods, vote_weights
+from isthmus.choose.choice import (
+    Candidates,
+    FittedCandidate,
+    _one_language,
+    _why,
+    candidates_for,
+    decide,
+    try_methods,
+    vote_weights,
+)
 from isthmus.choose.combined import pool, sharpen, sharpness_for
 from isthmus.choose.evidence import DRAWS, beyond_chance, class_accuracy, information
 from isthmus.choose.voting import excess, shared_labels
@@ -390,3 +399,10 @@ def test_the_sentence_of_labels_that_cannot_be_learned_says_so():
     assert "trust no label" in _why("logistic", lost, {"logistic": 1.0})
     away = Evidence(0.9, 0.9, 0.5, 0.9, tables=(clear, clear, chance))
     assert _why("cocc", away, {"logistic": 1.0}).endswith("cannot tell the source's classes apart")
+
+
+def test_a_language_is_settled_for_all_only_where_there_is_one():
+    english, german = ["the soup was cold and the bread was dry"] * 4, ["die Suppe war kalt und das Brot trocken"] * 4
+    assert _one_language(english, "auto") == "en"
+    assert _one_language([*english, *german], "auto") == "auto"
+    assert _one_language(english, "german") == "german"

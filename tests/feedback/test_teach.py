@@ -332,3 +332,14 @@ def test_what_was_learned_is_told_without_zeros():
     ]  # fmt: skip
     told = replace(told, answers=1, towards=4)
     assert str(told).startswith("1 answer learned, 12 in all; 5 labels changed, 4 towards the answered classes\n")
+
+
+def test_the_model_itself_gives_one_class_a_text(labelling):
+    texts = ["kind polite staff", "dear price bill", "parking space car park", "kind polite clerk"]
+    taught = labelling.teach(answers())
+    renamed = taught.rename_classes({"parking": "place"})
+    for result in (taught, renamed):
+        model = result.model
+        told = model.predict(texts)
+        assert told.tolist() == [model.classes_[row.argmax()] for row in model.predict_proba(texts)]
+        assert told[0] == "staff"
