@@ -25,6 +25,7 @@ def test_list(tmp_path, monkeypatch):
     plain = CliRunner().invoke(app, ["list", "--data", str(tmp_path)])
     assert plain.exit_code == 0
     assert "amazon_reviews" in plain.stdout
+    assert plain.stderr == ""  # one of them is there
     rows = json.loads(CliRunner().invoke(app, ["list", "--data", str(tmp_path), "--json"]).stdout)
     assert [row["name"] for row in rows if row["present"]] == ["amazon_reviews"]
     assert "ISTHMUS_DATA" in CliRunner().invoke(app, ["list"]).stderr

@@ -338,7 +338,7 @@ def test_the_model_itself_gives_one_class_a_text(labelling):
     texts = ["kind polite staff", "dear price bill", "parking space car park", "kind polite clerk"]
     taught = labelling.teach(answers())
     renamed = taught.rename_classes({"parking": "place"})
-    for result in (taught, renamed):
+    for result in (taught, renamed, labelling.rename_classes({"price": "cost"})):
         model = result.model
         told = model.predict(texts)
         assert told.tolist() == [model.classes_[row.argmax()] for row in model.predict_proba(texts)]
