@@ -1,0 +1,73 @@
+"""Intervals and warnings by hand, at the very ends."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from isthmus.choose import trust
+from isthmus.choose.trust import MOVED, NOISE, THIN, _with_groups, source_warnings
+
+
+def judge_of(n_source=THIN, groups=()):
+    novelty = SimpleNamespace(groups=list(groups))
+    return SimpleNamespace(seen={"novelty": novelty}, source_labels=["a"] * n_source)
+
+
+def calm(**more):
+    return {"moved": 0.0, "agreement": 0.6, **more}
+
+
+def odds(share):
+    return float(np.log(share / (1 - share)))
+
+
+def test_the_interval_never_gets_narrower_than_chance_among_so_many_labels():
+    sure = _with_groups(judge_of(), calm(), odds(0.999), 1e-9, 100)
+    margin = 1.645 * np.sqrt(0.01 / 100)  # not of .999 · .001, which chance would not keep to
+    assert (sure.estimate, sure.low, sure.high) == pytest.approx((0.999, 0.999 - margin, 1.0))
+    middling = _with_groups(judge_of(), calm(), odds(0.7), 1e-9, 100)
+    margin = 1.645 * np.sqrt(0.21 / 100)
+    assert (middling.low, middling.high) == pytest.approx((0.7 - margin, 0.7 + margin))
+    assert middling.outside_groups is None
+
+
+def test_both_sources_of_doubt_add_up_and_groups_count_as_wrong():
+    group = SimpleNamespace(low=0.1, share=0.2, high=0.3)
+    told = _with_groups(judge_of(groups=[group]), calm(), odds(0.8), 0.5, 400)
+    centre = 0.8 * 0.8
+    ends = [trust._share(odds(0.8) - 0.5) * 0.7, trust._share(odds(0.8) + 0.5) * 0.9]
+    margin = 1.645 * np.sqrt(centre * (1 - centre) / 400)
+    assert told.estimate == pytest.approx(centre)
+    assert told.low == pytest.approx(centre - np.hypot(centre - ends[0], margin))
+    assert told.high == pytest.approx(centre + np.hypot(ends[1] - centre, margin))
+    assert told.outside_groups == pytest.approx(0.8)
+    assert told.reason == "a group belongs to no class"
+
+
+@pytest.mark.parametrize(
+    ("n_source", "facts", "reason"),
+    [
+        (THIN, calm(), ""),
+        (THIN - 1, calm(), "the source is thin"),
+        (THIN, calm(moved=MOVED), "class shares moved"),
+        (THIN, calm(agreement=0.59), "methods disagree"),
+        (THIN - 1, calm(moved=MOVED, agreement=0.5), "class shares moved, the source is thin, methods disagree"),
+    ],
+)
+def test_why_an_interval_is_wide(n_source, facts, reason):
+    assert _with_groups(judge_of(n_source), facts, 0.0, 0.1, 50).reason == reason
+
+
+@pytest.mark.parametrize(("share", "noisy"), [(NOISE, True), (NOISE - 1e-9, False)])
+def test_a_noisy_source_is_told_from_a_share_on(monkeypatch, share, noisy):
+    monkeypatch.setattr(trust, "contradicted", lambda table: share)
+    judge = SimpleNamespace(words=SimpleNamespace(source_table=None))
+    labels = ["a"] * (THIN - 10) + ["b"] * 10
+    told = source_warnings(judge, labels)
+    assert [row["topic"] for row in told] == (["noisy source"] if noisy else [])
+    assert source_warnings(judge, labels[1:])[0]["message"].startswith(f"Only {THIN - 1} labelled source documents")
+    few = source_warnings(None, [*labels, *"cdefgh"])
+    assert [row["message"] for row in few] == [
+        "Fewer than ten source documents of c, d, e, f, g and 1 more: next to nothing is known of such a class."
+    ]
