@@ -12,6 +12,7 @@ import io
 import json
 import os
 import re
+import shlex
 import tempfile
 import warnings
 from pathlib import Path
@@ -248,6 +249,7 @@ def files_of_a_pair():
         write_rows("target.csv", rows)
         rows = [("document", "true_label"), *((i + 1, truth[i]) for i in range(0, 30, 2))]
         write_rows("answers.csv", rows)
+        write_rows("names.csv", [("old", "new"), ("class 0", "first"), ("class 3", "first")])
         yield
 
 
@@ -264,7 +266,7 @@ def tables_here(every=1):
     """Rows of the csv files that were written, and what is in the json files."""
     found = {}
     for path in sorted(Path().rglob("*")):
-        if path.name in ("source.csv", "target.csv", "answers.csv"):
+        if path.name in ("source.csv", "target.csv", "answers.csv", "names.csv"):
             continue
         if path.suffix == ".csv":
             with path.open(newline="", encoding="utf-8-sig") as file:
@@ -324,6 +326,42 @@ COMMANDS = (
     "cluster source.csv target.csv --text comment --label topic --clusters 4 -o groups.csv",
     "label source.csv target.csv --text comment --label topic --method nbc --embed none -o out.csv",
     "label source.csv nowhere.csv",
+    # as JSON, and on standard output
+    "ask kept.isthmus -n 2 -o ask2.csv --json",
+    "ask kept.isthmus -n 2 --words -o words2.csv --json",
+    "ask kept.isthmus -n 2 --suggest",
+    "ask kept.isthmus -n 2 --json",
+    "explain kept.isthmus --document t5 --top 2 --json",
+    "explain kept.isthmus --text gofogu --top 2",
+    "check kept.isthmus answers.csv --json",
+    "check kept.isthmus --margin 0.2 -o sample2.csv --json",
+    "cluster source.csv target.csv --text comment --label topic -o groups2.csv --json --quiet",
+    "teach kept.isthmus answers.csv -o taught2.csv --save taught.isthmus --report taught.html",
+    "teach taught.isthmus -o renamed.csv --rename names.csv",
+    "teach taught.isthmus -o without.csv --without answers.csv",
+    "diagnose source.csv target.csv --text comment --label topic --report diagnosis.html --language other",
+    "label source.csv target.csv --text comment --label topic --method logistic --embed none -o wide.csv --json "
+    "--error-budget 0.3 --exact --quiet",
+    # refused
+    "label source.csv target.csv --text nothing -o x.csv",
+    "label source.csv target.csv --text comment --label shop -o x.csv",
+    "label source.csv target.csv --text comment --label topic --error-budget 2 -o x.csv",
+    "label source.csv target.csv --text comment --label topic --method magic -o x.csv",
+    "label source.csv target.csv --text comment --label topic --engine local --report p.html -o x.csv",
+    "label source.csv target.csv --text comment --label topic -o source.csv --force",
+    "ask kept.isthmus -n 0 -o x.csv",
+    "ask kept.isthmus --words --suggest -o x.csv",
+    "check kept.isthmus target.csv",
+    "check kept.isthmus",
+    "cluster source.csv target.csv --clusters 0 -o x.csv",
+    "explain kept.isthmus",
+    "teach kept.isthmus",
+    "teach out.csv answers.csv -o x.csv",
+    "bench nothing",
+    "bench cocc --seeds x",
+    "data list --json --data .",
+    "workspace nothing",
+    "--version --nothing",
 )
 
 
@@ -336,10 +374,11 @@ def commands():
     with files_of_a_pair(), pytest.MonkeyPatch.context() as patch:
         patch.setattr(common, "ProgressLine", lambda: None)
         for command in COMMANDS:
-            out, talk = io.StringIO(), io.StringIO()
+            out, talk = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline=""), io.StringIO()
             with contextlib.redirect_stdout(out), contextlib.redirect_stderr(talk):
-                code = run_command(command.split())
-            printed = out.getvalue()
+                code = run_command(shlex.split(command))
+            out.flush()
+            printed = out.buffer.getvalue().decode()
             printed = json.loads(printed) if printed.startswith("{") else printed.splitlines()
             said.append({"command": command, "code": code, "out": printed, "talk": talk.getvalue().splitlines()})
         return {"said": said, "written": tables_here(every=4), "files": sorted(os.listdir())}

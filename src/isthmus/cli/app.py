@@ -98,7 +98,7 @@ def _program(
 def run_command(arguments: list[str] | None = None) -> int:
     """Run the program and turn whatever happens into an exit code."""
     try:
-        code = int(make_app()(args=arguments, standalone_mode=False) or 0)
+        code = int(make_app()(args=arguments, prog_name="isthmus", standalone_mode=False) or 0)
         if code == STOPPED:  # typer turns Ctrl-C into this code and says nothing
             say(STOPPED_SENTENCE)
         return code
