@@ -135,7 +135,7 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
 def _guards(tree: ast.AST) -> Iterator[ast.If]:
     """``if condition:`` without an else, to be written as if the condition were never true."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.If) and not node.orelse:
+        if isinstance(node, ast.If) and not node.orelse and getattr(node.test, "id", "") != "TYPE_CHECKING":
             yield node
 
 
