@@ -54,7 +54,7 @@ _PAIRS = (("min", "max"), ("minimum", "maximum"), ("argmin", "argmax"), ("any", 
 _NAMES = {name: other for pair in _PAIRS for name, other in (pair, pair[::-1])}
 _SAID = ("progress", "warn", "IsthmusWarning", "Option", "Argument")  # calls whose arguments are sentences
 _AXES = ("axis",)
-_COMMUTING = {*_NAMES, "clip", "array_equal", "isclose", "allclose", "union1d", "intersect1d"}  # swapping changes nothing
+_COMMUTING = {*_NAMES, "clip", "array_equal", "isclose", "allclose", "union1d", "intersect1d"}  # either order
 _SLOW = ("browser", "postgresql", "crashes", "dask")  # tests asked last
 
 
