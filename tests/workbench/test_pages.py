@@ -1,5 +1,6 @@
 """Every page answers, teaches where it is empty, and changes what it says it changes."""
 
+import io
 import re
 
 import pytest
@@ -41,3 +42,15 @@ def test_every_page_of_an_empty_project_says_what_to_do(beginner, part):
     assert page.status_code == 200
     if part not in ("", "/history", "/words"):
         assert 'class="empty"' in page.text
+
+
+def test_the_target_that_came_last_is_offered_first(client, workspace, untouched):
+    project, _ = untouched
+    by = workspace.people.local().id
+    rows = b"id,comment\n" + b"".join(b"n%d,the new clerk was kind %d times\n" % (i, i) for i in range(30))
+    later = workspace.collections.add(project.id, "newer.csv", io.BytesIO(rows), kind="target", by=by)
+    workspace.collections.map(later.id, text=["comment"], id_column="id", by=by)
+    choice = re.search(
+        r'<select[^>]*name="target".*?</select>', client.get(f"/projects/{project.id}/runs").text, re.DOTALL
+    )
+    assert re.findall(r"(\w+\.csv)", choice[0]) == ["newer.csv", "cars.csv"]
