@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -203,8 +202,8 @@ async def workspace_owner(bench: BenchNow, person: Person) -> Any:
 WorkspaceOwner = Annotated[Any, Depends(workspace_owner)]
 
 
-def page(request: Request, name: str, /, status: int = 200, said: str = "", **facts: Any) -> HTMLResponse:
-    """A filled template; ``said`` is shown to the reader for a moment."""
+def page(request: Request, name: str, /, status: int = 200, **facts: Any) -> HTMLResponse:
+    """A filled template."""
     bench = get_bench(request)
     state = request.state
     text = bench.templates.get_template(name).render(
@@ -216,12 +215,10 @@ def page(request: Request, name: str, /, status: int = 200, said: str = "", **fa
             "csrf": bench.cookies.csrf(state.session),
             "access": None,
             "nav": None,
-            "said": said,
             **facts,
         }
     )
-    headers = {"HX-Trigger": json.dumps({"said": said})} if said and is_htmx(request) else None
-    return HTMLResponse(text.encode("utf-8", "replace"), status_code=status, headers=headers)
+    return HTMLResponse(text.encode("utf-8", "replace"), status_code=status)
 
 
 def is_htmx(request: Request) -> bool:

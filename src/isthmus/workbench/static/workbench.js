@@ -21,7 +21,6 @@
     say(text.startsWith("<") || !text ? "That did not work. Load the page again." : text.slice(0, 500), true);
   });
   body.addEventListener("htmx:sendError", () => say("The server does not answer. Is it still running?", true));
-  body.addEventListener("said", event => say(event.detail.value || event.detail));
   addEventListener("submit", event => {
     const form = event.target;
     if (form.method === "dialog" || event.defaultPrevented || form.hasAttribute("hx-post")) return;
