@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from isthmus.report.facts import step_facts
+from isthmus.report.facts import known_language, step_facts
 
 
 def result_of(**model):
@@ -32,3 +32,10 @@ def test_the_sentence_says_why_it_ended(ending, sentence):
 
 def test_a_method_without_iterations_says_nothing():
     assert step_facts(result_of()) == {"curves": [], "sentence": ""}
+
+
+@pytest.mark.parametrize(("found", "told"), [((), "auto"), (("de",), "de"), (("de", "en"), "auto")])
+def test_the_language_of_a_page_is_that_of_its_texts_where_there_is_one(found, told):
+    steps = [("words", SimpleNamespace(languages_=found)), ("model", SimpleNamespace())]
+    assert known_language(result_of(steps=steps)) == told
+    assert known_language(result_of(members={"nbc": SimpleNamespace(steps=steps)})) == told

@@ -61,6 +61,10 @@ def test_where_no_chosen_method_runs_in_blocks_the_best_that_does_is_taken(monke
     assert run.Run._choose(asked) == weights
     assert [row["chosen"] for row in asked.decision] == [False, False, "projection" in weights]
     assert asked.decision[0]["why"].endswith("does not run in blocks")
+    # The weights of those that do run add up to one.
+    table[:] = [{"method": name, "chosen": True, "weight": weight, "score": 0.5, "why": "good"}
+                for name, weight in (("sgt", 0.5), ("cocc", 0.4), ("nbc", 0.1))]  # fmt: skip
+    assert run.Run._choose(asked) == pytest.approx({"cocc": 0.8, "nbc": 0.2})
 
 
 @pytest.mark.parametrize(

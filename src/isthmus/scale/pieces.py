@@ -106,7 +106,6 @@ class Facts:
 
     rows: dict[str, int] = field(default_factory=dict)
     labels: Counter = field(default_factory=Counter)
-    unlabelled: int = 0
     empty: int = 0
     bad: int = 0
     sample: dict[str, list[tuple]] = field(default_factory=dict)
@@ -115,7 +114,6 @@ class Facts:
         return Facts(
             dict(Counter(self.rows) + Counter(other.rows)),
             self.labels + other.labels,
-            self.unlabelled + other.unlabelled,
             self.empty + other.empty,
             self.bad + other.bad,
             {side: [*self.sample.get(side, ()), *other.sample.get(side, ())] for side in ("source", "target")},
@@ -139,7 +137,6 @@ def survey(piece: Piece, job: Job, readings: Sequence[Reading], limits: dict[str
         labels = rows.labels(columns.label)
     facts = Facts(rows={piece.side: len(texts)}, empty=sum(not text.strip() for text in texts), bad=len(rows.bad))
     facts.labels = Counter(label for label in labels if label is not None)
-    facts.unlabelled = len(labels) - facts.labels.total() if columns.label else 0
     keys = content_keys(texts)
     drawn = np.flatnonzero(keys < np.uint64(limits[piece.side]))
     facts.sample = {piece.side: [(int(keys[i]), texts[i], labels[i]) for i in drawn]}
