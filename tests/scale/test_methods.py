@@ -9,7 +9,9 @@ import pytest
 from isthmus.exceptions import UsageError
 from isthmus.scale import run
 from isthmus.scale.methods import strings
+from isthmus.scale.methods.dense import ONE, as_steps
 from isthmus.scale.methods.projection import least_bins
+from isthmus.scale.methods.vectors import VectorModel
 
 SOURCE = ["kind staff", "rude staff here", "friendly staff", "fast bike", "slow bike today", "strong bike"]
 TARGET = ["kind staff again", "polite clerk", "the staff", "fast car", "slow engine", "bike and car", "no words"]
@@ -87,3 +89,17 @@ def test_without_a_cluster_one_worker_works():
     assert isinstance(run._start_engine(None, "work", None, 1, None, None, None), run.LocalEngine)
     with pytest.raises(UsageError, match="add --engine dask"):
         run._start_engine(None, "work", None, 2, None, None, None)
+
+
+def test_vectors_are_centred_by_domain_and_have_length_one():
+    rng = np.random.default_rng(0)
+    rows = np.vstack([rng.normal(size=(4, 3)), np.zeros((1, 3))])
+    rows[:4] /= np.linalg.norm(rows[:4], axis=1, keepdims=True)
+    mean = as_steps(rows)[0] / ONE  # the first row is its domain's mean: nothing is left of it
+    model = VectorModel(embed="static", means={"target": mean, "source": np.zeros(3)})
+    told = model.centred(as_steps(rows), "target") / ONE
+    expected = rows - mean
+    expected[1:4] /= np.linalg.norm(expected[1:4], axis=1, keepdims=True)
+    expected[[0, 4]] = 0.0  # neither has a text without a vector
+    assert told == pytest.approx(expected, abs=2 / ONE)
+    assert model.centred(as_steps(rows), "source") / ONE == pytest.approx(rows, abs=2 / ONE)

@@ -1,0 +1,283 @@
+"""Each compiled loop against a few lines of numpy, on small rows with empty ones, repeated terms and ties."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.special import log_softmax as scipy_log_softmax
+from scipy.special import softmax
+
+from isthmus.scale import _kernels as kernels
+
+SEEDS = [0, 1, 2]
+
+
+def rows_of(seed, n=9, width=7, most=4):
+    """CSR counts with empty rows; rows are in canonical order."""
+    rng = np.random.default_rng(seed)
+    dense = rng.integers(0, most, (n, width)) * (rng.random((n, width)) < 0.5)
+    dense[[1, n - 1]] = 0
+    X = sp.csr_matrix(dense)
+    return X, X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data.astype(np.int32), rng
+
+
+def documents(seed, n=6, n_terms=5):
+    """Documents as runs of term numbers: the terms, where each ends, and the documents as lists."""
+    rng = np.random.default_rng(seed)
+    texts = [rng.integers(0, n_terms, size).tolist() for size in [0, *rng.integers(1, 9, n - 2), 90]]
+    return (
+        np.array([term for text in texts for term in text], dtype=np.int64),
+        np.cumsum([len(text) for text in texts]),
+        texts,
+        rng,
+    )
+
+
+def packed(words):
+    return np.frombuffer("".join(f"{word}\n" for word in words).encode(), dtype=np.uint8)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_keys_are_numbered_as_they_come(seed):
+    keys = np.random.default_rng(seed).integers(-5, 6, 40) * (1 << 40)
+    numbers, distinct = kernels.number_keys(keys.astype(np.int64))
+    order = list(dict.fromkeys(keys.tolist()))
+    assert distinct.tolist() == order
+    assert numbers.tolist() == [order.index(key) for key in keys.tolist()]
+
+
+def fnv(word):
+    value = 0xCBF29CE484222325
+    for byte in word.encode():
+        value = ((value ^ byte) * 0x100000001B3) % 2**64
+    return value
+
+
+def test_strings_fall_into_parts_by_their_hash():
+    words = ["staff", "price", "", "größe", "a"]
+    assert kernels.hash_parts(packed(words), len(words), 7).tolist() == [(fnv(word) >> 32) % 7 for word in words]
+
+
+def test_terms_are_placed_told_apart_by_their_bytes_and_found_again():
+    words = ["staff", "price", "staf", "price", "bill", "staff"]
+    slots, hashes = np.full(8, -1, np.int32), np.zeros(8, np.uint64)
+    starts, arena = np.zeros(9, np.int64), np.zeros(64, np.uint8)
+    numbers, n = kernels.place_terms(packed(words), len(words), slots, hashes, starts, arena, 0, True)
+    assert (numbers.tolist(), n) == ([0, 1, 2, 1, 3, 0], 4)
+    assert bytes(arena[: starts[n]]).decode() == "staff\nprice\nstaf\nbill\n"
+    assert hashes[:n].tolist() == [fnv(word) for word in ("staff", "price", "staf", "bill")]
+    found, still = kernels.place_terms(packed(["bill", "new"]), 2, slots, hashes, starts, arena, n, False)
+    assert (found.tolist(), still) == ([3, -1], 4)
+    wider = np.full(16, -1, np.int32)
+    kernels.place_hashes(hashes[:n], wider)
+    again, _ = kernels.place_terms(packed(["staf", "staff"]), 2, wider, hashes, starts, arena, n, False)
+    assert again.tolist() == [2, 0]
+    assert bytes(kernels.take_packed(arena, starts[: n + 1], np.array([2, 0]))) == b"staf\nstaff\n"
+
+
+def test_terms_of_one_hash_share_the_slots():
+    """All hashes alike: the search goes on from slot to slot, over the end."""
+    slots = np.full(4, -1, np.int32)
+    kernels.place_hashes(np.full(3, 3, np.uint64), slots)
+    assert slots.tolist() == [1, 2, -1, 0]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_documents_of_each_term(seed):
+    ids, ends, texts, _ = documents(seed)
+    assert kernels.document_frequency(ids, ends, 6).tolist() == [sum(t in text for text in texts) for t in range(6)]
+
+
+def pairs_by_hand(texts, solo, column, width):
+    found, at = [], 0
+    for row, text in enumerate(texts):
+        for i in range(len(text) - 1):
+            a, b = column[text[i]], column[text[i + 1]]
+            if a >= 0 and b >= 0 and (len(solo) == 0 or (solo[at + i] and solo[at + i + 1])):
+                found.append((int(a * width + b), row))
+        at += len(text)
+    return found
+
+
+@pytest.mark.parametrize("marked", [False, True])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_pairs_of_neighbours_and_rows_of_counts(seed, marked):
+    ids, ends, texts, rng = documents(seed)
+    column, width = np.array([2, -1, 0, 1, -1], dtype=np.int64), 3
+    solo = rng.random(len(ids)) < 0.6 if marked else np.zeros(0, dtype=bool)
+    keys, rows = np.zeros(len(ids), np.int64), np.zeros(len(ids), np.int64)
+    n = kernels.pair_keys(ids, ends, solo, column, width, keys, rows)
+    expected = pairs_by_hand(texts, solo, column, width)
+    assert list(zip(keys[:n].tolist(), rows[:n].tolist(), strict=True)) == expected
+    pairs = np.unique([key for key, _ in expected])[::2]  # not every pair is kept
+    indptr, indices, counts = kernels.count_rows(ids, ends, solo, column, pairs, width)
+    dense = np.zeros((len(texts), width + len(pairs)), int)
+    for row, text in enumerate(texts):
+        for term in text:
+            if column[term] >= 0:
+                dense[row, column[term]] += 1
+    for key, row in expected:
+        if key in pairs:
+            dense[row, width + int(np.searchsorted(pairs, key))] += 1
+    X = sp.csr_matrix((counts, indices, indptr), shape=dense.shape)
+    assert X.has_canonical_format
+    assert X.toarray().tolist() == dense.tolist()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_tfidf_rows_and_their_scores(seed):
+    X, indptr, indices, counts, rng = rows_of(seed)
+    idf, weights, bias = rng.random(7) + 0.5, rng.normal(size=(7, 3)), rng.normal(size=3)
+    logs = np.array([0.0, 1.0, 1.7])  # three and more count as two
+    levels = logs[np.minimum(X.toarray(), 2)] * idf
+    lengths = np.linalg.norm(levels, axis=1, keepdims=True)
+    expected = levels / np.where(lengths > 0, lengths, 1)
+    values = kernels.weigh_rows(indptr, indices, counts, idf, logs)
+    assert sp.csr_matrix((values, indices, indptr), shape=X.shape).toarray() == pytest.approx(expected)
+    scores = kernels.row_scores(indptr, indices, values, weights, bias)
+    assert scores == pytest.approx(expected @ weights + bias)
+    assert kernels.row_lengths(indptr, indices, values, idf) == pytest.approx(np.linalg.norm(expected * idf, axis=1))
+    assert kernels.row_sums(indptr, values) == pytest.approx(expected.sum(axis=1))
+    labels, confidence = kernels.best_classes(scores, 2.0)
+    chances = softmax(2.0 * scores, axis=1)
+    assert labels.tolist() == chances.argmax(axis=1).tolist()
+    assert confidence == pytest.approx(chances.max(axis=1))
+    assert kernels.log_softmax(scores) == pytest.approx(scipy_log_softmax(scores, axis=1))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_best_class_by_a_few_terms(seed):
+    X, indptr, indices, counts, rng = rows_of(seed)
+    column = np.array([1, -1, 0, 2, -1, 3, -1])
+    idf, weights, bias = rng.random(4) + 0.5, rng.normal(size=(4, 3)), rng.normal(size=3)
+    few = np.zeros((X.shape[0], 4))
+    few[:, column[column >= 0]] = X.toarray()[:, column >= 0]
+    levels = np.where(few > 0, 1 + np.log(np.maximum(few, 1)), 0) * idf
+    lengths = np.linalg.norm(levels, axis=1, keepdims=True)
+    expected = (levels / np.where(lengths > 0, lengths, 1) @ weights + bias).argmax(axis=1)
+    assert kernels.best_by_weights(indptr, indices, counts, column, idf, weights, bias).tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_best_class_by_scores_of_terms_and_of_groups(seed):
+    X, indptr, indices, counts, rng = rows_of(seed)
+    levels, scores, bias = np.array([0.0, 1.0, 1.5, 1.8]), rng.normal(size=(7, 3)), rng.normal(size=3)
+    raised = levels[X.toarray()]
+    by_terms = kernels.best_by_terms(indptr, indices, counts, levels, scores, bias)
+    assert by_terms.tolist() == (raised @ scores + bias).argmax(axis=1).tolist()
+    group = rng.integers(0, 3, 7)
+    by_groups = kernels.best_by_groups(indptr, indices, counts, levels, group, scores[:3])
+    assert by_groups.tolist() == (raised @ scores[:3][group]).argmax(axis=1).tolist()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_sums_by_the_class_of_a_term(seed):
+    X, indptr, indices, counts, rng = rows_of(seed)
+    term_class, weight = np.array([0, 1, -1, 2, 0, -1, 1]), rng.random(7)
+    marks = (term_class[:, None] == np.arange(3)) * weight[:, None]
+    assert kernels.class_sums(indptr, indices, counts, term_class, weight, 3) == pytest.approx(X @ marks)
+
+
+def test_shares_that_lead():
+    features = np.array([[1.0, 3.0, 0.0], [2.0, 1.0, 2.0], [0.0, 0.0, 0.0], [5.0, 1.0, 2.0]])
+    labels, margins = kernels.leading_shares(features)
+    assert labels.tolist() == [1, 0, 0, 0]
+    assert margins == pytest.approx([0.75 - 0.25, 0.0, 0.0, (5 - 2) / 8])
+
+
+def test_values_by_class_and_step():
+    table = kernels.histogram(np.array([0, 1, -1, 1, 1, 0]), np.array([0.0, 0.5, 0.9, 1.0, 0.49, 0.25]), 2, 4)
+    assert table.tolist() == [[1, 1, 0, 0], [0, 1, 1, 1]]
+
+
+def linear_problem(seed, width):
+    X, indptr, indices, _, rng = rows_of(seed)
+    values = rng.random(len(indices))
+    dense = sp.csr_matrix((values, indices, indptr), shape=X.shape).toarray()
+    codes = rng.integers(-1, 2 if width == 1 else width, X.shape[0])
+    codes[:2] = -1, 1
+    scores, moved = rng.normal(size=(X.shape[0], width)), rng.normal(size=(X.shape[0], width))
+    return dense, (indptr, indices, values, codes, scores, moved), codes, scores, moved
+
+
+def in_fixed_point(dense, slopes, losses):
+    """What the loops add up: slopes times rows, the slopes, and the loss."""
+    return np.vstack([dense.T @ slopes, slopes.sum(axis=0), [losses.sum(), *np.zeros(slopes.shape[1] - 1)]])
+
+
+@pytest.mark.parametrize("width", [1, 3])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_gradient_and_curvature_of_logistic_regression(seed, width):
+    dense, given, codes, scores, moved = linear_problem(seed, width)
+    wide = np.hstack([np.zeros_like(scores), scores]) if width == 1 else scores
+    chances, known = softmax(wide, axis=1), codes >= 0
+    marks = (codes[:, None] == np.arange(wide.shape[1])).astype(float)
+    losses = -np.log(np.maximum((chances * marks).sum(axis=1), 1e-300)) * known
+    slopes, scale = (chances - marks) * known[:, None], 2.0**30
+    if width == 1:
+        slopes = slopes[:, 1:]
+        curves = chances[:, 1:] * chances[:, :1] * moved * known[:, None]
+    else:
+        curves = chances * (moved - (chances * moved).sum(axis=1, keepdims=True)) * known[:, None]
+    for curved, expected in ((False, slopes), (True, curves)):
+        out = np.zeros((dense.shape[1] + 2, width), np.int64)
+        kernels.logistic_pass(*given, curved, scale, out)
+        assert out / scale == pytest.approx(in_fixed_point(dense, expected, losses), abs=1e-7)
+
+
+@pytest.mark.parametrize("width", [1, 3])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_gradient_and_curvature_of_the_squared_hinge(seed, width):
+    dense, given, codes, scores, moved = linear_problem(seed, width)
+    right = codes[:, None] == (np.array([1]) if width == 1 else np.arange(width))
+    signs, known = np.where(right, 1.0, -1.0), (codes >= 0)[:, None]
+    slack = np.maximum(1 - signs * scores, 0)
+    losses, scale = (slack**2 * known).sum(axis=1), 2.0**30
+    for curved, expected in ((False, -2 * signs * slack * known), (True, 2 * moved * (slack > 0) * known)):
+        out = np.zeros((dense.shape[1] + 2, width), np.int64)
+        kernels.hinge_pass(*given, curved, scale, out)
+        assert out / scale == pytest.approx(in_fixed_point(dense, expected, losses), abs=1e-7)
+
+
+def test_a_loss_without_bound_is_cut():
+    given = np.array([0, 0]), np.zeros(0, np.int32), np.zeros(0), np.array([0]), np.array([[900.0]]), np.zeros((1, 1))
+    for run in (kernels.logistic_pass, kernels.hinge_pass):
+        out = np.zeros((2, 1), np.int64)
+        run(*given, False, 1.0, out)
+        assert out[1, 0] == 60
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_rows_that_move_from_class_to_class(seed):
+    X, indptr, indices, counts, rng = rows_of(seed)
+    before, after = rng.integers(-1, 3, X.shape[0]), rng.integers(0, 3, X.shape[0])
+
+    def table_of(labels):
+        table = np.zeros((X.shape[1], 3), np.int64)
+        kernels.add_under(indptr, indices, counts, labels, table)
+        assert table.tolist() == (X.T @ (labels[:, None] == np.arange(3))).tolist()
+        return table
+
+    table = table_of(before)
+    places, values = kernels.list_moves(indptr, indices, counts, before, after, 3)
+    kernels.add_at(table.reshape(-1), places, values)
+    assert table.tolist() == table_of(after).tolist()
+    assert len(places) == sum(
+        (indptr[i + 1] - indptr[i]) * (2 if before[i] >= 0 else 1)
+        for i in range(len(before)) if before[i] != after[i]
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_products_lengths_and_information(seed):
+    X, indptr, indices, _, rng = rows_of(seed)
+    values, rows, out = rng.random(len(indices)) + 0.1, rng.normal(size=(X.shape[0], 2)), np.zeros((7, 2), np.int64)
+    dense = sp.csr_matrix((values, indices, indptr), shape=X.shape).toarray()
+    kernels.add_products(indptr, indices, values, rows, 2.0**30, out)
+    assert out / 2.0**30 == pytest.approx(dense.T @ rows, abs=1e-7)
+    scaled = np.vstack([rows, np.zeros(2)])
+    kernels.unit_rows(scaled)
+    assert scaled == pytest.approx(np.vstack([rows / np.linalg.norm(rows, axis=1, keepdims=True), np.zeros(2)]))
+    entries, totals = kernels.own_information(indptr, values, 2.0**30)
+    sums = dense.sum(axis=1)[dense.sum(axis=1) > 0]
+    assert entries / 2.0**30 == pytest.approx((values * np.log(values)).sum(), abs=1e-7)
+    assert totals / 2.0**30 == pytest.approx((sums * np.log(sums)).sum(), abs=1e-7)
