@@ -342,6 +342,8 @@ COMMANDS = (
     "diagnose source.csv target.csv --text comment --label topic --report diagnosis.html --language other",
     "label source.csv target.csv --text comment --label topic --method logistic --embed none -o wide.csv --json "
     "--error-budget 0.3 --exact --quiet",
+    "label source.csv target.csv --text comment --label topic --method nbc --embed none -o told.csv --answers answers.csv "
+    "--extra names.csv --force",
     # refused
     "label source.csv target.csv --text nothing -o x.csv",
     "label source.csv target.csv --text comment --label shop -o x.csv",

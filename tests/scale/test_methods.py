@@ -1,5 +1,6 @@
 """Single steps of runs in blocks, on a handful of texts."""
 
+from dataclasses import replace
 from functools import reduce
 from types import SimpleNamespace
 
@@ -7,11 +8,12 @@ import numpy as np
 import pytest
 
 from isthmus.exceptions import UsageError
-from isthmus.scale import run
+from isthmus.scale import cluster, run
 from isthmus.scale.methods import strings
 from isthmus.scale.methods.dense import ONE, as_steps
 from isthmus.scale.methods.projection import least_bins
 from isthmus.scale.methods.vectors import VectorModel
+from isthmus.scale.views import RowBlock
 
 SOURCE = ["kind staff", "rude staff here", "friendly staff", "fast bike", "slow bike today", "strong bike"]
 TARGET = ["kind staff again", "polite clerk", "the staff", "fast car", "slow engine", "bike and car", "no words"]
@@ -103,3 +105,20 @@ def test_vectors_are_centred_by_domain_and_have_length_one():
     expected[[0, 4]] = 0.0  # neither has a text without a vector
     assert told == pytest.approx(expected, abs=2 / ONE)
     assert model.centred(as_steps(rows), "source") / ONE == pytest.approx(rows, abs=2 / ONE)
+
+
+def test_rows_of_a_piece_are_added_up_by_the_nearest_centre(monkeypatch):
+    # Two documents of the first word, one of the second, one without a word.
+    block = RowBlock(np.array([0, 1, 2, 3, 3]), np.array([0, 0, 1], np.int32), np.array([1, 3, 2], np.int32), 2)
+    monkeypatch.setattr(cluster, "load", lambda piece, job, rows: block)
+    idf, directions = np.ones(2), np.eye(2)
+    sums, counts = cluster.assign(None, None, None, idf, directions)
+    assert counts.tolist() == [2, 1]
+    assert (sums / cluster._ONE).tolist() == [[2.0, 0.0], [0.0, 1.0]]
+    total, documents = cluster.group_sums(None, None, None, idf, 1)  # a target: all in one
+    assert (total / cluster._ONE).tolist() == [[2.0], [1.0]]
+    assert documents.tolist() == [4]
+    monkeypatch.setattr(cluster, "load", lambda piece, job, rows: replace(block, codes=np.array([1, -1, 0, 1])))
+    by_label, labelled = cluster.group_sums(None, None, None, idf, 2)
+    assert (by_label / cluster._ONE).tolist() == [[0.0, 1.0], [1.0, 0.0]]
+    assert labelled.tolist() == [1, 2]
