@@ -249,6 +249,7 @@ def files_of_a_pair():
         write_rows("target.csv", rows)
         rows = [("document", "true_label"), *((i + 1, truth[i]) for i in range(0, 30, 2))]
         write_rows("answers.csv", rows)
+        write_rows("extra.csv", [("comment",), *((text,) for text in target[:9])])
         write_rows("names.csv", [("old", "new"), ("class 0", "first"), ("class 3", "first")])
         yield
 
@@ -266,7 +267,7 @@ def tables_here(every=1):
     """Rows of the csv files that were written, and what is in the json files."""
     found = {}
     for path in sorted(Path().rglob("*")):
-        if path.name in ("source.csv", "target.csv", "answers.csv", "names.csv"):
+        if path.name in ("source.csv", "target.csv", "answers.csv", "names.csv", "extra.csv"):
             continue
         if path.suffix == ".csv":
             with path.open(newline="", encoding="utf-8-sig") as file:
@@ -342,8 +343,8 @@ COMMANDS = (
     "diagnose source.csv target.csv --text comment --label topic --report diagnosis.html --language other",
     "label source.csv target.csv --text comment --label topic --method logistic --embed none -o wide.csv --json "
     "--error-budget 0.3 --exact --quiet",
-    "label source.csv target.csv --text comment --label topic --method nbc --embed none -o told.csv --answers answers.csv "
-    "--extra names.csv --force",
+    "label source.csv target.csv --text comment --label topic --method nbc --embed none -o told.csv "
+    "--answers answers.csv --extra extra.csv",
     # refused
     "label source.csv target.csv --text nothing -o x.csv",
     "label source.csv target.csv --text comment --label shop -o x.csv",
