@@ -1,8 +1,13 @@
 """``isthmus demo`` runs the main job on the bundled sample."""
 
 import re
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
 
 from isthmus.cli.app import run_command
+from isthmus.cli.demo import _share
 
 
 def test_demo_labels_the_sample_and_names_its_files(tmp_path, monkeypatch, capsys):
@@ -19,3 +24,8 @@ def test_demo_labels_the_sample_and_names_its_files(tmp_path, monkeypatch, capsy
     assert run_command(["demo"]) == 1
     assert "[output-exists]" in capsys.readouterr().err
     assert run_command(["demo", "--force"]) == 0
+
+
+def test_the_share_right_is_that_of_the_rows_kept():
+    result = SimpleNamespace(labels=["a", "b", "a", "b"])
+    assert _share(["a", "a", "b", "b"], result, np.array([True, True, False, True])) == pytest.approx(2 / 3)
