@@ -1,4 +1,4 @@
-"""One project from the first file to the last export, by four people: what every page and answer says, as a whole.
+"""One project from the first file to the last export, by three people: what every page and answer says, as a whole.
 
 What should come out was written down by ``python tests/workbench/test_whole_story.py``, which writes it anew after a
 change that was meant; the difference is then read line by line before it is committed. Names of rows, times, versions
