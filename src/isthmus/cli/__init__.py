@@ -54,5 +54,5 @@ def _leave(code: int) -> None:
         abandon(sys.stdout)
         if code == 0:
             code = 1
-            say(f"isthmus: standard output cannot be written: {getattr(error, 'strerror', error)}. [output-unwritable]")
+            say(f"isthmus: Standard output cannot be written: {getattr(error, 'strerror', error)}. [output-unwritable]")
     raise SystemExit(code)

@@ -5,6 +5,7 @@ import sys
 import threading
 
 from isthmus._streams import abandon, check_standard_output
+from isthmus.exceptions import DataError
 
 STOPPED = 130
 STOPPED_SENTENCE = "Stopped; no file was left half-written."
@@ -51,8 +52,18 @@ def write_talk(text: str) -> None:
 
 def emit(text: str = "") -> None:
     """A line on standard output: data, not talk."""
+    write_data(f"{text}\n")
+
+
+def write_data(text: str) -> None:
+    """Write to standard output; a full disk behind it is told in the same words whether or not it is buffered."""
     check_standard_output()
-    sys.stdout.write(f"{text}\n")
+    try:
+        sys.stdout.write(text)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise DataError(f"Standard output cannot be written: {error.strerror}.", code="output-unwritable") from None
 
 
 def one_line(text: str) -> str:

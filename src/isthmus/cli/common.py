@@ -18,9 +18,8 @@ from typing import Annotated, Any
 import typer
 
 from isthmus._progress import listen
-from isthmus._streams import check_standard_output
 from isthmus._utils import plural
-from isthmus.cli._exit import one_line, say, stop_if_asked, write_talk
+from isthmus.cli._exit import one_line, say, stop_if_asked, write_data, write_talk
 from isthmus.corpus import Collection, replacing
 from isthmus.corpus.decode import mend_surrogates
 from isthmus.corpus.guess import shorten
@@ -121,13 +120,12 @@ def write_json(path: Path, content: Any, *, force: bool = True) -> None:
 
 def print_json(content: Any) -> None:
     """Write JSON to standard output, in plain ASCII where its encoding has no sign for a letter."""
-    check_standard_output()
     text = as_json_text(content)
     try:
         text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
     except (UnicodeEncodeError, LookupError):
         text = as_json_text(content, ensure_ascii=True)
-    sys.stdout.write(text)
+    write_data(text)
 
 
 def as_json_text(content: Any, *, ensure_ascii: bool = False) -> str:
