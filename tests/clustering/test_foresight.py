@@ -38,3 +38,10 @@ def test_without_a_source_there_is_nothing_to_foresee(task):
     X, _, domain = task
     with pytest.raises(UsageError):
         estimate_guidance_gain(prepare(None, None, None, X[domain < 0]), n_clusters=3)
+
+
+def test_a_source_that_changes_nothing_does_no_harm(task):
+    """A tie counted against the source."""
+    found = estimate_guidance_gain(prepared_for(task), n_clusters=3, guidance=0.0)
+    assert found.expected == pytest.approx(0.0, abs=1e-12)
+    assert found.helps

@@ -286,3 +286,11 @@ def test_a_table_is_no_text():
     with pytest.raises(DataError, match="one column"):
         check_texts(pd.DataFrame({"text": ["a"]}))
     assert check_texts(pd.Series(["a"])) == ["a"]
+
+
+def test_entries_stored_in_parts_are_one_entry_of_their_sum():
+    parts = np.array([1.0, 2.0, 5.0, 0.0, 4.0]), np.array([0, 0, 1, 1, 1]), np.array([0, 3, 4, 5])
+    split = sp.csr_matrix(parts, shape=(3, 2))
+    rows = check_transfer_data(isthmus.SourceOnlyClassifier(), split, ["a", None, "b"], [1, -1, 1]).X
+    assert (rows.toarray().tolist(), rows.nnz) == ([[3.0, 5.0], [0.0, 0.0], [0.0, 4.0]], 3)
+    assert split.nnz == 5  # the caller's own stays as it is

@@ -58,6 +58,33 @@ def test_semicolons_win_over_commas_in_the_text(tmp_path):
     assert any("semicolons" in note for note in docs.notes)
 
 
+@pytest.mark.parametrize(("between", "inside"), [(",", ";"), (";", ","), ("\t", ",")])
+def test_of_separators_that_fit_the_one_with_more_columns_wins(tmp_path, between, inside):
+    rows = [
+        ["id", f"the text{inside}as said", "label"],
+        ["1", f"kind{inside}staff", "x"],
+        ["2", f"fast{inside}bike", "y"],
+    ]
+    docs = read_collection(put(tmp_path, "a.csv", "\n".join(between.join(row) for row in rows)))
+    assert list(docs.table().items()) == [(head, list(cells)) for head, *cells in zip(*rows, strict=True)]
+
+
+def test_a_separator_that_fits_every_row_wins_over_one_with_more_columns(tmp_path):
+    docs = read_collection(put(tmp_path, "a.csv", "text, as said, in full;label\na, b;x\nd;y\nf, g, h, i;x\n"))
+    assert docs.table() == {"text, as said, in full": ["a, b", "d", "f, g, h, i"], "label": ["x", "y", "x"]}
+
+
+def test_the_hash_of_a_folder_knows_the_names_of_its_files(tmp_path):
+    """Without names, the same texts under swapped classes would be taken for the same input."""
+    hashes = set()
+    for place, folders in enumerate((("price", "staff"), ("staff", "price"), ("price", "service"))):
+        for name, text in zip(folders, ("cheap", "kind"), strict=True):
+            (tmp_path / str(place) / name).mkdir(parents=True)
+            (tmp_path / str(place) / name / "a.txt").write_text(text)
+        hashes.add(read_collection(tmp_path / str(place)).sha256)
+    assert len(hashes) == 3
+
+
 def test_the_line_that_excel_writes_first(tmp_path):
     docs = read_collection(put(tmp_path, "a.csv", "sep=;\r\nid;text\r\n1;a, b\r\n"))
     assert docs.table() == {"id": ["1"], "text": ["a, b"]}

@@ -54,6 +54,14 @@ def test_grades_of_the_list_are_centred_log_shares():
     assert list(only.words) == [names[int(np.argmax(telling))]]
 
 
+def test_a_page_carries_at_most_four_thousand_words():
+    names = [f"word{number}" for number in range(4_002)]
+    found = word_list(
+        sp.csr_matrix(np.repeat([[1], [0]], [20, 20], axis=0) * np.ones(4_002)), np.repeat([0, 1], 20), names, 2
+    )
+    assert list(found.words) == names[:4_000]  # all tell as much: the first stay
+
+
 def test_companions_are_the_words_the_source_uses_most():
     """Companions in reverse order."""
     # words 0 and 1 belong to class a in the source, 1 much more often; word 2 to b; 3 is the target's own

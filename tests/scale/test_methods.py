@@ -9,7 +9,7 @@ import pytest
 
 from isthmus.exceptions import UsageError
 from isthmus.scale import cluster, run
-from isthmus.scale.methods import strings
+from isthmus.scale.methods import cocc, strings
 from isthmus.scale.methods.dense import ONE, as_steps
 from isthmus.scale.methods.projection import least_bins
 from isthmus.scale.methods.vectors import VectorModel
@@ -122,3 +122,30 @@ def test_rows_of_a_piece_are_added_up_by_the_nearest_centre(monkeypatch):
     by_label, labelled = cluster.group_sums(None, None, None, idf, 2)
     assert (by_label / cluster._ONE).tolist() == [[0.0, 1.0], [1.0, 0.0]]
     assert labelled.tolist() == [1, 2]
+
+
+def test_co_clustering_stops_where_a_step_gains_little_of_all_that_was_gained(monkeypatch):
+    """The tolerance as a share of the objective, of the last step, or of what came after the first one."""
+    objectives = iter([10.0, 6.0, 5.0, 4.7, 4.6, 4.5])
+    state = SimpleNamespace(
+        place=lambda counts: None,
+        tables=lambda words: None,
+        word_step=lambda words: 1,
+        objective=lambda: next(objectives),
+        target_table=np.ones((2, 2)),
+        source_table=np.ones((2, 2)),
+    )
+    monkeypatch.setattr(cocc, "Search", lambda *arguments: state)
+    change = SimpleNamespace(added_to=lambda counts: counts + 1)
+    work = SimpleNamespace(
+        settings=SimpleNamespace(trade_off=1.0, smoothing=1.0),
+        target=None,
+        source=None,
+        n_clusters=2,
+        place=lambda *arguments: (change, None),
+        forget=lambda step: None,
+    )
+    start = cocc._Placed("start", np.zeros((2, 2)))
+    found = cocc._CoClusterer.search(work, np.array([0, 1]), start, 5, 0.1, "1", "co-clustering")
+    # the third step gains 0.3: less than a tenth of 5.3, but not of what was gained since the first step, 1.3
+    assert found.history == [10.0, 6.0, 5.0, 4.7]

@@ -43,6 +43,7 @@ def test_sizes_with_empty_documents():
         ({"en": 1.0}, {"latin": 1.0}, 0.1, False, 0, "The words do not tell the language."),
         ({"en": 1.0}, {"en": 0.79, "de": 0.21}, 0.9, False, 2, "21 % of the target is in a language the source lacks"),
         ({"en": 1.0}, {"en": 0.8, "de": 0.2}, 0.9, False, 1, "20 % of the target is in a language the source lacks"),
+        ({"en": 1.0}, {"en": 0.97, "de": 0.03}, 0.9, False, 1, "3.0 % of the target is in a language the source lacks"),
         ({"en": 1.0}, {"en": 0.98, "de": 0.02}, 0.9, False, 0, "One language on both sides."),
         ({"en": 0.95, "de": 0.05}, {"en": 0.5, "de": 0.5}, 0.9, False, 0, "One language on both sides."),
         ({"en": 0.96, "de": 0.04}, {"en": 0.5, "de": 0.5}, 0.9, False, 2, "50 % of the target"),

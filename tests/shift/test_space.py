@@ -1,8 +1,11 @@
 """The map of documents."""
 
-import numpy as np
+from types import SimpleNamespace
 
-from isthmus.shift.space import _ring, map_places
+import numpy as np
+import scipy.sparse as sp
+
+from isthmus.shift.space import _ring, map_places, shifted_words
 
 
 def test_a_class_of_one_document_is_placed_and_moves_nobody():
@@ -21,3 +24,13 @@ def test_classes_stand_beside_the_class_most_like_them():
     degrees = np.deg2rad([0, 100, 20, 130])
     weights = np.column_stack([np.cos(degrees), np.sin(degrees)]) * [[1], [5], [2], [3]]  # lengths do not matter
     assert _ring(weights) == [0, 2, 1, 3]
+
+
+def test_words_that_moved_stand_at_both_ends_and_the_others_are_left_out():
+    """One end only, or words that did not move at all. Shares: old 1 and 0, fading 1 and 1/2, new 0 and 1/2."""
+    #                      same, new, old, fading
+    counts = sp.csr_matrix([[1, 0, 2, 1], [1, 0, 1, 1], [3, 1, 0, 1], [1, 0, 0, 0]])
+    space = SimpleNamespace(counts=counts, n_source=2, names=np.array(["same", "new", "old", "fading"]))
+    rows = [(row["word"], row["source"], row["target"]) for row in shifted_words(space)]
+    assert rows == [("old", 1.0, 0.0), ("fading", 1.0, 0.5), ("new", 0.0, 0.5)]
+    assert [row["word"] for row in shifted_words(space, top=1)] == ["old", "new"]
