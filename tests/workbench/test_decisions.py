@@ -5,6 +5,7 @@ import io
 import json
 import re
 
+from isthmus.workbench.pages import review
 from isthmus.workspace.worker import work
 
 
@@ -134,14 +135,46 @@ def test_a_diagnosis(client, workspace, project):
     assert "What to look at" in client.get(here(project, "diagnosis")).text
 
 
+def owners(team, workspace, project, *names):
+    local = workspace.people.local().id
+    for name in names:
+        workspace.projects.add_member(project.id, team.account(name, "reviewer").id, "owner", by=local)
+        yield team.signed_in(name)
+
+
+def test_numbers_above_the_queue_follow_ones_own_answers_between_two_counts(serve, workspace, untouched, monkeypatch):
+    project, run = untouched
+    monkeypatch.setattr(review, "_FRESH", 3600.0)
+    team = serve(workspace, accounts=True)
+    kim, lee = owners(team, workspace, project, "kai", "lou")
+    kim.post(here(project, "second-reading"), data={"share": "1"})
+
+    def shown(page):
+        return [int(number) for number in re.findall(r"<b>(\d+)</b> (?:answered by you|to read)<", page.text)]
+
+    def answer(client, page, **said):
+        sent = {"document": on_the_desk(page), "run": run.id, **said}
+        return client.post(here(project, "review", "answers"), data=sent)
+
+    page = kim.get(here(project, "review"))
+    none, waiting = shown(page)
+    assert none == 0
+    page = answer(kim, page, label="staff")
+    assert shown(page) == [1, waiting - 1]
+    page = answer(lee, lee.get(here(project, "review")), other="parking")
+    assert shown(page) == [1, waiting - 1]  # a second reading: the queue is as long as before
+    assert 'value="parking"' in page.text
+    team.bench.tallies.clear()
+    page = lee.get(here(project, "review"))
+    assert shown(page) == [1, waiting - 1]  # so it is when counted
+    assert 'value="parking"' in page.text
+    kim.patch(f"/api/projects/{project.id}", json={"second_reading": 0}).raise_for_status()
+
+
 def test_a_second_reader_does_not_see_the_first_answer(serve, workspace, untouched):
     project, run = untouched
-    team, local = serve(workspace, accounts=True), workspace.people.local().id
-    clients = {}
-    for name in ("kim", "lee"):
-        workspace.projects.add_member(project.id, team.account(name, "reviewer").id, "owner", by=local)
-        clients[name] = team.signed_in(name)
-    kim, lee = clients["kim"], clients["lee"]
+    team = serve(workspace, accounts=True)
+    kim, lee = owners(team, workspace, project, "kim", "lee")
     assert kim.post(here(project, "second-reading"), data={"share": "2"}).status_code == 422
     assert kim.post(here(project, "second-reading"), data={"share": "1"}).status_code == 303
     assert kim.get(f"/api/projects/{project.id}").json()["second_reading"] == 1.0

@@ -52,6 +52,7 @@ def test_a_second_person_reads_blind_and_the_first_answer_holds(pair):
     assert {row["document"] for row in found["disputed"]} == {row.document for row in first[:2]}
     assert {row["by"]: row["answers"] for row in pair.answers.counts(pair.project.id)} == {pair.kim: 3, pair.lee: 3}
     assert pair.queue.counts(pair.run.id)["done"] == 3
+    assert pair.answers.labels(pair.project.id) == ["price", "staff"]  # what a second reader names can be chosen again
     # Whoever opens the document and decides, decides.
     pair.answers.give(first[0].document, "product", by=pair.by, run=pair.run.id)
     assert pair.runs.prediction(pair.run.id, first[0].document).answer == "product"

@@ -102,10 +102,9 @@ class Answers:
 
     def counts(self, project: str) -> Many[dict[str, Any]]:
         """Answers that hold now, and second ones beside them, by person: ``by``, ``answers``."""
-        beside = sa.and_(ANSWERS.c.kind == SECOND, ANSWERS.c.undone_at.is_(None))
         query = (
             sa.select(ANSWERS.c.by, sa.func.count().label("answers"))
-            .where(ANSWERS.c.project_id == project, sa.or_(ANSWERS.c.current == sa.true(), beside))
+            .where(ANSWERS.c.project_id == project, _HOLDING_OR_SECOND)
             .group_by(ANSWERS.c.by)
             .order_by(sa.func.count().desc())
         )
@@ -113,8 +112,8 @@ class Answers:
             return [dict(row._mapping) for row in connection.execute(query)]
 
     def labels(self, project: str) -> Many[str]:
-        """Classes that answers name, by name: also those that no run knows yet."""
-        query = sa.select(ANSWERS.c.label).where(ANSWERS.c.project_id == project, ANSWERS.c.current == sa.true())
+        """Classes that answers and second ones name, by name: also those that no run knows yet."""
+        query = sa.select(ANSWERS.c.label).where(ANSWERS.c.project_id == project, _HOLDING_OR_SECOND)
         with self._db.reading() as connection:
             return sorted(connection.execute(query.distinct()).scalars())
 
@@ -154,6 +153,9 @@ _PROJECT = (
 )
 _HOLDING = sa.select(ANSWERS.c.number, ANSWERS.c.drawn).where(
     ANSWERS.c.document_id == sa.bindparam("document"), ANSWERS.c.current == sa.true()
+)
+_HOLDING_OR_SECOND = sa.or_(
+    ANSWERS.c.current == sa.true(), sa.and_(ANSWERS.c.kind == SECOND, ANSWERS.c.undone_at.is_(None))
 )
 _REPLACED = ANSWERS.update().where(ANSWERS.c.number == sa.bindparam("replaced")).values(current=False)
 _INSERT = ANSWERS.insert().returning(ANSWERS.c.number)

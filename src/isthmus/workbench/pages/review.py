@@ -11,6 +11,7 @@ from fastapi import APIRouter, Form, Request
 from isthmus.workbench.context import Access, Reviewer, Viewer, at, go, page
 from isthmus.workbench.pages import check as checking
 from isthmus.workbench.pages.frame import chosen_run, find_run, known_classes, project_page
+from isthmus.workspace.records import Answer
 
 router = APIRouter(prefix="/projects/{project}/review", include_in_schema=False)
 Field = Annotated[str, Form(max_length=2_000)]
@@ -74,14 +75,15 @@ def shown_tally(access: Access, run: Any) -> dict[str, Any]:
     }
 
 
-def count_own_answer(access: Access, run: Any, label: str) -> None:
+def count_own_answer(access: Access, run: Any, given: Answer) -> None:
     """One's own number grows at once, though the others are some seconds old; so does the list of classes."""
     kept = access.bench.tallies.get(run.id)
     if kept is not None:
         kept.by_person[access.by] = kept.by_person.get(access.by, 0) + 1
-        kept.counts["to_review"] = max(0, kept.counts["to_review"] - 1)
-        if label not in kept.labels:
-            kept.labels = sorted([*kept.labels, label])
+        if given.current:  # a second reading leaves the queue as long as it was
+            kept.counts["to_review"] = max(0, kept.counts["to_review"] - 1)
+        if given.label not in kept.labels:
+            kept.labels = sorted([*kept.labels, given.label])
 
 
 def desk_facts(access: Access, run: Any | None, document: str | None = None, just: str = "") -> dict[str, Any]:
@@ -156,7 +158,7 @@ def answer(
     """An answer; the next document comes back."""
     found = queue_run(access, run)
     given = access.workspace.answers.give(document, label or other, by=access.by, run=found.id)
-    count_own_answer(access, found, given.label)
+    count_own_answer(access, found, given)
     return desk(request, access, found, just=f"Answered: {given.label}.")
 
 
