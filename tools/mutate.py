@@ -162,16 +162,7 @@ def _docstrings(tree: ast.AST) -> set[int]:
         elif isinstance(node, ast.AnnAssign):
             parts = [node.annotation]
         elif isinstance(node, ast.JoinedStr) or (
-            isinstance(node, ast.Call)
-            and getattr(node.func, "id", getattr(node.func, "attr", ""))
-            in (
-                "progress",
-                "warn",
-                "IsthmusWarning",
-                "typer.Option",
-                "Option",
-                "Argument",
-            )
+            isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) in _SAID
         ):
             parts = [node]
         for part in parts:

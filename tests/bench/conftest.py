@@ -49,10 +49,11 @@ def dies(data, seed):
 def talks(data, seed):
     from isthmus._progress import progress
 
-    limit = time.monotonic() + 1.3
+    limit = time.monotonic() + 1.3  # a step is passed on once a second
     while time.monotonic() < limit:
         progress("counting", 3, 7)
         time.sleep(0.02)
+    progress("counting", 3, 7)  # where the machine stood still for a while, this is the first after the second
     return [{"metric": "error", "value": 0.0}]
 
 

@@ -111,7 +111,8 @@ def test_what_a_method_reports_comes_home(suite_file, folder):
     events = []
     run_suite(str(suite_file), folder, ["two"], ["talks"], [0], progress=events.append)
     steps = [event for event in events if event["event"] == "step"]
-    assert steps == [{"event": "step", "task": "two", "phase": "counting", "done": 3, "total": 7}]
+    assert 1 <= len(steps) <= 3  # of some sixty calls; more than one where the machine is slow
+    assert all(step == {"event": "step", "task": "two", "phase": "counting", "done": 3, "total": 7} for step in steps)
 
 
 def test_parallel_and_sequential_runs_agree(suite_file, suite, folder, tmp_path):
