@@ -6,6 +6,11 @@ from pathlib import Path
 
 import pytest
 
+# Every worker of pytest-xdist would start as many threads of linear algebra as there are cores; on a full machine these
+# spend most of their time waiting for one another. Set before numpy is loaded; child processes inherit it.
+if workers := int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "0")):
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // workers)))
+
 CHROMIUM = next(
     (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
 )

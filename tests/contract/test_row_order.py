@@ -1,9 +1,10 @@
-"""The order of the rows changes no label: every recipe, the vote, groups and the diagnosis, on the bundled sample."""
+"""Neither the order of the rows nor the number of threads changes a label: all recipes, the vote, groups, diagnosis."""
 
 import warnings
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import isthmus
 from isthmus.corpus import load_sample
@@ -77,3 +78,29 @@ def test_the_same_documents_are_drawn_for_a_check(sample):
     first = quietly(isthmus.label, source, labels, target, method="nbc")
     other = quietly(isthmus.label, source, labels, take(target, places), method="nbc")
     assert other.sample(20)["text"] == first.sample(20)["text"]
+
+
+@pytest.mark.parametrize("method", [*RECIPES, "auto"])
+def test_the_number_of_threads_changes_no_label(sample, method):
+    source, labels, target = (part[:40] for part in sample[:3])
+    words = dict(zip(("staff", "price"), sorted(set(labels)), strict=False))
+    words = words if method in RECIPES and RECIPES[method].takes_words else None
+    with threadpool_limits(1):
+        first = quietly(isthmus.label, source, labels, target, method=method, word_labels=words)
+    with threadpool_limits(2):
+        assert {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"} == {2}
+        other = quietly(isthmus.label, source, labels, target, method=method, word_labels=words)
+    assert np.array_equal(other.labels, first.labels)
+    np.testing.assert_allclose(other.confidence, first.confidence, atol=1e-9)
+    assert other.method == first.method
+
+
+def test_the_number_of_threads_changes_no_group_and_no_diagnosis(sample):
+    source, labels, target = (part[:40] for part in sample[:3])
+    told = []
+    for number in (1, 2):
+        with threadpool_limits(number):
+            groups = quietly(isthmus.cluster, source, labels, target)
+            found = quietly(isthmus.diagnose, source, labels, target)
+            told.append((groups.labels.tolist(), groups.names, groups.guidance_estimate.helps, found.to_dict()))
+    assert told[0] == told[1]
