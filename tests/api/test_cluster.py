@@ -1,12 +1,14 @@
 import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import isthmus
 from isthmus.api import cluster as cluster_module
+from isthmus.clustering.guidance import GuidanceEstimate
 from isthmus.exceptions import DataError
 
 STAFF = ["kind staff helped", "polite staff smiled", "rude manager shouted", "staff was friendly"]
@@ -69,6 +71,14 @@ def test_report_is_one_page_without_network(result, tmp_path):
     with pytest.raises(DataError) as caught:
         result.report(path)
     assert caught.value.code == "output-exists"
+
+
+@pytest.mark.parametrize("helps", [True, False])
+def test_the_page_warns_of_the_source_only_where_it_does_not_help(result, helps, tmp_path):
+    foreseen = GuidanceEstimate(helps, 0.1 if helps else -0.1, 0.5, 0.5, 0.5, 0.5, "as foreseen")
+    page = replace(result, guidance_estimate=foreseen).report(tmp_path / "page.html").read_text(encoding="utf-8")
+    assert ("The source may not help here" in page) is not helps
+    assert page.count("as foreseen") == 1
 
 
 def test_hostile_texts_stay_text_in_the_report(tmp_path):

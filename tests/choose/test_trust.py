@@ -1,5 +1,7 @@
 """What is promised about labels: expectation for every method, new groups, budgets, a thin or noisy source."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,8 @@ import isthmus
 from isthmus.choose import LabelScorer, budget_curve, estimate_accuracy, review_mask
 from isthmus.choose.budgets import cautious, none_for_few
 from isthmus.choose.trust import (
+    SINGLE,
+    VOTE,
     AccuracyEstimate,
     assess,
     carried_over,
@@ -118,6 +122,22 @@ def test_features_are_shares_and_follow_the_labels():
     assert named["agreement"] == pytest.approx((2 + np.mean(truth == shuffled)) / 3)
     assert good["repeated"] > bad["repeated"]
     assert estimate_accuracy(judge, shuffled, 0.9).estimate is None  # cannot be learned from the target's words
+
+
+def test_what_is_right_within_the_source_speaks_for_the_labels():
+    """Left out, labels of a source that cannot be told apart itself would be expected to be as good as others."""
+    source, labels = texts_of({"bikes": 60, "staff": 60}, 0)
+    target, truth = texts_of({"bikes": 60, "staff": 60}, 1)
+    judge = LabelScorer(source, labels, target)
+    evidence = judge.score(truth)
+    inside, back = evidence.tables[0], evidence.tables[2]
+    poor = replace(evidence, tables=(inside, np.array([[3, 1], [2, 4]]), back))
+    found = trust_features(judge, truth, 0.9, poor)
+    assert found["source"] == pytest.approx(7 / 10)
+    for weights in (VOTE, SINGLE):
+        gap = log_odds({**found, "source": 0.9}, weights) - log_odds(found, weights)
+        assert gap == pytest.approx(weights["source"] * np.log(9 / (7 / 3)))
+        assert gap > 0
 
 
 def test_random_errors_in_the_source_are_told_from_likeness():

@@ -30,6 +30,8 @@ def test_the_interval_never_gets_narrower_than_chance_among_so_many_labels():
     margin = 1.645 * np.sqrt(0.21 / 100)
     assert (middling.low, middling.high) == pytest.approx((0.7 - margin, 0.7 + margin))
     assert middling.outside_groups is None
+    poor = _with_groups(judge_of(), calm(), odds(0.001), 1e-9, 100)
+    assert (poor.estimate, poor.low) == pytest.approx((0.001, 0.0))
 
 
 def test_both_sources_of_doubt_add_up_and_groups_count_as_wrong():

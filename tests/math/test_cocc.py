@@ -14,6 +14,7 @@ from isthmus._math.cocc import (
     smooth_source,
     spread_divergence,
 )
+from isthmus._math.cocc_kernels import assign_documents, assign_words
 from isthmus._math.information import kl_divergence, mutual_information
 
 
@@ -151,3 +152,18 @@ def test_divergence_of_classes_and_clusters_is_the_literal_sum_over_words():
     whole = divergence + spread_divergence(f, g, words, 3)[:, None]
     assert np.allclose(whole, literal, atol=1e-5)
     assert not np.allclose(divergence, literal, atol=1e-2)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_on_a_tie_documents_and_words_keep_their_cluster(k):
+    """Moved on a tie, they could go to and fro for ever."""
+    X = sp.csr_matrix([[1.0, 0.0], [0.0, 2.0]])
+    documents = np.array([1, 0])
+    changed = assign_documents(
+        X.indptr, X.indices, X.data, np.zeros((2, k)), np.zeros(k), documents, table := np.zeros((2, k))
+    )
+    assert (changed, documents.tolist()) == (0, [1, 0])
+    assert table[:, :2].tolist() == [[0.0, 1.0], [2.0, 0.0]]
+    words = np.array([1, 0])
+    assert assign_words(np.ones((2, k)), np.zeros((k, k)), words) == 0
+    assert words.tolist() == [1, 0]

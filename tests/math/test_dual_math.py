@@ -67,6 +67,11 @@ def test_both_solvers_solve_equation_4(seed, kind, power):
         assert found.converged
         np.testing.assert_allclose(found.values, expected, atol=1e-7)
         assert np.all(np.diff(found.history) <= 1e-12)
+        # The last objective is Eq. 2 with nothing expanded.
+        a, f = found.coefficients, found.values
+        literal = 0.5 * np.sum(given_.gamma * a * f) + 0.5 * given_.mu * np.sum(f * given_.graph.dot(f))
+        literal += 0.5 * np.sum(given_.weights[:, None] * (f - given_.targets) ** 2)
+        assert found.history[-1] == pytest.approx(literal, rel=1e-7)
     np.testing.assert_allclose(given_.kernel(given_.targets), K @ given_.targets, atol=1e-12)
 
 

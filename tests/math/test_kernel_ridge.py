@@ -108,3 +108,11 @@ def test_inverse_root():
     K = R @ R.T
     root = inverse_root(K)
     assert np.allclose(root @ K @ root, np.eye(5))
+
+
+def test_weights_of_more_rows_than_columns_have_no_part_where_the_rows_have_none():
+    """Directions without weight kept: rows (1, 1), (1, 1), (2, 2) say nothing about (1, −1)."""
+    ridge = GrowingRidge(np.array([[1.0, 1.0], [1.0, 1.0], [2.0, 2.0]]), 0.0, linear=True)
+    ridge.extend(np.arange(3))
+    weights = ridge.weights(np.array([[1.0], [0.0], [0.0]]))
+    assert weights.ravel() == pytest.approx([1 / 12, 1 / 12])  # RᵀR is 6 everywhere: its eigenvalues are 12 and 0

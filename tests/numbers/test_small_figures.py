@@ -222,13 +222,14 @@ def test_the_price_of_a_cluster_is_the_slope_of_the_sources_own_curve(monkeypatc
     asked = []
 
     def curve(rows, numbers, rng, cosine):
-        asked.append((rows.shape[0], numbers.tolist()))
+        asked.append((rows.sum(), numbers.tolist()))
         return 10.0 / np.asarray(numbers, dtype=float)
 
     monkeypatch.setattr(choice, "_divergences", curve)
-    target, source = sp.csr_matrix(np.eye(40)), sp.csr_matrix(np.eye(40))
+    target, source = sp.csr_matrix(np.eye(40)), sp.csr_matrix(2 * np.eye(40))
     best, table = choice.choose_n_clusters(target, source, 4)
-    (_, grid), (_, around) = asked
+    (of_target, grid), (of_source, around) = asked
+    assert (of_target, of_source) == (40, 80)
     low, high = around
     assert low < 4 < high
     price = (10 / low - 10 / high) / (high - low)

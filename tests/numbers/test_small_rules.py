@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from isthmus import CoClusteringClassifier
+from isthmus import CoClusteringClassifier, FactorDualClassifier, TermProjection
+from isthmus._math.dual_kernels import make_kernel
 from isthmus._math.gram import ngram_gram
 from isthmus._math.kmeans import Pull
+from isthmus.choose.combined import pool
 from isthmus.classify.baselines.aligned_features import top_singular
+from isthmus.classify.dual import base as dual_base
 from isthmus.classify.dual.base import label_negations
 from isthmus.corpus import make_shifted_texts
 from isthmus.corpus.decode import _mostly_utf8
@@ -18,9 +21,13 @@ from isthmus.corpus.read import read_table
 from isthmus.corpus.sheets import Layout, _write_sheet
 from isthmus.evaluate import bootstrap_interval, macro_f1
 from isthmus.exceptions import UsageError
-from isthmus.features import languages
+from isthmus.features import TextVectorizer, languages
+from isthmus.feedback.views import centred_logs
+from isthmus.scale.methods.base import VotingModel
+from isthmus.scale.views import _least_documents
 from isthmus.shift.bridges import _log_odds
 from isthmus.shift.findings import duplicate_finding
+from isthmus.shift.shares import _prior
 
 
 def test_values_repeat_when_there_are_two_or_at_most_half_as_many_as_rows():
@@ -152,3 +159,59 @@ def test_a_sheet_asked_for_in_a_file_without_sheets_is_no_matter(tmp_path):
     table = tmp_path / "answers.csv"
     table.write_text("document,label\n1,price\n", encoding="utf-8")
     assert read_table(table, sheet="review") == {"document": ["1"], "label": ["price"]}
+
+
+def test_no_method_vetoes_a_class_by_calling_it_impossible():
+    """Without the floor of one in a thousand a single method would decide."""
+    undecided, sure = np.array([[0.5, 0.5]]), np.array([[1.0, 0.0]])
+    odds = np.sqrt(1000.0)  # half of log 1000: two methods of equal weight
+    pooled = pool({"a": undecided, "b": sure}, {"a": 0.5, "b": 0.5})
+    assert pooled[0] == pytest.approx([odds / (1 + odds), 1 / (1 + odds)])
+    scores = {"a": np.zeros((1, 2)), "b": np.array([[0.0, -1000.0]])}
+    found = VotingModel({}, {"a": 0.5, "b": 0.5})._pool(scores)
+    assert found[0, 0] - found[0, 1] == pytest.approx(np.log(odds))
+    assert centred_logs(sure)[0] == pytest.approx([np.log(odds), -np.log(odds)])
+
+
+def test_a_class_of_no_source_documents_may_have_a_share_in_the_target():
+    """Learned with a share of nought, it would keep it whatever the documents say."""
+    assert _prior([1.0, 0.0]) == pytest.approx([1 / 1.001, 0.001 / 1.001])
+
+
+def test_of_terms_with_the_same_chi2_the_first_are_kept():
+    """The last ones kept."""
+    # the last term is all that the second class has and tells most; the other three tell alike
+    X = np.array([[2, 2, 2, 1]] * 3 + [[0, 0, 0, 9]] * 3)
+    kept = TermProjection(n_terms=2, purity=0.0).fit(X, [0, 0, 0, 1, 1, 1])
+    assert np.flatnonzero(kept.term_class_ >= 0).tolist() == [0, 3]
+
+
+@pytest.mark.parametrize(("n_documents", "least"), [(199, 1), (200, 2), (999, 2), (1_000, 3)])
+def test_in_how_many_documents_a_term_must_be(n_documents, least):
+    """One document more or less at the bounds, in memory or over blocks."""
+    vectorizer = TextVectorizer()
+    vectorizer._most_documents = 1.0
+    assert vectorizer._kept(np.array([1, 2, 3, 4]), n_documents).tolist() == list(range(least - 1, 4))
+    assert _least_documents(n_documents) == least
+
+
+def test_directions_that_a_matrix_does_not_have_are_left_out():
+    """Kept, what rounding leaves there would be scaled up and decide labels."""
+    U, values = top_singular(np.outer([1.0, 2.0, 2.0], [3.0, 4.0]), 2)
+    assert values == pytest.approx([15.0])  # lengths 3 and 5
+    assert U.ravel() == pytest.approx([1 / 3, 2 / 3, 2 / 3])
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_the_kernels_width_is_asked_for_by_the_number_of_classes(n_classes, monkeypatch):
+    """One half, however many classes."""
+    asked = []
+
+    def watched(*given, quantile, **settings):
+        asked.append(quantile)
+        return make_kernel(*given, quantile=quantile, **settings)
+
+    monkeypatch.setattr(dual_base, "make_kernel", watched)
+    X = np.eye(n_classes).repeat(2, axis=0) + 0.1
+    FactorDualClassifier(kernel="gaussian", random_state=0).fit(X, [*range(n_classes), *[-1] * n_classes])
+    assert asked == [1 / n_classes] * 2

@@ -6,6 +6,7 @@ import json
 import re
 from datetime import date
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -185,6 +186,26 @@ def test_class_shares_by_labels_and_by_probabilities():
     for row in rows:
         assert row["low"] <= min(row["target_share"], row["estimated_share"])
         assert row["high"] >= max(row["target_share"], row["estimated_share"])
+
+
+def test_a_class_is_told_by_its_own_documents():
+    """The mean over all documents instead of those of the class, and a share above 1."""
+    result = SimpleNamespace(
+        classes=np.array(["a", "b", "c"], dtype=object),
+        labels=np.array(["a", "a", "a", "b"], dtype=object),
+        confidence=np.array([0.9, 0.7, 0.2, 0.4]),
+        needs_review=np.array([False, False, True, False]),
+        probabilities=np.array([[0.9, 0.1, 0.0], [0.7, 0.3, 0.0], [0.5, 0.3, 0.2], [0.4, 0.5, 0.1]]),
+        source_labels=["a", "b", None],
+    )
+    a, b, c = class_table(result)
+    assert [row["confidence"] for row in (a, b, c)] == [pytest.approx(0.6), pytest.approx(0.4), None]
+    assert [row["precision"] for row in (a, b, c)] == [pytest.approx(0.8), pytest.approx(0.4), None]
+    assert [(row["target"], row["accepted"], row["review"]) for row in (a, b, c)] == [(3, 2, 1), (1, 1, 0), (0, 0, 0)]
+    # the variances .09 + .21 + .25 + .24 of a add up to .79; .75 + 1.645 · √.79 / 4 is more than 1
+    assert a["low"] == pytest.approx(0.625 - 1.645 * np.sqrt(0.79) / 4)
+    assert a["high"] == 1.0
+    assert c["low"] == 0.0
 
 
 def test_invitation_to_check_and_teach(page, tmp_path):

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.naive_bayes import MultinomialNB
 
+from isthmus._math.information import domain_divergence
 from isthmus.shift.bridges import class_shifted_words, log_weights, pivot_table, vocabulary_transfer, votes_without_word
 from isthmus.shift.duplicates import near_duplicates, run_hashes
 from isthmus.shift.groups import group_facts, shuffle_words
@@ -228,3 +229,13 @@ def test_shuffling_keeps_lengths_and_frequencies():
     assert np.allclose(dealt.sum(axis=1), X.sum(axis=1))
     assert np.allclose(dealt.sum(axis=0), X.sum(axis=0))
     assert (dealt != X).nnz > 0
+    rows = np.split(dealt.indices, dealt.indptr[1:-1])
+    assert all(len(set(row.tolist())) == len(row) for row in rows)  # a word dealt twice is one entry of two
+
+
+def test_divergence_counts_words_in_exactly_as_many_documents_as_are_asked_for():
+    source = sp.csr_matrix([[2, 1, 0], [1, 0, 1], [3, 0, 0]])  # words in 3, 1, 1 of these …
+    target = sp.csr_matrix([[1, 2, 0], [0, 4, 1]])  # … and in 1, 2, 1 of those: 4, 3 and 2 in all
+    assert word_divergence(source, target, min_df=3)["kl"] == pytest.approx(
+        domain_divergence(np.array([6, 1]), np.array([1, 6]))
+    )
