@@ -74,8 +74,8 @@ ROOM ?= choose
 N ?= 20
 SEED ?= 0
 
-mutants: $(VENV)/.dev      ## small wrong changes to a room: which of them do its tests notice?
-	$(BIN)/python tools/mutate.py $(ROOM) --number $(N) --seed $(SEED)
+mutants: $(VENV)/.dev      ## small wrong changes to a room: which of them do its tests notice? (ROOM=named: the table)
+	$(BIN)/python tools/mutate.py $(if $(filter named,$(ROOM)),--named,$(ROOM) --number $(N) --seed $(SEED))
 
 clean:
 	rm -rf $(VENV) .venv-oldest docs/_build docs/api/generated docs/gallery dist htmlcov .coverage* demo-output demo-workspace

@@ -1,6 +1,7 @@
 """Small wrong changes to the code, one at a time, and whether the tests notice.
 
     python tools/mutate.py choose --number 20 --seed 0
+    python tools/mutate.py --named
 
 A mutant is one change to one file of a room: a comparison, a sign, a constant, an axis, a dropped guard, two arguments
 swapped. For each mutant the tests of that room are run against a copy of the package; a mutant that no test notices is
@@ -12,6 +13,9 @@ and cached functions do not follow, and run the whole suite per mutant, which ta
 that copies ``src``, changes one line and runs one folder of tests; or, after ``make coverage``, with ``--coverage
 .coverage`` only the tests that reach the line, from the whole suite (compiled lines leave no trace there: for them the
 folder is run).
+
+``--named`` draws nothing: it replays ``tools/mutants.toml``, wrong changes that went unnoticed once, each with the test
+that notices it now.
 """
 
 from __future__ import annotations
@@ -27,6 +31,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -34,6 +39,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "isthmus"
+NAMED = ROOT / "tools" / "mutants.toml"
 # Room -> tests that should notice; rooms not listed here have a test folder of their own name.
 TESTS = {
     "_math": ["tests/math", "tests/classify/test_cocc.py", "tests/classify/test_kernels.py"],
@@ -302,9 +308,49 @@ def try_mutant(mutant: Mutant, copy: Path, tests: list[str], limit: float, at_li
     os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))  # compiled functions stay valid
 
 
+def named_mutants() -> list[tuple[str, Mutant, str]]:
+    """The table of wrong changes that have a name: the name, the change written out, and the test that notices it."""
+    found = []
+    for row in tomllib.loads(NAMED.read_text(encoding="utf-8"))["mutant"]:
+        path = PACKAGE / row["file"]
+        text = path.read_text(encoding="utf-8")
+        if text.count(row["before"]) != 1:
+            raise ValueError(f"{row['name']}: {row['before']!r} stands {text.count(row['before'])} times in {path}.")
+        line = text[: text.index(row["before"])].count("\n") + 1
+        mutant = Mutant(str(path.relative_to(ROOT)), line, "named", row["before"], row["after"])
+        mutant.source = text.replace(row["before"], row["after"])
+        found.append((row["name"], mutant, row["test"]))
+    return found
+
+
+def replay_named(copy: Path, limit: float) -> int:
+    """Each change of the table against its own test; 1 where one goes unnoticed, 2 where a test fails without any."""
+    table = named_mutants()
+    tests = sorted({test for *_, test in table})
+    untouched = _untouched()
+    try_mutant(untouched, copy, tests, limit)
+    if untouched.status != "survived":
+        print(f"The tests of {NAMED.name} fail without any change, or are not there; mend them first.", file=sys.stderr)
+        return 2
+    for place, (name, mutant, test) in enumerate(table, 1):
+        try_mutant(mutant, copy, [test], limit)
+        print(f"{place:3d} {mutant.status:8} {mutant.file}:{mutant.line} {name} ({test})", flush=True)
+    killed = sum(mutant.status == "killed" for _, mutant, _ in table)
+    print(f"named: {killed} of {len(table)} noticed")
+    return 0 if killed == len(table) else 1
+
+
+def _untouched() -> Mutant:
+    """No change at all."""
+    mutant = Mutant("src/isthmus/exceptions.py", 0, "none", "", "")
+    mutant.source = (PACKAGE / "exceptions.py").read_text(encoding="utf-8")
+    return mutant
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("room", help="a folder or file below src/isthmus")
+    parser.add_argument("room", nargs="?", help="a folder or file below src/isthmus")
+    parser.add_argument("--named", action="store_true", help="replay the table of named changes instead of a room")
     parser.add_argument("--number", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--limit", type=float, default=600.0, help="seconds a run may take")
@@ -313,13 +359,18 @@ def main() -> int:
     parser.add_argument("--also", nargs="*", default=[], help="tests a survivor must pass too: newer than the record")
     parser.add_argument("--json", type=Path, help="write all mutants with their fate")
     options = parser.parse_args()
+    if options.named == (options.room is not None):
+        parser.error("give a room or --named, one of the two")
+    if options.named:
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copytree(ROOT / "src", Path(folder) / "src")
+            return replay_named(Path(folder) / "src", options.limit)
     tests = tests_for(options.room)
     by_line = tests_of_lines(options.coverage, options.most) if options.coverage else None
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "src"
         shutil.copytree(ROOT / "src", copy)
-        untouched = Mutant("src/isthmus/exceptions.py", 0, "none", "", "")
-        untouched.source = (PACKAGE / "exceptions.py").read_text(encoding="utf-8")
+        untouched = _untouched()
         if by_line is None:
             try_mutant(untouched, copy, tests, options.limit)
         if untouched.status in ("killed", "not run"):
