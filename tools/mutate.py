@@ -299,8 +299,11 @@ def try_mutant(mutant: Mutant, copy: Path, tests: list[str], limit: float, at_li
     began = time.monotonic()
     try:
         done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=limit)
-        # 4 and 5: pytest has found no such test, which says nothing about the mutant.
+        # 4 and 5: pytest has found no such test, which says nothing about the mutant; but 4 is also what it says where
+        # the package cannot be loaded any more.
         mutant.status = {0: "survived", 4: "not run", 5: "not run"}.get(done.returncode, "killed")
+        if "while loading conftest" in done.stdout + done.stderr:
+            mutant.status = "killed"
     except subprocess.TimeoutExpired:
         mutant.status = at_limit
     mutant.seconds = round(mutant.seconds + time.monotonic() - began, 1)

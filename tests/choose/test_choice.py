@@ -406,3 +406,15 @@ def test_a_language_is_settled_for_all_only_where_there_is_one():
     assert _one_language(english, "auto") == "en"
     assert _one_language([*english, *german], "auto") == "auto"
     assert _one_language(english, "german") == "german"
+
+
+def test_the_vote_is_silent_about_a_document_only_where_all_who_vote_are(monkeypatch):
+    monkeypatch.setattr("isthmus.choose.choice.carried_over", lambda judge: None)
+    rng = np.random.default_rng(1)
+    (source, labels), (target, truth) = (collection(120, rng, (NORTH, SOUTH), noise=0)[:2] for _ in range(2))
+    contest = made_contest(source, labels, target, truth, lean=1.0)
+    for trial, rows in zip(contest.trials, ([0, 1, 2], [], [2, 3], [2]), strict=True):
+        trial.silent[rows] = True
+    choice = decide(contest)
+    assert set(choice.model.weights) == {"logistic", "lsa", "strings"}  # cocc, which has no vote, is not asked
+    assert np.flatnonzero(choice.silent).tolist() == [2]

@@ -108,3 +108,12 @@ def test_order_of_texts_only_moves_rows(many_texts):
     K = ngram_gram(*encode(texts), 3, 5, small=False)[0]
     moved = ngram_gram(*encode([texts[i] for i in order]), 3, 5, small=False)[0]
     assert np.array_equal(moved, K[np.ix_(order, order)])
+
+
+def test_long_ngrams_that_differ_in_their_first_letter_only_are_two():
+    """Unless what was read is numbered anew, the first letters are shifted out: five bits each, 64 in all."""
+    texts = ["abcdefghijklmnop", "qbcdefghijklmnop"]
+    codes = np.array([ord(letter) for text in texts for letter in text])
+    found = gram.occurrence_matrix(codes, np.array([0, 16, 32]), 15, 16, "presence")
+    assert found.sum(axis=1).A1.tolist() == [3, 3]  # two of 15 letters, one of 16
+    assert (found @ found.T).toarray().tolist() == [[3, 1], [1, 3]]  # the last 15 letters are the same

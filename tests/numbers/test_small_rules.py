@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from isthmus import CoClusteringClassifier, FactorDualClassifier, TermProjection
+from isthmus._math.calibration import fit_affine
 from isthmus._math.dual_kernels import make_kernel
 from isthmus._math.gram import ngram_gram
 from isthmus._math.kmeans import Pull
@@ -215,3 +216,13 @@ def test_the_kernels_width_is_asked_for_by_the_number_of_classes(n_classes, monk
     X = np.eye(n_classes).repeat(2, axis=0) + 0.1
     FactorDualClassifier(kernel="gaussian", random_state=0).fit(X, [*range(n_classes), *[-1] * n_classes])
     assert asked == [1 / n_classes] * 2
+
+
+def test_the_penalty_of_an_affine_calibration():
+    """Twice the penalty in the loss, once in its gradient. Without one two sure answers would have no best slope."""
+    d = np.log(9.0)
+    slope, offsets = fit_affine(np.log([[0.9, 0.1], [0.1, 0.9]]), np.array([0, 1]))
+    grid = np.linspace(-1.0, 4.0, 50_001)
+    best = grid[np.argmin(np.log1p(np.exp(-np.exp(grid) * d)) + 1e-4 * grid**2)]
+    assert slope == pytest.approx(np.exp(best), rel=0.01)
+    assert offsets == pytest.approx([0.0, 0.0], abs=1e-9)
