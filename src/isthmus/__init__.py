@@ -1,6 +1,6 @@
 """Isthmus: labels in one domain of text, none in another.
 
-``import isthmus`` loads numpy, scipy and scikit-learn only; everything else arrives when it is first used.
+``import isthmus`` loads nothing else. A public name brings numpy, scipy and scikit-learn; the rest comes on first use.
 """
 
 from typing import TYPE_CHECKING

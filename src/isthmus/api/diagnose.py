@@ -26,7 +26,8 @@ class Diagnosis:
     findings : list of dict
         ``severity`` (0 fine to 3 do not transfer), ``topic``, ``finding``, ``advice``, ``values``; gravest first.
     tables : dict of str to list of dict
-        ``pivots``, ``class_shifted_words``, ``target_only_words``, ``near_duplicates``; at most 50 rows each.
+        ``pivots``, ``class_shifted_words``, ``target_only_words``, ``near_duplicates``, ``new_groups``; at most 50 rows
+        each.
     settings : dict
 
     See Also

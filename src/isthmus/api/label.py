@@ -238,7 +238,7 @@ class LabelResult:
     def sample(
         self, n: int | None = None, *, margin: float | None = None, random_state: int | None = 0
     ) -> dict[str, list]:
-        """Documents drawn at random for a person to label, as columns: document, id, text, true_label (empty).
+        """Documents drawn at random for a person to label, as columns: document, id, text, true_label (empty), drawn.
 
         Parameters
         ----------

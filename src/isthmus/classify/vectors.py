@@ -40,7 +40,7 @@ class TransductiveCentroidClassifier(TransferClassifier):
 
     See Also
     --------
-    isthmus.TransductiveKernelClassifier : also centred by domain, with a margin instead of centroids.
+    isthmus.TransductiveKernelClassifier : kernel ridge instead of centroids; centred by domain with ``align="domain"``.
 
     Examples
     --------

@@ -130,9 +130,9 @@ def label(
 ) -> None:
     """Label the documents of TARGET with the labels of SOURCE, or by a saved model (--model FILE TARGET).
 
-    Every column of TARGET is kept; label, confidence and needs_review are added. A run.json beside the output says
-    how to repeat the run. In csv and tsv, cells that a spreadsheet would run as formulas get an apostrophe in front,
-    unless --exact is given.
+    Every column of TARGET is kept; label, confidence, needs_review and novel_group are added. A run.json beside the
+    output says how to repeat the run. In csv and tsv, cells that a spreadsheet would run as formulas get an apostrophe
+    in front, unless --exact is given.
     """
     if model is not None and len(files) > 1:
         raise UsageError(

@@ -301,8 +301,8 @@ class StructuralCorrespondence(AlignedFeaturesClassifier):
     """Linear classifier on words plus what they predict about pivot words.
 
     Pivots are words frequent in both domains that tell most about the source labels (SCL-MI). Each pivot is predicted
-    from all other words over the rows of both domains; the leading directions of these predictors are the new
-    features. It assumes that words which predict the same pivots mean the same for the labels.
+    from the words that are no pivots, over the rows of both domains; the leading directions of these predictors are the
+    new features. It assumes that words which predict the same pivots mean the same for the labels.
 
     Parameters
     ----------

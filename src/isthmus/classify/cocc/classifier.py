@@ -103,7 +103,7 @@ class CoClusteringClassifier(TransferClassifier):
     refine_history_ : list of float
         Mean cosine of the documents with their centroids after every pass of the finish; never falls.
     refine_condition_ : {"converged", "max_iter", "reverted", "off"}
-        "reverted": a class would have lost half of its documents, so the co-clustering's labels were kept.
+        "reverted": a class would have lost more than half of its documents, so the co-clustering's labels were kept.
     n_iter_ : int
     termination_condition_ : {"converged", "max_iter", "no_target"}
     n_word_clusters_, trade_off_ : the values in use
@@ -118,11 +118,11 @@ class CoClusteringClassifier(TransferClassifier):
 
     Notes
     -----
-    Documents start from naive Bayes trained on the source, words from their document profiles. New documents go
-    through the document step with the fitted tables. Probabilities are softened by a factor fitted on the source
-    documents, whose own clusters were never part of the search. "auto" tries 3 numbers of word clusters and 4 values of
-    λ and takes the setting whose document clusters are most compact: largest mean cosine of the documents with their
-    clusters' tf-idf centroids. No label enters that choice.
+    Documents start from naive Bayes trained on the source, words from their document profiles. New documents are
+    scored by the centroids, or by the document step with the fitted tables where there is no finish. Probabilities are
+    softened by a factor fitted on the source documents, whose own clusters were never part of the search. "auto" tries
+    3 numbers of word clusters and 4 values of λ and takes the setting whose document clusters are most compact: largest
+    mean cosine of the documents with their clusters' tf-idf centroids. No label enters that choice.
 
     References
     ----------

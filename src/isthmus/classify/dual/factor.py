@@ -42,7 +42,7 @@ class FactorDualClassifier(DualClassifier):
         these).
     n_init : int, default=1
     annealing : int, default=0
-        Stages in which ``mu`` grows to its value, starting from labels alone.
+        Stages of at most five outer steps before the fit proper, in which ``mu`` doubles on its way to its value.
     class_normalisation, solver, max_exact, n_landmarks, random_state
         As for :class:`ManifoldDualClassifier`.
     max_iter, tol : int, float

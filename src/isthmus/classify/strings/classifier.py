@@ -282,7 +282,7 @@ class TransductiveKernelClassifier(TransferClassifier):
         Add equally many documents of each predicted class. An assumption about the target, so off by default.
     n_landmarks : int or None, default=None
         Compare every document with this many landmark documents instead of with all. If omitted, 2,000 landmarks are
-        used from ``max_exact`` documents on, with a warning.
+        used past ``max_exact`` documents, with a warning.
     max_exact : int, default=12000
         Largest number of documents for which the kernel is computed whole.
     n_jobs : int, default=1
