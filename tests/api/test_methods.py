@@ -75,6 +75,7 @@ def test_the_vectoriser_in_front_follows_the_tags():
     assert adapt_estimator(isthmus.CoClusteringClassifier())[0].weighting == "counts"
     assert adapt_estimator(isthmus.TransductiveSVM())[0].weighting == "tfidf"
     assert adapt_estimator(isthmus.TransductiveSVM(), analyzer="chars", min_df=2)[0].get_params()["min_df"] == 2
+    assert adapt_estimator(isthmus.TransductiveSVM(), language="german")[0].language == "german"
 
 
 def test_a_recipe_and_its_parts_agree():

@@ -63,8 +63,8 @@ class LabelResult:
         Probability of that label: the method's, brought to the accuracy that is expected; low in new groups.
     needs_review : ndarray of bool
         Texts a person should look at, so that the others keep to the error budget even at the low end of the accuracy
-        to expect; see :func:`isthmus.choose.review_mask`. Texts in which the method finds nothing it knows are always
-        among them, and of a named method those that plain methods contradict.
+        to expect; see :func:`isthmus.choose.review_mask`. Texts in which the method finds nothing it knows and those
+        of new groups are always among them. With a named method, a text that plain methods contradict counts as wrong.
     method : str
         The recipe that made the labels; several joined by ``+`` where they voted; the class of an estimator that was
         given.

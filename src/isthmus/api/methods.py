@@ -48,8 +48,8 @@ def adapt_estimator(estimator: Any, **options: Any) -> TransferPipeline:
     estimator : estimator or pipeline
         With ``fit(X, y, sample_domain=…)`` and ``predict_proba``. It is copied; the original stays as it is.
     **options
-        Fields of :class:`Options`. ``analyzer`` and ``min_df`` are the vectoriser's, ``word_labels`` goes to an
-        estimator with such a parameter, and ``random_state`` to every parameter of that name that is None.
+        Fields of :class:`Options`. ``analyzer``, ``min_df`` and ``language`` are the vectoriser's, ``word_labels`` goes
+        to an estimator with such a parameter, and ``random_state`` to every parameter of that name that is None.
 
     Examples
     --------
@@ -69,7 +69,10 @@ def adapt_estimator(estimator: Any, **options: Any) -> TransferPipeline:
     else:
         tags = get_tags(estimator).input_tags
         vectorizer = TextVectorizer(
-            analyzer=settings.analyzer, min_df=settings.min_df, weighting="counts" if tags.positive_only else "tfidf"
+            analyzer=settings.analyzer,
+            min_df=settings.min_df,
+            language=settings.language,
+            weighting="counts" if tags.positive_only else "tfidf",
         )
         pipeline = make_transfer_pipeline(*([] if tags.string else [vectorizer]), clone(estimator))
         reads_own_way = tags.string
