@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 import isthmus
+from isthmus.explain import explain_document
 from isthmus.feedback import Answers, ask_documents, ask_words, expect_accuracy, learn_correction, outlook
 from isthmus.feedback.accounting import _weighted_share, band_weights, learning_curve, right_by_size
 from isthmus.feedback.answers import origin_of
@@ -335,6 +336,29 @@ def test_copies_of_what_was_answered_are_asked_last():
     meaning = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 0.0], [0.6, 0.8]])  # 1 and 2 are copies of each other
     asked = ask_documents(probabilities, np.array(["a", "b"]), {}, meaning, 3, answered=[1])
     assert [question.row for question in asked][-1] == 2
+
+
+def test_a_document_is_a_near_copy_beyond_a_likeness_of_98_in_100():
+    # After document 0, document 1 is worth 1 · 0.5 · 0.02 and 2 next to nothing; a near copy still comes after it.
+    probabilities = np.array([[0.5, 0.5], [0.5, 0.5], [0.999, 0.001]])
+    asked = []
+    for likeness in (0.98, 0.99):
+        meaning = np.array([[1.0, 0.0], [likeness, np.sqrt(1 - likeness**2)], [0.0, 1.0]])
+        found = ask_documents(probabilities, np.array(["a", "b"]), {}, meaning, 2, answered=[])
+        asked.append([question.row for question in found])
+    assert asked == [[0, 1], [0, 2]]
+
+
+def test_reasons_after_teaching_are_words_as_they_were_written():
+    rng = np.random.default_rng(0)
+    words = {"a": ["engines", "wheels", "gears"], "b": ["courts", "judges", "lawyers"]}
+    texts, labels = zip(
+        *((" ".join(rng.choice(words[name], 4)), name) for name in "ab" for _ in range(30)), strict=True
+    )
+    target = [" ".join(rng.choice(words[name], 4)) for name in "ab" for _ in range(20)]
+    learned = isthmus.label(texts, labels, target, method="nbc").teach({"1": "a", "2": "a", "21": "b"})
+    terms = {row["term"] for row in explain_document(learned.model, "engines and wheels for judges")}
+    assert terms == {"engines", "wheels", "judges"}
 
 
 def test_half_a_doubt_is_named_as_a_reason():

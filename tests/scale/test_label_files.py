@@ -282,6 +282,17 @@ def test_what_cannot_work_is_refused(corpus, tmp_path):
     assert not (tmp_path / "out.docx").exists()
 
 
+def test_a_folder_that_holds_something_else_is_left_alone(corpus, tmp_path):
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "mine.txt").write_text("keep", encoding="utf-8")
+    for force in (False, True):
+        with pytest.raises(DataError, match="is not empty; give an empty or a new one") as error:
+            label_files(corpus / "source.csv", corpus / "target", folder, method="nbc", force=force, **FAST)
+        assert error.value.code == "output-exists"
+    assert [path.name for path in folder.iterdir()] == ["mine.txt"]
+
+
 def test_the_command(corpus, tmp_path, capsys):
     out = tmp_path / "out.csv"
     arguments = ["label", str(corpus / "source.csv"), str(corpus / "target" / "[ab].csv*"), "-o", str(out)]
