@@ -352,6 +352,23 @@ def test_groups_are_the_same_whatever_the_blocks_and_follow_the_source(corpus, t
     assert list(table)[-4:] == ["cluster", "cluster_name", "aligned_to", "strength"]
 
 
+@pytest.mark.parametrize("function", [label_files, cluster_files])
+@pytest.mark.parametrize("output", ["out.csv", "folder"])
+def test_an_output_is_replaced_only_where_that_is_asked_for(corpus, tmp_path, function, output):
+    place, target = tmp_path / output, corpus / "target" / "a.csv"
+    settings = {"sample": 60, "text": "text", "label": "topic"}
+    settings |= {"method": "nbc"} if function is label_files else {"n_clusters": 2}
+    function(corpus / "source.csv", target, place, **settings)
+    first = place.read_bytes() if place.is_file() else contents(place)
+    with pytest.raises(DataError) as error:
+        function(corpus / "source.csv", target, place, **settings)
+    assert error.value.code == "output-exists"
+    for path in [place] if place.is_file() else place.iterdir():
+        path.write_text("{}", encoding="utf-8")
+    function(corpus / "source.csv", target, place, force=True, **settings)
+    assert (place.read_bytes() if place.is_file() else contents(place)) == first
+
+
 def test_the_command_groups_in_blocks(corpus, tmp_path, capsys):
     out = tmp_path / "out.csv"
     arguments = ["cluster", str(corpus / "source.csv"), str(corpus / "target" / "a.csv"), "-o", str(out)]
