@@ -66,6 +66,16 @@ def test_contrast_is_low_for_strangers_and_high_for_counterparts(task):
     assert np.all(contrast[~np.eye(3, dtype=bool)] < 0.1)
 
 
+def test_a_single_cluster_has_nothing_to_contrast_with():
+    """It is the mean of the target but for rounding: what is left after the mean is taken away has no meaning."""
+    target = sp.csr_matrix([[3.0, 1.0], [1.0, 1.0]])
+    groups = source_groups(sp.csr_matrix(np.eye(2)), np.array([0, 1]), np.array([1, 1]))
+    aligner = Aligner(groups, cross_similarity(target, target, weighted=False, projected=False), target.mean(axis=0))
+    apart = np.array([[2.0 - 1e-12, 1.0 + 1e-12]])  # leans to the second group by rounding alone
+    assert aligner.contrasts(apart)[0, 0] < 0
+    assert np.flatnonzero(aligner.weights(apart)[0]).tolist() == [0]
+
+
 def test_alignment_table_names_new_clusters():
     groups = source_groups(sp.csr_matrix(np.eye(2)), np.array([0, 1]), np.array([1, 1]))
     table = alignment_table(np.array([[0.0, 0.5], [0.0, 0.0]]), groups, np.array(["a", "b"]))

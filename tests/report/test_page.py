@@ -17,7 +17,7 @@ from isthmus.cli.app import run_command
 from isthmus.corpus import write_rows
 from isthmus.exceptions import DataError, UsageError
 from isthmus.report.breakdown import time_periods
-from isthmus.report.facts import reliability_rows
+from isthmus.report.facts import Words, reliability_rows
 from isthmus.report.figures import lines_figure
 from isthmus.report.hero import banners, class_table, hero_facts, in_words, review_note, verdict
 from isthmus.report.listing import _fit, as_json, list_data, listed_rows
@@ -170,6 +170,17 @@ def test_a_new_group_is_shown(tmp_path):
     text = result.report(tmp_path / "page.html").read_text("utf-8")
     assert "<h3>New: tyres</h3>" in section(text, "classes")
     assert json.loads(text.partition('id="data">')[2].partition("</script>")[0])["group"] == ["", "", "tyres", "tyres"]
+
+
+def test_texts_without_any_word_have_a_page(tmp_path):
+    glad, sad = [":-) :-) ;-)", ";-) :-) :-)"] * 4, [":-( :-( ;-(", ";-( :-( :-("] * 4
+    target = [":-) ;-) ;-)", ":-( ;-( ;-("]
+    result = isthmus.label([*glad, *sad], ["glad"] * 8 + ["sad"] * 8, target, method="strings")
+    words = Words(result)
+    assert (words.space, words.map()) == (None, None)
+    assert words.marking() == words.marking(np.array([True, False])) == [[], []]
+    page = result.report(tmp_path / "page.html").read_text(encoding="utf-8")
+    assert all(text in page for text in target)
 
 
 def test_no_plural_of_one(tmp_path):

@@ -28,7 +28,8 @@ def log_weights(X: sp.csr_matrix, codes: np.ndarray, n_classes: int) -> np.ndarr
     """log p(word | class), classes × words, smoothed; ``X`` holds presences."""
     member = sp.csr_matrix((np.ones(len(codes)), (codes, np.arange(len(codes)))), shape=(n_classes, len(codes)))
     sums = np.asarray((member @ X).todense()) + _SMOOTHING  # classes × words: small and full
-    return np.log(sums) - np.log(sums.sum(axis=1, keepdims=True))
+    total = np.maximum(sums.sum(axis=1, keepdims=True), _SMOOTHING)  # texts of signs alone have no words to add up
+    return np.log(sums) - np.log(total)
 
 
 def presence(X: sp.csr_matrix) -> sp.csr_matrix:
