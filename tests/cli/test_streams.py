@@ -77,16 +77,18 @@ def test_labels_that_cannot_be_written_are_kept_elsewhere(folder):
         DIAGNOSE,
         f"{DIAGNOSE} --json",
         f"{LABEL} -o out.csv --json",
+        f"{CLUSTER} -o out.csv --json",
         f"{ISTHMUS} data list",
         f"{ISTHMUS} --version",
     ],
-    ids=["label", "cluster", "diagnose", "diagnose json", "label json", "data", "version"],
+    ids=["label", "cluster", "diagnose", "diagnose json", "label json", "cluster json", "data", "version"],
 )
 def test_closed_output_is_refused_before_the_work(folder, command):
     code, _, said = shell(folder, f"{command} >&-")
     assert code == 1
     assert said.strip().splitlines()[-1].startswith("isthmus: Standard output is closed")
     assert len(said.splitlines()) == 1
+    assert not (folder / "out.csv").exists()
 
 
 def test_a_reader_of_the_talk_who_leaves_does_not_stop_the_work(folder):
