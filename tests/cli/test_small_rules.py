@@ -31,6 +31,15 @@ def test_one_side_in_parts_makes_a_run_large(tmp_path, monkeypatch, files, large
     assert label_large.is_large(LabelOptions(files, method="nbc", output="out.csv")) is large
 
 
+def test_a_file_that_is_not_there_makes_no_run_large(tmp_path, monkeypatch):
+    """The reader says so in its own words."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(label_run, "STREAM_BYTES", 0)
+    (tmp_path / "one.csv").write_text("id,text\n1,a\n")
+    for files in (["one.csv", "gone.csv"], ["gone.csv", "one.csv"]):
+        assert label_large.is_large(LabelOptions(files, method="nbc", output="out.csv")) is False
+
+
 @pytest.mark.parametrize(("limit", "large"), [(23, True), (24, False)])
 def test_files_to_group_are_large_beyond_the_limit(tmp_path, monkeypatch, limit, large):
     for name in ("one.csv", "two.csv"):

@@ -21,6 +21,12 @@ from isthmus.features.embeddings import (
 static = pytest.mark.skipif(not has_static_vectors(), reason="extra embed is not installed")
 
 
+def test_static_vectors_are_found_where_their_packages_are():
+    """Not found, every test of them would be skipped and nobody would notice."""
+    installed = [importlib.util.find_spec(name) is not None for name in ("wordllama", "tokenizers")]
+    assert has_static_vectors() is all(installed)
+
+
 @static
 def test_static_vectors_know_what_words_mean():
     vectors = embed_texts(["a football match", "the hockey game", "a graphics driver", ""])

@@ -23,6 +23,7 @@ from isthmus.corpus.sheets import Layout, _write_sheet
 from isthmus.evaluate import bootstrap_interval, macro_f1
 from isthmus.exceptions import UsageError
 from isthmus.features import TextVectorizer, languages
+from isthmus.features.counting import _sequences
 from isthmus.feedback.views import centred_logs
 from isthmus.scale.methods.base import VotingModel
 from isthmus.scale.views import _least_documents
@@ -226,3 +227,14 @@ def test_the_penalty_of_an_affine_calibration():
     best = grid[np.argmin(np.log1p(np.exp(-np.exp(grid) * d)) + 1e-4 * grid**2)]
     assert slope == pytest.approx(np.exp(best), rel=0.01)
     assert offsets == pytest.approx([0.0, 0.0], abs=1e-9)
+
+
+def test_pairs_of_texts_and_sequences_are_kept_in_four_bytes():
+    """Eight bytes where four are enough: twice the memory while a large collection is counted."""
+    # texts "0 1 0" and "1 1"
+    single, double = _sequences(np.array([0, 0, 0, 1, 1]), np.array([0, 1, 0, 1, 1]), 2, range(1, 3))
+    for found in (single, double):
+        assert {part.dtype for part in (found.rows, found.codes, found.counts)} == {np.dtype(np.int32)}
+    assert (single.rows.tolist(), single.codes.tolist(), single.counts.tolist()) == ([0, 0, 1], [0, 1, 1], [2, 1, 2])
+    assert double.spelling.tolist() == [[0, 1], [1, 0], [1, 1]]
+    assert (double.rows.tolist(), double.codes.tolist(), double.counts.tolist()) == ([0, 0, 1], [0, 1, 2], [1, 1, 1])
