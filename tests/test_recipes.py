@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import isthmus
+from isthmus import recipes
 from isthmus.estimator_checks import example_texts
 from isthmus.exceptions import UsageError
 from isthmus.explain import explain_document
@@ -67,3 +68,11 @@ def test_recipe_says_what_it_is(name):
     assert recipe.name == name
     assert recipe.summary
     assert recipe.page
+
+
+@pytest.mark.parametrize(("most", "counted"), [(4, True), (3, False)])
+def test_contexts_are_counted_within_tokens_up_to_a_number_of_documents(monkeypatch, most, counted):
+    assert recipes.WINDOWED == 20_000
+    monkeypatch.setattr(recipes, "WINDOWED", most)
+    _, model, _ = recipes.make_grouping(["kind staff", "fast bike"], ["rude staff", "slow bike"], min_df=1)
+    assert (model.contexts is not None) is counted

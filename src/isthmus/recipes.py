@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from isthmus.pipeline import TransferPipeline
 
 
+WINDOWED = 20_000  # documents of both sides up to which contexts are counted within a few tokens
+
+
 @dataclass(frozen=True)
 class Options:
     """What a caller may say about any recipe."""
@@ -419,7 +422,7 @@ def make_grouping(source_texts, target_texts, *, analyzer="auto", min_df="auto",
     texts, n_source = [*source_texts, *target_texts], len(source_texts)
     rows = vectorizer.fit_transform(texts)
     model = CrossGuidedKMeans(**settings)
-    if vectorizer.analyzer_ == "words" and len(texts) <= 20_000 and model.guidance > 0:
+    if vectorizer.analyzer_ == "words" and len(texts) <= WINDOWED and model.guidance > 0:
         vocabulary = {word: column for column, word in enumerate(vectorizer.feature_names_)}
         tokens = [vectorizer.analyze(text) for text in texts]
         columns = context_words(rows[:n_source], rows[n_source:])

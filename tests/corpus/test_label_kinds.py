@@ -68,3 +68,10 @@ def test_distance_counts_steps_and_passes_over_strangers():
     order = ("low", "medium", "high")
     assert grade_distance(["low", "high", "high"], ["high", "high", "odd"], order) == 1.0
     assert grade_distance(["odd"], ["low"], order) is None
+
+
+@pytest.mark.parametrize(("several", "kind"), [(4, "classes"), (6, "several")])
+def test_some_cells_with_several_labels_are_chance(several, kind):
+    """Of a hundred rows: from one in twenty on they are there on purpose."""
+    labels = ["oil"] * 50 + ["gas"] * (50 - several) + ["oil;gas", "gas;oil"] * (several // 2)
+    assert check_label_kind(labels, force_classes=True).kind == kind
