@@ -26,6 +26,7 @@ def test_only_arrays_of_names_are_packed():
     assert "names" not in packed
     assert packed["_packed"]["names"]["names"] == ["b", "a"]
     assert packed["_packed"]["names"]["codes"].tolist() == [0, 1, 0]
+    assert pack_names({"texts": texts}) == {"texts": texts}
 
 
 def test_texts_come_back():

@@ -1,9 +1,11 @@
 """Rules of the command that no run would show: how often progress is told, and what counts as large."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from isthmus._streams import StandardOutput
 from isthmus.cli import cluster_large, label_large, label_run
 from isthmus.cli.common import ProgressLine
 from isthmus.cli.data import list_corpora
@@ -66,3 +68,15 @@ def test_the_list_of_corpora_stands_in_columns(tmp_path, capsys):
     lines = [line for line in capsys.readouterr().out.splitlines() if line]
     assert len(lines) > 5
     assert len({line.index("missing") for line in lines}) == 1
+
+
+def test_every_byte_is_written_though_the_reader_takes_few_at_a_time_or_none():
+    taken = []
+
+    def take(data):
+        """Nothing at first, as a full pipe that does not block; then two bytes at most."""
+        taken.append(bytes(data[:2]) if taken else b"")
+        return len(taken[-1]) or None
+
+    assert StandardOutput(SimpleNamespace(write=take)).write(b"a,b\n1") == 5
+    assert taken == [b"", b"a,", b"b\n", b"1"]

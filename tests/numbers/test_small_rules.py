@@ -16,7 +16,7 @@ from isthmus.classify.baselines.aligned_features import top_singular
 from isthmus.classify.dual import base as dual_base
 from isthmus.classify.dual.base import label_negations
 from isthmus.corpus import make_shifted_texts
-from isthmus.corpus.decode import _mostly_utf8
+from isthmus.corpus.decode import _looks_western, _mostly_utf8
 from isthmus.corpus.guess import _repeats, _several
 from isthmus.corpus.read import read_table
 from isthmus.corpus.sheets import Layout, _write_sheet
@@ -238,3 +238,8 @@ def test_pairs_of_texts_and_sequences_are_kept_in_four_bytes():
     assert (single.rows.tolist(), single.codes.tolist(), single.counts.tolist()) == ([0, 0, 1], [0, 1, 1], [2, 1, 2])
     assert double.spelling.tolist() == [[0, 1], [1, 0], [1, 1]]
     assert (double.rows.tolist(), double.codes.tolist(), double.counts.tolist()) == ([0, 0, 1], [0, 1, 2], [1, 1, 1])
+
+
+def test_the_last_sign_of_ascii_says_nothing_about_an_encoding():
+    """Counted with the letters above ASCII, a few of them would hide that these are Western."""
+    assert _looks_western("café \x7f\x7f\x7f\x7f")
