@@ -143,3 +143,11 @@ def test_labels_are_read_where_they_are_wanted_and_only_there(tmp_path):
     named = choose_columns(blocks, text="text", label="label", want_labels=True)
     assert (named.text, named.label) == (("text",), "label")
     assert choose_columns(blocks, text="text", label="label", want_labels=False).label is None
+
+
+def test_what_is_hidden_in_a_folder_is_not_read(tmp_path):
+    """Copies that tools keep beside the data: a hidden file, a file in a hidden folder, a hidden file further down."""
+    for name in ("a.csv", "more/b.csv", ".c.csv", ".cache/d.csv", "more/.e.csv"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("text\nkind staff\n", encoding="utf-8")
+    assert find_shards(str(tmp_path)) == [str(tmp_path / "a.csv"), str(tmp_path / "more" / "b.csv")]
