@@ -1,5 +1,7 @@
 """Small rules that no other test looks at; each docstring names the wrong change that once went unnoticed."""
 
+import io
+import zipfile
 from collections import Counter
 
 import numpy as np
@@ -18,6 +20,7 @@ from isthmus.classify.dual.base import label_negations
 from isthmus.corpus import make_shifted_texts
 from isthmus.corpus.decode import _looks_western, _mostly_utf8
 from isthmus.corpus.guess import _repeats, _several
+from isthmus.corpus.limits import _sheet_file
 from isthmus.corpus.read import read_table
 from isthmus.corpus.sheets import Layout, _write_sheet
 from isthmus.evaluate import bootstrap_interval, macro_f1
@@ -243,3 +246,13 @@ def test_pairs_of_texts_and_sequences_are_kept_in_four_bytes():
 def test_the_last_sign_of_ascii_says_nothing_about_an_encoding():
     """Counted with the letters above ASCII, a few of them would hide that these are Western."""
     assert _looks_western("café \x7f\x7f\x7f\x7f")
+
+
+def test_a_workbook_that_lists_no_sheet_is_looked_up_by_number():
+    """One sheet more asked for than are listed: an error of Python's instead of the usual place."""
+    with zipfile.ZipFile(io.BytesIO(), "w") as book:
+        book.writestr("xl/workbook.xml", "<workbook><sheets/></workbook>")
+        book.writestr(
+            "xl/_rels/workbook.xml.rels", '<Relationships><Relationship Id="rId1" Target="styles.xml"/></Relationships>'
+        )
+        assert _sheet_file(book, 0) == "xl/worksheets/sheet1.xml"

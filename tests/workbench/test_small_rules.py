@@ -10,7 +10,7 @@ from fastapi import HTTPException
 from isthmus.cli.serve import serve as serve_command
 from isthmus.workbench.api import remove_member
 from isthmus.workbench.app import PlainJson
-from isthmus.workbench.gate import Gate
+from isthmus.workbench.gate import Gate, _Inlet
 from isthmus.workbench.pages.accounts import TooManyTries, refuse_self
 from isthmus.workbench.pages.runs import progress_facts
 from isthmus.workbench.server import serve
@@ -89,3 +89,15 @@ def test_how_far_a_run_is(told, share, detail):
     access = SimpleNamespace(workspace=SimpleNamespace(runs=SimpleNamespace(job={"r1": job}.__getitem__)))
     facts = progress_facts(access, SimpleNamespace(id="r1", state="running"))
     assert (facts["share"], facts["detail"], facts["live"]) == (share, detail, True)
+
+
+def test_a_body_that_does_not_say_more_is_whole():
+    """Waiting for the rest of it, a refusal would come seconds late."""
+
+    async def receive():
+        return {"type": "http.request", "body": b"all"}
+
+    inlet = _Inlet(receive)
+    assert inlet.more
+    asyncio.run(inlet())
+    assert inlet.more is False
