@@ -269,6 +269,17 @@ def test_a_closed_account_is_out_at_once(team, anna, workspace):
     assert refused.status_code == 401
 
 
+def test_who_is_not_signed_in_is_sent_to_the_door_and_a_script_is_told_so(team):
+    stranger = team.client()
+    page = stranger.get("/projects")
+    assert (page.status_code, page.headers["location"]) == (303, "/sign-in?next=/projects")
+    part = stranger.get("/projects", headers={"HX-Request": "true"})
+    assert (part.status_code, part.headers["HX-Redirect"]) == (204, "/sign-in?next=/projects")
+    script = stranger.get("/api/projects")
+    assert script.status_code == 401
+    assert script.json()["code"] == "sign-in-needed"
+
+
 def test_guessing_is_slowed_down(team):
     team.account("mona", "viewer")
     client = team.client()
