@@ -101,3 +101,14 @@ def test_a_body_that_does_not_say_more_is_whole():
     assert inlet.more
     asyncio.run(inlet())
     assert inlet.more is False
+
+
+def test_a_sender_who_is_refused_is_heard_for_64_megabytes_and_no_longer():
+    heard = []
+
+    async def receive():
+        heard.append(2**20)
+        return {"type": "http.request", "body": bytes(2**20), "more_body": True}
+
+    asyncio.run(_Inlet(receive).drain())
+    assert len(heard) == 64
