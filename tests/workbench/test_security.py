@@ -280,6 +280,25 @@ def test_who_is_not_signed_in_is_sent_to_the_door_and_a_script_is_told_so(team):
     assert script.json()["code"] == "sign-in-needed"
 
 
+def test_on_one_persons_machine_there_is_no_door(client):
+    """Nobody signs in or is invited, by page or by script, and signing out leads back to the work."""
+    arrived = client.get("/sign-in?next=/projects/new")
+    assert (arrived.status_code, arrived.headers["location"]) == (303, "/projects/new")
+    tried = {"name": "anna", "password": PASSWORD}
+    refused = [
+        client.post("/sign-in", data=tried),
+        client.post("/api/session", json=tried),
+        client.get("/join/some-token"),
+        client.post("/join/some-token", data=tried),
+    ]
+    assert [answer.status_code for answer in refused] == [404] * 4
+    assert ["only this machine is answered" in answer.text for answer in refused] == [True] * 4
+    left = client.post("/sign-out")
+    assert (left.status_code, left.headers["location"]) == (303, "/projects")
+    client.renew()
+    assert client.get("/projects").status_code == 200
+
+
 def test_guessing_is_slowed_down(team):
     team.account("mona", "viewer")
     client = team.client()
