@@ -19,6 +19,14 @@ def test_every_page_of_a_labelled_project(client, project, part):
     assert page.headers["content-security-policy"].startswith("default-src 'none'")
 
 
+def test_one_link_at_the_side_is_the_page_one_is_on(client, project, run):
+    """A page further in, of one run say, belongs to the link above it; the overview holds no page but itself."""
+    start = f"/projects/{project.id}"
+    for address, link in [*((part, part) for part in PAGES), (f"/runs/{run.id}", "/runs")]:
+        page = client.get(start + address).text
+        assert re.findall(r'<a href="([^"]*)" aria-current="page"', page) == [start + link]
+
+
 def test_the_bars_of_labels_are_shares_of_the_largest_class(client, workspace, project):
     source = next(row for row in workspace.collections.list(project.id) if row.kind == "source")
     counts = sorted(source.facts["classes"].values(), reverse=True)
