@@ -1,7 +1,10 @@
 """Every page answers, teaches where it is empty, and changes what it says it changes."""
 
+import html
 import io
 import re
+from collections import Counter
+from urllib.parse import parse_qsl
 
 import pytest
 
@@ -62,3 +65,113 @@ def test_the_target_that_came_last_is_offered_first(client, workspace, untouched
         r'<select[^>]*name="target".*?</select>', client.get(f"/projects/{project.id}/runs").text, re.DOTALL
     )
     assert re.findall(r"(\w+\.csv)", choice[0]) == ["newer.csv", "cars.csv"]
+
+
+def texts(page):
+    return re.findall(r'<p class="text" dir="auto">(.*?)</p>', page.text, re.DOTALL)
+
+
+def test_documents_come_fifty_at_a_time_and_the_last_page_leads_no_further(client, workspace, project, run):
+    address, seen, pages = f"/projects/{project.id}/documents", [], 0
+    link = "?order=position"
+    while link:
+        page = client.get(address + link)
+        shown = texts(page)
+        assert len(shown) <= 50
+        seen, pages = seen + shown, pages + 1
+        found = re.search(r'rel="next" href="([^"]+)"', page.text)
+        assert (found is not None) == (len(shown) == 50)
+        link = found and html.unescape(found[1])
+    whole = [row.text for row in workspace.runs.predictions(run.id, limit=500)]
+    assert len(seen) == len(whole) == 199  # one comment has two lines
+    assert pages == 4
+    assert [html.unescape(text)[:40] for text in seen] == [text[:40] for text in whole]
+
+
+@pytest.mark.parametrize(
+    "wanted", [{"q": "the", "order": "confidence"}, {"show": "review", "order": "position"}, {"label": ""}]
+)
+def test_the_filters_of_a_list_are_kept_on_the_next_page(client, workspace, project, run, wanted):
+    if "label" in wanted:
+        wanted = {
+            "label": Counter(row.label for row in workspace.runs.predictions(run.id, limit=500)).most_common(1)[0][0]
+        }
+    page = client.get(f"/projects/{project.id}/documents", params=wanted)
+    assert len(texts(page)) == 50
+    link = dict(parse_qsl(html.unescape(re.search(r'rel="next" href="\?([^"]+)"', page.text)[1])))
+    assert link.pop("after")
+    assert link == {"run": run.id, "order": "position", **wanted}
+
+
+@pytest.mark.parametrize(("row", "first"), [(1, 0), (2, 1), (51, 50), (0, 0), (-5, 0)])
+def test_a_mark_on_the_map_opens_the_list_at_its_document(client, workspace, project, run, row, first):
+    """Marks are numbered from one, as the rows of the table are."""
+    page = client.get(f"/projects/{project.id}/documents", params={"row": row})
+    whole = workspace.runs.predictions(run.id, limit=500)
+    assert html.unescape(texts(page)[0])[:40] == whole[first].text[:40]
+
+
+def test_the_history_comes_fifty_events_at_a_time_the_latest_first(client, workspace, untouched):
+    project, _ = untouched
+    by, events = workspace.people.local().id, workspace.audit.events
+    already = len(events(project.id, limit=500))
+    for i in range(51 - already):
+        workspace.projects.rename(project.id, f"Name {i}", by=by)
+    address = f"/projects/{project.id}/history"
+    first = client.get(address).text
+    assert first.count("<tr><td") == 50
+    link = re.search(r'rel="next" href="([^"]+)"', first)[1]
+    assert link.endswith(f"after={events(project.id, limit=500)[1].number}")
+    last = client.get(address + html.unescape(link)).text
+    assert last.count("<tr><td") == 1
+    assert 'rel="next"' not in last
+
+
+@pytest.mark.parametrize(
+    ("path", "headers", "kind"),
+    [
+        ("/projects/none", {}, "text/html"),
+        ("/projects/none", {"hx-request": "true"}, "text/plain"),
+        ("/api/projects/none", {}, "application/json"),
+        ("/api/projects/none", {"hx-request": "true"}, "application/json"),
+    ],
+)
+def test_an_error_has_the_form_that_the_asker_can_read(client, path, headers, kind):
+    answer = client.get(path, headers=headers)
+    assert answer.status_code == 404
+    assert answer.headers["content-type"].partition(";")[0] == kind
+    words = "There is no such project here."
+    if kind == "application/json":
+        assert answer.json() == {"detail": words, "code": "refused"}
+    elif kind == "text/plain":
+        assert answer.text == words
+    else:
+        assert "<h1>Not found</h1>" in answer.text
+        assert words in answer.text
+
+
+def test_what_cannot_be_read_is_named_and_codes_have_their_status(client, project, run):
+    wrong = client.get(f"/api/projects/{project.id}/runs/{run.id}/predictions", params={"limit": "many"})
+    assert wrong.status_code == 422
+    assert wrong.json()["code"] == "bad-parameter"
+    assert wrong.json()["detail"].startswith("limit: ")
+    missing = client.get(f"/api/projects/{project.id}/runs/none")
+    assert (missing.status_code, missing.json()["code"]) == (404, "not-found")
+
+
+def test_pages_are_not_kept_and_files_of_the_pages_are_asked_for_again(client, project):
+    kept = {
+        place: client.get(place).headers["cache-control"]
+        for place in (f"/projects/{project.id}", "/static/report.css", "/static/workbench.js", "/health")
+    }
+    assert list(kept.values()) == ["no-store", "no-cache", "no-cache", "no-store"]
+
+
+def test_a_part_of_a_page_is_sent_on_by_its_script_and_a_page_by_its_browser(client, workspace, untouched):
+    project, _ = untouched
+    address = f"/projects/{project.id}"
+    part = client.post(address + "/name", data={"name": "One"}, headers={"hx-request": "true"})
+    assert (part.status_code, part.headers["hx-redirect"]) == (204, address)
+    page = client.post(address + "/name", data={"name": "Two"})
+    assert (page.status_code, page.headers["location"]) == (303, address)
+    assert workspace.projects.get(project.id).name == "Two"

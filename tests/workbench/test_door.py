@@ -1,0 +1,369 @@
+"""The door by itself: sizes, tokens, origins, cookies, passwords, the brake, what is added to every answer."""
+
+import asyncio
+import io
+import json
+import logging
+import threading
+import time
+from types import SimpleNamespace
+
+import pytest
+
+from isthmus.exceptions import UsageError
+from isthmus.workbench import server
+from isthmus.workbench.context import Bench
+from isthmus.workbench.gate import (
+    TooLarge,
+    _Answer,
+    _cookie,
+    _counted,
+    _declared_size_fits,
+    _same_origin,
+    _token_in_form,
+)
+from isthmus.workbench.server import LineFormatter, Worker, log_lines
+from isthmus.workbench.sessions import Brake, Cookies, Passwords
+from isthmus.workbench.settings import Settings, is_every_address, is_loopback, load_secret
+
+QUICK = {"time_cost": 1, "memory_cost": 8, "parallelism": 1}
+
+
+def sender(*bodies):
+    """A client that sends these parts and then hangs up."""
+    left = [{"type": "http.request", "body": body, "more_body": i + 1 < len(bodies)} for i, body in enumerate(bodies)]
+
+    async def receive():
+        return left.pop(0) if left else {"type": "http.disconnect"}
+
+    return receive
+
+
+# ---- how much may be sent
+
+
+@pytest.mark.parametrize(
+    ("declared", "fits"),
+    [
+        ("100", True),
+        ("101", False),
+        ("0", True),
+        ("-1", False),
+        ("ten", False),
+        ("", False),
+        ("000000000000099", True),
+        ("0000000000000099", False),  # sixteen digits: nobody sends so much
+    ],
+)
+def test_a_declared_size_fits_up_to_the_limit(declared, fits):
+    assert _declared_size_fits({b"content-length": declared.encode()}, 100) is fits
+    assert _declared_size_fits({}, 100)
+
+
+def test_what_comes_without_a_declared_size_is_counted_as_a_whole():
+    whole = _counted(sender(b"123456", b"7890"), 10)
+    assert [asyncio.run(whole())["body"] for _ in range(2)] == [b"123456", b"7890"]
+    more = _counted(sender(b"123456", b"78901"), 10)
+    asyncio.run(more())
+    with pytest.raises(TooLarge) as refused:
+        asyncio.run(more())
+    assert refused.value.status_code == 413
+
+
+def test_limits_are_those_of_the_manual():
+    settings = Settings()
+    assert (settings.max_upload, settings.max_unpacked, settings.max_body) == (200 * 2**20, 512 * 2**20, 2 * 2**20)
+    assert settings.session_seconds == 14 * 86_400
+
+
+# ---- tokens and origins
+
+
+def test_a_form_is_read_for_its_token_and_can_be_read_again():
+    kind = {b"content-type": b"Application/X-WWW-Form-Urlencoded; charset=utf-8"}
+    token, again = asyncio.run(_token_in_form(kind, sender(b"a=1&cs", b"rf=secret&csrf=late")))
+    assert token == "secret"
+    assert asyncio.run(again()) == {"type": "http.request", "body": b"a=1&csrf=secret&csrf=late", "more_body": False}
+    assert asyncio.run(again()) == {"type": "http.disconnect"}
+
+
+def test_a_form_without_a_token_or_that_breaks_off_has_none():
+    kind = {b"content-type": b"application/x-www-form-urlencoded"}
+    many = b"&".join(b"x=1" for _ in range(1_001))
+    for body in (b"a=1", b"csrf=", many + b"&csrf=secret"):
+        assert asyncio.run(_token_in_form(kind, sender(body)))[0] == ""
+    assert asyncio.run(_token_in_form(kind, sender()))[0] == ""  # hung up before anything came
+
+
+def test_only_plain_forms_are_searched_for_a_token():
+    receive = sender(b"csrf=secret")
+    assert asyncio.run(_token_in_form({b"content-type": b"application/json"}, receive)) == ("", receive)
+
+
+@pytest.mark.parametrize(
+    ("headers", "ours"),
+    [
+        ({}, True),
+        ({"sec-fetch-site": "same-origin"}, True),
+        ({"sec-fetch-site": "none"}, True),
+        ({"sec-fetch-site": "same-site"}, False),
+        ({"sec-fetch-site": "cross-site"}, False),
+        ({"origin": "http://Here:1"}, True),
+        ({"origin": "http://here:2"}, False),
+        ({"origin": "null"}, False),
+        ({"origin": "http://[broken"}, False),
+    ],
+)
+def test_where_a_change_comes_from(headers, ours):
+    sent = {name.encode(): value.encode() for name, value in {"host": "here:1", **headers}.items()}
+    assert _same_origin({}, sent) is ours
+
+
+@pytest.mark.parametrize(
+    ("sent", "value"), [("a=1; b=2=3", "2=3"), ("ab=1", None), ("", None), ("b", ""), ("b=1; b=2", "1")]
+)
+def test_a_cookie_is_found_by_its_whole_name(sent, value):
+    assert _cookie({b"cookie": sent.encode()}, "b") == value
+
+
+# ---- what is added to every answer
+
+
+def answered(message, *extra):
+    """The headers that leave the door."""
+    sent = []
+
+    async def send(one):
+        sent.append(one)
+
+    out = _Answer(send, {"type": "http", "path": "/projects", "method": "GET"})
+    out.extra += extra
+    asyncio.run(out.send(message))
+    return out, sent
+
+
+def test_every_answer_gets_the_headers_it_does_not_bring():
+    own = [(b"Cache-Control", b"no-cache"), (b"x-frame-options", b"SAMEORIGIN"), (b"set-cookie", b"mine=1")]
+    _, [message] = answered({"type": "http.response.start", "status": 200, "headers": own}, (b"set-cookie", b"new=1"))
+    names = [name.lower() for name, _ in message["headers"]]
+    assert len(names) == len(set(names))
+    assert message["headers"][:3] == own
+    assert dict(message["headers"])[b"x-content-type-options"] == b"nosniff"
+    _, [bare] = answered({"type": "http.response.start", "status": 200, "headers": []}, (b"set-cookie", b"new=1"))
+    headers = dict(bare["headers"])
+    assert headers[b"cache-control"] == b"no-store"
+    assert headers[b"set-cookie"] == b"new=1"
+    assert headers[b"x-frame-options"] == b"DENY"
+    assert headers[b"server-timing"].startswith(b"app;dur=")
+
+
+def test_the_time_an_answer_took_is_in_milliseconds(monkeypatch):
+    now = iter([10.0, 10.25, 10.5])
+    monkeypatch.setattr(time, "perf_counter", lambda: next(now))
+    out, [message] = answered({"type": "http.response.start", "status": 204, "headers": []})
+    assert dict(message["headers"])[b"server-timing"] == b"app;dur=250.0"
+    lines = io.StringIO()
+    handler = logging.StreamHandler(lines)
+    handler.setFormatter(LineFormatter())
+    logger = logging.getLogger("isthmus.workbench")
+    before = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    out.scope["state"] = {"person": SimpleNamespace(id="anna")}
+    try:
+        out.note()
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(before)
+    line = json.loads(lines.getvalue())
+    assert {name: line[name] for name in ("event", "method", "path", "status", "ms", "person")} == {
+        "event": "request", "method": "GET", "path": "/projects", "status": 204, "ms": 500.0, "person": "anna",
+    }  # fmt: skip
+
+
+def test_nothing_is_refused_once_an_answer_is_on_its_way():
+    out, sent = answered({"type": "http.response.start", "status": 200, "headers": []})
+    asyncio.run(out.refuse(413))
+    assert len(sent) == 1
+
+
+@pytest.mark.parametrize(("path", "kind"), [("/api/projects", "application/json"), ("/projects", "text/plain")])
+def test_a_refusal_says_why_in_the_form_of_the_asker(path, kind):
+    sent = []
+
+    async def send(one):
+        sent.append(one)
+
+    asyncio.run(_Answer(send, {"path": path}).refuse(421))
+    start, body = sent
+    headers = dict(start["headers"])
+    assert start["status"] == 421
+    assert headers[b"content-type"].decode().partition(";")[0] == kind
+    assert int(headers[b"content-length"]) == len(body["body"])
+    words = "This server does not answer to that name."
+    text = body["body"].decode()
+    assert (json.loads(text) == {"detail": words, "code": "refused"}) if path == "/api/projects" else text == words
+
+
+# ---- cookies and passwords
+
+
+@pytest.mark.parametrize(("https", "name", "secure"), [(False, "isthmus_session", 0), (True, "__Host-isthmus", 1)])
+def test_a_cookie_lives_as_long_as_a_sign_in(monkeypatch, https, name, secure):
+    cookies = Cookies(Settings(https=https, session_seconds=60))
+    session = cookies.new("anna", "stamp")
+    header = cookies.header(session)
+    assert header.startswith(f"{name}=")
+    assert "; Path=/; HttpOnly; SameSite=Lax; Max-Age=60" in header
+    assert header.count("; Secure") == secure
+    value = header.partition("=")[2].partition(";")[0]
+    assert cookies.read(value) == session
+    made = time.time()
+    monkeypatch.setattr(time, "time", lambda: made + 58)
+    assert cookies.read(value) == session
+    monkeypatch.setattr(time, "time", lambda: made + 62)
+    assert cookies.read(value) is None
+    assert cookies.read("") is None
+
+
+def test_a_token_holds_for_its_session_and_its_secret():
+    cookies, others = Cookies(Settings()), Cookies(Settings())
+    session = cookies.new()
+    token = cookies.csrf(session)
+    assert cookies.csrf_holds(session, token)
+    assert not cookies.csrf_holds(cookies.new(), token)
+    assert not others.csrf_holds(session, token)
+    assert not cookies.csrf_holds(None, token)
+    assert not cookies.csrf_holds(session, "")
+    assert not cookies.csrf_holds(session, "\ud800")
+    assert len(session.key) == 32  # 24 random bytes
+    assert session.key != cookies.new().key
+
+
+@pytest.mark.parametrize(("length", "taken"), [(9, False), (10, True), (1_000, True), (1_001, False)])
+def test_passwords_have_ten_to_a_thousand_characters(length, taken):
+    passwords, password = Passwords(**QUICK), "p" * length
+    if taken:
+        assert passwords.verify(passwords.hash(password), password)
+    else:
+        with pytest.raises(UsageError, match=f"The password has {length:,} characters; take 10 to 1,000") as refused:
+            passwords.hash(password)
+        assert refused.value.code == "bad-parameter"
+
+
+def test_no_password_fits_nobody_a_damaged_hash_or_more_than_it_is():
+    passwords, long = Passwords(**QUICK), "p" * 1_000
+    kept = passwords.hash(long)
+    assert not passwords.verify(kept, long + "q")
+    assert not passwords.verify(kept, long[:-1])
+    assert not passwords.verify(None, long)
+    assert not passwords.verify("no hash", long)
+    assert not passwords.verify(kept, "\ud800" * 10)
+    with pytest.raises(UsageError, match="cannot be written"):
+        passwords.hash("\ud800" * 10)
+
+
+def test_a_brake_counts_failures_of_its_last_seconds():
+    brake = Brake(2, 10)
+    brake.failed("a", now=0.0)
+    assert brake.wait("a", now=1.0) == 0.0  # one more is free
+    brake.failed("a", now=4.0)
+    assert brake.wait("a", now=9.0) == 1.0
+    assert brake.wait("b", now=9.0) == 0.0
+    assert brake.wait("a", now=10.0) == 0.0  # the first is ten seconds old
+    brake.failed("a", now=10.0)
+    assert brake.wait("a", now=11.0) == 3.0
+    brake.cleared("a")
+    assert brake.wait("a", now=11.0) == 0.0
+    brake.cleared("never failed")
+
+
+def test_a_full_brake_forgets_who_failed_first():
+    brake = Brake(1, 100, keys=2)
+    for now, key in enumerate("abc"):
+        brake.failed(key, now=float(now))
+    assert [brake.wait(key, now=3.0) for key in "abc"] == [0.0, 98.0, 99.0]
+
+
+def test_five_wrong_passwords_for_a_name_and_thirty_for_an_address_within_fifteen_minutes(empty_workspace):
+    bench = Bench(empty_workspace, Settings())
+    assert [(brake.most, brake.seconds) for brake in (bench.by_name, bench.by_address)] == [(5, 900), (30, 900)]
+
+
+# ---- addresses and the secret
+
+
+@pytest.mark.parametrize(
+    ("host", "loopback", "every"),
+    [
+        ("LocalHost", True, False),
+        ("127.0.0.9", True, False),
+        ("::1", True, False),
+        ("0.0.0.0", False, True),
+        ("::", False, True),
+        ("10.0.0.1", False, False),
+        ("shop.example", False, False),
+    ],
+)
+def test_who_can_reach_an_address(host, loopback, every):
+    assert (is_loopback(host), is_every_address(host)) == (loopback, every)
+
+
+def test_a_secret_that_is_cut_off_is_not_used(tmp_path):
+    made = load_secret(tmp_path)
+    assert len(made) == 32
+    assert load_secret(tmp_path) == made
+    (tmp_path / "secret.key").write_bytes(made[:31])
+    with pytest.raises(UsageError, match="damaged") as refused:
+        load_secret(tmp_path)
+    assert refused.value.code == "unreadable-file"
+
+
+# ---- the worker beside the server, and the log
+
+
+def test_a_worker_that_died_is_started_again_and_the_last_one_is_ended(monkeypatch):
+    started, ended, again = [], [], threading.Event()
+
+    def start(workspace):
+        code = 3 if not started else None  # the first one dies
+        started.append(SimpleNamespace(poll=lambda: code, returncode=code, workspace=workspace))
+        if len(started) == 2:
+            again.set()
+        return started[-1]
+
+    monkeypatch.setattr(server, "start_worker", start)
+    monkeypatch.setattr(server, "stop_worker", ended.append)
+    monkeypatch.setattr(server, "_WATCH", 0.01)
+    with Worker("the workspace"):
+        assert again.wait(60)
+        time.sleep(0.05)
+    assert [row.workspace for row in started] == ["the workspace"] * 2
+    assert ended == started[1:]
+
+
+def test_the_log_is_lines_of_json_and_no_library_chats_in_it():
+    names = ("isthmus", "uvicorn")
+    before = {name: (logging.getLogger(name).handlers[:], logging.getLogger(name).level,
+                     logging.getLogger(name).propagate) for name in names}  # fmt: skip
+    lines = io.StringIO()
+    try:
+        log_lines(lines)
+        logging.getLogger("isthmus.workbench").info("started", extra={"facts": {"port": 1}})
+        logging.getLogger("isthmus.workbench").debug("not told")
+        logging.getLogger("uvicorn.error").info("not told either")
+        try:
+            1 / 0  # noqa: B018
+        except ZeroDivisionError as error:
+            logging.getLogger("uvicorn.error").warning("broke é", exc_info=error)
+    finally:
+        for name, (handlers, level, propagate) in before.items():
+            logger = logging.getLogger(name)
+            logger.handlers[:], logger.propagate = handlers, propagate
+            logger.setLevel(level)
+    first, second = (json.loads(line) for line in lines.getvalue().splitlines())
+    assert (first["event"], first["level"], first["port"], "trace" in first) == ("started", "info", 1, False)
+    assert first["at"].endswith("+00:00")
+    assert (second["event"], second["level"]) == ("broke é", "warning")
+    assert "ZeroDivisionError" in second["trace"]
+    assert lines.getvalue().isascii()
