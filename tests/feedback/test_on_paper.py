@@ -46,6 +46,13 @@ def test_what_lies_near_an_answer_is_worth_less():
     assert [question.row for question in ask_documents(probabilities, CLASSES, {}, meaning, 9)] == [0, 2, 3, 1]
 
 
+def test_what_is_sure_though_disputed_comes_after_what_is_doubtful():
+    """Worth doubt · (0.5 + dispute): 0.2 · 1.5 = 0.3 for the first, 0.9 · 0.5 = 0.45 for the second."""
+    probabilities = np.array([[0.9, 0.1, 0.0], [0.55, 0.45, 0.0]])
+    opinions = {"one": np.array(["b", "a"]), "two": np.array(["c", "a"])}
+    assert [question.row for question in ask_documents(probabilities, CLASSES, opinions, np.eye(2), 2)] == [1, 0]
+
+
 def test_the_reasons_of_a_question_in_words():
     probabilities = np.array([[0.5, 0.1, 0.4], [0.98, 0.01, 0.01], [0.9, 0.05, 0.05]])
     opinions = {
