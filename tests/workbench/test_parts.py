@@ -1,7 +1,6 @@
 """Parts of the pages by themselves: sizes and times in words, what is kept at hand and for how long, flows, steps."""
 
 import threading
-import time
 from datetime import UTC, datetime, timedelta, timezone
 from types import SimpleNamespace
 
@@ -103,7 +102,7 @@ class Counting:
 @pytest.fixture
 def clock(monkeypatch):
     told = SimpleNamespace(now=100.0)
-    monkeypatch.setattr(time, "monotonic", lambda: told.now)
+    monkeypatch.setattr(review, "time", SimpleNamespace(monotonic=lambda: told.now))
     return told
 
 
