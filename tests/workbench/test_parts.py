@@ -241,6 +241,9 @@ def test_flows_between_two_runs_by_hand():
         [False, False, True],
     ]
     assert flow_table({"flips": [], "classes": found["classes"][:1]})[0]["cells"][0]["heat"] == 0
+    few = [{"old": "a", "new": "b", "documents": 2}, {"old": "c", "new": "a", "documents": 1}]
+    table = flow_table({"flips": few, "classes": found["classes"]})
+    assert (table[0]["cells"][1]["heat"], table[2]["cells"][0]["heat"]) == (3, 2)
 
 
 def bench_of(accounts):
