@@ -624,5 +624,5 @@ def accept(access: Reviewer, sample: str) -> dict[str, int]:
 
 @router.post(PROJECT + "/exports", tags=["export"], response_class=Response)
 def export_file(access: Reviewer, body: ExportBody) -> Response:
-    """Take a file along: labels (csv, xlsx, jsonl), report (html), model (isthmus), answers, audit (csv, jsonl)."""
+    """A file: labels (csv, xlsx, jsonl, parquet), report (html), model (isthmus), answers, audit (csv, jsonl)."""
     return export.make_export(access, body.run, body.kind, body.format)
