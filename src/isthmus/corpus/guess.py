@@ -439,7 +439,7 @@ def _several(sizes: Counter) -> tuple[str, int] | None:
             continue
         places: dict[str, set] = {}
         holders: Counter = Counter()
-        for parts in [*cells.values(), *([name] for name in sizes if separator not in name)]:
+        for parts in (_parts(name, separator) for name in sizes):  # "['a']" too, which is the a of "['a', 'b']"
             for place, part in enumerate(parts):
                 places.setdefault(part, set()).add(place if len(parts) > 1 else "alone")
                 holders[part] += 1
