@@ -223,6 +223,8 @@ def spread(*parts):
         pytest.param(spread(("a/b", 20), ("b/a", 20), ("b", 20)), "several", id="parts in any place"),
         pytest.param(spread(("['a', 'b']", 9), ("['b', 'c']", 9), ("['a']", 9)), "several", id="lists as text"),
         pytest.param(spread(("a;", 20), ("b;", 20)), "classes", id="a separator at the end"),
+        pytest.param(spread(("a;b", 20), ("a;c", 20)), "classes", id="most parts in one cell alone"),
+        pytest.param(spread(("a;b", 20), ("a;b;c;d", 20)), "several", id="half of the parts in two cells"),
     ],
 )
 def test_kinds_of_labels(labels, kind):
