@@ -7,7 +7,10 @@ import pytest
 import scipy.sparse as sp
 from scipy.special import softmax
 
+import isthmus
 from isthmus._math.linear import fit_softmax_ridge
+from isthmus.feedback import DocumentViews
+from isthmus.feedback.accounting import outlook
 from isthmus.feedback.asking import ask_documents, ask_words, dispute_of, doubt_of
 from isthmus.feedback.correction import (
     fit_sharpness,
@@ -209,3 +212,28 @@ def test_self_training_weighs_source_answers_and_others():
     mean = model.probabilities(words)[free].max(axis=1).mean()
     assert mean == pytest.approx((0.8 + 0.7 + 0.55) / 3, abs=1e-3)
     assert train_on_everything(source, codes, words, probabilities, np.ones(5, dtype=bool)).power == 1.0
+
+
+def test_one_word_alone_has_no_directions_of_meaning():
+    views = DocumentViews(min_df=1, language="en").fit(["cheap", "cheap cheap"], ["a", "b"], ["cheap"])
+    assert views.components_.shape == (0, 1)
+    assert len(views.plain_) == 1  # the words, and nothing of meaning or vectors
+    two = DocumentViews(min_df=1, language="en").fit(["cheap", "dear cheap"], ["a", "b"], ["cheap"])
+    assert two.components_.shape == (2, 2)
+
+
+def test_texts_of_one_word_can_be_asked_about_and_taught():
+    result = isthmus.label(["cheap", "cheap cheap"] * 5, ["a", "b"] * 5, ["cheap", "cheap cheap"] * 4, method="nbc")
+    asked = result.ask(2)
+    assert asked["document"] == [1, 2]
+    taught = result.teach({**asked, "true_label": ["b", "a"]})
+    assert list(taught.labels[:2]) == ["b", "a"]
+
+
+def test_the_outlook_of_answers_that_stand_for_a_part_of_the_documents():
+    """Slopes 1, 0 and 0 by log 2; weights 0.2, 0.2 and 0.1, which add up to a half: their mean is 0.4."""
+    found = outlook({0: np.array([0, 0, 1]), 25: np.array([1, 0, 1])}, 25, 25, np.array([0.2, 0.2, 0.1]))
+    rise = log(75 / 50) / log(2)
+    spread = np.sqrt(0.04 * 0.6**2 + 0.04 * 0.4**2 + 0.01 * 0.4**2)
+    assert found.gain == pytest.approx(0.2 * rise)
+    assert found.margin == pytest.approx(1.6448536 * spread * rise)

@@ -121,7 +121,8 @@ class DocumentViews:
         return rows[:, : self.components_.shape[1]] / np.sqrt(WORDS)
 
     def _meaning(self, words) -> np.ndarray:
-        return normalize(np.asarray(words @ self.components_.T))
+        rows = np.asarray(words @ self.components_.T)
+        return normalize(rows) if rows.shape[1] else rows  # a single word has no meaning beside others
 
     def _read(self, texts: Sequence[str]) -> tuple[sp.csr_matrix, np.ndarray]:
         """Words and vectors of texts."""
