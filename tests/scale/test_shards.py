@@ -45,8 +45,9 @@ def test_line_breaks_and_quotes_inside_cells(tmp_path):
         ("d.jsonl", '{"text": "one\u2028two", "label": "x"}\n\n{"text": "b", "label": "y"}\n'.encode()),
         ("e.csv", ("text,label\n" + "球队比赛胜利了，大家都很高兴,x\n股票市场今天上涨,y\n" * 20).encode("gb18030")),
         ("f.jsonl", "".join(f'{{"text":"w","label":{c}}}\n' for c in ('"A"', '"A "', 3, 3.0, "null", '" "')).encode()),
+        ("g.jsonl", "".join(f'{{"text":{c},"label":"x"}}\n' for c in ('"A"', 3, 3.0, 0.5, "null", "true")).encode()),
     ],
-    ids=["quoted csv", "csv with a mark", "tsv", "jsonl", "gb18030", "labels of many kinds"],
+    ids=["quoted csv", "csv with a mark", "tsv", "jsonl", "gb18030", "labels of many kinds", "texts of many kinds"],
 )  # fmt: skip
 def test_same_cells_as_read_whole(tmp_path, name, content):
     path = tmp_path / name
