@@ -16,7 +16,6 @@ from isthmus.corpus.guess import (
     list_columns,
     shorten,
 )
-from isthmus.corpus.read import read_table
 from isthmus.corpus.tables import _find_sheet, _note_titles, sniff_format
 from isthmus.exceptions import DataError
 
@@ -268,11 +267,3 @@ def test_grades(labels, order):
 def test_steps_between_grades():
     assert grade_distance(["1", "x", "3"], [3, 1, "3"], (1, 2, "3")) == 1.0
     assert grade_distance(["x"], ["1"], ("1", "2")) is None
-
-
-@pytest.mark.parametrize("name", ["answers.csv", "answers.xlsx"])
-def test_a_table_of_answers_that_is_empty_is_told_so(tmp_path, name):
-    (tmp_path / name).write_bytes(b" \n")
-    with pytest.raises(DataError, match=f"{name} is empty; a table with a header is expected") as refused:
-        read_table(tmp_path / name)
-    assert refused.value.code == "empty-file"

@@ -12,6 +12,7 @@ import pytest
 
 from isthmus.corpus import read_collection, write_rows
 from isthmus.corpus.decode import decode
+from isthmus.corpus.read import read_table
 from isthmus.exceptions import DataError, UsageError
 
 
@@ -421,3 +422,11 @@ def test_monstrous_json_is_refused_in_a_sentence(tmp_path, line):
     with pytest.raises(DataError) as caught:
         read_collection(path)
     assert caught.value.code == "unreadable-file"
+
+
+@pytest.mark.parametrize("name", ["answers.csv", "answers.xlsx"])
+def test_a_table_of_answers_that_is_empty_is_told_so(tmp_path, name):
+    (tmp_path / name).write_bytes(b" \n")
+    with pytest.raises(DataError, match=f"{name} is empty; a table with a header is expected") as refused:
+        read_table(tmp_path / name)
+    assert refused.value.code == "empty-file"

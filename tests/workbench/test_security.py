@@ -12,7 +12,7 @@ from fastapi.routing import APIRoute
 
 from isthmus.exceptions import IsthmusWarning, UsageError
 from isthmus.workbench.context import Access, signed_in, workspace_owner
-from isthmus.workbench.sessions import Brake, Cookies
+from isthmus.workbench.sessions import Cookies
 from isthmus.workbench.settings import Settings, load_secret
 from isthmus.workspace.worker import work
 
@@ -327,17 +327,6 @@ def test_an_unknown_name_is_answered_like_a_wrong_password(team):
     }
     assert answers == {1}
     team.bench.by_address.cleared("127.0.0.1")
-
-
-def test_the_brake_forgets_old_failures_and_bounds_its_memory():
-    brake = Brake(2, 10, keys=3)
-    for now in (0.0, 1.0):
-        brake.failed("a", now=now)
-    assert brake.wait("a", now=2.0) == 8.0
-    assert brake.wait("a", now=11.5) == 0.0
-    for key in "bcdefg":
-        brake.failed(key, now=3.0)
-    assert len(brake._failures) <= 3
 
 
 def test_an_invitation_works_once(team, anna):
