@@ -231,3 +231,20 @@ def test_a_file_that_is_made_tells_when_it_begins_and_when_it_is_done(tmp_path, 
     monkeypatch.setattr(outputs, "progress", lambda *event: heard.append(event))
     outputs.announced("saving", lambda path: heard.append(path))(tmp_path)
     assert heard == [("saving", 0, 1), tmp_path, ("saving", 1, 1)]
+
+
+def test_a_sheet_is_looked_for_in_the_workbooks_alone(tmp_path):
+    """A table beside a workbook has no sheets; where no file has any, that is told."""
+    xlsxwriter = pytest.importorskip("xlsxwriter")
+    table, book = str(tmp_path / "old.csv"), str(tmp_path / "new.xlsx")
+    (tmp_path / "old.csv").write_text("text,label\ngood food,a\nbad staff,b\n", encoding="utf-8")
+    with xlsxwriter.Workbook(book) as new:
+        new.add_worksheet("first").write_column(0, 0, ["text", "of the first sheet"])
+        new.add_worksheet("second").write_column(0, 0, ["text", "of the second sheet", "and more of it"])
+    columns = inputs.Columns(sheet="second")
+    found = inputs.read_inputs([table, book], columns, quiet=True)
+    assert list(found.source.texts) == ["good food", "bad staff"]
+    assert list(found.target.texts) == ["of the second sheet", "and more of it"]
+    with pytest.raises(UsageError, match="'second' was given and none of the files is a workbook") as told_so:
+        inputs.read_inputs([table, table], columns, quiet=True)
+    assert told_so.value.code == "bad-parameter"

@@ -1,7 +1,10 @@
 """Vectors from elsewhere: names, the packaged vectors, the disk, refusals in one sentence."""
 
+import importlib.machinery
 import importlib.util
 import json
+import sys
+import types
 
 import numpy as np
 import pytest
@@ -55,6 +58,36 @@ def test_without_the_package_one_sentence(monkeypatch):
     module._named.cache_clear()
     with pytest.raises(MissingExtraError, match=r"isthmus\[embed\]"):
         embed_texts(["a"], "static")
+
+
+@static
+@pytest.mark.parametrize("missing", ["wordllama", "tokenizers"])
+def test_vectors_need_both_packages(monkeypatch, missing):
+    real = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *more: None if name == missing else real(name, *more))
+    assert module._static.__wrapped__() is None
+
+
+@pytest.mark.parametrize(
+    ("config", "package"),
+    [('{"model_type": "model2vec"}', "model2vec"), ('{"model_type": "bert"}', "sentence_transformers"), ("", None)],
+)
+@pytest.mark.parametrize("by", ["folder", "name"])
+def test_a_model_is_read_by_the_package_that_made_it(tmp_path, monkeypatch, config, package, by):
+    (tmp_path / "config.json").write_text(config)
+    asked, store = [], types.ModuleType("huggingface_hub")
+    store.__spec__ = importlib.machinery.ModuleSpec("huggingface_hub", None)
+    store.snapshot_download = lambda name, local_files_only: str(tmp_path)
+    monkeypatch.setitem(sys.modules, "huggingface_hub", store)
+
+    def load(name, *more, **settings):
+        asked.append(name)
+        raise MissingExtraError("not here", code="missing-extra")
+
+    monkeypatch.setattr(module, "import_optional", load)
+    with pytest.raises(MissingExtraError):
+        embed_texts(["a"], f"somebody/{tmp_path.name}-{package}" if by == "name" else tmp_path)
+    assert asked == [package or "sentence_transformers"]
 
 
 @pytest.mark.parametrize(

@@ -186,3 +186,12 @@ def test_few_texts_have_the_kernel_of_many(kind):
     texts = ["banana", "ana ana", ""]
     K, _, diagonal = kernel.cross_and_diagonals(texts, others, normalize=True)
     np.testing.assert_array_equal(kernel.cross_few(texts, others, diagonal), K)
+
+
+@pytest.mark.filterwarnings("ignore:.*shorter than the shortest n-gram")
+def test_few_texts_too_short_for_an_ngram_are_like_nothing():
+    """Two letters hold no n-gram of three; the text between them is not affected."""
+    others = ["abc", "ab", "xabcx"]
+    kernel = StringKernel("presence", ngram_range=(3, 3))
+    K = kernel.cross_few(["ab", "abc", "a"], others, np.array([1, 0, 3]))
+    np.testing.assert_allclose(K, [[0, 0, 0], [1, 0, 1 / np.sqrt(3)], [0, 0, 0]])

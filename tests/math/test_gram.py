@@ -74,6 +74,17 @@ def test_bits_and_lists_agree(many_texts, monkeypatch, share):
     assert np.array_equal(ngram_gram(*encode(many_texts), 3, 6, small=False)[0], expected)
 
 
+@pytest.mark.parametrize(("share", "longest", "bound"), [(0.05, 65_535, 64), (0.5, 65_535, 302), (0.5, 100, 100)])
+def test_which_lists_go_to_the_bits(many_texts, monkeypatch, share, longest, bound):
+    """A share of the 604 texts, at least 64, and never more than an entry can count."""
+    seen, real = [], gram._bit_matrix
+    monkeypatch.setattr(gram, "DENSE_SHARE", share)
+    monkeypatch.setattr(gram, "LONGEST_COUNTED", longest)
+    monkeypatch.setattr(gram, "_bit_matrix", lambda *arguments: seen.append(arguments[-1]) or real(*arguments))
+    ngram_gram(*encode(many_texts), 3, 6, small=False)
+    assert seen == [bound]
+
+
 def test_long_ngrams_take_several_keys(many_texts):
     """Forty symbols do not fit into one 64-bit key."""
     texts = many_texts[:80]

@@ -352,6 +352,15 @@ def test_groups_are_the_same_whatever_the_blocks_and_follow_the_source(corpus, t
     assert list(table)[-4:] == ["cluster", "cluster_name", "aligned_to", "strength"]
 
 
+@pytest.mark.parametrize(("n_clusters", "found"), [(5, 5), (None, 3)])
+def test_as_many_groups_as_were_asked_for(corpus, tmp_path, n_clusters, found):
+    """Three topics: five groups only where five are asked for."""
+    settings = {"sample": 300, "text": "text", "label": "topic"}
+    result = cluster_files(corpus / "source.csv", corpus / "target", tmp_path / "o", n_clusters=n_clusters, **settings)
+    assert len(result.sizes) == found
+    assert min(result.sizes) > 0
+
+
 @pytest.mark.parametrize("function", [label_files, cluster_files])
 @pytest.mark.parametrize("output", ["out.csv", "folder"])
 def test_an_output_is_replaced_only_where_that_is_asked_for(corpus, tmp_path, function, output):

@@ -149,3 +149,14 @@ def test_co_clustering_stops_where_a_step_gains_little_of_all_that_was_gained(mo
     found = cocc._CoClusterer.search(work, np.array([0, 1]), start, 5, 0.1, "1", "co-clustering")
     # the third step gains 0.3: less than a tenth of 5.3, but not of what was gained since the first step, 1.3
     assert found.history == [10.0, 6.0, 5.0, 4.7]
+
+
+@pytest.mark.parametrize(("left", "settles"), [(5, True), (4, False)])
+def test_documents_do_not_settle_where_a_class_loses_more_than_half(left, settles):
+    """Ten documents of the second class at first; five that stay are enough, four are not."""
+    rounds = iter([np.array([2, 10]), np.array([12 - left, left])])
+    change = SimpleNamespace(added_to=lambda sums: sums)  # no word moves: the first round is the last
+    work = SimpleNamespace(n_classes=2, place=lambda *arguments: (change, next(rounds)), forget=lambda step: None)
+    problem = SimpleNamespace(view=SimpleNamespace(idf=np.ones(3)))
+    centroids = cocc._settle(problem, work, np.ones((3, 2)))
+    assert (centroids is not None) is settles

@@ -351,7 +351,7 @@ def _sample_reader(model: CoccModel, rows: RowBlock, codes: np.ndarray) -> Any:
 
 
 def _settle(problem: Problem, work: _CoClusterer, scores: np.ndarray) -> np.ndarray | None:
-    """Centroids at which the documents settle; None where a class would lose half of its documents."""
+    """Centroids at which the documents settle; None where a class would lose more than half of its documents."""
     idf, none = problem.view.idf, np.zeros(work.n_classes)
     change, before = work.place(ByTerms(scores, none), (None, "settled-0"), "settling", idf)
     sums = change.added_to(np.zeros(scores.shape, dtype=np.int64))
