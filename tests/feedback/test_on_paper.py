@@ -14,6 +14,7 @@ from isthmus.feedback.accounting import outlook
 from isthmus.feedback.asking import ask_documents, ask_words, dispute_of, doubt_of
 from isthmus.feedback.correction import (
     fit_sharpness,
+    learn_correction,
     make_folds,
     order_answers,
     prior_shares,
@@ -130,6 +131,8 @@ def test_the_share_of_new_classes_follows_the_doubt_within_bounds():
     assert wide[2, 2:] == pytest.approx([0.005, 0.01])
     # Never more than nine tenths together.
     assert widen_vote(vote, np.array([0.6]), doubt=0.1)[0] == pytest.approx([0.075, 0.025, 0.9])
+    # A class without a share beside it changes nothing.
+    assert widen_vote(vote, np.array([0.6, 0.0]), doubt=0.1)[0] == pytest.approx([0.075, 0.025, 0.9, 0.0])
     assert widen_vote(vote, np.array([0.0]), doubt=0.1)[:, 2].tolist() == [0.0] * 3
     assert widen_vote(vote, np.zeros(0)) is vote
 
@@ -237,3 +240,12 @@ def test_the_outlook_of_answers_that_stand_for_a_part_of_the_documents():
     spread = np.sqrt(0.04 * 0.6**2 + 0.04 * 0.4**2 + 0.01 * 0.4**2)
     assert found.gain == pytest.approx(0.2 * rise)
     assert found.margin == pytest.approx(1.6448536 * spread * rise)
+
+
+@pytest.mark.parametrize(("answer", "strength"), [(1, 5.0), (3, 3.0)])
+def test_one_answer_is_held_back_most_and_half_way_where_its_class_is_new(answer, strength):
+    rows, vote = sp.csr_matrix([[1.0, 0.0]]), np.array([[0.5, 0.3, 0.2]])
+    classes = np.array(["a", "b", "c", "new"][: max(answer + 1, 3)])
+    tried = {"trusts": (0.5, 1.0), "strengths": (1.0, 2.0, 3.0, 4.0, 5.0)}
+    correction = learn_correction(rows, vote, np.array([answer]), classes, **tried)
+    assert [(row["trust"], row["strength"]) for row in correction.table] == [(1.0, strength)]
