@@ -243,6 +243,11 @@ def test_plain_english_is_known_without_the_identifier():
     assert not any(plainly_english([sentence] * 20) for code, sentence in SENTENCES.items() if code != "en")
 
 
+def test_plain_english_leaves_no_other_language_a_tenth():
+    plain, other = "the engine is loud and the seat was hard", "der Motor ist laut und der Sitz war hart"
+    assert [plainly_english([plain] * n + [other] * (100 - n)) for n in (90, 91)] == [False, True]
+
+
 def test_languages_do_not_depend_on_the_order_of_the_texts():
     english = [f"the engine number {i} is loud and it was hot" for i in range(300)]
     german = [f"der Motor Nummer {i} ist laut und er war heiß" for i in range(300)]
