@@ -1,20 +1,24 @@
-# One place for every command. The two a newcomer needs are `make demo` and `make test`.
+# One place for every command. A newcomer needs `make demo`, `make check` while working and `make test` before a commit.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 WORKERS ?= 2
+# Rooms whose tests are quick, for `make check`; single slow tests in them carry the marker slow.
+FAST   := $(addprefix tests/,api choose clustering corpus docs/test_assertions.py docs/test_mutants.py evaluate explain \
+	features math shift contract/test_imports.py contract/test_callers.py contract/test_answers.py test_packing.py \
+	test_recipes.py test_request.py)
 
 FUZZ_MINUTES ?= 30
 
-.PHONY: fuzz demo serve test lint coverage docs bench wheel fresh clean test-oldest mutants
+.PHONY: fuzz demo serve check test record lint coverage docs bench wheel fresh clean test-oldest mutants
 
 $(VENV)/.app: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[app]"
 	touch $@
 
-$(VENV)/.dev: $(VENV)/.app
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[app,scale,workbench,team,zh,docs,dev]"
+$(VENV)/.dev: $(VENV)/.app benchmarks/pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[app,scale,workbench,team,zh,docs,dev]" -e ./benchmarks
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[embed]" \
 		|| echo "wordllama has no wheel for this machine and did not compile: tests of its vectors are skipped"
 	touch $@
@@ -33,8 +37,16 @@ demo: $(VENV)/.app          ## label the bundled sample and write a report
 serve: $(VENV)/.workbench    ## the workbench in a browser, with the sample ready to review
 	$(BIN)/isthmus serve --sample --workspace demo-workspace
 
-test: lint                  ## lint, types, import rules, then the tests
+check: lint                 ## style, types, import rules and the fast tests
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "not slow" $(FAST)
+
+test: lint                  ## style, types, import rules and all tests
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
+
+record: $(VENV)/.dev        ## write the recorded outputs anew after a change that was meant; read the difference
+	$(BIN)/python tests/test_whole_outputs.py
+	$(BIN)/python tests/workbench/test_whole_story.py
+	git diff --stat -- tests/whole_outputs.json tests/workbench/whole_story.txt
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -67,7 +79,7 @@ OLDEST = "numpy==2.0.*" "scipy==1.13.*" "scikit-learn==1.6.*" "numba==0.60.*" "p
 
 test-oldest:                ## the contract tests on the oldest supported numpy, scipy, scikit-learn and numba
 	test -x .venv-oldest/bin/python || $(PYTHON) -m venv .venv-oldest
-	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check -e ".[app,scale,workbench,zh,dev]" $(OLDEST)
+	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check -e ".[app,scale,workbench,zh,dev]" -e ./benchmarks $(OLDEST)
 	.venv-oldest/bin/python -m pytest -n $(WORKERS) tests/contract tests/classify tests/features
 
 ROOM ?= choose

@@ -3,30 +3,51 @@
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
-
-TESTS = Path(__file__).parent
-
-
-def collecting(seed):
-    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", str(TESTS)]
-    return subprocess.Popen(
-        command,
-        cwd=TESTS.parent,
-        env={**os.environ, "PYTHONHASHSEED": seed},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
+from types import SimpleNamespace
 
 
-def test_two_collections_name_the_same_tests():
-    first = collecting("1")
-    time.sleep(2)  # a name that holds the current second differs now
-    second = collecting("2")
-    outputs = [process.communicate(timeout=300)[0] for process in (first, second)]
-    assert (first.returncode, second.returncode) == (0, 0), outputs[0][-2000:] + outputs[1][-2000:]
-    names = [[line for line in output.splitlines() if "::" in line] for output in outputs]
-    assert len(names[0]) > 1000
-    assert names[0] == names[1]
+def name_of(item):
+    """The id of a test as it is without workers, which add the name of its group."""
+    group = item.get_closest_marker("xdist_group")
+    return item.nodeid.removesuffix(f"@{group.args[0]}") if group else item.nodeid
+
+
+def collect_again(config, files):
+    """Ids of the tests of some files, collected now by a process with another hash seed."""
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", *files]
+    if (seed := config.getoption("--random-order")) is not None:
+        command += ["--random-order", seed]
+    other = "1" if os.environ.get("PYTHONHASHSEED") == "2" else "2"
+    environment = {**os.environ, "PYTHONHASHSEED": other, "PYTEST_ADDOPTS": ""}
+    run = subprocess.run(command, cwd=config.rootpath, env=environment, capture_output=True, text=True, timeout=600)
+    assert run.returncode == 0, run.stdout[-2000:] + run.stderr[-2000:]
+    return [line for line in run.stdout.splitlines() if "::" in line]
+
+
+def test_a_second_collection_names_the_same_tests(request):
+    """The tests of this run, seconds after they were collected: a name that holds the time differs now."""
+    here = [name_of(item) for item in request.session.items]
+    files = dict.fromkeys(str(item.path) for item in request.session.items)
+    chosen = set(here)
+    again = [name for name in collect_again(request.config, files) if name in chosen]
+    assert again == here
+
+
+def test_one_seed_gives_one_order_and_another_seed_another(request):
+    order = request.config.pluginmanager.get_plugin(str(request.config.rootpath / "conftest.py"))
+    files = [Path(folder, f"test_{name}.py") for folder in ("corpus", "workbench") for name in "abc"]
+    named = [SimpleNamespace(path=path, number=number) for path in files for number in range(9)]
+
+    def ordered(seed):
+        items = named.copy()
+        order.pytest_collection_modifyitems(SimpleNamespace(getoption=lambda name: seed), items)
+        return [(item.path, item.number) for item in items]
+
+    plain = [(item.path, item.number) for item in named]
+    assert ordered(None) == plain
+    assert ordered("3") == ordered("3") != ordered("4")
+    assert sorted(ordered("3")) == sorted(plain)
+    for path in files:
+        numbers = [number for other, number in ordered("3") if other == path]
+        assert (numbers == sorted(numbers)) is (path.parent.name == "workbench"), path

@@ -5,6 +5,7 @@ import pytest
 
 import isthmus
 from isthmus import recipes
+from isthmus.choose.choice import CANDIDATES
 from isthmus.estimator_checks import example_texts
 from isthmus.exceptions import UsageError
 from isthmus.explain import explain_document
@@ -28,6 +29,18 @@ def test_recipe_labels_new_text_and_explains(name):
     assert rows
     assert {"class", "term", "contribution"} <= set(rows[0])
     assert {row["class"] for row in rows} <= {"price", "staff"}
+
+
+def test_auto_tries_no_setting_of_a_paper():
+    papers = {name for name in RECIPES if name.endswith("-paper")}
+    assert len(papers) == 5
+    assert papers.isdisjoint(CANDIDATES)
+
+
+def test_an_unknown_grouping_is_refused():
+    with pytest.raises(UsageError, match="use one of guided, guided-paper") as caught:
+        recipes.make_grouping(["kind staff"], ["rude staff"], method="guided-papers")
+    assert caught.value.code == "unknown-method"
 
 
 def test_contributions_of_a_linear_method_add_up_to_its_score():

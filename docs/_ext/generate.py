@@ -17,6 +17,8 @@ import isthmus
 from isthmus.exceptions import CODES
 from isthmus.recipes import RECIPES
 
+OURS = ("isthmus", "isthmus_bench")
+
 # Rooms whose public names get pages of their own, in the order in which data moves.
 ROOMS = (
     ("isthmus", "The short list", "What most programs need, importable from `isthmus` itself."),
@@ -30,7 +32,6 @@ ROOMS = (
     ("isthmus.features", "Vectorise", "From texts to sparse matrices and kernels."),
     ("isthmus.shift", "Measure", "How far apart two domains are."),
     ("isthmus.classify", "Label", "Classifiers and the functions behind them."),
-    ("isthmus.classify.projection.classifier", "Fit block by block", "Term projection from rows read once."),
     ("isthmus.clustering", "Group", "Clustering guided by another domain."),
     ("isthmus.choose", "Judge", "Choosing a method without target labels."),
     ("isthmus.evaluate", "Score", "Metrics, intervals, significance tests."),
@@ -41,7 +42,7 @@ ROOMS = (
     ("isthmus.report.charts", "Charts", "A table and a description in, a picture out."),
     ("isthmus.report", "Show", "Charts and the report page."),
     ("isthmus.scale", "Spread", "Files larger than memory, and clusters."),
-    ("isthmus.bench.engine.suite", "Repeat", "What a benchmark suite is made of."),
+    ("isthmus_bench.engine.suite", "Repeat", "What a benchmark suite is made of."),
     ("isthmus.workspace", "Last", "Projects, runs and answers of a team in a database."),
     ("isthmus.workbench", "Meet", "The web pages over a workspace."),
     ("isthmus.estimator_checks", "Check", "Checks for estimators, ours and yours."),
@@ -50,7 +51,6 @@ ROOMS = (
 
 # Of modules that are no room of their own, what a user may call.
 SELECTED = {
-    "isthmus.classify.projection.classifier": ["fit_blocks"],
     "isthmus.explain.cocc": ["bridge_words", "cluster_table", "document_table"],
     "isthmus.explain.projection": ["explain_projection"],
     "isthmus.explain.strings": ["nearest_documents", "ngram_contributions", "word_contributions"],
@@ -64,7 +64,7 @@ def write_all(docs: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     files = {
         **api_pages(),
-        **bench_pages(docs.parent / "benchmarks"),
+        **bench_pages(docs.parent / "benchmarks" / "records"),
         "codes.inc": codes_table(),
         "commands.inc": command_reference(),
         "recipes.inc": recipes_table(),
@@ -158,12 +158,12 @@ def _own_methods(kind: type) -> list[str]:
     """Documented public methods that this package wrote; scikit-learn documents its own."""
     found = {}
     for base in reversed(kind.__mro__):
-        if base.__module__.split(".")[0] != "isthmus":
+        if base.__module__.split(".")[0] not in OURS:
             continue
         for name, value in vars(base).items():
             written = inspect.isfunction(value) and value.__doc__ and not name.startswith("_")
             # scikit-learn adds set_fit_request and the like to our classes
-            if written and value.__module__.split(".")[0] == "isthmus":
+            if written and value.__module__.split(".")[0] in OURS:
                 found[name] = None
     return list(found)
 
@@ -234,7 +234,7 @@ def bench_pages(folder: Path) -> dict[str, str | bytes]:
             files[f"bench-{suite.name}-{chart.name}"] = chart.read_bytes()
             text = text.replace(f"]({chart.name})", f"](bench-{suite.name}-{chart.name})")
         files[f"bench-{suite.name}.md"] = text
-    papers = importlib.import_module("isthmus.bench.engine.papers").paper_tables(folder)
+    papers = importlib.import_module("isthmus_bench.engine.papers").paper_tables(folder)
     files |= {f"paper-{suite}.inc": table + "\n" for suite, table in papers.items()}
     if suites:
         names = "\n".join(f"api/generated/bench-{suite.name}" for suite in suites)

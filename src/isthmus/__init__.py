@@ -16,6 +16,7 @@ _PUBLIC = {
     "ManifoldDualClassifier": "isthmus.classify.dual.manifold",
     "FactorDualClassifier": "isthmus.classify.dual.factor",
     "CoClusteringClassifier": "isthmus.classify.cocc.classifier",
+    "ClassNameClassifier": "isthmus.classify.names.classifier",
     "StringKernel": "isthmus.features.strings",
     "SpectralFeatureAlignment": "isthmus.classify.baselines.aligned_features",
     "StructuralCorrespondence": "isthmus.classify.baselines.aligned_features",
@@ -55,6 +56,7 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time __getattr__ does
     from isthmus.classify.cocc.classifier import CoClusteringClassifier
     from isthmus.classify.dual.factor import FactorDualClassifier
     from isthmus.classify.dual.manifold import ManifoldDualClassifier
+    from isthmus.classify.names.classifier import ClassNameClassifier
     from isthmus.classify.projection.classifier import TermProjectionClassifier
     from isthmus.classify.strings.classifier import TransductiveKernelClassifier
     from isthmus.classify.vectors import TransductiveCentroidClassifier

@@ -27,7 +27,7 @@ CODES = {
     "bad-word-labels": "Word labels contradict each other or name unknown classes.",
     "bad-answers": "A table of answers contradicts itself, is empty or speaks of other documents.",
     "machine-labels": "The labels of a source were given by Isthmus, not by a person.",
-    "bad-check": "A checked sample is empty, contradicts itself or belongs to another labelling.",
+    "bad-check": "A checked sample is empty, contradicts itself, belongs to another labelling or was learned from.",
     # files and the command
     "missing-file": "A file that was named does not exist.",
     "not-a-file": "A folder was given where a file was expected.",
@@ -55,6 +55,7 @@ CODES = {
     "bad-model": "A saved model cannot be trusted or was written by another version.",
     # workspaces
     "bad-workspace": "A workspace is damaged, misses a file or was written by a newer version.",
+    "workspace-away": "The database of a workspace does not answer, or its disk is full; nothing was changed.",
     "not-found": "No project, collection, document, run or person has this id.",
     "name-taken": "Another person has this name already.",
     # warnings
@@ -63,6 +64,7 @@ CODES = {
     "duplicate-ids": "Some ids occur more than once.",
     "data-checks": "The data has oddities worth a look.",
     "not-converged": "An iterative method stopped at its limit.",
+    "adaptation-stopped": "Adaptation to the target was stopped where its own labels led it astray.",
     "approximation": "An exact computation was replaced by a stated approximation.",
     "fallback": "A simpler method was used, for the reason given.",
     "unknown-words": "Labelled words that no document holds; they are kept for later.",

@@ -15,7 +15,8 @@ class TransferPipeline(Pipeline):
 
     Works with and without scikit-learn's metadata routing; the global configuration is not touched. Fitted attributes
     of the last step (``transduction_``, ``history_`` and so on) can be read from the pipeline. A last step that learns
-    from labelled words gets the vectoriser's columns and its reading of those words (lower case, stems).
+    from labelled words gets the vectoriser's columns and its reading of those words (lower case, stems); one that reads
+    names of classes gets the way from texts to rows.
 
     See Also
     --------
@@ -72,8 +73,10 @@ class TransferPipeline(Pipeline):
         return rows
 
     def _hand_names_on(self):
-        """Columns and reading of words to a last step that learns from labelled words."""
+        """Columns and reading of words to a last step that learns from labelled words, of texts to one of names."""
         method = self.steps[-1][1]
+        if hasattr(method, "read_texts") and len(self.steps) > 1:
+            method.read_texts(self[:-1].transform)
         if hasattr(method, "read_names"):
             for _, step in self.steps[:-1]:
                 if hasattr(step, "analyze") or hasattr(step, "build_analyzer"):

@@ -55,7 +55,7 @@ def test_same_seed_same_names_and_numbers(result):
         STAFF + BIKES, ["staff"] * 4 + ["bikes"] * 4, TARGET_STAFF + TARGET_CARS + TARGET_BILL, n_clusters=3
     )
     assert again.names == result.names
-    assert np.array_equal(again.labels, result.labels)
+    np.testing.assert_array_equal(again.labels, result.labels)
 
 
 def test_new_texts_are_grouped_without_refitting(result):

@@ -24,18 +24,18 @@ def test_vectors_belong_to_the_texts_of_their_side():
 
 def test_a_named_method_is_judged_by_the_mean_of_its_confidences(monkeypatch):
     """The mean over classes instead of documents."""
-    heard = []
+    given = []
     estimate = module.estimate_accuracy
 
-    def listen(judge, labels, confidence, *rest, **options):
-        heard.append(confidence)
-        return estimate(judge, labels, confidence, *rest, **options)
+    def note(scorer, labels, confidence, *rest, **options):
+        given.append(confidence)
+        return estimate(scorer, labels, confidence, *rest, **options)
 
-    monkeypatch.setattr(module, "estimate_accuracy", listen)
+    monkeypatch.setattr(module, "estimate_accuracy", note)
     monkeypatch.setattr(module, "sharpness_for", lambda probabilities, accuracy: 1.0)
     made = isthmus.corpus.make_shifted_texts(60, 45, n_classes=3, random_state=2)
     result = isthmus.label(made.source_texts, made.source_labels, made.target_texts, method="nbc")
-    assert heard[0] == pytest.approx(result.probabilities.max(axis=1).mean(), abs=1e-9)
+    assert given[0] == pytest.approx(result.probabilities.max(axis=1).mean(), abs=1e-9)
 
 
 @pytest.mark.parametrize("n_novel", [0, 2])

@@ -43,7 +43,7 @@ def world(n, seed=1):
     st.none() | st.integers(1, 100_000),
     st.sampled_from([0.8, 0.95, 0.99]),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_size_and_margin_are_each_others_reverse(margin, accuracy, population, confidence):
     options = {"accuracy": accuracy, "population": population, "confidence": confidence}
     n = sample_size(margin, **options)
@@ -76,7 +76,7 @@ def test_draws_repeat_and_grow():
     assert len(set(first.tolist())) == 50
     assert first.min() >= 0
     assert first.max() < 500
-    assert np.array_equal(first, draw_sample(500, 200, random_state=3)[:50])
+    np.testing.assert_array_equal(first, draw_sample(500, 200, random_state=3)[:50])
     assert not np.array_equal(first, draw_sample(500, 50, random_state=4))
     assert sorted(draw_sample(7, 7).tolist()) == list(range(7))
 
@@ -153,7 +153,7 @@ def test_corrected_shares_are_right_on_average_where_counted_labels_are_not():
 
 
 @given(st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_tables_agree_with_each_other(data):
     population = data.draw(st.integers(1, 60))
     codes = st.lists(st.integers(0, 3), min_size=population, max_size=population)
@@ -363,8 +363,8 @@ def test_corrections_are_put_in(result):
     labels, confidence = found.corrected(result.labels, result.confidence)
     assert labels[:2].tolist() == ["parking", "staff"]
     assert confidence[:2].tolist() == [1.0, 1.0]
-    assert np.array_equal(labels[2:], result.labels[2:])
-    assert np.array_equal(confidence[2:], result.confidence[2:])
+    np.testing.assert_array_equal(labels[2:], result.labels[2:])
+    np.testing.assert_array_equal(confidence[2:], result.confidence[2:])
     assert result.labels[0] != "parking"
 
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import isthmus
+from isthmus._math.confidence import with_caution
 from isthmus.choose import LabelScorer, budget_curve, estimate_accuracy, review_mask
-from isthmus.choose.budgets import cautious, none_for_few
+from isthmus.choose.budgets import review_all_if_few_pass
 from isthmus.choose.trust import (
     SINGLE,
     VOTE,
@@ -16,10 +17,8 @@ from isthmus.choose.trust import (
     carried_over,
     confidence_outside,
     contradicted,
-    disputed,
     log_odds,
     moved_to,
-    novelty_of,
     outside_groups,
     source_warnings,
     spread_terms,
@@ -110,29 +109,29 @@ def test_too_few_documents_promise_nothing():
 def test_features_are_shares_and_follow_the_labels():
     source, labels = texts_of({"bikes": 60, "staff": 60}, 0)
     target, truth = texts_of({"bikes": 60, "staff": 60}, 1)
-    judge = LabelScorer(source, labels, target)
-    good = trust_features(judge, truth, 0.9, judge.score(truth))
+    scorer = LabelScorer(source, labels, target)
+    good = trust_features(scorer, truth, 0.9, scorer.score(truth))
     shuffled = np.random.default_rng(0).permutation(truth)
-    bad = trust_features(judge, shuffled, 0.9, judge.score(shuffled))
+    bad = trust_features(scorer, shuffled, 0.9, scorer.score(shuffled))
     assert all(0 <= value <= 1 for name, value in good.items() if name != "excess")
     assert good["agreement"] > bad["agreement"] + 0.3
     assert good["moved"] == 0.0
     # with other methods named, agreement is with them: two of three give the same labels
-    named = trust_features(judge, truth, 0.9, judge.score(truth), [truth, truth, shuffled])
+    named = trust_features(scorer, truth, 0.9, scorer.score(truth), [truth, truth, shuffled])
     assert named["agreement"] == pytest.approx((2 + np.mean(truth == shuffled)) / 3)
     assert good["repeated"] > bad["repeated"]
-    assert estimate_accuracy(judge, shuffled, 0.9).estimate is None  # cannot be learned from the target's words
+    assert estimate_accuracy(scorer, shuffled, 0.9).estimate is None  # cannot be learned from the target's words
 
 
 def test_what_is_right_within_the_source_speaks_for_the_labels():
     """Left out, labels of a source that cannot be told apart itself would be expected to be as good as others."""
     source, labels = texts_of({"bikes": 60, "staff": 60}, 0)
     target, truth = texts_of({"bikes": 60, "staff": 60}, 1)
-    judge = LabelScorer(source, labels, target)
-    evidence = judge.score(truth)
+    scorer = LabelScorer(source, labels, target)
+    evidence = scorer.score(truth)
     inside, back = evidence.tables[0], evidence.tables[2]
     poor = replace(evidence, tables=(inside, np.array([[3, 1], [2, 4]]), back))
-    found = trust_features(judge, truth, 0.9, poor)
+    found = trust_features(scorer, truth, 0.9, poor)
     assert found["source"] == pytest.approx(7 / 10)
     for weights in (VOTE, SINGLE):
         gap = log_odds({**found, "source": 0.9}, weights) - log_odds(found, weights)
@@ -149,23 +148,22 @@ def test_random_errors_in_the_source_are_told_from_likeness():
 
 def test_figures_speak_of_documents_outside_new_groups():
     texts, labels = texts_of({"bikes": 60, "staff": 60}, 0)
-    judge = LabelScorer(texts, labels, texts)
+    scorer = LabelScorer(texts, labels, texts)
     given = np.array(labels, dtype=object)
     probabilities = np.full((len(texts), 2), [0.9, 0.1])
     group = np.zeros(len(texts), dtype=bool)
     group[:30] = True
     other = np.where(group, "nothing", given)
-    novelty_of(judge)
-    judge.seen["novelty"] = Novelty([None], np.where(group[judge.target], 0, -1))
+    scorer.novelty = Novelty([None], np.where(group[scorer.target], 0, -1))
     probabilities[group] = 0.5
-    found = trust_features(judge, given, 0.9, judge.score(given), [other, other, other])
+    found = trust_features(scorer, given, 0.9, scorer.score(given), [other, other, other])
     assert found["agreement"] == 1.0
     assert found["moved"] > 0.1  # a quarter of one class went with the group
-    assert confidence_outside(judge, probabilities) == pytest.approx(0.9)
-    judge.seen["novelty"] = Novelty([], np.full(len(judge.target), -1))
-    found = trust_features(judge, given, 0.9, judge.score(given), [other, other, other])
+    assert confidence_outside(scorer, probabilities) == pytest.approx(0.9)
+    scorer.novelty = Novelty([], np.full(len(scorer.target), -1))
+    found = trust_features(scorer, given, 0.9, scorer.score(given), [other, other, other])
     assert found["agreement"] < 0.8
-    assert confidence_outside(judge, probabilities) < 0.85
+    assert confidence_outside(scorer, probabilities) < 0.85
 
 
 def test_noisy_and_thin_sources_are_named():
@@ -174,13 +172,13 @@ def test_noisy_and_thin_sources_are_named():
     wrong = rng.random(len(labels)) < 0.3
     noisy = np.where(wrong, rng.permutation(labels), labels)
     target, truth = texts_of(dict.fromkeys(WORDS, 40), 1)
-    judge = LabelScorer(source, noisy, target)
-    assert [row["topic"] for row in source_warnings(judge, noisy)] == ["noisy source"]
+    scorer = LabelScorer(source, noisy, target)
+    assert [row["topic"] for row in source_warnings(scorer, noisy)] == ["noisy source"]
     assert source_warnings(LabelScorer(source, labels, target), labels) == []
     few = ["a"] * 100 + ["b"] * 5
     assert "Fewer than ten source documents of b" in source_warnings(None, few)[0]["message"]
     found = assess(
-        judge, estimate_accuracy(judge, truth, 0.9), noisy, truth, np.eye(4)[np.zeros(160, int)], np.unique(truth)
+        scorer, estimate_accuracy(scorer, truth, 0.9), noisy, truth, np.eye(4)[np.zeros(160, int)], np.unique(truth)
     )
     assert found.accuracy.estimate > 0.75  # the expectation follows the words, not the noisy labels
 
@@ -229,19 +227,19 @@ def test_budgets_hold_at_the_low_end_of_the_expectation():
     accuracy = AccuracyEstimate(0.9, 0.8, 0.95)
     assert accuracy.caution == pytest.approx(np.log(9) - np.log(4))
     assert AccuracyEstimate(None).caution == 0
-    assert cautious([0.9], accuracy.caution)[0] == pytest.approx(0.8)
-    assert cautious([1.0, 0.5], 0.0, surest=0.9) == pytest.approx([0.9, 0.5])
+    assert with_caution([0.9], accuracy.caution)[0] == pytest.approx(0.8)
+    assert with_caution([1.0, 0.5], 0.0, surest=0.9) == pytest.approx([0.9, 0.5])
     assert 0.9 < accuracy.surest_alone < 1
     confidence = np.linspace(0.75, 0.99, 50)
-    assert review_mask(cautious(confidence, accuracy.caution)).sum() > review_mask(confidence).sum()
+    assert review_mask(with_caution(confidence, accuracy.caution)).sum() > review_mask(confidence).sum()
 
 
 def test_where_next_to_none_would_pass_none_does():
     for size, fewest in ((500, 20), (5000, 20), (100, 4), (60, 3)):
         enough = np.arange(size) >= fewest
-        np.testing.assert_array_equal(none_for_few(enough), enough)
-        assert none_for_few(np.arange(size) >= fewest - 1).all()
-    assert none_for_few(np.zeros(1, dtype=bool)).tolist() == [False]  # a single document that passes
+        np.testing.assert_array_equal(review_all_if_few_pass(enough), enough)
+        assert review_all_if_few_pass(np.arange(size) >= fewest - 1).all()
+    assert review_all_if_few_pass(np.zeros(1, dtype=bool)).tolist() == [False]  # a single document that passes
 
 
 def test_label_lets_no_handful_pass(monkeypatch):
@@ -252,18 +250,6 @@ def test_label_lets_no_handful_pass(monkeypatch):
     result = isthmus.label(source, labels, target, method="logistic")
     assert result.needs_review.all()
     assert "All documents need review" in " ".join(warning["message"] for warning in result.warnings)
-
-
-def test_what_a_plain_method_contradicts_is_disputed():
-    source, labels = texts_of({"bikes": 30, "staff": 30}, 0)
-    target, truth = texts_of({"bikes": 30, "staff": 30}, 1)
-    judge = LabelScorer(source, labels, [*target, target[0]])
-    given = np.append(truth, truth[0])
-    assert disputed(judge, given, [*target, target[0]]).mean() < 0.1
-    given[[3, 60]] = ["staff", "staff"]  # a document of the sample, and a copy beyond it
-    found = disputed(judge, given, [*target, target[0]])
-    assert found[3]
-    assert found[60]
 
 
 def test_auto_marks_the_documents_of_the_new_group_themselves():

@@ -11,7 +11,7 @@ from isthmus.choose.trust import MOVED, NOISE, THIN, _with_groups, source_warnin
 
 def judge_of(n_source=THIN, groups=()):
     novelty = SimpleNamespace(groups=list(groups))
-    return SimpleNamespace(seen={"novelty": novelty}, source_labels=["a"] * n_source)
+    return SimpleNamespace(novelty=novelty, source_labels=["a"] * n_source)
 
 
 def calm(**more):
@@ -64,11 +64,11 @@ def test_why_an_interval_is_wide(n_source, facts, reason):
 @pytest.mark.parametrize(("share", "noisy"), [(NOISE, True), (NOISE - 1e-9, False)])
 def test_a_noisy_source_is_told_from_a_share_on(monkeypatch, share, noisy):
     monkeypatch.setattr(trust, "contradicted", lambda table: share)
-    judge = SimpleNamespace(words=SimpleNamespace(source_table=None))
+    scorer = SimpleNamespace(words=SimpleNamespace(source_table=None))
     labels = ["a"] * (THIN - 10) + ["b"] * 10
-    told = source_warnings(judge, labels)
+    told = source_warnings(scorer, labels)
     assert [row["topic"] for row in told] == (["noisy source"] if noisy else [])
-    assert source_warnings(judge, labels[1:])[0]["message"].startswith(f"Only {THIN - 1} labelled source documents")
+    assert source_warnings(scorer, labels[1:])[0]["message"].startswith(f"Only {THIN - 1} labelled source documents")
     few = source_warnings(None, [*labels, *"cdefgh"])
     assert [row["message"] for row in few] == [
         "Fewer than ten source documents of c, d, e, f, g and 1 more: next to nothing is known of such a class."

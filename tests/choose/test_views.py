@@ -3,10 +3,11 @@
 import numpy as np
 
 from isthmus.choose import Evidence, VotingRule
-from isthmus.choose.choice import Pair, nearer_target, try_methods
+from isthmus.choose.choice import try_methods
 from isthmus.choose.combined import agree
+from isthmus.choose.lexicon import weigh_lexicon
+from isthmus.choose.texts import TransferTexts, nearer_target
 from isthmus.choose.views import DenseView, Ridge, even_lengths
-from isthmus.choose.witness import weigh_witness
 
 
 def groups(n, shift, seed):
@@ -61,7 +62,7 @@ def test_lengths_are_made_even_only_where_they_differ_much():
 def test_further_texts_join_the_side_they_read_like():
     source, target = ["goal match team"] * 20, ["driver memory disk"] * 20
     assert nearer_target(source, target, ["match goal", "disk driver"]).tolist() == [False, True]
-    pair = Pair.of(source, np.array(["x", "y"] * 10, dtype=object), target, ["match goal", "disk driver"])
+    pair = TransferTexts.of(source, np.array(["x", "y"] * 10, dtype=object), target, ["match goal", "disk driver"])
     assert pair.domain[-2:].tolist() == [1, -1]
     assert len(pair.texts[pair.target]) == 20
 
@@ -81,9 +82,10 @@ def test_threads_change_nothing():
 
     source, labels = texts(60)
     target, _ = texts(40)
-    runs = [try_methods(source, np.array(labels, dtype=object), target, random_state=0, n_jobs=n) for n in (1, 3)]
-    assert [trial.name for trial in runs[0].trials] == [trial.name for trial in runs[1].trials]
-    for one, three in zip(runs[0].trials, runs[1].trials, strict=True):
+    texts = TransferTexts.of(source, np.array(labels, dtype=object), target)
+    runs = [try_methods(texts, random_state=0, n_jobs=n) for n in (1, 3)]
+    assert [candidate.name for candidate in runs[0].fitted] == [candidate.name for candidate in runs[1].fitted]
+    for one, three in zip(runs[0].fitted, runs[1].fitted, strict=True):
         np.testing.assert_array_equal(one.labels, three.labels)
 
 
@@ -99,20 +101,20 @@ def scores(n, distances, common, seed=0):
 
 def test_a_witness_is_weighed_by_what_it_says_beyond_the_vote():
     for common, low, high in ((0.0, 0.9, 1.0), (0.5, 0.5, 0.9)):
-        codes, own, witness = scores(4_000, np.array([2.0, 1.6]), common)
-        right = [np.mean(rows.argmax(axis=1) == codes) for rows in (own, witness)]
-        hearing = weigh_witness(own, witness, *right, common)
-        assert low <= hearing <= high
-        together = np.mean(agree(own, witness, hearing).argmax(axis=1) == codes)
+        codes, own, lexicon = scores(4_000, np.array([2.0, 1.6]), common)
+        right = [np.mean(rows.argmax(axis=1) == codes) for rows in (own, lexicon)]
+        weight = weigh_lexicon(own, lexicon, *right, common)
+        assert low <= weight <= high
+        together = np.mean(agree(own, lexicon, weight).argmax(axis=1) == codes)
         assert together > max(right) + 0.01
-        assert together >= np.mean(agree(own, witness).argmax(axis=1) == codes) - 0.002
+        assert together >= np.mean(agree(own, lexicon).argmax(axis=1) == codes) - 0.002
         # Believed to be far better than it is in the target: its likeness to the vote gives it away.
-        assert weigh_witness(own, witness, right[0], 0.9, common) <= hearing + 0.1
-    # A witness that knows part of what the vote knows, and nothing else, is not heard.
-    codes, own, witness = scores(4_000, np.array([2.0, 0.8]), 0.5)
-    right = [np.mean(rows.argmax(axis=1) == codes) for rows in (own, witness)]
-    assert np.mean(agree(own, witness).argmax(axis=1) == codes) < right[0] - 0.005
-    assert weigh_witness(own, witness, *right, 0.5) < 0.1
-    # Documents it is silent about do not count.
-    quiet = np.where(np.arange(len(own))[:, None] % 2 == 0, witness, 0.5)
-    assert weigh_witness(own, quiet, *right, 0.2) == weigh_witness(own[::2], witness[::2], *right, 0.2)
+        assert weigh_lexicon(own, lexicon, right[0], 0.9, common) <= weight + 0.1
+    # A lexicon that knows part of what the vote knows, and nothing else, does not count.
+    codes, own, lexicon = scores(4_000, np.array([2.0, 0.8]), 0.5)
+    right = [np.mean(rows.argmax(axis=1) == codes) for rows in (own, lexicon)]
+    assert np.mean(agree(own, lexicon).argmax(axis=1) == codes) < right[0] - 0.005
+    assert weigh_lexicon(own, lexicon, *right, 0.5) < 0.1
+    # Documents without a labelled word do not count.
+    quiet = np.where(np.arange(len(own))[:, None] % 2 == 0, lexicon, 0.5)
+    assert weigh_lexicon(own, quiet, *right, 0.2) == weigh_lexicon(own[::2], lexicon[::2], *right, 0.2)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.svm import LinearSVC
@@ -29,7 +30,7 @@ def test_source_only_equals_the_classifier_on_source_alone(estimator):
     X, y, domain = shifted()
     ours = SourceOnlyClassifier(estimator).fit(X, y, sample_domain=domain)
     peer = (estimator or LogisticRegression()).fit(X[domain > 0], y[domain > 0])
-    assert np.array_equal(ours.transduction_[domain < 0], peer.predict(X[domain < 0]))
+    np.testing.assert_array_equal(ours.transduction_[domain < 0], peer.predict(X[domain < 0]))
 
 
 def test_svm_probabilities_are_calibrated_on_held_out_source():
@@ -54,8 +55,8 @@ def test_a_warm_start_reaches_the_same_labels_in_fewer_steps():
     X, y, domain = shifted()
     cold = SelfTrainingTransferClassifier(LogisticRegression(tol=1e-8)).fit(X, y, sample_domain=domain)
     warm = SelfTrainingTransferClassifier(LogisticRegression(tol=1e-8, warm_start=True)).fit(X, y, sample_domain=domain)
-    assert np.array_equal(cold.transduction_, warm.transduction_)
-    assert np.allclose(cold.estimator_.coef_, warm.estimator_.coef_, atol=1e-3)
+    np.testing.assert_array_equal(cold.transduction_, warm.transduction_)
+    np.testing.assert_allclose(cold.estimator_.coef_, warm.estimator_.coef_, atol=1e-3, rtol=1e-5)
     assert warm.estimator_.n_iter_[0] < cold.estimator_.n_iter_[0]
 
 
@@ -79,7 +80,7 @@ def test_target_weight_reaches_the_estimator():
     heavy = SelfTrainingTransferClassifier(target_weight=100.0).fit(X, y, sample_domain=domain)
     light = SelfTrainingTransferClassifier(target_weight=1e-9).fit(X, y, sample_domain=domain)
     source_only = SourceOnlyClassifier().fit(X, y, sample_domain=domain)
-    assert np.allclose(light.estimator_.coef_, source_only.estimator_.coef_, atol=1e-3)
+    np.testing.assert_allclose(light.estimator_.coef_, source_only.estimator_.coef_, atol=1e-3, rtol=1e-5)
     assert not np.allclose(heavy.estimator_.coef_, source_only.estimator_.coef_, atol=1e-2)
 
 
@@ -96,3 +97,44 @@ def test_rounds_must_be_positive():
 def test_naive_bayes_needs_counts_and_says_so_through_its_own_error():
     with pytest.raises(ValueError, match="egative"):
         SourceOnlyClassifier(MultinomialNB()).fit(-1 - np.eye(4), [0, 1, -1, -1])
+
+
+def test_self_training_adds_its_target_documents_little_by_little():
+    """Everything added in round 1: then the first round would already train on all of the target."""
+    seen = []
+
+    class Watching:
+        def __init__(self):
+            from sklearn.linear_model import LogisticRegression
+
+            self.inner = LogisticRegression()
+
+        def get_params(self, deep=True):
+            return {}
+
+        def __sklearn_clone__(self):
+            return Watching()
+
+        def fit(self, X, y):
+            seen.append(X.shape[0])
+            self.inner.fit(X, y)
+            self.classes_, self.coef_, self.intercept_ = self.inner.classes_, self.inner.coef_, self.inner.intercept_
+            return self
+
+        def predict_proba(self, X):
+            return self.inner.predict_proba(X)
+
+        def predict(self, X):
+            return self.inner.predict(X)
+
+        def decision_function(self, X):
+            return self.inner.decision_function(X)
+
+    rng = np.random.default_rng(0)
+    X = sp.csr_matrix(rng.random((60, 5)) + np.repeat([[2, 0, 0, 0, 0], [0, 2, 0, 0, 0]], 30, axis=0))
+    y = np.where(np.arange(60) % 30 < 10, np.arange(60) // 30, -1)
+    SelfTrainingTransferClassifier(Watching(), max_iter=4).fit(X, y)
+    assert seen[0] == 20  # the source alone
+    assert seen[1:] == sorted(seen[1:])
+    assert 20 < seen[1] <= 20 + 40 // 4 + 2
+    assert seen[-1] == 60

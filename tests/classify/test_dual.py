@@ -8,7 +8,9 @@ import scipy.sparse as sp
 
 from isthmus import FactorDualClassifier, ManifoldDualClassifier, make_transfer_pipeline
 from isthmus.base import TransferClassifier
-from isthmus.classify.dual.base import find_terms, place_words, read_word_labels
+from isthmus.classify.dual import base as dual_base
+from isthmus.classify.dual.base import find_terms, label_negations, place_words, read_word_labels
+from isthmus.classify.dual.kernels import make_kernel
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 from isthmus.features import TextVectorizer
 from isthmus.recipes import make_recipe
@@ -411,3 +413,38 @@ def test_only_labels_of_two_kinds_are_blamed_on_the_words(monkeypatch, words):
     monkeypatch.setattr(TransferClassifier, "fit", fail)
     with pytest.raises(TypeError, match="something else"):
         ManifoldDualClassifier(word_labels=words).fit(np.eye(2), ["good", None])
+
+
+def test_suggested_words_are_those_whose_class_is_open():
+    """``suggest_words`` proposing the surest words; documents × (1 − sureness), by hand."""
+    X = np.array([[2, 0, 1, 1], [0, 2, 1, 1], [2, 0, 1, 0], [0, 2, 1, 0], [2, 0, 1, 0], [0, 2, 1, 0]])
+    model = FactorDualClassifier(kernel="linear", random_state=0).fit(X, ["a", "b", None, None, None, None])
+    rows = model.suggest_words(4)
+    for row in rows:
+        assert row["expected_use"] == pytest.approx(row["target_documents"] * (1 - row["sureness"]))
+    uses = [row["expected_use"] for row in rows]
+    assert uses == sorted(uses, reverse=True)
+    by_column = {row["column"]: row for row in rows}
+    assert by_column[2]["sureness"] < by_column[0]["sureness"]  # word 2 stands in both classes alike
+    assert rows[0]["column"] == 2
+
+
+def test_a_negated_word_speaks_against_its_own_class_among_three():
+    """A negated word speaking for its class."""
+    found = label_negations({0: {"good": 2.0}}, ["nice", "not-nice"], ["bad", "good", "other"])
+    assert found == {0: {"good": 2.0}, 1: {"good": -2.0}}
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_the_kernels_width_is_asked_for_by_the_number_of_classes(n_classes, monkeypatch):
+    """One half, however many classes."""
+    asked = []
+
+    def watched(*given, quantile, **settings):
+        asked.append(quantile)
+        return make_kernel(*given, quantile=quantile, **settings)
+
+    monkeypatch.setattr(dual_base, "make_kernel", watched)
+    X = np.eye(n_classes).repeat(2, axis=0) + 0.1
+    FactorDualClassifier(kernel="gaussian", random_state=0).fit(X, [*range(n_classes), *[-1] * n_classes])
+    assert asked == [1 / n_classes] * 2

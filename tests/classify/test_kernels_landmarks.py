@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from isthmus import TransductiveKernelClassifier
-from isthmus._math.kernel_ridge import choose_ridge
+from isthmus.classify.strings.kernel_ridge import choose_ridge
 from isthmus.estimator_checks import example_texts
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from isthmus import TermProjectionClassifier, make_transfer_pipeline
+from isthmus import TermProjection, TermProjectionClassifier, make_transfer_pipeline
 from isthmus._math.calibration import fit_temperature
-from isthmus.classify.projection.classifier import TEMPERATURES, estimate_prior, surest_rows
+from isthmus.classify.projection.classifier import TEMPERATURES, WayBack, estimate_prior, surest_rows
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 from isthmus.features import TextVectorizer
 
@@ -46,7 +46,7 @@ def test_adaptation_learns_words_of_the_target():
     after = TermProjectionClassifier().fit(X, y, sample_domain=domain)
     assert accuracy(after, y, domain) > accuracy(before, y, domain) + 0.03
     target_only = (np.arange(90) // 3) % 3 == 2
-    assert np.all(before.term_class_[target_only & (before.term_chi2_ == 0)] == -1)
+    np.testing.assert_array_equal(before.term_class_[target_only & (before.term_chi2_ == 0)], -1)
     assert after.n_iter_ == 9
     assert len(after.history_) == 9
     assert after.termination_condition_ in ("no_change", "max_iter")
@@ -61,6 +61,35 @@ def test_adaptation_does_not_run_away():
         after = TermProjectionClassifier().fit(X, y, sample_domain=domain)
         assert accuracy(after, y, domain) > accuracy(before, y, domain)
         assert np.unique(after.transduction_[domain < 0], return_counts=True)[1].max() < 0.6 * 300
+
+
+def test_adaptation_that_leads_astray_goes_back_to_the_last_good_round():
+    X, y, domain = shifted(n=60)
+    before = TermProjectionClassifier(max_iter=0).fit(X, y, sample_domain=domain)
+    with pytest.warns(IsthmusWarning, match="stopped in round 6 of 8") as caught:
+        after = TermProjectionClassifier().fit(X, y, sample_domain=domain)
+    assert caught[0].message.code == "adaptation-stopped"
+    assert after.termination_condition_ == "reverted"
+    assert after.leads_back_[-1] == min(after.leads_back_)
+    assert accuracy(after, y, domain) > accuracy(before, y, domain) - 0.02  # all eight rounds lose ten points
+    np.testing.assert_array_equal(after.predict(X[domain < 0]), after.transduction_[domain < 0])
+
+
+def test_the_way_back_counts_every_class_alike():
+    X = np.eye(3)[[0, 0, 0, 0, 1, 1]]
+    back = WayBack(X, np.array([0, 0, 0, 0, 2, 2]))
+    projection = TermProjection().fit(X, [0, 0, 0, 0, 1, 1]).projection_
+    assert back.share_right(projection) == 0.5  # class 2 is never found, however few its rows
+    assert back.allowance(0.5) == pytest.approx(3 * np.sqrt(0.25 * (1 / 4 + 1 / 2)) / 2)
+    many = WayBack(np.zeros((20_000, 1)), np.arange(20_000) % 2)
+    assert len(many.codes) <= 3_000
+    assert many.allowance(0.9) == 0.05
+
+
+def test_the_paper_s_association_refuses_to_adapt():
+    X, y, domain = shifted()
+    with pytest.raises(UsageError, match="Set max_iter=0"):
+        TermProjectionClassifier(association="any").fit(X, y, sample_domain=domain)
 
 
 def test_surest_rows_are_taken_from_every_class():

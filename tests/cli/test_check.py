@@ -22,14 +22,16 @@ TRUTH = ["price" if i % 3 == 0 else "parking" if i % 5 == 1 else "staff" for i i
 TARGET = "id,comment,extra\n" + "".join(f"=k{i:02},{text},=1+{i}\n" for i, text in enumerate(COMMENTS))
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def label_once():
     Path("source.csv").write_text(SOURCE)
     Path("target.csv").write_text(TARGET)
     options = ["--method", "nbc", "-o", "out.csv", "--save", "m.isthmus", "--quiet"]
     assert run_command(["label", "source.csv", "target.csv", *options]) == 0
-    return tmp_path
+
+
+@pytest.fixture
+def folder(enter_copy):
+    return enter_copy(label_once)
 
 
 def read(name):
@@ -129,7 +131,9 @@ def test_other_formats_go_out_and_come_back(folder, capsys, ending):
 
 def test_corrections_are_written(checked, capsys):
     assert run_command(["check", "out.csv", "checked.csv", "-o", "corrected.csv"]) == 0
-    assert capsys.readouterr().err == "wrote corrected.csv\n"  # cells that are safe already are not made safer
+    assert (
+        capsys.readouterr().err == "wrote corrected.csv\nwrote corrected.csv.run.json\n"
+    )  # cells that are safe already are not made safer
     before, after = read("out.csv"), read("corrected.csv")
     assert list(after[0]) == [*before[0], "checked"]
     done = {int(row["document"]) - 1 for row in read("checked.csv")}
@@ -157,7 +161,7 @@ def test_corrections_of_a_saved_labelling_on_stdout_leave_the_outcome_to_stderr(
     assert run_command(["check", "m.isthmus", "checked.csv", "-o", "-", "--exact"]) == 0
     talk = capsys.readouterr()
     rows = list(csv.DictReader(io.StringIO(talk.out)))
-    assert list(rows[0]) == ["id", "text", "label", "confidence", "needs_review", "novel_group", "checked"]
+    assert list(rows[0]) == ["id", "comment", "extra", "label", "confidence", "needs_review", "novel_group", "checked"]
     assert {row["label"] for row in rows} == {"price", "staff", "parking"}
     assert talk.err.startswith("accuracy 0.")
 

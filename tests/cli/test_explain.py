@@ -21,14 +21,16 @@ SOURCE = "id,comment,category\n" + "".join(
 TARGET = "id,comment,extra\nk1,friendly staff at the desk,007\nk2,=price of the sedan,1.0\nk1,nothing known,NA\n"
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def label_once():
     Path("source.csv").write_text(SOURCE)
     Path("target.csv").write_text(TARGET)
     options = ["--method", "nbc", "-o", "out.csv", "--save", "m.isthmus", "--quiet"]
     assert run_command(["label", "source.csv", "target.csv", *options]) == 0
-    return tmp_path
+
+
+@pytest.fixture
+def folder(enter_copy):
+    return enter_copy(label_once)
 
 
 def explained(capsys, *options):
@@ -50,7 +52,7 @@ def test_table_of_one_document(folder, capsys):
 
 def test_an_id_used_twice_gives_both_documents(folder, capsys):
     _, talk = explained(capsys, "--document", "k1")
-    assert talk.count("k1: ") == 2
+    assert [line.partition(":")[0] for line in talk.splitlines()] == ["k1 (document 1)", "k1 (document 3)"]
 
 
 def test_json_and_a_text_of_ones_own(folder, capsys):

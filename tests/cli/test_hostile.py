@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from isthmus.cli import label_run
+from isthmus.cli import blocks
 from isthmus.cli.app import run_command
 from isthmus.corpus import read_collection, write_rows
 
@@ -225,10 +225,10 @@ def test_other_formats_hold_the_texts_as_they_are(hostile_cells, capsys, name):
 
 
 def test_large_files_obey_the_same_rule(hostile_cells, capsys, monkeypatch):
-    monkeypatch.setattr(label_run, "STREAM_BYTES", 0)
+    monkeypatch.setattr(blocks, "STREAM_BYTES", 0)
     assert label("-o", "out.csv", method="projection") == 0
     talk = capsys.readouterr().err
-    assert "read in blocks" in talk
+    assert "Reading in blocks" in talk
     assert f"note: {GUARDED} cells" in talk
     assert started_by(cells_of(Path("out.csv").read_bytes().decode())) == []
     assert label("-o", "exact.csv", "--exact", method="projection") == 0

@@ -1,10 +1,13 @@
 """isthmus workspace: backup, restore, check."""
 
+import io
 import json
 
 import pytest
 
 pytest.importorskip("sqlalchemy", reason="a workspace needs the extra 'workbench'")
+
+from argon2 import PasswordHasher
 
 from isthmus.cli.app import run_command
 from isthmus.workspace import open_workspace
@@ -47,7 +50,81 @@ def test_a_wrong_address_is_refused_in_a_sentence(folder, capsys):
     for url, code in (("mysql://x/y", "bad-parameter"), ("nonsense", "bad-parameter")):
         assert run_command(["workspace", "check", "--database", url]) == 2
         assert code in capsys.readouterr().err
+    pytest.importorskip("psycopg", reason="needs the extra team")
     assert run_command(["workspace", "check", "--database", "postgresql://nobody@127.0.0.1:1/none"]) == 1
     said = capsys.readouterr().err
     assert "bad-workspace" in said
     assert len(said.strip().splitlines()) == 1
+
+
+def test_projects_are_handed_over_by_name(folder, capsys):
+    with open_workspace() as ws:
+        ws.people.create("Kim", "hash")
+    assert run_command(["workspace", "hand-over", "--to", "Nobody"]) == 2
+    assert "Kim, local" in capsys.readouterr().err
+    assert run_command(["workspace", "hand-over", "--to", "kim"]) == 0
+    assert capsys.readouterr().out == "Dealers\n"
+    with open_workspace() as ws:
+        assert [row.name for row in ws.projects.list(ws.people.by_name("Kim").id)] == ["Dealers"]
+
+
+@pytest.mark.parametrize(
+    "command", [["backup", "saved.tar"], ["check"], ["check", "--thorough"], ["hand-over", "--to", "Kim"]]
+)
+@pytest.mark.parametrize("place", ["nowhere", "empty", "half"])
+def test_only_create_and_serve_make_a_workspace(tmp_path, monkeypatch, capsys, command, place):
+    monkeypatch.delenv("ISTHMUS_DATABASE", raising=False)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "half").mkdir()
+    (tmp_path / "half" / "workspace.db").touch()
+    before = sorted(tmp_path.rglob("*"))
+    assert run_command(["workspace", *command, "--workspace", place]) == 1
+    said = capsys.readouterr()
+    assert "missing-file" in said.err
+    assert "isthmus workspace create" in said.err
+    assert said.out == ""
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_workspace_is_made_on_request_and_only_once(tmp_path, monkeypatch, capsys):
+    monkeypatch.delenv("ISTHMUS_DATABASE", raising=False)
+    place = ["--workspace", str(tmp_path / "new")]
+    assert run_command(["workspace", "create", *place]) == 0
+    assert run_command(["workspace", "check", *place]) == 0
+    capsys.readouterr()
+    assert run_command(["workspace", "create", *place]) == 2
+    assert "output-exists" in capsys.readouterr().err
+
+
+def test_accounts_and_projects_are_managed_by_name(folder, capsys, monkeypatch):
+    with open_workspace() as ws:
+        for name in ("Kim", "Lee"):
+            ws.people.create(name, "hash")
+        ws.projects.create("Kept", by=ws.people.by_name("Kim").id)
+    assert run_command(["workspace", "close", "kim"]) == 2
+    assert "'Kept'; choose who takes over" in capsys.readouterr().err
+    assert run_command(["workspace", "close", "kim", "--hand-over-to", "Lee"]) == 0
+    assert run_command(["workspace", "role", "Lee", "viewer"]) == 2
+    assert "last owner" in capsys.readouterr().err
+    assert run_command(["workspace", "reopen", "Kim"]) == 0
+    assert run_command(["workspace", "role", "Lee", "viewer"]) == 0
+    monkeypatch.setattr("sys.stdin", io.StringIO("correct horse battery\n"))
+    assert run_command(["workspace", "password", "Kim"]) == 0
+    monkeypatch.setattr("sys.stdin", io.StringIO("short\n"))
+    assert run_command(["workspace", "password", "Kim"]) == 2
+    capsys.readouterr()
+    assert run_command(["workspace", "people"]) == 0
+    assert capsys.readouterr().out.splitlines() == ["Kim\towner\topen", "Lee\tviewer\topen", "local\towner\topen"]
+    assert run_command(["workspace", "archive", "Kept"]) == 0
+    assert run_command(["workspace", "archive", "Nothing"]) == 2
+    capsys.readouterr()
+    assert run_command(["workspace", "projects", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["projects"]
+    assert {row["name"]: (row["owners"], row["archived"]) for row in found} == {
+        "Kept": (["Kim", "Lee"], True), "Dealers": (["local"], False),
+    }  # fmt: skip
+    assert run_command(["workspace", "unarchive", "Kept"]) == 0
+    with open_workspace() as ws:
+        assert PasswordHasher().verify(ws.people.by_name("Kim").password_hash, "correct horse battery")
+        assert all(row.archived_at is None for row in ws.projects.list(archived=True))

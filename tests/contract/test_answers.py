@@ -22,7 +22,7 @@ def test_answered_rows_are_labelled_rows_of_a_domain_of_their_own():
     domains = check_transfer_data(SourceOnlyClassifier(), words, y, domain)
     assert domains.answered.tolist() == [50, 61]
     assert domains.codes[[50, 61]].tolist() == [0, 1]
-    assert (domains.codes[domain < 0] == -1).all()
+    np.testing.assert_array_equal(domains.codes[domain < 0], -1)
     assert domains.source_domains.tolist() == [1, ANSWERED]
 
 
@@ -38,5 +38,5 @@ def test_answers_hold_and_other_target_labels_change_nothing(make):
     turned = y.copy()
     turned[domain < 0] = 1 - turned[domain < 0]
     one, other = (seeded(make()).fit(words, labels, sample_domain=domain).transduction_ for labels in (y, turned))
-    assert (one == other).all()
-    assert (one[answered] == y[answered]).all()
+    np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(one[answered], y[answered])

@@ -69,8 +69,8 @@ def test_transfer_contract(cls, check):
 
 
 def other_estimators():
-    """Every estimator and transformer of the package that is not on the list of public names."""
-    importlib.import_module("isthmus.bench.baselines")
+    """Every estimator and transformer of the package and its benchmarks that is not on the list of public names."""
+    importlib.import_module("isthmus_bench.baselines")
     for room in ("classify", "clustering", "features"):
         package = importlib.import_module(f"isthmus.{room}")
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
@@ -79,7 +79,11 @@ def other_estimators():
     while open_:
         below = open_.pop().__subclasses__()
         open_ += below
-        found |= {cls for cls in below if cls.__module__.startswith("isthmus.") and "__init__" in vars(cls)}
+        found |= {
+            cls
+            for cls in below
+            if cls.__module__.startswith(("isthmus.", "isthmus_bench.")) and "__init__" in vars(cls)
+        }
     return sorted(found - set(public_estimators()) - {TransferPipeline}, key=lambda cls: cls.__name__)
 
 
@@ -97,7 +101,16 @@ def test_constructors_are_keyword_only(cls):
     """All but the one or two parameters that name what the estimator is about, as in scikit-learn."""
     parameters = list(inspect.signature(cls).parameters.values())
     positional = [one.name for one in parameters if one.kind is not inspect.Parameter.KEYWORD_ONLY]
-    assert set(positional) <= {"estimator", "n_clusters", "n_components", "kernel", "ngram_range", "model"}
+    assert set(positional) <= {
+        "classes",
+        "estimator",
+        "kernel",
+        "loss",
+        "model",
+        "n_clusters",
+        "n_components",
+        "ngram_range",
+    }
     assert all(one.default is None for one in parameters if one.name == "random_state")
 
 

@@ -268,7 +268,9 @@ def test_wide_indices_are_narrowed():
     wide = X.copy()
     wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
     fitted = isthmus.SourceOnlyClassifier().fit(wide, labels, sample_domain=domain)
-    assert np.array_equal(fitted.predict(wide), isthmus.SourceOnlyClassifier().fit(X, labels, domain).predict(X))
+    np.testing.assert_array_equal(
+        fitted.predict(wide), isthmus.SourceOnlyClassifier().fit(X, labels, domain).predict(X)
+    )
     read = gate(wide, labels, domain).X
     assert (read.indices.dtype, read.indptr.dtype) == (np.int32, np.int32)
     assert (read != X).nnz == 0

@@ -1,4 +1,4 @@
-"""The import graph of the whole package: no circle between files, no upward import, however it is written.
+"""The import graph of the package and its benchmarks: no circle between files, no upward import, however it is written.
 
 import-linter reads plain import statements. Imports inside functions and module names in strings (``import_module``,
 lazy tables of public names) are read here as well.
@@ -11,19 +11,18 @@ from pathlib import Path
 
 import pytest
 
-import isthmus
-
-PACKAGE = Path(isthmus.__file__).parent
-ROOT = PACKAGE.parent.parent
-_MODULE_NAME = re.compile(r"isthmus(\.\w+)+\.?")
+ROOT = Path(__file__).parents[2]
+PACKAGES = (ROOT / "src/isthmus", ROOT / "benchmarks/src/isthmus_bench")
+_MODULE_NAME = re.compile(r"isthmus(_bench)?(\.\w+)*\.?")
 
 
-def modules(folder: Path = PACKAGE) -> dict[str, Path]:
-    """Dotted name of every file of a package."""
+def modules(*folders: Path) -> dict[str, Path]:
+    """Dotted name of every file of some packages."""
     named = {}
-    for path in sorted(folder.rglob("*.py")):
-        parts = [folder.name, *path.relative_to(folder).with_suffix("").parts]
-        named[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    for folder in folders:
+        for path in sorted(folder.rglob("*.py")):
+            parts = [folder.name, *path.relative_to(folder).with_suffix("").parts]
+            named[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
     return named
 
 
@@ -50,8 +49,8 @@ def nearest_module(name: str, known) -> str | None:
     return name or None
 
 
-def import_graph(folder: Path = PACKAGE) -> dict[str, set[str]]:
-    named = modules(folder)
+def import_graph(*folders: Path) -> dict[str, set[str]]:
+    named = modules(*folders)
     graph = {}
     for name, path in named.items():
         names = imported_names(ast.parse(path.read_text("utf-8")), name, named)
@@ -92,31 +91,66 @@ def layer_of_modules() -> dict[str, int]:
     return {name.strip(): place for place, layer in enumerate(layers) for name in re.split(r"[|:]", layer)}
 
 
-def upward_imports(graph: dict[str, set[str]], layers: dict[str, int]) -> list[str]:
-    def layer(name: str) -> int | None:
-        return layers.get(".".join(name.split(".")[:2]))
+def room(name: str) -> str:
+    """What stands in the contract for a module: its room, or the benchmarks as a whole."""
+    parts = name.split(".")
+    return parts[0] if parts[0] == "isthmus_bench" else ".".join(parts[:2])
 
+
+def upward_imports(graph: dict[str, set[str]], layers: dict[str, int]) -> list[str]:
     found = []
     for name, others in graph.items():
         for other in others:
-            above, below = layer(other), layer(name)
-            same_room = name.split(".")[:2] == other.split(".")[:2]
-            if above is not None and below is not None and above <= below and not same_room:
+            above, below = layers.get(room(other)), layers.get(room(name))
+            if above is not None and below is not None and above <= below and room(name) != room(other):
                 found.append(f"{name} -> {other}")
     return sorted(found)
 
 
+def private_imports(*folders: Path) -> list[str]:
+    """Names with a leading underscore that one file takes from another file of these packages.
+
+    Files whose own name begins with one (``_math``) may be imported; what is private in them may not.
+    """
+    named = modules(*folders)
+    files = set(named)
+    found = []
+    for own, path in named.items():
+        taken: dict[str, str] = {}  # local name of every module of the packages that the file imports
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if (
+                isinstance(node, ast.ImportFrom)
+                and node.module
+                and node.module.split(".")[0] in {f.name for f in folders}
+            ):
+                for alias in node.names:
+                    whole = f"{node.module}.{alias.name}"
+                    if whole in files:
+                        taken[alias.asname or alias.name] = whole
+                    elif alias.name.startswith("_") and not alias.name.startswith("__"):
+                        found.append(f"{own}: {whole}")
+            elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in taken:
+                private = node.attr.startswith("_") and not node.attr.startswith("__")
+                if private and f"{taken[node.value.id]}.{node.attr}" not in files:
+                    found.append(f"{own}: {taken[node.value.id]}.{node.attr}")
+    return sorted(found)
+
+
 def test_every_module_has_a_layer():
-    top = {".".join(name.split(".")[:2]) for name in modules() if name != "isthmus"}
-    assert top == set(layer_of_modules())
+    assert {room(name) for name in modules(*PACKAGES) if name != "isthmus"} == set(layer_of_modules())
+    assert layer_of_modules()["isthmus_bench"] == 0
 
 
 def test_no_circle_between_files():
-    assert circles(import_graph()) == []
+    assert circles(import_graph(*PACKAGES)) == []
 
 
 def test_no_upward_import_in_functions_or_strings():
-    assert upward_imports(import_graph(), layer_of_modules()) == []
+    assert upward_imports(import_graph(*PACKAGES), layer_of_modules()) == []
+
+
+def test_no_private_name_is_taken_from_another_file():
+    assert private_imports(*PACKAGES) == []
 
 
 @pytest.fixture
@@ -138,3 +172,10 @@ def test_a_hidden_circle_and_a_hidden_upward_import_are_seen(crooked):
     graph = import_graph(crooked)
     assert circles(graph) == [["isthmus.low.a", "isthmus.low.b"]]
     assert upward_imports(graph, {"isthmus.high": 0, "isthmus.low": 1}) == ["isthmus.low.c -> isthmus.high"]
+
+
+def test_a_private_name_of_another_file_is_seen(crooked):
+    (crooked / "low/d.py").write_text(
+        "from isthmus.low import a\nfrom isthmus.low.b import _h, g\n\nx = a._f, a.f, g, _h\n"
+    )
+    assert private_imports(crooked) == ["isthmus.low.d: isthmus.low.a._f", "isthmus.low.d: isthmus.low.b._h"]

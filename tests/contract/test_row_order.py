@@ -40,7 +40,7 @@ def test_shuffled_documents_keep_their_labels(sample, method):
     other = quietly(
         isthmus.label, take(source, rows), take(labels, rows), take(target, places), method=method, word_labels=words
     )
-    assert np.array_equal(other.labels, first.labels[places])
+    np.testing.assert_array_equal(other.labels, first.labels[places])
     np.testing.assert_allclose(other.confidence, first.confidence[places], atol=1e-9)
     assert other.method == first.method
     assert (
@@ -53,7 +53,7 @@ def test_shuffled_documents_keep_their_groups(sample):
     source, labels, target, rows, places = sample
     first = quietly(isthmus.cluster, source, labels, target)
     other = quietly(isthmus.cluster, take(source, rows), take(labels, rows), take(target, places))
-    assert np.array_equal(other.labels, first.labels[places])
+    np.testing.assert_array_equal(other.labels, first.labels[places])
     assert other.names == first.names
     assert other.guidance_estimate.helps == first.guidance_estimate.helps
     assert other.guidance_estimate.expected == pytest.approx(first.guidance_estimate.expected, abs=1e-9)
@@ -90,7 +90,7 @@ def test_the_number_of_threads_changes_no_label(sample, method):
     with threadpool_limits(2):
         assert {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"} == {2}
         other = quietly(isthmus.label, source, labels, target, method=method, word_labels=words)
-    assert np.array_equal(other.labels, first.labels)
+    np.testing.assert_array_equal(other.labels, first.labels)
     np.testing.assert_allclose(other.confidence, first.confidence, atol=1e-9)
     assert other.method == first.method
 

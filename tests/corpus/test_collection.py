@@ -1,6 +1,5 @@
 """Collections: selection, tables, checks with counts."""
 
-import numpy as np
 import pytest
 
 from isthmus.corpus import Collection
@@ -9,17 +8,6 @@ from isthmus.exceptions import DataError
 
 def findings(docs):
     return {finding["check"]: finding for finding in docs.checks()}
-
-
-def test_select_takes_masks_numbers_and_slices():
-    docs = Collection.from_texts(["a", "b", "c"], ["x", None, "y"], domain=[1, 1, 2], columns={"k": [7, 8, 9]})
-    for rows in ([True, False, True], np.array([0, 2]), slice(0, 3, 2)):
-        part = docs.select(rows)
-        assert part.texts == ["a", "c"]
-        assert part.labels == ["x", "y"]
-        assert part.ids == ["1", "3"]
-        assert part.domain == [1, 2]
-        assert part.columns == {"k": [7, 9]}
 
 
 def test_select_refuses_a_mask_of_the_wrong_length():

@@ -1,8 +1,14 @@
 """What columns are taken for, rule by rule and each bound from both sides."""
 
+from collections import Counter
+
 import pytest
 
+from isthmus.corpus.binary import find_sheet
+from isthmus.corpus.formats import sniff_format
 from isthmus.corpus.guess import (
+    _repeats,
+    _several,
     by_name,
     check_label_kind,
     find_column,
@@ -16,7 +22,7 @@ from isthmus.corpus.guess import (
     list_columns,
     shorten,
 )
-from isthmus.corpus.tables import _find_sheet, _note_titles, sniff_format
+from isthmus.corpus.tables import note_titles
 from isthmus.exceptions import DataError
 
 
@@ -156,21 +162,21 @@ def test_where_the_header_of_a_sheet_stands(rows, place):
 
 
 def test_titles_that_are_left_out_are_told():
-    assert _note_titles([[None, " "], []]) == []
-    assert _note_titles([[None, " Survey "]]) == [
+    assert note_titles([[None, " "], []]) == []
+    assert note_titles([[None, " Survey "]]) == [
         "a row above the header is taken for a title and left out, first 'Survey'."
     ]
-    assert _note_titles([["Survey"], [""], ["May"]]) == [
+    assert note_titles([["Survey"], [""], ["May"]]) == [
         "2 rows above the header are taken for a title and left out, first 'Survey'."
     ]
 
 
 def test_a_sheet_by_name_before_number():
     names = ["Old", " 1 ", "new"]
-    assert [_find_sheet(names, wanted, "x") for wanted in (None, "OLD", "1", "2", "3", "New ")] == [0, 0, 1, 1, 2, 2]
+    assert [find_sheet(names, wanted, "x") for wanted in (None, "OLD", "1", "2", "3", "New ")] == [0, 0, 1, 1, 2, 2]
     for wanted in ("0", "4", "²", "other"):
         with pytest.raises(DataError, match="its sheets are"):
-            _find_sheet(names, wanted, "x")
+            find_sheet(names, wanted, "x")
 
 
 @pytest.mark.parametrize(
@@ -267,3 +273,17 @@ def test_grades(labels, order):
 def test_steps_between_grades():
     assert grade_distance(["1", "x", "3"], [3, 1, "3"], (1, 2, "3")) == 1.0
     assert grade_distance(["x"], ["1"], ("1", "2")) is None
+
+
+def test_values_repeat_when_there_are_two_or_at_most_half_as_many_as_rows():
+    """Three different values in three rows taken for labels."""
+    assert _repeats(["a", "b"])
+    assert not _repeats(["a", "b", "c"])
+    assert _repeats(["a", "b", "c"] * 2)
+    assert not _repeats(["a", "b", "c", "c", "d"])
+
+
+def test_a_separator_at_the_end_does_not_make_several_labels():
+    """One part counted as several."""
+    assert _several(Counter({"price;": 5, "price": 5, "staff;": 5, "staff": 5})) is None
+    assert _several(Counter({"price; staff": 5, "staff; price": 5, "price": 5, "staff": 5})) is not None

@@ -4,6 +4,9 @@ import csv
 import gzip
 import io
 import json
+import os
+import subprocess
+import sys
 import threading
 import time
 import zipfile
@@ -13,8 +16,9 @@ import polars as pl
 import pytest
 
 from isthmus.corpus import read_collection, write_rows
-from isthmus.corpus.limits import VARIABLE, gunzip, read_size, unpack_limit, unpacking_at_most
-from isthmus.corpus.tables import _long_cells, _unique_names
+from isthmus.corpus.limits import VARIABLE, _sheet_file, gunzip, read_size, unpack_limit, unpacking_at_most
+from isthmus.corpus.shards import cut_shard
+from isthmus.corpus.tables import long_cells, unique_names
 from isthmus.exceptions import DataError, UsageError
 
 
@@ -34,6 +38,59 @@ def test_a_gzip_bomb_is_refused_before_it_fills_memory(tmp_path):
     assert VARIABLE in str(error)
     assert "--max-unpacked" in str(error)
     assert gunzip(gzip.compress(b"a") + gzip.compress(b"b") + b"\0\0", "two members") == b"ab"
+
+
+def test_a_gzip_bomb_leaves_memory_as_it_was(tmp_path):
+    """At the limit that stands without an option the file was unpacked once and copied: a gigabyte more in use."""
+    path = tmp_path / "bomb.csv.gz"
+    with gzip.open(path, "wb", compresslevel=9) as out:
+        out.write(b"text,label\n")
+        for _ in range(600):
+            out.write(b"a" * 2**20)
+    code = (
+        "import resource, sys; from isthmus.corpus import read_collection; from isthmus.exceptions import DataError\n"
+        "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024\n"
+        "before = peak()\n"
+        "try: read_collection(sys.argv[1])\n"
+        "except DataError as error: print(error.code, peak() - before)\n"
+    )
+    clean = {key: value for key, value in os.environ.items() if key != VARIABLE}
+    done = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, check=True, env=clean)
+    refused, megabytes = done.stdout.split()
+    assert refused == "too-large"
+    assert float(megabytes) < 100
+
+
+@pytest.mark.parametrize("sizes", [(1,), (70_000, 3), (5 * 2**20, 0, 2**20)])
+def test_packed_files_are_unpacked_member_by_member(sizes):
+    parts = [bytes(range(256)) * (size // 256 + 1) for size in sizes]
+    packed = b"".join(map(gzip.compress, parts)) + b"\0" * 9
+    assert gunzip(packed, "a.gz") == b"".join(parts)
+    with pytest.raises(EOFError):
+        gunzip(packed[:-30], "a.gz")
+
+
+def test_two_hundred_thousand_columns_are_refused_soon(tmp_path):
+    wide = ",".join(f"c{i}" for i in range(200_000)) + "\n" + ",".join(["word"] * 200_000) + "\n"
+    keys = "".join(json.dumps({"text": "a", f"k{i}": 1}) + "\n" for i in range(20_000))
+    for name, content in (("wide.csv", wide), ("wide.tsv", wide.replace(",", "\t")), ("keys.jsonl", keys)):
+        path = tmp_path / name
+        path.write_text(content)
+        begin = time.process_time()
+        error = refusal(path)
+        # A fraction of a second on a quiet machine; minutes before.
+        assert time.process_time() - begin < 5
+        assert error.code == "too-large"
+        assert "more than 16,384 columns" in str(error)
+        if name != "keys.jsonl":  # whose blocks hold what each record holds, and no table
+            with pytest.raises(DataError, match="more than 16,384 columns"):
+                cut_shard(str(path), 100)
+
+
+def test_as_many_columns_as_a_workbook_has_are_read(tmp_path):
+    path = tmp_path / "wide.csv"
+    path.write_text(",".join(["text", *map(str, range(16_383))]) + "\n" + ",".join(["a b"] * 16_384) + "\n")
+    assert len(read_collection(path).table()) == 16_384
 
 
 def test_the_limit_is_set_by_the_environment(monkeypatch):
@@ -105,7 +162,7 @@ def test_a_small_parquet_file_of_many_rows(tmp_path):
 
 def test_three_thousand_equal_column_names_take_no_time(tmp_path):
     begin = time.monotonic()
-    names, notes = _unique_names(["text"] * 30_000 + ["text_3"])
+    names, notes = unique_names(["text"] * 30_000 + ["text_3"])
     assert time.monotonic() - begin < 5
     assert len(set(names)) == 30_001
     assert names[1] == "text_2"
@@ -157,16 +214,26 @@ def test_the_csv_limit_holds_for_two_readers_at_once():
     inside, leave = threading.Event(), threading.Event()
 
     def long_reader():
-        with _long_cells():
+        with long_cells():
             inside.set()
             leave.wait(10)
 
     thread = threading.Thread(target=long_reader)
     thread.start()
     inside.wait(10)
-    with _long_cells():
+    with long_cells():
         pass
     assert csv.field_size_limit() > before  # the other one is still reading
     leave.set()
     thread.join()
     assert csv.field_size_limit() == before
+
+
+def test_a_workbook_that_lists_no_sheet_is_looked_up_by_number():
+    """One sheet more asked for than are listed: an error of Python's instead of the usual place."""
+    with zipfile.ZipFile(io.BytesIO(), "w") as book:
+        book.writestr("xl/workbook.xml", "<workbook><sheets/></workbook>")
+        book.writestr(
+            "xl/_rels/workbook.xml.rels", '<Relationships><Relationship Id="rId1" Target="styles.xml"/></Relationships>'
+        )
+        assert _sheet_file(book, 0) == "xl/worksheets/sheet1.xml"

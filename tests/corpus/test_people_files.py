@@ -88,7 +88,19 @@ def test_a_sheet_of_what_is_not_a_workbook_is_refused():
         ({"review_id": ["7", ""], "text": ["a", "b"]}, None),
         ({"Ticket no": ["7", "8"], "id": ["x", "x"]}, "id"),
         ({"idea": ["7", "8"]}, None),
+        ({"respondent": ["r1", "r2"], "text": ["a", "b"]}, "respondent"),
+        ({"respondent": ["r1", "r1"], "text": ["a", "b"]}, None),
+        ({"Customer number": ["17", "18"], "text": ["a", "b"]}, "Customer number"),
+        ({"customer comment": ["dear", "kind"]}, None),  # a text about a customer
+        ({"ticket notes": ["dear", "kind"]}, None),
     ],
 )
 def test_the_id_is_guessed_by_name_and_by_being_different(columns, expected):
     assert guess_id(columns) == expected
+
+
+def test_short_comments_of_customers_are_texts_not_ids():
+    table = b"customer comment,category\nkind staff,staff\ntoo dear,price\n"
+    docs = read_collection("-", stdin=io.BytesIO(table))
+    assert docs.texts == ["kind staff", "too dear"]
+    assert docs.ids == ["1", "2"]

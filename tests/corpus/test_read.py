@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from isthmus.corpus import read_collection, write_rows
-from isthmus.corpus.decode import decode
+from isthmus.corpus.decode import _looks_western, _mostly_utf8, decode
 from isthmus.corpus.read import read_table
 from isthmus.exceptions import DataError, UsageError
 
@@ -430,3 +430,22 @@ def test_a_table_of_answers_that_is_empty_is_told_so(tmp_path, name):
     with pytest.raises(DataError, match=f"{name} is empty; a table with a header is expected") as refused:
         read_table(tmp_path / name)
     assert refused.value.code == "empty-file"
+
+
+def test_as_many_broken_runs_as_sound_ones_are_not_mostly_utf8():
+    """A tie taken for most."""
+    sound, broken = "é".encode(), b"\xff"
+    assert _mostly_utf8(b" ".join([sound, sound, broken]))
+    assert not _mostly_utf8(b" ".join([sound, broken]))
+
+
+def test_the_last_sign_of_ascii_says_nothing_about_an_encoding():
+    """Counted with the letters above ASCII, a few of them would hide that these are Western."""
+    assert _looks_western("café \x7f\x7f\x7f\x7f")
+
+
+def test_a_sheet_asked_for_in_a_file_without_sheets_is_no_matter(tmp_path):
+    """Bytes and name of the file swapped on that way."""
+    table = tmp_path / "answers.csv"
+    table.write_text("document,label\n1,price\n", encoding="utf-8")
+    assert read_table(table, sheet="review") == {"document": ["1"], "label": ["price"]}

@@ -71,7 +71,7 @@ def test_shares_novel_classes_and_several_sources():
     assert set(made.source_labels) == {"class 0", "class 1"}
     assert set(made.target_labels) == {"class 1", "class 2"}
     assert 0.7 < Counter(made.source_labels)["class 0"] / 800 < 0.8
-    assert np.array_equal(np.unique(made.sample_domain, return_counts=True), [[-1, 1, 2], [400, 400, 400]])
+    np.testing.assert_array_equal(np.unique(made.sample_domain, return_counts=True), [[-1, 1, 2], [400, 400, 400]])
     target = made.sample_domain < 0
     assert set(made.labels[target]) == {None}
     assert made.true_labels[target].tolist() == made.target_labels
@@ -103,3 +103,10 @@ def test_nonsense_is_refused(wrong):
     with pytest.raises(UsageError, match=next(iter(wrong))) as caught:
         make_shifted_texts(**wrong)
     assert caught.value.code == "bad-parameter"
+
+
+def test_made_texts_may_be_one_word_long_and_never_empty():
+    """Texts of at least two words."""
+    made = make_shifted_texts(60, 60, length=1, random_state=0)
+    lengths = {len(text.split()) for text in [*made.source_texts, *made.target_texts]}
+    assert min(lengths) == 1

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from isthmus.corpus import check_output, read_collection, with_columns, write_records, write_rows
 from isthmus.corpus.cells import unguard
+from isthmus.corpus.sheets import Layout, _write_sheet
 from isthmus.exceptions import DataError, UsageError
 
 # Every character but NUL and halves of surrogate pairs.
@@ -26,7 +27,7 @@ TABLES = st.integers(1, 5).flatmap(
 
 @pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.jsonl", "t.parquet", "t.csv.gz"])
 @given(table=TABLES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_round_trip(name, table, tmp_path_factory):
     path = tmp_path_factory.getbasetemp() / name
     write_rows(path, table, force=True)
@@ -38,7 +39,7 @@ def test_round_trip(name, table, tmp_path_factory):
 
 
 @given(cells=st.lists(CELLS, min_size=1, max_size=5))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_round_trip_of_one_column(cells, tmp_path_factory):
     path = tmp_path_factory.getbasetemp() / "one.csv"
     write_rows(path, {"text": cells}, force=True)
@@ -214,3 +215,20 @@ def test_mode_and_links_are_kept(tmp_path):
 def test_devices_are_written_to_not_replaced():
     write_rows("/dev/null", {"text": ["a"]})
     assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+
+
+def test_columns_to_fill_in_are_coloured_and_long_texts_wrap():
+    """Colours on every column but those a person fills in."""
+    styles = {}
+
+    class Sheet:
+        def set_column(self, first, last, width, style):
+            styles[first] = style
+
+        def __getattr__(self, name):
+            return lambda *given: None
+
+    formats = {name: name for name in ("header", "text", "fill", "doubt")}
+    columns = {"id": ["1"], "answer": [""], "text": ["word " * 30]}
+    _write_sheet(Sheet(), columns, Layout(choices={"answer": ["a", "b"]}), formats, lambda *given: None)
+    assert styles == {0: None, 1: "fill", 2: "text"}

@@ -7,8 +7,8 @@ import docs_pages as pages
 import pytest
 
 TEXT = (pages.DOCS / "papers.md").read_text(encoding="utf-8")
-NAMES = sorted(set(re.findall(r"`(isthmus\.[\w.]+)`", TEXT)))
-TESTS = sorted(set(re.findall(r"`(tests/[\w/]+\.py(?:::\w+)?)`", TEXT)))
+NAMES = sorted(set(re.findall(r"`(isthmus(?:_bench)?\.[\w.]+)`", TEXT)))
+TESTS = sorted(set(re.findall(r"`((?:benchmarks/)?tests/[\w/]+\.py(?:::\w+)?)`", TEXT)))
 
 
 @pytest.mark.parametrize("name", NAMES)

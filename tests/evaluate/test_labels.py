@@ -13,7 +13,7 @@ pairs = st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from("abcde")), m
 
 
 @given(pairs)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_agree_with_scikit_learn(rows):
     true, pred = map(list, zip(*rows, strict=True))
     assert accuracy(true, pred) == pytest.approx(accuracy_score(true, pred))
@@ -30,7 +30,7 @@ def test_agree_with_scikit_learn(rows):
 
 
 @given(pairs, st.randoms(use_true_random=False))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_row_order_and_label_names_do_not_matter(rows, random):
     true, pred = map(list, zip(*rows, strict=True))
     shuffled = list(rows)

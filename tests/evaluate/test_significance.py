@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from isthmus.evaluate import mcnemar, paired_t_test
+from isthmus.evaluate import bootstrap_interval, macro_f1, mcnemar, paired_t_test
 from isthmus.exceptions import DataError, UsageError
 
 
@@ -22,7 +22,7 @@ counts = st.tuples(st.integers(0, 60), st.integers(0, 60), st.integers(0, 5), st
 
 
 @given(counts)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_mcnemar_exact_is_the_binomial_test(table):
     result = mcnemar(*labels_with(*table))
     assert result[2:] == table
@@ -34,7 +34,7 @@ def test_mcnemar_exact_is_the_binomial_test(table):
 
 
 @given(counts)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_mcnemar_chi2(table):
     b, c = table[:2]
     result = mcnemar(*labels_with(*table), method="chi2")
@@ -62,7 +62,7 @@ def test_mcnemar_refuses_an_unknown_method():
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=2, max_size=30))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_paired_t_agrees_with_scipy(rows):
     a, b = np.array(rows).T
     result = paired_t_test(a, b, confidence=0.99)
@@ -98,3 +98,29 @@ def test_paired_t_refusals(a, b, code):
     with pytest.raises(DataError) as caught:
         paired_t_test(a, b)
     assert caught.value.code == code
+
+
+def test_bootstrap_interval_holds_its_share_of_the_draws():
+    """Quantiles (1 − c, c) instead of ((1 − c)/2, (1 + c)/2)."""
+    rng = np.random.default_rng(3)
+    truth, guess = np.zeros(200, dtype=int), (rng.random(200) < 0.3).astype(int)
+
+    def error(true, given):
+        return float(np.mean(true != given))
+
+    interval = bootstrap_interval(error, truth, guess, confidence=0.8, n_resamples=400, random_state=1)
+    draws = np.random.RandomState(1)
+    values = []
+    for _ in range(400):
+        rows = draws.randint(200, size=200)
+        values.append(error(truth[rows], guess[rows]))
+    assert interval.low == pytest.approx(np.quantile(values, 0.1))
+    assert interval.high == pytest.approx(np.quantile(values, 0.9))
+
+
+def test_one_draw_is_enough_for_a_bootstrap_and_none_is_refused():
+    """Two draws asked for."""
+    once = bootstrap_interval(macro_f1, ["a", "b"] * 5, ["a"] * 10, n_resamples=1)
+    assert once.low == once.high
+    with pytest.raises(UsageError, match="at least one draw"):
+        bootstrap_interval(macro_f1, ["a", "b"], ["a", "b"], n_resamples=0)

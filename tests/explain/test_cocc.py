@@ -36,7 +36,7 @@ def test_contributions_add_up_to_the_scores(refine):
     scores = model._scores(X)
     centred = scores - scores.mean(axis=1, keepdims=True)
     sums = np.array([part.sum(axis=0) for part in document_contributions(model, X)])
-    assert np.allclose(sums, centred)
+    np.testing.assert_allclose(sums, centred, rtol=1e-5, atol=1e-8)
 
 
 def test_clusters_hold_every_word_once_and_lean_like_their_words(pipeline):
@@ -105,3 +105,23 @@ def test_only_the_first_words_of_a_document_where_so_many_are_asked_for(pipeline
     everything = document_table(model, rows)
     assert len(everything) == 6  # three words, two classes
     assert document_table(model, rows, top=2) == everything[:2]
+
+
+def test_bridge_words_are_the_commonest_of_the_unknown_and_name_known_companions():
+    """``bridge_words`` in reverse order."""
+    # words 0, 1 are the source's; 2, 3 (class a) and 4 (class b) are the target's own; 3 is commoner than 2
+    X = np.array(
+        [
+            *([3, 0, 0, 0, 0], [2, 0, 0, 0, 0], [0, 3, 0, 0, 0], [0, 2, 0, 0, 0]),  # source
+            *([2, 0, 1, 3, 0], [1, 0, 1, 3, 0], [0, 2, 0, 0, 2], [0, 1, 0, 0, 2]),
+        ]
+    )
+    y = ["a", "a", "b", "b", None, None, None, None]
+    model = CoClusteringClassifier(n_word_clusters=2, random_state=0).fit(X, y)
+    rows = bridge_words(model, ["a0", "b0", "rare", "common", "other"])
+    shares = [row["share"] for row in rows]
+    assert {row["word"] for row in rows} == {"rare", "common", "other"}
+    assert shares == sorted(shares, reverse=True)
+    assert rows[0]["word"] == "common"
+    assert {row["word"]: row["class"] for row in rows} == {"rare": "a", "common": "a", "other": "b"}
+    assert {row["word"]: row["companions"] for row in rows}["common"] == ["a0"]

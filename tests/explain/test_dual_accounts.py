@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from isthmus import FactorDualClassifier, ManifoldDualClassifier
-from isthmus.explain.dual import _class_scores, document_terms, row_terms, top_words, words_to_label
+from isthmus.explain.dual import _class_scores, document_terms, row_terms, top_words
 from isthmus.recipes import make_recipe
 
 X = np.array([[2, 0, 1, 0], [0, 2, 0, 1], [0, 0, 2, 0], [0, 0, 0, 3]])
@@ -49,12 +49,6 @@ def test_terms_of_a_factorisation_with_its_own_word_classes():
     assert {row["class"] for row in rows} == {"bad", "good"}
     best = max(rows, key=lambda row: row["contribution"])
     assert best["class"] == model.transduction_[2]
-
-
-def test_words_to_label_come_from_the_model():
-    model = ManifoldDualClassifier(word_labels=WORDS, feature_names=NAMES).fit(X, [None] * 4)
-    assert words_to_label(model, 2) == model.suggest_words(2)
-    assert {row["word"] for row in words_to_label(model)} == {"gripping", "tedious"}
 
 
 def test_named_word_classes_speak_for_documents_through_the_factorisation():

@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -31,11 +32,11 @@ def slow_window(documents, window):
     documents=st.lists(st.lists(st.sampled_from([*WORDS, "unknown"]), max_size=8), max_size=5),
     window=st.integers(1, 4),
 )
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_window_counts_equal_the_double_loop(documents, window):
     found = window_contexts(documents, documents[:1], WORDS, np.arange(5), window=window)
-    assert np.array_equal(found.source.toarray(), slow_window(documents, window))
-    assert np.array_equal(found.target.toarray(), slow_window(documents[:1], window))
+    np.testing.assert_array_equal(found.source.toarray(), slow_window(documents, window))
+    np.testing.assert_array_equal(found.target.toarray(), slow_window(documents[:1], window))
 
 
 def test_context_columns_can_be_a_selection():
@@ -89,3 +90,21 @@ def test_context_words_that_are_no_pivots_give_their_weight_to_nobody():
     between = projection_matrix(contexts[:, [0, 2]], np.array([0, 2]), np.array([0, 3])).toarray()
     assert between[:, 1].sum() == 0
     assert spread[3].sum() == 0  # its only context is no pivot
+
+
+def test_pivot_weight_is_a_cosine_of_both_sides():
+    """The cosine without the target's length: twice the counts would then weigh twice as much."""
+    one = sp.csr_matrix([[0, 2, 1], [2, 0, 3], [1, 3, 0.0]])
+    other = sp.csr_matrix([[0, 1, 4], [5, 0, 1], [2, 2, 0.0]])
+    pivots = np.arange(3)
+
+    def weighed(side):
+        side = side.toarray()
+        idf = np.log((1 + np.count_nonzero(side.any(axis=1))) / (1 + np.count_nonzero(side, axis=0))) + 1
+        return np.log1p(side) * idf
+
+    a, b = weighed(one), weighed(other)
+    cosine = np.sum(a * b, axis=1) / np.linalg.norm(a, axis=1) / np.linalg.norm(b, axis=1)
+    found = pivot_weights(Contexts(pivots, one, other, "window"), pivots, smoothing=0.1)
+    assert found == pytest.approx((cosine + 0.1) / 1.1)
+    assert found.max() <= 1

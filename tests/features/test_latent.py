@@ -3,8 +3,8 @@
 import numpy as np
 import scipy.sparse as sp
 
-from isthmus._math.latent import leading_directions
 from isthmus.features import LatentSemantics
+from isthmus.features.latent import leading_directions
 
 
 def random_rows(seed=0):

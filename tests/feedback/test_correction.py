@@ -14,7 +14,7 @@ from isthmus.feedback.correction import (
     make_folds,
     order_answers,
     prior_shares,
-    stand_ins,
+    pseudo_answers,
     widen_vote,
 )
 from isthmus.feedback.model import merge_classes
@@ -35,7 +35,7 @@ def test_words_that_decide_are_learned():
     correction = learn_correction(rows, vote, codes, CLASSES)
     new = correction.probabilities(sp.csr_matrix(np.eye(2)), np.full((2, 2), 0.5))
     assert new.argmax(axis=1).tolist() == [0, 1]
-    assert (correction.held_out.argmax(axis=1) == codes).all()
+    np.testing.assert_array_equal(correction.held_out.argmax(axis=1), codes)
     assert sum(row["weight"] for row in correction.table) == pytest.approx(1.0)
     # The average of the pairs that were tried is a pair itself.
     assert correction.trust == pytest.approx(sum(row["weight"] * row["trust"] for row in correction.table))
@@ -47,7 +47,7 @@ def test_answers_that_follow_nothing_leave_the_vote_as_it_is():
     vote = np.where(np.eye(2)[codes] == 1, 0.97, 0.03)
     rows = sp.csr_matrix(rng.normal(size=(60, 30)))
     correction = learn_correction(rows, vote, codes, CLASSES)
-    assert (correction.probabilities(rows, vote).argmax(axis=1) == codes).all()
+    np.testing.assert_array_equal(correction.probabilities(rows, vote).argmax(axis=1), codes)
     assert (correction.held_out.argmax(axis=1) == codes).mean() > 0.9
 
 
@@ -94,7 +94,7 @@ def test_a_class_that_nobody_named_is_not_given_to_its_neighbour():
     everything = np.repeat([0, 1, 2], 20)  # the first half of a and of b is answered
     places = np.concatenate([np.arange(10), np.arange(20, 30)])
     rows, vote = sp.csr_matrix(words[everything]), said[everything]
-    found, weights = stand_ins(vote, [str(place) for place in range(60)], places, codes)
+    found, weights = pseudo_answers(vote, [str(place) for place in range(60)], places, codes)
     assert everything[found].tolist() == [2] * 10
     assert weights.sum() == pytest.approx(20 * 1.1 / 3)  # the share of c in twenty answers, as the vote says
 
@@ -108,20 +108,20 @@ def test_a_class_that_nobody_named_is_not_given_to_its_neighbour():
 
 def test_a_class_that_the_vote_gives_no_document_has_no_stand_in():
     vote = np.array([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.2, 0.7, 0.1]])  # nothing is of the third class
-    found, weights = stand_ins(vote, ["x", "y", "z"], np.array([0]), np.array([0]))
+    found, weights = pseudo_answers(vote, ["x", "y", "z"], np.array([0]), np.array([0]))
     assert sorted(found.tolist()) == [1, 2]
     assert weights.sum() == pytest.approx(vote[:, 1].mean())
-    assert stand_ins(vote, ["x", "y", "z"], np.array([0, 1]), np.array([0, 1])) is None
+    assert pseudo_answers(vote, ["x", "y", "z"], np.array([0, 1]), np.array([0, 1])) is None
 
 
 def test_nothing_stands_for_classes_that_were_named():
     vote = np.array([[0.9, 0.1], [0.1, 0.9], [0.2, 0.8]])
-    assert stand_ins(vote, ["x", "y", "z"], np.array([0, 1]), np.array([0, 1])) is None
-    assert stand_ins(vote, ["x", "y", "z"], np.array([], dtype=int), np.array([], dtype=int)) is None
+    assert pseudo_answers(vote, ["x", "y", "z"], np.array([0, 1]), np.array([0, 1])) is None
+    assert pseudo_answers(vote, ["x", "y", "z"], np.array([], dtype=int), np.array([], dtype=int)) is None
     # Whatever the order of documents, the same ones stand for a class.
     order = np.array([2, 0, 1])
-    found, _ = stand_ins(vote, ["x", "y", "z"], np.array([0]), np.array([0]))
-    again, _ = stand_ins(vote[order], ["z", "x", "y"], np.array([1]), np.array([0]))
+    found, _ = pseudo_answers(vote, ["x", "y", "z"], np.array([0]), np.array([0]))
+    again, _ = pseudo_answers(vote[order], ["z", "x", "y"], np.array([1]), np.array([0]))
     assert order[again].tolist() == found.tolist()
 
 
@@ -136,7 +136,7 @@ def test_many_answers_choose_by_a_part_of_them(monkeypatch):
     rows, vote, codes = answered(120)
     correction = learn_correction(rows, vote, codes, CLASSES)
     assert len(correction.table) == 1
-    assert (correction.held_out.argmax(axis=1) == codes).all()
+    np.testing.assert_array_equal(correction.held_out.argmax(axis=1), codes)
 
 
 def test_folds_hold_every_class():
@@ -266,7 +266,8 @@ def test_later_answers_hold_and_a_random_draw_stays_one():
     both = first.plus(Answers([0, 5], ["b", "a"], ["picked", "asked"], ["Kim", ""], ["two", "two"]))
     assert (both.rows, both.labels, both.drawn) == ([1, 0, 5], ["b", "b", "a"], ["asked", "random", "asked"])
     assert both.blank == []
-    assert both.without("two").rows == [1]
+    back = both.without("two")  # the answer that was replaced holds again, as it was drawn
+    assert (back.rows, back.labels, back.drawn) == ([1, 0], ["b", "a"], ["asked", "random"])
 
 
 def test_words_follow_when_classes_are_renamed():

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import isthmus
-from isthmus.api.teaching import Learned
 from isthmus.exceptions import DataError, UsageError
+from isthmus.feedback import Learned
 
 STAFF = ["friendly", "rude", "helpful", "polite", "impatient", "kind"]
 PRICE = ["expensive", "cheap", "costly", "bargain", "overpriced", "fair"]
@@ -42,15 +42,15 @@ def fill_in(table):
 def test_answers_hold_and_teach_a_new_class(labelling):
     before = labelling.labels.copy()
     taught = labelling.teach(answers())
-    assert (taught.labels[ANSWERED] == TRUTH[ANSWERED]).all()
-    assert (taught.confidence[ANSWERED] == 1.0).all()
+    np.testing.assert_array_equal(taught.labels[ANSWERED], TRUTH[ANSWERED])
+    np.testing.assert_array_equal(taught.confidence[ANSWERED], 1.0)
     assert not taught.needs_review[ANSWERED].any()
     assert taught.classes.tolist() == ["parking", "price", "staff"]
     assert (taught.labels[REST[REST >= 80]] == "parking").mean() >= 0.9
     assert (taught.labels[REST] == TRUTH[REST]).mean() > (before[REST] == TRUTH[REST]).mean()
     assert taught.learned.changed == int(np.sum(taught.labels != before))
     # The labelling that was taught is as it was, and later texts are labelled by what was learned.
-    assert (labelling.labels == before).all()
+    np.testing.assert_array_equal(labelling.labels, before)
     assert labelling.answers is None
     assert taught.predict(["garage parking barrier"]).tolist() == ["parking"]
 
@@ -130,7 +130,7 @@ def test_answers_add_up_and_can_be_taken_back(labelling):
     np.testing.assert_allclose(both.probabilities, labelling.teach(answers()).probabilities, atol=1e-8)
     back = both.teach(without="tuesday.csv")
     np.testing.assert_allclose(back.probabilities, first.probabilities, atol=1e-8)
-    assert (back.teach(without="monday.csv").labels == labelling.labels).all()
+    np.testing.assert_array_equal(back.teach(without="monday.csv").labels, labelling.labels)
     with pytest.raises(UsageError, match=r"those that did: 'monday.csv'"):
         back.teach(without="friday.csv")
     with pytest.raises(UsageError, match="nothing to learn"):
@@ -159,7 +159,7 @@ def test_taking_back_and_a_misspelt_class_are_told(labelling):
     assert "towards" not in str(back.learned).splitlines()[0]
     odd = labelling.teach({"document": [3, 90], "true_label": ["stafff", "parking"]})
     assert odd.learned.new_classes == {"stafff": "staff", "parking": ""}
-    assert "new class: stafff (if staff was meant" in str(odd.learned)
+    assert "new class: stafff (did you mean staff? Correct the table and run teach again)" in str(odd.learned)
 
 
 def test_answers_that_were_asked_are_not_counted_as_random(labelling):
@@ -197,7 +197,7 @@ def test_words_can_be_asked_and_taught(labelling):
 def test_classes_are_renamed_and_merged(labelling):
     taught = labelling.teach(answers()).rename_classes({"parking": "price"})
     assert taught.classes.tolist() == ["price", "staff"]
-    assert (taught.labels[ANSWERED] == np.where(TRUTH == "parking", "price", TRUTH)[ANSWERED]).all()
+    np.testing.assert_array_equal(taught.labels[ANSWERED], np.where(TRUTH == "parking", "price", TRUTH)[ANSWERED])
     renamed = labelling.rename_classes({"staff": "people"})
     assert renamed.classes.tolist() == ["people", "price"]
     assert renamed.predict(["kind polite"]).tolist() == ["people"]

@@ -24,8 +24,9 @@ from sklearn.utils import get_tags
 
 import isthmus
 from isthmus.corpus import read_collection, write_rows
+from isthmus.corpus.formats import can_cut
 from isthmus.corpus.limits import unpacking_at_most
-from isthmus.corpus.shards import can_cut, choose_columns, cut_shard, read_block
+from isthmus.corpus.shards import choose_columns, cut_shard, read_block
 from isthmus.exceptions import CODES, IsthmusError
 from isthmus.recipes import RECIPES
 
@@ -376,10 +377,8 @@ def run_commands(rng, folder):
 
 @cache
 def _run_command():
-    try:
-        from isthmus.cli.app import run_command
-    except ImportError:
-        from isthmus.cli.common import run_command
+    from isthmus.cli.app import run_command
+
     return run_command
 
 

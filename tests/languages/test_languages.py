@@ -2,9 +2,8 @@
 
 import pytest
 
-from isthmus.bench.suites.language_lines import LINES
 from isthmus.exceptions import UsageError
-from isthmus.features import TextVectorizer, guess_language, guess_languages, identify_language
+from isthmus.features import TextVectorizer, guess_language, guess_languages, identify_language, languages
 from isthmus.features.languages import (
     NAMES,
     NEGATIONS,
@@ -21,6 +20,7 @@ from isthmus.features.languages import (
 )
 from isthmus.features.spelling import lower_text, normalize_text
 from isthmus.features.tokens import WordAnalyzer, cut_pieces, segmenter
+from isthmus_bench.suites.language_lines import LINES
 
 SENTENCES = {
     "en": "The engine was loud and the seats are hard, but we like it",
@@ -263,3 +263,21 @@ def test_a_sample_is_spread_over_all_texts():
     assert sorted(spread_sample(texts, 300)) == sorted(texts)  # every second would be too few
     assert len(spread_sample(texts * 3, 300)) == 360
     assert spread_sample([], 300) == []
+
+
+def test_three_texts_make_a_language_common(monkeypatch):
+    """Four texts asked for: an unsure text among three English ones then counted as Dutch."""
+    said = {"one": ("en", 1.0), "two": ("en", 1.0), "three": ("en", 1.0), "odd": ("nl", 0.6)}
+    monkeypatch.setattr(languages, "_identify", said.__getitem__)
+    languages._shares.cache_clear()
+    assert languages.guess_languages(["one", "two", "three", "odd"]) == {"en": 1.0}
+    languages._shares.cache_clear()
+    assert languages.guess_languages(["one", "two", "odd"]) == {"en": 2 / 3, "nl": 1 / 3}
+    languages._shares.cache_clear()
+
+
+def test_half_english_is_not_plainly_english():
+    """The share of English texts divided by their number instead of multiplied."""
+    english, german = "the engine is loud and the seat was hard", "der Motor ist laut und der Sitz war hart"
+    assert languages.plainly_english([english] * 10)
+    assert not languages.plainly_english([english] * 5 + [german] * 5)

@@ -46,14 +46,14 @@ def test_sparse_and_dense_agree_and_zeros_do_not_count():
     signed[signed == 0] = -0.0
     for left, right in ((X, X.toarray()), (stored, signed)):
         for precision in (np.float32, np.float64):
-            assert np.array_equal(content_keys(left, precision), content_keys(right, precision))
+            np.testing.assert_array_equal(content_keys(left, precision), content_keys(right, precision))
 
 
 def test_the_last_digit_does_not_move_a_row():
     X = sparse_rows()
     nudged = X.copy()
     nudged.data = np.nextafter(nudged.data, 1.0)
-    assert np.array_equal(content_order(X), content_order(nudged))
+    np.testing.assert_array_equal(content_order(X), content_order(nudged))
 
 
 def test_columns_matter():
@@ -66,13 +66,13 @@ def test_rows_that_differ_in_the_last_digits_have_an_order_too():
     X = np.ones((20, 3)) + np.arange(20)[:, None] * 1e-12
     shuffle = np.random.default_rng(1).permutation(20)
     assert len(set(content_keys(X).tolist())) == 1
-    assert np.array_equal(X[content_order(X)], X[shuffle][content_order(X[shuffle])])
+    np.testing.assert_array_equal(X[content_order(X)], X[shuffle][content_order(X[shuffle])])
 
 
 def test_noise_follows_the_rows():
     X, shuffle = sparse_rows(2_000), np.random.default_rng(1).permutation(2_000)
     noise = content_noise(X, 5, np.random.default_rng(7))
-    assert np.array_equal(noise[shuffle], content_noise(X[shuffle], 5, np.random.default_rng(7)))
+    np.testing.assert_array_equal(noise[shuffle], content_noise(X[shuffle], 5, np.random.default_rng(7)))
     assert not np.array_equal(noise, content_noise(X, 5, np.random.default_rng(8)))
     distinct = noise[np.unique(content_keys(X), return_index=True)[1]]
     assert abs(distinct.mean()) < 0.05

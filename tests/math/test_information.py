@@ -13,7 +13,7 @@ tables = arrays(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(tables)
 def test_mutual_information_is_the_divergence_from_independence(table):
     if table.sum() == 0:
@@ -26,7 +26,7 @@ def test_mutual_information_is_the_divergence_from_independence(table):
     assert mutual_information(table.T) == pytest.approx(value, abs=1e-12)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(tables, st.randoms(use_true_random=False))
 def test_merging_columns_never_adds_information(table, random):
     labels = np.array([random.randrange(2) for _ in range(table.shape[1])])

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from isthmus.bench.suites.cocc import BASELINES, SIX, SUITE, THREE, count_rises, fit_recipe
-from isthmus.bench.tasks import NEWSGROUP_TASKS
 from isthmus.evaluate.labels import error_rate
 from isthmus.explain.cocc import cluster_table
+from isthmus_bench.suites.cocc import BASELINES, SIX, SUITE, THREE, count_rises, fit_recipe
+from isthmus_bench.tasks import NEWSGROUP_TASKS
 
 
 @pytest.fixture(scope="module")

@@ -3,13 +3,12 @@
 import numpy as np
 import pytest
 
-from isthmus._math.cocc import match_clusters
-from isthmus.bench.engine.suite import Task, TaskData
-from isthmus.bench.speed import cocc as speed_cocc
-from isthmus.bench.suites import cocc as studies
-from isthmus.bench.suites.cocc import PAPER, STUDIES, SUITE, features, nearest_classes
 from isthmus.recipes import make_recipe
 from isthmus.report.charts import draw
+from isthmus_bench.engine.suite import Task, TaskData
+from isthmus_bench.speed import cocc as speed_cocc
+from isthmus_bench.suites import cocc as studies
+from isthmus_bench.suites.cocc import STUDIES, SUITE, features
 
 WORDS = {"car": "engine wheel road drive tyre brake gear", "law": "court judge verdict jury appeal statute trial"}
 
@@ -41,19 +40,12 @@ def test_every_iteration_is_labelled_by_its_own_map(data, tmp_path):
         assert row["error"] == min(either)  # the map of an easy task is the better of the two
 
 
-def test_the_paper_s_map_takes_the_nearest_class_cluster_by_cluster():
-    assert nearest_classes(np.array([[0.1, 0.2], [0.3, 0.4]])).tolist() == [0, 0]  # one class twice, as in the paper
-    table = np.array([[0.4, 0.1], [0.1, 0.4]])
-    assert match_clusters(table, table)[0].tolist() == [0, 1]
-
-
-def test_the_paper_s_setting_is_a_method(data):
+@pytest.mark.filterwarnings("ignore::isthmus.exceptions.IsthmusWarning")
+def test_the_paper_s_setting_is_the_recipe(data):
     rows = {row["metric"]: row["value"] for row in SUITE.methods["cocc-paper"].run(data, 0)}
     assert rows["objective_rises"] == 0
     texts_, labels, domain = data.joined()
-    pipeline = make_recipe("cocc", random_state=0)
-    model = pipeline.steps[-1][1].set_params(**PAPER)
-    model.fit(pipeline.steps[0][1].fit_transform(texts_), labels, sample_domain=domain)
+    model = make_recipe("cocc-paper").fit(texts_, labels, sample_domain=domain)[-1]
     wrong = 0
     for cluster, truth in zip(model.document_clusters_[domain < 0], data.target_labels, strict=True):
         wrong += model.classes_[model.match_divergence_[:, cluster].argmin()] != truth

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from isthmus.bench.suites.guided_tasks import TASKS, Collections
 from isthmus.clustering.baselines import plain_kmeans
 from isthmus.clustering.guidance import estimate_guidance_gain
 from isthmus.clustering.run import guided_kmeans
 from isthmus.evaluate import pair_scores
+from isthmus_bench.suites.guided_tasks import TASKS, Collections
 
 pytestmark = pytest.mark.data
 
@@ -31,7 +31,7 @@ def test_guidance_beats_plain_kmeans_from_the_same_starts(newsgroups):
 def test_no_guidance_is_the_kmeans_of_the_same_start(newsgroups):
     ready, _ = newsgroups
     start = ready.start(0)
-    assert np.array_equal(
+    np.testing.assert_array_equal(
         guided_kmeans(ready.prepared(), start, guidance=0.0, max_iter=25).labels, plain_kmeans(ready.target, start)
     )
 

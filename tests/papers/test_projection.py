@@ -5,10 +5,10 @@ import pytest
 from sklearn.svm import LinearSVC
 
 from isthmus import TermProjectionClassifier
-from isthmus.bench.engine.suite import TaskData
-from isthmus.bench.suites.projection import SUITE, rows, simulated_shift, traditional
-from isthmus.bench.tasks import chinese_task, read_records
 from isthmus.features import TextVectorizer, chi2, tf_chi2
+from isthmus_bench.engine.suite import TaskData
+from isthmus_bench.suites.projection import SUITE, rows, simulated_shift, traditional
+from isthmus_bench.tasks import chinese_task, read_records
 
 pytestmark = pytest.mark.data
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from isthmus import StringKernel, TransductiveKernelClassifier
-from isthmus.bench.suites.strings import SUITE
+from isthmus_bench.suites.strings import SUITE
 
 
 @pytest.fixture(scope="module")

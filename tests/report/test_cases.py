@@ -6,8 +6,8 @@ import isthmus
 from isthmus.choose.combined import CombinedModel
 from isthmus.corpus import Collection
 from isthmus.explain import explain_document
-from isthmus.report.facts import clear_cases, deciding_terms
 from isthmus.report.listing import excerpt
+from isthmus.report.summary import clear_cases, deciding_terms
 
 SOURCE = ["the days of the invoices", "friendly people helped", "an invoice a day", "people were friendly"] * 5
 LABELS = ["price", "staff"] * 10
@@ -70,7 +70,7 @@ def test_one_clear_case_for_each_class_that_has_documents():
 def test_long_collections_account_for_one_case_of_the_largest_class(monkeypatch):
     result, target = result_of("nbc"), Collection(["1", "2", "3"], TARGET, [None] * 3)
     assert [case["label"] for case in clear_cases(result, target)] == ["price", "staff"]
-    monkeypatch.setattr("isthmus.report.facts._SLOW", len(SOURCE) + len(TARGET))
+    monkeypatch.setattr("isthmus.report.summary._SLOW", len(SOURCE) + len(TARGET))
     assert len(clear_cases(result, target)) == 2
-    monkeypatch.setattr("isthmus.report.facts._SLOW", len(SOURCE) + len(TARGET) - 1)
+    monkeypatch.setattr("isthmus.report.summary._SLOW", len(SOURCE) + len(TARGET) - 1)
     assert [case["label"] for case in clear_cases(result, target)] == ["price"]

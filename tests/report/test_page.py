@@ -17,10 +17,10 @@ from isthmus.cli.app import run_command
 from isthmus.corpus import write_rows
 from isthmus.exceptions import DataError, UsageError
 from isthmus.report.breakdown import time_periods
-from isthmus.report.facts import Words, reliability_rows
 from isthmus.report.figures import lines_figure
 from isthmus.report.hero import banners, class_table, hero_facts, in_words, review_note, verdict
 from isthmus.report.listing import _fit, as_json, list_data, listed_rows
+from isthmus.report.summary import Words, reliability_rows
 
 HOSTILE = "<script>alert('x')</script>"
 SOURCE, LABELS = ["kind staff", "fast bike"] * 5, ["a", "b"] * 5
@@ -110,14 +110,14 @@ def test_the_note_on_reading_says_what_is_promised_about_the_others():
     result = result_of(["staff bike", "bike", "kind"])
     result.expected_accuracy = AccuracyEstimate(None, None, None, reason="too few")
     result.needs_review[:] = [True, False, False]
-    assert review_note(result) == "Nothing is promised about the others."
+    assert review_note(result) == "How many of the others are wrong is not known."
     result.needs_review[:] = True  # there are no others
     assert review_note(result) == "The method is not sure enough of any label."
     result.expected_accuracy = AccuracyEstimate(0.79, 0.7, 0.88)
     result.needs_review[:] = [True, False, False]
-    assert review_note(result) == "Of the others, even at the low end, at most 10 % are wrong."
+    assert review_note(result) == "Even in the pessimistic case, at most 10 % of the other labels are wrong."
     result.needs_review[:] = False
-    assert review_note(result) == "Even at the low end at most 10 % of all labels are wrong."
+    assert review_note(result) == "Even in the pessimistic case, at most 10 % of the labels are wrong."
 
 
 def test_an_excerpt_in_another_script_is_cut_to_the_same_bytes():

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from isthmus.report.facts import known_language, step_facts
+from isthmus.report.summary import known_language, step_facts
 
 
 def result_of(**model):

@@ -111,7 +111,7 @@ def test_a_lost_scheduler_is_one_sentence_and_the_run_goes_on(corpus, tmp_path, 
 
 def test_no_scheduler_there(tmp_path):
     with pytest.raises(DataError, match="No dask scheduler answers") as error:
-        connect(tmp_path, "tcp://127.0.0.1:1", timeout=0.3)
+        connect("tcp://127.0.0.1:1", timeout=0.3)
     assert error.value.code == "lost-cluster"
 
 
@@ -146,6 +146,6 @@ def test_a_scheduler_that_speaks_tls(corpus, tmp_path, certificate):
         assert address.startswith("tls://")
         label_files(*files, tmp_path / "dask.csv", method="nbc", scheduler=address, tls=ours, **FAST)
         with pytest.raises(DataError, match="No dask scheduler answers") as error:
-            connect(tmp_path, address, timeout=1.0)
+            connect(address, timeout=1.0)
     assert error.value.code == "lost-cluster"
     assert (tmp_path / "dask.csv").read_bytes() == (tmp_path / "local.csv").read_bytes()

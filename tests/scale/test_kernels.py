@@ -6,7 +6,11 @@ import scipy.sparse as sp
 from scipy.special import log_softmax as scipy_log_softmax
 from scipy.special import softmax
 
-from isthmus.scale import _kernels as kernels
+from isthmus.classify.baselines import linear_kernels
+from isthmus.classify.cocc import block_kernels as cocc_kernels
+from isthmus.classify.projection import kernels as projection_kernels
+from isthmus.features import block_kernels
+from isthmus.features import token_kernels as term_kernels
 
 SEEDS = [0, 1, 2]
 
@@ -39,7 +43,7 @@ def packed(words):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_keys_are_numbered_as_they_come(seed):
     keys = np.random.default_rng(seed).integers(-5, 6, 40) * (1 << 40)
-    numbers, distinct = kernels.number_keys(keys.astype(np.int64))
+    numbers, distinct = term_kernels.number_keys(keys.astype(np.int64))
     order = list(dict.fromkeys(keys.tolist()))
     assert distinct.tolist() == order
     assert numbers.tolist() == [order.index(key) for key in keys.tolist()]
@@ -54,37 +58,39 @@ def fnv(word):
 
 def test_strings_fall_into_parts_by_their_hash():
     words = ["staff", "price", "", "größe", "a"]
-    assert kernels.hash_parts(packed(words), len(words), 7).tolist() == [(fnv(word) >> 32) % 7 for word in words]
+    assert term_kernels.hash_parts(packed(words), len(words), 7).tolist() == [(fnv(word) >> 32) % 7 for word in words]
 
 
 def test_terms_are_placed_told_apart_by_their_bytes_and_found_again():
     words = ["staff", "price", "staf", "price", "bill", "staff"]
     slots, hashes = np.full(8, -1, np.int32), np.zeros(8, np.uint64)
     starts, arena = np.zeros(9, np.int64), np.zeros(64, np.uint8)
-    numbers, n = kernels.place_terms(packed(words), len(words), slots, hashes, starts, arena, 0, True)
+    numbers, n = term_kernels.place_terms(packed(words), len(words), slots, hashes, starts, arena, 0, True)
     assert (numbers.tolist(), n) == ([0, 1, 2, 1, 3, 0], 4)
     assert bytes(arena[: starts[n]]).decode() == "staff\nprice\nstaf\nbill\n"
     assert hashes[:n].tolist() == [fnv(word) for word in ("staff", "price", "staf", "bill")]
-    found, still = kernels.place_terms(packed(["bill", "new"]), 2, slots, hashes, starts, arena, n, False)
+    found, still = term_kernels.place_terms(packed(["bill", "new"]), 2, slots, hashes, starts, arena, n, False)
     assert (found.tolist(), still) == ([3, -1], 4)
     wider = np.full(16, -1, np.int32)
-    kernels.place_hashes(hashes[:n], wider)
-    again, _ = kernels.place_terms(packed(["staf", "staff"]), 2, wider, hashes, starts, arena, n, False)
+    term_kernels.place_hashes(hashes[:n], wider)
+    again, _ = term_kernels.place_terms(packed(["staf", "staff"]), 2, wider, hashes, starts, arena, n, False)
     assert again.tolist() == [2, 0]
-    assert bytes(kernels.take_packed(arena, starts[: n + 1], np.array([2, 0]))) == b"staf\nstaff\n"
+    assert bytes(term_kernels.take_packed(arena, starts[: n + 1], np.array([2, 0]))) == b"staf\nstaff\n"
 
 
 def test_terms_of_one_hash_share_the_slots():
     """All hashes alike: the search goes on from slot to slot, over the end."""
     slots = np.full(4, -1, np.int32)
-    kernels.place_hashes(np.full(3, 3, np.uint64), slots)
+    term_kernels.place_hashes(np.full(3, 3, np.uint64), slots)
     assert slots.tolist() == [1, 2, -1, 0]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_documents_of_each_term(seed):
     ids, ends, texts, _ = documents(seed)
-    assert kernels.document_frequency(ids, ends, 6).tolist() == [sum(t in text for text in texts) for t in range(6)]
+    assert term_kernels.document_frequency(ids, ends, 6).tolist() == [
+        sum(t in text for text in texts) for t in range(6)
+    ]
 
 
 def pairs_by_hand(texts, solo, column, width):
@@ -105,11 +111,11 @@ def test_pairs_of_neighbours_and_rows_of_counts(seed, marked):
     column, width = np.array([2, -1, 0, 1, -1], dtype=np.int64), 3
     solo = rng.random(len(ids)) < 0.6 if marked else np.zeros(0, dtype=bool)
     keys, rows = np.zeros(len(ids), np.int64), np.zeros(len(ids), np.int64)
-    n = kernels.pair_keys(ids, ends, solo, column, width, keys, rows)
+    n = term_kernels.pair_keys(ids, ends, solo, column, width, keys, rows)
     expected = pairs_by_hand(texts, solo, column, width)
     assert list(zip(keys[:n].tolist(), rows[:n].tolist(), strict=True)) == expected
     pairs = np.unique([key for key, _ in expected])[::2]  # not every pair is kept
-    indptr, indices, counts = kernels.count_rows(ids, ends, solo, column, pairs, width)
+    indptr, indices, counts = term_kernels.count_rows(ids, ends, solo, column, pairs, width)
     dense = np.zeros((len(texts), width + len(pairs)), int)
     for row, text in enumerate(texts):
         for term in text:
@@ -131,17 +137,19 @@ def test_tfidf_rows_and_their_scores(seed):
     levels = logs[np.minimum(X.toarray(), 2)] * idf
     lengths = np.linalg.norm(levels, axis=1, keepdims=True)
     expected = levels / np.where(lengths > 0, lengths, 1)
-    values = kernels.weigh_rows(indptr, indices, counts, idf, logs)
+    values = block_kernels.weigh_rows(indptr, indices, counts, idf, logs)
     assert sp.csr_matrix((values, indices, indptr), shape=X.shape).toarray() == pytest.approx(expected)
-    scores = kernels.row_scores(indptr, indices, values, weights, bias)
+    scores = block_kernels.row_scores(indptr, indices, values, weights, bias)
     assert scores == pytest.approx(expected @ weights + bias)
-    assert kernels.row_lengths(indptr, indices, values, idf) == pytest.approx(np.linalg.norm(expected * idf, axis=1))
-    assert kernels.row_sums(indptr, values) == pytest.approx(expected.sum(axis=1))
-    labels, confidence = kernels.best_classes(scores, 2.0)
+    assert cocc_kernels.row_lengths(indptr, indices, values, idf) == pytest.approx(
+        np.linalg.norm(expected * idf, axis=1)
+    )
+    assert cocc_kernels.row_sums(indptr, values) == pytest.approx(expected.sum(axis=1))
+    labels, confidence = block_kernels.best_classes(scores, 2.0)
     chances = softmax(2.0 * scores, axis=1)
     assert labels.tolist() == chances.argmax(axis=1).tolist()
     assert confidence == pytest.approx(chances.max(axis=1))
-    assert kernels.log_softmax(scores) == pytest.approx(scipy_log_softmax(scores, axis=1))
+    assert block_kernels.log_softmax(scores) == pytest.approx(scipy_log_softmax(scores, axis=1))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -154,7 +162,9 @@ def test_best_class_by_a_few_terms(seed):
     levels = np.where(few > 0, 1 + np.log(np.maximum(few, 1)), 0) * idf
     lengths = np.linalg.norm(levels, axis=1, keepdims=True)
     expected = (levels / np.where(lengths > 0, lengths, 1) @ weights + bias).argmax(axis=1)
-    assert kernels.best_by_weights(indptr, indices, counts, column, idf, weights, bias).tolist() == expected.tolist()
+    assert (
+        block_kernels.best_by_weights(indptr, indices, counts, column, idf, weights, bias).tolist() == expected.tolist()
+    )
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -162,10 +172,10 @@ def test_best_class_by_scores_of_terms_and_of_groups(seed):
     X, indptr, indices, counts, rng = rows_of(seed)
     levels, scores, bias = np.array([0.0, 1.0, 1.5, 1.8]), rng.normal(size=(7, 3)), rng.normal(size=3)
     raised = levels[X.toarray()]
-    by_terms = kernels.best_by_terms(indptr, indices, counts, levels, scores, bias)
+    by_terms = cocc_kernels.best_by_terms(indptr, indices, counts, levels, scores, bias)
     assert by_terms.tolist() == (raised @ scores + bias).argmax(axis=1).tolist()
     group = rng.integers(0, 3, 7)
-    by_groups = kernels.best_by_groups(indptr, indices, counts, levels, group, scores[:3])
+    by_groups = cocc_kernels.best_by_groups(indptr, indices, counts, levels, group, scores[:3])
     assert by_groups.tolist() == (raised @ scores[:3][group]).argmax(axis=1).tolist()
 
 
@@ -174,18 +184,18 @@ def test_sums_by_the_class_of_a_term(seed):
     X, indptr, indices, counts, rng = rows_of(seed)
     term_class, weight = np.array([0, 1, -1, 2, 0, -1, 1]), rng.random(7)
     marks = (term_class[:, None] == np.arange(3)) * weight[:, None]
-    assert kernels.class_sums(indptr, indices, counts, term_class, weight, 3) == pytest.approx(X @ marks)
+    assert projection_kernels.class_sums(indptr, indices, counts, term_class, weight, 3) == pytest.approx(X @ marks)
 
 
 def test_shares_that_lead():
     features = np.array([[1.0, 3.0, 0.0], [2.0, 1.0, 2.0], [0.0, 0.0, 0.0], [5.0, 1.0, 2.0]])
-    labels, margins = kernels.leading_shares(features)
+    labels, margins = projection_kernels.leading_shares(features)
     assert labels.tolist() == [1, 0, 0, 0]
     assert margins == pytest.approx([0.75 - 0.25, 0.0, 0.0, (5 - 2) / 8])
 
 
 def test_values_by_class_and_step():
-    table = kernels.histogram(np.array([0, 1, -1, 1, 1, 0]), np.array([0.0, 0.5, 0.9, 1.0, 0.49, 0.25]), 2, 4)
+    table = block_kernels.histogram(np.array([0, 1, -1, 1, 1, 0]), np.array([0.0, 0.5, 0.9, 1.0, 0.49, 0.25]), 2, 4)
     assert table.tolist() == [[1, 1, 0, 0], [0, 1, 1, 1]]
 
 
@@ -220,7 +230,7 @@ def test_gradient_and_curvature_of_logistic_regression(seed, width):
         curves = chances * (moved - (chances * moved).sum(axis=1, keepdims=True)) * known[:, None]
     for curved, expected in ((False, slopes), (True, curves)):
         out = np.zeros((dense.shape[1] + 2, width), np.int64)
-        kernels.logistic_pass(*given, curved, scale, out)
+        linear_kernels.logistic_pass(*given, curved, scale, out)
         assert out / scale == pytest.approx(in_fixed_point(dense, expected, losses), abs=1e-7)
 
 
@@ -234,13 +244,13 @@ def test_gradient_and_curvature_of_the_squared_hinge(seed, width):
     losses, scale = (slack**2 * known).sum(axis=1), 2.0**30
     for curved, expected in ((False, -2 * signs * slack * known), (True, 2 * moved * (slack > 0) * known)):
         out = np.zeros((dense.shape[1] + 2, width), np.int64)
-        kernels.hinge_pass(*given, curved, scale, out)
+        linear_kernels.hinge_pass(*given, curved, scale, out)
         assert out / scale == pytest.approx(in_fixed_point(dense, expected, losses), abs=1e-7)
 
 
 def test_a_loss_without_bound_is_cut():
     given = np.array([0, 0]), np.zeros(0, np.int32), np.zeros(0), np.array([0]), np.array([[900.0]]), np.zeros((1, 1))
-    for run in (kernels.logistic_pass, kernels.hinge_pass):
+    for run in (linear_kernels.logistic_pass, linear_kernels.hinge_pass):
         out = np.zeros((2, 1), np.int64)
         run(*given, False, 1.0, out)
         assert out[1, 0] == 60
@@ -253,13 +263,13 @@ def test_rows_that_move_from_class_to_class(seed):
 
     def table_of(labels):
         table = np.zeros((X.shape[1], 3), np.int64)
-        kernels.add_under(indptr, indices, counts, labels, table)
+        block_kernels.add_under(indptr, indices, counts, labels, table)
         assert table.tolist() == (X.T @ (labels[:, None] == np.arange(3))).tolist()
         return table
 
     table = table_of(before)
-    places, values = kernels.list_moves(indptr, indices, counts, before, after, 3)
-    kernels.add_at(table.reshape(-1), places, values)
+    places, values = cocc_kernels.list_moves(indptr, indices, counts, before, after, 3)
+    cocc_kernels.add_at(table.reshape(-1), places, values)
     assert table.tolist() == table_of(after).tolist()
     assert len(places) == sum(
         (indptr[i + 1] - indptr[i]) * (2 if before[i] >= 0 else 1)
@@ -272,12 +282,12 @@ def test_products_lengths_and_information(seed):
     X, indptr, indices, _, rng = rows_of(seed)
     values, rows, out = rng.random(len(indices)) + 0.1, rng.normal(size=(X.shape[0], 2)), np.zeros((7, 2), np.int64)
     dense = sp.csr_matrix((values, indices, indptr), shape=X.shape).toarray()
-    kernels.add_products(indptr, indices, values, rows, 2.0**30, out)
+    cocc_kernels.add_products(indptr, indices, values, rows, 2.0**30, out)
     assert out / 2.0**30 == pytest.approx(dense.T @ rows, abs=1e-7)
     scaled = np.vstack([rows, np.zeros(2)])
-    kernels.unit_rows(scaled)
+    cocc_kernels.unit_rows(scaled)
     assert scaled == pytest.approx(np.vstack([rows / np.linalg.norm(rows, axis=1, keepdims=True), np.zeros(2)]))
-    entries, totals = kernels.own_information(indptr, values, 2.0**30)
+    entries, totals = cocc_kernels.own_information(indptr, values, 2.0**30)
     sums = dense.sum(axis=1)[dense.sum(axis=1) > 0]
     assert entries / 2.0**30 == pytest.approx((values * np.log(values)).sum(), abs=1e-7)
     assert totals / 2.0**30 == pytest.approx((sums * np.log(sums)).sum(), abs=1e-7)

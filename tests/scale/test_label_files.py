@@ -10,18 +10,16 @@ import numpy as np
 import pytest
 
 import isthmus
-from isthmus.choose.trust import AccuracyEstimate
 from isthmus.cli.app import run_command
 from isthmus.corpus import limits, read_collection
 from isthmus.corpus.shards import cut_shard
-from isthmus.corpus.write import _host
+from isthmus.corpus.write import this_host
 from isthmus.exceptions import DataError, UsageError
 from isthmus.features.embeddings import has_static_vectors
 from isthmus.scale import METHODS, cluster_files, label_files
 from isthmus.scale import run as run_module
-from isthmus.scale._kernels import best_classes
 from isthmus.scale.output import work_folder
-from isthmus.scale.trust import Trust, review_limit
+from isthmus.scale.trust import review_limit
 
 FAST = {"sample": 60, "text": "text"}
 
@@ -72,7 +70,7 @@ def test_new_groups_are_the_same_whatever_the_blocks(with_new_topic, tmp_path, m
     new = topics == "health"
     assert np.mean(marked[new]) > 0.8
     assert np.mean(marked[~new]) < 0.1
-    assert np.all(np.array(found[0]["needs_review"])[marked] == "True")
+    np.testing.assert_array_equal(np.array(found[0]["needs_review"])[marked], "True")
 
 
 def test_naive_bayes_is_that_of_texts_in_memory(corpus, tmp_path):
@@ -105,6 +103,20 @@ def test_jsonl_records_keep_what_they_hold(corpus, tmp_path):
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert [row["output"] for row in manifest["files"]] == ["a.csv", "b.csv.gz", "c.jsonl", "d.parquet"]
     assert manifest["target_documents"] == result.target_documents == 1_300
+
+
+def test_a_nul_byte_is_set_aside_with_its_row(corpus, tmp_path, capsys):
+    lines = (corpus / "target" / "a.csv").read_bytes().splitlines(keepends=True)
+    lines[5] = lines[5].replace(b" ", b"\0", 1)
+    (tmp_path / "t.csv").write_bytes(b"".join(lines))
+    arguments = ["label", str(corpus / "source.csv"), str(tmp_path / "t.csv"), "-o", str(tmp_path / "o.csv")]
+    arguments += ["--text", "text", "--method", "nbc", "--engine", "local", "--quiet"]
+    assert run_command(arguments) == 1
+    assert "row 4: a NUL byte" in capsys.readouterr().err  # the record before it stands on two lines
+    bad_rows = tmp_path / "bad.jsonl"
+    assert run_command([*arguments, "--force", "--bad-rows", str(bad_rows)]) == 0
+    assert [json.loads(line)["row"] for line in bad_rows.read_text().splitlines()] == [4]
+    assert len((tmp_path / "o.csv").read_bytes().splitlines()) == len(lines) - 1
 
 
 def test_chinese_and_unreadable_rows(tmp_path, capsys):
@@ -192,7 +204,7 @@ def test_two_runs_on_one_output(corpus, tmp_path, monkeypatch):
     place = str(tmp_path / "out.csv")
     work = work_folder(place)
     work.mkdir()
-    (work / "lock").write_text(f"{_host()} {os.getppid()}")
+    (work / "lock").write_text(f"{this_host()} {os.getppid()}")
     with pytest.raises(DataError, match="Another run") as error:
         label_files(corpus / "source.csv", corpus / "target" / "a.csv", place, method="nbc", **FAST)
     assert error.value.code == "other-run"
@@ -298,7 +310,7 @@ def test_the_command(corpus, tmp_path, capsys):
     arguments = ["label", str(corpus / "source.csv"), str(corpus / "target" / "[ab].csv*"), "-o", str(out)]
     assert run_command([*arguments, "--method", "nbc", "--text", "text"]) == 0
     talk = capsys.readouterr().err
-    assert "read in blocks" in talk
+    assert "Reading in blocks" in talk
     assert "900 documents to review" in talk
     assert len(read_collection(out, text="text")) == 900
     record = json.loads((tmp_path / "run.json").read_text())
@@ -398,13 +410,6 @@ def test_the_sample_says_that_shares_turned(turned, tmp_path):
     (said,) = [row["message"] for row in named.warnings if row["topic"] == "class shares"]
     assert "those of a sample, 400 documents of the source and 400 of the target; the labels do not follow" in said
     assert any("rest on a sample of 400 source and 400 target documents" in note for note in named.notes)
-
-
-def test_scores_are_brought_to_the_shares_of_the_target():
-    trust = Trust(AccuracyEstimate(None), power=2.0, offsets=np.log([1.0, 4.0]) / 2.0)
-    labels, confidence = best_classes(trust.moved(np.log([[0.6, 0.4]])), trust.power)
-    assert labels.tolist() == [1]
-    assert confidence[0] == pytest.approx(4 * 0.16 / (4 * 0.16 + 0.36))
 
 
 def test_review_by_counts_is_that_of_the_mask():

@@ -80,6 +80,79 @@ def test_bad_rows_are_told_one_by_one_whatever_the_cuts(tmp_path):
     }
 
 
+@pytest.mark.parametrize("size", [1, 2, 100])
+@pytest.mark.parametrize("name", ["x.csv", "x.tsv", "x.jsonl"])
+def test_a_row_with_a_nul_byte_is_set_aside(tmp_path, name, size):
+    if name == "x.jsonl":
+        rows = [b'{"id": "%d", "text": "text %d"}\n' % (i, i) for i in range(6)]
+        above = b""
+    else:
+        mark = b"," if name == "x.csv" else b"\t"
+        rows = [b"%d%stext %d\n" % (i, mark, i) for i in range(6)]
+        above = b"id%stext\n" % mark
+    rows[2] = rows[2].replace(b"text 2", b"te\0xt")
+    path = tmp_path / name
+    path.write_bytes(above + b"".join(rows))
+    read = [read_block(block) for block in cut_shard(str(path), size)]
+    assert [cell for part in read for cell in part.cells("id")] == ["0", "1", "3", "4", "5"]
+    (bad,) = [row for part in read for row in part.bad]
+    assert bad["row"] == 3
+    if name != "x.jsonl":
+        assert bad["reason"] == "a NUL byte, which text cannot hold"
+
+
+def test_nul_bytes_in_the_header_are_refused(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_bytes("id,text\n1,one\n".encode("utf-16-le"))  # without a mark that says so
+    with pytest.raises(DataError) as error:
+        cut_shard(str(path), 10)
+    assert error.value.code == "nul-bytes"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        (
+            "titles.csv",
+            b"Customer survey 2026\n\nticket;comment;category\nA-1;kind, polite staff;staff\nA-2;dear;price\n",
+        ),
+        ("excel.csv", b"sep=;\r\nticket;comment;category\r\nA-1;a, b;x\r\nA-2;c;y\r\n"),
+        ("marks.tsv", b'ticket\tcomment\tcategory\nA-1\t"5 inch\tx\nA-2\tfine\ty\nA-3\t"7 inch" pipe\tx\n'),
+        ("spare.csv", b"ticket,comment,category,,\nA-1,one two,x,,,\nA-2,three,y,,\n"),
+        ("twice.csv", b"comment,category,category\nkind staff,x,1\ntoo dear,y,2\n"),
+    ],
+    ids=["titles", "line of Excel", "lone marks", "spare cells", "equal names"],
+)
+def test_blocks_and_whole_files_are_the_same_table(tmp_path, name, content):
+    """Titles, the line of Excel, lone marks, spare cells and equal names: one reader, so one answer."""
+    path = tmp_path / name
+    path.write_bytes(content)
+    whole = read_collection(path, want_labels=True)
+    for size in (1, 2, 100):
+        blocks = cut_shard(str(path), size)
+        read = [read_block(block) for block in blocks]
+        assert not any(part.bad for part in read)
+        table = {column: [cell for part in read for cell in part.cells(column)] for column in read[0].names}
+        assert table == whole.table()
+        roles = choose_columns(blocks, text=None, label=None, want_labels=True)
+        assert [text for part in read for text in part.texts(roles.text)] == whole.texts
+        assert [label for part in read for label in part.labels(roles.label)] == whole.labels
+
+
+def test_columns_are_guessed_alike_from_any_blocks(tmp_path):
+    """Two rows say that "kind" repeats least; the first thousands say otherwise."""
+    path = tmp_path / "x.csv"
+    rows = "".join(f"r{i},remark number {i} about things,{'ab'[i % 2]},{'xyz'[i % 3]}\n" for i in range(60))
+    path.write_text("respondent,remark,kind,mood\n" + rows)
+    whole = read_collection(path, want_labels=True)
+    for size in (2, 7, 1000):
+        roles = choose_columns(cut_shard(str(path), size), text="remark", label=None, want_labels=True)
+        assert (roles.label, roles.id) == ("kind", "respondent")
+    assert whole.labels[:2] == ["a", "b"]
+    joined = choose_columns(cut_shard(str(path), 7), text="kind, remark", label="mood", want_labels=True)
+    assert joined.text == ("kind", "remark")
+
+
 def test_bare_carriage_returns(tmp_path):
     path = tmp_path / "x.csv"
     path.write_bytes(b"id,text\r1,one\r2,two\r")

@@ -7,7 +7,7 @@ import pytest
 
 import isthmus
 from isthmus.api.diagnose import Diagnosis
-from isthmus.corpus import load_dataset, load_sample
+from isthmus.corpus import load_dataset, load_sample, make_shifted_texts
 from isthmus.exceptions import DataError
 from isthmus.shift import findings
 from isthmus.shift.diagnose import _verdict
@@ -245,3 +245,13 @@ def test_three_pairs_of_real_collections_get_three_verdicts(data_dir):
     }
     assert "English, Chinese" in results["headlines"].verdict
     assert results["kitchen"]["what carries over"]["severity"] <= 2  # 1 or 2, by the draw of the thinned words
+
+
+def test_where_nothing_carries_over_the_shares_of_the_target_are_not_guessed():
+    """Below a quarter of what is known within the source, a guess would be noise; above it, there is one."""
+    for shared, common, guessed in ((0.0, 0.05, False), (1.0, 0.5, True)):
+        made = make_shifted_texts(60, 60, shared=shared, common=common, length=14, random_state=8)
+        found = isthmus.diagnose(list(made.source_texts), list(made.source_labels), list(made.target_texts))
+        rows = {row["topic"]: row for row in found.findings}
+        assert ("target" in rows["class balance"]["values"]) is guessed, rows["what carries over"]
+        assert ("Rough guess for the target" in str(found)) is guessed

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from isthmus.shift import findings
+from isthmus.shift.findings import duplicate_finding
 
 
 def said(row):
@@ -264,3 +265,10 @@ def test_two_languages_leaves_neighbours_and_mixtures_alone():
     assert findings.two_languages(english, [*german[:4], *english[:2]]) == ("en", "de")
     assert findings.two_languages([lines["no"]] * 4, [lines["da"]] * 4) is None
     assert findings.two_languages(english, ["12 34"] * 6) is None
+
+
+def test_no_repeated_document_is_said_so():
+    """Without the guard: "0 target documents repeat"."""
+    told = duplicate_finding([], 10)
+    assert "No target document repeats a source document." in told.values()
+    assert "1 target document repeats" in " ".join(map(str, duplicate_finding([{}], 10).values()))

@@ -18,9 +18,9 @@ from isthmus.shift.novelty import (
     is_novel,
     leave_out,
     nearest_of_classes,
-    play_on_source,
     purity,
     settle,
+    simulate_on_source,
     typical_words,
     unit_rows,
 )
@@ -73,7 +73,7 @@ def test_no_group_is_announced_where_the_classes_are_the_same_even_if_shares_tur
     plain, *_ = search({"bikes": 80, "staff": 80, "price": 80}, {"bikes": 80, "staff": 80, "price": 80})
     turned, *_ = search({"bikes": 140, "staff": 60, "price": 20}, {"bikes": 20, "staff": 60, "price": 140})
     assert plain.groups == turned.groups == []
-    assert (plain.membership == -1).all()
+    np.testing.assert_array_equal(plain.membership, -1)
     assert plain.facts
 
 
@@ -204,7 +204,7 @@ def test_nearest_rows_are_the_same_in_blocks(monkeypatch):
     codes = np.arange(40) % 3
     whole = nearest_of_classes(source, codes, target)
     monkeypatch.setattr(novelty, "_BLOCK", 7)
-    assert np.array_equal(nearest_of_classes(source, codes, target), whole)
+    np.testing.assert_array_equal(nearest_of_classes(source, codes, target), whole)
 
 
 def test_purity_counts_the_most_frequent_class_among_the_nearest():
@@ -263,11 +263,11 @@ def test_played_on_the_source_left_out_classes_are_found():
     texts, labels = texts_of(dict.fromkeys(WORDS, 90), np.random.default_rng(5))
     vectorizer = TextVectorizer(weighting="tfidf", sublinear=True)
     rows = vectorizer.fit_transform(texts)
-    played = play_on_source(rows, labels, vectorizer.get_feature_names_out())
-    assert played["classes"] == 4
-    assert played["power"] >= 0.75
-    assert played["false_alarm"] == 0.0
-    assert play_on_source(rows[:50], labels[:50], vectorizer.get_feature_names_out()) is None
+    simulated = simulate_on_source(rows, labels, vectorizer.get_feature_names_out())
+    assert simulated["classes"] == 4
+    assert simulated["power"] >= 0.75
+    assert simulated["false_alarm"] == 0.0
+    assert simulate_on_source(rows[:50], labels[:50], vectorizer.get_feature_names_out()) is None
 
 
 def test_diagnose_says_it():

@@ -167,15 +167,15 @@ def main(arguments: list[str] | None = None) -> int:
     from pathlib import Path
 
     sys.path.insert(0, str(Path(__file__).parent))
-    import conftest
+    import workbench_server
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--requests", type=int, default=5_000)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args(arguments)
-    with tempfile.TemporaryDirectory() as folder, conftest.open_workspace(folder) as workspace:
-        conftest.fill(workspace, workspace.people.local().id, n=80)
-        with conftest.Running(workspace) as server:
+    with tempfile.TemporaryDirectory() as folder, workbench_server.open_workspace(folder) as workspace:
+        workbench_server.fill(workspace, workspace.people.local().id, n=80)
+        with workbench_server.Running(workspace) as server:
             started = time.perf_counter()
             bad, seen = fuzz(server.client(), known_ids(workspace), page_routes(server), options.requests, options.seed)
     for asked, status, said in bad[:20]:
@@ -203,19 +203,10 @@ def known_ids(workspace: Any) -> dict[str, list[str]]:
 
 def page_routes(server: Any) -> list[tuple[str, str]]:
     """Method and address of every page. What would end the session or start long work is left out."""
-    from fastapi.routing import APIRoute
-
-    def walk(routes):
-        for route in routes:
-            if isinstance(route, APIRoute):
-                yield route
-            elif hasattr(route, "original_router"):
-                yield from walk(route.original_router.routes)
-
     spared = ("/sign-out", "/archive", "/runs", "/teach", "/sample", "/diagnosis")  # the worker has better things to do
     return [
         (method, route.path)
-        for route in walk(server.routes)
+        for route in server.routes()
         for method in sorted(route.methods)
         if not route.path.startswith("/api") and (method == "GET" or not route.path.endswith(spared))
     ]

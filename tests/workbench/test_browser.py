@@ -65,10 +65,10 @@ def test_from_two_files_to_a_table(open_tab, server, tmp_path):
         page.click("nav >> text=Data")
         page.set_input_files("input[name=file]", {"name": name, "mimeType": "text/csv", "buffer": b"".join(lines)})
         page.check(f"input[value={kind}]")
-        page.click("text=Send and look at it")
+        page.click("text=Upload and preview")
         page.wait_for_selector("text=First rows")
         assert page.is_checked("input[name=text][value=comment]")
-        page.click("button:text('Read it')")
+        page.click("button:text('Read the file')")
         page.wait_for_selector("h1 .tag:text('ready')")
     page.click("text=start a run")
     page.select_option("select[name=method]", "nbc")
@@ -203,7 +203,7 @@ def test_a_file_that_cannot_be_read_says_why(open_tab, server, project):
     page = open_tab(server).page
     page.goto(f"/projects/{project.id}/data")
     page.set_input_files("input[name=file]", {"name": "x.csv", "mimeType": "text/csv", "buffer": b""})
-    page.click("text=Send and look at it")
+    page.click("text=Upload and preview")
     page.wait_for_selector("#toast .bad")
     assert "empty" in page.text_content("#toast")
 

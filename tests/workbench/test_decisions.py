@@ -5,7 +5,9 @@ import io
 import json
 import re
 
-from isthmus.workbench.pages import review
+import pytest
+
+from isthmus.workbench import service
 from isthmus.workspace.worker import work
 
 
@@ -41,7 +43,7 @@ def test_a_word_is_given_and_taken_back(client, workspace, project):
     found = client.get(here(project, "words", "search") + "?q=sta").text
     assert ">start<" in found
     touched = client.get(here(project, "words", "touches") + "?word=start").text
-    n = int(re.search(r"Stands in (\d+) document", touched)[1])
+    n = int(re.search(r"Occurs in (\d+) document", touched)[1])
     assert n == workspace.words.touches(project.id, "start")["documents"]
     assert f"touches {n} document" in touched
     assert client.post(here(project, "words"), data={"word": "start", "label": "staff"}).status_code == 303
@@ -144,7 +146,7 @@ def owners(team, workspace, project, *names):
 
 def test_numbers_above_the_queue_follow_ones_own_answers_between_two_counts(serve, workspace, untouched, monkeypatch):
     project, run = untouched
-    monkeypatch.setattr(review, "_FRESH", 3600.0)
+    monkeypatch.setattr(service, "_FRESH", 3600.0)
     team = serve(workspace, accounts=True)
     kim, lee = owners(team, workspace, project, "kai", "lou")
     kim.post(here(project, "second-reading"), data={"share": "1"})
@@ -194,3 +196,19 @@ def test_a_second_reader_does_not_see_the_first_answer(serve, workspace, untouch
     team.bench.tallies.clear()  # they are some seconds old
     assert f"review?document={first}" in kim.get(here(project)).text  # where people differ
     kim.patch(f"/api/projects/{project.id}", json={"second_reading": 0}).raise_for_status()
+
+
+@pytest.mark.parametrize("api", [False, True])
+def test_a_request_that_comes_twice_gives_one_answer(client, workspace, untouched, api):
+    project, run = untouched
+    place = f"/projects/{project.id}"
+    desk = client.get(f"{place}/review")
+    document = on_the_desk(desk)
+    form = {"document": document, "label": "price", "token": re.search(r'name="token" value="([^"]+)"', desk.text)[1]}
+    for _ in range(2):
+        if api:
+            sent = client.post(f"/api{place}/runs/{run.id}/answers", json=form)
+        else:
+            sent = client.post(f"{place}/review/answers", data={**form, "run": run.id})
+        assert sent.status_code == 200
+    assert len(workspace.answers.history(document)) == 1

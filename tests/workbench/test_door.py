@@ -20,11 +20,12 @@ from isthmus.workbench.gate import (
     _cookie,
     _counted,
     _declared_size_fits,
+    _Inlet,
     _same_origin,
     _token_in_form,
 )
 from isthmus.workbench.server import LineFormatter, Worker, log_lines
-from isthmus.workbench.sessions import Brake, Cookies, Passwords
+from isthmus.workbench.sessions import Cookies, Passwords, RateLimiter
 from isthmus.workbench.settings import Settings, is_every_address, is_loopback, load_secret
 
 QUICK = {"time_cost": 1, "memory_cost": 8, "parallelism": 1}
@@ -137,7 +138,7 @@ def answered(message, *extra):
     async def send(one):
         sent.append(one)
 
-    out = _Answer(send, {"type": "http", "path": "/projects", "method": "GET"})
+    out = _Answer(send, {"type": "http", "path": "/projects", "method": "GET", "headers": []}, _Inlet(sender()))
     out.extra += extra
     asyncio.run(out.send(message))
     return out, sent
@@ -182,6 +183,21 @@ def test_the_time_an_answer_took_is_in_milliseconds(monkeypatch):
     }  # fmt: skip
 
 
+def test_a_client_that_does_not_read_its_answer_is_left(monkeypatch):
+    monkeypatch.setattr(gate, "_WRITE_SECONDS", 0.05)
+
+    async def app(scope, receive, send):
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    async def never(message):
+        await asyncio.Event().wait()
+
+    door = gate.Gate(app, Settings(), Cookies(Settings()), None)
+    scope = {"type": "http", "method": "GET", "path": "/health", "headers": [(b"host", b"localhost")]}
+    asyncio.run(asyncio.wait_for(door(scope, sender(), never), 10))
+    assert door._requests == 0
+
+
 def test_nothing_is_refused_once_an_answer_is_on_its_way():
     out, sent = answered({"type": "http.response.start", "status": 200, "headers": []})
     asyncio.run(out.refuse(413))
@@ -195,7 +211,7 @@ def test_a_refusal_says_why_in_the_form_of_the_asker(path, kind):
     async def send(one):
         sent.append(one)
 
-    asyncio.run(_Answer(send, {"path": path}).refuse(421))
+    asyncio.run(_Answer(send, {"path": path, "headers": []}, _Inlet(sender())).refuse(421))
     start, body = sent
     headers = dict(start["headers"])
     assert start["status"] == 421
@@ -209,12 +225,12 @@ def test_a_refusal_says_why_in_the_form_of_the_asker(path, kind):
 # ---- cookies and passwords
 
 
-@pytest.mark.parametrize(("https", "name", "secure"), [(False, "isthmus_session", 0), (True, "__Host-isthmus", 1)])
+@pytest.mark.parametrize(("https", "name", "secure"), [(False, "isthmus_", 0), (True, "__Host-isthmus_", 1)])
 def test_a_cookie_lives_as_long_as_a_sign_in(monkeypatch, https, name, secure):
     cookies = Cookies(Settings(https=https, session_seconds=60))
     session = cookies.new("anna", "stamp")
     header = cookies.header(session)
-    assert header.startswith(f"{name}=")
+    assert header.startswith(name)
     assert "; Path=/; HttpOnly; SameSite=Lax; Max-Age=60" in header
     assert header.count("; Secure") == secure
     value = header.partition("=")[2].partition(";")[0]
@@ -225,6 +241,13 @@ def test_a_cookie_lives_as_long_as_a_sign_in(monkeypatch, https, name, secure):
     monkeypatch.setattr(timed, "time", SimpleNamespace(time=lambda: made + 62))
     assert cookies.read(value) is None
     assert cookies.read("") is None
+
+
+def test_two_workbenches_on_one_host_do_not_share_a_cookie():
+    """A browser keeps cookies by host and sends them to every port."""
+    one, other = Settings(secret=b"a" * 32), Settings(secret=b"b" * 32)
+    assert Cookies(one).name != Cookies(other).name
+    assert Cookies(one).name == Cookies(Settings(secret=b"a" * 32, port=1)).name  # a new port ends no session
 
 
 def test_a_token_holds_for_its_session_and_its_secret():
@@ -247,7 +270,7 @@ def test_passwords_have_ten_to_a_thousand_characters(length, taken):
     if taken:
         assert passwords.verify(passwords.hash(password), password)
     else:
-        with pytest.raises(UsageError, match=f"The password has {length:,} characters; take 10 to 1,000") as refused:
+        with pytest.raises(UsageError, match=f"The password has {length:,} characters; use 10 to 1,000") as refused:
             passwords.hash(password)
         assert refused.value.code == "bad-parameter"
 
@@ -261,12 +284,12 @@ def test_no_password_fits_nobody_a_damaged_hash_or_more_than_it_is():
     assert not passwords.verify(None, long)
     assert not passwords.verify("no hash", long)
     assert not passwords.verify(kept, "\ud800" * 10)
-    with pytest.raises(UsageError, match="cannot be written"):
+    with pytest.raises(UsageError, match="cannot be encoded"):
         passwords.hash("\ud800" * 10)
 
 
 def test_a_brake_counts_failures_of_its_last_seconds():
-    brake = Brake(2, 10)
+    brake = RateLimiter(2, 10)
     brake.failed("a", now=0.0)
     assert brake.wait("a", now=1.0) == 0.0  # one more is free
     brake.failed("a", now=4.0)
@@ -281,7 +304,7 @@ def test_a_brake_counts_failures_of_its_last_seconds():
 
 
 def test_a_full_brake_forgets_who_failed_first():
-    brake = Brake(1, 100, keys=2)
+    brake = RateLimiter(1, 100, keys=2)
     for now, key in enumerate("abc"):
         brake.failed(key, now=float(now))
     assert [brake.wait(key, now=3.0) for key in "abc"] == [0.0, 98.0, 99.0]
@@ -327,7 +350,7 @@ def test_a_secret_that_is_cut_off_is_not_used(tmp_path):
 def test_a_worker_that_died_is_started_again_and_the_last_one_is_ended(monkeypatch):
     started, ended, again = [], [], threading.Event()
 
-    def start(workspace):
+    def start(workspace, log_file):
         code = 3 if not started else None  # the first one dies
         started.append(SimpleNamespace(poll=lambda: code, returncode=code, workspace=workspace))
         if len(started) == 2:
@@ -350,7 +373,7 @@ def test_the_log_is_lines_of_json_and_no_library_chats_in_it():
                      logging.getLogger(name).propagate) for name in names}  # fmt: skip
     lines = io.StringIO()
     try:
-        log_lines(lines)
+        log_lines(logging.StreamHandler(lines))
         logging.getLogger("isthmus.workbench").info("started", extra={"facts": {"port": 1}})
         logging.getLogger("isthmus.workbench").debug("not told")
         logging.getLogger("uvicorn.error").info("not told either")

@@ -4,6 +4,7 @@ import html
 import io
 import re
 from collections import Counter
+from datetime import UTC, datetime, timedelta
 from urllib.parse import parse_qsl
 
 import pytest
@@ -20,6 +21,7 @@ def test_every_page_of_a_labelled_project(client, project, part):
     assert page.status_code == 200
     assert "<h1" in page.text
     assert page.headers["content-security-policy"].startswith("default-src 'none'")
+    assert not re.search(r"<[^>]* style=|<style", page.text)  # which that policy forbids
 
 
 def test_one_link_at_the_side_is_the_page_one_is_on(client, project, run):
@@ -67,13 +69,38 @@ def test_the_target_that_came_last_is_offered_first(client, workspace, untouched
     assert re.findall(r"(\w+\.csv)", choice[0]) == ["newer.csv", "cars.csv"]
 
 
+def test_a_sheet_of_a_workbook_is_picked_from_their_names(beginner):
+    xlsxwriter = pytest.importorskip("xlsxwriter")
+    buffer = io.BytesIO()
+    with xlsxwriter.Workbook(buffer, {"in_memory": True}) as book:
+        for name, column in (("May", "comment"), ("June & July", "remark")):
+            sheet = book.add_worksheet(name)
+            sheet.write_column(0, 0, [column, f"kind staff in {name}", "too dear"])
+    project = beginner.post("/api/projects", json={"name": "Sheets"}).json()["id"]
+    files = {"file": ("survey.xlsx", buffer.getvalue())}
+    sent = beginner.post(f"/api/projects/{project}/collections", files=files, data={"kind": "target"}).json()["id"]
+    address = f"/projects/{project}/data/{sent}"
+    first = beginner.get(address).text
+    picker = re.search(r'<nav[^>]*aria-label="Sheets of the workbook".*?</nav>', first)[0]
+    links = re.findall(r'href="([^"]+)"', picker)
+    assert re.search(r'aria-current="true"[^>]*>(.*?)</a>', picker)[1] == "May"
+    assert '<input name="sheet"' not in first
+    other = beginner.get(address + html.unescape(links[1])).text
+    assert 'name="text" value="remark" checked' in other
+    chosen = html.unescape(re.search(r'<input type="hidden" name="sheet" value="([^"]*)">', other)[1])
+    assert chosen == "June & July"
+    mapping = {"text": ["remark"], "sheet": chosen}
+    assert beginner.post(f"/api/projects/{project}/collections/{sent}/mapping", json=mapping).json()["documents"] == 2
+    assert 'name="text" value="remark" checked' in beginner.get(address).text
+
+
 def texts(page):
     return re.findall(r'<p class="text" dir="auto">(.*?)</p>', page.text, re.DOTALL)
 
 
 def test_documents_come_fifty_at_a_time_and_the_last_page_leads_no_further(client, workspace, project, run):
     address, seen, pages = f"/projects/{project.id}/documents", [], 0
-    link = "?order=position"
+    link = f"?order=position&run={run.id}"
     while link:
         page = client.get(address + link)
         shown = texts(page)
@@ -175,3 +202,73 @@ def test_a_part_of_a_page_is_sent_on_by_its_script_and_a_page_by_its_browser(cli
     page = client.post(address + "/name", data={"name": "Two"})
     assert (page.status_code, page.headers["location"]) == (303, address)
     assert workspace.projects.get(project.id).name == "Two"
+
+
+def test_both_files_are_sent_from_one_page(client, workspace):
+    project = client.post("/api/projects", json={"name": "Two files"}).json()["id"]
+    page = client.get(f"/projects/{project}/data").text
+    assert f'hx-post="/projects/{project}/data/pair"' in page
+    files = {
+        "source": ("a.csv", b"text,label\nkind staff,staff\nfast bike,product\n"),
+        "target": ("b.csv", b"text\nx\n"),
+    }
+    sent = client.post(f"/projects/{project}/data/pair", files=files)
+    rows = workspace.collections.list(project)
+    assert [(row.kind, row.name) for row in rows] == [("source", "a.csv"), ("target", "b.csv")]
+    assert sent.headers["location"].endswith(rows[0].id)
+
+
+def test_the_error_budget_of_a_run_can_be_chosen(client, workspace, untouched):
+    project, _ = untouched
+    page = client.get(f"/projects/{project.id}/runs").text
+    assert 'name="error_budget" type="number" step="any" min="0" max="100" value="10"' in page
+    client.post(f"/projects/{project.id}/runs", data={"method": "nbc", "error_budget": "25", "random_state": "7"})
+    assert workspace.runs.list(project.id)[0].parameters["random_state"] == 7
+    assert workspace.runs.list(project.id)[0].parameters["error_budget"] == 0.25
+    assert client.post(f"/projects/{project.id}/runs", data={"error_budget": "101"}).status_code == 422
+    assert client.post(f"/projects/{project.id}/runs", data={"error_budget": "ten"}).status_code == 422
+
+
+def test_the_state_above_a_run_and_the_time_left_follow_its_progress(client, workspace, untouched):
+    project, _ = untouched
+    run = workspace.runs.start(project.id, {"method": "nbc"}, by=workspace.people.local().id)
+    place = f"/projects/{project.id}/runs/{run.id}"
+    assert '<span id="run-state">' in client.get(place).text
+    job = workspace.jobs.claim()
+    while job.run != run.id:  # of other tests of this file
+        job = workspace.jobs.claim()
+    since = (datetime.now(UTC) - timedelta(minutes=2)).isoformat()
+    workspace.jobs.progress(job.id, {"phase": "storing", "done": 1, "total": 3, "since": since})
+    part = client.get(f"{place}/progress").text
+    assert re.search(r'<span id="run-state" hx-swap-oob="true"><span[^>]*>running<', part)
+    assert "about 4 minutes left in this step" in part
+    workspace.jobs.finish(job.id)
+
+
+def test_a_sample_is_counted_in_the_list_and_on_the_overview(client, workspace, untouched):
+    project, run = untouched
+    place, by = f"/projects/{project.id}", workspace.people.local().id
+    assert "Expected right" in client.get(place).text
+    check = workspace.checks.draw(run.id, 30, by=by)
+    for n in range(1, 23):
+        document = workspace.checks.next(check.id, by)
+        label = workspace.runs.prediction(run.id, document.id).label
+        part = client.post(f"{place}/check/{check.id}/answers", data={"document": document.id, "label": label}).text
+        assert re.search(rf'<div id="samples" hx-swap-oob="true">.*>{n} answered<', part)
+    page = client.get(place).text
+    assert "Right, measured" in page
+    assert "of 22 documents" in page
+    assert "Expected right" not in page
+    waiting = workspace.queue.counts(run.id)["to_review"]
+    assert f"{run.summary['review']:,} needed reading, {waiting:,} still" in page
+
+
+def test_the_history_names_documents_and_runs_as_people_know_them(client, workspace, untouched):
+    project, run = untouched
+    by = workspace.people.local().id
+    shown = workspace.runs.predictions(run.id, limit=1)[0]
+    workspace.answers.give(shown.document, "price", by=by, run=run.id)
+    page = client.get(f"/projects/{project.id}/history").text
+    table = page.split("<tbody>")[1].split("</tbody>")[0]
+    assert f"document: {shown.name}; label: price" in table
+    assert not re.search(r"\b[0-9a-f]{32}\b", table)

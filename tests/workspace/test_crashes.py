@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from isthmus.exceptions import DataError
 from isthmus.workspace import open_workspace, start_worker, stop_worker, work
+from isthmus.workspace.database import AWAY
 from isthmus.workspace.store import DATABASE_VARIABLE
 from isthmus.workspace.worker import do_job
 
@@ -101,7 +103,7 @@ def test_a_job_goes_on_when_its_worker_is_killed(done):
         worker.send_signal(signal.SIGKILL)
     assert done.runs.get(run.id).state == "running"
     assert not done.worker_runs()
-    assert done.check() == ["1 job running and no worker; they go on when isthmus serve starts."]
+    assert done.check() == ["1 job running and no worker; they continue when isthmus serve starts."]
     worker = start_worker(done)
     try:
         wait_for(lambda: done.jobs.of_run(run.id).ended)
@@ -264,3 +266,47 @@ def test_many_answers_to_one_document_leave_one_that_holds(ws, fill_large):
     assert len(history) == 25
     assert sum(answer.current for answer in history) == 1
     assert next(answer for answer in history if answer.current).undone_at is None
+
+
+def test_a_job_goes_on_when_the_database_is_back(done, monkeypatch):
+    run = done.runs.start(done.project.id, {"method": "nbc", "vectors": False}, by=done.by)
+    perform, met = type(done).perform, []
+
+    def away_once(self, job):
+        met.append(job.attempts)
+        if len(met) == 1:
+            raise DataError("away", code=AWAY)
+        return perform(self, job)
+
+    monkeypatch.setattr(type(done), "perform", away_once)
+    work(done, until_idle=True)
+    assert met == [1, 2]
+    assert done.runs.get(run.id).state == "done"
+
+
+def test_a_job_for_which_the_disk_is_too_small_waits_for_a_person(done, monkeypatch):
+    job = done.jobs.enqueue("run", {}, by=done.by)
+
+    def full(self, job):
+        raise DataError("away", code=AWAY)
+
+    monkeypatch.setattr(type(done), "perform", full)
+    assert work(done, until_idle=True) == 3
+    assert (done.jobs.get(job.id).state, done.jobs.get(job.id).error_code) == ("failed", AWAY)
+
+
+def test_the_worker_waits_while_the_database_is_away(done, monkeypatch):
+    job = done.jobs.enqueue("export", {"kind": "audit", "by": done.by, "run": None, "ending": ".csv"}, by=done.by,
+                            project=done.project.id)  # fmt: skip
+    claim, met = type(done.jobs).claim, []
+
+    def away_twice(self):
+        met.append(1)
+        if len(met) < 3:
+            raise DataError("away", code=AWAY)
+        return claim(self)
+
+    monkeypatch.setattr(type(done.jobs), "claim", away_twice)
+    monkeypatch.setattr("isthmus.workspace.worker._AWAY_PAUSE", 0.01)
+    work(done, until_idle=True)
+    assert done.jobs.get(job.id).state == "done"

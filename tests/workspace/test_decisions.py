@@ -164,6 +164,14 @@ def test_what_people_answered_before_is_known_in_a_sample(done, monkeypatch):
     assert (check.size, check.answered) == (24, 1)
 
 
+def test_what_was_decided_for_many_at_once_is_not_known_in_a_sample(grouped):
+    run, by = grouped.run.id, grouped.by
+    assert grouped.groups.make_class(run, "new: tyres", "tyres", by=by) == 3
+    check = grouped.checks.draw(run, 24, by=by)
+    assert (check.size, check.answered) == (24, 0)
+    assert grouped.checks.estimate(check.id) is None
+
+
 def test_labels_are_accepted_unread_only_after_a_sample(done):
     run, by = done.run.id, done.by
     everything = done.runs.predictions(run, limit=100)

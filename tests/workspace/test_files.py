@@ -1,12 +1,19 @@
 """Files that come in: good, odd and hostile."""
 
+import datetime
 import gzip
 import io
+import os
+import re
+import time
 import zipfile
 
+import polars as pl
 import pytest
+import xlsxwriter
 
 from isthmus.corpus.limits import unpacking_at_most
+from isthmus.corpus.read import read_whole
 from isthmus.exceptions import DataError, UsageError
 from isthmus.workspace import work
 
@@ -73,7 +80,10 @@ def test_no_name_of_a_client_becomes_a_path(place, name):
     assert "/" not in found.name
     assert "\x00" not in found.name
     made = {path for path in ws.folder.parent.rglob("*") if path.is_file()} - before
-    assert {path for path in made if "workspace.db" not in path.name} == {ws.files.path(found.sha256)}
+    stored = {path for path in made if "workspace.db" not in path.name and path.parent.name != "cache"}
+    assert stored == {ws.files.path(found.sha256)}
+    parsed = [path.name for path in made if path.parent.name == "cache"]
+    assert [bool(re.fullmatch(rf"{found.sha256}-[0-9a-f]{{16}}\.json", name)) for name in parsed] == [True]
 
 
 def test_what_cannot_be_read_is_refused_and_leaves_nothing(place):
@@ -98,7 +108,26 @@ def test_what_cannot_be_read_is_refused_and_leaves_nothing(place):
         assert code is None or error.value.code == code
         assert "upload" not in str(error.value)  # the name that people know
     assert ws.collections.list(project) == []
-    assert not list(ws.files.folder.glob("incoming-*"))
+    assert [path for path in ws.files.folder.rglob("*") if path.is_file()] == []
+
+
+def test_files_that_nothing_refers_to_are_counted_left_out_of_backups_and_swept(place, source_csv, tmp_path):
+    ws, project, by = place
+    kept = ws.collections.add(project, "kept.csv", io.BytesIO(source_csv), kind="source", by=by)
+    for age, name in ((2 * 86_400, "aa" * 32), (0, "bb" * 32)):
+        orphan = ws.files.path(name)
+        orphan.parent.mkdir(exist_ok=True)
+        orphan.write_bytes(b"x" * 2**20)
+        os.utime(orphan, (time.time() - age,) * 2)
+    assert ws.check() == [
+        "1 file of uploads that were refused or interrupted (1.0 MiB); they are removed when isthmus serve starts."
+    ]
+    assert ws.backup(tmp_path / "saved.tar")["files"] == 1
+    assert (tmp_path / "saved.tar").stat().st_mode & 0o777 == 0o600
+    ws.sweep()
+    assert ws.check() == []
+    assert ws.files.path(kept.sha256).exists()
+    assert ws.files.path("bb" * 32).exists()  # perhaps on its way into a collection
 
 
 def test_texts_that_a_database_cannot_hold_are_mended(place, add_file):
@@ -108,3 +137,84 @@ def test_texts_that_a_database_cannot_hold_are_mended(place, add_file):
     text = ws.documents.page(found.id)[0].text
     assert "\x00" not in text
     text.encode()
+
+
+@pytest.fixture
+def parses(monkeypatch):
+    """The names of the files that were parsed, in their order."""
+    seen = []
+
+    def read(data, name, *args, **options):
+        seen.append(name)
+        return read_whole(data, name, *args, **options)
+
+    monkeypatch.setattr("isthmus.workspace.parsed.read_whole", read)
+    return seen
+
+
+def test_an_upload_is_parsed_once(place, parses):
+    ws, project, by = place
+    data = b"nr;text;n\n007;kind, helpful staff;1\n008;'=rude;2\n"
+    found = ws.collections.add(project, "survey.csv", io.BytesIO(data), kind="target", by=by)
+    ws.collections.preview(found.id)
+    ws.collections.map(found.id, text=["text"], id_column="nr", by=by)
+    table = ws.collections.table(found.id)
+    assert table == {"nr": ["007", "008"], "text": ["kind, helpful staff", "'=rude"], "n": ["1", "2"]}
+    assert [row.text for row in ws.documents.page(found.id)] == ["kind, helpful staff", "=rude"]
+    again = ws.collections.add(project, "other.csv", io.BytesIO(data), kind="extra", by=by)
+    assert parses == ["survey.csv"]
+    for name, collection in (("survey.csv", found), ("other.csv", again)):
+        assert ws.collections.preview(collection.id)["notes"][0] == f"{name}: columns are separated by semicolons."
+    for path in (ws.folder / "cache").glob("*.json"):
+        path.write_text("cut short")
+    assert ws.collections.table(found.id) == table
+    assert parses == ["survey.csv", "survey.csv"]
+
+
+def test_what_was_kept_of_a_parse_is_what_was_parsed(place, add_file, parses):
+    ws, project, by = place
+    rows = (
+        b'{"text": "a b", "n": 3, "x": [1.5, null, {"k": true}]}\n{"text": "c \\ud800", "big": 123456789012345678901}\n'
+    )
+    found = add_file(ws, project, "odd.jsonl", rows, "target", by)
+    fresh = read_whole(rows, "odd.jsonl", "jsonl").table()
+    assert ws.collections.table(found.id) == fresh
+    assert parses == ["odd.jsonl"]
+    # Dates cannot be kept as JSON; the parquet file is read instead, and they stay dates.
+    buffer = io.BytesIO()
+    pl.DataFrame({"text": ["a b"], "day": [datetime.date(2026, 5, 3)]}).write_parquet(buffer)
+    dated = add_file(ws, project, "dated.parquet", buffer.getvalue(), "target", by)
+    assert ws.collections.table(dated.id) == {"text": ["a b"], "day": [datetime.date(2026, 5, 3)]}
+
+
+def workbook(**sheets):
+    buffer = io.BytesIO()
+    with xlsxwriter.Workbook(buffer, {"in_memory": True}) as book:
+        for name, rows in sheets.items():
+            sheet = book.add_worksheet(name)
+            for i, row in enumerate(rows):
+                sheet.write_row(i, 0, row)
+    return buffer.getvalue()
+
+
+def test_the_sheets_of_a_workbook_can_be_looked_at_and_one_is_read(place, parses):
+    ws, project, by = place
+    book = workbook(
+        Notes=[["nothing here"]],
+        May=[["respondent", "comment"], ["r1", "kind staff in May"], ["r2", "dear"]],
+        June=[["who", "remark"], ["r2", "rude clerk in June"]],
+    )
+    found = ws.collections.add(project, "survey.xlsx", io.BytesIO(book), kind="target", by=by)
+    first = ws.collections.preview(found.id)
+    assert (first["sheets"], first["sheet"]) == (["Notes", "May", "June"], "May")  # the first holds no documents
+    assert first["guesses"] == {"text": ["comment"], "label": None, "id": "respondent"}
+    assert ws.collections.preview(found.id, sheet="June")["guesses"]["text"] == ["remark"]
+    with pytest.raises(DataError, match="its sheets are: Notes, May, June"):
+        ws.collections.preview(found.id, sheet="July")
+    ws.collections.map(found.id, text=["remark"], sheet="June", by=by)
+    assert [row.text for row in ws.documents.page(found.id)] == ["rude clerk in June"]
+    before = len(parses)
+    ws.collections.map(found.id, text=["comment"], id_column="respondent", by=by)
+    assert [row.name for row in ws.documents.page(found.id)] == ["r1", "r2"]
+    assert ws.collections.table(found.id)["comment"] == ["kind staff in May", "dear"]
+    assert len(parses) == before

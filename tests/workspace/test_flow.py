@@ -223,3 +223,27 @@ def test_answers_are_written_through_to_the_disk_and_leases_need_not_be(done):
     done.answers.give(question.document, "price", by=done.by, run=done.run.id)
     done.queue.next(done.run.id, done.by)
     assert levels == [1, 2, 1]  # NORMAL, FULL, NORMAL
+
+
+def test_an_answer_that_is_sent_twice_is_one_answer(done):
+    run, by = done.run.id, done.by
+    document = done.queue.next(run, by)[0].document
+    first = done.answers.give(document, "staff", by=by, run=run, token="once")
+    again = done.answers.give(document, "staff", by=by, run=run, token="once")
+    assert again.id == first.id
+    assert len(done.answers.history(document)) == 1
+    assert [row.id for row in done.answers.undo(by=by)] == [first.id]
+    assert done.runs.prediction(run, document).answer is None  # one undo takes it back
+    done.answers.give(document, "staff", by=by, run=run, token="once")  # a late copy of a request that was taken back
+    assert done.runs.prediction(run, document).answer is None
+    done.answers.give(document, "price", by=by, run=run, token="meant")
+    assert done.runs.prediction(run, document).answer == "price"
+
+
+def test_an_answer_of_a_sample_that_is_sent_twice_is_one_answer(done):
+    check = done.checks.draw(done.run.id, 5, by=done.by)
+    document = done.checks.next(check.id, done.by).id
+    for _ in range(2):
+        done.checks.answer(check.id, document, "staff", by=done.by, token="once")
+    assert len(done.answers.history(document)) == 1
+    assert done.checks.get(check.id).answered == 1

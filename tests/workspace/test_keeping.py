@@ -1,5 +1,6 @@
 """Exports, backups, restoring and checking."""
 
+import csv
 import io
 import json
 import shutil
@@ -13,9 +14,9 @@ import isthmus
 from isthmus.corpus import read_table
 from isthmus.exceptions import DataError, UsageError
 from isthmus.workspace import open_workspace, restore_workspace, work
+from isthmus.workspace.backup import _to_json, write_backup
 from isthmus.workspace.context import Context
 from isthmus.workspace.database import Database
-from isthmus.workspace.keeping import _to_json, write_backup
 from isthmus.workspace.schema import METADATA, PREDICTIONS
 
 
@@ -54,6 +55,20 @@ def test_the_worker_makes_reports_and_models(done):
     assert "cars.csv" in report.read_text("utf-8")
     assert isthmus.load(model).predict(["kind staff"]).tolist() == ["staff"]
     assert {row.kind for row in done.exports.list(done.project.id)} == {"report", "model"}
+
+
+def test_the_exported_model_knows_the_ids_of_the_exported_answers(done):
+    document = done.runs.predictions(done.run.id, limit=1)[0]
+    done.answers.give(document.document, "price", by=done.by, run=done.run.id)
+    model, answers = (
+        done.exports.path(done.exports.make(done.project.id, kind, by=done.by, run=done.run.id).id)
+        for kind in ("model", "answers")
+    )
+    result = isthmus.load(model)
+    assert result.ids[:2] == ["t0", "t1"]
+    rows = list(csv.DictReader(io.StringIO(answers.read_text("utf-8"))))
+    table = {"id": [row["id"] for row in rows], "true_label": [row["true_label"] for row in rows]}
+    assert result.teach(table).labels[0] == "price"
 
 
 def test_an_export_that_cannot_be_is_refused(done):
@@ -119,8 +134,8 @@ def test_a_backup_of_an_earlier_form_is_brought_up_to_date(tmp_path, database, m
             " VALUES ('2', 'Dealers', '1', '2026-01-02 00:00:00')"
         )
     known = [table for table in METADATA.sorted_tables if table.name not in ("ended_sessions", "second_readings")]
-    monkeypatch.setattr("isthmus.workspace.keeping.METADATA", SimpleNamespace(sorted_tables=known))
-    monkeypatch.setattr("isthmus.workspace.keeping._dump", dump_plainly)
+    monkeypatch.setattr("isthmus.workspace.backup.METADATA", SimpleNamespace(sorted_tables=known))
+    monkeypatch.setattr("isthmus.workspace.backup._dump", dump_plainly)
     write_backup(Context(old, tmp_path / "nothing"), tmp_path / "old.tar")
     old.close()
     monkeypatch.undo()
@@ -170,5 +185,10 @@ def test_the_check_finds_what_is_broken(done):
         connection.execute(PREDICTIONS.delete().where(PREDICTIONS.c.position == 23))
         connection.execute(PREDICTIONS.update().where(PREDICTIONS.c.position == 3).values(state="done"))
     found = " ".join(done.check())
-    for part in ("is not what it was", "model of 'Run 1' is missing", "labels 23 of 24", "in a queue and answered"):
+    for part in (
+        "has changed since it was uploaded",
+        "model of 'Run 1' is missing",
+        "labels 23 of 24",
+        "in a queue and answered",
+    ):
         assert part in found

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from isthmus.exceptions import DataError, UsageError
+from isthmus.exceptions import DataError, IsthmusError, UsageError
 from isthmus.workspace.database import utc_now
 from isthmus.workspace.schema import ENDED_SESSIONS, INVITATIONS
 
@@ -133,3 +133,71 @@ def test_a_word_touches_nothing_where_there_is_nothing_to_search(ws):
     kim = ws.people.create("Kim", None)
     project = ws.projects.create("Dealers", by=kim.id)
     assert ws.words.touches(project.id, "staff") == {"word": "staff", "documents": 0, "labels": {}, "examples": []}
+
+
+def test_projects_are_handed_over_with_everything_but_the_answers_names(ws):
+    kim, lee = ws.people.create("Kim", "hash"), ws.people.create("Lee", "hash")
+    kept, away = ws.projects.create("Kept", by=kim.id), ws.projects.create("Away", by=kim.id)
+    ws.projects.add_member(kept.id, lee.id, "viewer", by=kim.id)
+    ws.projects.archive(away.id, by=kim.id)
+    assert [row.name for row in ws.projects.hand_over(lee.id, by=None, giver=kim.id)] == ["Away", "Kept"]
+    assert [ws.projects.role(row.id, lee.id) for row in (kept, away)] == ["owner", "owner"]
+    assert ws.projects.role(kept.id, kim.id) is None
+    assert ws.audit.events(kept.id, latest=True, limit=1)[0].kind == "project handed over"
+    for wrong in ({"giver": lee.id}, {"giver": "nobody"}):
+        with pytest.raises(IsthmusError):
+            ws.projects.hand_over(lee.id, by=None, **wrong)
+
+
+def test_without_a_giver_only_what_nobody_can_reach_is_handed_over(ws):
+    local, kim, lee = ws.people.local(), ws.people.create("Kim", "hash"), ws.people.create("Lee", "hash")
+    ws.projects.create("Reached", by=kim.id)
+    early = ws.projects.create("Early", by=local.id)
+    assert [row.name for row in ws.projects.without_owner()] == ["Early"]
+    assert [row.id for row in ws.projects.hand_over(lee.id, by=None)] == [early.id]
+    assert ws.projects.without_owner() == []
+    assert ws.projects.role(early.id, local.id) is None
+
+
+def test_only_the_first_account_takes_over_what_local_made(ws):
+    local = ws.people.local()
+    project = ws.projects.create("Early", by=local.id)
+    tokens = [ws.people.invite("owner", by=local.id) for _ in range(2)]
+    first, second = (ws.people.accept(token, name, "hash") for token, name in zip(tokens, ("A", "B"), strict=True))
+    assert ws.projects.role(project.id, first.id) == "owner"
+    assert ws.projects.role(project.id, second.id) is None
+
+
+def test_the_last_owner_of_a_project_stays_one(ws):
+    kim, lee, max_ = (ws.people.create(name, "hash") for name in ("Kim", "Lee", "Max"))
+    project = ws.projects.create("Dealers", by=kim.id)
+    ws.projects.add_member(project.id, lee.id, "reviewer", by=kim.id)
+    ws.projects.add_member(project.id, ws.people.local().id, "owner", by=kim.id)  # who cannot sign in is no help
+    for take in (
+        lambda: ws.projects.add_member(project.id, kim.id, "viewer", by=kim.id),
+        lambda: ws.projects.remove_member(project.id, kim.id, by=kim.id),
+        lambda: ws.people.disable(kim.id, by=lee.id),
+    ):
+        with pytest.raises(UsageError, match="last owner"):
+            take()
+    assert ws.projects.role(project.id, kim.id) == "owner"
+    ws.projects.add_member(project.id, max_.id, "owner", by=kim.id)
+    ws.projects.add_member(project.id, kim.id, "viewer", by=kim.id)
+    assert ws.projects.role(project.id, kim.id) == "viewer"
+
+
+def test_closing_an_account_hands_its_projects_over(ws):
+    kim, lee, max_ = (ws.people.create(name, "hash") for name in ("Kim", "Lee", "Max"))
+    alone, shared = ws.projects.create("Alone", by=kim.id), ws.projects.create("Shared", by=kim.id)
+    ws.projects.add_member(shared.id, max_.id, "owner", by=kim.id)
+    with pytest.raises(UsageError, match="'Alone'"):
+        ws.people.disable(kim.id, by=lee.id)
+    assert not ws.people.get(kim.id).disabled
+    ws.people.disable(max_.id, by=lee.id)
+    with pytest.raises(UsageError, match="closed"):
+        ws.people.disable(kim.id, by=lee.id, hand_over_to=max_.id)
+    ws.people.enable(max_.id, by=lee.id)
+    ws.people.disable(kim.id, by=lee.id, hand_over_to=lee.id)
+    assert ws.projects.role(alone.id, lee.id) == "owner"
+    assert ws.projects.role(shared.id, lee.id) is None  # it has an owner
+    assert ws.projects.without_owner() == []

@@ -4,7 +4,7 @@ import pytest
 
 from isthmus.exceptions import UsageError
 from isthmus.workspace import work
-from isthmus.workspace.second import is_due
+from isthmus.workspace.second_reading import is_due
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ from isthmus.clustering.run import prepare
 from isthmus.explain.clusters import cluster_table, match_pivots, representative_documents
 from isthmus.features.tokens import readable, surface_forms
 from isthmus.recipes import make_grouping
+from isthmus.request import ClusterRequest
 
 _SAMPLE = 3_000  # target documents on which the source is judged
 
@@ -131,6 +132,7 @@ def cluster(
     n_clusters: int | None = None,
     random_state: int | None = 0,
     *,
+    method: str = "guided",
     guidance: float = 0.5,
     n_init: int = 10,
     analyzer: str = "auto",
@@ -148,6 +150,8 @@ def cluster(
     n_clusters : int, optional
         Number of target clusters; if omitted, as fine as the source's own groups are.
     random_state : int, default=0
+    method : {"guided", "guided-paper"}, default="guided"
+        "guided-paper": the setting of the paper, to compare with.
     guidance : float in [0, 1], default=0.5
         Weight of the source; 0 is plain k-means.
     n_init : int, default=10
@@ -175,36 +179,37 @@ def cluster(
     >>> [result.names[label] for label in result.labels]
     ['staff', 'product', 'staff', 'product']
     """
+    check_seed(random_state)
+    request = ClusterRequest.build(
+        {
+            "n_clusters": n_clusters,
+            "random_state": random_state,
+            "guidance": guidance,
+            "analyzer": analyzer,
+            "min_df": min_df,
+            "language": language,
+        }
+    )
     source_texts, target_texts = check_texts(source_texts), check_texts(target_texts)
     values, known = read_source_labels(source_groups, len(source_texts), "group")
-    check_seed(random_state)
     n_source = len(source_texts)
     groups = np.empty(n_source + len(target_texts), dtype=object)
     groups[:n_source] = [value if has else None for value, has in zip(values.tolist(), known.tolist(), strict=True)]
     collections = np.ones(n_source, dtype=int) if source_collections is None else np.asarray(source_collections)
     domain = np.concatenate([collections, np.full(len(target_texts), -1)])
-    vectorizer, model, rows = make_grouping(
-        source_texts,
-        target_texts,
-        n_clusters=n_clusters,
-        guidance=guidance,
-        n_init=n_init,
-        random_state=random_state,
-        analyzer=analyzer,
-        min_df=min_df,
-        language=language,
-    )
-    model.fit(rows, groups, sample_domain=domain)
-    guidance_estimate = _look_ahead(model, rows, groups, collections, random_state)
     settings = {
-        "n_clusters": n_clusters,
-        "random_state": random_state,
-        "guidance": guidance,
+        "method": method,
+        "n_clusters": request.clusters,
+        "random_state": request.seed,
+        "guidance": request.guidance,
         "n_init": n_init,
-        "analyzer": analyzer,
-        "min_df": min_df,
-        "language": language,
+        "analyzer": request.analyzer,
+        "min_df": request.min_df,
+        "language": request.language,
     }
+    vectorizer, model, rows = make_grouping(source_texts, target_texts, **settings)
+    model.fit(rows, groups, sample_domain=domain)
+    guidance_estimate = _look_ahead(model, rows, groups, collections, request.seed)
     forms = surface_forms(vectorizer, [*source_texts, *target_texts])
     words = [readable(str(term), forms) for term in vectorizer.get_feature_names_out()]
     return GroupingResult(
@@ -238,7 +243,8 @@ def _look_ahead(model: CrossGuidedKMeans, rows, groups, collections, random_stat
     codes = np.searchsorted(model.classes_, groups[known])
     order = content_order(rows[known], collections[known], codes)
     known, codes = known[order], codes[order]
-    prepared = prepare(rows[known], codes, collections[known], target, contexts=model.contexts)
+    kept = {name: getattr(model, name) for name in ("contexts", "context_counts", "own_words", "min_contrast")}
+    prepared = prepare(rows[known], codes, collections[known], target, **kept)
     if prepared.aligner is None:
         return None
     return estimate_guidance_gain(

@@ -6,53 +6,59 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
+from isthmus._math.confidence import (
+    AccuracyEstimate,
+    lower_confidence_in_groups,
+    review_mask,
+    sharpen,
+    with_caution,
+)
 from isthmus._utils import import_optional, plural
 from isthmus._validation import check_seed, check_texts, read_source_labels
-from isthmus.api import teaching
 from isthmus.api._cards import card
 from isthmus.api.methods import build_method, check_labelled
 from isthmus.api.saving import Kind, save_result
-from isthmus.choose.budgets import budget_curve, cautious, none_for_few, review_mask
+from isthmus.choose.budgets import budget_curve, review_all_if_few_pass
 from isthmus.choose.checking import LabelCheck, check_labels, estimate_shares
-from isthmus.choose.choice import FittedCandidate, Pair, choose, fit_candidate, score_pair
-from isthmus.choose.combined import CombinedModel, sharpen, sharpness_for
-from isthmus.choose.sampling import draw_sample, read_sample, sample_size, sample_table
+from isthmus.choose.choice import Choice, FittedCandidate, decide, fit_candidate, make_scorer, try_methods
+from isthmus.choose.combined import CombinedModel, sharpness_for
+from isthmus.choose.sampling import draw_sample, sample_size, sample_table
 from isthmus.choose.sources import weigh_sources
-from isthmus.choose.trust import (
-    AccuracyEstimate,
-    assess,
-    confidence_outside,
-    disputed,
-    doubt_groups,
-    estimate_accuracy,
-    novel_names,
-)
+from isthmus.choose.texts import TransferTexts
+from isthmus.choose.trust import assess, confidence_outside, disputed, estimate_accuracy, novel_names
+from isthmus.corpus.filled import match_classes, read_sample
 from isthmus.corpus.guess import check_label_kind
 from isthmus.exceptions import DataError, IsthmusWarning, MissingExtraError, UsageError
 from isthmus.explain import explain_document
-from isthmus.features.embeddings import (
-    VectorTable,
-    check_vectors,
-    has_static_vectors,
-    resolve_embedder,
-)
+from isthmus.features.embeddings import VectorTable, check_vectors, has_static_vectors, resolve_embedder
 from isthmus.features.languages import resolve_language
-from isthmus.feedback import Answers, RenamedModel, TaughtModel
+from isthmus.feedback.asking import ask, ask_about_words
+from isthmus.feedback.labelling import Labelling
+from isthmus.feedback.model import (
+    add_vectors,
+    calibrated_proba,
+    has_no_known_terms,
+    taught_part,
+    vector_steps,
+    voting_part,
+)
+from isthmus.feedback.renaming import rename_classes
+from isthmus.feedback.teaching import labels_without_own_answer, teach
 from isthmus.pipeline import TransferPipeline
 from isthmus.recipes import RECIPES, get_recipe
+from isthmus.request import ERROR_BUDGET, LabelRequest
 from isthmus.shift.findings import warn_of_two_languages
 
 _CARD_CLASSES = 12  # shown in a notebook
 
 
-@dataclass(repr=False)
-class LabelResult:
+@dataclass(kw_only=True, repr=False)
+class LabelResult(Labelling):
     """Labels for the target, how sure they are, and why.
 
     Attributes
@@ -94,6 +100,8 @@ class LabelResult:
         What the latest answers changed, and what more of them would bring; ``print`` shows it.
     history : list of dict
         One row per time it was taught: ``name``, ``answers``, ``total``, ``changed``, ``towards``.
+    checked : LabelCheck or None
+        What the latest :meth:`check` of these labels found; see ``accuracy``.
     sources : list of dict
         Where there were several sources: ``source``, ``documents``, ``learned``, ``agreement`` with the others,
         ``likeness`` to the target, ``used``, ``why`` not; see ``isthmus.choose.sources.weigh_sources``.
@@ -115,34 +123,11 @@ class LabelResult:
         ),
     )
 
-    labels: np.ndarray
-    confidence: np.ndarray
-    needs_review: np.ndarray
     method: str
     decision: list[dict]
-    classes: np.ndarray
-    probabilities: np.ndarray
-    model: TransferPipeline | CombinedModel | TaughtModel | RenamedModel
-    texts: list[str]
-    source_texts: list[str] = field(repr=False)
-    source_labels: np.ndarray = field(repr=False)
-    settings: dict[str, Any] = field(default_factory=dict)
-    ids: list[str] | None = field(default=None, repr=False)
-    expected_accuracy: AccuracyEstimate | None = None
-    opinions: dict[str, np.ndarray] | None = field(default=None, repr=False)
-    vote: np.ndarray | None = field(default=None, repr=False)  # probabilities before any answer
-    answers: Answers | None = field(default=None, repr=False)
-    learned: teaching.Learned | None = field(default=None, repr=False)
-    history: list[dict] = field(default_factory=list, repr=False)
-    sources: list[dict] = field(default_factory=list, repr=False)
-    novel_group: Any = field(default=None, repr=False)
-    novel: list[dict] = field(default_factory=list)
-    warnings: list[dict] = field(default_factory=list)
-    before: dict[str, Any] | None = field(default=None, repr=False)  # what taking all answers back restores
-
-    def __post_init__(self):
-        if self.novel_group is None:  # nothing was looked for
-            self.novel_group = np.full(len(self.texts), "", dtype=object)
+    sources: list[dict] = field(default_factory=list)
+    checked: LabelCheck | None = None
+    input_table: str | None = None  # columns of the file that was labelled, as JSON
 
     def __repr__(self) -> str:
         expected = "not estimated"
@@ -163,11 +148,16 @@ class LabelResult:
         labels, counts = np.unique(self.labels.astype(str), return_counts=True)
         order = np.argsort(-counts, kind="stable")[:_CARD_CLASSES]
         facts = [
-            ("expected to be right", str(self.expected_accuracy or "not estimated")),
+            ("found to be right" if self.checked else "expected to be right", str(self.accuracy or "not estimated")),
             ("to review", f"{int(self.needs_review.sum()):,} of {plural(len(self.texts), 'text')}"),
             ("method", self.method),
         ]
         return card("Labels", facts, [(labels[i], counts[i] / len(self.texts)) for i in order])
+
+    @property
+    def accuracy(self) -> AccuracyEstimate | None:
+        """Share of right labels: what the latest check found, or else what is expected."""
+        return self.expected_accuracy if self.checked is None else self.checked.estimate
 
     def predict(self, texts: Sequence[str]) -> np.ndarray:
         """Label of each later text, without refitting."""
@@ -177,7 +167,7 @@ class LabelResult:
         """Probability of each class, in the order of ``classes``, for each later text, without refitting."""
         return self.model.predict_proba(check_texts(texts))
 
-    def label_new(self, texts: Sequence[str], *, ids: Sequence[str] | None = None, vectors: Any = None) -> LabelResult:
+    def label_new(self, texts: Sequence[str], *, ids: Sequence[str] | None = None, vectors: Any = None) -> Self:
         """The same model on later texts, without refitting: labels with confidence, review and reasons.
 
         ``vectors``: one row a text, where the model was fitted on vectors that were given.
@@ -198,16 +188,18 @@ class LabelResult:
             warnings.warn(IsthmusWarning(message, code="weak-bridge"), stacklevel=2)
         probabilities = self.model.predict_proba(texts)
         codes = probabilities.argmax(axis=1)
-        # One method's confidences are brought to the accuracy expected of it; votes and answers bring their own.
-        power = self.settings.get("sharpness", 1.0) if isinstance(self.model, TransferPipeline) else 1.0
-        confidence = sharpen(probabilities, power)[np.arange(len(codes)), codes]
-        caution = self.settings.get("caution")  # None where nothing was estimated
-        surely = confidence if caution is None else cautious(confidence, caution, self.settings["surest"])
+        taught = taught_part(self.model) is not None
+        vote = voting_part(self.model).predict_proba(texts) if taught else None
+        calibrated = calibrated_proba(self.model, probabilities, self.settings, vote)
+        confidence = calibrated[np.arange(len(codes)), codes]
+        cautious_confidence = confidence
+        if "caution" in self.settings:  # an accuracy was estimated
+            cautious_confidence = with_caution(confidence, self.settings["caution"], self.settings["surest"])
         return replace(
             self,
             labels=self.classes[codes],
             confidence=confidence,
-            needs_review=review_mask(surely, self.settings.get("error_budget", 0.1)) | unknown,
+            needs_review=review_mask(cautious_confidence, self.error_budget) | unknown,
             decision=_earlier_decision(self.decision),
             probabilities=probabilities,
             texts=texts,
@@ -222,7 +214,15 @@ class LabelResult:
             novel=[],
             warnings=[],
             before=None,
+            checked=None,
+            input_table=None,
+            given_vectors=None,
         )
+
+    @property
+    def needs_vectors(self) -> bool:
+        """Whether the model was fitted on vectors that were given, and needs them for later texts."""
+        return any(isinstance(step.model, VectorTable) for step in vector_steps(self.model))
 
     def reasons(self, i: int, top: int = 10) -> list[dict]:
         """Terms of target text ``i`` that speak for or against each class: ``class``, ``term``, ``contribution``."""
@@ -270,11 +270,33 @@ class LabelResult:
         Returns
         -------
         LabelCheck
-            Accuracy with an interval, corrected class shares, precision by class; ``print`` shows all of it.
+            Accuracy with an interval, corrected class shares, precision by class; ``print`` shows all of it. It is
+            kept as ``checked`` and stands in the place of the expected accuracy in the report and on the card.
+
+        Notes
+        -----
+        A document whose answer was learned from counts by the label that it gets without its own answer (cross-fitted
+        over the answers); otherwise every such label would be right.
         """
         table = sample if true_labels is None else {"document": sample, "true_label": true_labels}
         rows, truths = read_sample(table, self.texts, self.ids)
-        return check_labels(self.labels, rows, truths, classes=self.classes, expected=self.expected_accuracy)
+        self.checked = self._check(rows, match_classes(self.in_current_names(truths), self.classes.tolist()))
+        return self.checked
+
+    def _check(self, rows: np.ndarray, truths: list) -> LabelCheck:
+        """What the sample says about documents that nobody answered; those that were answered count as right."""
+        known = self.known_answers
+        answers = dict(zip(known.rows, known.labels, strict=True))
+        checked = {row: truth for row, truth in zip(rows.tolist(), truths, strict=True) if truth is not None}
+        learned = sorted(set(checked) & set(answers))
+        labels = self.labels.astype(object)
+        if learned:
+            labels[learned] = labels_without_own_answer(self, learned)
+        found = check_labels(labels, rows, truths, classes=self.classes, expected=self.expected_accuracy)
+        if not learned:
+            return found
+        wrong = sum(checked[row] != answers[row] for row in learned)
+        return found.with_answered(len(known) - wrong, len(known), len(learned))
 
     def ask(self, n: int = 50, *, words: bool = False, suggest: bool = False) -> dict[str, list]:
         """What a person should answer next, as columns; fill in ``true_label`` and give it to :meth:`teach`.
@@ -289,7 +311,7 @@ class LabelResult:
             Ask about words instead: those that would settle most doubtful documents. Fill in ``label`` and give
             ``{word: label}`` to :meth:`teach` as ``word_labels``.
         suggest : bool, default=False
-            Show the label given so far. Whoever sees it tends to agree with it.
+            Show the label given so far. People who see it tend to agree with it.
 
         Returns
         -------
@@ -298,17 +320,17 @@ class LabelResult:
             ``suggest`` also ``label`` and ``confidence``. For words: ``word``, ``label`` (empty), ``suggestion``,
             ``documents``, ``settles``.
         """
-        return teaching.ask_about_words(self, n) if words else teaching.ask(self, n, suggest=suggest)
+        return ask_about_words(self, n) if words else ask(self, n, suggest=suggest)
 
     def teach(
         self,
         answers=None,
         *,
         drawn: str | None = None,
-        word_labels: Mapping | None = None,
+        word_labels: Mapping | str | PathLike | None = None,
         name: str | None = None,
         without: str | PathLike | None = None,
-    ) -> LabelResult:
+    ) -> Self:
         """The labelling after learning from answers; this one stays as it is.
 
         Nothing is fitted again: what the answers teach stands on top of the methods, which have not seen them. An
@@ -324,12 +346,13 @@ class LabelResult:
         drawn : {"random", "asked", "picked"}, optional
             How the texts came to be answered. If omitted, the column ``drawn`` says it, and "picked" where there is
             none. Answers drawn at random alone estimate the accuracy directly.
-        word_labels : mapping, optional
-            Labelled words, as for :func:`isthmus.label`.
+        word_labels : mapping or path, optional
+            Labelled words, as for :func:`isthmus.label`, or a file with the columns word and label.
         name : str, optional
             Of this table, for ``history`` and ``without``.
         without : str or path
-            Take back the answers that came in the table of this name, or in this file.
+            Take back the answers or the words that came in the table of this name, or in this file. Answers that they
+            replaced hold again.
 
         Examples
         --------
@@ -341,14 +364,15 @@ class LabelResult:
         >>> str(taught.labels[2]), float(taught.confidence[2]), taught.answers.drawn
         ('parking', 1.0, ['picked'])
         """
-        return teaching.teach(self, answers, drawn=drawn, word_labels=word_labels, name=name, without=without)
+        return teach(self, answers, drawn=drawn, word_labels=word_labels, name=name, without=without)
 
-    def rename_classes(self, names: Mapping) -> LabelResult:
+    def rename_classes(self, names: Mapping) -> Self:
         """The labelling with classes renamed, ``{old: new}``; classes that get one name are merged.
 
-        All names change at once: ``{"a": "b", "b": "a"}`` swaps two classes.
+        All names change at once: ``{"a": "b", "b": "a"}`` swaps two classes. Without a merger no label and no figure
+        changes, and renaming back restores everything. Tables that use former names are still understood.
         """
-        return teaching.rename_classes(self, names)
+        return rename_classes(self, names)
 
     def columns(self) -> dict[str, list]:
         """The result as columns: text, label, confidence, needs_review, novel_group."""
@@ -412,11 +436,12 @@ def label(
     extra_texts: Sequence[str] | None = None,
     vectors: Sequence | None = None,
     embed: Any = None,
-    error_budget: float = 0.1,
+    error_budget: float = ERROR_BUDGET,
     analyzer: str = "auto",
     min_df: int | str = "auto",
     force_classes: bool = False,
     language: str = "auto",
+    parameters: Mapping[str, Any] | None = None,
 ) -> LabelResult:
     """Label the target texts from labelled source texts.
 
@@ -454,6 +479,8 @@ def label(
         Share of wrong labels to be tolerated among those that need no review.
     analyzer, min_df, language
         As for :class:`isthmus.features.TextVectorizer`.
+    parameters : mapping, optional
+        Parameters of the named method's estimator, such as ``{"n_word_clusters": 64}``, instead of the recipe's.
     force_classes : bool, default=False
         Learn labels that do not look like classes (several in one cell, dates, ids, numbers, sentences) as they are,
         instead of refusing them with code ``labels-not-classes``.
@@ -478,126 +505,218 @@ def label(
     >>> result.reasons(0, top=1)[-1]["term"]
     'staff'
     """
-    source_texts, target_texts = check_texts(source_texts), check_texts(target_texts)
-    values, known = read_source_labels(source_labels, len(source_texts))
     check_seed(random_state)
-    if resolve_language(language) == "auto":
-        warn_of_two_languages(source_texts, target_texts, vectors=vectors is not None or bool(embed))
-    answered = None if target_labels is None else read_source_labels(target_labels, len(target_texts), side="target")
-    options: dict[str, Any] = {
-        "random_state": random_state,
-        "analyzer": analyzer,
-        "min_df": min_df,
-        "language": language,
-    }
-    n_source = len(source_texts)
-    given = np.full(n_source, None, dtype=object)
-    given[known] = values[known].tolist()
-    check_label_kind(given, force_classes=force_classes)
-    extra = check_texts(extra_texts) if extra_texts is not None and len(extra_texts) else []
-    embed = _one_view(source_texts, target_texts, extra, vectors, embed)
-    sources: list[dict] = []
-    if source_domain is not None:
-        counts, sources = _read_sources(source_texts, given, source_domain, target_texts, options)
-        source_texts, given = [source_texts[i] for i in counts], given[counts]
-    model: TransferPipeline | CombinedModel
-    opinions = None
-    settings: dict[str, Any] = {
-        "method": method if isinstance(method, str) else None,
-        "random_state": random_state,
-        "error_budget": error_budget,
-        "analyzer": analyzer,
-        "min_df": min_df,
-        "language": language,
-    }
-    if isinstance(method, str) and method == "auto":
-        choice = choose(
-            source_texts, given, target_texts, word_labels=word_labels, extra_texts=extra, embed=embed, **options
-        )
-        model, name, decision, expected = choice.model, choice.name, choice.table, choice.accuracy
-        labels, probabilities, opinions = choice.labels, choice.probabilities, choice.opinions
-        silent, judge = choice.silent, choice.judge
-    else:
-        options |= _embed_option(method, embed)
-        model, name = build_method(method, word_labels=word_labels, **options)
-        pair = Pair.of(source_texts, given, target_texts, extra)
-        fitted = fit_candidate(name, model, pair) if isinstance(method, str) else _fit_own(name, model, pair)
-        settings["method"] = method if isinstance(method, str) else name
-        decision = [{"method": name, "chosen": True, "why": "named by the caller"}]
-        labels, probabilities, silent = fitted.labels, fitted.probabilities, fitted.silent
-        judge = score_pair(pair, options)
-        expected = estimate_accuracy(judge, labels, confidence_outside(judge, probabilities))
-        if expected.for_calibration is not None:
-            # The figure speaks of the documents outside new groups; those inside would hide how sure the method is.
-            outside = novel_names(judge, target_texts) == ""
-            settings["sharpness"] = sharpness_for(probabilities[outside], expected.for_calibration)
-    codes = np.searchsorted(model.classes_, labels)
-    confidence = sharpen(probabilities, settings.get("sharpness", 1.0))[np.arange(len(labels)), codes]
-    followed = isinstance(model, CombinedModel) and model.share_factors is not None
-    found = assess(judge, expected, given, labels, probabilities, model.classes_, followed=followed)
-    groups = novel_names(judge, target_texts)
-    confidence = doubt_groups(confidence, groups)
-    surely, alone = confidence, not isinstance(model, CombinedModel)
-    if expected.estimate is not None:
-        settings |= {"caution": expected.caution, "surest": expected.surest_alone if alone else 1.0}
-        surely = cautious(confidence, settings["caution"], settings["surest"])
-        if alone and judge is not None:
-            surely = np.where(disputed(judge, labels, target_texts), 0.0, surely)
-    review = review_mask(surely, error_budget) | silent | (groups != "")
-    if expected.estimate is not None:
-        review = none_for_few(review)
-    if extra:
-        settings["extra_texts"] = len(extra)
-    if name in RECIPES or isinstance(model, CombinedModel):
-        settings["vectors"] = _view_name(embed)
-    result = LabelResult(
-        labels=labels,
-        confidence=confidence,
-        needs_review=review,
-        method=name,
-        decision=decision,
-        classes=model.classes_,
-        probabilities=probabilities,
-        model=model,
-        texts=target_texts,
-        source_texts=source_texts,
-        source_labels=given,
-        expected_accuracy=expected,
-        novel_group=groups,
-        novel=[group.to_dict() for group in found.novelty.groups] if found.novelty else [],
-        warnings=[*found.warnings, *_review_warnings(review, expected, error_budget, alone=alone)],
-        settings=settings,
-        opinions=opinions,
-        sources=sources,
+    request = LabelRequest.build(
+        {
+            "method": method if isinstance(method, str) else "",
+            "random_state": random_state,
+            "error_budget": error_budget,
+            "analyzer": analyzer,
+            "min_df": min_df,
+            "force_classes": force_classes,
+            "language": language,
+        }
     )
-    if answered is None or not answered[1].any():
-        return result
-    answers = [label if known else None for label, known in zip(*answered, strict=True)]
-    return result.teach(answers, name="target_labels")
+    collections = source_texts, source_labels, target_texts
+    job = _read(request, *collections, source_domain, extra_texts, vectors, embed, word_labels)
+    job = replace(job, parameters=parameters)
+    answers = _read_target_labels(target_labels, job.texts.n_target)
+    fitted = _fit(job, method)
+    result = _assemble(job, fitted, _judge(job, fitted))
+    return result if answers is None else result.teach(answers, name="target_labels")
 
 
-def _read_sources(
-    texts: Sequence[str], labels: np.ndarray, source_domain: Sequence, target_texts: Sequence[str], options: dict
-) -> tuple[np.ndarray, list[dict]]:
-    """Rows of the sources that count, and what each source is worth."""
-    names, known = read_source_labels(source_domain, len(texts), "domain")
+@dataclass(frozen=True)
+class LabelJob:
+    """What there is to label, and how: the request, the collections, what makes vectors of them, labelled words."""
+
+    request: LabelRequest
+    texts: TransferTexts
+    embed: Any = None
+    word_labels: Mapping | None = None
+    parameters: Mapping[str, Any] | None = None
+    sources: list[dict] = field(default_factory=list)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """How recipes read the texts; their language is identified once."""
+        return self.request.reading() | {"language": self.texts.one_language(self.request.language)}
+
+
+@dataclass(frozen=True)
+class JudgedLabels:
+    """How sure the labels are, which ones a person should look at, and what to know about all of them."""
+
+    confidence: np.ndarray
+    needs_review: np.ndarray
+    novel_group: np.ndarray
+    novel: list[dict]
+    warnings: list[dict]
+    settings: dict[str, Any]
+
+
+def _read(
+    request: LabelRequest,
+    source_texts: Sequence[str],
+    source_labels: Sequence,
+    target_texts: Sequence[str],
+    source_domain: Sequence | None,
+    extra_texts: Sequence[str] | None,
+    vectors: Any,
+    embed: Any,
+    word_labels: Mapping | None,
+) -> LabelJob:
+    """First step: the collections, checked and sorted by content; of several sources those that count."""
+    source, target = check_texts(source_texts), check_texts(target_texts)
+    extra = check_texts(extra_texts) if extra_texts is not None and len(extra_texts) else []
+    values, known = read_source_labels(source_labels, len(source))
+    labels = np.full(len(source), None, dtype=object)
+    labels[known] = values[known].tolist()
+    domain = None if source_domain is None else _read_domain(source_domain, len(source))
+    texts = TransferTexts.of(source, labels, target, extra, domain=domain)
+    if resolve_language(request.language) == "auto":
+        sides = texts.texts[: texts.n_source], texts.texts[texts.target]
+        warn_of_two_languages(*sides, vectors=vectors is not None or bool(embed), in_order=True)
+    check_label_kind(labels, force_classes=request.force_classes)
+    job = LabelJob(request, texts, _one_view(source, target, extra, vectors, embed), word_labels)
+    if domain is None or len(np.unique(domain)) < 2:
+        return job
+    sources = weigh_sources(
+        texts.known_texts,
+        texts.known_labels,
+        texts.known_domain,
+        texts.texts[texts.target],
+        in_order=True,
+        **job.options,
+    )
+    unused = [row["source"] for row in sources if not row["used"]]
+    return replace(job, texts=texts.keep_source(~np.isin(domain, unused)), sources=sources)
+
+
+def _fit(job: LabelJob, method: str | BaseEstimator) -> Choice:
+    """Second step: the vote of ``auto``, or the one method that was named, with the accuracy to expect of it."""
+    if isinstance(method, str) and method == "auto":
+        if job.parameters:
+            raise UsageError("Parameters are for one method; name it instead of auto.", code="bad-parameter")
+        return decide(try_methods(job.texts, word_labels=job.word_labels, embed=job.embed, **job.options))
+    options = job.options
+    more = _embed_option(method, job.embed)
+    model, name = build_method(method, parameters=job.parameters, word_labels=job.word_labels, **options, **more)
+    fit = fit_candidate if isinstance(method, str) else _fit_own
+    fitted = fit(name, model, job.texts)
+    scorer = make_scorer(job.texts, options)
+    confidence = confidence_outside(scorer, fitted.probabilities)
+    return Choice(
+        fitted.model,
+        fitted.labels,
+        fitted.probabilities,
+        [{"method": name, "chosen": True, "why": "named by the caller"}],
+        estimate_accuracy(scorer, fitted.labels, confidence),
+        no_known_terms=fitted.no_known_terms,
+        scorer=scorer,
+    )
+
+
+def _judge(job: LabelJob, fitted: Choice) -> JudgedLabels:
+    """Third step: confidence at the accuracy to expect, new groups, what needs review, what to know first."""
+    expected = fitted.accuracy
+    scorer = fitted.scorer
+    labels = fitted.labels
+    combined = fitted.model if isinstance(fitted.model, CombinedModel) else None
+    groups = novel_names(scorer, job.texts.given_target)
+    calibration: dict[str, float] = {}
+    if combined is None and expected.for_calibration is not None:
+        # The figure speaks of the documents outside new groups; those inside would hide how sure the method is.
+        calibration["sharpness"] = sharpness_for(fitted.probabilities[groups == ""], expected.for_calibration)
+    codes = np.searchsorted(fitted.model.classes_, labels)
+    sharp = sharpen(fitted.probabilities, calibration.get("sharpness", 1.0))
+    confidence = lower_confidence_in_groups(sharp[np.arange(len(codes)), codes], groups)
+    cautious_confidence = confidence
+    if expected.estimate is not None:
+        calibration["caution"] = expected.caution
+        calibration["surest"] = expected.surest_alone if combined is None else 1.0
+        cautious_confidence = with_caution(confidence, calibration["caution"], calibration["surest"])
+    if expected.estimate is not None and combined is None and scorer is not None:
+        in_dispute = disputed(scorer, labels, job.texts.given_target)
+        cautious_confidence = np.where(in_dispute, 0.0, cautious_confidence)
+    budget = job.request.budget
+    review = review_mask(cautious_confidence, budget) | fitted.no_known_terms | (groups != "")
+    if expected.estimate is not None:
+        review = review_all_if_few_pass(review)
+    found = assess(
+        scorer,
+        expected,
+        job.texts.given_labels,
+        labels,
+        fitted.probabilities,
+        fitted.model.classes_,
+        followed=combined is not None and combined.share_factors is not None,
+    )
+    novel = [group.to_dict() for group in found.novelty.groups] if found.novelty else []
+    more = _review_warnings(review, expected, budget, alone=combined is None)
+    settings = _settings(job, fitted, calibration)
+    return JudgedLabels(confidence, review, groups, novel, [*found.warnings, *more], settings)
+
+
+def _assemble(job: LabelJob, fitted: Choice, judged: JudgedLabels) -> LabelResult:
+    """Fourth step: one result of everything."""
+    unused_vectors = isinstance(job.embed, VectorTable) and not vector_steps(fitted.model)
+    return LabelResult(
+        labels=fitted.labels,
+        method=fitted.name,
+        decision=fitted.table,
+        classes=fitted.model.classes_,
+        probabilities=fitted.probabilities,
+        model=fitted.model,
+        texts=job.texts.given_target,
+        source_texts=job.texts.given_source,
+        source_labels=job.texts.given_labels,
+        expected_accuracy=fitted.accuracy,
+        opinions=fitted.opinions or None,
+        sources=job.sources,
+        given_words=sorted(map(str, job.word_labels or ())),
+        given_vectors=job.embed if unused_vectors else None,
+        **vars(judged),
+    )
+
+
+def _settings(job: LabelJob, fitted: Choice, calibration: dict[str, float]) -> dict[str, Any]:
+    """How the labelling was made, for the record and for later texts."""
+    request = job.request
+    settings: dict[str, Any] = {
+        "method": request.method or fitted.name,
+        "random_state": request.seed,
+        "error_budget": request.budget,
+        "analyzer": request.analyzer,
+        "min_df": request.min_df,
+        "language": request.language,
+        **calibration,
+    }
+    if job.parameters:
+        settings["parameters"] = dict(job.parameters)
+    if job.texts.given_extra:
+        settings["extra_texts"] = len(job.texts.given_extra)
+    if fitted.name in RECIPES or isinstance(fitted.model, CombinedModel):
+        settings["vectors"] = _view_name(job.embed)
+    return settings
+
+
+def _read_domain(source_domain: Sequence, n_source: int) -> np.ndarray:
+    """Name of the source of each text; every text needs one."""
+    names, known = read_source_labels(source_domain, n_source, "domain")
     if not known.all():
         raise DataError(
             f"{int((~known).sum()):,} source texts have no domain; name one for every text.", code="bad-domain"
         )
-    domains, place = np.unique(names.astype(str), return_inverse=True)
-    if len(domains) < 2:
-        return np.arange(len(texts)), []
-    labelled = [i for i, label in enumerate(labels) if label is not None]
-    sources = weigh_sources(
-        [texts[i] for i in labelled],
-        [labels[i] for i in labelled],
-        [domains[place[i]] for i in labelled],
-        target_texts,
-        **options,
-    )
-    unused = [row["source"] for row in sources if not row["used"]]
-    return np.flatnonzero(~np.isin(domains[place], unused)), sources
+    return names.astype(str)
+
+
+def _read_target_labels(target_labels: Sequence | None, n_target: int) -> list | None:
+    """Answers that came with the texts, None where unknown; None if there are none at all."""
+    if target_labels is None:
+        return None
+    labels, known = read_source_labels(target_labels, n_target, side="target")
+    return [label if has else None for label, has in zip(labels, known, strict=True)] if known.any() else None
 
 
 def _review_warnings(review: np.ndarray, expected: AccuracyEstimate, budget: float, *, alone: bool) -> list[dict]:
@@ -616,28 +735,6 @@ def _review_warnings(review: np.ndarray, expected: AccuracyEstimate, budget: flo
     return [{"topic": "review", "message": message}]
 
 
-def has_no_known_terms(model: Any, texts: Sequence[str]) -> np.ndarray:
-    """Texts in which the vectoriser finds no term at all (for several voting models: none of them does)."""
-    if isinstance(model, TaughtModel | RenamedModel):
-        return has_no_known_terms(model.base, texts)
-    if isinstance(model, CombinedModel):
-        return np.all([has_no_known_terms(member, texts) for member in model.members.values()], axis=0)
-    if len(model.steps) == 1:  # reads raw texts
-        return np.array([not text.strip() for text in texts], dtype=bool)
-    rows = model[:-1].transform(texts)
-    return np.asarray(rows.getnnz(axis=1) if sp.issparse(rows) else np.count_nonzero(rows, axis=1)).ravel() == 0
-
-
-def add_vectors(model: Any, texts: list[str], vectors: Any) -> None:
-    """Give a model that was fitted on given vectors those of further texts."""
-    steps = teaching.vector_steps(model)
-    tables = [step for step in steps if isinstance(step.model, VectorTable)]
-    if steps and not tables:
-        raise UsageError("The model makes its own vectors; leave vectors out.", code="bad-parameter")
-    for step in tables:
-        step.model = step.model.extended(texts, vectors)
-
-
 def _earlier_decision(decision: list[dict]) -> list[dict]:
     """The methods that were chosen, without the evidence: it spoke of the texts they were chosen on."""
     start = "chosen on the earlier target: "
@@ -652,7 +749,7 @@ def _earlier_decision(decision: list[dict]) -> list[dict]:
 def _one_view(source: list[str], target: list[str], extra: list[str], vectors: Any, embed: Any) -> Any:
     """What makes vectors of the texts: a table of those given, or the model asked for."""
     if vectors is None:
-        return None if embed is None else False if embed is False else resolve_embedder(embed)
+        return embed if embed is None or embed is False else resolve_embedder(embed)
     if embed is not None:
         raise UsageError("Both vectors and embed were given; give one of them.", code="bad-parameter")
     sides = [source, target, *([extra] if extra else [])]
@@ -671,16 +768,20 @@ def _one_view(source: list[str], target: list[str], extra: list[str], vectors: A
 
 def _view_name(embed: Any) -> str:
     """The view of vectors, for the record of the run."""
-    return "none" if embed is False else getattr(embed, "name", "static" if has_static_vectors() else "none")
+    if embed is False:
+        return "none"
+    return getattr(embed, "name", "static" if has_static_vectors() else "none")
 
 
-def _fit_own(name: str, model: TransferPipeline, pair: Pair) -> FittedCandidate:
+def _fit_own(name: str, model: TransferPipeline, texts: TransferTexts) -> FittedCandidate:
     """A pipeline of the caller, which may know no more than fit and predict_proba."""
-    model.fit(pair.texts, pair.labels, sample_domain=pair.domain)
+    model.fit(texts.texts, texts.labels, sample_domain=texts.domain)
     check_labelled(model)
-    texts = pair.texts[pair.target]
-    labels, silent = model.transduction_[pair.target], has_no_known_terms(model, texts)
-    return FittedCandidate(name, model, labels, model.predict_proba(texts), 0.0, silent=silent)
+    labels = texts.as_given(model.transduction_[texts.target])
+    no_known_terms = has_no_known_terms(model, texts.given_target)
+    return FittedCandidate(
+        name, model, labels, model.predict_proba(texts.given_target), 0.0, no_known_terms=no_known_terms
+    )
 
 
 def _embed_option(method: Any, embed: Any) -> dict[str, Any]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from ast import literal_eval
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 from sklearn.base import clone
@@ -10,30 +12,84 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
+from isthmus._parameters import check_parameters
 from isthmus.exceptions import UsageError
 from isthmus.features.vectorizer import TextVectorizer
 from isthmus.pipeline import TransferPipeline, make_transfer_pipeline
 from isthmus.recipes import RECIPES, Options, get_recipe
 
 
-def build_method(method: Any, **options: Any) -> tuple[TransferPipeline, str]:
+def build_method(
+    method: Any, *, parameters: Mapping[str, Any] | None = None, **options: Any
+) -> tuple[TransferPipeline, str]:
     """Unfitted pipeline of a recipe, or of the caller's own estimator, and what to call it.
 
     Parameters
     ----------
     method : str, estimator or pipeline
         A key of ``isthmus.recipes.RECIPES``, or what :func:`adapt_estimator` takes.
+    parameters : mapping, optional
+        Parameters of a recipe's estimator, by name, instead of the recipe's own values.
     **options
         Fields of :class:`isthmus.recipes.Options`.
     """
     if not isinstance(method, str):
+        if parameters:
+            raise UsageError("The method is an estimator; give it its parameters itself.", code="bad-parameter")
         pipeline = adapt_estimator(method, **options)
         return pipeline, type(pipeline.steps[-1][1]).__name__
     recipe = get_recipe(method)
     if options.get("word_labels") and not recipe.takes_words:
         takers = ", ".join(name for name, other in RECIPES.items() if other.takes_words)
         raise UsageError(f"Method {method!r} uses no labelled words; use one of {takers}.", code="bad-word-labels")
-    return recipe.build_with(**options), method
+    pipeline = recipe.build_with(**options)
+    set_parameters(pipeline.steps[-1][1], parameters or {}, method)
+    return pipeline, method
+
+
+def set_parameters(estimator: Any, parameters: Mapping[str, Any], method: str) -> None:
+    """Set parameters of a recipe's estimator, refused where it has none of that name or the value is not allowed.
+
+    Examples
+    --------
+    >>> from isthmus import CoClusteringClassifier
+    >>> from isthmus.api.methods import set_parameters
+    >>> model = CoClusteringClassifier()
+    >>> set_parameters(model, {"n_word_clusters": 64}, "cocc")
+    >>> model.n_word_clusters
+    64
+    """
+    known = estimator.get_params()
+    for name in parameters:
+        if name not in known:
+            close = get_close_matches(name, known, n=1)
+            meant = f"did you mean {close[0]}?" if close else f"it has {', '.join(estimator.get_params(deep=False))}."
+            raise UsageError(f"Method {method!r} has no parameter {name[:40]!r}; {meant}", code="bad-parameter")
+    estimator.set_params(**parameters)
+    if hasattr(type(estimator), "_parameter_constraints"):
+        check_parameters(estimator)
+
+
+def read_parameters(given: Sequence[str]) -> dict[str, Any]:
+    """Parameters typed as ``NAME=VALUE``: numbers, true, false, none, pairs such as 5,8; anything else is a text.
+
+    Examples
+    --------
+    >>> from isthmus.api.methods import read_parameters
+    >>> read_parameters(["trade_off=0.5", "ngram_range=5,8", "refine=none", "kernel=presence"])
+    {'trade_off': 0.5, 'ngram_range': (5, 8), 'refine': None, 'kernel': 'presence'}
+    """
+    words = {"none": None, "true": True, "false": False}
+    found: dict[str, Any] = {}
+    for pair in given:
+        name, sign, text = pair.partition("=")
+        if not name or not sign:
+            raise UsageError(f"--set {pair[:60]!r}; give NAME=VALUE, such as --set max_iter=5.", code="bad-parameter")
+        try:
+            found[name.strip()] = words[text.lower()] if text.lower() in words else literal_eval(text)
+        except (ValueError, SyntaxError):
+            found[name.strip()] = text
+    return found
 
 
 def adapt_estimator(estimator: Any, **options: Any) -> TransferPipeline:

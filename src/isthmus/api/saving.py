@@ -40,7 +40,6 @@ _ROOMS = (
     "isthmus.clustering",
     "isthmus.choose",
     "isthmus.feedback",
-    "isthmus.api.teaching",
     "isthmus.shift.similarity",
 )
 # Beyond what skops itself trusts (scikit-learn's estimators, numpy's and scipy's public types).
@@ -239,8 +238,11 @@ def _try_result(path: Path, result: Any) -> None:
     try:
         with listen(None), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # nobody asked about these texts
-            answers = result.predict(["", *(text[:_TRIED] for text in result.texts[:1])])
-        sound = len(answers) == 1 + len(result.texts[:1])
+            tried = ["", *(text[:_TRIED] for text in result.texts[:1])]
+            if getattr(result, "needs_vectors", False):  # it has vectors of its own texts alone
+                tried = result.texts[:1]
+            answers = result.predict(tried)
+        sound = len(answers) == len(tried)
         if hasattr(result, "probabilities"):
             shape = (len(result.texts), len(result.classes))
             known = set(result.labels.tolist()) <= set(result.classes.tolist())

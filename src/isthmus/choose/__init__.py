@@ -1,13 +1,15 @@
-"""LabelScorer: which method, and how far to trust its labels, without target labels."""
+"""Judge: which method, and how far to trust its labels, without target labels."""
 
-from isthmus.choose.budgets import budget_curve, review_mask
+from isthmus._math.confidence import AccuracyEstimate, review_mask
+from isthmus.choose.budgets import budget_curve
 from isthmus.choose.checking import LabelCheck, check_labels, estimate_shares
 from isthmus.choose.choice import Choice, choose
 from isthmus.choose.combined import CombinedModel
 from isthmus.choose.evidence import Evidence, LabelScorer
-from isthmus.choose.sampling import draw_sample, read_sample, sample_margin, sample_size, sample_table
-from isthmus.choose.trust import AccuracyEstimate, estimate_accuracy
+from isthmus.choose.sampling import draw_sample, sample_margin, sample_size, sample_table
+from isthmus.choose.trust import estimate_accuracy
 from isthmus.choose.voting import VotingRule
+from isthmus.corpus.filled import read_sample
 
 __all__ = [
     "AccuracyEstimate",

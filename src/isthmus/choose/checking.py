@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from math import isfinite
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from isthmus._math.confidence import AccuracyEstimate
 from isthmus._math.samples import difference_ends, effective_size, two_sided_z, wilson_ends
 from isthmus._utils import plural
-from isthmus.choose.sampling import check_row, plain
-from isthmus.choose.trust import AccuracyEstimate
+from isthmus.corpus.filled import check_row, match_classes
 from isthmus.corpus.guess import grade_distance, grade_order
 from isthmus.exceptions import DataError
 
@@ -46,6 +45,9 @@ class LabelCheck:
         What was expected before the check.
     rows, true_labels : list
         The checked documents (numbered from 0) and their labels.
+    learned : int
+        Checked documents whose answers had been learned from. Each counts by the label it gets without its own answer;
+        ``accuracy``, ``low`` and ``high`` count all answered documents as right.
     """
 
     right: int
@@ -64,6 +66,44 @@ class LabelCheck:
     rows: list[int] = field(default_factory=list, repr=False)
     true_labels: list = field(default_factory=list, repr=False)
     grade_distance: float | None = None
+    learned: int = 0
+
+    @property
+    def estimate(self) -> AccuracyEstimate:
+        """The outcome in the form of an expectation, in whose place it stands from now on."""
+        return AccuracyEstimate(self.accuracy, self.low, self.high, confidence_level=self.confidence_level)
+
+    def with_answered(self, right: int, answered: int, learned: int) -> LabelCheck:
+        """The outcome for all documents where it speaks of those that nobody answered.
+
+        ``right`` of the ``answered`` documents have a right label; ``learned`` of the checked ones are among them.
+        """
+        # Answered documents were drawn too, so those that are left lie as far off again: the interval stays as wide.
+        accuracy = (right + self.accuracy * (self.population - answered)) / self.population
+        return replace(
+            self,
+            accuracy=accuracy,
+            low=max(right / self.population, accuracy - (self.accuracy - self.low)),
+            high=min(1.0, accuracy + (self.high - self.accuracy)),
+            learned=learned,
+        )
+
+    def renamed(self, names: Mapping) -> LabelCheck:
+        """The outcome with classes renamed, one new name for each."""
+
+        def rows(table: list[dict]) -> list[dict]:
+            keys = ("class", "label", "true_label")
+            return [
+                {key: names.get(value, value) if key in keys else value for key, value in row.items()} for row in table
+            ]
+
+        return replace(
+            self,
+            shares=rows(self.shares),
+            precision=rows(self.precision),
+            confusion=rows(self.confusion),
+            true_labels=[names.get(label, label) for label in self.true_labels],
+        )
 
     @property
     def expectation(self) -> str | None:
@@ -97,13 +137,13 @@ class LabelCheck:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the documents, ready for JSON."""
-        names = ("right", "n", "population", "accuracy", "low", "high", "confidence_level", "expectation")
-        tables = ("shares", "precision", "confusion", "new_classes", "blank", "grade_distance")
+        names = ["right", "n", "population", "accuracy", "low", "high", "confidence_level", "expectation"]
+        tables = ["shares", "precision", "confusion", "new_classes", "blank", "grade_distance"]
+        if self.learned:
+            tables.append("learned")
         expected = None if self.expected is None else vars(self.expected)
-        return {name: getattr(self, name) for name in names} | {
-            "expected": expected,
-            **{name: getattr(self, name) for name in tables},
-        }
+        first = {name: getattr(self, name) for name in names}
+        return first | {"expected": expected} | {name: getattr(self, name) for name in tables}
 
     def __str__(self) -> str:
         return "\n".join(_lines(self))
@@ -229,48 +269,6 @@ def _checked_rows(rows: Any, truths: list, n_documents: int) -> dict[int, Any]:
     return checked
 
 
-def match_classes(true_labels: Sequence, classes: Sequence) -> list:
-    """True labels as the classes write them; None where there is none, a name of its own for a class not among them.
-
-    Examples
-    --------
-    >>> from isthmus.choose.checking import match_classes
-    >>> match_classes(["Staff ", "3", "3.0", "", "parking", "Parking"], ["staff", 3])
-    ['staff', 3, 3, None, 'parking', 'parking']
-    """
-    values = {plain(name): name for name in classes}
-    alike: dict[str, list[str]] = {}
-    equal: dict[float | None, list[str]] = {}
-    for text in values:
-        alike.setdefault(text.casefold(), []).append(text)
-        equal.setdefault(as_number(text), []).append(text)
-    minus_one_is_unknown = np.asarray(classes).dtype.kind in "iu"
-    matched: list[Any] = []
-    for given in true_labels:
-        text, number = plain(given), as_number(plain(given))
-        if not text or (minus_one_is_unknown and number == -1):
-            matched.append(None)
-            continue
-        near = alike.get(text.casefold()) or (equal.get(number, []) if number is not None else [])
-        if text not in values and len(near) == 1:
-            text = near[0]
-        if text not in values:  # a class of its own, which later labels may mean too
-            values[text] = text
-            alike.setdefault(text.casefold(), []).append(text)
-            equal.setdefault(number, []).append(text)
-        matched.append(values[text])
-    return matched
-
-
-def as_number(text: str) -> float | None:
-    """What a text is as a number: spreadsheets make 1.0 of 1 once a cell of the column is blank."""
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if isfinite(number) and "_" not in text else None
-
-
 def _share_rows(names: list, everything: np.ndarray, said: np.ndarray, true: np.ndarray, z: float) -> list[dict]:
     n, population = len(true), len(everything)
     rows = []
@@ -327,6 +325,11 @@ def _lines(found: LabelCheck) -> list[str]:
         f"{100 * found.confidence_level:g} % of cases ({found.right:,} of {found.n:,} checked documents right, "
         f"{found.population:,} in all)"
     ]
+    if found.learned:
+        lines.append(
+            f"{plural(found.learned, 'checked document')} had been learned from: each counts by the label it gets "
+            "without its own answer, and answered documents count as right"
+        )
     if found.expected is not None and found.expectation is not None:
         was, outcome = found.expected, _EXPECTATIONS[found.expectation]
         if found.expectation == "open":

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
+from isthmus._math.confidence import sharpen
 from isthmus.base import softmax
 
-WITNESS = "words alone"  # the labelled words, heard beside the vote
+LEXICON = "words alone"  # the labelled words, next to the vote
 _SHARPNESS = (0.05, 20.0)
 _FLOOR = 1e-3  # no member can veto a class by calling it impossible
 
@@ -24,9 +25,9 @@ class CombinedModel:
         Fitted on the same rows. A member may know fewer classes than others: labelled words can name further ones.
     weights : dict of str to float
         Need not sum to one.
-    witness : TransferPipeline, optional
-        A model that knows nothing of the source's labels (labelled words alone), heard beside the vote.
-    witness_weight : float
+    lexicon_model : TransferPipeline, optional
+        A model of labelled words alone, which knows nothing of the source's labels.
+    lexicon_power : float
         Power that brings its probabilities to how often it is right.
 
     Attributes
@@ -34,25 +35,29 @@ class CombinedModel:
     classes_ : ndarray
     sharpness : float
         Power to which probabilities are raised before they are made to sum to one again; see ``sharpness_for``.
-    hearing : float
-        How much the witness counts beside the vote; see ``isthmus.choose.witness.weigh_witness``.
+    lexicon_weight : float
+        How much it counts next to the vote; see ``isthmus.choose.lexicon.weigh_lexicon``.
     share_factors : ndarray or None
         By how much more frequent each class is in the target than in the source, where labels follow moved shares.
     """
 
-    share_factors: np.ndarray | None = None  # as in models saved before there were any
-
     def __init__(
-        self, members: dict, weights: dict, sharpness: float = 1.0, witness: Any = None, witness_weight: float = 1.0
+        self,
+        members: dict,
+        weights: dict,
+        sharpness: float = 1.0,
+        lexicon_model: Any = None,
+        lexicon_power: float = 1.0,
     ):
         self.members = dict(members)
         total = sum(weights[name] for name in members)
         self.weights = {name: float(weights[name] / total) for name in members}
         self.sharpness = sharpness
         self.share_factors: np.ndarray | None = None
-        self.witness, self.witness_weight = witness, witness_weight
-        self.witness_offsets: np.ndarray | None = None
-        self.hearing = 1.0
+        self.lexicon_model = lexicon_model
+        self.lexicon_power = lexicon_power
+        self.lexicon_offsets: np.ndarray | None = None
+        self.lexicon_weight = 1.0
         self.classes_ = joint_classes(self.members.values())
 
     def predict_proba(self, texts: Sequence[str]) -> np.ndarray:
@@ -65,21 +70,21 @@ class CombinedModel:
 
     def opinions(self, texts: Sequence[str]) -> dict[str, np.ndarray]:
         """What each member says: its probabilities, with a column for every class of the vote."""
-        said = {
+        opinions = {
             name: spread_columns(model.predict_proba(texts), model.classes_, self.classes_)
             for name, model in self.members.items()
         }
-        if self.witness is not None:
-            rows = self.witness[:-1].transform(texts)
-            heard = hear(self.witness.steps[-1][1], rows, self.witness_weight, self.witness_offsets)
-            said[WITNESS] = spread_columns(heard, self.witness.classes_, self.classes_)
-        return said
+        if self.lexicon_model is not None:
+            rows = self.lexicon_model[:-1].transform(texts)
+            own = lexicon_proba(self.lexicon_model.steps[-1][1], rows, self.lexicon_power, self.lexicon_offsets)
+            opinions[LEXICON] = spread_columns(own, self.lexicon_model.classes_, self.classes_)
+        return opinions
 
     def from_opinions(self, opinions: Mapping[str, np.ndarray]) -> np.ndarray:
         """Probabilities of the vote from those of its members."""
         own = sharpen(pool({name: opinions[name] for name in self.members}, self.weights), self.sharpness)
         own = to_shares(own, self.share_factors)
-        return agree(own, opinions[WITNESS], self.hearing) if WITNESS in opinions else own
+        return agree(own, opinions[LEXICON], self.lexicon_weight) if LEXICON in opinions else own
 
 
 def joint_classes(models: Iterable) -> np.ndarray:
@@ -118,18 +123,18 @@ def calibrated(probabilities: np.ndarray, weight: float, offsets: np.ndarray | N
     return softmax(logs if offsets is None else logs + offsets)
 
 
-def hear(model: Any, rows: Any, weight: float, offsets: np.ndarray | None) -> np.ndarray:
-    """What a model of labelled words says of documents, at how often it is right.
+def lexicon_proba(model: Any, rows: Any, power: float, offsets: np.ndarray | None) -> np.ndarray:
+    """Probabilities of documents by a model of labelled words, at how often it is right.
 
-    It is silent (all classes alike) about documents that hold no labelled word: what it would say there is hearsay.
+    All classes are equally probable for documents that hold no labelled word: the model knows nothing about them.
     """
-    said = calibrated(model.predict_proba(rows), weight, offsets)
-    said[np.diff(rows.tocsr()[:, model.labelled_words_].indptr) == 0] = 1 / said.shape[1]
-    return said
+    probabilities = calibrated(model.predict_proba(rows), power, offsets)
+    probabilities[np.diff(rows.tocsr()[:, model.labelled_words_].indptr) == 0] = 1 / probabilities.shape[1]
+    return probabilities
 
 
-def agree(own: np.ndarray, witness: np.ndarray, hearing: float = 1.0) -> np.ndarray:
-    """Probabilities of the vote and of a witness together: their log-odds add up, those of the witness times a weight.
+def agree(own: np.ndarray, other: np.ndarray, weight: float = 1.0) -> np.ndarray:
+    """Probabilities of two models together: their log-odds add up, those of the other times a weight.
 
     With weight 1 the two are independent of each other. A class unknown to one is its floor.
 
@@ -140,7 +145,7 @@ def agree(own: np.ndarray, witness: np.ndarray, hearing: float = 1.0) -> np.ndar
     >>> agree(np.array([[0.6, 0.4]]), np.array([[0.2, 0.8]])).round(2).tolist()
     [[0.27, 0.73]]
     """
-    return softmax(np.log(np.maximum(own, _FLOOR)) + hearing * np.log(np.maximum(witness, _FLOOR)))
+    return softmax(np.log(np.maximum(own, _FLOOR)) + weight * np.log(np.maximum(other, _FLOOR)))
 
 
 def to_shares(probabilities: np.ndarray, factors: np.ndarray | None) -> np.ndarray:
@@ -151,20 +156,14 @@ def to_shares(probabilities: np.ndarray, factors: np.ndarray | None) -> np.ndarr
     return rows / np.maximum(rows.sum(axis=1, keepdims=True), 1e-300)
 
 
-def sharpen(probabilities: np.ndarray, power: float) -> np.ndarray:
-    """Probabilities to a power, summing to one again: above 1 surer, below 1 less sure; the order stays."""
-    logs = power * np.log(np.maximum(probabilities, 1e-300))
-    raised = np.exp(logs - logs.max(axis=1, keepdims=True))
-    return raised / raised.sum(axis=1, keepdims=True)
-
-
 def sharpness_for(probabilities: np.ndarray, accuracy: float) -> float:
     """The power at which the mean confidence equals ``accuracy``, as far as powers from 1/20 to 20 reach.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from isthmus.choose.combined import sharpen, sharpness_for
+    >>> from isthmus._math.confidence import sharpen
+    >>> from isthmus.choose.combined import sharpness_for
     >>> votes = np.array([[0.9, 0.1], [0.6, 0.4]])
     >>> power = sharpness_for(votes, 0.8)
     >>> round(float(sharpen(votes, power).max(axis=1).mean()), 3)

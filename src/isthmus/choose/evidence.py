@@ -15,8 +15,8 @@ and hold next to nothing. For the same reason reverse accuracy is averaged over 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ from isthmus._math.content import content_order, label_ranks
 from isthmus.choose.views import DenseView, View, count_pairs, even_lengths
 from isthmus.exceptions import DataError
 from isthmus.features.vectorizer import TextVectorizer
+from isthmus.shift.novelty import Novelty, Pair, compare_pair, find_novel_groups, simulate_on_source
 
 SAMPLE = 2_000  # documents of each side that are looked at
 FOLDS = 3
@@ -193,13 +194,16 @@ class LabelScorer:
         Vectors of all these texts; labels are judged in each of these views too.
     random_state : int or None
         For the sample of large collections.
+    target_numbers : ndarray of int, optional
+        Where the texts (and ``views``) are sorted by content already: number of each target text in the caller's order.
+        Labels are then scored in that order.
 
     Examples
     --------
     >>> from isthmus.choose import LabelScorer
     >>> texts = [f"{word} {number}" for number in range(20) for word in ("staff", "price")]
-    >>> judge = LabelScorer(texts, ["staff", "price"] * 20, texts)
-    >>> judge.score(["staff", "price"] * 20).learnability
+    >>> scorer = LabelScorer(texts, ["staff", "price"] * 20, texts)
+    >>> scorer.score(["staff", "price"] * 20).learnability
     1.0
     """
 
@@ -214,40 +218,82 @@ class LabelScorer:
         language: str = "auto",
         views: Mapping[str, View] | None = None,
         random_state: int | None = 0,
+        target_numbers: np.ndarray | None = None,
     ):
         # By content, so that neither samples nor folds, nor which of two equal texts is kept, follow the rows' order.
         labels = np.array([str(label) for label in source_labels], dtype=object)
-        source = _distinct(source_texts, content_order(source_texts, label_ranks(labels, np.ones(len(labels), bool))))
-        self.target = _distinct(target_texts, content_order(target_texts))
-        if min(len(source), len(self.target)) < FEWEST:
+        if target_numbers is None:
+            source = content_order(source_texts, label_ranks(labels, np.ones(len(labels), bool)))
+            target = content_order(target_texts)
+        else:
+            source = np.arange(len(source_texts))
+            target = np.arange(len(target_texts))
+        source = _distinct(source_texts, source)
+        target = _distinct(target_texts, target)
+        if min(len(source), len(target)) < FEWEST:
             raise DataError(
-                f"{len(source)} different source and {len(self.target)} different target documents are too few to "
+                f"{len(source)} different source and {len(target)} different target documents are too few to "
                 f"judge labels by; {FEWEST} of each are needed.",
                 code="no-rows",
             )
         rng = np.random.default_rng(random_state)
-        source, self.target = (_sample(rows, rng) for rows in (source, self.target))
+        source = _sample(source, rng)
+        target = _sample(target, rng)
         self.source = source
+        self.target = target if target_numbers is None else target_numbers[target]
         self.source_labels = np.array([str(source_labels[i]) for i in source])
-        sides = [source_texts[i] for i in source], [target_texts[i] for i in self.target]
+        sides = [source_texts[i] for i in source], [target_texts[i] for i in target]
         settings: dict[str, Any] = {"analyzer": analyzer, "min_df": min_df, "language": language}
         self.words = WordView(*sides, self.source_labels, **settings)
         even = even_lengths(*sides)
         uneven = even != sides
         self.even = WordView(*even, self.source_labels, **settings) if uneven else None
-        self.seen: dict[str, Any] = {}  # what others made of the same rows, kept for the next who asks
         self.others = {}
         for name, view in (views or {}).items():
-            rows = view.source[source], view.target[self.target]
+            rows = view.source[source], view.target[target]
             if uneven and view.make is not None:
                 rows = view.make(even[0]), view.make(even[1])
             self.others[name] = DenseView(rows[0], self.source_labels, rows[1])
 
     def bare(self) -> LabelScorer:
-        """The same without its views of vectors."""
-        found = copy(self)
-        found.others, found.seen = {}, {}
+        """The same without its views of vectors, and without what was found in them."""
+        found = object.__new__(LabelScorer)
+        found.source = self.source
+        found.target = self.target
+        found.source_labels = self.source_labels
+        found.words = self.words
+        found.even = self.even
+        found.others = {}
         return found
+
+    @cached_property
+    def pair(self) -> Pair:
+        """The two collections in one space."""
+        view = self.others.get("vectors")
+        vectors = None if view is None else (view.source.rows, view.target.rows)
+        return compare_pair(self.words.source_rows, self.source_labels, self.words.target_rows, vectors=vectors)
+
+    @cached_property
+    def novelty(self) -> Novelty:
+        """Groups of the target that belong to no class."""
+        return find_novel_groups(self.pair, self.words.target_rows, self.words.vectorizer.get_feature_names_out())
+
+    @cached_property
+    def simulated_recall(self) -> dict[str, float] | None:
+        """What the search for new groups finds where the truth is known: in the source."""
+        names = self.words.vectorizer.get_feature_names_out()
+        return simulate_on_source(self.words.source_rows, self.source_labels, names)
+
+    @cached_property
+    def space(self) -> DenseView:
+        """The space of the pair as a view in which labels are judged."""
+        return DenseView(self.pair.source, self.source_labels, self.pair.target)
+
+    @cached_property
+    def plain_labels(self) -> list[np.ndarray]:
+        """Labels of the target by four plain methods: linear, naive Bayes, settled at the classes, ridge."""
+        ridge = self.space.source.answer(self.source_labels, self.space.target.rows)
+        return [*(self.pair.classes[codes] for codes in self.pair.plain_codes), ridge]
 
     def score(self, target_labels: Sequence | np.ndarray) -> Evidence:
         """Evidence about one label per target text."""

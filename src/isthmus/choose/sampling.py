@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from isthmus._math.confidence import AccuracyEstimate
 from isthmus._math.content import content_order
 from isthmus._math.samples import effective_size, two_sided_z
 from isthmus._validation import check_seed
-from isthmus.choose.trust import AccuracyEstimate
-from isthmus.corpus.read import cell_text
 from isthmus.exceptions import DataError, UsageError
 
 
@@ -164,112 +163,3 @@ def sample_table(rows: Any, texts: Sequence[str], ids: Sequence[str] | None = No
         "true_label": [None] * len(rows),
         "drawn": ["random"] * len(rows),
     }
-
-
-def read_sample(
-    table: Any, texts: Sequence[str], ids: Sequence[str] | None = None, *, label: str = "true_label"
-) -> tuple[np.ndarray, list]:
-    """Row numbers (from 0) and true labels of a table that was made by :func:`sample_table` and filled in.
-
-    Parameters
-    ----------
-    table : mapping of columns, data frame or list of dict
-        ``document`` and the true labels are needed. Where ``id`` and ``text`` are there, they must be those of the
-        labelling, so that a sample of another one is not taken for one of this.
-    texts, ids : sequences of str
-        All documents of the labelling.
-    label : str
-        Name of the column with the true labels.
-
-    Examples
-    --------
-    >>> from isthmus.choose import read_sample
-    >>> rows, true_labels = read_sample({"document": ["2"], "true_label": ["price"]}, ["kind staff", "high price"])
-    >>> rows.tolist(), true_labels
-    ([1], ['price'])
-    """
-    if isinstance(table, Sequence):
-        table = {name: [row.get(name) for row in table] for name in dict.fromkeys(key for row in table for key in row)}
-    for name in ("document", label):
-        if name not in table:
-            raise DataError(
-                f"The checked sample has no column {name!r}; give the table that was drawn, with true_label filled in.",
-                code="bad-check",
-            )
-    columns = {name: list(table[name]) for name in ("document", label, "id", "text") if name in table}
-    if len({len(cells) for cells in columns.values()}) > 1:
-        lengths = ", ".join(f"{name} {len(cells):,}" for name, cells in columns.items())
-        raise DataError(
-            f"The columns of the checked sample are not of one length ({lengths}); give one cell per document.",
-            code="length-mismatch",
-        )
-    # Spreadsheets like to add rows in which nothing stands.
-    filled = [i for i, cells in enumerate(zip(*columns.values(), strict=True)) if any(map(plain, cells))]
-    columns = {name: [cells[i] for i in filled] for name, cells in columns.items()}
-    rows = np.array([_row(cell, len(texts)) for cell in columns["document"]], dtype=np.int64)
-    _check_ids(rows, columns.get("id"), ids)
-    _check_texts(rows, columns.get("text"), texts)
-    return rows, columns[label]
-
-
-def plain(cell: Any) -> str:
-    """A cell as text without blanks around it; nothing for a missing one."""
-    # pandas' own marker by name: pandas is not required
-    return "" if type(cell).__name__ == "NAType" else cell_text(cell).strip()
-
-
-def check_row(row: int, n_documents: int) -> None:
-    """Refuse a document that the labelling does not have."""
-    if not 0 <= row < n_documents:
-        raise DataError(
-            f"Document {row + 1:,} was checked, but the labelling has {n_documents:,} documents; "
-            "give the labelling that the sample was drawn from.",
-            code="bad-check",
-        )
-
-
-def _row(cell: Any, n_documents: int) -> int:
-    try:
-        number = float(plain(cell))
-    except ValueError:
-        number = inf
-    if not number.is_integer():
-        raise DataError(
-            f"{plain(cell)[:40]!r} in the column document is not a document's number; leave that column as it was.",
-            code="bad-check",
-        )
-    check_row(int(number) - 1, n_documents)
-    return int(number) - 1
-
-
-def _check_ids(rows: np.ndarray, given: list | None, ids: Sequence[str] | None) -> None:
-    if given is None or ids is None:
-        return
-    for row, cell in zip(rows.tolist(), given, strict=True):
-        if plain(cell) and not _same_id(plain(cell), str(ids[row]).strip()):
-            raise DataError(
-                f"Document {row + 1:,} has the id {plain(cell)[:40]!r} in the sample and {str(ids[row])[:40]!r} in the "
-                "labelling: the sample belongs to another one; if only the ids were changed, leave out their column.",
-                code="bad-check",
-            )
-
-
-def _same_id(first: str, second: str) -> bool:
-    if first == second:
-        return True
-    try:  # a spreadsheet makes 7 of 007 and 7.0 of 7
-        return float(first) == float(second)
-    except ValueError:
-        return False
-
-
-def _check_texts(rows: np.ndarray, given: list | None, texts: Sequence[str]) -> None:
-    """Refuse where most texts are others. Some may differ: spreadsheets change signs and cut long cells."""
-    seen = [(row, " ".join(plain(cell).split())) for row, cell in zip(rows.tolist(), given or [], strict=bool(given))]
-    other = [row for row, text in seen if text and text != " ".join(texts[row].split())]
-    if len(other) * 2 > len(seen):
-        raise DataError(
-            f"{len(other):,} of {len(seen):,} texts of the sample are not those of the labelling, first document "
-            f"{other[0] + 1:,}: the sample belongs to another one.",
-            code="bad-check",
-        )

@@ -33,6 +33,7 @@ def weigh_sources(
     min_df: int | str = "auto",
     language: str = "auto",
     random_state: int | None = 0,
+    in_order: bool = False,
 ) -> list[dict[str, Any]]:
     """One row per source: whether its labels can be learned, whether the others would label it alike, how near it is.
 
@@ -50,6 +51,8 @@ def weigh_sources(
         As for :class:`isthmus.features.TextVectorizer`.
     random_state : int or None
         For the sample of large sources.
+    in_order : bool, default=False
+        All texts are sorted by content already.
 
     Returns
     -------
@@ -60,9 +63,11 @@ def weigh_sources(
     """
     names, place = np.unique(np.asarray(domain, dtype=object).astype(str), return_inverse=True)
     rng = np.random.default_rng(random_state)
-    order = content_order(texts)  # samples and folds must not follow the order of the rows
+    # Samples and folds must not follow the order of the rows.
+    order = np.arange(len(texts)) if in_order else content_order(texts)
+    target_order = np.arange(len(target_texts)) if in_order else content_order(target_texts)
     kept = [_sample(order[place[order] == number], rng) for number in range(len(names))]
-    target = [target_texts[i] for i in _sample(content_order(target_texts), rng)]
+    target = [target_texts[i] for i in _sample(target_order, rng)]
     vectorizer = TextVectorizer(analyzer=analyzer, min_df=min_df, language=language, weighting="tfidf", sublinear=True)
     matrix = vectorizer.fit_transform([*(texts[i] for rows in kept for i in rows), *target])
     given = np.array([str(labels[i]) for rows in kept for i in rows])
@@ -79,7 +84,9 @@ def weigh_sources(
         inside = own == number
         others = used[own] & ~inside
         table = _labelled_by(matrix[: len(own)], given, others, inside)
-        why = "" if used[number] else CONTRADICTS if usable[number] else CANNOT_BE_LEARNED
+        why = CONTRADICTS if usable[number] else CANNOT_BE_LEARNED
+        if used[number]:
+            why = ""
         found.append(
             {
                 "source": name,

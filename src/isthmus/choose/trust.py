@@ -7,25 +7,18 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 from sklearn.isotonic import IsotonicRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.naive_bayes import ComplementNB
 from sklearn.svm import LinearSVC
 
+from isthmus._math.confidence import AccuracyEstimate, clipped_logit
 from isthmus.choose.evidence import FOLDS, Evidence, LabelScorer, plain_learner
-from isthmus.choose.views import DenseView
 from isthmus.choose.voting import excess
-from isthmus.shift.novelty import (
-    Novelty,
-    Pair,
-    compare_pair,
-    find_novel_groups,
-    play_on_source,
-    played_sentence,
-)
+from isthmus.shift.novelty import Novelty, simulated_sentence
 from isthmus.shift.shares import MOVED, ShareShift, compare_shares, total_variation
 
-CONFIDENCE_LEVEL = 0.9
 # Log-odds of a right label, from log-odds of shares and from two differences. Set by ridge regression on pairs that are
 # plain, lack a class, have turned shares or a noisy or thin source (``isthmus bench tune trust``); docs/guide/trust.md
 # has the errors with each group of corpora left out.
@@ -65,49 +58,10 @@ SPREAD = {
     "disputed": 0.0,
     "single": 0.252,
 }
-ALONE = 2.5  # how far above the mean, in log-odds, the confidence of one method's label is believed
 CARRIED = 0.8  # sureness in the target, as a share of that within the source, from which nothing need be adapted …
 PROMISES_MORE = 0.03  # … and by how much source-only must then promise more than the vote to be taken alone
 NOISE = 0.12  # share of source labels that its own words contradict from which the source counts as noisy
-WRONGLY_MARKED = 0.25  # share of documents in announced groups that do belong to a class (suite "trust")
 THIN = 100  # labelled source documents below which it counts as thin
-
-
-@dataclass(frozen=True)
-class AccuracyEstimate:
-    """The share of right labels to expect, with an interval that should hold it in ``confidence_level`` of all cases.
-
-    ``estimate`` is None where nothing can be said; the interval is then 0 to 1 and ``reason`` says why. Otherwise
-    ``reason`` names what makes the interval wider than usual, if anything does. ``outside_groups`` is the share to
-    expect among documents of no new group, where there is such a group.
-    """
-
-    estimate: float | None
-    low: float = 0.0
-    high: float = 1.0
-    confidence_level: float = CONFIDENCE_LEVEL
-    reason: str = ""
-    outside_groups: float | None = None
-
-    @property
-    def for_calibration(self) -> float | None:
-        """What the confidence of documents outside new groups should be on average."""
-        return self.estimate if self.outside_groups is None else self.outside_groups
-
-    @property
-    def caution(self) -> float:
-        """From the estimate down to the low end of the interval, in log-odds; 0 where nothing is estimated."""
-        return 0.0 if self.estimate is None else max(0.0, _logit(self.estimate) - _logit(self.low))
-
-    @property
-    def surest_alone(self) -> float:
-        """What a document of a single method can count for at most: its own confidences say little beyond that."""
-        return 1.0 if self.estimate is None else _share(_logit(self.estimate) + ALONE)
-
-    def __str__(self) -> str:
-        if self.estimate is None:
-            return f"not estimated: {self.reason or 'too few documents, or labels that cannot be learned from words'}"
-        return f"{self.estimate:.0%} ({self.low:.0%} to {self.high:.0%} in {self.confidence_level:.0%} of cases)"
 
 
 @dataclass(frozen=True)
@@ -130,69 +84,38 @@ class Assessment:
     warnings: list[dict] = field(default_factory=list)
 
 
-def pair_of(judge: LabelScorer) -> Pair:
-    """The scorer's two collections in one space; made once."""
-    if "pair" not in judge.seen:
-        view = judge.others.get("vectors")
-        vectors = None if view is None else (view.source.rows, view.target.rows)
-        rows = judge.words.source_rows, judge.source_labels, judge.words.target_rows
-        judge.seen["pair"] = compare_pair(*rows, vectors=vectors)
-    return judge.seen["pair"]
-
-
-def novelty_of(judge: LabelScorer) -> Novelty:
-    """Groups of the scorer's target that belong to no class; looked for once."""
-    if "novelty" not in judge.seen:
-        names = judge.words.vectorizer.get_feature_names_out()
-        judge.seen["novelty"] = find_novel_groups(pair_of(judge), judge.words.target_rows, names)
-    return judge.seen["novelty"]
-
-
-def _played(judge: LabelScorer) -> dict[str, float] | None:
-    """What the search for new groups finds where the truth is known: in the scorer's source."""
-    if "played" not in judge.seen:
-        names = judge.words.vectorizer.get_feature_names_out()
-        judge.seen["played"] = play_on_source(judge.words.source_rows, judge.source_labels, names)
-    return judge.seen["played"]
-
-
-def outside_groups(judge: LabelScorer | None, n_target: int) -> np.ndarray:
+def outside_groups(scorer: LabelScorer | None, n_target: int) -> np.ndarray:
     """Target rows that belong to no new group, as far as they were looked at; all where no group was announced."""
-    if judge is None or not novelty_of(judge).groups:
+    if scorer is None or not scorer.novelty.groups:
         return np.arange(n_target)
-    return judge.target[novelty_of(judge).membership < 0]
+    return scorer.target[scorer.novelty.membership < 0]
 
 
-def confidence_outside(judge: LabelScorer | None, probabilities: np.ndarray) -> float:
+def confidence_outside(scorer: LabelScorer | None, probabilities: np.ndarray) -> float:
     """Mean probability of the labels of documents that belong to no new group."""
-    return float(probabilities[outside_groups(judge, len(probabilities))].max(axis=1).mean())
+    return float(probabilities[outside_groups(scorer, len(probabilities))].max(axis=1).mean())
 
 
-def doubt_groups(confidence: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """Confidence with that of documents in new groups cut to what is left for a wrong mark."""
-    return np.where(groups != "", WRONGLY_MARKED * confidence, confidence)
-
-
-def novel_names(judge: LabelScorer | None, target_texts: Sequence[str]) -> np.ndarray:
+def novel_names(scorer: LabelScorer | None, target_texts: Sequence[str]) -> np.ndarray:
     """Name of the new group each target text belongs to; '' for none."""
     named = np.full(len(target_texts), "", dtype=object)
-    if judge is None:
+    if scorer is None:
         return named
-    novelty = novelty_of(judge)
+    novelty = scorer.novelty
     if not novelty.groups:
         return named
-    others = np.setdiff1d(np.arange(len(target_texts)), judge.target)
+    others = np.setdiff1d(np.arange(len(target_texts)), scorer.target)
     numbers = np.full(len(target_texts), -1)
-    numbers[judge.target] = novelty.membership
+    numbers[scorer.target] = novelty.membership
     if len(others):
-        numbers[others] = novelty.assign(judge.words.vectorizer.transform([target_texts[i] for i in others]))
+        numbers[others] = novelty.assign(scorer.words.vectorizer.transform([target_texts[i] for i in others]))
     for number, group in enumerate(novelty.groups):
         named[numbers == number] = group.name
     return named
 
 
 def trust_features(
-    judge: LabelScorer, labels: Any, confidence: float, evidence: Evidence, others: Sequence = ()
+    scorer: LabelScorer, labels: Any, confidence: float, evidence: Evidence, others: Sequence = ()
 ) -> dict[str, float]:
     """The figures that speak about the accuracy of labels.
 
@@ -207,14 +130,15 @@ def trust_features(
     Agreement, likeness and shares are those of documents outside new groups, of which the estimate speaks: about
     documents of no class methods disagree, which says nothing about the others.
     """
-    outside = novelty_of(judge).membership < 0
-    given = np.asarray(labels).astype(str)[judge.target][outside]
-    plain = [said[outside] for said in plain_methods(judge)]
-    rivals = [np.asarray(other).astype(str)[judge.target][outside] for other in others] or plain
+    outside = scorer.novelty.membership < 0
+    given = np.asarray(labels).astype(str)[scorer.target][outside]
+    plain = [said[outside] for said in scorer.plain_labels]
+    rivals = [np.asarray(other).astype(str)[scorer.target][outside] for other in others] or plain
     source = evidence.tables[1]
-    views = (
-        evidence.views if others else [*evidence.views, _in_space(judge, np.asarray(labels).astype(str)[judge.target])]
-    )
+    views = evidence.views
+    if not others:  # there is no other view
+        in_space = scorer.space.tables(np.asarray(labels).astype(str)[scorer.target])
+        views = [*views, Evidence.from_tables(*in_space)]
     return {
         "repeated": evidence.cv_accuracy,
         "agreement": float(np.mean([np.mean(rival == given) for rival in rivals])),
@@ -224,49 +148,28 @@ def trust_features(
         "ridge": float(np.mean(plain[-1] == given)),
         "consensus": float(np.mean([np.mean(a == b) for i, a in enumerate(plain) for b in plain[:i]])),
         "reverse": float(np.mean([view.reverse_accuracy for view in views])),
-        "moved": shares_moved(judge.source_labels, given),
+        "moved": shares_moved(scorer.source_labels, given),
     }
 
 
-def plain_methods(judge: LabelScorer) -> list[np.ndarray]:
-    """Labels of the scorer's target by four plain methods: linear, naive Bayes, settled at the classes, ridge."""
-    if "plain" not in judge.seen:
-        pair, view = pair_of(judge), _space_of(judge)
-        ridge = view.source.answer(judge.source_labels, view.target.rows)
-        judge.seen["plain"] = [*(pair.classes[codes] for codes in pair.witnesses), ridge]
-    return judge.seen["plain"]
-
-
-def disputed(judge: LabelScorer, labels: Any, target_texts: Sequence[str]) -> np.ndarray:
+def disputed(scorer: LabelScorer, labels: Any, target_texts: Sequence[str]) -> np.ndarray:
     """Target texts about which one of the four plain methods contradicts the label.
 
     Of documents beyond the scorer's sample two of them are asked.
     """
     given = np.asarray(labels).astype(str)
     found = np.zeros(len(given), dtype=bool)
-    found[judge.target] = np.any([said != given[judge.target] for said in plain_methods(judge)], axis=0)
-    others = np.setdiff1d(np.arange(len(given)), judge.target)
+    found[scorer.target] = np.any([said != given[scorer.target] for said in scorer.plain_labels], axis=0)
+    others = np.setdiff1d(np.arange(len(given)), scorer.target)
     if len(others):
-        rows = judge.words.vectorizer.transform([target_texts[i] for i in others])
+        rows = scorer.words.vectorizer.transform([target_texts[i] for i in others])
         for learner in (plain_learner(), ComplementNB()):
-            found[others] |= learner.fit(judge.words.source_rows, judge.source_labels).predict(rows) != given[others]
+            found[others] |= learner.fit(scorer.words.source_rows, scorer.source_labels).predict(rows) != given[others]
     return found
 
 
-def _space_of(judge: LabelScorer) -> DenseView:
-    if "space" not in judge.seen:
-        pair = pair_of(judge)
-        judge.seen["space"] = DenseView(pair.source, judge.source_labels, pair.target)
-    return judge.seen["space"]
-
-
-def _in_space(judge: LabelScorer, labels: np.ndarray) -> Evidence:
-    """Evidence about labels in the space of the pair, for scorers that have no other view."""
-    return Evidence.from_tables(*_space_of(judge).tables(labels))
-
-
 def estimate_accuracy(
-    judge: LabelScorer | None, labels: Any, confidence: float, *, others: Sequence = ()
+    scorer: LabelScorer | None, labels: Any, confidence: float, *, others: Sequence = ()
 ) -> AccuracyEstimate:
     """Accuracy to expect of labels that no one has checked.
 
@@ -277,7 +180,7 @@ def estimate_accuracy(
 
     Parameters
     ----------
-    judge : LabelScorer or None
+    scorer : LabelScorer or None
     labels : sequence
         One per target text.
     confidence : float
@@ -286,29 +189,31 @@ def estimate_accuracy(
         Labels by other methods, the voters among them; at least three. Without them four plain methods are asked,
         which know less.
     """
-    if judge is None:
+    if scorer is None:
         return AccuracyEstimate(None, reason="fewer than 30 different documents in source or target")
-    evidence = judge.score(labels)
+    evidence = scorer.score(labels)
     if not evidence.source_learned:
         return AccuracyEstimate(None, reason="the source's labels cannot be told apart by their words")
     if not evidence.learned:
         return AccuracyEstimate(None, reason="the labels cannot be told apart by the target's words")
     others = others if len(others) > 2 else ()
-    features = trust_features(judge, labels, confidence, evidence, others)
-    centre = log_odds(features, weights_for(len(judge.source_labels), single=not others))
-    width = _half_width(features, len(judge.source_labels), single=not others)
-    return _with_groups(judge, features, centre, width, len(labels))
+    features = trust_features(scorer, labels, confidence, evidence, others)
+    centre = log_odds(features, weights_for(len(scorer.source_labels), single=not others))
+    width = _half_width(features, len(scorer.source_labels), single=not others)
+    return _with_groups(scorer, features, centre, width, len(labels))
 
 
 def weights_for(n_source: int, *, single: bool) -> dict[str, float]:
     """Constants for the labels of a vote, of a vote that a thin source taught, or of one method."""
-    return SINGLE if single else FEW if n_source < THIN else VOTE
+    if single:
+        return SINGLE
+    return FEW if n_source < THIN else VOTE
 
 
 def log_odds(features: Mapping[str, float], weights: Mapping[str, float]) -> float:
     """Log-odds of a right label."""
     return weights["constant"] + sum(
-        weight * (features[name] if name in AS_THEY_ARE else _logit(features[name]))
+        weight * (features[name] if name in AS_THEY_ARE else clipped_logit(features[name]))
         for name, weight in weights.items()
         if name != "constant"
     )
@@ -330,10 +235,10 @@ def spread_terms(features: Mapping[str, float], n_source: int, *, single: bool) 
 
 
 def _with_groups(
-    judge: LabelScorer, features: Mapping[str, float], centre: float, width: float, n_labels: int
+    scorer: LabelScorer, features: Mapping[str, float], centre: float, width: float, n_labels: int
 ) -> AccuracyEstimate:
     """The estimate with its interval, documents in new groups counted as wrong."""
-    groups = novelty_of(judge).groups
+    groups = scorer.novelty.groups
     novel = [sum(ends) for ends in zip(*((g.high, g.share, g.low) for g in groups), strict=True)] or [0.0, 0.0, 0.0]
     ends = [_share(centre + sign * width) * (1 - share) for sign, share in zip((-1, 0, 1), novel, strict=True)]
     sampling = 1.645 * np.sqrt(max(ends[1] * (1 - ends[1]), 0.01) / n_labels)
@@ -344,7 +249,7 @@ def _with_groups(
         for text, holds in (
             ("class shares moved", features["moved"] >= MOVED),
             ("a group belongs to no class", bool(groups)),
-            ("the source is thin", len(judge.source_labels) < THIN),
+            ("the source is thin", len(scorer.source_labels) < THIN),
             ("methods disagree", features["agreement"] < 0.6),
         )
         if holds
@@ -364,8 +269,8 @@ def moved_to(accuracy: AccuracyEstimate, outside: float) -> AccuracyEstimate:
     before = accuracy.for_calibration
     assert before is not None
     estimate = accuracy.estimate / max(before, 1e-9) * outside
-    shift = _logit(estimate) - _logit(accuracy.estimate)
-    low, high = (_share(_logit(end) + shift) for end in (accuracy.low, accuracy.high))
+    shift = clipped_logit(estimate) - clipped_logit(accuracy.estimate)
+    low, high = (_share(clipped_logit(end) + shift) for end in (accuracy.low, accuracy.high))
     return replace(
         accuracy,
         estimate=estimate,
@@ -375,18 +280,18 @@ def moved_to(accuracy: AccuracyEstimate, outside: float) -> AccuracyEstimate:
     )
 
 
-def carried_over(judge: LabelScorer) -> tuple[float, float] | None:
+def carried_over(scorer: LabelScorer) -> tuple[float, float] | None:
     """How sure a plain classifier is in the target, as a share of its sureness on held-out source documents, and its
     accuracy to expect in the target if documents of equal sureness are right equally often; None for a thin source.
     """
-    labels = judge.source_labels
+    labels = scorer.source_labels
     counts = np.unique(labels, return_counts=True)[1]
     if len(labels) < THIN or counts.min() < FOLDS:
         return None
     learner = LinearSVC(C=0.5, random_state=0)
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
-    within = cross_val_predict(learner, judge.words.source_rows, labels, cv=folds, method="decision_function")
-    across = learner.fit(judge.words.source_rows, labels).decision_function(judge.words.target_rows)
+    within = cross_val_predict(learner, scorer.words.source_rows, labels, cv=folds, method="decision_function")
+    across = learner.fit(scorer.words.source_rows, labels).decision_function(scorer.words.target_rows)
     (sure, said), (sure_there, _) = _sureness(within), _sureness(across)
     right = np.unique(labels)[said] == labels
     expected = IsotonicRegression(out_of_bounds="clip").fit(sure, right).predict(sure_there)
@@ -409,7 +314,7 @@ def shares_moved(source_labels: np.ndarray, given: np.ndarray) -> float:
 
 
 def assess(
-    judge: LabelScorer | None,
+    scorer: LabelScorer | None,
     accuracy: AccuracyEstimate,
     source_labels: Any,
     labels: Any,
@@ -422,11 +327,11 @@ def assess(
 
     ``followed``: labels and probabilities were brought to the target's shares.
     """
-    novelty = None if judge is None else novelty_of(judge)
+    novelty = None if scorer is None else scorer.novelty
     shares = compare_shares(source_labels, probabilities, labels, classes)
     warnings: list[dict] = []
-    if judge is not None and novelty is not None and novelty.groups:
-        worth = played_sentence(_played(judge))
+    if scorer is not None and novelty is not None and novelty.groups:
+        worth = simulated_sentence(scorer.simulated_recall)
         for group in novelty.groups:
             message = (
                 f"About {group.share:.0%} of the target ({group.low:.0%} to {group.high:.0%}) belong to no class of "
@@ -443,11 +348,11 @@ def assess(
             f"{shares.by_probabilities[lost]:.0%}."
         ) + (" Labels were brought to these shares." if followed else "")
         warnings.append({"topic": "class shares", "message": message})
-    warnings += source_warnings(judge, source_labels)
+    warnings += source_warnings(scorer, source_labels)
     return Assessment(accuracy, novelty, shares, warnings)
 
 
-def source_warnings(judge: LabelScorer | None, source_labels: Any) -> list[dict]:
+def source_warnings(scorer: LabelScorer | None, source_labels: Any) -> list[dict]:
     """What is wrong with the source: few documents, classes of few documents, labels its words contradict."""
     known = [str(label) for label in source_labels if label is not None]
     names, counts = np.unique(known, return_counts=True)
@@ -460,8 +365,8 @@ def source_warnings(judge: LabelScorer | None, source_labels: Any) -> list[dict]
         shown = ", ".join(few[:5]) + (f" and {len(few) - 5} more" if len(few) > 5 else "")
         message = f"Fewer than ten source documents of {shown}: next to nothing is known of such a class."
         rows.append({"topic": "thin source", "message": message})
-    if judge is not None and len(known) >= THIN:
-        share = contradicted(judge.words.source_table)
+    if scorer is not None and len(known) >= THIN:
+        share = contradicted(scorer.words.source_table)
         if share >= NOISE:
             message = (
                 f"About {share:.0%} of the source's labels contradict its own words at random, as typing or sorting "
@@ -494,10 +399,5 @@ def contradicted(table: np.ndarray) -> float:
     return float(off.sum() / max(1, table.sum()))
 
 
-def _logit(share: float) -> float:
-    share = min(max(share, 0.02), 0.98)
-    return float(np.log(share / (1 - share)))
-
-
 def _share(log_odds: float) -> float:
-    return float(1 / (1 + np.exp(-log_odds)))
+    return float(expit(log_odds))

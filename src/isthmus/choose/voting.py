@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from isthmus._math.confidence import clipped_logit
 from isthmus.choose.evidence import DRAWS, Evidence
 
-_CLIP = 0.02  # beyond 2 % and 98 % a difference in log-odds says more about chance than about labels
 _COMPANY = 0.1  # agreement between methods this far from the source's own accuracy counts fully, or not at all
 
 
@@ -47,7 +47,7 @@ class VotingRule:
 
     def _scores(self, evidence: Evidence, shared: float) -> Any:
         """One score, or one per draw."""
-        found = [(self.reverse_weight * logit(view.reverse_accuracy), excess(view)) for view in evidence.views]
+        found = [(self.reverse_weight * clipped_logit(view.reverse_accuracy), excess(view)) for view in evidence.views]
         doubts = [np.where(easier > 0, (1 - shared) * easier, -easier) for _, easier in found]
         return np.mean([back - doubt for (back, _), doubt in zip(found, doubts, strict=True)], axis=0)
 
@@ -97,10 +97,4 @@ def shared_labels(
 
 def excess(evidence: Evidence) -> Any:
     """By how much, in log-odds, the labels are easier to learn than the source's; negative: harder."""
-    return logit(evidence.learnability) - logit(evidence.source_learnability)
-
-
-def logit(share: Any) -> Any:
-    """Log-odds of a share, cut off near 0 and 1."""
-    share = np.clip(share, _CLIP, 1 - _CLIP)
-    return np.log(share / (1 - share))
+    return clipped_logit(evidence.learnability) - clipped_logit(evidence.source_learnability)

@@ -5,6 +5,7 @@ from isthmus._lazy import lazy_names
 # Public name -> module. Lazy, so that one method does not load the others.
 _PUBLIC = {
     "AlignedFeaturesClassifier": "isthmus.classify.baselines.aligned_features",
+    "ClassNameClassifier": "isthmus.classify.names.classifier",
     "CoClusteringClassifier": "isthmus.classify.cocc.classifier",
     "CorrelationAlignment": "isthmus.classify.baselines.aligned_features",
     "FactorDualClassifier": "isthmus.classify.dual.factor",

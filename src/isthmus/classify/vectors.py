@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from isthmus._math.calibration import fit_temperature
-from isthmus._math.centroids import CentredRows, settle, unit_rows
 from isthmus._parameters import FROM_1, SHARE
 from isthmus.base import Domains, TransferClassifier
+from isthmus.classify.centroids import CentredRows, move_centroids, settle, unit_rows
+from isthmus.features.blocks import Block, Passes, add_tuples
+from isthmus.features.embeddings import resolve_embedder
+from isthmus.features.fixed_point import ONE, as_steps, block_steps, exact_product, square_sums
 
 
 class TransductiveCentroidClassifier(TransferClassifier):
@@ -71,7 +74,7 @@ class TransductiveCentroidClassifier(TransferClassifier):
         start = unit_rows(own)
         target = CentredRows.about(domains.X[domains.target]) if len(domains.target) else None
         self.mean_ = parts[0][0].mean if target is None else target.mean
-        self.inverse_temperature_ = _fit_temperature(parts, own)
+        self.inverse_temperature_ = _left_out_temperature([(centred.dot(own), codes) for centred, codes in parts], own)
         self.centroids_, self.n_iter_ = start, 1
         self.history_: list[float] = []
         self.termination_condition_ = "no_target"
@@ -87,13 +90,73 @@ class TransductiveCentroidClassifier(TransferClassifier):
     def _scores(self, X) -> np.ndarray:
         return self.inverse_temperature_ * CentredRows.about(X, self.mean_).dot(self.centroids_)
 
+    def fit_passes(self, passes: Passes) -> TransductiveCentroidClassifier:
+        """Fit vectors of the texts of both domains, in fixed point; the vectors are static word vectors."""
+        n_classes = len(passes.classes)
+        self.block_means_: dict[str, np.ndarray] = {}
+        for side in ("source", "target"):
+            total, count = passes.sum(vector_sums, side, phase="making vectors", add=add_tuples)
+            self.block_means_[side] = total / ONE / float(count[0])
+        own, _ = passes.sum(centroid_sums, "source", self, n_classes, phase="class centroids", add=add_tuples)
+        start = self.centroids_ = unit_rows(own / ONE)
+        before = None
+        for step in range(1, self.max_iter + 1):
+            phase = f"settling, round {step}"
+            sums, counts = passes.sum(centroid_sums, "target", self, n_classes, phase=phase, add=add_tuples)
+            if before is not None and np.array_equal(sums, before):
+                break
+            moved = move_centroids(start, unit_rows(sums / ONE), self.source_weight)
+            self.centroids_, before = np.where((counts > 0)[:, None], moved, start), sums
+        rows = self.centred_steps(static_steps(passes.sample.texts()), "source") / ONE
+        self.inverse_temperature_ = _left_out_temperature([(rows @ (own / ONE).T, passes.sample.codes)], own / ONE)
+        self.classes_ = passes.classes
+        return self
 
-def _fit_temperature(parts: list[tuple[CentredRows, np.ndarray]], sums: np.ndarray) -> float:
-    """Factor on similarities, from source rows compared with centroids that do not hold them."""
+    def centred_steps(self, steps: np.ndarray, side: str) -> np.ndarray:
+        """Rows in fixed point minus their domain's mean, of length one, in fixed point again."""
+        mean = self.block_means_[side]
+        squares = np.square(steps, dtype=np.float64).sum(axis=1) / ONE**2
+        squared = squares - 2 * exact_product(steps, mean[:, None])[:, 0] + float(mean @ mean)
+        scale = np.where((squared > 1e-9) & (squares > 0), 1 / np.sqrt(np.maximum(squared, 1e-9)), 0.0)
+        return as_steps((steps / ONE - mean) * scale[:, None])
+
+    def block_scores(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
+        """Scores of a block's documents, whose softmax are probabilities, and which documents are blank."""
+        steps, blank = block_steps(block, "vectors", static_steps)
+        centred = self.centred_steps(steps, "target")
+        return self.inverse_temperature_ * exact_product(centred, self.centroids_.T), blank
+
+
+def static_steps(texts: list[str]) -> np.ndarray:
+    """Static word vectors of texts, of length one, in fixed point."""
+    return as_steps(unit_rows(np.asarray(resolve_embedder("static")(texts), dtype=np.float64)))
+
+
+def vector_sums(block: Block) -> tuple[np.ndarray, np.ndarray]:
+    """Sum and number of a block's vectors."""
+    steps, _ = block_steps(block, "vectors", static_steps)
+    return steps.sum(axis=0, dtype=np.int64), np.array([len(steps)])
+
+
+def centroid_sums(block: Block, model: TransductiveCentroidClassifier, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Centred rows added up by class: the label of a source row, the nearest centroid of a target row."""
+    steps = model.centred_steps(block_steps(block, "vectors", static_steps)[0], block.side)
+    if block.side == "source":
+        codes = block.codes
+    else:
+        codes = exact_product(steps, model.centroids_.T).argmax(axis=1)
+    marks = (codes[:, None] == np.arange(n_classes)).astype(np.int16)
+    return square_sums(marks, steps), marks.sum(axis=0, dtype=np.int64)
+
+
+def _left_out_temperature(parts: list[tuple[np.ndarray, np.ndarray]], sums: np.ndarray) -> float:
+    """Factor on similarities, from source rows compared with centroids that do not hold them.
+
+    ``parts`` are products of rows of length one with the classes' ``sums``, and the rows' classes.
+    """
     lengths = np.linalg.norm(sums, axis=1)
     scores, codes = [], []
-    for centred, own in parts:
-        products = centred.dot(sums)
+    for products, own in parts:
         there = (np.arange(len(own)), own)
         # Taking a row of length one out of its sum s: (s − x)·x = s·x − 1, and |s − x|² = |s|² − 2·s·x + 1.
         length = np.sqrt(np.maximum(lengths[own] ** 2 - 2 * products[there] + 1, 1e-12))

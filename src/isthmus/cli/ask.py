@@ -9,7 +9,8 @@ import typer
 
 from isthmus._utils import plural
 from isthmus.api.saving import check_saved_file
-from isthmus.cli.common import Exact, print_json, say, talking
+from isthmus.cli.command import shared
+from isthmus.cli.common import print_json, say, talking
 from isthmus.cli.outputs import check_output_is_not_input, write_table
 from isthmus.corpus import check_output
 from isthmus.corpus.sheets import Layout
@@ -31,10 +32,10 @@ def ask(
     output: Annotated[
         str, typer.Option("-o", "--output", metavar="FILE", help="Where the questions go; - is stdout.")
     ] = "-",
-    exact: Exact = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a summary as JSON on stdout.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace an output that exists.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Hide progress and notes.")] = False,
+    exact: Annotated[bool, shared("exact")] = False,
+    as_json: Annotated[bool, shared("as_json")] = False,
+    force: Annotated[bool, shared("force", "Replace an output that exists.")] = False,
+    quiet: Annotated[bool, shared("quiet")] = False,
 ) -> None:
     """Write the documents that a person should answer next, the most useful first, each with the reason.
 

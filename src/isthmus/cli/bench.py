@@ -1,266 +1,29 @@
-"""``isthmus bench``: re-run the papers' tables and figures, and speed against peers."""
+"""``isthmus bench``: the benchmarks, a distribution of its own that offers its command through an entry point."""
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-from typing import Annotated, Any
+from importlib.metadata import entry_points
 
 import typer
 
-from isthmus.cli._exit import emit, write_talk
-from isthmus.cli.common import print_json, say
-from isthmus.exceptions import DataError, UsageError
+from isthmus.exceptions import MissingExtraError
+
+GROUP = "isthmus.bench"
+MISSING = (
+    "The benchmarks are not part of the installed package; install them from a checkout of Isthmus with: "
+    "pip install ./benchmarks"
+)
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command to the program."""
-    app.command("bench", epilog="Example: isthmus bench cocc --task rec-talk,sci-talk --method nbc,cocc --data FOLDER")(
-        bench
-    )
-
-
-def bench(
-    suite: Annotated[
-        str | None, typer.Argument(help="Suite: a name, or a Python file with SUITE. If omitted, list them.")
-    ] = None,
-    tuned: Annotated[
-        str | None,
-        typer.Argument(metavar="[SUITE]", help="After the word tune: the suite whose defaults are chosen again."),
-    ] = None,
-    task: Annotated[
-        list[str] | None, typer.Option("--task", help="Tasks, by comma or repeated; default: the suite's.")
-    ] = None,
-    method: Annotated[list[str] | None, typer.Option("--method", help="Methods, by comma or repeated.")] = None,
-    study: Annotated[list[str] | None, typer.Option("--study", help="Studies (tables and charts), or all.")] = None,
-    seeds: Annotated[str | None, typer.Option("--seeds", help="A list such as 0,1,2, or how many.")] = None,
-    data: Annotated[
-        Path | None, typer.Option("--data", metavar="DIR", help="Folder with the corpora; ISTHMUS_DATA if omitted.")
-    ] = None,
-    json_file: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="Write the rows as JSON; - for standard output.")
-    ] = None,
-    record: Annotated[
-        Path | None,
-        typer.Option("--record", metavar="DIR", help="Keep rows, tables and charts in DIR/SUITE (e.g. benchmarks)."),
-    ] = None,
-    jobs: Annotated[int, typer.Option("--jobs", min=1, help="Processes; timings always use one.")] = 2,
-    force: Annotated[
-        bool, typer.Option("--force", help="Compute finished rows again; replace the JSON file if it exists.")
-    ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Hide progress and notes.")] = False,
-    show: Annotated[bool, typer.Option("--list", help="List the suite's tasks, methods and studies.")] = False,
-) -> None:
-    """Run a benchmark suite: tasks × methods × seeds, in parallel, going on where the last run stopped."""
-    from isthmus.bench.engine.harness import find_suite, run_suite, tuning_studies
-
-    suite, tune = _read_suite(suite, tuned)
-    if suite is None or show:
-        _print_list(suite)
+    """Add the command to the program; where the benchmarks are not installed, one that says how to get them."""
+    for entry in entry_points(group=GROUP):
+        entry.load()(app)
         return
-    found = find_suite(suite)
-    tasks, methods, studies = _split(task), _split(method), _split(study)
-    if tune and not studies:
-        studies = tuning_studies(found)
-    chosen_seeds = _read_seeds(seeds)
-    _check_json(json_file, force)
-    talk = _Talk(quiet)
-    try:
-        run = run_suite(
-            suite,
-            data,
-            tasks,
-            methods,
-            chosen_seeds,
-            jobs,
-            record,
-            force,
-            talk,
-            studies=studies,
-            command=f"isthmus bench tune {found.name}" if tune else _command(suite, tasks, methods, studies, seeds),
-        )
-    except KeyboardInterrupt:
-        say(f"Stopped; {_rows(talk.done)} kept, the same command goes on from there.")
-        raise typer.Exit(130) from None
-    _print_run(found, run, to_stderr=str(json_file) == "-")
-    if json_file is not None:
-        _write_json(json_file, run.to_json())
-    if record is not None or studies:
-        _write_record(found, run, quiet)
-    if run.failures:
-        say(f"{len(run.failures)} of the units failed; the first says: {run.failures[0]['failure']}")
-        raise typer.Exit(1)
+    anything = {"allow_extra_args": True, "ignore_unknown_options": True}
+    app.command("bench", help=MISSING, context_settings=anything)(refuse)
 
 
-# ------------------------------------------------------------------------------------------------------------ input
-
-
-def _read_suite(suite: str | None, tuned: str | None) -> tuple[str | None, bool]:
-    """The suite, and whether its defaults are to be chosen again (``isthmus bench tune SUITE``)."""
-    if suite == "tune":
-        if tuned is None:
-            raise UsageError("tune needs a suite, for example: isthmus bench tune cocc.", code="bad-parameter")
-        return tuned, True
-    if tuned is not None:
-        raise UsageError(
-            f"isthmus bench takes one suite; {tuned!r} came after {suite!r}. Only tune is followed by a suite.",
-            code="bad-parameter",
-        )
-    return suite, False
-
-
-def _split(values: list[str] | None) -> list[str] | None:
-    names = [name.strip() for value in values or () for name in value.split(",")]
-    return list(dict.fromkeys(name for name in names if name)) or None
-
-
-def _read_seeds(text: str | None) -> list[int] | None:
-    if text is None:
-        return None
-    try:
-        numbers = [int(part) for part in text.split(",")]
-    except ValueError:
-        raise UsageError(
-            f"--seeds is {text!r}; give numbers such as 0,1,2, or how many.", code="bad-parameter"
-        ) from None
-    counted = len(numbers) == 1 and "," not in text
-    if min(numbers) < 0 or (counted and numbers[0] == 0):
-        raise UsageError(f"--seeds is {text!r}; seeds are not negative, and one is the least.", code="bad-parameter")
-    return list(range(numbers[0])) if counted else numbers
-
-
-def _command(suite: str, tasks: Any, methods: Any, studies: Any, seeds: str | None) -> str:
-    """The command without the places on this machine."""
-    options = {"--task": tasks, "--method": methods, "--study": studies}
-    name = Path(suite).name if suite.endswith(".py") else suite
-    words = [word for option, names in options.items() if names for word in (option, ",".join(names))]
-    return " ".join(["isthmus bench", name, *words, *(["--seeds", seeds] if seeds else [])])
-
-
-# ----------------------------------------------------------------------------------------------------------- output
-
-
-class _Talk:
-    """Progress on standard error: one line per finished unit."""
-
-    def __init__(self, quiet: bool):
-        self.quiet, self.done = quiet, 0
-
-    def __call__(self, event: dict) -> None:
-        if event["event"] == "plan":
-            if event["kept"]:
-                self._say(f"{_rows(event['kept'])} kept from an earlier run (--force computes them again)")
-            return
-        if event["event"] in ("begin", "step"):
-            self._show(event)
-            return
-        self.done = event["done"]
-        name = event["task"] if event["study"] else f"{event['task']}  {event['method']}"
-        seed = "" if event["seed"] is None else f"  seed {event['seed']}"
-        shown = [row for row in event["rows"][:3] if {"metric", "value"} <= row.keys()]  # a study may name its own
-        said = event["failure"] or ", ".join(map(_result, shown))
-        self._say(f"[{event['done']}/{event['total']}] {name}{seed}  {said}  {event['seconds']:.1f} s")
-        for warning in event["warnings"][:2]:
-            self._say(f"    {warning}")
-
-    def _show(self, event: dict) -> None:
-        """What is going on now, on one line of a terminal that the next line overwrites."""
-        if self.quiet or not _is_terminal():
-            return
-        whole = f" of {event['total']}" if event.get("total") else ""
-        doing = event["method"] if event["event"] == "begin" else f"{event['phase']} {event['done']}{whole}"
-        write_talk(f"\r\033[K    {event['task']}  {doing} …")
-
-    def _say(self, text: str) -> None:
-        if self.quiet:
-            return
-        say(("\r\033[K" if _is_terminal() else "") + text)
-
-
-def _is_terminal() -> bool:
-    return sys.stderr is not None and sys.stderr.isatty()
-
-
-def _rows(count: int) -> str:
-    return "1 finished row is" if count == 1 else f"{count} finished rows are"
-
-
-def _result(row: dict) -> str:
-    value = row["value"]
-    return f"{row['metric']} {value:.4f}" if isinstance(value, (int, float)) else f"{row['metric']} {value}"
-
-
-def _print_run(found: Any, run: Any, *, to_stderr: bool) -> None:
-    from isthmus.bench.engine.records import contrasts
-    from isthmus.bench.engine.tables import derived_tables, significance_grid, suite_grids, table_grid
-
-    parts = [grid.text() for grid in suite_grids(found, run.rows, run.not_run)]
-    parts += [table_grid(rows, title=name).text() for name, rows in derived_tables(found, run.record).items()]
-    shown = {row["task"] for row in run.rows}
-    tests = [test for test in contrasts(found, run.record) if test["task"] in shown]
-    if tests:
-        parts.append("McNemar's exact test against the best of the others\n" + significance_grid(tests).text())
-    parts += [table_grid(rows, title=name).text() for name, rows in run.studies.items() if rows]
-    parts += [f"{name}: not run, {reason}" for name, reason in run.not_run.items()]
-    (say if to_stderr else emit)("\n\n".join(parts))
-
-
-def _check_json(path: Path | None, force: bool) -> None:
-    """Refuse before the work: a file that holds something is not replaced, and the folder must be there."""
-    if path is None or str(path) == "-":
-        return
-    if path.is_dir():
-        raise DataError(f"{path} is a folder; name a file for --json.", code="output-unwritable")
-    if path.is_file() and path.stat().st_size and not force:
-        raise DataError(f"{path} exists; give another name, or --force to replace it.", code="output-exists")
-    if not path.resolve().parent.is_dir():
-        raise DataError(f"There is no folder {path.parent} for {path.name}; make it first.", code="output-unwritable")
-
-
-def _write_json(path: Path, content: dict) -> None:
-    if str(path) == "-":
-        print_json(content)
-        return
-    from isthmus.bench.engine.records import write_json
-
-    write_json(path, content)
-
-
-def _write_record(found: Any, run: Any, quiet: bool) -> None:
-    """Pages beside the record, and the studies' charts."""
-    from isthmus.bench.engine.tables import derived_tables, write_pages
-    from isthmus.report.charts import draw, save_chart
-
-    written = write_pages(found, run.record, run.not_run)
-    specs = {**{name: study.chart for name, study in found.studies.items()}, **found.charts}
-    for name, rows in {**run.studies, **derived_tables(found, run.record)}.items():
-        spec = specs.get(name)
-        if not spec or not rows:
-            continue
-        chart = draw(rows, spec)
-        written += [save_chart(chart, run.record.path.parent / f"{name}{ending}") for ending in (".svg", ".png")]
-    if not quiet:
-        say(f"Recorded in {run.record.path.parent}: {', '.join(path.name for path in written)}")
-
-
-def _print_list(suite: str | None) -> None:
-    from isthmus.bench import SUITES
-    from isthmus.bench.engine.harness import find_suite
-
-    if suite is None:
-        width = max(map(len, SUITES))
-        for name in SUITES:
-            emit(f"{name:<{width}}  {SUITES[name].summary}")
-        return
-    found = find_suite(suite)
-    emit(f"{found.name}: {found.summary}")
-    for kind, names, default in (
-        ("tasks", [*found.tasks, *found.absent], found.default_tasks),
-        ("methods", list(found.methods), found.default_methods),
-        ("studies", list(found.studies), ()),
-    ):
-        if names:
-            shown = (
-                n if default is None or n in default or kind == "studies" else f"({n})" for n in dict.fromkeys(names)
-            )
-            emit(f"{kind}: {', '.join(shown)}")
+def refuse() -> None:
+    """Stand in for the command."""
+    raise MissingExtraError(MISSING, code="missing-extra")

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from isthmus._utils import versions
 from isthmus.cli._exit import emit
-from isthmus.cli.common import Exact, one_line, print_json, say, talking
-from isthmus.cli.outputs import check_output_is_not_input, write_table
+from isthmus.cli.command import shared
+from isthmus.cli.common import Target, file_hash, one_line, print_json, run_record_path, say, talking, write_json
+from isthmus.cli.outputs import Makers, announced, check_outputs, target_table, write_files
 from isthmus.corpus import check_output, read_collection, with_columns
-from isthmus.corpus.read import bare_cells
+from isthmus.corpus.cells import bare_cells, cell_text
 from isthmus.exceptions import DataError, UsageError
 
 if TYPE_CHECKING:
     from isthmus.choose import AccuracyEstimate, LabelCheck
 
-TRUTH, DONE = "true_label", "checked"
+TRUTH, DONE, ANSWERED, GIVEN = "true_label", "checked", "answered", "given"
 
 
 def register(app: typer.Typer) -> None:
@@ -33,8 +37,19 @@ class Labelling:
     texts: list[str]
     ids: list[str]
     table: dict[str, list]
-    classes: Any = None
-    expected: AccuracyEstimate | None = None
+    saved: Any = None  # the labelling itself, where RESULT is a saved one
+    answered: frozenset[int] = frozenset()  # rows of a table whose label is an answer that was learned from
+    given: frozenset[int] = frozenset()  # rows of a half-labelled table whose label was there before
+
+    @property
+    def found(self) -> list[int]:
+        """Rows whose label was found by a method, of which alone a check speaks."""
+        return [row for row in range(len(self.texts)) if row not in self.given]
+
+    @property
+    def expected(self) -> AccuracyEstimate | None:
+        """What was expected, where RESULT knows it."""
+        return None if self.saved is None else self.saved.expected_accuracy
 
 
 def check(
@@ -63,11 +78,18 @@ def check(
             "-o", "--output", metavar="OUT", help="Where the sample goes, or the labels with the true ones put in."
         ),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="Same seed, same documents.")] = 0,
-    exact: Exact = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON on stdout.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace an output that exists.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Hide progress and notes.")] = False,
+    target: Target = None,
+    report: Annotated[
+        Path | None, typer.Option("--report", metavar="HTML", help="Write a report page with the outcome.")
+    ] = None,
+    save: Annotated[
+        Path | None, typer.Option("--save", metavar="FILE", help="Save the labelling with the outcome.")
+    ] = None,
+    seed: Annotated[int, shared("seed", "Same seed, same documents.")] = 0,
+    exact: Annotated[bool, shared("exact")] = False,
+    as_json: Annotated[bool, shared("as_json", "Print the outcome as JSON on stdout.")] = False,
+    force: Annotated[bool, shared("force", "Replace an output that exists.")] = False,
+    quiet: Annotated[bool, shared("quiet")] = False,
 ) -> None:
     """Draw documents of RESULT for a person to label, and from their true labels (CHECKED) tell the accuracy of all.
 
@@ -84,11 +106,19 @@ def check(
         raise UsageError("Both RESULT and CHECKED are '-'; only one can be standard input.", code="bad-parameter")
     if as_json and (output == "-" or (drawing and output is None)):
         raise UsageError("--json prints on stdout; name a file for the table with -o OUT.", code="bad-parameter")
+    if drawing and (report is not None or save is not None):
+        raise UsageError("--report and --save take the outcome of a check; give CHECKED.", code="bad-parameter")
     if output is not None:
         check_output(output, force=force)
-        check_output_is_not_input(output, (result, checked))
+    check_outputs("-" if output is None else output, report, force, save, inputs=(result, checked, target))
     with talking(quiet):
         labelling = open_labelling(result, text)
+        if labelling.saved is None and any(path is not None for path in (target, report, save)):
+            raise UsageError(
+                "--target, --report and --save need a RESULT that isthmus label --save wrote.", code="bad-parameter"
+            )
+        if labelling.saved is not None and checked is not None and output is not None:
+            labelling.table = saved_table(labelling.saved, target, quiet)
         if checked is None:
             table, outcome = draw(labelling, sample, margin, seed)
             output = output or "-"
@@ -96,8 +126,7 @@ def check(
         else:
             found = check_answers(labelling, checked, label_column)
             table, outcome, lines = corrected_table(labelling.table, found), found.to_dict(), str(found).splitlines()
-        if output is not None:
-            write_table(output, table, force=force, exact=exact)
+        written = write_outcome(labelling, output, table, report, save, force=force, exact=exact)
     if as_json:
         print_json(outcome)
     for line in map(one_line, [] if as_json else lines):
@@ -106,8 +135,57 @@ def check(
             emit(line)
         elif not quiet:
             say(line)
-    if output not in (None, "-") and not quiet:
-        say(f"wrote {output}")
+    if checked is not None and output not in (None, "-") and Path(str(output)).is_file():
+        place = run_record_path(Path(str(output)))
+        write_json(place, _record((result, checked, target), str(output), outcome, found))
+        written.append(str(place))
+    for file in written if not quiet else ():
+        say(one_line(f"wrote {file}"))
+
+
+def saved_table(saved: Any, target: Path | None, quiet: bool) -> dict[str, list]:
+    """Every column of the target and what the labelling adds to them."""
+    from isthmus.cli.label_run import added_columns
+
+    return with_columns(target_table(saved, target, quiet), added_columns(saved))
+
+
+def write_outcome(
+    labelling: Labelling,
+    output: str | None,
+    table: dict[str, list],
+    report: Path | None,
+    save: Path | None,
+    *,
+    force: bool,
+    exact: bool,
+) -> list[str]:
+    """The table, the report and the labelling that knows the outcome; names of the files written."""
+
+    def write_report(path):
+        from isthmus.report import write_label_report
+
+        write_label_report(labelling.saved, path, force=True)
+
+    makers: Makers = {
+        report: announced("writing the report", write_report),
+        save: announced("saving the model", lambda path: labelling.saved.save(path, force=True)),
+    }
+    return write_files(output, table, makers, force=force, exact=exact)
+
+
+def _record(inputs: tuple, output: str, outcome: dict[str, Any], found: LabelCheck) -> dict[str, Any]:
+    from isthmus.cli.label_run import expectation_record
+
+    return {
+        "command": "isthmus check",
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "output": Path(output).name,
+        "inputs": [{"path": str(path), "sha256": file_hash(str(path))} for path in inputs if path not in (None, "-")],
+        "check": outcome,
+        "expected_accuracy": expectation_record(found.estimate),  # what was found stands in its place
+        "versions": versions(),
+    }
 
 
 def open_labelling(path: str, text: str | None) -> Labelling:
@@ -127,8 +205,7 @@ def open_labelling(path: str, text: str | None) -> Labelling:
 
         saved = load(path, kind="label")
         ids = saved.ids or [str(number + 1) for number in range(len(saved.texts))]
-        table = {"id": ids, **saved.columns()}
-        return Labelling(saved.labels, saved.texts, ids, table, saved.classes, saved.expected_accuracy)
+        return Labelling(saved.labels, saved.texts, ids, saved.columns(), saved)
     table = docs.table()
     if DONE in table:
         # Its own sample would find every label right.
@@ -143,17 +220,23 @@ def open_labelling(path: str, text: str | None) -> Labelling:
             f"{docs.name} has no label for {empty:,} of {len(docs):,} documents; give it as isthmus label wrote it.",
             code="bad-labels",
         )
-    return Labelling(docs.labels, docs.texts, docs.ids, table)
+    answered, given = (
+        frozenset(row for row, cell in enumerate(table.get(name, ())) if cell_text(cell).lower() == "true")
+        for name in (ANSWERED, GIVEN)
+    )
+    return Labelling(docs.labels, docs.texts, docs.ids, table, answered=answered, given=given)
 
 
 def draw(labelling: Labelling, n: int | None, margin: float | None, seed: int) -> tuple[dict[str, list], dict]:
     """The sample as columns, and what is to be told about it."""
     from isthmus.choose.sampling import draw_sample, sample_margin, sample_size, sample_table
 
-    population = len(labelling.texts)
+    found = labelling.found
+    population = len(found)
     if margin is not None:
         n = sample_size(margin, accuracy=labelling.expected, population=population)
-    rows = draw_sample(population, n or 0, seed, texts=labelling.texts)
+    drawn = draw_sample(population, n or 0, seed, texts=[labelling.texts[row] for row in found])
+    rows = [found[place] for place in drawn.tolist()]
     reached = sample_margin(len(rows), accuracy=labelling.expected, population=population)
     outcome = {"sample": len(rows), "population": population, "margin": round(reached, 4), "seed": seed}
     return sample_table(rows, labelling.texts, labelling.ids), outcome
@@ -171,7 +254,7 @@ def draw_sentence(drawn: dict[str, Any], result: str, output: str) -> str:
 def check_answers(labelling: Labelling, path: str, label: str) -> LabelCheck:
     """Read the checked sample and do the arithmetic."""
     from isthmus.choose import check_labels
-    from isthmus.choose.sampling import read_sample
+    from isthmus.corpus.filled import read_sample
 
     try:
         # The numbers are asked for as the text, because a person may have taken the column of texts out.
@@ -188,8 +271,30 @@ def check_answers(labelling: Labelling, path: str, label: str) -> LabelCheck:
     columns = {"document": docs.texts, label: docs.labels}
     columns |= {"id": docs.ids} if "id" in cells else {}
     columns |= {"text": bare_cells(cells["text"])} if "text" in cells else {}
+    if labelling.saved is not None:
+        return labelling.saved.check({TRUTH if name == label else name: cells for name, cells in columns.items()})
     rows, truths = read_sample(columns, labelling.texts, labelling.ids, label=label)
-    return check_labels(labelling.labels, rows, truths, classes=labelling.classes, expected=labelling.expected)
+    learned = sum(
+        row in labelling.answered and truth is not None for row, truth in zip(rows.tolist(), truths, strict=True)
+    )
+    if learned:
+        raise DataError(
+            f"{learned:,} of the checked documents carry the answer that was learned from (column {ANSWERED!r}), so "
+            "they would all be found right; give the file of --save instead of the table, or check documents that were "
+            "not answered.",
+            code="bad-check",
+        )
+    given = sorted(set(rows.tolist()) & labelling.given)
+    if given:
+        raise DataError(
+            f"The label of document {given[0] + 1:,} was given before (column {GIVEN!r}), so it cannot be checked; "
+            "check documents that isthmus check drew.",
+            code="bad-check",
+        )
+    place = {row: number for number, row in enumerate(labelling.found)}
+    labels = [labelling.labels[row] for row in labelling.found]
+    found = check_labels(labels, [place[row] for row in rows.tolist()], truths)
+    return replace(found, rows=[labelling.found[number] for number in found.rows])
 
 
 def corrected_table(table: dict[str, list], found: LabelCheck) -> dict[str, list]:

@@ -22,15 +22,14 @@ from isthmus._utils import plural
 from isthmus.cli._exit import one_line, say, stop_if_asked, write_data, write_talk
 from isthmus.corpus import Collection, replacing
 from isthmus.corpus.decode import mend_surrogates
+from isthmus.corpus.formats import split_sheet
 from isthmus.corpus.guess import shorten
 from isthmus.exceptions import IsthmusWarning
-from isthmus.recipes import RECIPES
 
-Language = Annotated[
-    str, typer.Option("--language", help="Language of the texts, such as German or de; identified if omitted.")
+Target = Annotated[
+    Path | None,
+    typer.Option("--target", metavar="FILE", help="The file that was labelled, where RESULT lacks its columns."),
 ]
-Exact = Annotated[bool, typer.Option("--exact", help="csv and tsv: texts byte for byte, also those like =1+1.")]
-METHODS = f"auto, which tries several and lets the best supported vote, or one of: {', '.join(RECIPES)}."
 _COUNTS = re.compile(r"(?<=^note: )[\d,]+ of [\d,]+ ")
 
 
@@ -178,7 +177,7 @@ def file_hash(path: str | os.PathLike, known: str | None = None) -> str | None:
     import hashlib
 
     digest = hashlib.sha256()
-    place = Path(path)
+    place = split_sheet(path)[0]
     files = sorted(place.rglob("*")) if place.is_dir() else [place]
     for file in files:
         if file.is_file():

@@ -8,11 +8,14 @@ from typing import Annotated
 import typer
 
 from isthmus.cli._exit import emit
-from isthmus.cli.common import METHODS, describe, one_line, run_record_path, say, talking, write_json
+from isthmus.cli.command import shared
+from isthmus.cli.common import describe, one_line, run_record_path, say, talking, write_json
+from isthmus.cli.inputs import Inputs
 from isthmus.cli.label_run import label_collections, run_record, write_outputs
 from isthmus.cli.outputs import check_outputs, describe_input
 from isthmus.corpus.sample import load_sample
 from isthmus.recipes import get_recipe
+from isthmus.request import LabelRequest
 
 
 def register(app: typer.Typer) -> None:
@@ -24,22 +27,23 @@ def demo(
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Where the files go.")] = Path(
         "demo-output"
     ),
-    method: Annotated[str, typer.Option("--method", help=METHODS)] = "auto",
-    seed: Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="Same seed, same answer.")] = 0,
-    force: Annotated[bool, typer.Option("--force", help="Replace files of an earlier run.")] = False,
+    method: Annotated[str, shared("method")] = "auto",
+    seed: Annotated[int, shared("seed")] = 0,
+    force: Annotated[bool, shared("force", "Replace files of an earlier run.")] = False,
 ) -> None:
     """Label the bundled sample (motorcycle dealer → car dealer) and write a report."""
     if method != "auto":
         get_recipe(method)
     output.mkdir(parents=True, exist_ok=True)
     table, page = output / "cars_labelled.csv", output / "report.html"
-    check_outputs(str(table), page, force)
+    request = LabelRequest(method=method, seed=seed, output=str(table), report=page, force=force)
+    check_outputs(request.output, page, force)
     source, target, truth = load_sample()
     with talking(False):
         describe(source, "source", False)
         describe(target, "target", False)
-        result = label_collections(source, target, method=method, seed=seed)
-        written = write_outputs(result, source, target, str(table), report=page, force=force)
+        result = label_collections(request, Inputs(source, target))
+        written = write_outputs(request, result, source, target)
     inputs = [describe_input(docs.name, docs) for docs in (source, target)]
     record = run_record_path(table)
     options = {"method": method, "seed": seed, "output": str(table)}

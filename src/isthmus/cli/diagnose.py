@@ -9,7 +9,8 @@ import typer
 
 from isthmus._progress import progress
 from isthmus.cli._exit import emit
-from isthmus.cli.common import Language, describe, one_line, print_json, say, talking
+from isthmus.cli.command import shared
+from isthmus.cli.common import describe, one_line, print_json, say, talking
 from isthmus.cli.outputs import check_output_is_not_input
 from isthmus.corpus import check_output, read_collection
 from isthmus.exceptions import UsageError
@@ -24,19 +25,15 @@ def register(app: typer.Typer) -> None:
 def diagnose(
     source: Annotated[str, typer.Argument(help="Labelled documents: csv, tsv, jsonl, parquet, xlsx, a folder, or -.")],
     target: Annotated[str, typer.Argument(help="Documents without labels, in any of these forms.")],
-    text: Annotated[str | None, typer.Option("--text", metavar="COL", help="Text column; guessed if omitted.")] = None,
-    label_column: Annotated[
-        str | None, typer.Option("--label", metavar="COL", help="Label column of the source; guessed if omitted.")
-    ] = None,
-    target_text: Annotated[
-        str | None, typer.Option("--target-text", metavar="COL", help="Text column of the target, where it differs.")
-    ] = None,
-    report: Annotated[Path | None, typer.Option("--report", metavar="HTML", help="Write a report page.")] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="Same seed, same answer.")] = 0,
-    language: Language = "auto",
-    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON on stdout.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace a report that exists.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Hide progress and notes.")] = False,
+    text: Annotated[str | None, shared("text", "Text column; guessed if omitted.")] = None,
+    label_column: Annotated[str | None, shared("label")] = None,
+    target_text: Annotated[str | None, shared("target_text")] = None,
+    report: Annotated[Path | None, shared("report")] = None,
+    seed: Annotated[int, shared("seed")] = 0,
+    language: Annotated[str, shared("language")] = "auto",
+    as_json: Annotated[bool, shared("as_json", "Print everything as JSON on stdout.")] = False,
+    force: Annotated[bool, shared("force", "Replace a report that exists.")] = False,
+    quiet: Annotated[bool, shared("quiet")] = False,
 ) -> None:
     """Say whether labels can travel from SOURCE to TARGET, and what to watch.
 

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from isthmus.api.saving import check_saved_file
-from isthmus.cli.common import Exact, note_guarded, one_line, print_json, say, talking
+from isthmus.cli.command import shared
+from isthmus.cli.common import note_guarded, one_line, print_json, say, talking
 from isthmus.cli.outputs import check_output_is_not_input
 from isthmus.corpus import check_output, write_rows
 from isthmus.exceptions import DataError, UsageError
@@ -31,10 +32,10 @@ def explain(
     ] = None,
     top: Annotated[int, typer.Option("--top", min=1, help="Terms per class, by size of contribution.")] = 10,
     output: Annotated[str, typer.Option("-o", "--output", metavar="OUT", help="Where the table goes.")] = "-",
-    exact: Exact = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of csv.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace an output that exists.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Hide progress and notes.")] = False,
+    exact: Annotated[bool, shared("exact")] = False,
+    as_json: Annotated[bool, shared("as_json", "Print JSON instead of csv.")] = False,
+    force: Annotated[bool, shared("force", "Replace an output that exists.")] = False,
+    quiet: Annotated[bool, shared("quiet")] = False,
 ) -> None:
     """Say which terms spoke for and against each class of a document: document, class, term, contribution."""
     if not document and not text:
@@ -87,9 +88,15 @@ def names_of(saved) -> list[str]:
     return saved.ids or [str(number + 1) for number in range(len(saved.texts))]
 
 
+def name_of(saved, row: int) -> str:
+    """The document's id, with its number where another document has the same id."""
+    ids = names_of(saved)
+    return ids[row] if ids.count(ids[row]) == 1 else f"{ids[row]} (document {row + 1})"
+
+
 def account(saved, row: int, top: int) -> list[dict]:
     """The table of one document."""
-    name = names_of(saved)[row]
+    name = name_of(saved, row)
     return [
         {
             "document": name,
@@ -106,7 +113,7 @@ def tell(saved, row: int) -> None:
     text = saved.texts[row]
     say(
         one_line(
-            f"{names_of(saved)[row]}: {saved.labels[row]}, confidence {saved.confidence[row]:.2f}, "
+            f"{name_of(saved, row)}: {saved.labels[row]}, confidence {saved.confidence[row]:.2f}, "
             f"by {saved.method}: {text[:200]}{'…' if len(text) > 200 else ''}"
         )
     )

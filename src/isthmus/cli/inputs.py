@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from isthmus._utils import plural
 from isthmus.cli.common import describe, say
 from isthmus.cli.outputs import describe_input
 from isthmus.corpus import Collection, read_collection
+from isthmus.corpus.cells import bare_cells, label_cells
+from isthmus.corpus.formats import is_workbook
 from isthmus.corpus.guess import find_column, guess_label
-from isthmus.corpus.read import bare_cells, label_cells
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
+from isthmus.request import LabelRequest
 
 MACHINE_COLUMNS = {"label", "confidence", "needs_review"}
 
@@ -31,47 +33,33 @@ class Inputs:
     records: list[dict] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
-class Columns:
-    """How the files are to be read."""
-
-    text: Sequence[str] | None = None
-    label: str | None = None
-    id: str | None = None
-    target_text: Sequence[str] | None = None
-    target_label: str | None = None
-    sheet: str | None = None
-    trust_machine_labels: bool = False
-
-    def read(self, path: str, *, target: bool, want_labels: bool | None = None) -> Collection:
-        """One file, as source or as target."""
-        return read_collection(
-            path,
-            text=(self.target_text or self.text) if target else self.text,
-            label=self.label,
-            id=self.id if target else None,
-            sheet=self.sheet if _is_workbook(path) else None,
-            want_labels=(not target) if want_labels is None else want_labels,
-        )
+def read_as(request: LabelRequest, path: str, *, target: bool, want_labels: bool | None = None) -> Collection:
+    """One file, as source or as target."""
+    return read_collection(
+        path,
+        text=(request.target_text or request.text) if target else request.text,
+        label=request.label,
+        id=request.id if target else None,
+        sheet=request.sheet if is_workbook(path) else None,
+        want_labels=(not target) if want_labels is None else want_labels,
+    )
 
 
-def read_inputs(files: Sequence[str], columns: Columns, quiet: bool) -> Inputs:
+def read_inputs(request: LabelRequest) -> Inputs:
     """Read the files: the last one is the target; one alone is both."""
-    if columns.sheet is not None and not any(map(_is_workbook, files)):
-        raise UsageError(
-            f"--sheet {columns.sheet!r} was given and none of the files is a workbook; leave it out.",
-            code="bad-parameter",
-        )
+    files, quiet = request.files, request.quiet
+    check_sheet(files, request.sheet)
+    warn_of_same_file(files)
     if len(files) == 1:
-        return _split(files[0], columns, quiet)
-    sources = [columns.read(path, target=False) for path in files[:-1]]
-    target = columns.read(files[-1], target=True)
+        return _split(files[0], request)
+    sources = [read_as(request, path, target=False) for path in files[:-1]]
+    target = read_as(request, files[-1], target=True)
     for docs in sources:
         describe(docs, "source", quiet)
-        _check_not_machine(docs, columns)
+        check_not_machine(docs.name, docs.table(), request)
     describe(target, "target", quiet)
     records = [describe_input(path, docs) for path, docs in zip(files, [*sources, target], strict=True)]
-    answers = _target_labels(target, columns, quiet)
+    answers = _target_labels(target, request)
     if len(sources) == 1:
         return Inputs(sources[0], target, target_labels=answers, records=records)
     _compare_classes(sources)
@@ -79,11 +67,53 @@ def read_inputs(files: Sequence[str], columns: Columns, quiet: bool) -> Inputs:
     return Inputs(source, target, domain, answers, records=records)
 
 
-def _split(path: str, columns: Columns, quiet: bool) -> Inputs:
+def check_sheet(files: Sequence[str], sheet: str | None) -> None:
+    """Refuse the name of a sheet where no file has sheets."""
+    if sheet is not None and not any(map(is_workbook, files)):
+        raise UsageError(
+            f"--sheet {sheet!r} was given and none of the files is a workbook; leave it out.", code="bad-parameter"
+        )
+
+
+def check_not_machine(name: str, table: Iterable[str], request: LabelRequest) -> None:
+    """Refuse to learn from labels that Isthmus gave."""
+    if request.trust_machine_labels or request.label not in (None, "label"):
+        return
+    if set(table) >= MACHINE_COLUMNS:
+        raise DataError(
+            f"The labels of {name} were given by Isthmus (it has the columns label, confidence and needs_review), "
+            "and learning from them would repeat their mistakes; name a column of labels that people gave with "
+            "--label, or add --trust-machine-labels.",
+            code="machine-labels",
+        )
+
+
+def warn_of_same_file(files: Sequence[str]) -> None:
+    """Warn where one file is given twice: a source that is its own target says nothing about other documents."""
+    for place, path in enumerate(files):
+        for later, other in enumerate(files[place + 1 :], start=place + 1):
+            if not (os.path.exists(path) and os.path.exists(other) and os.path.samefile(path, other)):
+                continue
+            message = f"{path} was given twice as a source, so its documents count double; name it once."
+            if later == len(files) - 1:
+                message = (
+                    f"{path} is both source and target, so its documents are labelled from themselves and the expected "
+                    "accuracy says nothing about others; give the documents to label as the last file."
+                )
+            warnings.warn(IsthmusWarning(message, code="data-checks"), stacklevel=3)
+
+
+def _split(path: str, request: LabelRequest) -> Inputs:
     """One file: its labelled rows are the source, the others the target."""
-    docs = columns.read(path, target=True, want_labels=True)
-    describe(docs, "documents", quiet)
-    _check_not_machine(docs, columns)
+    if request.target_label is not None:
+        raise UsageError(
+            f"--target-label {request.target_label!r} names labels of TARGET; of one file alone the labelled rows are "
+            "the source, named by --label.",
+            code="bad-parameter",
+        )
+    docs = read_as(request, path, target=True, want_labels=True)
+    describe(docs, "documents", request.quiet)
+    check_not_machine(docs.name, docs.table(), request)
     known = [label is not None for label in docs.labels]
     if all(known):
         raise DataError(
@@ -103,11 +133,13 @@ def join_collections(parts: Sequence[Collection]) -> tuple[Collection, list[str]
     for part in parts:
         count = names[part.name] = names.get(part.name, 0) + 1
         domain += [part.name if count == 1 else f"{part.name} ({count})"] * len(part)
+    shared = [name for name in parts[0].columns if all(name in part.columns for part in parts)]
     joined = Collection.from_texts(
         [text for part in parts for text in part.texts],
         [label for part in parts for label in part.labels],
         ids=[name for part in parts for name in part.ids],
         domain=domain,
+        columns={name: [cell for part in parts for cell in part.columns[name]] for name in shared},
         name=", ".join(dict.fromkeys(part.name for part in parts)),
     )
     return joined, domain
@@ -124,30 +156,18 @@ def _compare_classes(sources: Sequence[Collection]) -> None:
             warnings.warn(IsthmusWarning(message + "; check that each class has one name."), stacklevel=3)
 
 
-def _check_not_machine(docs: Collection, columns: Columns) -> None:
-    if columns.trust_machine_labels or columns.label not in (None, "label"):
-        return
-    if set(docs.table()) >= MACHINE_COLUMNS:
-        raise DataError(
-            f"The labels of {docs.name} were given by Isthmus (it has the columns label, confidence and needs_review), "
-            "and learning from them would repeat their mistakes; name a column of labels that people gave with "
-            "--label, or add --trust-machine-labels.",
-            code="machine-labels",
-        )
-
-
-def _target_labels(target: Collection, columns: Columns, quiet: bool) -> list | None:
+def _target_labels(target: Collection, request: LabelRequest) -> list | None:
     """Labels that stand in the target: taken where the column is named, told of where it is not."""
     table = target.table()
-    if columns.target_label is not None:
-        column = find_column(columns.target_label, table, target.name, "target label")
+    if request.target_label is not None:
+        column = find_column(request.target_label, table, target.name, "target label")
         labels = label_cells(bare_cells(table[column]))
         if all(label is None for label in labels):
             raise DataError(
                 f"The column {column!r} of {target.name} is empty; there are no answers in it.", code="no-labels"
             )
         return labels
-    if quiet or set(table) >= MACHINE_COLUMNS:
+    if request.quiet or set(table) >= MACHINE_COLUMNS:
         return None
     used = [key for key, cells in table.items() if key not in target.columns]
     guess = guess_label(table, used, by_cells=False)
@@ -163,15 +183,16 @@ def _target_labels(target: Collection, columns: Columns, quiet: bool) -> list | 
 def label_half(half: Collection, result: Any) -> dict[str, list]:
     """Label, confidence and needs_review of every row of a half-labelled file; given labels stay, at confidence 1."""
     found = result.columns()
+    if result.answers is not None:
+        answered = set(result.answers.rows)
+        found["answered"] = [row in answered for row in range(len(result.texts))]
+    found["given"] = [False] * len(result.texts)
     places = iter(range(len(result.texts)))
     added: dict[str, list] = {name: [] for name in found if name != "text"}
     for label in half.labels:
         place = next(places) if label is None else None
-        given = {"label": label, "confidence": 1.0, "needs_review": False}
+        given = {"label": label, "confidence": 1.0, "needs_review": False, "given": True}
         for name, cells in added.items():
-            cells.append(found[name][place] if place is not None else given.get(name, ""))
+            empty = False if name == "answered" else ""
+            cells.append(found[name][place] if place is not None else given.get(name, empty))
     return added
-
-
-def _is_workbook(path: str) -> bool:
-    return Path(path).suffix.lower() == ".xlsx"

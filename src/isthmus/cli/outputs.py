@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -14,12 +15,14 @@ from typing import Any
 from isthmus._progress import progress
 from isthmus._streams import abandon
 from isthmus.cli._exit import stop_if_asked
-from isthmus.cli.common import file_hash, note_guarded
-from isthmus.corpus import Collection, check_output, write_rows
+from isthmus.cli.common import file_hash, note_guarded, say
+from isthmus.corpus import Collection, check_output, read_collection, write_rows
+from isthmus.corpus.formats import split_sheet
 from isthmus.corpus.sheets import Layout
 from isthmus.corpus.write import create_part, is_device
 from isthmus.exceptions import DataError, UsageError
 
+KEPT_CHARACTERS = 100_000_000  # of a target's columns that a saved labelling keeps
 Makers = Mapping[Path | None, Callable[[Path], Any]]
 
 
@@ -50,7 +53,8 @@ def check_output_is_not_input(path: str | Path | None, inputs: Iterable[str | Pa
     if path is None or not os.path.isfile(path):  # nothing there, standard output, or a device: nothing to lose
         return
     for given in inputs:
-        if given is not None and os.path.isfile(given) and os.path.samefile(path, given):
+        file = None if given is None else split_sheet(given)[0]
+        if file is not None and os.path.isfile(file) and os.path.samefile(path, file):
             raise UsageError(
                 f"{str(path)!r} is an input of this run and is not replaced, with or without --force; "
                 "give another name.",
@@ -59,7 +63,7 @@ def check_output_is_not_input(path: str | Path | None, inputs: Iterable[str | Pa
 
 
 def write_files(
-    output: str,
+    output: str | None,
     table: dict[str, list],
     makers: Makers,
     *,
@@ -72,7 +76,7 @@ def write_files(
     Parameters
     ----------
     output : str
-        Where the table goes; ``"-"`` is standard output.
+        Where the table goes; ``"-"`` is standard output, None nowhere.
     table : dict
         Its columns.
     makers : mapping of Path to function
@@ -93,7 +97,8 @@ def write_files(
     try:
         for path, make in wanted.items():
             ready[path] = _make_beside(path, make)
-        write_table(output, table, force=force, exact=exact, layout=layout)
+        if output is not None:
+            write_table(output, table, force=force, exact=exact, layout=layout)
         for path, part in ready.items():
             if is_device(path):  # written to, never replaced
                 with part.open("rb") as content, path.open("wb") as device:
@@ -104,7 +109,7 @@ def write_files(
         for part in ready.values():
             with suppress(OSError):
                 part.unlink(missing_ok=True)
-    return [*([output] if output != "-" else []), *map(str, wanted)]
+    return [*([] if output in (None, "-") else [str(output)]), *map(str, wanted)]
 
 
 def _make_beside(path: Path, make: Callable[[Path], Any]) -> Path:
@@ -193,3 +198,46 @@ def write_table(
 def describe_input(path: str, docs: Collection) -> dict[str, Any]:
     """What the record says about an input."""
     return {"path": path, "documents": len(docs), "sha256": file_hash(path, docs.sha256), "notes": docs.notes}
+
+
+def remember_table(result: Any, target: Collection, text: Sequence[str] | None) -> None:
+    """Keep the target's columns with the labelling, so that later commands can write them; large ones by name alone."""
+    table = target.table()
+    record: dict[str, Any] = {"text": list(text) if text else None, "names": list(table), "cells": table}
+    try:
+        kept = json.dumps(record)
+    except (TypeError, ValueError):  # cells that JSON has no word for, such as dates of a workbook
+        kept = ""
+    if not 0 < len(kept) <= KEPT_CHARACTERS:
+        kept = json.dumps(record | {"cells": None})
+    result.input_table = kept
+
+
+def target_table(result: Any, given: str | Path | None, quiet: bool) -> dict[str, list]:
+    """The columns of the target, in their order: those kept with the labelling, or those of the file given.
+
+    Where neither has them, only ids and texts are known, which is said.
+    """
+    record = json.loads(result.input_table) if result.input_table else {}
+    if given is not None:
+        return _read_again(result, str(given), record.get("text"))
+    cells = record.get("cells")
+    if cells is not None:
+        if any(len(column) != len(result.texts) for column in cells.values()):
+            raise DataError("The saved labelling is damaged: its columns differ in length.", code="bad-model")
+        return cells
+    if not quiet:
+        named = f" ({', '.join(record['names'][:8])})" if record.get("names") else ""
+        say(f"The labelling does not hold the other columns of the target{named}; --target FILE adds them.")
+    return {"id": result.ids or [str(row + 1) for row in range(len(result.texts))], "text": list(result.texts)}
+
+
+def _read_again(result: Any, path: str, text: Sequence[str] | None) -> dict[str, list]:
+    docs = read_collection(path, text=text, want_labels=False)
+    if docs.texts != result.texts:
+        raise DataError(
+            f"--target {path!r} has {len(docs):,} documents that are not the {len(result.texts):,} of the labelling in "
+            "their order; give the file that was labelled.",
+            code="bad-parameter",
+        )
+    return docs.table()

@@ -29,7 +29,25 @@ def serve(
         list[str] | None, typer.Option("--name", metavar="NAME", help="A name of the server; may be repeated.")
     ] = None,
     max_upload: Annotated[str, typer.Option("--max-upload", metavar="SIZE", help="Largest file to take.")] = "200M",
-    sample: Annotated[bool, typer.Option("--sample", help="Have the bundled sample ready to review.")] = False,
+    sample: Annotated[
+        bool, typer.Option("--sample", help="Have the bundled sample; it is labelled meanwhile.")
+    ] = False,
+    proxies: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--proxy",
+            metavar="ADDRESS",
+            help="A proxy (address or network) that names where requests come from; may be repeated.",
+        ),
+    ] = None,
+    log_file: Annotated[
+        str | None,
+        typer.Option(
+            "--log",
+            metavar="FILE",
+            help="Where the log goes, as lines of JSON; - is standard output.",
+        ),
+    ] = None,
 ) -> None:
     """Open the workbench: projects that last, runs, and a queue in which a team reviews.
 
@@ -53,5 +71,7 @@ def serve(
             names=names or (),
             max_upload=read_size(max_upload, "--max-upload"),
             sample=sample,
+            proxies=proxies or (),
+            log_file=log_file,
             say=say,
         )

@@ -11,11 +11,13 @@ import typer
 
 from isthmus._utils import versions
 from isthmus.api.saving import check_saved_file
-from isthmus.cli.common import Exact, file_hash, one_line, print_json, run_record_path, say, talking, write_json
-from isthmus.cli.label_run import review_layout, summarise, teach_from_file
-from isthmus.cli.outputs import Makers, announced, check_outputs, write_files
-from isthmus.corpus import read_table
-from isthmus.corpus.read import cell_text
+from isthmus.cli.command import shared
+from isthmus.cli.common import Target, file_hash, one_line, print_json, run_record_path, say, talking, write_json
+from isthmus.cli.label_run import added_columns, review_layout, summarise, teach_from_file
+from isthmus.cli.outputs import Makers, announced, check_outputs, target_table, write_files
+from isthmus.corpus import read_table, with_columns
+from isthmus.corpus.cells import cell_text
+from isthmus.corpus.formats import split_sheet
 from isthmus.exceptions import DataError, UsageError
 
 
@@ -35,22 +37,24 @@ def teach(
         Path | None, typer.Option("--words", metavar="FILE", help="Labelled words (columns word, label).")
     ] = None,
     without: Annotated[
-        str | None, typer.Option("--without", metavar="FILE", help="Take back the answers that came in this file.")
+        str | None,
+        typer.Option("--without", metavar="FILE", help="Take back the answers or words that came in this file."),
     ] = None,
     rename: Annotated[
         Path | None, typer.Option("--rename", metavar="FILE", help="Rename or merge classes (columns old, new).")
     ] = None,
+    target: Target = None,
     output: Annotated[
         str, typer.Option("-o", "--output", metavar="OUT", help="Where the labelled table goes; - is stdout.")
     ] = "-",
-    report: Annotated[Path | None, typer.Option("--report", metavar="HTML", help="Write a report page.")] = None,
+    report: Annotated[Path | None, shared("report")] = None,
     save: Annotated[
         Path | None, typer.Option("--save", metavar="FILE", help="Save the taught labelling, for the next round.")
     ] = None,
-    exact: Exact = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a summary as JSON on stdout.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace outputs that exist.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Hide progress and notes.")] = False,
+    exact: Annotated[bool, shared("exact")] = False,
+    as_json: Annotated[bool, shared("as_json")] = False,
+    force: Annotated[bool, shared("force")] = False,
+    quiet: Annotated[bool, shared("quiet")] = False,
 ) -> None:
     """Learn from answers of a person and label all documents again; says what changed.
 
@@ -63,10 +67,10 @@ def teach(
         )
     if as_json and output == "-":
         raise UsageError("--json prints on stdout; name a file for the labels with -o OUT.", code="bad-parameter")
-    inputs = (result, answers, words, rename)
+    inputs = (result, answers, words, rename, target)
     check_outputs(output, report, force, save, inputs=inputs)
     for path in filter(None, inputs):  # before anything slow is loaded
-        check_saved_file(path)
+        check_saved_file(split_sheet(path)[0])
     with talking(quiet):
         from isthmus.api.loading import load
         from isthmus.report import write_label_report
@@ -83,10 +87,9 @@ def teach(
             ),
             save: announced("saving the model", lambda path: taught.save(path, force=True)),
         }
-        columns = taught.columns()
-        ids = taught.ids or [str(row + 1) for row in range(len(taught.texts))]
-        answered = set() if taught.answers is None else set(taught.answers.rows)
-        table = {"id": ids, **columns, "answered": [row in answered for row in range(len(ids))]}
+        added = {"answered": [False] * len(taught.texts)} | added_columns(taught)
+        added["answered"] = added.pop("answered")  # the last column, with or without answers
+        table = with_columns(target_table(taught, target, quiet), added)
         layout = review_layout(taught, output)
         written = write_files(output, table, makers, force=force, exact=exact, layout=layout)
     summary = summarise(taught, len(taught.source_texts), output)

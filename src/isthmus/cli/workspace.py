@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from isthmus._utils import import_optional, plural
 from isthmus.cli._exit import emit, say
 from isthmus.cli._help import WholeLines
+from isthmus.cli.command import shared
 from isthmus.cli.common import print_json
+from isthmus.exceptions import DataError, UsageError
 
 Folder = Annotated[
     Path | None,
@@ -29,21 +33,33 @@ Database = Annotated[
         "$ISTHMUS_DATABASE, for others can read a command line.",
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print a summary as JSON on stdout.")]
+Person = Annotated[str, typer.Argument(metavar="NAME", help="Name of the account.")]
+ProjectName = Annotated[str, typer.Argument(metavar="PROJECT", help="Name or id of the project.")]
+AsJson = Annotated[bool, shared("as_json")]
 
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands to the program."""
     group = typer.Typer(
         cls=WholeLines,
-        help="Back up, restore and check the workspace of a workbench.",
+        help="Back up, restore and check the workspace of a workbench; manage its people and projects.",
         epilog="Example: isthmus workspace backup friday.tar",
         no_args_is_help=True,
         rich_markup_mode=None,
     )
+    group.command("create", epilog="Example: isthmus workspace create --workspace survey-2026")(create)
     group.command("backup", epilog="Example: isthmus workspace backup friday.tar")(backup)
     group.command("restore", epilog="Example: isthmus workspace restore friday.tar --workspace new-folder")(restore)
     group.command("check", epilog="Example: isthmus workspace check --thorough")(check)
+    group.command("people", epilog="Example: isthmus workspace people")(people)
+    group.command("role", epilog="Example: isthmus workspace role Kim owner")(set_role)
+    group.command("password", epilog="Example: isthmus workspace password Kim")(set_password)
+    group.command("close", epilog="Example: isthmus workspace close Kim --hand-over-to Lee")(close_account)
+    group.command("reopen", epilog="Example: isthmus workspace reopen Kim")(reopen_account)
+    group.command("projects", epilog="Example: isthmus workspace projects")(projects)
+    group.command("archive", epilog='Example: isthmus workspace archive "Survey 2026"')(archive)
+    group.command("unarchive", epilog='Example: isthmus workspace unarchive "Survey 2026"')(unarchive)
+    group.command("hand-over", epilog="Example: isthmus workspace hand-over --to Kim")(hand_over)
     app.add_typer(group, name="workspace")
     app.callback()(lambda: None)
 
@@ -52,6 +68,25 @@ def need_workspace() -> None:
     """Say how to get what a workspace needs, before anything else fails over it."""
     for name in ("sqlalchemy", "alembic"):
         import_optional(name, "A workspace", extra="workbench")
+
+
+def existing_workspace(folder: Path | None, database: str | None) -> Any:
+    """The workspace that was named; refused where there is none, for a typing error must not make a new one."""
+    need_workspace()
+    from isthmus.workspace import open_workspace
+
+    return open_workspace(folder, database, create=False)
+
+
+def create(folder: Folder = None, database: Database = None) -> None:
+    """Make a new, empty workspace. `isthmus serve` does so, too; every other command refuses where there is none."""
+    need_workspace()
+    from isthmus.workspace import open_workspace
+
+    with suppress(DataError), open_workspace(folder, database, create=False) as found:
+        raise UsageError(f"{str(found.folder)!r} is a workspace already; name another folder.", code="output-exists")
+    with open_workspace(folder, database) as made:
+        say(f"made the workspace {made.folder}")
 
 
 def backup(
@@ -66,10 +101,7 @@ def backup(
     It holds projects, files, runs, models, answers and the audit log, of one moment. It can be restored into SQLite and
     into PostgreSQL, wherever it came from.
     """
-    need_workspace()
-    from isthmus.workspace import open_workspace
-
-    with open_workspace(folder, database) as workspace:
+    with existing_workspace(folder, database) as workspace:
         made = workspace.backup(file, force=force)
     _tell(made, f"wrote {file}", as_json)
 
@@ -98,10 +130,7 @@ def check(
 
     The exit code is 1 where something is wrong.
     """
-    need_workspace()
-    from isthmus.workspace import open_workspace
-
-    with open_workspace(folder, database) as workspace:
+    with existing_workspace(folder, database) as workspace:
         problems = workspace.check(thorough=thorough)
     if as_json:
         print_json({"problems": problems})
@@ -111,6 +140,148 @@ def check(
         say("The workspace is sound." if not problems else f"{plural(len(problems), 'problem')} found.")
     if problems:
         raise typer.Exit(1)
+
+
+def hand_over(
+    taker: Annotated[str, typer.Option("--to", metavar="NAME", help="Who gets the projects.")],
+    giver: Annotated[
+        str | None,
+        typer.Option(
+            "--from", metavar="NAME", help="Whose projects; if omitted, all that nobody owns who can sign in."
+        ),
+    ] = None,
+    folder: Folder = None,
+    database: Database = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a person the owner of projects.
+
+    Without --from these are the projects that nobody can reach: those made before accounts were switched on, and those
+    whose owner's account is closed.
+    """
+    with existing_workspace(folder, database) as workspace:
+        to = _find_person(workspace, taker)
+        moved = workspace.projects.hand_over(to.id, by=None, giver=_find_person(workspace, giver).id if giver else None)
+    if as_json:
+        print_json({"projects": [{"id": row.id, "name": row.name} for row in moved]})
+        return
+    for row in moved:
+        emit(row.name)
+    say(f"{plural(len(moved), 'project')} handed over to {to.name}.")
+
+
+def people(folder: Folder = None, database: Database = None, as_json: AsJson = False) -> None:
+    """List the accounts: name, role, open or closed."""
+    with existing_workspace(folder, database) as workspace:
+        rows = workspace.people.list()
+    if as_json:
+        print_json({"people": [{"name": row.name, "role": row.role, "closed": row.disabled} for row in rows]})
+        return
+    for row in rows:
+        emit(f"{row.name}\t{row.role}\t{'closed' if row.disabled else 'open'}")
+
+
+def set_role(
+    name: Person,
+    role: Annotated[str, typer.Argument(metavar="ROLE", help="viewer, reviewer or owner.")],
+    folder: Folder = None,
+    database: Database = None,
+) -> None:
+    """Give a person another role in the workspace. The last owner stays one."""
+    with existing_workspace(folder, database) as workspace:
+        found = workspace.people.set_role(_find_person(workspace, name).id, role, by=None)
+    say(f"{found.name} is {found.role} now.")
+
+
+def set_password(name: Person, folder: Folder = None, database: Database = None) -> None:
+    """Set a person's password; it is asked for, or read from standard input. All sessions of the person end."""
+    with existing_workspace(folder, database) as workspace:
+        import_optional("argon2", "A password", extra="workbench")
+        from isthmus.workbench.sessions import Passwords
+
+        found = _find_person(workspace, name)
+        workspace.people.set_password(found.id, Passwords().hash(_read_password(found.name)), by=None)
+    say(f"{found.name} has a new password.")
+
+
+def _read_password(name: str) -> str:
+    if sys.stdin is not None and sys.stdin.isatty():
+        return str(typer.prompt(f"New password of {name}", hide_input=True, confirmation_prompt=True, err=True))
+    return (sys.stdin.readline() if sys.stdin is not None else "").rstrip("\r\n")
+
+
+def close_account(
+    name: Person,
+    taker: Annotated[
+        str | None,
+        typer.Option("--hand-over-to", metavar="NAME", help="Who gets the projects that nobody else owns."),
+    ] = None,
+    folder: Folder = None,
+    database: Database = None,
+) -> None:
+    """Close an account: its sessions end, its answers stay. The workspace and each project keep an owner."""
+    with existing_workspace(folder, database) as workspace:
+        to = _find_person(workspace, taker).id if taker else None
+        found = workspace.people.disable(_find_person(workspace, name).id, by=None, hand_over_to=to)
+    say(f"The account of {found.name} is closed.")
+
+
+def reopen_account(name: Person, folder: Folder = None, database: Database = None) -> None:
+    """Open a closed account again."""
+    with existing_workspace(folder, database) as workspace:
+        found = workspace.people.enable(_find_person(workspace, name).id, by=None)
+    say(f"The account of {found.name} is open.")
+
+
+def projects(folder: Folder = None, database: Database = None, as_json: AsJson = False) -> None:
+    """List the projects, archived ones too: name, owners, open or archived."""
+    with existing_workspace(folder, database) as workspace:
+        rows = [(row, workspace.projects.members(row.id)) for row in workspace.projects.list(archived=True)]
+    shown = [
+        {
+            "id": row.id,
+            "name": row.name,
+            "owners": [member.name for member in members if member.role == "owner"],
+            "archived": row.archived_at is not None,
+        }
+        for row, members in rows
+    ]
+    if as_json:
+        print_json({"projects": shown})
+        return
+    for row in shown:
+        emit(f"{row['name']}\t{', '.join(row['owners'])}\t{'archived' if row['archived'] else 'open'}")
+
+
+def archive(name: ProjectName, folder: Folder = None, database: Database = None) -> None:
+    """Put a project away: it leaves the lists, and nothing in it is lost."""
+    _set_archived(name, folder, database, archived=True)
+
+
+def unarchive(name: ProjectName, folder: Folder = None, database: Database = None) -> None:
+    """Take an archived project out again."""
+    _set_archived(name, folder, database, archived=False)
+
+
+def _set_archived(name: str, folder: Path | None, database: str | None, *, archived: bool) -> None:
+    with existing_workspace(folder, database) as workspace:
+        rows = workspace.projects.list(archived=True)
+        found = [row for row in rows if name in (row.id, row.name)]
+        if len(found) != 1:
+            what = "Several projects are" if found else "No project is"
+            listed = ", ".join(f"{row.name!r} ({row.id})" for row in found or rows[:10])
+            raise UsageError(f"{what} called {name[:80]!r}; give the id of one: {listed}.", code="unknown-name")
+        changed = workspace.projects.archive(found[0].id, by=None, archived=archived)
+    say(f"{changed.name!r} is {'archived' if archived else 'open again'}.")
+
+
+def _find_person(workspace: Any, name: str) -> Any:
+    found = workspace.people.by_name(name)
+    if found is None:
+        known = ", ".join(row.name for row in workspace.people.list()[:10])
+        raise UsageError(f"Nobody here is called {name[:80]!r}; there are: {known or 'no people yet'}.",
+                         code="unknown-name")  # fmt: skip
+    return found
 
 
 def _tell(made: dict, sentence: str, as_json: bool) -> None:

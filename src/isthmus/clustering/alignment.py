@@ -10,7 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
 
-from isthmus._math.kmeans import Pull, group_means, unit_rows
+from isthmus._math.rows import group_means, unit_rows
+from isthmus.clustering.kmeans import Pull
 from isthmus.shift.similarity import CrossSimilarity
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.cluster import SpectralCoclustering
 
-from isthmus._math.kmeans import kmeans
+from isthmus.clustering.kmeans import kmeans
 from isthmus.clustering.run import metric_rows
 
 

@@ -8,7 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
-from isthmus._math.kmeans import group_means, kmeans
+from isthmus._math.rows import group_means
+from isthmus.clustering.kmeans import kmeans
 from isthmus.clustering.run import Prepared, guided_kmeans, initial_centers
 from isthmus.exceptions import UsageError
 from isthmus.shift.groups import Matchability, clusterability, cross_clusterability, matchability

@@ -14,7 +14,7 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._math.content import content_order
-from isthmus._math.kmeans import KMeansRun, assign_rows, group_means, threads_for
+from isthmus._math.rows import group_means
 from isthmus._parameters import (
     FROM_0,
     FROM_1,
@@ -30,6 +30,7 @@ from isthmus._validation import check_rows, shorten
 from isthmus.base import check_transfer_data
 from isthmus.clustering.alignment import Match, alignment_table
 from isthmus.clustering.guidance import choose_n_clusters, count_counterparts
+from isthmus.clustering.kmeans import KMeansRun, assign_rows, threads_for
 from isthmus.clustering.run import Prepared, clean_rows, guided_kmeans, initial_centers, metric_rows, prepare
 from isthmus.exceptions import DataError, IsthmusWarning
 from isthmus.features.contexts import Contexts
@@ -82,6 +83,10 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
         λ of the pivot weights.
     contexts : isthmus.features.contexts.Contexts, optional
         Contexts counted in running text; if omitted, words meet when a document holds both.
+    context_counts : {"log", "plain"}, default="log"
+        How often two words meet enters their contexts as log(1 + count), or "plain" as it is, which is the paper's.
+    own_words : bool, default=True
+        Centres are drawn along the words that the target has; False: along all words of the source, as in the paper.
     n_jobs : int, optional
         Threads; -1 for all cores.
     random_state : int, RandomState or None, default=None
@@ -150,6 +155,8 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
         "projection": ["boolean"],
         "smoothing": [NON_NEGATIVE],
         "contexts": [Contexts, None],
+        "context_counts": [StrOptions({"log", "plain"})],
+        "own_words": ["boolean"],
         "n_jobs": [*N_JOBS, None],
         "random_state": ["random_state"],
     }
@@ -172,6 +179,8 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
         projection=True,
         smoothing=0.1,
         contexts=None,
+        context_counts="log",
+        own_words=True,
         n_jobs=None,
         random_state=None,
     ):
@@ -190,6 +199,8 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
         self.projection = projection
         self.smoothing = smoothing
         self.contexts = contexts
+        self.context_counts = context_counts
+        self.own_words = own_words
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -283,6 +294,8 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
             projection=self.projection,
             smoothing=self.smoothing,
             contexts=self.contexts,
+            context_counts=self.context_counts,
+            own_words=self.own_words,
         )
         if prepared.groups is not None and prepared.aligner is None:
             words = [len(np.unique(rows.X[side].indices)) for side in (rows.source, rows.target)]

@@ -10,8 +10,8 @@ from sklearn.cluster import kmeans_plusplus
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
 
-from isthmus._math.kmeans import KMeansRun, kmeans, row_norms
 from isthmus.clustering.alignment import Aligner, SourceGroups, source_groups
+from isthmus.clustering.kmeans import KMeansRun, kmeans, row_norms
 from isthmus.exceptions import UsageError
 from isthmus.shift.similarity import cross_similarity
 
@@ -78,7 +78,7 @@ def guided_kmeans(prepared: Prepared, start, *, guidance=0.5, cosine=True, **set
     guidance : float in [0, 1]
         1 − α of the paper. 0 is plain k-means from that start.
     **settings
-        ``max_iter``, ``tol``, ``boost``, ``boost_iter``, ``n_threads`` of :func:`isthmus._math.kmeans.kmeans`.
+        ``max_iter``, ``tol``, ``boost``, ``boost_iter``, ``n_threads`` of :func:`isthmus.clustering.kmeans.kmeans`.
     """
     return kmeans(
         prepared.target,
@@ -104,6 +104,7 @@ def prepare(
     projection=True,
     smoothing=0.1,
     contexts=None,
+    context_counts="log",
     own_words=True,
 ) -> Prepared:
     """Source centres, pivots and weights, computed once for all starts; without shared words there is no aligner."""
@@ -114,7 +115,13 @@ def prepare(
     source = metric_rows(source, cosine)
     groups = source_groups(source, codes, collections)
     similarity = cross_similarity(
-        source, target, weighted=pivot_weights, projected=projection, smoothing=smoothing, contexts=contexts
+        source,
+        target,
+        weighted=pivot_weights,
+        projected=projection,
+        smoothing=smoothing,
+        contexts=contexts,
+        context_counts=context_counts,
     )
     if len(similarity.pivots) == 0:
         return Prepared(target, norms, groups, None)

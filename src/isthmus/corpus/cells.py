@@ -60,6 +60,29 @@ def is_structure(value: Any) -> bool:
     )
 
 
+def cell_text(cell: Any) -> str:
+    """A cell as text: nothing for a missing one, no decimals for whole numbers."""
+    if isinstance(cell, str):
+        return cell
+    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
+        return ""
+    # Integers next to missing cells become 3.0 in many tools; as an id or a label they were 3.
+    if isinstance(cell, float) and cell.is_integer() and abs(cell) < 2**53:
+        return str(int(cell))
+    return str(cell)
+
+
+def label_cells(cells: list) -> list[str | None]:
+    """Labels as they stand in their cells; blank cells are no label."""
+    texts = map(cell_text, cells)
+    return [value if value.strip() else None for value in texts]
+
+
+def bare_cells(cells: list) -> list:
+    """Cells without the apostrophe that keeps spreadsheets from running them; only ids, texts and labels lose it."""
+    return [unguard(cell) if isinstance(cell, str) and cell[:1] == "'" else cell for cell in cells]
+
+
 def _key(key: Any) -> str:
     return key if isinstance(key, str) else as_text(key)
 

@@ -5,64 +5,31 @@ from __future__ import annotations
 import difflib
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from isthmus.exceptions import DataError
+from isthmus.exceptions import DataError, UsageError
 
+# fmt: off
 TEXT_NAMES = [
-    "text",
-    "comment",
-    "review",
-    "body",
-    "message",
-    "content",
-    "document",
-    "description",
-    "feedback",
-    "answer",
-    "response",
-    "sentence",
-    "remark",
-    "note",
-    "narrative",
-    "complaint",
-    "question",
-    "abstract",
-    "summary",
-    "headline",
-    "title",
-    "subject",
-    "文本",
-    "内容",
-    "评论",
-    "正文",
-    "标题",
+    "text", "comment", "review", "body", "message", "content", "document", "description", "feedback", "answer",
+    "response", "sentence", "remark", "note", "narrative", "complaint", "question", "abstract", "summary", "headline",
+    "title", "subject", "文本", "内容", "评论", "正文", "标题",
 ]
 LABEL_NAMES = [
-    "label",
-    "class",
-    "category",
-    "topic",
-    "target",
-    "sentiment",
-    "group",
-    "tag",
-    "code",
-    "y",
-    "type",
-    "标签",
-    "类别",
-    "分类",
+    "label", "class", "category", "topic", "target", "sentiment", "group", "tag", "code", "y", "type",
+    "标签", "类别", "分类",
 ]
+# fmt: on
 SURE_LABEL_NAMES = ("label", "labels", "class", "category", "topic", "标签", "类别", "分类")
 ID_NAMES = ["id", "doc_id", "docid", "document_id", "record_id", "row_id", "uid", "uuid", "key", "number", "no", "nr"]
-# A column so named is taken for the id only if it holds no value twice: "review_id", "ticket no", "case".
-ID_WORDS = frozenset({*ID_NAMES, "ticket", "case", "reference", "ref", "编号"})
+# A column so named is taken for the id only if it holds no value twice: "review_id", "ticket no", "respondent".
+_ID_NOUNS = ("ticket", "case", "reference", "ref", "respondent", "participant", "customer", "client", "user", "member")
+ID_WORDS = frozenset({*ID_NAMES, *_ID_NOUNS, "patient", "order", "invoice", "incident", "claim", "编号"})
 TITLE_ROWS = 10  # rows above the header that may hold a title, a date, a blank
-_SAMPLE = 2_000  # rows looked at
+LOOKED_AT = 2_000  # rows that guesses are made from
 _SHOWN, _COMPARED = 10, 1_000  # column names told to a person, and compared with a misspelt one
 _WORDS = re.compile(r"[^\W_]+")
 
@@ -103,7 +70,7 @@ def shorten(name: object, width: int = 60) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
-def guess_text(columns: dict[str, list], taken: Sequence[str] = ()) -> str | None:
+def guess_text(columns: Mapping[str, list], taken: Sequence[str | None] = ()) -> str | None:
     """The text column: by its name, else the one with the longest cells on average."""
     free = {key: cells for key, cells in columns.items() if key not in taken and _is_text(cells)}
     named = by_name(free, TEXT_NAMES, exact=True)
@@ -119,7 +86,7 @@ def guess_text(columns: dict[str, list], taken: Sequence[str] = ()) -> str | Non
     return by_name([key for key in lengths if lengths[key] >= lengths[best] / 2], TEXT_NAMES) or best
 
 
-def guess_label(columns: dict[str, list], taken: Sequence[str] = (), *, by_cells: bool = True) -> str | None:
+def guess_label(columns: Mapping[str, list], taken: Sequence[str | None] = (), *, by_cells: bool = True) -> str | None:
     """The label column: by its name, else (``by_cells``) the one with the fewest distinct short values that repeat."""
     # A list of tags names several classes at once; it is no label.
     free = {key: cells for key, cells in columns.items() if key not in taken and not _holds_lists(cells)}
@@ -139,7 +106,7 @@ def guess_label(columns: dict[str, list], taken: Sequence[str] = (), *, by_cells
     return best
 
 
-def guess_id(columns: dict[str, list], taken: Sequence[str] = ()) -> str | None:
+def guess_id(columns: Mapping[str, list], taken: Sequence[str | None] = ()) -> str | None:
     """The id column: by its name, else one that is named like an id and holds no value twice.
 
     Examples
@@ -152,14 +119,127 @@ def guess_id(columns: dict[str, list], taken: Sequence[str] = ()) -> str | None:
     named = next((key for want in ID_NAMES for key in free if key.casefold().strip() == want), None)
     if named is not None:
         return named
-    alike = [key for key in free if set(_WORDS.findall(key.casefold())) & ID_WORDS]
+    alike = [key for key in free if _names_id(_WORDS.findall(key.casefold()))]
     return next((key for key in alike if _all_different(columns[key])), None)
+
+
+def _names_id(words: list[str]) -> bool:
+    """Whether a name speaks of an id: "ticket", "customer no"; not "customer comment", which is a text."""
+    return bool(ID_WORDS & set(words)) and words[-1] not in _TEXT_WORDS
 
 
 def _all_different(cells: list) -> bool:
     """Whether every cell is filled, short, and unlike the others."""
     seen = [str(cell) if cell is not None else "" for cell in cells]
     return len(seen) > 1 and all(0 < len(cell.strip()) <= 80 for cell in seen) and len(set(seen)) == len(seen)
+
+
+@dataclass(frozen=True)
+class ColumnRoles:
+    """Which columns hold the text, the label and the id, by name; and a note for each that was guessed."""
+
+    text: tuple[str, ...] = ()
+    label: str | None = None
+    id: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+def guess_roles(
+    columns: Mapping[str, list],
+    name: str,
+    *,
+    text: Sequence[str] = (),
+    label: str | None = None,
+    id: str | None = None,
+    want_labels: bool | None = None,
+) -> ColumnRoles:
+    """The columns that are given, and guesses for the others; what cannot be guessed is left empty.
+
+    Parameters are those of :func:`resolve_columns`, all of them names of columns.
+    """
+    notes = []
+    if not text:
+        taken = [id, label, id or guess_id(columns)]
+        guess = guess_text(columns, [column for column in taken if column])
+        if guess is not None:
+            text = [guess]
+            notes.append(f"{name}: {shorten(guess)!r} is taken as the text.")
+    taken = [*text, id]
+    if want_labels is not False and label is None:
+        label = guess_label(columns, [*taken, guess_id(columns, taken)], by_cells=bool(want_labels))
+        if label is not None:
+            notes.append(f"{name}: {shorten(label)!r} is taken as the label.")
+    return ColumnRoles(tuple(text), label, id or guess_id(columns, [*taken, label]), tuple(notes))
+
+
+def resolve_columns(
+    columns: Mapping[str, list],
+    name: str,
+    *,
+    text: str | Sequence[str] | None = None,
+    label: str | None = None,
+    id: str | None = None,
+    want_labels: bool | None = None,
+) -> ColumnRoles:
+    """Which columns of a table hold what: those that are named, and guesses for the others.
+
+    Parameters
+    ----------
+    columns : mapping of str to list
+        The table, or its first rows.
+    name : str
+        Of the file, for messages.
+    text : str or sequence of str, optional
+        Text column; several as a sequence or joined by commas.
+    label, id : str, optional
+    want_labels : bool, optional
+        True: a label column is needed. False: none is read, even if one is named. None: one is read if it is called so.
+
+    Raises
+    ------
+    DataError
+        Where a named column is missing (``unknown-column``), or one that is needed cannot be guessed
+        (``no-text-column``, ``no-label-column``).
+
+    Examples
+    --------
+    >>> from isthmus.corpus.guess import resolve_columns
+    >>> table = {"respondent": ["r1", "r2"], "comment": ["too dear", "kind staff"], "topic": ["price", "staff"]}
+    >>> roles = resolve_columns(table, "survey.csv", want_labels=True)
+    >>> roles.text, roles.label, roles.id
+    (('comment',), 'topic', 'respondent')
+    """
+    id = find_column(id, columns, name, "id") if id else None
+    texts = _named_texts(text, columns, name)
+    if label and want_labels is not False:
+        label = find_column(label, columns, name, "label")
+    else:
+        label = None
+    if label is not None and label in texts:
+        raise UsageError(
+            f"{label!r} is named both as the text and as the label; a label cannot be learned from itself.",
+            code="bad-parameter",
+        )
+    roles = guess_roles(columns, name, text=texts, label=label, id=id, want_labels=want_labels)
+    if not roles.text:
+        raise DataError(
+            f"No column of {name} looks like text (columns: {list_columns(columns)}); name it with --text COLUMN.",
+            code="no-text-column",
+        )
+    if want_labels and roles.label is None:
+        raise DataError(
+            f"No column of {name} looks like labels (columns: {list_columns(columns)}); name it with --label COLUMN.",
+            code="no-label-column",
+        )
+    return roles
+
+
+def _named_texts(text: str | Sequence[str] | None, columns: Mapping[str, list], name: str) -> list[str]:
+    if text is None:
+        return []
+    if isinstance(text, str):
+        text = [text] if text in columns else [part.strip() for part in text.split(",") if part.strip()]
+    return [find_column(part, columns, name, "text") for part in text]
 
 
 def find_header(rows: Sequence[Sequence], *, sure: bool = False) -> int:
@@ -201,36 +281,47 @@ def _has_known_name(cells: list[str]) -> bool:
 def by_name(columns: Iterable[str], names: Sequence[str], *, exact: bool = False) -> str | None:
     """The column whose name is one of ``names`` (earlier ones first), else one that ends or begins with one of them."""
     words = {key: _WORDS.findall(key.casefold()) for key in columns}
-    for rank in (_is_name,) if exact else (_is_name, _ends_with, _begins_with):
+    for pick in (_only_word,) if exact else (_only_word, _last_word, _first_word):
+        first: dict[str, tuple[int, str]] = {}
+        for place, (key, parts) in enumerate(words.items()):
+            if parts:
+                first.setdefault(pick(parts), (place, key))
         for want in names:
-            for key, parts in words.items():
-                if parts and rank(parts, want):
-                    return key
+            if len(want) == 1 and pick is not _only_word:
+                continue
+            found = [first[form] for form in _forms(want) if form in first]
+            if found:
+                return min(found)[1]
     return None
 
 
-def _same(part: str, want: str) -> bool:
+def _forms(want: str) -> set[str]:
+    """A name and its plural."""
     if len(want) == 1:  # "y" has no plural: "yes" is another word
-        return part == want
-    return part in (want, want + "s") or (want.endswith(("y", "s")) and part in (want[:-1] + "ies", want + "es"))
+        return {want}
+    forms = {want, want + "s"}
+    return forms | {want[:-1] + "ies", want + "es"} if want.endswith(("y", "s")) else forms
 
 
-def _is_name(parts: list[str], want: str) -> bool:
-    return len(parts) == 1 and _same(parts[0], want)
+def _only_word(parts: list[str]) -> str:
+    return parts[0] if len(parts) == 1 else ""
 
 
-def _ends_with(parts: list[str], want: str) -> bool:
-    return len(want) > 1 and _same(parts[-1], want)
+def _last_word(parts: list[str]) -> str:
+    return parts[-1]
 
 
-def _begins_with(parts: list[str], want: str) -> bool:
+def _first_word(parts: list[str]) -> str:
     # "text_id" and "comment date" speak of the text, they are not the text.
-    return len(want) > 1 and _same(parts[0], want) and parts[-1] not in (*ID_NAMES, "date", "time", "length", "count")
+    return "" if parts[-1] in (*ID_NAMES, "date", "time", "length", "count") else parts[0]
+
+
+_TEXT_WORDS = frozenset(form for name in TEXT_NAMES for form in _forms(name))
 
 
 def _sample(cells: list) -> list[str]:
     return [
-        cell if isinstance(cell, str) else str(cell) for cell in islice((c for c in cells if c is not None), _SAMPLE)
+        cell if isinstance(cell, str) else str(cell) for cell in islice((c for c in cells if c is not None), LOOKED_AT)
     ]
 
 
@@ -241,17 +332,17 @@ def _repeats(cells: list) -> bool:
 
 
 def _holds_lists(cells: list) -> bool:
-    return any(isinstance(cell, (list, dict)) for cell in islice(cells, _SAMPLE))
+    return any(isinstance(cell, (list, dict)) for cell in islice(cells, LOOKED_AT))
 
 
 def _is_text(cells: list) -> bool:
-    seen = list(islice((cell for cell in cells if cell not in (None, "")), _SAMPLE))
+    seen = list(islice((cell for cell in cells if cell not in (None, "")), LOOKED_AT))
     return not seen or any(isinstance(cell, str) for cell in seen)
 
 
 def _mean_length(cells: list) -> float:
     seen = [cell for cell in _sample(cells) if not _is_number(cell)]
-    return sum(map(len, seen)) / max(1, min(len(cells), _SAMPLE))
+    return sum(map(len, seen)) / max(1, min(len(cells), LOOKED_AT))
 
 
 def _is_number(cell: str) -> bool:

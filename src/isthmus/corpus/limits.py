@@ -7,6 +7,7 @@ import os
 import re
 import zipfile
 import zlib
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -14,6 +15,9 @@ from isthmus.exceptions import DataError, UsageError
 
 DEFAULT_LIMIT = 512 * 2**20  # reading takes about six times as much memory
 VARIABLE = "ISTHMUS_MAX_UNPACKED"
+_CHUNK = 1 << 22
+_PACKED_CHUNK = 1 << 16
+_TIGHTEST = 1032  # bytes that one byte of gzip can hold at most
 _SIZES = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 _limit: ContextVar[int | None] = ContextVar("isthmus_max_unpacked", default=None)
 
@@ -95,20 +99,36 @@ def too_large(name: str, size: int | None = None, limit: int | None = None) -> D
 
 
 def gunzip(data: bytes, name: str) -> bytes:
-    """All members of a gzip file unpacked, up to the limit."""
-    limit, parts, total = unpack_limit(), [], 0
-    rest = data
-    while rest:
+    """All members of a gzip file unpacked; one that holds more than the limit is refused before memory grows."""
+    limit = unpack_limit()
+    if len(data) * _TIGHTEST > limit:
+        total = 0
+        for part in _unpack(data):
+            total += len(part)
+            if total > limit:
+                raise too_large(name)
+    return b"".join(_unpack(data))
+
+
+def _unpack(data: bytes) -> Iterator[bytes]:
+    """The content piece by piece, a few at a time in memory."""
+    packed = memoryview(data)
+    place = 0
+    while place < len(packed):
         member = zlib.decompressobj(wbits=31)
-        part = member.decompress(rest, limit - total + 1)
-        total += len(part)
-        if total > limit:
-            raise too_large(name)
-        parts.append(part)
-        if not member.eof:
-            raise EOFError("it ends before the end of the packed data")
-        rest = member.unused_data.lstrip(b"\0")  # some tools pad with zeros
-    return parts[0] if len(parts) == 1 else b"".join(parts)
+        rest: bytes | memoryview = b""
+        while not member.eof:
+            if not rest:
+                rest = packed[place : place + _PACKED_CHUNK]
+                place += len(rest)
+            part = member.decompress(rest, _CHUNK)
+            if not part and not rest and not member.eof:
+                raise EOFError("it ends before the end of the packed data")
+            yield part
+            rest = member.unconsumed_tail
+        place -= len(member.unused_data)
+        while packed[place : place + 1] == b"\0":  # some tools pad with zeros
+            place += 1
 
 
 # -- A look at a workbook before it is read: how far a sheet reaches, and what it unpacks to
@@ -117,7 +137,6 @@ def gunzip(data: bytes, name: str) -> bytes:
 
 
 MOST_CELLS = 50_000_000
-_CHUNK = 1 << 22
 _SHEET = re.compile(rb"<(?:\w+:)?sheet\b[^>]*?\bid=[\"']([^\"']+)[\"']")
 _RELATION = re.compile(rb"<(?:\w+:)?Relationship\b[^>]*>")
 _PLACE = re.compile(rb"<(?:\w+:)?(?:c|row)\b[^>]*?\br\s*=\s*[\"']([A-Za-z]{0,3})([0-9]{1,7})[\"']")

@@ -3,37 +3,36 @@
 from __future__ import annotations
 
 import hashlib
-import math
 import sys
 import zlib
 from collections import Counter
 from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from isthmus._progress import progress
 from isthmus._utils import plural
-from isthmus.corpus.cells import unguard
+from isthmus.corpus.binary import read_parquet, read_xlsx
+from isthmus.corpus.cells import cell_text
 from isthmus.corpus.collection import Collection
 from isthmus.corpus.decode import decode, mend_surrogates, shown_name
-from isthmus.corpus.guess import find_column, guess_id, guess_label, guess_text, list_columns, shorten
+from isthmus.corpus.formats import FORMATS, format_of, sniff_format, split_sheet, table_ending
+from isthmus.corpus.guess import list_columns, resolve_columns
 from isthmus.corpus.limits import gunzip
-from isthmus.corpus.tables import FORMATS, Table, read_xlsx, sniff_format
+from isthmus.corpus.tables import (
+    BadRow,
+    Rows,
+    empty_table,
+    read_csv,
+    read_json,
+    read_lines,
+    record_names,
+    refuse,
+    to_columns,
+)
 from isthmus.exceptions import DataError, UsageError
 
-_ENDINGS = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "json",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".xlsx": "xlsx",
-}
-_GUARDED = ("csv", "tsv", "xlsx")  # where an apostrophe before "=" and the like keeps spreadsheets from running a cell
 _STDIN = "standard input"
 
 
@@ -53,7 +52,7 @@ def read_collection(
     Parameters
     ----------
     path : str or Path
-        File, folder with one sub-folder per label, or ``"-"`` for standard input.
+        File, folder with one sub-folder per label, or ``"-"`` for standard input. ``FILE.xlsx::SHEET`` names a sheet.
     text : str or sequence of str, optional
         Text column; several, as a sequence or joined by commas, are put together with a blank. Guessed if omitted.
     label, id : str, optional
@@ -61,7 +60,7 @@ def read_collection(
     format : {"csv", "tsv", "jsonl", "json", "parquet", "xlsx"}, optional
         For files whose ending does not say it.
     sheet : str, optional
-        xlsx: name or number (from 1) of the sheet; the first if omitted.
+        xlsx: name or number (from 1) of the sheet; that of ``path``, or the first, if omitted.
     want_labels : bool, optional
         True: labels are needed, and the read fails without them. False: no column is read as labels, even if one is
         named. None: labels are read if a column is named ``label`` or alike.
@@ -100,110 +99,153 @@ def read_collection(
         if stdin is None and sys.stdin is None:
             raise DataError("Standard input is closed; name a file, or send the documents.", code="missing-file")
         data = (stdin or sys.stdin.buffer).read()
+        kind = format
     else:
-        path = Path(path)
-        name = shown_name(path.name or str(path))
-        if path.is_dir():
-            return _read_folder(path, want_labels=want_labels)
-        kind = format or _format_of(path)
-        data = _read_bytes(path)
+        place, named = split_sheet(path)
+        if named is not None:
+            sheet = named
+        name = shown_name(place.name or str(place))
+        if place.is_dir():
+            return _read_folder(place, want_labels=want_labels)
+        _check_there(place)
+        kind = format or kind_of(place)
+        data = _read_bytes(place)
     digest = hashlib.sha256(data).hexdigest()
+    rows = read_whole(data, name, kind, sheet=sheet)
+    del data
+    docs = to_collection(rows, name, text=text, label=label, id=id, want_labels=want_labels)
+    docs.sha256 = digest
+    if str(path) != "-" and named is not None:
+        docs.name = f"{name}::{named}"
+    return docs
+
+
+def read_whole(data: bytes, name: str, kind: str | None = None, *, sheet: str | None = None) -> Rows:
+    """All rows of a table: the case of one block, in which no row may be bad.
+
+    Parameters
+    ----------
+    data : bytes
+        The file, packed or not.
+    name : str
+        For messages.
+    kind : str, optional
+        Name of the format; by its first bytes if omitted.
+    sheet : str, optional
+        Of a workbook.
+    """
     data = _unzip(data, name)
-    if str(path) == "-":
-        kind = format or sniff_format(data)
+    kind = kind or sniff_format(data)
     if not data.strip():
-        raise DataError(
-            f"{name} is empty; a table with a header and at least one document is expected.", code="empty-file"
-        )
-    if sheet is not None and kind != "xlsx":
+        raise empty_table(name)
+    if kind == "xlsx":
+        return read_xlsx(data, name, sheet)
+    if sheet is not None:
         raise UsageError(
             f"--sheet {sheet!r} was given and {name} is not a workbook; leave it out.", code="bad-parameter"
         )
-    table = FORMATS[kind](data, name) if sheet is None else read_xlsx(data, name, sheet)
+    return read_parquet(data, name) if kind == "parquet" else _read_text(data, name, kind)
+
+
+def _read_text(data: bytes, name: str, kind: str) -> Rows:
+    text, encoding, notes = decode(data, name)
     del data
-    if not table.n_rows:
-        raise DataError(
-            f"{name} has a header ({list_columns(table.columns)}) and no rows; at least one document is expected.",
-            code="empty-file",
-        )
-    docs = _to_collection(table, name, text=text, label=label, id=id, want_labels=want_labels, bare=kind in _GUARDED)
-    docs.sha256 = digest
-    return docs
+    if not text.strip():
+        raise empty_table(name)
+    try:
+        if kind in ("csv", "tsv"):
+            head, rows, bad = read_csv(text, name, kind)
+            if bad is not None:
+                raise bad
+            columns = to_columns(head.columns, rows)
+            notes += [f"{name}: {note}" for note in head.notes]
+            return Rows(head.columns, columns, guarded=True, encoding=encoding, notes=notes)
+        records = read_json(text, name) if kind == "json" else read_lines(text.split("\n"), refuse)
+    except BadRow as error:
+        raise error.refusal(name) from None
+    if not records:
+        raise empty_table(name)
+    names = record_names(records, name)
+    columns = {key: [record.get(key) for record in records] for key in names}
+    return Rows(names, columns, encoding=encoding, notes=notes)
 
 
 def read_table(path: str | Path, *, sheet: str | None = None, filled: str | None = None) -> dict[str, list]:
     """All columns of a file, whatever they are called; in csv, tsv and xlsx without the apostrophes of spreadsheets.
 
-    For tables that are not documents, such as answers. ``sheet`` is read where the file is a workbook that has it, and
-    the first sheet otherwise. ``filled`` names a column: where nothing stands in it on that sheet, the first one on
-    which something does is read instead, for people rename sheets and write where they happen to be.
+    For tables that are not documents, such as answers. A sheet named by ``FILE.xlsx::SHEET`` is read; else ``sheet``
+    where the file is a workbook that has it, and the first sheet otherwise. ``filled`` names a column: where nothing
+    stands in it on that sheet, the first one on which something does is read instead, for people rename sheets and
+    write where they happen to be.
     """
-    path = Path(path)
-    name, kind = shown_name(path.name), _format_of(path)
-    data = _unzip(_read_bytes(path), name)
-    if not data.strip():
-        raise DataError(f"{name} is empty; a table with a header is expected.", code="empty-file")
-    take = bare_cells if kind in _GUARDED else list
-    table = FORMATS[kind](data, name) if sheet is None else _sheet_if_there(data, name, kind, sheet)
-    if filled is not None and kind == "xlsx" and not _has_cells(table, filled):
-        table = _filled_sheet(data, name, filled) or table
-    return {column: take(cells) for column, cells in table.columns.items()}
+    place, named = split_sheet(path)
+    name = shown_name(place.name)
+    _check_there(place)
+    kind = kind_of(place)
+    data = _read_bytes(place)
+    if kind != "xlsx" or named is not None:
+        rows = read_whole(data, name, kind, sheet=named)
+    else:
+        rows = _sheet_if_there(data, name, sheet)
+        if filled is not None and not _has_cells(rows, filled):
+            rows = _filled_sheet(data, name, filled) or rows
+    return {column: rows.bare(column) for column in rows.names}
 
 
-def _sheet_if_there(data: bytes, name: str, kind: str, sheet: str) -> Table:
-    if kind != "xlsx":
-        return FORMATS[kind](data, name)
+def _sheet_if_there(data: bytes, name: str, sheet: str | None) -> Rows:
     try:
-        return read_xlsx(data, name, sheet)
+        return read_whole(data, name, "xlsx", sheet=sheet)
     except DataError as error:
         if error.code != "unknown-column":
             raise
-        return read_xlsx(data, name)
+        return read_whole(data, name, "xlsx")
 
 
-def _filled_sheet(data: bytes, name: str, column: str) -> Table | None:
+def _filled_sheet(data: bytes, name: str, column: str) -> Rows | None:
     """The first sheet on which something stands in a column."""
     for number in count(1):
         try:
-            table = read_xlsx(data, name, str(number))
+            rows = read_whole(data, name, "xlsx", sheet=str(number))
         except DataError as error:
             if error.code == "unknown-column":  # no sheet of this number
                 break
             if error.code != "empty-file":
                 raise
             continue
-        if _has_cells(table, column):
-            return table
+        if _has_cells(rows, column):
+            return rows
     return None
 
 
-def _has_cells(table: Table, column: str) -> bool:
-    return any(cell_text(cell).strip() for cell in table.columns.get(column, ()))
+def _has_cells(rows: Rows, column: str) -> bool:
+    return column in rows.names and any(cell_text(cell).strip() for cell in rows.cells(column))
 
 
-def _format_of(path: Path) -> str:
-    endings = [ending.lower() for ending in path.suffixes]
-    if endings and endings[-1] == ".gz":
-        endings.pop()
-    kind = _ENDINGS.get(endings[-1]) if endings else None
-    if kind is None and path.exists():
-        given = f"ends in {endings[-1]!r}" if endings else "has no ending"
+def kind_of(path: str | Path, ending: str | None = None) -> str:
+    """Name of the format of a file, by its ending or by the one given."""
+    format = format_of(path if ending is None else f"file{ending}")
+    if format is None:
+        ending = table_ending(path)
+        given = f"ends in {ending!r}" if ending else "has no ending"
         raise DataError(
-            f"{path.name} {given}; files that end in .csv, .tsv, .jsonl, .json, .parquet or .xlsx can be read "
+            f"{Path(path).name} {given}; files that end in .csv, .tsv, .jsonl, .json, .parquet or .xlsx can be read "
             "(also with .gz), or a folder of text files.",
             code="unknown-format",
         )
-    return kind or "csv"
+    return format.name
+
+
+def _check_there(path: Path) -> None:
+    if not path.exists():
+        near = ""
+        if not path.parent.exists():
+            near = f" The folder {str(path.parent)!r} does not exist."
+        raise DataError(f"There is no file {str(path)!r}; check the name.{near}", code="missing-file")
 
 
 def _read_bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
-    except FileNotFoundError:
-        near = f" The folder {str(path.parent)!r} does not exist." if not path.parent.is_dir() else ""
-        raise DataError(f"There is no file {str(path)!r}; check the name.{near}", code="missing-file") from None
-    except NotADirectoryError:
-        raise DataError(f"There is no file {str(path)!r}; check the name.", code="missing-file") from None
     except OSError as error:
         raise DataError(
             f"{str(path)!r} cannot be read ({error.strerror}); check that you may read it.", code="unreadable-file"
@@ -221,109 +263,43 @@ def _unzip(data: bytes, name: str) -> bytes:
         ) from None
 
 
-def _to_collection(
-    table: Table, name: str, *, text: Any, label: str | None, id: str | None, want_labels: bool | None, bare: bool
+def to_collection(
+    rows: Rows,
+    name: str,
+    *,
+    text: str | Sequence[str] | None = None,
+    label: str | None = None,
+    id: str | None = None,
+    want_labels: bool | None = None,
 ) -> Collection:
-    columns, notes = table.columns, list(table.notes)
-    take = bare_cells if bare else list
-    id_column = find_column(id, columns, name, "id") if id else None
-    text_columns = _text_columns(text, columns, name)
-    label_column = None
-    if want_labels is not False:
-        label_column = find_column(label, columns, name, "label") if label else None
-    if label_column in text_columns:
-        raise UsageError(
-            f"{label_column!r} is named both as the text and as the label; a label cannot be learned from itself.",
-            code="bad-parameter",
+    """The documents of a table; parameters as for :func:`read_collection`."""
+    if not len(rows):
+        raise DataError(
+            f"{name} has a header ({list_columns(rows.names)}) and no rows; at least one document is expected.",
+            code="empty-file",
         )
-    if not text_columns:
-        guess = guess_text(columns, [column for column in (id_column, label_column, id or guess_id(columns)) if column])
-        if guess is None:
-            raise DataError(
-                f"No column of {name} looks like text (columns: {list_columns(columns)}); name it with --text COLUMN.",
-                code="no-text-column",
-            )
-        text_columns = [guess]
-        notes.append(f"{name}: {shorten(guess)!r} is taken as the text.")
-    taken = [*text_columns, *([id_column] if id_column else [])]
-    if want_labels is not False and label_column is None:
-        not_label = [*taken, guess_id(columns, taken) or ""]
-        label_column = guess_label(columns, not_label, by_cells=bool(want_labels))
-        if label_column is not None:
-            notes.append(f"{name}: {shorten(label_column)!r} is taken as the label.")
-        elif want_labels:
-            raise DataError(
-                f"No column of {name} looks like labels (columns: {list_columns(columns)}); "
-                "name it with --label COLUMN.",
-                code="no-label-column",
-            )
-    if id_column is None:
-        id_column = guess_id(columns, [*taken, *([label_column] if label_column else [])])
-    labels: list[str | None] = [None] * table.n_rows
-    if label_column:
-        labels = label_cells(take(columns[label_column]))
+    cells = rows.table()
+    roles = resolve_columns(cells, name, text=text, label=label, id=id, want_labels=want_labels)
+    labels: list[str | None] = [None] * len(rows)
+    if roles.label:
+        labels = rows.labels(roles.label)
     if want_labels and all(value is None for value in labels):
         raise DataError(
-            f"All {plural(len(labels), 'cell')} of the label column {label_column!r} of {name} are empty; "
+            f"All {plural(len(labels), 'cell')} of the label column {roles.label!r} of {name} are empty; "
             "at least two classes of labelled documents are needed.",
             code="no-labels",
         )
-    used = {*text_columns, label_column, id_column}
+    used = {*roles.text, roles.label, roles.id}
     return Collection(
-        ids=[cell_text(cell) for cell in take(columns[id_column])] if id_column else _numbers(table.n_rows),
-        texts=_texts([take(columns[column]) for column in text_columns]),
+        ids=rows.texts([roles.id]) if roles.id else [str(i + 1) for i in range(len(rows))],
+        texts=rows.texts(roles.text),
         labels=labels,
-        columns={key: cells for key, cells in columns.items() if key not in used},
+        columns={key: values for key, values in cells.items() if key not in used},
         name=name,
-        notes=notes,
-        encoding=table.encoding,
-        cells=columns,
+        notes=[*rows.notes, *roles.notes],
+        encoding=rows.encoding,
+        cells=cells,
     )
-
-
-def _text_columns(text: Any, columns: dict[str, list], name: str) -> list[str]:
-    if text is None:
-        return []
-    if isinstance(text, str):
-        text = [text] if text in columns else [part.strip() for part in text.split(",") if part.strip()]
-    return [find_column(part, columns, name, "text") for part in text]
-
-
-def _texts(parts: list[list]) -> list[str]:
-    if len(parts) == 1:
-        return [cell if isinstance(cell, str) else cell_text(cell) for cell in parts[0]]
-    return [" ".join(filter(None, map(cell_text, cells))) for cells in zip(*parts, strict=True)]
-
-
-def _numbers(n: int) -> list[str]:
-    return [str(i + 1) for i in range(n)]
-
-
-def bare_cells(cells: list) -> list:
-    """Cells without the apostrophe that keeps spreadsheets from running them; only ids, texts and labels lose it."""
-    return [unguard(cell) if isinstance(cell, str) and cell[:1] == "'" else cell for cell in cells]
-
-
-def _is_missing(cell: Any) -> bool:
-    return cell is None or (isinstance(cell, float) and math.isnan(cell))
-
-
-def cell_text(cell: Any) -> str:
-    """A cell as text: nothing for a missing one, no decimals for whole numbers."""
-    if isinstance(cell, str):
-        return cell
-    if _is_missing(cell):
-        return ""
-    # Integers beside missing cells become 3.0 in many tools; as an id or a label they were 3.
-    if isinstance(cell, float) and cell.is_integer() and abs(cell) < 2**53:
-        return str(int(cell))
-    return str(cell)
-
-
-def label_cells(cells: list) -> list[str | None]:
-    """Labels as they stand in their cells; blank cells are no label."""
-    texts = map(cell_text, cells)
-    return [value if value.strip() else None for value in texts]
 
 
 # A folder of text files
@@ -336,7 +312,7 @@ def _read_folder(folder: Path, *, want_labels: bool | None) -> Collection:
         for path in folder.rglob("*")
         if path.is_file() and not any(part.startswith(".") for part in path.relative_to(folder).parts)
     )
-    tables = [path for path in files if path.parent == folder and _ENDINGS.get(_plain_ending(path))]
+    tables = [path for path in files if path.parent == folder and format_of(path)]
     if tables or not files:
         raise _not_a_file(folder, tables)
     ids, texts, labels = [], [], []
@@ -378,10 +354,6 @@ def _read_folder(folder: Path, *, want_labels: bool | None) -> Collection:
         encoding=encodings.most_common(1)[0][0],
         sha256=digest.hexdigest(),
     )
-
-
-def _plain_ending(path: Path) -> str:
-    return Path(path.stem).suffix.lower() if path.suffix.lower() == ".gz" else path.suffix.lower()
 
 
 def _folder_notes(name: str, texts: list, labels: list, encodings: Counter, skipped: list[str]) -> list[str]:

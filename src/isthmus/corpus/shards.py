@@ -6,17 +6,14 @@ are the same wherever the cuts are.
 
 from __future__ import annotations
 
-import csv
-import gc
 import glob
 import gzip
 import io
-import json
 import os
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -24,20 +21,19 @@ from typing import Any
 import numpy as np
 
 from isthmus._utils import import_optional
-from isthmus.corpus.blocks import _HEAD_BYTES, _kind, _open_bytes
 from isthmus.corpus.decode import decode, mend_surrogates, shown_name
-from isthmus.corpus.guess import find_column, guess_label, guess_text, list_columns, shorten
+from isthmus.corpus.formats import can_cut, format_of, is_packed
+from isthmus.corpus.guess import LOOKED_AT, ColumnRoles, list_columns, resolve_columns
 from isthmus.corpus.limits import disk_limit, too_large
-from isthmus.corpus.read import bare_cells, cell_text, label_cells
-from isthmus.corpus.tables import DELIMITERS, _long_cells, _sniff_delimiter, _unique_names
+from isthmus.corpus.tables import BadRow, Rows, check_width, read_csv, read_lines, read_rows, record_names, to_columns
 from isthmus.exceptions import DataError
 
 MOST_BYTES = 32 << 20  # of a block, however many rows were asked for
+_HEAD_BYTES = 1 << 20  # what encoding, separator and columns are guessed from
 _CHUNK = 8 << 20
-_HEAD_ROWS = 1_000  # what columns are guessed from
 _SHOWN = 500  # characters of a bad row that are kept
 _DAMAGE = (OSError, EOFError, zlib.error)
-_ROW_GROUP = 100_000  # of parquet files that are written
+_NUL = "a NUL byte, which text cannot hold"
 MANIFEST = "manifest.json"
 
 
@@ -54,6 +50,8 @@ class Shard:
         Of a jsonl file those of its first rows.
     start : int
         Byte of the unpacked file at which the first record begins.
+    quotes : bool
+        Whether cells may stand between quotation marks.
     """
 
     path: str
@@ -62,6 +60,7 @@ class Shard:
     delimiter: str = ","
     columns: tuple[str, ...] = ()
     start: int = 0
+    quotes: bool = True
 
     @property
     def name(self) -> str:
@@ -69,7 +68,12 @@ class Shard:
 
     @property
     def packed(self) -> bool:
-        return self.path.lower().endswith(".gz")
+        return is_packed(self.path)
+
+    @property
+    def separator(self) -> str | None:
+        """What separates cells where marks may enclose a line break; None where every line is a record."""
+        return self.delimiter if self.kind != "jsonl" and self.quotes else None
 
 
 @dataclass(frozen=True)
@@ -86,37 +90,6 @@ class Block:
     first: int
     number: int = 0
     unpacked: str | None = None  # a file with the unpacked content, where that was kept
-
-
-@dataclass
-class Rows:
-    """The rows of a block: columns, or for jsonl records; and those that could not be read."""
-
-    names: tuple[str, ...]
-    columns: dict[str, list] = field(default_factory=dict)
-    records: list[dict] | None = None
-    bad: list[dict] = field(default_factory=list)
-    guarded: bool = False  # cells may begin with an apostrophe for the sake of spreadsheets
-
-    def __len__(self) -> int:
-        return len(next(iter(self.columns.values()), ())) if self.records is None else len(self.records)
-
-    def cells(self, name: str) -> list:
-        """Cells of a column as they stand."""
-        return self.columns[name] if self.records is None else [record.get(name) for record in self.records]
-
-    def texts(self, names: Sequence[str]) -> list[str]:
-        """Texts of the rows, several columns joined by a blank; missing cells are empty."""
-        parts = [[cell if type(cell) is str else cell_text(cell) for cell in self._bare(name)] for name in names]
-        return parts[0] if len(parts) == 1 else [" ".join(filter(None, row)) for row in zip(*parts, strict=True)]
-
-    def labels(self, name: str) -> list[str | None]:
-        """Labels of the rows, None where the cell is empty."""
-        return label_cells(self._bare(name))
-
-    def _bare(self, name: str) -> list:
-        """Cells without the apostrophe that tables for spreadsheets carry; other files carry none."""
-        return bare_cells(self.cells(name)) if self.guarded else self.cells(name)
 
 
 # -- which files -------------------------------------------------------------------------------------------------------
@@ -165,11 +138,6 @@ def find_shards(sources: str | os.PathLike | Sequence[str | os.PathLike]) -> lis
     return list(found)
 
 
-def can_cut(path: str | os.PathLike) -> bool:
-    """Whether the file's ending names a format that can be read in blocks."""
-    return _kind(Path(path)) is not None or Path(path).suffix.lower() == ".parquet"
-
-
 def _hidden(path: Path, folder: Path) -> bool:
     return any(part.startswith(".") for part in path.relative_to(folder).parts)
 
@@ -180,70 +148,55 @@ def _hidden(path: Path, folder: Path) -> bool:
 def open_shard(path: str) -> Shard:
     """How a file is read: encoding, separator and columns, from its first bytes."""
     name = shown_name(Path(path).name)
-    if Path(path).suffix.lower() == ".parquet":
+    format = format_of(path)
+    assert format is not None  # find_shards has looked
+    if format.name == "parquet":
         polars = import_optional("polars", f"Reading {name}")
         with _reading(name):
-            return Shard(str(path), "parquet", columns=tuple(polars.read_parquet_schema(path)))
-    kind = _kind(Path(path))
-    assert kind is not None  # find_shards has looked
-    with _reading(name), _open_bytes(Path(path)) as file:
-        head = file.read(_HEAD_BYTES)
-    whole = len(head) < _HEAD_BYTES
-    if not whole and (cut := head.rfind(b"\n")) >= 0:
-        head = head[: cut + 1]
-    if not head.strip():
+            columns = tuple(polars.read_parquet_schema(path))
+        check_width(len(columns), name)
+        return Shard(str(path), format.name, columns=columns)
+    with _reading(name), _open_bytes(path) as file:
+        data = file.read(_HEAD_BYTES)
+    cut = len(data) == _HEAD_BYTES
+    if cut and (end := data.rfind(b"\n")) >= 0:
+        data = data[: end + 1]
+    if not data.strip():
         raise DataError(f"{name} holds no rows; at least one document is expected.", code="empty-file")
-    encoding, text = _encoding(head, name)
-    mark = 3 if head.startswith(b"\xef\xbb\xbf") else 0
-    if kind == "jsonl":
-        lines = [line for line in text.split("\n")[:_HEAD_ROWS] if line.strip()]
-        names = dict.fromkeys(key for line in lines for key in _keys(line))
-        return Shard(str(path), kind, encoding, "", tuple(names), mark)
-    delimiter = "\t" if kind == "tsv" else _sniff_delimiter(text, DELIMITERS)
-    from isthmus.corpus._scan import START, scan
-
-    start = mark
-    for end in [*scan(head[mark:], delimiter, START)[0] + mark, len(head)]:
-        record, start = head[start:end].decode(encoding, "replace"), int(end)
-        row = _header(record, delimiter, name)
-        if any(cell.strip() for cell in row):
-            return Shard(str(path), kind, encoding, delimiter, tuple(_unique_names(row)[0]), start)
-    raise DataError(f"{name} holds no rows; at least one document is expected.", code="empty-file")
-
-
-def _header(record: str, delimiter: str, name: str) -> list[str]:
-    try:
-        with _long_cells():
-            rows = [row for row in csv.reader(io.StringIO(record, newline=""), delimiter=delimiter) if row]
-    except csv.Error as error:
-        raise DataError(f"{name}: the header cannot be read ({error}).", code="unreadable-file") from None
-    if len(rows) > 1:
+    encoding, text = _decode_head(data, name)
+    mark = 3 if data.startswith(b"\xef\xbb\xbf") else 0
+    if format.name == "jsonl":
+        records = read_lines(text.split("\n")[:LOOKED_AT], lambda error, line: None)
+        return Shard(str(path), format.name, encoding, "", record_names(records, name), mark)
+    head, _, _ = read_csv(text, name, format.name, cut=cut)
+    above = text[: head.start]
+    if above.endswith("\r"):
         raise DataError(
             f"{name} ends its lines with carriage returns alone, where it cannot be cut; save it with line feeds.",
             code="unreadable-file",
         )
-    return rows[0] if rows else []
+    if "\0" in above:
+        raise DataError(f"{name} holds NUL bytes in its header; save it as UTF-8 text.", code="nul-bytes")
+    start = mark + len(above.encode(encoding, "surrogateescape"))
+    columns = tuple(map(mend_surrogates, head.columns))
+    return Shard(str(path), format.name, encoding, head.delimiter, columns, start, head.quotes)
 
 
-def _encoding(head: bytes, name: str) -> tuple[str, str]:
+def _open_bytes(path: str) -> Any:
+    return gzip.open(path, "rb") if is_packed(path) else open(path, "rb")
+
+
+def _decode_head(head: bytes, name: str) -> tuple[str, str]:
+    """Encoding and text of the first bytes; damaged ones become half characters, their rows are set aside later."""
     try:
         text, encoding, _ = decode(head, name)
     except DataError as error:
-        if error.code != "bad-encoding":
+        if error.code not in ("bad-encoding", "nul-bytes") or head.startswith((b"\xff\xfe", b"\xfe\xff")):
             raise
-        # Some damaged rows: they are set aside one by one.
-        return "utf-8", head.decode("utf-8", "replace")
+        return "utf-8", head.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
     if encoding.startswith(("utf-16", "utf-32")):
         raise DataError(f"{name} is {encoding.upper()}, which cannot be cut; save it as UTF-8.", code="bad-encoding")
     return ("utf-8" if encoding in ("utf-8-sig", "ascii") else encoding), text.removeprefix("\ufeff")
-
-
-def _keys(line: str) -> list[str]:
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError):
-        return []
-    return list(record) if isinstance(record, dict) else []
 
 
 def cut_shard(path: str, rows: int, unpacked: str | None = None, limit: int | None = None) -> list[Block]:
@@ -287,10 +240,9 @@ def _record_ends(shard: Shard, unpacked: str | None, limit: int) -> Iterator[np.
     """Ends of all records in the unpacked content, chunk by chunk; a last record without a line feed ends too."""
     from isthmus.corpus._scan import START, scan
 
-    delimiter = None if shard.kind == "jsonl" else shard.delimiter
     state, offset, last = START, 0, shard.start
     with ExitStack() as stack:
-        file = stack.enter_context(_open_bytes(Path(shard.path)))
+        file = stack.enter_context(_open_bytes(shard.path))
         keep = None if unpacked is None else stack.enter_context(_keeping(unpacked, shard.name))
         while chunk := file.read(_CHUNK):
             if shard.packed and offset + len(chunk) > limit:
@@ -298,7 +250,7 @@ def _record_ends(shard: Shard, unpacked: str | None, limit: int) -> Iterator[np.
             if keep is not None:
                 keep(chunk)
             skipped = max(0, shard.start - offset)
-            ends, state = scan(chunk[skipped:] if skipped else chunk, delimiter, state)
+            ends, state = scan(chunk[skipped:] if skipped else chunk, shard.separator, state)
             ends = ends + (offset + skipped)
             offset += len(chunk)
             if len(ends):
@@ -319,7 +271,7 @@ def _keeping(place: str, name: str) -> Iterator[Callable[[bytes], None]]:
             out.flush()
         except OSError as error:
             raise DataError(
-                f"{name} cannot be unpacked beside the output ({error.strerror or error}); make room, then continue "
+                f"{name} cannot be unpacked next to the output ({error.strerror or error}); make room, then continue "
                 "with --resume.",
                 code="file-trouble",
             ) from None
@@ -338,7 +290,7 @@ def _keeping(place: str, name: str) -> Iterator[Callable[[bytes], None]]:
 
 
 def read_block(block: Block) -> Rows:
-    """The rows of a block; what cannot be read as a row is told in ``bad``."""
+    """The rows of a block; those that cannot be read are listed in ``bad``."""
     shard = block.shard
     if shard.kind == "parquet":
         polars = import_optional("polars", f"Reading {shard.name}")
@@ -347,21 +299,36 @@ def read_block(block: Block) -> Rows:
             return Rows(shard.columns, {column.name: column.to_list() for column in frame})
     with _reading(shard.name):
         data = _bytes_of(block)
+    bad: list[dict] = []
     if shard.kind == "jsonl":
-        return _read_lines(block, data)
-    with _long_cells(), _without_collection():
-        rows = _read_at_once(shard, data)
-        bad: list[dict] = []
-        if rows is None:
-            rows, bad = _read_one_by_one(block, data)
-        columns = list(zip(*rows, strict=True)) if rows else [()] * len(shard.columns)
-        table = {name: list(cells) for name, cells in zip(shard.columns, columns, strict=True)}
-    return Rows(shard.columns, table, bad=bad, guarded=True)
+
+        def set_aside(error: BadRow, line: bytes) -> None:
+            bad.append(_bad_row(block, block.first + error.line, error.why, line))
+
+        records = read_lines(data.split(b"\n"), set_aside, shard.encoding)
+        return Rows(shard.columns, records=records, bad=bad)
+    try:
+        rows = _read_text(shard, data)
+    except BadRow:
+        rows = _read_one_by_one(block, data, bad)
+    return Rows(shard.columns, to_columns(shard.columns, rows), bad=bad, guarded=True)
+
+
+def _read_text(shard: Shard, data: bytes) -> list[list[str]]:
+    """All rows of some bytes; stops at the first bad one. A bare carriage return ends a line, as in a whole file."""
+    try:
+        text = data.decode(shard.encoding)
+    except UnicodeDecodeError as error:
+        raise BadRow(0, f"byte 0x{data[error.start]:02x} is not {shard.encoding} text", "") from None
+    if "\0" in text:
+        raise BadRow(0, _NUL, "")
+    stream = io.StringIO(text, newline="")
+    return read_rows(stream, shard.delimiter, len(shard.columns), quotes=shard.quotes)
 
 
 def _bytes_of(block: Block) -> bytes:
     kept = block.unpacked is not None and os.path.exists(block.unpacked)
-    with open(block.unpacked, "rb") if kept else _open_bytes(Path(block.shard.path)) as file:  # type: ignore[arg-type]
+    with open(block.unpacked, "rb") if kept else _open_bytes(block.shard.path) as file:  # type: ignore[arg-type]
         file.seek(block.start)
         data = file.read(block.stop - block.start)
     if len(data) < block.stop - block.start:
@@ -369,101 +336,38 @@ def _bytes_of(block: Block) -> bytes:
     return data
 
 
-def _read_at_once(shard: Shard, data: bytes) -> list[list[str]] | None:
-    """All rows, or None where any of them is damaged."""
-    try:
-        text = data.decode(shard.encoding)
-        found = csv.reader(io.StringIO(text, newline=""), delimiter=shard.delimiter, strict=shard.delimiter != "\t")
-        rows = [row for row in found if row]
-    except (UnicodeDecodeError, csv.Error):
-        return None
-    return rows if {*map(len, rows)} <= {len(shard.columns)} else None
-
-
-def _read_one_by_one(block: Block, data: bytes) -> tuple[list[list[str]], list[dict]]:
-    from isthmus.corpus._scan import START, scan
-
-    shard, width = block.shard, len(block.shard.columns)
+def _read_one_by_one(block: Block, data: bytes, bad: list[dict]) -> list[list[str]]:
+    """The rows of a block in which some are bad; those are added to ``bad``."""
     rows: list[list[str]] = []
-    bad: list[dict] = []
-    ends = [*scan(data, shard.delimiter, START)[0].tolist(), len(data)]
-    waiting = [data[a:b] for a, b in zip([0, *ends], ends, strict=False) if b > a][::-1]
+    waiting = _cut_records(data, block.shard)[::-1]
     number = block.first
     while waiting:
         record = waiting.pop()
         number += 1
         if not record.strip():
             continue
-        found, why = _read_record(record, shard, width)
         line, _, rest = record.partition(b"\n")
-        if found:
-            rows += found
-        elif rest.strip():
-            # A mark that was never closed has swallowed the lines behind it: only the first of them is bad.
-            bad.append(_bad_row(block, number, "a quotation mark is not closed", line))
-            ends = scan(rest, shard.delimiter, START)[0].tolist()
-            waiting += [rest[a:b] for a, b in zip([0, *ends], [*ends, len(rest)], strict=False) if b > a][::-1]
-        else:
-            bad.append(_bad_row(block, number, why, line))
-    return rows, bad
-
-
-def _read_record(record: bytes, shard: Shard, width: int) -> tuple[list[list[str]], str]:
-    """The row of a record (several where a bare carriage return ends a line, as when read whole), or why it is bad."""
-    try:
-        text = record.decode(shard.encoding)
-        found = csv.reader(io.StringIO(text, newline=""), delimiter=shard.delimiter, strict=shard.delimiter != "\t")
-        rows = [row[:width] if len(row) > width and not any(row[width:]) else row for row in found if row]
-    except UnicodeDecodeError as error:
-        return [], f"byte 0x{record[error.start]:02x} is not {shard.encoding} text"
-    except csv.Error as error:
-        return [], str(error)
-    wrong = next((row for row in rows if len(row) != width), None)
-    return (rows, "") if wrong is None else ([], f"{len(wrong)} cells where the header has {width}")
-
-
-def _read_lines(block: Block, data: bytes) -> Rows:
-    records, bad = [], []
-    for number, line in enumerate(data.split(b"\n"), block.first + 1):
-        if not line.strip():
-            continue
         try:
-            text = line.decode(block.shard.encoding)
-            record = json.loads(text)
-            if not isinstance(record, dict):
-                raise ValueError(f"a JSON {type(record).__name__}, not an object")
-            if "\\ud" in text or "\\uD" in text:
-                record = json.loads(mend_surrogates(json.dumps(record, ensure_ascii=False)))
-            records.append(record)
-        except UnicodeDecodeError as error:
-            bad.append(_bad_row(block, number, f"byte 0x{line[error.start]:02x} is not {block.shard.encoding}", line))
-        except (ValueError, RecursionError) as error:
-            bad.append(_bad_row(block, number, f"not a JSON object ({error})", line))
-    return Rows(block.shard.columns, records=records, bad=bad)
+            rows += _read_text(block.shard, record)
+        except BadRow as error:
+            swallowed = rest.strip() and block.shard.quotes
+            # A mark that was never closed has swallowed the lines behind it: only the first of them is bad.
+            bad.append(_bad_row(block, number, "a quotation mark is not closed" if swallowed else error.why, line))
+            waiting += _cut_records(rest, block.shard)[::-1] if swallowed else []
+    return rows
+
+
+def _cut_records(data: bytes, shard: Shard) -> list[bytes]:
+    from isthmus.corpus._scan import START, scan
+
+    ends = [*scan(data, shard.separator, START)[0].tolist(), len(data)]
+    return [data[a:b] for a, b in zip([0, *ends], ends, strict=False) if b > a]
 
 
 def _bad_row(block: Block, number: int, why: str, content: bytes) -> dict:
+    """``number`` counts the rows of the file from 1."""
     shown = content.decode("utf-8", "backslashreplace").rstrip("\r\n")[:_SHOWN]
     return {"file": block.shard.path, "row": number, "reason": why, "content": shown}
-
-
-def join_parquet(parts: Sequence[str | os.PathLike], place: str | os.PathLike) -> None:
-    """Several parquet files as one, block after block; the cuts between them leave no trace."""
-    polars = import_optional("polars", f"Writing {Path(place).name}")
-    frames = [polars.scan_parquet(part) for part in parts]
-    polars.concat(frames, how="vertical_relaxed").sink_parquet(place, row_group_size=_ROW_GROUP, maintain_order=True)
-
-
-@contextmanager
-def _without_collection() -> Iterator[None]:
-    """Many small lists make the garbage collector look at all of them again and again, for nothing."""
-    on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if on:
-            gc.enable()
 
 
 class _reading:
@@ -492,54 +396,25 @@ class _reading:
 # -- which columns -----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class ShardColumns:
-    """Columns of the text and of the label, by name."""
-
-    text: tuple[str, ...]
-    label: str | None = None
-    notes: tuple[str, ...] = ()
-
-
 def choose_columns(
     blocks: Sequence[Block], *, text: str | Sequence[str] | None, label: str | None, want_labels: bool
-) -> ShardColumns:
+) -> ColumnRoles:
     """Columns that were named, or else guessed from the first rows; every shard must have them."""
-    first = blocks[0]
-    name = first.shard.name
-    head = read_block(first)
-    table = {column: head.cells(column)[:_HEAD_ROWS] for column in head.names}
-    notes = []
-    if want_labels and label is None:
-        taken = [text] if isinstance(text, str) else list(text or ())
-        label = guess_label(table, taken)
-        if label is None:
-            raise DataError(
-                f"{name}: no column looks like labels; its columns are {list_columns(table)}. Name one with --label.",
-                code="no-label-column",
-            )
-        notes.append(f"{name}: {shorten(label)!r} is taken as the label.")
-    elif want_labels:
-        label = find_column(str(label), table, name, "label")
-    if text is None:
-        guessed = guess_text(table, [label] if want_labels and label else [])
-        if guessed is None:
-            raise DataError(
-                f"{name}: no column looks like text; its columns are {list_columns(table)}. Name one with --text.",
-                code="no-text-column",
-            )
-        notes.append(f"{name}: {shorten(guessed)!r} is taken as the text.")
-        texts = [guessed]
-    else:
-        given = [text] if isinstance(text, str) else list(text)
-        texts = [find_column(column, table, name, "text") for column in given]
-    wanted = [*texts, *([label] if want_labels and label else [])]
+    name = blocks[0].shard.name
+    head: dict[str, list] = {column: [] for column in blocks[0].shard.columns}
+    for block in blocks:
+        if block.shard != blocks[0].shard or len(next(iter(head.values()), ())) >= LOOKED_AT:
+            break
+        rows = read_block(block)
+        for column, cells in head.items():
+            cells += rows.cells(column)
+    roles = resolve_columns(head, name, text=text, label=label, want_labels=want_labels)
     for shard in {block.shard.path: block.shard for block in blocks}.values():
-        for column in wanted:
+        for column in filter(None, (*roles.text, roles.label)):
             if column not in shard.columns:
                 raise DataError(
                     f"{shard.name} has no column {column!r}, which the first file has; its columns are "
                     f"{list_columns(shard.columns)}.",
                     code="unknown-column",
                 )
-    return ShardColumns(tuple(texts), label if want_labels else None, tuple(notes))
+    return replace(roles, notes=roles.notes[::-1])  # the label first, as the records of such runs have it

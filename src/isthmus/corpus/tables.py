@@ -1,232 +1,299 @@
-"""From bytes to named columns, one function per format. Cells of csv, tsv and xlsx stay text, exactly as they stand."""
+"""From text to named columns: where the header stands, what separates cells, and the rows below it.
+
+A file that is read whole and a block of a large one go through the same functions. Cells of csv and tsv stay text,
+exactly as they stand.
+"""
 
 from __future__ import annotations
 
 import csv
+import gc
 import io
 import json
-import os
 import re
-import subprocess
 import sys
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from isthmus._utils import import_optional
-from isthmus.corpus.cells import unguard
-from isthmus.corpus.decode import decode, mend_surrogates
-from isthmus.corpus.guess import TITLE_ROWS, find_header, list_columns, shorten
-from isthmus.corpus.limits import check_sheet, too_large, unpack_limit
-from isthmus.corpus.sheets import CHOICES_SHEET, REVIEW_SHEET
+from isthmus.corpus.cells import bare_cells, cell_text, label_cells, unguard
+from isthmus.corpus.decode import mend_surrogates
+from isthmus.corpus.formats import FORMATS
+from isthmus.corpus.guess import TITLE_ROWS, find_header, shorten
 from isthmus.exceptions import DataError
 
-# -- Binary tables are read once in a process of their own before they are read in this one
-# The readers of parquet and xlsx are compiled: a damaged or forged file can make them ask for memory that no machine
-# has, and then the whole process ends, with no error to catch. A trial elsewhere turns that into a sentence.
-
-
-_SECONDS, _SECONDS_PER_BYTE = 60.0, 2e-6
-_ROOM = 16 * 2**30  # address space beyond what the table itself may take: threads and libraries reserve a lot
-
-_CODE = """
-import io, json, sys
-kind, room, sheet = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-try:
-    import resource
-    resource.setrlimit(resource.RLIMIT_AS, (room, room))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-except (ImportError, ValueError, OSError):
-    pass
-data = sys.stdin.buffer.read()
-try:
-    if kind == "parquet":
-        import polars
-        size = polars.read_parquet(io.BytesIO(data)).estimated_size()
-    else:
-        import fastexcel
-        fastexcel.read_excel(data).load_sheet(sheet, header_row=None, dtypes="string")
-        size = 0
-    print(json.dumps({"size": size}))
-except BaseException as error:
-    print(json.dumps({"error": (str(error).strip() or type(error).__name__).splitlines()[0][:300]}))
-"""
-
-
-def try_reading(data: bytes, kind: str, name: str, *, sheet: int = 0) -> None:
-    """Refuse a file (or a sheet of it) that cannot be read as ``kind`` ("parquet" or "xlsx"), whatever happens."""
-    limit = unpack_limit()
-    command = [sys.executable, "-P", "-c", _CODE, kind, str(8 * limit + _ROOM), str(sheet)]
-    try:
-        done = subprocess.run(
-            command,
-            input=data,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            timeout=_SECONDS + _SECONDS_PER_BYTE * len(data),
-            env={**os.environ, "POLARS_MAX_THREADS": "2"},
-            check=False,
-        )
-        outcome = json.loads(done.stdout or b"{}")
-    except subprocess.TimeoutExpired:
-        raise unreadable(name, kind, "its reader came to no end") from None
-    except (OSError, ValueError):
-        return  # no interpreter to be had for a trial (a program with Python inside): read it here
-    if "error" in outcome:
-        raise unreadable(name, kind, outcome["error"])
-    if done.returncode != 0 or "size" not in outcome:
-        raise unreadable(name, kind, "its reader broke down")
-    if outcome["size"] > limit:
-        raise too_large(name, outcome["size"])
-
-
-def unreadable(name: str, kind: str, reason: str) -> DataError:
-    """The refusal of a file that is not what its name promises."""
-    return DataError(
-        f"{name} cannot be read as {kind} ({reason[:120]}); check that the file is whole and its ending right.",
-        code="unreadable-file",
-    )
-
-
-DELIMITERS = ",;\t|"
-_NOTED = 10  # renamed columns that are told of one by one
+MOST_COLUMNS = 16_384  # as in a workbook; a table of documents has a few dozen
+_NOTED = 10  # renamed columns that are listed one by one
 _SEP_LINE = re.compile(r"sep=([,;\t|])\r?\n")
+_SEPARATOR_NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+_OPEN = "unexpected end of data"  # the csv module's words for a cell that is never closed
 
 
 @dataclass
-class Table:
-    """Columns in the order of the file, all of one length."""
+class Rows:
+    """Rows of a table: columns, or for jsonl records; and those that could not be read.
 
-    columns: dict[str, list]
+    Attributes
+    ----------
+    names : tuple of str
+        The columns in the order of the file.
+    columns : dict of str to list
+        Their cells, all of one length; empty where there are records.
+    records : list of dict, or None
+        Rows that do not all have the same columns.
+    bad : list of dict
+        Rows that could not be read: ``file``, ``row``, ``reason``, ``content``.
+    guarded : bool
+        Whether cells may begin with an apostrophe for the sake of spreadsheets.
+    encoding : str or None
+    notes : list of str
+        What was guessed or noticed, one sentence each.
+    sheet, sheets : str or None, tuple of str
+        Of a workbook: the sheet that was read, and the names of all.
+    """
+
+    names: tuple[str, ...]
+    columns: dict[str, list] = field(default_factory=dict)
+    records: list[dict] | None = None
+    bad: list[dict] = field(default_factory=list)
+    guarded: bool = False
     encoding: str | None = None
     notes: list[str] = field(default_factory=list)
+    sheet: str | None = None
+    sheets: tuple[str, ...] = ()
 
-    @property
-    def n_rows(self) -> int:
-        return len(next(iter(self.columns.values()), []))
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values()), ())) if self.records is None else len(self.records)
+
+    def cells(self, name: str) -> list:
+        """Cells of a column as they stand."""
+        return self.columns[name] if self.records is None else [record.get(name) for record in self.records]
+
+    def bare(self, name: str) -> list:
+        """Cells without the apostrophe that tables for spreadsheets carry; other files carry none."""
+        return bare_cells(self.cells(name)) if self.guarded else self.cells(name)
+
+    def table(self) -> dict[str, list]:
+        """Every column as it stands."""
+        return {name: self.cells(name) for name in self.names}
+
+    def texts(self, names: Sequence[str]) -> list[str]:
+        """Texts of the rows, several columns joined by a blank; missing cells are empty."""
+        parts = [[cell if type(cell) is str else cell_text(cell) for cell in self.bare(name)] for name in names]
+        return parts[0] if len(parts) == 1 else [" ".join(filter(None, row)) for row in zip(*parts, strict=True)]
+
+    def labels(self, name: str) -> list[str | None]:
+        """Labels of the rows, None where the cell is empty."""
+        return label_cells(self.bare(name))
 
 
-def read_csv(data: bytes, name: str, delimiters: str = DELIMITERS) -> Table:
-    """Comma-, semicolon-, tab- or bar-separated text with a header row."""
-    text, encoding, notes = decode(data, name)
-    if not text.strip():
-        raise _empty(name)
-    told = _SEP_LINE.match(text)  # Excel's own way to say it, a line "sep=;" before the header
-    if told:
-        text = text[told.end() :]
-    delimiter = told.group(1) if told else _sniff_delimiter(text, delimiters)
+class BadRow(Exception):
+    """A row that cannot be read: in which line, why, and what to do about it."""
+
+    def __init__(self, line: int, why: str, advice: str, *, quotes: bool = False):
+        super().__init__(why)
+        self.line = line
+        self.why = why
+        self.advice = advice
+        self.quotes = quotes
+
+    def refusal(self, name: str) -> DataError:
+        """The sentence for a file that is read whole."""
+        return DataError(f"{name}, line {self.line:,}: {self.why}; {self.advice}.", code="unreadable-file")
+
+
+def check_width(count: int, name: str) -> None:
+    """Refuse a table of more columns than anybody can name, before its rows are read."""
+    if count > MOST_COLUMNS:
+        raise DataError(
+            f"{name} has more than {MOST_COLUMNS:,} columns, which is the most that is read; keep the columns that are "
+            "needed, one document a row.",
+            code="too-large",
+        )
+
+
+# -- csv and tsv -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Head:
+    """What stands above the rows of a csv file.
+
+    ``start`` counts the characters, ``line`` the lines up to the first row below the header. Without ``quotes`` a
+    quotation mark is a letter like any other.
+    """
+
+    columns: tuple[str, ...]
+    delimiter: str
+    start: int
+    line: int
+    quotes: bool = True
+    notes: tuple[str, ...] = ()
+
+
+def read_csv(text: str, name: str, kind: str, *, cut: bool = False) -> tuple[Head, list[list[str]], BadRow | None]:
+    """The head, and the rows; or no rows and what is wrong with the first that cannot be read.
+
+    With ``cut``, ``text`` is the beginning of a longer one: a cell may be open at its end.
+    """
+    delimiters = FORMATS[kind].delimiters
+    head, rows, bad = _try_csv(text, name, delimiters, quotes=True)
+    open_cell = cut and bad is not None and bad.why == _OPEN
+    # Tab-separated files often use no quoting at all; a lone quotation mark is then part of the text.
+    if bad is not None and bad.quotes and not open_cell and _delimiter(text, delimiters)[0] == "\t":
+        head, rows, bad = _try_csv(text, name, delimiters, quotes=False)
+    if head is None:
+        assert bad is not None
+        raise bad.refusal(name)
+    return head, rows, bad
+
+
+def _try_csv(
+    text: str, name: str, delimiters: str, *, quotes: bool
+) -> tuple[Head | None, list[list[str]], BadRow | None]:
+    head = None
     try:
-        header, columns, titles = _parse_csv(text, name, delimiter)
-    except _BadQuotes as error:
-        # Tab-separated files often use no quoting at all; a lone quotation mark is then part of the text.
-        if delimiter != "\t":
-            raise DataError(
-                f"{name}, line {error.line:,}: {error.reason}; put cells that hold quotation marks between "
-                'quotation marks and double those inside ("").',
-                code="unreadable-file",
-            ) from None
-        header, columns, titles = _parse_csv(text, name, delimiter, quoting=csv.QUOTE_NONE)
-        notes.append(f"{name}: quotation marks do not pair, so they were read as part of the text.")
-    names, renamed = _unique_names(header)
+        head = _read_head(text, name, delimiters, quotes)
+        stream = io.StringIO(text, newline="")
+        stream.seek(head.start)
+        return head, read_rows(stream, head.delimiter, len(head.columns), quotes=quotes, line=head.line), None
+    except BadRow as error:
+        return head, [], error
+
+
+def _read_head(text: str, name: str, delimiters: str, quotes: bool) -> Head:
+    delimiter, start = _delimiter(text, delimiters)
+    stream = io.StringIO(text, newline="")
+    stream.seek(start)
+    ends: list[int] = []
+
+    def lines() -> Iterator[str]:
+        for line in stream:
+            ends.append((ends[-1] if ends else start) + len(line))
+            yield line
+
+    reader = _reader(lines(), delimiter, quotes)
+    rows: list[list[str]] = []
+    behind: list[int] = []  # lines up to the end of each row
+    with long_cells():
+        try:
+            for row in reader:
+                check_width(len(row), name)
+                rows.append(row)
+                behind.append(len(ends))
+                if len(rows) >= 2 * TITLE_ROWS and any(map(_is_filled, rows)):
+                    break
+        except csv.Error as error:
+            if not any(map(_is_filled, rows)):
+                raise _bad_quotes(reader.line_num, error) from None
+    place = find_header(rows)
+    place = next((i for i, row in enumerate(rows) if i >= place and _is_filled(row)), -1)
+    if place < 0:
+        raise empty_table(name)
+    names, renamed = unique_names(rows[place])
+    notes = [*note_titles(rows[:place]), *renamed]
+    if not quotes:
+        notes.insert(0, "quotation marks do not pair, so they were read as part of the text.")
     if delimiter != delimiters[0]:
-        notes.append(f"{name}: columns are separated by {_SEPARATOR_NAMES[delimiter]}.")
-    return Table(
-        dict(zip(names, columns, strict=True)), encoding, notes + [f"{name}: {note}" for note in [*titles, *renamed]]
-    )
+        notes.insert(0 if quotes else 1, f"columns are separated by {_SEPARATOR_NAMES[delimiter]}.")
+    line = behind[place]
+    skipped = text.count("\n", 0, start)
+    return Head(tuple(names), delimiter, ends[line - 1], line + skipped, quotes, tuple(notes))
 
 
-def read_tsv(data: bytes, name: str) -> Table:
-    """Tab-separated text with a header row."""
-    return read_csv(data, name, "\t")
+def _is_filled(row: list[str]) -> bool:
+    return any(cell.strip() for cell in row)
 
 
-_SEPARATOR_NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+def read_rows(
+    stream: io.StringIO, delimiter: str, width: int, *, quotes: bool = True, line: int = 0
+) -> list[list[str]]:
+    """Rows of ``width`` cells; blank lines are passed over and spare empty cells dropped.
+
+    Raises
+    ------
+    BadRow
+        At the first row that is neither; ``line`` lines stand above the stream.
+    """
+    start = stream.tell()
+    with long_cells(), suppress(csv.Error):
+        rows = list(filter(None, _reader(stream, delimiter, quotes)))
+        if {*map(len, rows)} <= {width}:
+            return rows
+    # Some row is unlike the others: one by one.
+    rows = []
+    stream.seek(start)
+    reader = _reader(stream, delimiter, quotes)
+    with long_cells():
+        try:
+            for row in filter(None, reader):
+                if len(row) < width or any(row[width:]):
+                    raise _bad_width(line + reader.line_num, len(row), width, delimiter)
+                rows.append(row[:width])
+        except csv.Error as error:
+            raise _bad_quotes(line + reader.line_num, error) from None
+    return rows
 
 
-class _BadQuotes(Exception):
-    def __init__(self, line: int, reason: str):
-        super().__init__(reason)
-        self.line, self.reason = line, reason
+def _reader(lines: Iterable[str], delimiter: str, quotes: bool) -> Any:
+    quoting: Any = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
+    return csv.reader(lines, delimiter=delimiter, strict=True, quoting=quoting)
 
 
-_cells_lock = threading.Lock()
-_cells_limit: list[int] = [0, 0]  # how many are reading, and the limit to put back after the last of them
+def _bad_quotes(line: int, error: csv.Error) -> BadRow:
+    advice = 'put cells that hold quotation marks between quotation marks and double those inside ("")'
+    return BadRow(line, str(error), advice, quotes=True)
+
+
+def _bad_width(line: int, count: int, width: int, delimiter: str) -> BadRow:
+    advice = f"put cells that hold {_SEPARATOR_NAMES[delimiter]} or line breaks between quotation marks"
+    return BadRow(line, f"{count} cells where the header has {width}", advice)
+
+
+def to_columns(names: Sequence[str], rows: list) -> dict[str, list]:
+    """Rows turned into named columns."""
+    columns = zip(*rows, strict=True) if rows else [()] * len(names)
+    return {name: list(cells) for name, cells in zip(names, columns, strict=True)}
+
+
+_readers_lock = threading.Lock()
+_readers: dict[str, Any] = {"count": 0, "limit": 0, "collecting": False}
 
 
 @contextmanager
-def _long_cells() -> Iterator[None]:
-    """Lift the csv module's limit of 131,072 characters a cell.
+def long_cells() -> Iterator[None]:
+    """Lift the csv module's limit of 131,072 characters a cell, and let the garbage collector rest.
 
-    The limit is one for the whole process: it is put back when the last reader is done, whichever thread that is in.
+    Many small lists make the collector look at all of them again and again, for nothing. Both settings are one for the
+    whole process: they are put back when the last reader is done, whichever thread that is in.
     """
-    with _cells_lock:
-        if not _cells_limit[0]:
-            _cells_limit[1] = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
-        _cells_limit[0] += 1
+    with _readers_lock:
+        if not _readers["count"]:
+            _readers["limit"] = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
+            _readers["collecting"] = gc.isenabled()
+            gc.disable()
+        _readers["count"] += 1
     try:
         yield
     finally:
-        with _cells_lock:
-            _cells_limit[0] -= 1
-            if not _cells_limit[0]:
-                csv.field_size_limit(_cells_limit[1])
+        with _readers_lock:
+            _readers["count"] -= 1
+            if not _readers["count"]:
+                csv.field_size_limit(_readers["limit"])
+                if _readers["collecting"]:
+                    gc.enable()
 
 
-def _parse_csv(
-    text: str, name: str, delimiter: str, quoting: Any = csv.QUOTE_MINIMAL
-) -> tuple[list[str], tuple[list[str], ...], list[str]]:
-    """The header, the columns, and a note where titles stand above the header."""
-
-    def read() -> Any:
-        return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True, quoting=quoting)
-
-    rows = read()
-    with _long_cells():
-        try:
-            start = list(islice(read(), 2 * TITLE_ROWS))
-            place = find_header(start)
-            header = next((row for row in islice(rows, place, None) if any(cell.strip() for cell in row)), None)
-            if header is None:
-                raise _empty(name)
-            width = len(header)
-            body = []
-            for row in rows:
-                if len(row) != width:
-                    if not row:  # a blank line
-                        continue
-                    row = _mend(row, width, name, rows.line_num, delimiter)
-                body.append(row)
-        except csv.Error as error:
-            raise _BadQuotes(rows.line_num, str(error)) from None
-    columns = tuple(list(column) for column in zip(*body, strict=True)) if body else tuple([] for _ in header)
-    return header, columns, _note_titles(start[:place])
-
-
-def _note_titles(rows: Iterable[Sequence]) -> list[str]:
-    titles = [str(next(filter(_holds, row))).strip() for row in rows if any(map(_holds, row))]
-    if not titles:
-        return []
-    what = f"{len(titles)} rows above the header are" if len(titles) > 1 else "a row above the header is"
-    return [f"{what} taken for a title and left out, first {shorten(titles[0])!r}."]
-
-
-def _holds(cell: object) -> bool:
-    return cell is not None and bool(str(cell).strip())
-
-
-def _mend(row: list[str], width: int, name: str, line: int, delimiter: str) -> list[str]:
-    """A row with empty cells too many is cut; any other row of the wrong width is refused."""
-    if len(row) > width and not any(row[width:]):
-        return row[:width]
-    raise DataError(
-        f"{name}, line {line:,}: the row has {len(row)} cells and the header {width}; put cells that hold "
-        f"{_SEPARATOR_NAMES[delimiter]} or line breaks between quotation marks.",
-        code="unreadable-file",
-    )
+def _delimiter(text: str, candidates: str) -> tuple[str, int]:
+    """What separates cells, and how many characters say so: Excel writes a line ``sep=;`` before the header."""
+    stated = _SEP_LINE.match(text)
+    if stated:
+        return stated.group(1), stated.end()
+    return _sniff_delimiter(text, candidates), 0
 
 
 def _sniff_delimiter(text: str, candidates: str) -> str:
@@ -235,7 +302,7 @@ def _sniff_delimiter(text: str, candidates: str) -> str:
         return candidates
     sample = text[: 1 << 17]
     best, best_score = candidates[0], (0.0, 1)
-    with _long_cells():
+    with long_cells():
         for delimiter in candidates:
             rows = [row for row in islice(csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter), 60) if row]
             if len(sample) < len(text):
@@ -250,7 +317,20 @@ def _sniff_delimiter(text: str, candidates: str) -> str:
     return best
 
 
-def _unique_names(header: list[str]) -> tuple[list[str], list[str]]:
+def note_titles(rows: Iterable[Sequence]) -> list[str]:
+    """A note where titles stand above the header."""
+    titles = [str(next(filter(_holds, row))).strip() for row in rows if any(map(_holds, row))]
+    if not titles:
+        return []
+    what = f"{len(titles)} rows above the header are" if len(titles) > 1 else "a row above the header is"
+    return [f"{what} taken for a title and left out, first {shorten(titles[0])!r}."]
+
+
+def _holds(cell: object) -> bool:
+    return cell is not None and bool(str(cell).strip())
+
+
+def unique_names(header: Sequence[str]) -> tuple[list[str], list[str]]:
     """Names of the columns, made unique; and a note per change."""
     names: dict[str, None] = {}
     given_names = set(header)
@@ -275,178 +355,98 @@ def _unique_names(header: list[str]) -> tuple[list[str], list[str]]:
     return list(names), notes
 
 
-def read_jsonl(data: bytes, name: str) -> Table:
-    """One JSON object a line, split at line feeds only."""
-    text, encoding, notes = decode(data, name)
-    return _from_records(list(json_lines(text.split("\n"), name)), text, name, encoding, notes)
+# -- JSON --------------------------------------------------------------------------------------------------------------
 
 
-def json_lines(lines: Iterable[str], name: str) -> Iterator[dict]:
-    """The object on each line; empty lines are passed over."""
+def read_lines(lines: Iterable[Any], reject: Callable[[BadRow, Any], None], encoding: str = "utf-8") -> list[dict]:
+    """The object on each line, of text or of bytes; empty lines are passed over.
+
+    ``reject(bad_row, line)`` is called for every line that holds none.
+    """
+    records = []
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
-        where = f"{name}, line {number:,}"
         try:
-            record = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise DataError(
-                f"{where}: not JSON ({error.msg} at character {error.pos + 1}); "
-                "a jsonl file holds one JSON object a line.",
-                code="unreadable-file",
-            ) from None
-        except (ValueError, RecursionError) as error:
-            raise _monstrous(where, error) from None
-        yield _check_record(record, where)
+            text = line if isinstance(line, str) else line.decode(encoding)
+            records.append(_read_record(text, number))
+        except UnicodeDecodeError as error:
+            reject(BadRow(number, f"byte 0x{line[error.start]:02x} is not {encoding}", "save it as UTF-8"), line)
+        except BadRow as error:
+            reject(error, line)
+    return records
 
 
-def read_json(data: bytes, name: str) -> Table:
-    """A JSON array of objects, or one object; a file that holds one object a line is read as jsonl."""
-    text, encoding, notes = decode(data, name)
-    if not text.strip():
-        raise _empty(name)
+def _read_record(text: str, line: int) -> dict:
+    advice = "a jsonl file holds one JSON object a line"
+    try:
+        record = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise BadRow(line, f"not a JSON object ({error.msg} at character {error.pos + 1})", advice) from None
+    except (ValueError, RecursionError) as error:
+        raise BadRow(line, f"not a JSON object ({_excess(error)})", "write plain texts and labels") from None
+    if not isinstance(record, dict):
+        raise BadRow(line, f"not a JSON object (a JSON {type(record).__name__} was found)", advice)
+    return whole_characters(record, text)
+
+
+def read_json(text: str, name: str) -> list[dict]:
+    """The records of a JSON array of objects, or of one object; a file that holds one object a line is read as jsonl.
+
+    Raises
+    ------
+    BadRow
+        Where it holds something else.
+    """
     try:
         records = json.loads(text)
     except json.JSONDecodeError as error:
         if text.lstrip().startswith("{"):
-            return read_jsonl(data, name)
-        raise DataError(
-            f"{name}, line {error.lineno:,}: not JSON ({error.msg}); an array of objects is expected.",
-            code="unreadable-file",
-        ) from None
+            return read_lines(text.split("\n"), refuse)
+        raise BadRow(error.lineno, f"not JSON ({error.msg})", "an array of objects is expected") from None
     except (ValueError, RecursionError) as error:
-        raise _monstrous(name, error) from None
-    if isinstance(records, dict):
-        records = [records]
+        raise BadRow(1, f"the JSON cannot be read ({_excess(error)})", "write plain texts and labels") from None
+    records = [records] if isinstance(records, dict) else records
     if not isinstance(records, list):
         raise DataError(
             f"{name} holds a JSON {type(records).__name__}; an array of objects is expected.", code="unreadable-file"
         )
-    records = [_check_record(record, f"{name}, item {i + 1:,}") for i, record in enumerate(records)]
-    return _from_records(records, text, name, encoding, notes)
+    for i, record in enumerate(records, 1):
+        if not isinstance(record, dict):
+            raise DataError(
+                f"{name}, item {i:,}: a JSON {type(record).__name__} was found; objects like "
+                f'{{"text": …, "label": …}} are expected.',
+                code="unreadable-file",
+            )
+    return whole_characters(records, text)
 
 
-def _monstrous(where: str, error: Exception) -> DataError:
-    what = "nested too deeply" if isinstance(error, RecursionError) else "a number with too many digits"
-    return DataError(
-        f"{where}: the JSON cannot be read ({what}); write plain texts and labels.", code="unreadable-file"
-    )
+def refuse(error: BadRow, line: Any) -> None:
+    """What is done with a bad line of a file that is read whole."""
+    raise error
 
 
-def _check_record(record: object, where: str) -> dict:
-    if not isinstance(record, dict):
-        raise DataError(
-            f'{where}: a JSON {type(record).__name__} was found; objects like {{"text": …, "label": …}} are expected.',
-            code="unreadable-file",
-        )
-    return record
+def _excess(error: Exception) -> str:
+    return "nested too deeply" if isinstance(error, RecursionError) else "a number with too many digits"
 
 
-def _from_records(records: list[dict], text: str, name: str, encoding: str, notes: list[str]) -> Table:
-    if not records:
-        raise _empty(name)
+def whole_characters(value: Any, text: str) -> Any:
+    """What was read from JSON without halves of surrogate pairs, which JSON may hold and no file can."""
+    if "\\ud" not in text and "\\uD" not in text:
+        return value
+    return json.loads(mend_surrogates(json.dumps(value, ensure_ascii=False)))
+
+
+def record_names(records: Iterable[dict], name: str) -> tuple[str, ...]:
+    """The keys of all records, in the order in which they first occur."""
     names: dict[str, None] = {}
     for record in records:
         if record.keys() != names.keys():
             names.update(dict.fromkeys(record))
-    columns = {key: [record.get(key) for record in records] for key in names}
-    if "\\ud" in text or "\\uD" in text:  # JSON may hold half of a surrogate pair; no file can
-        columns = {
-            mend_surrogates(key): [mend_surrogates(value) if isinstance(value, str) else value for value in values]
-            for key, values in columns.items()
-        }
-    return Table(columns, encoding, notes)
+            check_width(len(names), name)
+    return tuple(names)
 
 
-def read_parquet(data: bytes, name: str) -> Table:
-    """A parquet file, through polars."""
-    polars = import_optional("polars", f"Reading {name}")
-    try_reading(data, "parquet", name)
-    try:
-        frame = polars.read_parquet(io.BytesIO(data))
-        return Table({column.name: column.to_list() for column in frame})
-    except (KeyboardInterrupt, SystemExit, MemoryError):
-        raise
-    except BaseException as error:  # a damaged file makes polars panic, which is no Exception
-        raise _unreadable(name, "parquet", error) from None
-
-
-def read_xlsx(data: bytes, name: str, sheet: str | None = None) -> Table:
-    """A sheet of a workbook (the first, unless one is named), its first row or the one below titles the header."""
-    import_optional("polars", f"Reading {name}")
-    fastexcel = import_optional("fastexcel", f"Reading {name}")
-    check_sheet(data, name)
-    try_reading(data, "xlsx", name)
-    try:
-        book = fastexcel.read_excel(data)
-        place = _find_sheet(book.sheet_names, sheet, name)
-        if place:
-            check_sheet(data, name, sheet=place)
-            try_reading(data, "xlsx", name, sheet=place)
-        frame = book.load_sheet(place, header_row=None, dtypes="string").to_polars()
-        rows = [row for row in frame.iter_rows() if any(cell is not None for cell in row)]
-    except (DataError, KeyboardInterrupt, SystemExit, MemoryError):
-        raise
-    except BaseException as error:  # as for parquet
-        raise _unreadable(name, "xlsx", error) from None
-    shown = [other for other in book.sheet_names if other not in (CHOICES_SHEET, REVIEW_SHEET)]
-    if len(rows) < 2 and sheet is None and len(shown) > 1:
-        raise DataError(
-            f"The first sheet of {name}, {shorten(shown[0])!r}, holds no documents; name another with --sheet: "
-            f"{list_columns(shown[1:])}.",
-            code="empty-file",
-        )
-    if not rows:
-        raise _empty(name)
-    header = find_header(rows[: 2 * TITLE_ROWS], sure=True)
-    names, notes = _unique_names([cell or "" for cell in rows[header]])
-    columns = [list(column) for column in zip(*rows[header + 1 :], strict=True)] or [[] for _ in names]
-    notes += _note_titles(rows[:header])
-    if len(shown) > 1 and sheet is None:
-        notes.append(f"the first of {len(shown)} sheets, {shorten(shown[0])!r}, was read; name another with --sheet.")
-    return Table(dict(zip(names, columns, strict=True)), None, [f"{name}: {note}" for note in notes])
-
-
-def _find_sheet(names: list[str], wanted: str | None, name: str) -> int:
-    """Place of the sheet with this name, or with this number from 1."""
-    if wanted is None:
-        return 0
-    for place, known in enumerate(names):
-        if known.casefold().strip() == wanted.casefold().strip():
-            return place
-    if wanted.isdecimal() and 1 <= int(wanted) <= len(names):
-        return int(wanted) - 1
-    raise DataError(
-        f"{name} has no sheet {shorten(wanted)!r}; its sheets are: {list_columns(names)}.", code="unknown-column"
-    )
-
-
-FORMATS: dict[str, Callable[[bytes, str], Table]] = {
-    "csv": read_csv,
-    "tsv": read_tsv,
-    "jsonl": read_jsonl,
-    "json": read_json,
-    "parquet": read_parquet,
-    "xlsx": read_xlsx,
-}
-
-
-def sniff_format(data: bytes) -> str:
-    """Format of bytes that have no name: parquet, xlsx, json, jsonl, or csv for all else."""
-    if data.startswith(b"PAR1"):
-        return "parquet"
-    if data.startswith(b"PK\x03\x04"):
-        return "xlsx"
-    head = data[:200].lstrip(b"\xef\xbb\xbf \t\r\n")
-    return "jsonl" if head.startswith(b"{") else "json" if head.startswith(b"[") else "csv"
-
-
-def _unreadable(name: str, kind: str, error: BaseException) -> DataError:
-    reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-    return unreadable(name, kind, reason)
-
-
-def _empty(name: str) -> DataError:
-    return DataError(
-        f"{name} is empty; a table with a header row and at least one document is expected.", code="empty-file"
-    )
+def empty_table(name: str) -> DataError:
+    """The refusal of a file without rows."""
+    return DataError(f"{name} is empty; a table with a header is expected.", code="empty-file")

@@ -6,10 +6,9 @@ import math
 from pathlib import Path
 from typing import Any
 
-from isthmus.corpus.cells import unguard
+from isthmus.corpus.cells import cell_text
 from isthmus.corpus.decode import shown_name
-from isthmus.corpus.read import _format_of, _read_bytes, _unzip, cell_text
-from isthmus.corpus.tables import FORMATS
+from isthmus.corpus.read import read_table
 from isthmus.exceptions import DataError
 
 _WORD_NAMES = ("word", "words", "term", "token")
@@ -46,19 +45,16 @@ def read_words(path: str | Path, *, blanks: bool = False) -> dict[str, dict[str,
     ...     read_words(file)
     {'superb': {'positive': 1.0}, 'dull': {'positive': -0.5}}
     """
-    path = Path(path)
-    name = shown_name(path.name)
-    data = _unzip(_read_bytes(path), name)
-    if not data.strip():
-        raise DataError(f"{name} is empty; a table with the columns word and label is expected.", code="empty-file")
-    table = FORMATS[_format_of(path)](data, name)
-    words = _column(table.columns, _WORD_NAMES, name)
-    labels = _column(table.columns, _LABEL_NAMES, name)
-    weights = _column(table.columns, _WEIGHT_NAMES, name, needed=False)
+    name = shown_name(Path(path).name)
+    table = read_table(path)
+    words = _column(table, _WORD_NAMES, name)
+    labels = _column(table, _LABEL_NAMES, name)
+    weights = _column(table, _WEIGHT_NAMES, name, needed=False)
     read: dict[str, dict[str, float]] = {}
     first_line: dict[str, int] = {}
     for row, (word, label) in enumerate(zip(words, labels, strict=True)):
-        word, label = unguard(cell_text(word)).strip(), unguard(cell_text(label)).strip()
+        word = cell_text(word).strip()
+        label = cell_text(label).strip()
         if not label and (blanks or not word):
             continue
         if not word or not label:
@@ -102,7 +98,7 @@ def _weight(cell: Any, row: int, name: str) -> float:
     if not math.isfinite(weight) or weight == 0:
         raise DataError(
             f"Row {row + 1} of {name} has the weight {cell!r}; a number other than 0 is expected, negative if the word "
-            "speaks against the label.",
+            "counts against the label.",
             code="bad-word-labels",
         )
     return weight

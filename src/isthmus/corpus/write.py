@@ -11,7 +11,8 @@ import platform
 import re
 import secrets
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -19,6 +20,7 @@ from typing import IO, Any
 from isthmus._streams import StandardOutput, check_standard_output
 from isthmus._utils import import_optional
 from isthmus.corpus.cells import FormulaEscaper, as_text, is_structure, json_text, plain, whole_text
+from isthmus.corpus.formats import is_packed, table_ending, written_format
 from isthmus.corpus.sheets import Layout, write_sheets
 from isthmus.exceptions import DataError, UsageError
 
@@ -33,7 +35,7 @@ _PART = re.compile(r"\..{0,20}\.(?P<host>[0-9a-f]{8})-(?P<pid>[0-9]+)-[0-9a-f]{8
 def create_part(real: Path) -> Path:
     """An empty file beside ``real`` that only this process knows, with the mode that ``real`` has or would get."""
     remove_stale_parts(real.parent)
-    name = f".{real.name[:20]}.{_host()}-{os.getpid()}-{secrets.token_hex(4)}.isthmus-part"
+    name = f".{real.name[:20]}.{this_host()}-{os.getpid()}-{secrets.token_hex(4)}.isthmus-part"
     part = real.parent / name
     mode = _mode_of(real)
     # A new file gets what the user's mask leaves of 0666, as the system does it for every file. One that replaces
@@ -54,7 +56,7 @@ def remove_stale_parts(folder: Path) -> int:
         return 0
     for name in names:
         found = _PART.fullmatch(name)
-        if found and found["host"] == _host() and not _is_running(int(found["pid"])):
+        if found and found["host"] == this_host() and not is_running(int(found["pid"])):
             with suppress(OSError):
                 os.unlink(folder / name)
                 removed += 1
@@ -77,11 +79,13 @@ def _mode_of(real: Path) -> int | None:
         return None
 
 
-def _host() -> str:
+def this_host() -> str:
+    """A short name of this machine that gives nothing away."""
     return hashlib.sha256(platform.node().encode("utf-8", "replace")).hexdigest()[:8]
 
 
-def _is_running(pid: int) -> bool:
+def is_running(pid: int) -> bool:
+    """Whether a process of this number runs here."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -91,7 +95,7 @@ def _is_running(pid: int) -> bool:
     return True
 
 
-_ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".xlsx")
+_ROW_GROUP = 100_000  # of parquet files that are joined
 _XLSX_CELL, _XLSX_ROWS, _XLSX_COLUMNS = 32_767, 1_048_576, 16_384
 _XLSX_EXACT = 2**53  # whole numbers beyond this lose digits in a spreadsheet, which knows floats only
 
@@ -156,17 +160,19 @@ def write_rows(
     guard = FormulaEscaper(spreadsheet_safe)
     if str(path) == "-":
         out = StandardOutput(stdout)
-        _save_csv(out, columns, guard, "standard output")
+        write_body(out, "csv", columns, guard)
         out.flush()
         return guard.count
     path = Path(path)
     check_output(path, force=force)
-    ending, save = _format(path)
+    kind = output_kind(path)
     with replacing(path, force=force) as out:
-        if ending == ".xlsx":
-            _save_xlsx(out, columns, guard, path.name, layout)
+        if kind == "parquet":
+            _save_parquet(out, columns, path.name)
+        elif kind == "xlsx":
+            _save_xlsx(out, columns, path.name, layout or Layout())
         else:
-            save(out, columns, guard, path.name)
+            write_body(out, kind, columns, guard)
     return guard.count
 
 
@@ -192,12 +198,8 @@ def write_records(path: str | Path, records: Iterable[Mapping[str, Any]], *, for
     """Write JSON lines (also .gz), one record at a time; gives back how many."""
     path = Path(path)
     check_output(path, force=force, table=False)
-    count = 0
     with replacing(path, force=force) as out:
-        for record in records:
-            out.write(json_text(record).encode() + b"\n")
-            count += 1
-    return count
+        return write_lines(out, records)
 
 
 def check_output(path: str | Path, *, force: bool = False, table: bool = True) -> None:
@@ -212,7 +214,7 @@ def check_output(path: str | Path, *, force: bool = False, table: bool = True) -
     if path.is_dir():
         raise _unwritable(path, "it is a folder; name a file in it")
     if table:
-        _format(path)
+        output_kind(path)
     if is_device(path):
         return
     if path.exists() and not force:
@@ -232,7 +234,7 @@ def check_table(path: str | Path, columns: Mapping[str, list], *, added: int = 0
 
     ``added`` columns of short cells will be put beside those given.
     """
-    if str(path) != "-" and _format(Path(path))[0] == ".xlsx":
+    if str(path) != "-" and output_kind(path) == "xlsx":
         _check_xlsx(Path(path).name, columns, added)
 
 
@@ -252,7 +254,7 @@ def replacing(path: str | Path, *, force: bool = False):
         except OSError as error:
             raise _unwritable(path, f"{error.strerror}; choose another folder") from None
         with part.open("wb") as raw:
-            if path.suffix.lower() == ".gz":
+            if is_packed(path):
                 # No name and no time in the header: the same rows give the same bytes.
                 with gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0, compresslevel=6) as out:
                     yield out
@@ -274,30 +276,86 @@ def _unwritable(path: Path, why: str) -> DataError:
     return DataError(f"{str(path)!r} cannot be written: {why}.", code="output-unwritable")
 
 
-Save = Callable[[Any, Mapping[str, list], FormulaEscaper, str], None]
+def output_kind(path: str | Path) -> str:
+    """Name of the format in which a file of this name is written; csv for a device without an ending."""
+    format = written_format(path)
+    if format is not None:
+        return format.name
+    if is_device(Path(path)) and not table_ending(path):
+        return "csv"
+    raise UsageError(
+        f"{Path(path).name!r} names no format that can be written; end it in .csv, .tsv or .jsonl (also with .gz), "
+        ".parquet or .xlsx.",
+        code="unknown-format",
+    )
 
 
-def _format(path: Path) -> tuple[str, Save]:
-    endings = [ending.lower() for ending in path.suffixes]
-    zipped = bool(endings) and endings[-1] == ".gz"
-    ending = (endings[:-1] if zipped else endings)[-1:]
-    if is_device(path):
-        ending = ending or [".csv"]
-    if not ending or ending[0] not in _ENDINGS or (zipped and ending[0] in (".parquet", ".xlsx")):
-        raise UsageError(
-            f"{path.name!r} names no format that can be written; end it in .csv, .tsv or .jsonl (also with .gz), "
-            ".parquet or .xlsx.",
-            code="unknown-format",
-        )
-    return ending[0], _SAVERS[ending[0]]
-
-
-# csv: written here rather than by the csv module, which does not quote a lone carriage return in every version
+# -- text formats: what a whole file and a part of a large one are written by ------------------------------------------
+# csv is written here rather than by the csv module, which does not quote a lone carriage return in every version.
 
 _NEEDS_QUOTES = re.compile(r'[",;\t\r\n]|^\s|\s$')
+# What a cell may be changed for: quotation marks, separators, blanks at the ends, signs of formulas.
+_NEEDS_CARE = re.compile(r'[",;\t\r\n\0]|^[\s=+\-@＝＋－＠]|\s$')
+_AT_ONCE = 20_000  # rows
 
 
-def _cell(value: Any, guard: FormulaEscaper) -> str:
+def write_body(out: Any, kind: str, columns: Mapping[str, list], guard: FormulaEscaper, *, header: bool = True) -> None:
+    """Write columns as csv, tsv or jsonl into a binary file; csv and tsv with a header, unless it stands elsewhere."""
+    if kind == "jsonl":
+        write_lines(out, (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)))
+        return
+    delimiter = "\t" if kind == "tsv" else ","
+    if header:
+        names = [_csv_cell(str(name), guard) or '""' for name in columns]
+        out.write((delimiter.join(names) + "\n").encode("utf-8", "replace"))
+    # "" for an only cell that is empty: a blank line would be no row at all.
+    empty = '""' if len(columns) == 1 else ""
+    n_rows = len(next(iter(columns.values()), ()))
+    for start in range(0, n_rows, _AT_ONCE):
+        cells = [_csv_cells(values[start : start + _AT_ONCE], guard) for values in columns.values()]
+        lines = map(delimiter.join, zip(*cells, strict=True))
+        out.write("".join([(line or empty) + "\n" for line in lines]).encode("utf-8", "replace"))
+
+
+def extend_records(records: Iterable[Mapping[str, Any]], added: Mapping[str, list]) -> Iterator[dict[str, Any]]:
+    """Records with further columns; each keeps the fields it has, see :func:`with_columns`."""
+    for record, *new in zip(records, *added.values(), strict=True):
+        single = {name: [cell] for name, cell in record.items()}
+        whole = with_columns(single, {name: [cell] for name, cell in zip(added, new, strict=True)})
+        yield {name: cells[0] for name, cells in whole.items()}
+
+
+def write_lines(out: Any, records: Iterable[Mapping[str, Any]]) -> int:
+    """Write JSON lines into a binary file; gives back how many."""
+    count = 0
+    for record in records:
+        out.write(json_text(record).encode() + b"\n")
+        count += 1
+    return count
+
+
+def _csv_cells(cells: list, guard: FormulaEscaper) -> list[str]:
+    """Cells as they stand in a csv file; most need no change.
+
+    A column that was made here has few different values: each is looked at once.
+    """
+    kinds = {*map(type, cells)}
+    if kinds == {str} and len(set(cells[:1_000])) > 100:
+        return [_csv_cell(cell, guard) if _NEEDS_CARE.search(cell) else cell for cell in cells]
+    # 0.0 and -0.0 are one value to a counter and two in a file.
+    if len(kinds) != 1 or not kinds <= {float, bool, str} or (kinds == {float} and 0.0 in cells):
+        return [_csv_cell(cell, guard) for cell in cells]
+    written = {}
+    changed = guard.count
+    for cell, times in Counter(cells).items():
+        before = guard.count
+        written[cell] = _csv_cell(cell, guard)
+        changed += (guard.count - before) * times
+    guard.count = changed  # every cell counts, though each value is looked at once
+    return [written[cell] for cell in cells]
+
+
+def _csv_cell(value: Any, guard: FormulaEscaper) -> str:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
     text = json_text(value) if is_structure(value) else guard(value if isinstance(value, str) else as_text(value))
@@ -306,43 +364,22 @@ def _cell(value: Any, guard: FormulaEscaper) -> str:
     return '"' + text.replace('"', '""') + '"' if _NEEDS_QUOTES.search(text) else text
 
 
-def _csv_blocks(
-    columns: Mapping[str, list], delimiter: str, guard: FormulaEscaper, *, header: bool = True, size: int = 2_000
-) -> Iterator[str]:
-    # "" for an only cell that is empty: a blank line would be no row at all.
-    empty = '""' if len(columns) == 1 else ""
-    if header:
-        yield delimiter.join(_cell(str(name), guard) or '""' for name in columns) + "\n"
-    block = []
-    for row in zip(*columns.values(), strict=True):
-        block.append((delimiter.join([_cell(value, guard) for value in row]) or empty) + "\n")
-        if len(block) == size:
-            yield "".join(block)
-            block = []
-    yield "".join(block)
+# -- parquet and workbooks ---------------------------------------------------------------------------------------------
 
 
-def _save_csv(out: Any, columns: Mapping[str, list], guard: FormulaEscaper, name: str, delimiter: str = ",") -> None:
-    for block in _csv_blocks(columns, delimiter, guard):
-        out.write(block.encode("utf-8", "replace"))
-
-
-def _save_tsv(out: IO[bytes], columns: Mapping[str, list], guard: FormulaEscaper, name: str) -> None:
-    _save_csv(out, columns, guard, name, "\t")
-
-
-def _save_jsonl(out: IO[bytes], columns: Mapping[str, list], guard: FormulaEscaper, name: str) -> None:
-    for row in zip(*columns.values(), strict=True):
-        record = dict(zip(columns, row, strict=True))
-        out.write(json_text(record).encode() + b"\n")
-
-
-def _save_parquet(out: IO[bytes], columns: Mapping[str, list], guard: FormulaEscaper, name: str) -> None:
+def _save_parquet(out: IO[bytes], columns: Mapping[str, list], name: str) -> None:
     polars = import_optional("polars", f"Writing {name}")
     frame = {whole_text(str(key)): _parquet_column(polars, values) for key, values in columns.items()}
     buffer = io.BytesIO()
     polars.DataFrame(frame).write_parquet(buffer)
     out.write(buffer.getbuffer())
+
+
+def join_parquet(parts: Sequence[str | os.PathLike], place: str | os.PathLike) -> None:
+    """Several parquet files as one, block after block; the cuts between them leave no trace."""
+    polars = import_optional("polars", f"Writing {Path(place).name}")
+    frames = [polars.scan_parquet(part) for part in parts]
+    polars.concat(frames, how="vertical_relaxed").sink_parquet(place, row_group_size=_ROW_GROUP, maintain_order=True)
 
 
 def _parquet_column(polars, values: list):
@@ -375,15 +412,13 @@ def _as_cell_text(value: Any) -> str | None:
     return json_text(value) if is_structure(value) or isinstance(value, bool) else as_text(value)
 
 
-def _save_xlsx(
-    out: IO[bytes], columns: Mapping[str, list], guard: FormulaEscaper, name: str, layout: Layout | None = None
-) -> None:
+def _save_xlsx(out: IO[bytes], columns: Mapping[str, list], name: str, layout: Layout) -> None:
     xlsxwriter = import_optional("xlsxwriter", f"Writing {name}")
     _check_xlsx(name, columns)
     columns = {whole_text(str(key)): values for key, values in columns.items()}
     buffer = io.BytesIO()
     with xlsxwriter.Workbook(buffer, {"in_memory": True, "constant_memory": False}) as book:
-        write_sheets(book, columns, layout or Layout(), _write_xlsx_cell)
+        write_sheets(book, columns, layout, _write_xlsx_cell)
     out.write(buffer.getbuffer())
 
 
@@ -427,13 +462,3 @@ def _sheet_length(value: Any) -> int:
     if not text and isinstance(value, (bytes, int)):
         text = as_text(value)
     return len(text) if text.isascii() or len(text) > _XLSX_CELL else len(text.encode("utf-16-le", "replace")) // 2
-
-
-_SAVERS: dict[str, Save] = {
-    ".csv": _save_csv,
-    ".tsv": _save_tsv,
-    ".jsonl": _save_jsonl,
-    ".ndjson": _save_jsonl,
-    ".parquet": _save_parquet,
-    ".xlsx": _save_xlsx,
-}

@@ -19,6 +19,7 @@ import scipy.sparse as sp
 
 from isthmus.exceptions import UsageError
 from isthmus.explain import occlusion
+from isthmus.features.embeddings import VectorTable
 from isthmus.features.tokens import merge_readable, surface_forms
 from isthmus.pipeline import TransferPipeline
 
@@ -106,9 +107,15 @@ def _document_terms(model, text: str) -> list[dict]:
         return _vote_terms(model, text)
     if hasattr(model, "document_terms"):  # not a pipeline: a model around one, which gives its own account
         return model.document_terms(text, _document_terms)
+    if _reads_given_vectors(model):
+        return []  # without words there is no vector of the text: nothing can be left out to see what it does
     if not _columns_are_terms(model):
         return occlusion.word_terms(model, text)
     return as_written(account_of(model.steps[-1][1])(model, text), model, text)
+
+
+def _reads_given_vectors(pipeline: TransferPipeline) -> bool:
+    return any(isinstance(getattr(step, "model", None), VectorTable) for _, step in pipeline.steps[:-1])
 
 
 def account_of(model: Any) -> Callable[[TransferPipeline, str], list[dict]]:

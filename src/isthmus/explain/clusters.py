@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from isthmus._math.kmeans import unit_rows
+from isthmus._math.rows import unit_rows
 from isthmus.clustering.alignment import distinctive_words, name_clusters
 from isthmus.clustering.run import metric_rows
 

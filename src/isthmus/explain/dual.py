@@ -91,22 +91,6 @@ def top_words(model, n_words: int = 15, *, labelled: bool = False) -> list[dict]
     return rows
 
 
-def words_to_label(model, n_words: int = 20) -> list[dict]:
-    """Unlabelled words worth labelling next: see ``suggest_words`` of the classifier.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus import ManifoldDualClassifier
-    >>> from isthmus.explain.dual import words_to_label
-    >>> X = np.array([[2, 0, 1, 0], [0, 2, 0, 1], [0, 0, 2, 1], [0, 0, 2, 3]])
-    >>> model = ManifoldDualClassifier(word_labels={0: "good", 1: "bad"}).fit(X, [None] * 4)
-    >>> sorted(row["column"] for row in words_to_label(model))
-    [2, 3]
-    """
-    return model.suggest_words(n_words)
-
-
 def _class_scores(model) -> np.ndarray:
     """Word scores per document class; a factorisation's word classes are carried over by ``Q``."""
     scores = model.word_scores_

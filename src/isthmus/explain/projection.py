@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from isthmus._math.chi2 import as_counts
 from isthmus._validation import check_rows
 from isthmus.classify.projection.classifier import TermProjectionClassifier
+from isthmus.features.term_chi2 import as_counts
 from isthmus.pipeline import TransferPipeline
 
 INTERCEPT = "(class as such)"

@@ -14,9 +14,9 @@ from collections.abc import Iterator
 import numpy as np
 import scipy.sparse as sp
 
-from isthmus._math.gram import inverse_roots
 from isthmus.exceptions import UsageError
 from isthmus.explain import occlusion
+from isthmus.features.gram import inverse_roots
 from isthmus.features.strings import StringKernel
 from isthmus.pipeline import TransferPipeline
 

@@ -265,7 +265,7 @@ def pick_language(text: str, languages: Sequence[str]) -> str:
     return next((name for name, _ in _identifier().rank(text[:_SAMPLE_CHARACTERS]) if name in languages), languages[0])
 
 
-def guess_languages(texts: Sequence[str]) -> dict[str, float]:
+def guess_languages(texts: Sequence[str], *, in_order: bool = False) -> dict[str, float]:
     """Share of the documents in each language, commonest first, from a sample; texts that do not tell are left out.
 
     A collection next to none of whose texts tells (keywords, bags of words) gives the shares of scripts instead.
@@ -276,11 +276,14 @@ def guess_languages(texts: Sequence[str]) -> dict[str, float]:
     >>> guess_languages(["the engine is loud and it was hot", "der Motor ist laut und er war heiß", "42"])
     {'de': 0.5, 'en': 0.5}
     """
-    return dict(_shares(tuple(text[:_SCRIPT_CHARACTERS] for text in spread_sample(texts, _SAMPLE_DOCUMENTS))))
+    sample = spread_sample(texts, _SAMPLE_DOCUMENTS, in_order=in_order)
+    return dict(_shares(tuple(text[:_SCRIPT_CHARACTERS] for text in sample)))
 
 
-def spread_sample(texts: Sequence[str], number: int) -> list[str]:
+def spread_sample(texts: Sequence[str], number: int, *, in_order: bool = False) -> list[str]:
     """About so many of the texts, never twice as many, and the same ones in whatever order they come.
+
+    ``in_order``: the texts are sorted by content already.
 
     Examples
     --------
@@ -289,10 +292,12 @@ def spread_sample(texts: Sequence[str], number: int) -> list[str]:
     >>> spread_sample(texts, 10) == spread_sample(texts[::-1], 10), len(spread_sample(texts, 10))
     (True, 10)
     """
+    step = max(1, len(texts) // number)
+    if in_order:
+        return list(texts[::step])
     from isthmus._math.content import content_order  # loads scipy, which refusals before the work do not wait for
 
-    order = content_order(texts)
-    return [texts[i] for i in order[:: max(1, len(texts) // number)]]
+    return [texts[i] for i in content_order(texts)[::step]]
 
 
 @lru_cache(maxsize=8)  # every candidate of ``auto`` asks about the same texts
@@ -314,7 +319,7 @@ def _shares(sample: tuple[str, ...]) -> tuple[tuple[str, float], ...]:
     return tuple((str(name), count / total) for name, count in ranked) if total else ()
 
 
-def plainly_english(texts: Sequence[str]) -> bool:
+def plainly_english(texts: Sequence[str], *, in_order: bool = False) -> bool:
     """Whether nearly all texts of a sample are running English text.
 
     No other language can then be one of the collection's, and the identifier, whose model takes a second to unpack,
@@ -327,12 +332,13 @@ def plainly_english(texts: Sequence[str]) -> bool:
     (True, False)
     """
     small = stop_words("en")
-    sample = [text[:_SAMPLE_CHARACTERS].lower().split() for text in spread_sample(texts, _SAMPLE_DOCUMENTS)]
+    sample = spread_sample(texts, _SAMPLE_DOCUMENTS, in_order=in_order)
+    sample_words = [text[:_SAMPLE_CHARACTERS].lower().split() for text in sample]
     plain = sum(
         len(words) >= _FEW_WORDS
         and not _ENGLISH_ALONE.isdisjoint(words)
         and sum(word in small for word in words) >= _ENGLISH_WORDS * len(words)
-        for words in sample
+        for words in sample_words
     )
     return plain > 0 and plain >= _NEARLY_ALL * len(sample)
 
@@ -352,8 +358,10 @@ def guess_language(texts: Sequence[str]) -> str:
     return languages_in_use(texts)[0]
 
 
-def languages_in_use(texts: Sequence[str]) -> tuple[str, ...]:
+def languages_in_use(texts: Sequence[str], *, in_order: bool = False) -> tuple[str, ...]:
     """The languages a collection is read in, main one first: each of at least a tenth of its documents.
+
+    ``in_order``: the texts are sorted by content already.
 
     Examples
     --------
@@ -361,10 +369,10 @@ def languages_in_use(texts: Sequence[str]) -> tuple[str, ...]:
     >>> languages_in_use(["the engine is loud and it was hot", "der Motor ist laut und er war heiß"])
     ('de', 'en')
     """
-    texts = spread_sample(texts, _SAMPLE_DOCUMENTS)
-    if plainly_english(texts):
+    texts = spread_sample(texts, _SAMPLE_DOCUMENTS, in_order=in_order)
+    if plainly_english(texts, in_order=True):
         return ("en",)
-    shares = guess_languages(texts)
+    shares = guess_languages(texts, in_order=True)
     told = [name for name in shares if name in NAMES and _has_function_words(name, texts)]
     if not told:
         return (_guess_from_all(texts),)

@@ -8,20 +8,27 @@ one pass over the labelled documents (Zheng, Liu, Teng and Sun, AIRS 2009, secti
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._math.chi2 import TermStatistics, TermSummary, as_counts, count_terms, discriminability, summarise
 from isthmus._parameters import FROM_1, POSITIVE, SHARE, StrOptions, check_parameters
 from isthmus._validation import check_rows
 from isthmus.base import Domains, check_transfer_data, row_blocks
 from isthmus.exceptions import UsageError
+from isthmus.features.term_chi2 import (
+    TermStatistics,
+    TermSummary,
+    as_counts,
+    chi2_per_class,
+    count_terms,
+    discriminability,
+    summarise,
+)
 from isthmus.features.weights import smooth_idf
 
 # Weight of a term from its probability ratio PR. The paper's own formula is lost; docs/methods/projection.md compares.
@@ -75,12 +82,6 @@ class Projection:
         sums = np.bincount(cells, weights=values, minlength=X.shape[0] * self.n_classes)
         return sums.reshape(X.shape[0], self.n_classes)
 
-    def term_matrix(self) -> sp.csr_matrix:
-        """The same map as a sparse terms × classes matrix."""
-        kept = np.flatnonzero(self.term_class >= 0)
-        shape = (len(self.term_class), self.n_classes)
-        return sp.csr_matrix((self.weight[kept], (kept, self.term_class[kept])), shape=shape)
-
 
 def project_terms(
     stats: TermStatistics,
@@ -90,6 +91,7 @@ def project_terms(
     purity: float = 0.5,
     weighting: str = "tf-pr",
     smoothing: float = 0.5,
+    association: str = "positive",
     idf: np.ndarray | None = None,
 ) -> Projection:
     """Send each term to a class and weigh it.
@@ -109,16 +111,29 @@ def project_terms(
         One of ``WEIGHTINGS``.
     smoothing : float
         Documents added to both sides of the probability ratio.
+    association : {"positive", "any"}
+        "positive": a term goes to a class that uses it more than the others do, and weighs by its ratio there. "any":
+        to the class of χ²max whatever the sign, and weighs by the largest of its ratios: the paper's Eq. 2 and PRmax.
+        The target's statistics are then not looked at.
     idf : ndarray, optional
         Inverse document frequencies to use instead of those of ``stats``.
     """
     summary = summarise(stats, target)
+    if association == "any":
+        table = chi2_per_class(stats)
+        klass = np.where(summary.largest > 0, table.argmax(axis=1), -1).astype(np.int32)
+        summary = replace(summary, klass=klass, chi2=table.max(axis=1))
     term_class = np.where(summary.purity >= purity - _PURITY_SLACK, summary.klass, -1).astype(np.int32)
     if n_terms is not None and n_terms < stats.n_terms:
         # Stable, so that ties go to the earlier column whatever the machine.
         out = np.argsort(-summary.largest, kind="stable")[n_terms:]
         term_class[out] = -1
-    ratio = np.maximum(discriminability(stats, term_class, target, smoothing=smoothing), 1.0)
+    if association == "any":
+        codes = np.arange(stats.n_classes, dtype=np.int32)
+        everywhere = np.ones(stats.n_terms, dtype=np.int32)
+        ratio = np.max([discriminability(stats, code * everywhere, smoothing=smoothing) for code in codes], axis=0)
+    else:
+        ratio = np.maximum(discriminability(stats, term_class, target, smoothing=smoothing), 1.0)
     parts = weighting.split("-")
     weight = _RATIO_WEIGHTS[parts[-1] if parts[-1] in _RATIO_WEIGHTS else ""](ratio)
     if "idf" in parts:
@@ -131,6 +146,7 @@ TERM_PARAMETERS: dict[str, list] = {
     "n_terms": [FROM_1, None],
     "purity": [SHARE],
     "weighting": [StrOptions(set(WEIGHTINGS))],
+    "association": [StrOptions({"positive", "any"})],
     "smoothing": [POSITIVE],  # at 0 a term of one class only would weigh infinity
 }
 
@@ -175,6 +191,9 @@ class TermProjection(TransformerMixin, BaseEstimator):
         the probability ratio (discriminability).
     smoothing : float, default=0.5
         Documents added to both sides of the probability ratio.
+    association : {"positive", "any"}, default="positive"
+        "positive": a term goes to the class of largest χ² among those that use it more than the others do. "any": to
+        the class of χ²max whatever the sign, weighted by the largest ratio over all classes, as the paper has it.
     norm : {None, "l1", "l2"}, default=None
         Length of the rows; None leaves the plain sums.
 
@@ -217,11 +236,14 @@ class TermProjection(TransformerMixin, BaseEstimator):
 
     _parameter_constraints = {**TERM_PARAMETERS, "norm": [StrOptions({"l1", "l2"}), None]}
 
-    def __init__(self, *, n_terms=None, purity=0.5, weighting="tf-pr", smoothing=0.5, norm=None):
+    def __init__(
+        self, *, n_terms=None, purity=0.5, weighting="tf-pr", smoothing=0.5, association="positive", norm=None
+    ):
         self.n_terms = n_terms
         self.purity = purity
         self.weighting = weighting
         self.smoothing = smoothing
+        self.association = association
         self.norm = norm
 
     def fit(self, X, y, sample_domain=None):
@@ -291,6 +313,7 @@ class TermProjection(TransformerMixin, BaseEstimator):
             purity=self.purity,
             weighting=self.weighting,
             smoothing=self.smoothing,
+            association=self.association,
         )
         store_terms(self, self.projection_)
         return self

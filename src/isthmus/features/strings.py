@@ -15,11 +15,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from isthmus._math.gram import KINDS, inverse_roots, ngram_gram
 from isthmus._parameters import N_JOBS, Lengths, StrOptions, check_parameters
 from isthmus._progress import progress
 from isthmus._validation import check_texts
 from isthmus.exceptions import DataError, IsthmusWarning
+from isthmus.features.gram import KINDS, inverse_roots, ngram_gram
+from isthmus.features.gram_gpu import DEVICES, GramIndex, array_module, gram_bytes, has_memory
 from isthmus.features.spelling import fold_width
 
 # -- Character n-grams as integers
@@ -138,6 +139,9 @@ class StringKernel:
         K̂_ij = K_ij / √(K_ii·K_jj). A text without any n-gram is like nothing but itself.
     n_jobs : int, default=1
         Threads; -1 for all cores. The result does not depend on it.
+    device : {"auto", "cpu", "cuda"}, default="auto"
+        Where the matrix is computed; "auto": on a GPU where CuPy finds one and there are a few thousand texts. The
+        result does not depend on it. Needs the extra ``gpu``.
 
     See Also
     --------
@@ -170,6 +174,7 @@ class StringKernel:
         "squeeze": ["boolean"],
         "normalize": ["boolean"],
         "n_jobs": N_JOBS,
+        "device": [StrOptions(set(DEVICES))],
     }
 
     kind: str = "presence"
@@ -178,6 +183,7 @@ class StringKernel:
     squeeze: bool = True
     normalize: bool = False
     n_jobs: int = 1
+    device: str = "auto"
 
     def gram(self, texts: Sequence[str], *, normalize: bool | None = None, out: Any = None, dtype: Any = None):
         """Kernel matrix of the texts with each other.
@@ -223,7 +229,7 @@ class StringKernel:
 
         The others are walked through once per text instead of being sorted, and nothing has to be compiled.
         """
-        from isthmus._math.gram import shared_ngrams
+        from isthmus.features.gram import shared_ngrams
 
         texts = check_texts(texts)
         codes, offsets = self._encode([*check_texts(others), *texts], known=len(others))
@@ -264,7 +270,7 @@ class StringKernel:
         >>> names, own.tolist(), counts.toarray().tolist()
         (['ba', 'an', 'na'], [1, 2, 2], [[1, 2, 1]])
         """
-        from isthmus._math.gram import shared_ngrams
+        from isthmus.features.gram import shared_ngrams
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", IsthmusWarning)  # texts without n-grams have been warned about
@@ -272,10 +278,6 @@ class StringKernel:
         shown, end = self.prepare(text), offsets[-2]
         places, own, counts = shared_ngrams(codes[end:], codes[:end], offsets[:-1], *self._lengths())
         return [shown[start : start + length] for start, length in places.tolist()], own, counts
-
-    def without_ngrams(self, texts: Sequence[str]) -> np.ndarray:
-        """Which texts are too short to hold any n-gram."""
-        return np.array([len(self.prepare(text)) < self._lengths()[0] for text in texts], dtype=bool)
 
     def _lengths(self) -> tuple[int, int]:
         check_parameters(self)
@@ -308,6 +310,8 @@ class StringKernel:
             dtype = np.float64 if normalize else (np.int64 if self.kind == "spectrum" else np.int32)
         n = len(offsets) - 1
         shape = (n - split, split) if split else (n, n)
+        # A product of few with many costs about what a square matrix of the same area does.
+        xp = array_module(self.device, int(np.sqrt(shape[0] * shape[1])))
         return ngram_gram(
             codes,
             offsets,
@@ -319,7 +323,19 @@ class StringKernel:
             out=_room(shape, np.dtype(dtype), out),
             n_jobs=self.n_jobs,
             report=lambda done, total: progress("kernel", done, total),
+            index=None if xp is None else self._index(xp, codes, offsets, split),
         )
+
+    def device_index(self, xp: Any, texts: Sequence[str], split: int = 0) -> GramIndex | None:
+        """What rows of the kernel are computed from on a device; None where "auto" finds too little memory."""
+        return self._index(xp, *self._encode(check_texts(texts), known=split), split)
+
+    def _index(self, xp: Any, codes: np.ndarray, offsets: np.ndarray, split: int) -> GramIndex | None:
+        lo, hi = self._lengths()
+        n = len(offsets) - 1
+        if not has_memory(xp, gram_bytes(n, len(codes), hi - lo + 1), f"The kernel of {n:,} texts", self.device):
+            return None
+        return GramIndex.build(xp, codes, offsets, lo, hi, self.kind, split)
 
 
 @dataclass(frozen=True)

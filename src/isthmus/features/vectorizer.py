@@ -33,7 +33,7 @@ from isthmus.features.weights import document_frequency, smooth_idf, weigh_tfidf
 _BLOCK = 20_000  # documents per block of the integer path: bounds the array of keys
 # Where no list of stop words is kept, words in more than this share of the documents count as stop words. Among German
 # news and English reviews, whose lists are known, 99 of 100 words above it are on the list.
-_EVERYWHERE = 0.3
+EVERYWHERE = 0.3
 _ENOUGH = 50  # documents from which such a share means anything
 ANALYZERS = ("auto", "words", "bigrams", "trigrams", "chars")
 _PIECE_LENGTHS = {"bigrams": (2, 2), "trigrams": (3, 3)}
@@ -65,7 +65,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
     stem : {"auto", True, False}, default="auto"
         Stems where the language has a stemmer; see the list under Languages in the user guide.
     sentiment : bool, default=False
-        Keep what a verdict hangs on: words that negate are no stop words in any language, and English keeps all its
+        Negations are never treated as stop words, in any language, and English keeps all its
         words and endings.
     min_df : int or "auto", default="auto"
         Terms in fewer documents (of both domains together) are dropped. "auto" goes by the number of documents: 1
@@ -252,7 +252,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         unlisted = self.language_ != "other" and self.language_ not in UNSPACED and not stop_words(self.language_)
         self._most_documents = 1.0
         if self.stop_words == "auto" and unlisted and not self.sentiment and len(texts) >= _ENOUGH:
-            self._most_documents = _EVERYWHERE
+            self._most_documents = EVERYWHERE
 
     def _single_words(self) -> bool:
         return not self.sentiment and bool(self.stem) and tuple(self.ngram_range) == (1, 1)

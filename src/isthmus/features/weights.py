@@ -7,9 +7,9 @@ import scipy.sparse as sp
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_array
 
-from isthmus._math.chi2 import TermStatistics, chi2_per_class, count_terms, summarise
 from isthmus._validation import read_labels
 from isthmus.exceptions import DataError, UsageError
+from isthmus.features.term_chi2 import TermStatistics, chi2_per_class, count_terms, summarise
 
 
 def document_frequency(X: sp.csr_matrix) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Listen: answers of a person flow back. What to ask next, learning from answers, what they say about accuracy.
+"""Answers of a person: what to ask next, learning from answers, renaming classes, what answers say about accuracy.
 
 Answers are never mixed with the source: they come in by :class:`Answers` alone, and a correction learned from them
 stands on top of a model that has not seen them.
@@ -8,6 +8,7 @@ from isthmus.feedback.accounting import Expectation, Outlook, expect_accuracy, o
 from isthmus.feedback.answers import Answers
 from isthmus.feedback.asking import Question, ask_documents, ask_words
 from isthmus.feedback.correction import Correction, learn_correction
+from isthmus.feedback.labelling import Labelling, Learned
 from isthmus.feedback.model import RenamedModel, TaughtModel
 from isthmus.feedback.self_training import WordModel, train_on_everything
 from isthmus.feedback.views import DocumentViews
@@ -17,6 +18,8 @@ __all__ = [
     "Correction",
     "DocumentViews",
     "Expectation",
+    "Labelling",
+    "Learned",
     "Outlook",
     "Question",
     "RenamedModel",

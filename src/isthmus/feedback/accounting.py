@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._math.linear import fit_softmax_ridge, span_rows
 from isthmus._math.samples import two_sided_z, wilson_ends
 from isthmus.feedback.correction import Correction, make_folds, widen_vote
+from isthmus.feedback.softmax_ridge import fit_softmax_ridge, span_rows
 from isthmus.feedback.views import centred_logs
 
 RATE = 0.9
@@ -26,6 +26,7 @@ class Expectation:
 
     ``basis`` says what it rests on: "random" (answers drawn at random, held out) or "weighted" (answers of any kind,
     held out and weighted so that doubtful documents count as often as they occur). ``answers`` says how many.
+    ``outside_groups`` is the share among documents of no new group, where there is such a group.
     """
 
     estimate: float
@@ -34,6 +35,7 @@ class Expectation:
     basis: str
     answers: int
     rate: float = RATE
+    outside_groups: float | None = None
 
 
 def expect_accuracy(
@@ -42,6 +44,8 @@ def expect_accuracy(
     held_out_confidence: np.ndarray,
     confidence: np.ndarray,
     population: int,
+    *,
+    in_groups: np.ndarray | None = None,
 ) -> Expectation:
     """Accuracy of all labels after answers were learned from.
 
@@ -58,9 +62,13 @@ def expect_accuracy(
     drawn_at_random : ndarray of bool of shape (n_answers,)
     held_out_confidence : ndarray of shape (n_answers,)
     confidence : ndarray
-        Of the documents that were not answered.
+        Of the documents that were not answered, without those in new groups.
     population : int
         All documents, answered or not.
+    in_groups : ndarray, optional
+        Confidence of documents that were not answered and belong to a new group that no answer settled. Answers drawn
+        at random speak of these documents, too. Others do not: here they count for their confidence, for nothing at
+        the low end and for twice their confidence at the high end.
 
     Examples
     --------
@@ -80,12 +88,22 @@ def expect_accuracy(
         basis, n = "weighted", len(right)
         share, spread = _weighted_share(right, held_out_confidence, confidence)
         low, high = max(0.0, share - z * spread), min(1.0, share + z * spread)
-    answered = population - len(confidence)
+    grouped = np.zeros(0) if in_groups is None else in_groups
+    answered = population - len(confidence) - len(grouped)
+    in_group = float(grouped.mean()) if len(grouped) else 0.0
 
-    def of_all(value: float) -> float:
-        return (answered + value * len(confidence)) / population
+    def of_all(value: float, group_value: float) -> float:
+        inside = value if basis == "random" else group_value
+        return (answered + value * len(confidence) + inside * len(grouped)) / population
 
-    return Expectation(of_all(share), of_all(low), of_all(high), basis, n)
+    return Expectation(
+        of_all(share, in_group),
+        of_all(low, 0.0),
+        of_all(high, min(1.0, 2 * in_group)),
+        basis,
+        n,
+        outside_groups=share if len(grouped) else None,
+    )
 
 
 def _weighted_share(right: np.ndarray, held_out: np.ndarray, confidence: np.ndarray) -> tuple[float, float]:

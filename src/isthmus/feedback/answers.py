@@ -41,6 +41,12 @@ class Answers:
         Documents that were asked and left blank; they are asked again only when nothing else is left.
     words : dict of str to (class or dict)
         What a person said about words.
+    replaced : list of dict
+        Earlier answers to documents that were answered again, oldest first; taking the later one back restores them.
+    word_log : list of (str, class or dict, str)
+        Every word that was labelled, its label and the name of the table it came in, in their order.
+    blank_in : dict of str to list of int
+        Documents left blank, by the name of the table.
 
     Examples
     --------
@@ -49,8 +55,8 @@ class Answers:
     >>> both = first.plus(Answers([1], ["a"], ["picked"], ["Kim"], ["two"]))
     >>> both.labels, both.by
     (['a', 'a'], ['', 'Kim'])
-    >>> both.without("two").rows
-    [0]
+    >>> both.without("two").labels
+    ['a', 'b']
     """
 
     rows: list[int] = field(default_factory=list)
@@ -61,6 +67,9 @@ class Answers:
     blank: list[int] = field(default_factory=list)
     words: dict[str, Any] = field(default_factory=dict)
     origins: dict[str, str] = field(default_factory=dict)
+    replaced: list[dict[str, Any]] = field(default_factory=list)
+    word_log: list[tuple[str, Any, str]] = field(default_factory=list)
+    blank_in: dict[str, list[int]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -69,6 +78,13 @@ class Answers:
     def at_random(self) -> np.ndarray:
         """Which answers are to documents drawn at random."""
         return np.array([kind == RANDOM for kind in self.drawn], dtype=bool)
+
+    @property
+    def batches(self) -> list[str]:
+        """Names of all tables that answers, words or blank rows came in."""
+        earlier = [entry["batch"] for entry in self.replaced]
+        words = [batch for _, _, batch in self.word_log]
+        return list(dict.fromkeys([*self.batch, *earlier, *words, *self.blank_in]))
 
     def name_of(self, path: str | PathLike) -> str:
         """What the table in this file is called: as the file, with as much of its folder as tells it from others."""
@@ -79,7 +95,7 @@ class Answers:
     def find_batch(self, given: str | PathLike) -> str | None:
         """Name of the table that came in this file or is called so; None if there is none."""
         origin = origin_of(given)
-        names = dict.fromkeys(self.batch)
+        names = dict.fromkeys(self.batches)
         came = [name for name in names if self.origins.get(name) == origin]
         called = [name for name in (str(given), shown_name(Path(given).name)) if name in names]
         return next(iter([*came, *called]), None)
@@ -91,9 +107,13 @@ class Answers:
         """
         new = set(later.rows)
         kept = [place for place, row in enumerate(self.rows) if row not in new]
+        replaced = [self._entry(place) for place, row in enumerate(self.rows) if row in new]
         was_random = {row for row, kind in zip(self.rows, self.drawn, strict=True) if kind == RANDOM}
         drawn = [RANDOM if row in was_random else kind for row, kind in zip(later.rows, later.drawn, strict=True)]
         answered = {*self.rows, *new}
+        blank_in = dict(self.blank_in)
+        for name, rows in later.blank_in.items():
+            blank_in[name] = sorted({*blank_in.get(name, []), *rows})
         return Answers(
             rows=[*_take(self.rows, kept), *later.rows],
             labels=[*_take(self.labels, kept), *later.labels],
@@ -103,22 +123,67 @@ class Answers:
             blank=sorted({*self.blank, *later.blank} - answered),
             words={**self.words, **later.words},
             origins={**self.origins, **later.origins},
+            replaced=[*self.replaced, *replaced],
+            word_log=[*self.word_log, *later.word_log],
+            blank_in=blank_in,
         )
 
     def without(self, batch: str) -> Answers:
-        """All answers but those that came in the table of this name."""
-        return self._select(place for place, name in enumerate(self.batch) if name != batch)
+        """All that was said but what came in the table of this name; answers that it replaced hold again."""
+        found = self._select(place for place, name in enumerate(self.batch) if name != batch)
+        earlier = [entry for entry in self.replaced if entry["batch"] != batch]
+        held = set(found.rows)
+        back = {entry["row"]: entry for entry in earlier if entry["row"] not in held}  # the latest of each document
+        log = [entry for entry in self.word_log if entry[2] != batch]
+        logged = {word for word, _, _ in self.word_log}
+        blank_in = {name: rows for name, rows in self.blank_in.items() if name != batch}
+        only_here = set(self.blank_in.get(batch, [])) - {row for rows in blank_in.values() for row in rows}
+        return Answers(
+            rows=[*found.rows, *back],
+            labels=[*found.labels, *(entry["label"] for entry in back.values())],
+            drawn=[*found.drawn, *(entry["drawn"] for entry in back.values())],
+            by=[*found.by, *(entry["by"] for entry in back.values())],
+            batch=[*found.batch, *(entry["batch"] for entry in back.values())],
+            blank=sorted(set(self.blank) - only_here - set(back)),
+            words={word: label for word, label in self.words.items() if word not in logged}
+            | {word: label for word, label, _ in log},
+            origins=self.origins,
+            replaced=[entry for entry in earlier if back.get(entry["row"]) is not entry],
+            word_log=log,
+            blank_in=blank_in,
+        )
+
+    def news(self, later: Answers) -> Answers:
+        """What of later answers says more than is known: not those that repeat an answer and name nobody."""
+        known = {row: (label, by) for row, label, by in zip(self.rows, self.labels, self.by, strict=True)}
+        return later._select(
+            place
+            for place, row in enumerate(later.rows)
+            if (later.labels[place], later.by[place] or known.get(row, ("", ""))[1]) != known.get(row)
+            or later.drawn[place] != PICKED
+        )
+
+    def keep(self, rows: Iterable[int]) -> Answers:
+        """The answers to these documents, and all words."""
+        wanted = set(rows)
+        return self._select(place for place, row in enumerate(self.rows) if row in wanted)
 
     def renamed(self, names: dict) -> Answers:
         """The same answers with classes renamed."""
         labels = [names.get(label, label) for label in self.labels]
-        words = {
-            word: {names.get(name, name): weight for name, weight in label.items()}
-            if isinstance(label, dict)
-            else names.get(label, label)
-            for word, label in self.words.items()
+        words = {word: _renamed(label, names) for word, label in self.words.items()}
+        log = [(word, _renamed(label, names), batch) for word, label, batch in self.word_log]
+        replaced = [entry | {"label": names.get(entry["label"], entry["label"])} for entry in self.replaced]
+        return replace(self, labels=labels, words=words, word_log=log, replaced=replaced)
+
+    def _entry(self, place: int) -> dict[str, Any]:
+        return {
+            "row": self.rows[place],
+            "label": self.labels[place],
+            "drawn": self.drawn[place],
+            "by": self.by[place],
+            "batch": self.batch[place],
         }
-        return replace(self, labels=labels, words=words)
 
     def _select(self, places: Iterable[int]) -> Answers:
         kept = list(places)
@@ -131,6 +196,15 @@ class Answers:
 def origin_of(path: str | PathLike) -> str:
     """Says whether two files lay in one place, and not where."""
     return blake2b(abspath(path).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def _renamed(label: Any, names: dict) -> Any:
+    if not isinstance(label, dict):
+        return names.get(label, label)
+    weights: dict[Any, float] = {}
+    for name, weight in label.items():  # weights of merged classes add up
+        weights[names.get(name, name)] = weights.get(names.get(name, name), 0.0) + weight
+    return weights
 
 
 def _take(values: list, places: list[int]) -> list:

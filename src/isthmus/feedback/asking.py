@@ -8,6 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from isthmus.exceptions import UsageError
+from isthmus.features.tokens import surface_forms
+from isthmus.feedback.answers import ASKED
+from isthmus.feedback.labelling import Labelling
+from isthmus.feedback.model import voting_part
+from isthmus.feedback.tables import TRUTH
+
 DISPUTE = 0.5  # what a document that all methods agree about still counts, beside one that half of them dispute
 _GROUP_SHARE = 5  # at most one in so many questions goes to suspected new groups
 _NEAR_COPY = 0.98
@@ -228,3 +235,60 @@ def ask_words(
         for column in order
         if settles[column] > 0
     ]
+
+
+def ask(labelling: Labelling, n: int = 50, *, suggest: bool = False) -> dict[str, list]:
+    """Documents a person should read next; see :meth:`isthmus.api.label.LabelResult.ask`."""
+    _check_count(n)
+    known = labelling.known_answers
+    views = labelling.views
+    opinions = labelling.voters()
+    base = voting_part(labelling.model)
+    said = {name: base.classes_[part.argmax(axis=1)] for name, part in opinions.items()} if len(opinions) > 1 else {}
+    questions = ask_documents(
+        labelling.probabilities,
+        labelling.classes,
+        said,
+        views.meaning(labelling.texts),
+        n,
+        answered=known.rows,
+        passed_over=known.blank,
+        groups=getattr(labelling, "novel_group", None),
+    )
+    rows = [question.row for question in questions]
+    ids = labelling.ids or [str(row + 1) for row in range(len(labelling.texts))]
+    table: dict[str, list] = {
+        "document": [row + 1 for row in rows],
+        "id": [ids[row] for row in rows],
+        "text": [labelling.texts[row] for row in rows],
+        TRUTH: [None] * len(rows),
+    }
+    if suggest:
+        table["label"] = [labelling.labels[row] for row in rows]
+        table["confidence"] = [round(float(labelling.confidence[row]), 4) for row in rows]
+    return table | {"reason": [question.reason for question in questions], "drawn": [ASKED] * len(rows)}
+
+
+def ask_about_words(labelling: Labelling, n: int = 20) -> dict[str, list]:
+    """Words worth a person's opinion; see :meth:`isthmus.api.label.LabelResult.ask`."""
+    _check_count(n)
+    views = labelling.views
+    vectorizer = views.vectorizer_
+    rows = vectorizer.transform(labelling.texts)
+    given = [*labelling.known_answers.words, *labelling.given_words]
+    known = {term for word in given for term in vectorizer.analyze(word)}
+    found = ask_words(rows, vectorizer.feature_names_, labelling.probabilities, n + len(known))
+    found = [row for row in found if row["word"] not in known][:n]
+    forms = surface_forms(vectorizer, labelling.texts)
+    return {
+        "word": [forms.get(row["word"], row["word"]) for row in found],
+        "label": [None] * len(found),
+        "suggestion": [labelling.classes[row["code"]] for row in found],
+        "documents": [row["documents"] for row in found],
+        "settles": [round(row["settles"], 2) for row in found],
+    }
+
+
+def _check_count(n: int) -> None:
+    if not isinstance(n, (int, np.integer)) or n < 1:
+        raise UsageError(f"n={n!r}; give a number of at least 1.", code="bad-parameter")

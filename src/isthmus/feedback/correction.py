@@ -11,8 +11,8 @@ import scipy.sparse as sp
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 
-from isthmus._math.linear import MOST_EXACT, fit_softmax_ridge, span_rows
 from isthmus._progress import progress
+from isthmus.feedback.softmax_ridge import MOST_EXACT, fit_softmax_ridge, span_rows
 from isthmus.feedback.views import centred_logs
 
 FOLDS = 5
@@ -29,8 +29,8 @@ _OTHERS = 10  # answers with other classes that are thrown in when the share of 
 _SHARPNESS_PRIOR = 10.0  # as many answers as speak for a sharpness of one before any was given
 # A class that nobody named counts as if so many answers had been given at the vote's shares; set on development tasks
 # and on pairs with turned shares that suite "listen" does not have (docs/guide/listening.md).
-STAND_INS = 20
-_STANDING = 10  # documents that stand for such a class
+PSEUDO_ANSWERS = 20
+_PSEUDO_DOCUMENTS = 10  # documents that stand for such a class
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def learn_correction(
     extra : (sparse matrix, ndarray of int), optional
         Rows and classes that are always learned from and that no vote speaks of (labelled words).
     unnamed : (sparse matrix, ndarray, ndarray), optional
-        Rows, vote and weights of documents that stand for classes which no answer names (:func:`stand_ins`). They
+        Rows, vote and weights of documents that stand for classes which no answer names (:func:`pseudo_answers`). They
         are answered as the vote would, and judge the pairs too: otherwise a pair that gives such a class away to its
         neighbours looks as good as any other.
     picked : ndarray of bool, optional
@@ -121,21 +121,23 @@ def learn_correction(
     new_shares = prior_shares(codes, vote.shape[1], len(classes), standing, picked)
     doubt = float(np.mean(1.0 - vote.max(axis=1))) if len(vote) else 0.0
     offset = centred_logs(widen_vote(vote, new_shares, doubt))
-    folds, targets, judged = make_folds(codes, random_state), np.eye(len(classes))[codes], rows
+    folds = make_folds(codes, random_state)
+    targets = np.eye(len(classes))[codes]
+    all_rows = rows
     if unnamed is not None:
         own, said, weights = unnamed
         known = np.hstack([said, np.zeros((len(said), len(new_shares)))])
-        judged, targets = sp.vstack([rows, own], format="csr"), np.vstack([targets, weights[:, None] * known])
+        all_rows = sp.vstack([rows, own], format="csr")
+        targets = np.vstack([targets, weights[:, None] * known])
         offset = np.vstack([offset, centred_logs(widen_vote(said, new_shares, doubt))])
         folds = np.concatenate([folds, np.arange(len(said)) % FOLDS])
-    trials = []
     pairs = [(trust, strength) for trust in trusts for strength in strengths]
     if len(codes) < FEWEST:  # nothing to compare the pairs by
         # Of a class that is new the vote says nothing, so there is less reason to hold back what they teach about it.
         pairs = [(trusts[-1], strengths[len(strengths) // 2 if codes.max(initial=0) >= vote.shape[1] else -1])]
     elif len(codes) > MANY:  # a thousand answers choose the pair as well as ten thousand, in a fraction of the time
         part = np.sort(np.random.default_rng(random_state).permutation(len(codes))[:MANY])
-        tried = learn_correction(
+        chosen = learn_correction(
             rows[part],
             vote[part],
             codes[part],
@@ -148,17 +150,18 @@ def learn_correction(
             strengths=strengths,
             caution=caution,
         )
-        best = max(tried.table, key=lambda row: row["weight"])
+        best = max(chosen.table, key=lambda row: row["weight"])
         pairs = [(best["trust"], best["strength"])]
-    learn, widen = _reduced(judged, extra)
+    learn, widen = _reduced(all_rows, extra)
+    fits = []
     for step, (trust, strength) in enumerate(pairs):
         progress("learning from answers", step, len(pairs))
         coef, held_out = _cross_fit(*learn, targets, trust * offset, strength, folds, extra)
         loss = -float(np.sum(targets * log_softmax(held_out, axis=1)))
-        trials.append((trust, strength, loss, held_out[: len(codes)], coef))
+        fits.append(_Fit(trust, strength, loss, held_out[: len(codes)], coef))
     progress("learning from answers", len(pairs), len(pairs))
     steps = [len(trusts) - 1 - trusts.index(trust) + len(strengths) - 1 - strengths.index(s) for trust, s in pairs]
-    averaged = _average(trials, caution * np.array(steps), codes, classes, widen)
+    averaged = _average(fits, caution * np.array(steps), codes, classes, widen)
     return replace(averaged, new_shares=new_shares, doubt=doubt)
 
 
@@ -192,26 +195,41 @@ def _cross_fit(
     return coef, held_out
 
 
+@dataclass(frozen=True)
+class _Fit:
+    """A trust in the vote and a strength of the ridge, with what they give."""
+
+    trust: float
+    strength: float
+    loss: float
+    held_out: np.ndarray
+    coef: np.ndarray
+
+
 def _average(
-    trials: list[tuple],
+    fits: list[_Fit],
     penalties: np.ndarray,
     codes: np.ndarray,
     classes: np.ndarray,
     widen: Callable[[np.ndarray], np.ndarray],
 ) -> Correction:
-    losses = np.array([trial[2] for trial in trials]) + penalties
+    losses = np.array([fit.loss for fit in fits]) + penalties
     weights = np.exp(losses.min() - losses)
     weights /= weights.sum()
-    scores = sum(weight * trial[3] for weight, trial in zip(weights, trials, strict=True))
+
+    def mean(name: str) -> Any:
+        return sum(weight * getattr(fit, name) for weight, fit in zip(weights, fits, strict=True))
+
+    scores = mean("held_out")
     sharpness = fit_sharpness(scores, codes)
     table = [
-        {"trust": trust, "strength": strength, "loss": loss / max(1, len(codes)), "weight": float(weight)}
-        for (trust, strength, loss, *_), weight in zip(trials, weights, strict=True)
+        {"trust": fit.trust, "strength": fit.strength, "loss": fit.loss / max(1, len(codes)), "weight": float(weight)}
+        for fit, weight in zip(fits, weights, strict=True)
     ]
     return Correction(
         classes=classes,
-        coef=widen(sum(weight * trial[4] for weight, trial in zip(weights, trials, strict=True))),
-        trust=float(sum(weight * trial[0] for weight, trial in zip(weights, trials, strict=True))),
+        coef=widen(mean("coef")),
+        trust=float(mean("trust")),
         sharpness=sharpness,
         new_shares=np.zeros(0),
         doubt=0.0,
@@ -220,42 +238,52 @@ def _average(
     )
 
 
-def stand_ins(
+def pseudo_answers(
     vote: np.ndarray, texts: Sequence[str], answered: np.ndarray, codes: np.ndarray, picked: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Documents that stand for the classes of the vote which no answer names, and their weights; None if all are named.
+    """Documents that stand for classes of the vote which too few answers name, and their weights; None if none do.
 
     Answers that name other classes alone say little about such a class: that it is no more common than they allow. Yet
     each of them pushes it down a little, most of all where it is like the classes they name. So up to ten documents
     that the vote gives to it, from sure to doubtful, are put beside the answers, as if it had been named as often among
     the first twenty answers as the vote says. One answer that names the class takes their place.
 
-    ``picked`` says which answers are to documents that a person picked. Whoever picks documents of one class says
-    nothing about how common the others are, so these answers count on beyond the twenty.
+    ``picked`` says which answers are to documents that a person picked. Picking documents of one class says nothing
+    about how common the others are, so these answers count on beyond the twenty. For the same reason picked answers
+    that name a class which the vote does not know (a whole group made a class) leave documents in place for a known
+    class that is named, too: as many as its share of these answers exceeds the answers that name it.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from isthmus.feedback.correction import stand_ins
+    >>> from isthmus.feedback.correction import pseudo_answers
     >>> vote = np.array([[0.9, 0.1], [0.8, 0.2], [0.2, 0.8], [0.1, 0.9]])
-    >>> places, weights = stand_ins(vote, ["a", "b", "c", "d"], np.array([0, 1]), np.array([0, 0]))
+    >>> places, weights = pseudo_answers(vote, ["a", "b", "c", "d"], np.array([0, 1]), np.array([0, 0]))
     >>> places.tolist(), weights.tolist()  # two answers, half of them expected to name the second class
     ([2, 3], [0.5, 0.5])
     """
-    open_, best = np.ones(len(vote), dtype=bool), vote.argmax(axis=1)
+    best = vote.argmax(axis=1)
+    open_ = np.ones(len(vote), dtype=bool)
     open_[answered] = False
-    rounded, total = vote.round(9), min(len(codes), STAND_INS)
+    rounded = vote.round(9)
+    total = min(len(codes), PSEUDO_ANSWERS)
     if picked is not None:
-        total = min(int(np.sum(~picked)), STAND_INS) + int(np.sum(picked))
+        total = min(int(np.sum(~picked)), PSEUDO_ANSWERS) + int(np.sum(picked))
     places: list[int] = []
     weights: list[float] = []
-    for code in np.setdiff1d(np.arange(vote.shape[1]), codes).tolist():
+    new = 0 if picked is None else int(np.sum(picked & (codes >= vote.shape[1])))
+    named = np.bincount(codes, minlength=vote.shape[1])
+    for code in range(vote.shape[1]):
+        share = float(vote[:, code].mean())
+        weight = new * share - named[code] if named[code] else total * share
+        if weight <= 0:
+            continue
         own = sorted(np.flatnonzero(open_ & (best == code)).tolist(), key=lambda i: (rounded[i, code], texts[i]))
         if not own:  # the vote gives it no document: nothing can stand for it
             continue
-        count = min(_STANDING, len(own))
+        count = min(_PSEUDO_DOCUMENTS, len(own))
         places += [own[int((step + 0.5) * len(own) / count)] for step in range(count)]
-        weights += [total * float(vote[:, code].mean()) / count] * count
+        weights += [weight / count] * count
     return (np.array(places), np.array(weights)) if places and total else None
 
 
@@ -265,7 +293,7 @@ def prior_shares(
     """Share of each class that only answers name: its count among the answers and ten more that name other classes.
 
     ``standing`` is the weight of the documents that stand for classes which no answer names; they count as answers.
-    Whoever picks documents of a new class says nothing about how common it is: of ``picked`` answers a new class counts
+    Picking documents of a new class says nothing about how common it is: of ``picked`` answers a new class counts
     at most one more than all known classes together.
 
     Examples
@@ -276,7 +304,8 @@ def prior_shares(
     [0.2]
     """
     picked = np.zeros(len(codes), dtype=bool) if picked is None else picked
-    counts, most = np.bincount(codes[~picked], minlength=n_classes), 1 + int(np.sum(codes[picked] < n_known))
+    counts = np.bincount(codes[~picked], minlength=n_classes)
+    most = 1 + int(np.sum(codes[picked] < n_known))
     new = counts[n_known:] + np.minimum(np.bincount(codes[picked], minlength=n_classes)[n_known:], most)
     return new / (len(codes) + standing + _OTHERS)
 

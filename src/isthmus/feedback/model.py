@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
+from isthmus._math.confidence import sharpen
 from isthmus.base import softmax
+from isthmus.exceptions import UsageError
+from isthmus.features.embeddings import TextEmbedder, VectorTable
 from isthmus.features.tokens import readable, surface_forms
 from isthmus.feedback.correction import Correction
 from isthmus.feedback.self_training import WordModel
 from isthmus.feedback.views import FLOOR, WORDS, DocumentViews
+from isthmus.pipeline import TransferPipeline
+
+FEWEST_ANSWERS = 10  # below which nothing is expected, and nothing brings the confidences to what answers say
 
 
 class TaughtModel:
@@ -154,3 +161,118 @@ def merge_classes(probabilities: np.ndarray, classes: np.ndarray, names: dict) -
     for column, target in enumerate(place):
         sums[:, target] += probabilities[:, column]
     return sums, merged
+
+
+def renamed_model(model: Any, names: dict) -> Any:
+    """The model under new names of its classes; renaming back gives the model as it was."""
+    if not isinstance(model, RenamedModel):
+        return RenamedModel(model, names)
+    present = set(model.names.values())
+    composed = {old: names.get(new, new) for old, new in model.names.items()}
+    composed |= {old: new for old, new in names.items() if old not in present and old not in model.names}
+    composed = {old: new for old, new in composed.items() if old != new}
+    return RenamedModel(model.base, composed) if composed else model.base
+
+
+def taught_part(model: Any) -> TaughtModel | None:
+    """The part of a model that learned from answers; None if there is none."""
+    inner = model.base if isinstance(model, RenamedModel) else model
+    return inner if isinstance(inner, TaughtModel) else None
+
+
+def voting_part(model: Any) -> Any:
+    """The model as it was before any answer, under the names that its classes have now."""
+    taught = taught_part(model)
+    if taught is None:
+        return model
+    return renamed_model(taught.base, model.names) if isinstance(model, RenamedModel) else taught.base
+
+
+def renames_of(model: Any) -> dict:
+    """Present name by former name of every class that was renamed."""
+    names: dict = {}
+    while isinstance(model, TaughtModel | RenamedModel):
+        if isinstance(model, RenamedModel):
+            names = {**names, **{old: names.get(new, new) for old, new in model.names.items()}}
+        model = model.base
+    return names
+
+
+def fitted_pipelines(model: Any) -> list[Any]:
+    """The pipelines inside a model: those that vote, or the only one."""
+    while isinstance(model, TaughtModel | RenamedModel):
+        model = model.base
+    return list(getattr(model, "members", {"": model}).values())
+
+
+def vector_steps(model: Any) -> list[TextEmbedder]:
+    """All steps of a model that make vectors."""
+    taught = taught_part(model)
+    own = [] if taught is None or taught.views.embedder is None else [taught.views.embedder]
+    steps = [step for pipeline in fitted_pipelines(model) for _, step in getattr(pipeline, "steps", ())]
+    return [*own, *(step for step in steps if isinstance(step, TextEmbedder))]
+
+
+def add_vectors(model: Any, texts: list[str], vectors: Any) -> None:
+    """Give a model that was fitted on given vectors those of further texts."""
+    steps = vector_steps(model)
+    tables = [step for step in steps if isinstance(step.model, VectorTable)]
+    if not tables:
+        what = "makes its own vectors" if steps else "uses no vectors"
+        raise UsageError(f"The model {what}; leave vectors out.", code="bad-parameter")
+    for step in tables:
+        step.model = step.model.extended(texts, vectors)
+
+
+def has_no_known_terms(model: Any, texts: Sequence[str]) -> np.ndarray:
+    """Texts in which no vectoriser of the model finds any term."""
+    return np.all([_no_terms(pipeline, texts) for pipeline in fitted_pipelines(model)], axis=0)
+
+
+def _no_terms(pipeline: Any, texts: Sequence[str]) -> np.ndarray:
+    if len(pipeline.steps) == 1:  # reads raw texts
+        return np.array([not text.strip() for text in texts], dtype=bool)
+    rows = pipeline[:-1].transform(texts)
+    return np.asarray(rows.getnnz(axis=1) if sp.issparse(rows) else np.count_nonzero(rows, axis=1)).ravel() == 0
+
+
+def confidence_power(model: Any, settings: Mapping[str, Any]) -> float:
+    """The power that brings a model's probabilities to the accuracy expected of it.
+
+    Votes and ten or more answers bring their own; a single method, and one that few answers or words alone
+    taught, has the power that was found when its labels were judged.
+    """
+    while isinstance(model, TaughtModel | RenamedModel):
+        if isinstance(model, TaughtModel) and len(model.correction.held_out) >= FEWEST_ANSWERS:
+            return 1.0
+        model = model.base
+    return settings.get("sharpness", 1.0) if isinstance(model, TransferPipeline) else 1.0
+
+
+def calibrated_proba(
+    model: Any, probabilities: np.ndarray, settings: Mapping[str, Any], vote: np.ndarray | None = None
+) -> np.ndarray:
+    """A model's probabilities brought to the accuracy expected of it.
+
+    Learning puts a floor under what the vote gives a class, so that answers can overrule it. Where a document keeps
+    the label of the vote, the floor is taken off again: one labelled word must not lower the confidence of documents
+    that it says nothing about.
+
+    Parameters
+    ----------
+    model : fitted model
+    probabilities : ndarray of shape (n_texts, n_classes)
+    settings : mapping
+        Of the labelling; see :func:`confidence_power`.
+    vote : ndarray, optional
+        Probabilities of the same texts before any answer (:func:`voting_part`), where the model was taught.
+    """
+    power = confidence_power(model, settings)
+    if vote is None or power == 1.0:
+        return sharpen(probabilities, power)
+    places = np.searchsorted(model.classes_, voting_part(model).classes_)
+    raised = np.zeros(probabilities.shape)
+    raised[:, places] = np.log(np.maximum(vote, FLOOR)) - np.log(np.maximum(vote, 1e-300))
+    kept = probabilities.argmax(axis=1) == places[vote.argmax(axis=1)]
+    logs = np.log(np.maximum(probabilities, 1e-300)) - kept[:, None] * raised
+    return sharpen(softmax(logs), power)

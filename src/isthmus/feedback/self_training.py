@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from scipy.optimize import brentq
 from scipy.special import softmax
 
-from isthmus._math.linear import fit_softmax_ridge
+from isthmus.feedback.softmax_ridge import fit_softmax_ridge
 
 SOURCE, ANSWERS, OTHERS = 0.2, 5.0, 1.0  # weight of a labelled source document, an answer, any other document
 POWER = 1.5  # probabilities of other documents are sharpened before they are learned

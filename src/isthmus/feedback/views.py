@@ -55,7 +55,9 @@ class DocumentViews:
         random_state: int | None = 0,
         embedder: TextEmbedder | None = None,
     ):
-        self.analyzer, self.min_df, self.language = analyzer, min_df, language
+        self.analyzer = analyzer
+        self.min_df = min_df
+        self.language = language
         self.random_state = random_state
         self.embedder = embedder
 

@@ -11,10 +11,10 @@ import numpy as np
 from isthmus._utils import plural, versions
 from isthmus.corpus import Collection, check_output
 from isthmus.report import figures
-from isthmus.report.facts import collection_facts
 from isthmus.report.figures import convergence_tables
 from isthmus.report.listing import excerpt
 from isthmus.report.page import write_page
+from isthmus.report.summary import collection_facts
 from isthmus.shift.space import latent_rows, map_places, spread
 
 _QUOTE, _TIP = 260, 120

@@ -8,8 +8,8 @@ from typing import Any
 
 from isthmus._utils import plural, versions
 from isthmus.corpus import Collection, check_output
-from isthmus.report.facts import collection_facts, split_findings
 from isthmus.report.page import write_page
+from isthmus.report.summary import collection_facts, split_findings
 
 _SHOWN = 20
 _EXCERPT = 300
@@ -52,7 +52,7 @@ def diagnosis_facts(result, source: Collection | None, target: Collection | None
             {"title": title, "n": n}
             for title, n in (
                 ("do not transfer", sum(row["severity"] == 3 for row in result.findings)),
-                ("take care", sum(row["severity"] == 2 for row in result.findings)),
+                ("caution", sum(row["severity"] == 2 for row in result.findings)),
                 ("worth a look", sum(row["severity"] == 1 for row in result.findings)),
                 ("fine", len(rows["fine"])),
             )

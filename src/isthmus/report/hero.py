@@ -10,7 +10,7 @@ from isthmus._utils import plural
 from isthmus.choose import estimate_shares
 
 _FRACTIONS = (
-    (0.97, "Nearly all"),
+    (0.97, "Nearly all of the"),
     (0.93, "About 19 in 20"),
     (0.87, "About 9 in 10"),
     (0.82, "About 5 in 6"),
@@ -18,8 +18,8 @@ _FRACTIONS = (
     (0.71, "About 3 in 4"),
     (0.635, "About 2 in 3"),
     (0.57, "About 3 in 5"),
-    (0.45, "About half"),
-    (0.3, "Fewer than half"),
+    (0.45, "About half of the"),
+    (0.3, "Fewer than half of the"),
 )
 _COLOURS = 8
 _TITLES = {
@@ -32,7 +32,7 @@ _TITLES = {
 
 
 def in_words(share: float) -> str:
-    """A share as people say it.
+    """A share as people say it, to stand before "labels".
 
     Examples
     --------
@@ -64,7 +64,7 @@ def hero_facts(result, *, target: str = "", source: str = "") -> dict[str, Any]:
 
 def verdict(result) -> str:
     """The result in one line."""
-    expected, n = result.expected_accuracy, len(result.labels)
+    expected, n = result.accuracy, len(result.labels)
     review = int(result.needs_review.sum())
     if expected is None or expected.estimate is None:
         first = f"{plural(n, 'document')} labelled; how many are right was not estimated."
@@ -86,32 +86,46 @@ def about(result, source: str, target: str) -> str:
 
 
 def right_tile(result) -> dict[str, Any]:
-    """The share of right labels to expect, with its interval; None where it was not estimated."""
-    expected = result.expected_accuracy
+    """The share of right labels, measured or to expect, with its interval; None where it was not estimated."""
+    expected = result.accuracy
     if expected is None or expected.estimate is None:
         why = "" if expected is None or not expected.reason else f" ({expected.reason})"
         return {"estimate": None, "note": f"Not estimated{why}. Check a sample to know."}
     ends = f"{100 * expected.low:.0f} to {100 * expected.high:.0f} %"
-    nine = f"{10 * expected.confidence_level:.0f} cases out of 10"
+    cases = f"{100 * expected.confidence_level:.0f} cases out of 100"
+    if round(100 * expected.confidence_level) % 10 == 0:
+        cases = f"{10 * expected.confidence_level:.0f} cases out of 10"
     return {
         "estimate": expected.estimate,
         "low": expected.low,
         "high": expected.high,
-        "note": f"{ends} in {nine}; judged without true labels.",
+        "note": f"{ends} in {cases}; {_basis(result)}.",
     }
+
+
+def _basis(result) -> str:
+    """What the share of right labels rests on."""
+    if result.checked is not None:
+        return f"measured on {plural(result.checked.n, 'document')} checked at random"
+    basis = "" if result.learned is None else result.learned.basis
+    if basis == "random":
+        return "judged by answers to documents drawn at random"
+    if basis:
+        return "judged by the answers given so far"
+    return "judged without true labels"
 
 
 def review_note(result) -> str:
     """What reading buys."""
     budget = f"at most {100 * result.settings.get('error_budget', 0.1):.0f} %"
-    review, expected = int(result.needs_review.sum()), result.expected_accuracy
+    review, expected = int(result.needs_review.sum()), result.accuracy
     if expected is not None and expected.estimate is None and review < len(result.needs_review):
-        return "Nothing is promised about the others."
+        return "How many of the others are wrong is not known."
     if not review:
-        return f"Even at the low end {budget} of all labels are wrong."
+        return f"Even in the pessimistic case, {budget} of the labels are wrong."
     if review == len(result.needs_review):
         return "The method is not sure enough of any label."
-    return f"Of the others, even at the low end, {budget} are wrong."
+    return f"Even in the pessimistic case, {budget} of the other labels are wrong."
 
 
 def class_table(result) -> list[dict[str, Any]]:
@@ -163,7 +177,7 @@ def banners(result) -> list[dict[str, str]]:
         for group in novel_groups(result)
     ]
     warned = [row for row in result.warnings if row["topic"] != "new group"]
-    unknown = result.expected_accuracy is None or result.expected_accuracy.estimate is None
+    unknown = result.accuracy is None or result.accuracy.estimate is None
     if unknown and not any(row["topic"] == "not estimated" for row in warned):
         warned.append({"topic": "not estimated", "message": "Label a random sample by hand before using them."})
     return found + [

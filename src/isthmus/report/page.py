@@ -12,7 +12,7 @@ from typing import Any
 from isthmus._utils import import_optional, plural
 from isthmus.corpus import Collection, check_output, replacing
 from isthmus.report.hero import hero_facts
-from isthmus.report.listing import lang_attribute
+from isthmus.report.listing import as_json, lang_attribute
 
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")  # no part of a page; from texts and labels
 
@@ -42,12 +42,13 @@ def write_label_report(
     by : (str, list), optional
         Name and values of a column of the target by which the labels are broken down.
     """
-    from isthmus.report.facts import label_facts
+    from isthmus.report.summary import label_summary
 
     check_output(path, force=force, table=False)
     source = source or Collection.from_texts(result.source_texts, list(result.source_labels), name="source texts")
     target = target or Collection.from_texts(result.texts, ids=result.ids, name="target texts")
-    return write_page("label.html.j2", label_facts(result, source, target, files=files, by=by), path, force=force)
+    summary = label_summary(result, source, target, files=files, by=by)
+    return write_page("label.html.j2", summary, path, force=force)
 
 
 def label_card(result) -> str:
@@ -95,6 +96,7 @@ def _source(environment: Any, name: str) -> str:
 def make_environment() -> Any:
     """The templates with their filters."""
     jinja2 = import_optional("jinja2", "A report")
+    markup = import_optional("markupsafe", "A report").Markup
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("isthmus.report"), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
@@ -103,6 +105,8 @@ def make_environment() -> Any:
     environment.filters["plural"] = plural
     environment.filters["lang"] = lang_attribute
     environment.filters["points"] = points
+    # Escaped by hand: nothing in it can end the script element it stands in.
+    environment.filters["script_data"] = lambda content: markup(as_json(content))
     environment.filters["w"] = lambda share: f"{100 * max(0.0, min(1.0, share)):.2f}"
     return environment
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from isthmus.report.charts import draw
-from isthmus.report.facts import Words, confidence_bins, moved_words, reading_rows
 from isthmus.report.hero import class_table
+from isthmus.report.summary import Words, confidence_bins, moved_words, reading_rows
 
 _SIDES = ["source", "target"]
 

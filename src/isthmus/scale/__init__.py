@@ -7,7 +7,7 @@ __all__ = ["METHODS", "LargeClusters", "LargeResult", "cluster_files", "label_fi
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "METHODS": "isthmus.scale.methods.registry",
+        "METHODS": "isthmus.scale.registry",
         "LargeClusters": "isthmus.scale.cluster",
         "LargeResult": "isthmus.scale.run",
         "cluster_files": "isthmus.scale.cluster",

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import operator
-import pickle
 import time
 from collections.abc import Callable, Sequence
-from functools import lru_cache, reduce
+from functools import reduce
 from pathlib import Path
 from typing import Any, Protocol
 
 from isthmus._progress import progress
 from isthmus._utils import import_optional
 from isthmus.exceptions import DataError, IsthmusError
-from isthmus.scale.store import whole_file
 
 _TASKS = 6  # groups of blocks a worker gets per pass: few enough tables travel, enough to share the load
 
@@ -70,22 +68,22 @@ class LocalEngine:
 class DaskEngine:
     """The same passes on the workers of a dask cluster.
 
-    Workers read shards and write their blocks' files themselves; what travels is the sums. Arguments of a pass go
-    through a file in ``folder``, which every worker must see: what is held by a worker alone would be lost with it.
+    Workers read shards and write their blocks' files themselves; what travels is the sums. Arguments of a pass are a
+    task of their own: workers fetch them once from each other, and if the worker that holds them dies, the scheduler
+    makes them again.
 
     Parameters
     ----------
     client : distributed.Client
-    folder : path
-        The run's own folder.
     owned : sequence of objects with ``close``
         What is to be closed at the end.
     """
 
     name = "dask"
 
-    def __init__(self, client: Any, folder: str | Path, owned: Sequence[Any] = ()):
-        self.client, self.folder, self._owned, self._passes = client, Path(folder), list(owned), 0
+    def __init__(self, client: Any, owned: Sequence[Any] = ()):
+        self.client = client
+        self._owned = list(owned)
 
     @property
     def workers(self) -> int:
@@ -100,26 +98,26 @@ class DaskEngine:
     def map(self, function: Callable, pieces: Sequence[HasRows], *args: Any, phase: str) -> list:
         """As :meth:`LocalEngine.map`."""
         groups = self._groups(pieces)
-        place = self._lay_out(args)
         meter = Meter(phase, sum(piece.rows for piece in pieces))
 
         def run() -> list:
-            futures = [self.client.submit(_map_group, function, group, place, pure=False) for group in groups]
+            held = self._hold(args)
+            futures = [self.client.submit(_map_group, function, group, held, pure=False) for group in groups]
             self._follow(futures, groups, meter)
             return [result for part in self.client.gather(futures) for result in part]
 
-        return self._clean(self._ask(run), place)
+        return self._ask(run)
 
     def sum(
         self, function: Callable, pieces: Sequence[HasRows], *args: Any, phase: str, add: Callable = operator.add
     ) -> Any:
         """As :meth:`LocalEngine.sum`; tables are added in a tree on the workers."""
         groups = self._groups(pieces)
-        place = self._lay_out(args)
         meter = Meter(phase, sum(piece.rows for piece in pieces))
 
         def run() -> Any:
-            futures = [self.client.submit(_sum_group, function, group, place, add, pure=False) for group in groups]
+            held = self._hold(args)
+            futures = [self.client.submit(_sum_group, function, group, held, add, pure=False) for group in groups]
             level = futures
             while len(level) > 1:
                 fours = [level[i : i + 4] for i in range(0, len(level), 4)]
@@ -127,7 +125,7 @@ class DaskEngine:
             self._follow(futures, groups, meter)
             return level[0].result()
 
-        return self._clean(self._ask(run), place)
+        return self._ask(run)
 
     def close(self) -> None:
         for thing in self._owned:
@@ -138,16 +136,11 @@ class DaskEngine:
         size = max(1, -(-len(pieces) // (_TASKS * self.workers)))
         return [list(pieces[i : i + size]) for i in range(0, len(pieces), size)]
 
-    def _lay_out(self, args: tuple) -> str:
-        self._passes += 1
-        path = self.folder / f"pass-{self._passes}.args"
-        with whole_file(path) as part:
-            part.write_bytes(pickle.dumps(args, protocol=5))
-        return str(path)
-
-    def _clean(self, result: Any, place: str) -> Any:
-        Path(place).unlink(missing_ok=True)
-        return result
+    def _hold(self, args: tuple) -> Any:
+        """The arguments of a pass, as something that tasks can ask for."""
+        dask = import_optional("dask", "A dask cluster", extra="scale")
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
+            return self.client.submit(_same, args, pure=False)
 
     def _follow(self, futures: list, groups: list[list], meter: Meter) -> None:
         distributed = import_optional("distributed", "A dask cluster", extra="scale")
@@ -180,17 +173,16 @@ class DaskEngine:
             ) from None
 
 
-@lru_cache(maxsize=2)
-def _arguments(place: str) -> tuple:
-    return pickle.loads(Path(place).read_bytes())
+def _same(args: tuple) -> tuple:
+    return args
 
 
-def _map_group(function: Callable, group: list, place: str) -> list:
-    return [function(piece, *_arguments(place)) for piece in group]
+def _map_group(function: Callable, group: list, args: tuple) -> list:
+    return [function(piece, *args) for piece in group]
 
 
-def _sum_group(function: Callable, group: list, place: str, add: Callable) -> Any:
-    return reduce(add, (function(piece, *_arguments(place)) for piece in group))
+def _sum_group(function: Callable, group: list, args: tuple, add: Callable) -> Any:
+    return reduce(add, (function(piece, *args) for piece in group))
 
 
 def _add_all(parts: list, add: Callable) -> Any:
@@ -213,10 +205,10 @@ def local_cluster(folder: str | Path, workers: int, memory_limit: str | None = N
         local_directory=str(Path(folder) / "dask"),
     )
     client = distributed.Client(cluster)
-    return DaskEngine(client, folder, [client, cluster])
+    return DaskEngine(client, [client, cluster])
 
 
-def connect(folder: str | Path, address: str, tls: dict[str, str] | None = None, timeout: float = 20.0) -> DaskEngine:
+def connect(address: str, tls: dict[str, str] | None = None, timeout: float = 20.0) -> DaskEngine:
     """A cluster that somebody else runs; ``tls`` has the fields of ``distributed.Security``."""
     distributed = import_optional("distributed", "--scheduler", extra="scale")
     security = distributed.Security(require_encryption=True, **tls) if tls else None
@@ -228,4 +220,4 @@ def connect(folder: str | Path, address: str, tls: dict[str, str] | None = None,
             "and, for tls://, the files of --tls.",
             code="lost-cluster",
         ) from None
-    return DaskEngine(client, folder, [client])
+    return DaskEngine(client, [client])

@@ -5,24 +5,31 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import shutil
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from isthmus.corpus.cells import FormulaEscaper, json_text
-from isthmus.corpus.shards import MANIFEST, Rows, join_parquet
-from isthmus.corpus.write import _cell, _csv_blocks, _format, _host, _is_running, replacing, with_columns, write_rows
-from isthmus.exceptions import DataError, UsageError
+from isthmus.corpus.cells import FormulaEscaper
+from isthmus.corpus.formats import written_format
+from isthmus.corpus.shards import MANIFEST
+from isthmus.corpus.tables import Rows
+from isthmus.corpus.write import (
+    extend_records,
+    is_running,
+    join_parquet,
+    replacing,
+    this_host,
+    with_columns,
+    write_body,
+    write_lines,
+    write_rows,
+)
+from isthmus.exceptions import DataError
 from isthmus.scale.pieces import Piece
 from isthmus.scale.store import trouble, whole_file
-
-# Cells that _cell may change: quotation marks, separators, blanks at the ends, signs of formulas.
-_NEEDS_CARE = re.compile(r'[",;\t\r\n\0]|^[\s=+\-@＝＋－＠]|\s$')
 
 
 @dataclass(frozen=True)
@@ -39,9 +46,8 @@ class Output:
 
     def kind_of(self, piece: Piece) -> str:
         """Format of the rows of a piece."""
-        if self.is_file:
-            return _format(Path(self.place))[0].lstrip(".").replace("ndjson", "jsonl")
-        return piece.block.shard.kind
+        format = written_format(self.place) if self.is_file else None
+        return piece.block.shard.kind if format is None else format.name
 
     def part(self, piece: Piece) -> Path:
         return Path(self.work, "parts", str(piece.number))
@@ -49,9 +55,8 @@ class Output:
 
 def names_file(place: str) -> bool:
     """Whether the output is one file: its name has an ending that names a format."""
-    with suppress(UsageError):
-        return _format(Path(place))[0] != ".xlsx" and not Path(place).is_dir()
-    return False
+    format = written_format(place)
+    return format is not None and format.blocks and not Path(place).is_dir()
 
 
 # -- parts -------------------------------------------------------------------------------------------------------------
@@ -59,52 +64,19 @@ def names_file(place: str) -> bool:
 
 def write_part(output: Output, piece: Piece, rows: Rows, added: Mapping[str, list]) -> int:
     """The labelled rows of a piece, without a header; how many cells were changed for the sake of spreadsheets."""
-    kind, guard = output.kind_of(piece), FormulaEscaper(output.spreadsheet_safe)
+    kind = output.kind_of(piece)
+    guard = FormulaEscaper(output.spreadsheet_safe)
     with whole_file(output.part(piece)) as path:
         if kind == "parquet":
-            write_rows(path.with_suffix(".parquet"), with_columns(_table(rows), added))
+            write_rows(path.with_suffix(".parquet"), with_columns(rows.table(), added))
             os.replace(path.with_suffix(".parquet"), path)
             return 0
         with open(path, "wb") as out:
             if kind == "jsonl" and rows.records is not None:
-                for record, *new in zip(rows.records, *added.values(), strict=True):
-                    single = {name: [cell] for name, cell in record.items()}
-                    whole = with_columns(single, {name: [cell] for name, cell in zip(added, new, strict=True)})
-                    out.write(json_text({name: cells[0] for name, cells in whole.items()}).encode() + b"\n")
-            elif kind == "jsonl":
-                table = with_columns(_table(rows), added)
-                for row in zip(*table.values(), strict=True):
-                    out.write(json_text(dict(zip(table, row, strict=True))).encode() + b"\n")
+                write_lines(out, extend_records(rows.records, added))
             else:
-                table = with_columns(_table(rows), added)
-                columns = [_cells(cells, guard) for cells in table.values()]
-                lines = map(("\t" if kind == "tsv" else ",").join, zip(*columns, strict=True))
-                empty = '""' if len(columns) == 1 else ""  # a blank line would be no row at all
-                out.write("".join([(line or empty) + "\n" for line in lines]).encode("utf-8", "replace"))
+                write_body(out, kind, with_columns(rows.table(), added), guard, header=False)
     return guard.count
-
-
-def _cells(cells: list, guard: FormulaEscaper) -> list[str]:
-    """Cells as they stand in a csv file; most need no change, which is quicker told than done.
-
-    A column that was made here has few different values: each is looked at once.
-    """
-    kinds, care = {*map(type, cells)}, _NEEDS_CARE.search
-    if kinds == {str} and len(set(cells[:1_000])) > 100:
-        return [_cell(cell, guard) if care(cell) else cell for cell in cells]
-    if len(kinds) == 1 and kinds <= {float, bool, str}:
-        written, before = {}, guard.count
-        for cell, times in Counter(cells).items():
-            counted = guard.count
-            written[cell] = _cell(cell, guard)
-            before += (guard.count - counted) * times
-        guard.count = before  # every cell counts, though each value is looked at once
-        return [written[cell] for cell in cells]
-    return [_cell(cell, guard) for cell in cells]
-
-
-def _table(rows: Rows) -> dict[str, list]:
-    return {name: rows.cells(name) for name in rows.names}
 
 
 # -- whole files -------------------------------------------------------------------------------------------------------
@@ -150,19 +122,17 @@ def _check_same_columns(output: Output, pieces: Sequence[Piece]) -> None:
 
 
 def _join(output: Output, place: Path, pieces: Sequence[Piece], added: Sequence[str], force: bool) -> dict[str, Any]:
-    kind, guard = output.kind_of(pieces[0]), FormulaEscaper(output.spreadsheet_safe)
+    kind = output.kind_of(pieces[0])
+    guard = FormulaEscaper(output.spreadsheet_safe)
     if kind == "parquet":
         with whole_file(place) as path:
             join_parquet([output.part(piece) for piece in pieces], path)
     else:
         try:
             with replacing(place, force=force) as out:
-                if kind != "jsonl":
-                    header = with_columns(
-                        {name: [] for name in pieces[0].block.shard.columns}, {name: [] for name in added}
-                    )
-                    for text in _csv_blocks(header, "\t" if kind == "tsv" else ",", guard):
-                        out.write(text.encode("utf-8", "replace"))
+                own = pieces[0].block.shard.columns
+                header = with_columns({name: [] for name in own}, {name: [] for name in added})
+                write_body(out, kind, header, guard)
                 for piece in pieces:
                     with open(output.part(piece), "rb") as part:
                         shutil.copyfileobj(part, out, 1 << 20)
@@ -248,8 +218,8 @@ def _take(work: Path) -> None:
         with suppress(OSError, ValueError):
             host, number = lock.read_text().split()
             pid = int(number)
-        if host == _host() and pid not in (0, os.getpid()) and _is_running(pid):
+        if host == this_host() and pid not in (0, os.getpid()) and is_running(pid):
             raise DataError(f"Another run (process {pid}) works on the same output; wait for it.", code="other-run")
-        lock.write_text(f"{_host()} {os.getpid()}")
+        lock.write_text(f"{this_host()} {os.getpid()}")
     except OSError as error:
         raise DataError(f"{str(work)!r} cannot be written: {error.strerror}.", code="output-unwritable") from None

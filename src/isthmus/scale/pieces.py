@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 
 from isthmus._math.content import content_keys
-from isthmus.corpus.shards import Block, Rows, ShardColumns, read_block
+from isthmus.corpus.guess import ColumnRoles
+from isthmus.corpus.shards import Block, read_block
+from isthmus.corpus.tables import Rows
 from isthmus.exceptions import DataError
-from isthmus.scale._kernels import document_frequency, hash_parts, take_packed
+from isthmus.features.term_table import packed_starts
+from isthmus.features.token_kernels import document_frequency, hash_parts, take_packed
 from isthmus.scale.reading import Reading, Tokens, read_tokens
-from isthmus.scale.store import Store, pack, unpack
-from isthmus.scale.terms import packed_starts
+from isthmus.scale.store import Store, damaged, pack, unpack
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class Job:
     """What every pass must know: where things are kept, and which columns are read. Small: it travels."""
 
     store: Store
-    columns: dict[str, ShardColumns]
+    columns: dict[str, ColumnRoles]
     set_aside: bool = False
 
     def read(self, piece: Piece) -> Rows:
@@ -57,15 +59,26 @@ class Job:
     def tokens(self, piece: Piece, reading: Reading) -> Tokens:
         """Terms of a piece; made again where the first pass did not need them or their file is gone."""
         make_tokens(piece, self, reading)
-        held = self.store.load(f"tokens/{reading.name}/{piece.number}")
+        name = f"tokens/{reading.name}/{piece.number}"
+        held = self.store.load(name)
+        if self.store.resumed and not _hangs_together(held):
+            raise damaged(f"{name}.npy", "its numbers contradict each other")
         return Tokens(held["terms"], held["ids"], held["ends"], held["solo"])
 
     def term_counts(self, piece: Piece, reading: Reading, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
         """Packed terms of a piece whose hash falls into these parts, and in how many of its documents each occurs."""
         name = f"tokens/{reading.name}/{piece.number}"
-        starts = self.store.stretch(name, "starts", 0, 2 * (TERM_PARTS + 1)).reshape(2, -1)
-        terms = self.store.stretch(name, "terms", *starts[0, [first, last]].tolist())
-        return terms, self.store.stretch(name, "frequency", *starts[1, [first, last]].tolist())
+        starts = self.store.read_slice(name, "starts", 0, 2 * (TERM_PARTS + 1)).reshape(2, -1)
+        terms = self.store.read_slice(name, "terms", *starts[0, [first, last]].tolist())
+        return terms, self.store.read_slice(name, "frequency", *starts[1, [first, last]].tolist())
+
+
+def _hangs_together(held: Any) -> bool:
+    """Whether every number of a term names one, so that compiled loops stay within their tables."""
+    ids, ends, n_terms = held["ids"], held["ends"], int(np.count_nonzero(held["terms"] == ord("\n")))
+    inside = len(ids) == 0 or (ids.min() >= 0 and ids.max() < n_terms)
+    ordered = bool(np.all(np.diff(ends, prepend=0) >= 0)) and (len(ends) == 0 or ends[-1] == len(ids))
+    return bool(inside and ordered and len(held["solo"]) in (0, len(ids)))
 
 
 TERM_PARTS = 64  # by a hash of the term; a part of all pieces together is merged at once
@@ -97,7 +110,7 @@ def make_tokens(piece: Piece, job: Job, reading: Reading) -> int:
     name = f"tokens/{reading.name}/{piece.number}"
     if not job.store.has(name):
         return save_tokens(job.store, name, read_tokens(job.texts(piece), reading))
-    return int(job.store.stretch(name, "starts", 2 * TERM_PARTS + 1, 2 * TERM_PARTS + 2)[0])
+    return int(job.store.read_slice(name, "starts", 2 * TERM_PARTS + 1, 2 * TERM_PARTS + 2)[0])
 
 
 @dataclass
@@ -109,6 +122,17 @@ class Facts:
     empty: int = 0
     bad: int = 0
     sample: dict[str, list[tuple]] = field(default_factory=dict)
+
+    @classmethod
+    def from_json(cls, content: Any) -> Facts:
+        """Facts of a block that a stopped run has read."""
+        try:
+            sample = {
+                side: [(int(key), text, label) for key, text, label in rows] for side, rows in content["sample"].items()
+            }
+            return cls(content["rows"], Counter(content["labels"]), content["empty"], content["bad"], sample)
+        except (TypeError, ValueError, KeyError, AttributeError) as error:
+            raise damaged("facts", error) from None
 
     def __add__(self, other: Facts) -> Facts:
         return Facts(
@@ -128,7 +152,7 @@ def survey(piece: Piece, job: Job, readings: Sequence[Reading], limits: dict[str
     """
     done = f"facts/{piece.number}"
     if job.store.has(done) and all(job.store.has(f"tokens/{reading.name}/{piece.number}") for reading in readings):
-        return unpack(job.store.load(done)["facts"])
+        return Facts.from_json(unpack(job.store.load(done)["facts"]))
     rows = job.read(piece)
     columns = job.columns[piece.side]
     texts = rows.texts(columns.text)
@@ -144,7 +168,7 @@ def survey(piece: Piece, job: Job, readings: Sequence[Reading], limits: dict[str
         save_tokens(job.store, f"tokens/{reading.name}/{piece.number}", read_tokens(texts, reading))
     if columns.label:
         job.store.save(f"labels/{piece.number}", _pack_labels(labels))
-    job.store.save(done, {"facts": pack(facts), "bad": pack(rows.bad)})
+    job.store.save(done, {"facts": pack(vars(facts)), "bad": pack(rows.bad)})
     return facts
 
 

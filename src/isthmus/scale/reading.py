@@ -12,10 +12,10 @@ import numpy as np
 
 from isthmus.features.languages import languages_in_use, resolve_language, stop_words
 from isthmus.features.strings import BITS, ngram_keys
+from isthmus.features.term_table import pack_texts
+from isthmus.features.token_kernels import number_keys
 from isthmus.features.tokens import WordAnalyzer, as_terms
 from isthmus.features.vectorizer import analyzer_for
-from isthmus.scale._kernels import number_keys
-from isthmus.scale.terms import pack_texts
 
 _ASCII_WORD = re.compile(r"[a-z]{2,}")  # what the general pattern finds in plain text, many times as fast
 _CACHE_WORDS = 500_000  # stems remembered between blocks
@@ -57,11 +57,11 @@ class Reading:
     def most_documents(self) -> float:
         """Share of documents above which a term counts as a stop word, where no list of them is kept."""
         from isthmus.features.languages import UNSPACED
-        from isthmus.features.vectorizer import _EVERYWHERE
+        from isthmus.features.vectorizer import EVERYWHERE
 
         language = self.languages[0]
         unlisted = language != "other" and language not in UNSPACED and not stop_words(language)
-        return _EVERYWHERE if unlisted and not self.sentiment else 1.0
+        return EVERYWHERE if unlisted and not self.sentiment else 1.0
 
 
 def choose_reading(texts: Sequence[str], *, analyzer: str = "auto", language: str = "auto") -> Reading:
@@ -76,8 +76,8 @@ def choose_reading(texts: Sequence[str], *, analyzer: str = "auto", language: st
 class Tokens:
     """Terms of a block's documents in their order, as numbers of the block's own distinct terms.
 
-    ``terms`` are packed (:func:`isthmus.scale.terms.pack_texts`). ``solo`` says of each whether it stands for a whole
-    word, so that it may form a pair; empty where all do.
+    ``terms`` are packed (:func:`isthmus.features.term_table.pack_texts`). ``solo`` says of each whether it stands for a
+    whole word, so that it may form a pair; empty where all do.
     """
 
     terms: np.ndarray
@@ -104,7 +104,7 @@ def read_tokens(texts: Sequence[str], reading: Reading) -> Tokens:
     Examples
     --------
     >>> from isthmus.scale.reading import Reading, read_tokens
-    >>> from isthmus.scale.terms import unpack_texts
+    >>> from isthmus.features.term_table import unpack_texts
     >>> tokens = read_tokens(["Kind people", "The kindest of people"], Reading())
     >>> unpack_texts(tokens.terms), tokens.ids.tolist(), tokens.ends.tolist()
     (['kind', 'peopl', 'kindest'], [0, 1, 2, 1], [2, 4])
@@ -131,7 +131,10 @@ def read_tokens(texts: Sequence[str], reading: Reading) -> Tokens:
         ends[i] = len(parts)
     keys = list(index)
     if several:
-        looked_up = {language: words.look_up([w for l, w in keys if l == language], language) for language, _ in keys}
+        by_language: dict[str, list[str]] = defaultdict(list)
+        for language, word in keys:
+            by_language[language].append(word)
+        looked_up = {language: words.look_up(own, language) for language, own in by_language.items()}
         found_terms = [looked_up[language][word] for language, word in keys]
     else:
         seen = words.look_up(keys, one)

@@ -15,21 +15,22 @@ from typing import Any
 import numpy as np
 
 from isthmus import __version__
+from isthmus._math.confidence import AccuracyEstimate, lower_confidence_in_groups
 from isthmus._validation import check_seed
 from isthmus.choose.choice import YARDSTICK, choose
-from isthmus.choose.trust import AccuracyEstimate, doubt_groups
 from isthmus.corpus.guess import check_label_kind
 from isthmus.corpus.limits import given_limit
-from isthmus.corpus.shards import MANIFEST, Block, Rows, choose_columns, cut_shard, find_shards, read_block
+from isthmus.corpus.shards import MANIFEST, Block, choose_columns, cut_shard, find_shards, read_block
+from isthmus.corpus.tables import Rows
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
-from isthmus.scale._kernels import best_classes
+from isthmus.features.block_kernels import best_classes
+from isthmus.features.blocks import add_tuples
 from isthmus.scale.engine import DaskEngine, LocalEngine, connect, local_cluster
-from isthmus.scale.methods.base import Model, Problem, VotingModel
-from isthmus.scale.methods.dense import add_tuples
-from isthmus.scale.methods.registry import METHODS, LargeMethod, get_method
-from isthmus.scale.output import Output, assemble, names_file, open_work, work_folder, write_json, write_part
+from isthmus.scale.methods import FittedMethod, Model, PiecePasses, VotingModel
+from isthmus.scale.output import Output, assemble, names_file, open_work, write_json, write_part
 from isthmus.scale.pieces import Facts, Job, Piece, sample_limit, survey, trim_sample
 from isthmus.scale.reading import Reading, choose_reading
+from isthmus.scale.registry import METHODS, LargeMethod, get_method
 from isthmus.scale.store import FolderStore, MemoryStore, Store, unpack, whole_file
 from isthmus.scale.trust import STEPS, GroupModel, Trust, group_model, group_view, review_limit, weigh_sample
 from isthmus.scale.views import View, build_view, make_rows
@@ -58,6 +59,10 @@ class Settings:
     set_aside: bool = False
     spreadsheet_safe: bool = False
     force_classes: bool = False
+
+    def as_in_memory(self) -> dict[str, Any]:
+        """Options of the fits in memory, on samples."""
+        return {"analyzer": self.analyzer, "language": self.language, "random_state": self.random_state}
 
 
 @dataclass
@@ -220,8 +225,8 @@ def label_files(
     )
     if method != "auto":
         get_method(method)
-    where = Where(client, engine, workers, scheduler, tls, memory_limit, resume, force, keep_work)
-    with running(settings, (sources, target), output, where) as run:
+    execution = ExecutionOptions(client, engine, workers, scheduler, tls, memory_limit, resume, force, keep_work)
+    with running(settings, (sources, target), output, execution) as run:
         result = run.label(force or resume)
         if bad_rows is not None:
             run.write_bad_rows(Path(bad_rows))
@@ -229,7 +234,7 @@ def label_files(
 
 
 @dataclass(frozen=True)
-class Where:
+class ExecutionOptions:
     """Where a run takes place, and what it may replace; see :func:`label_files`."""
 
     client: Any = None
@@ -244,22 +249,22 @@ class Where:
 
 
 @contextmanager
-def running(settings: Settings, inputs: tuple, output: str | os.PathLike, where: Where) -> Iterator[Run]:
+def running(settings: Settings, inputs: tuple, output: str | os.PathLike, options: ExecutionOptions) -> Iterator[Run]:
     """A run with its folder and its engine; the folder goes when all went well."""
-    _check(settings, where.engine)
+    _check(settings, options.engine)
     place = os.fspath(output)
     paths = {"source": find_shards(inputs[0]), "target": find_shards(inputs[1])}
     _check_places(paths, place)
-    work = open_work(place, _plan(settings, paths), resume=where.resume, force=where.force)
-    engine = _start_engine(
-        where.engine, work, where.client, where.workers, where.scheduler, where.tls, where.memory_limit
-    )
+    work = open_work(place, _plan(settings, paths), resume=options.resume, force=options.force)
+    engine = _start_engine(options, work)
     try:
-        store: Store = MemoryStore() if where.engine == "memory" else FolderStore(work / "store")
+        store: Store = MemoryStore()
+        if options.engine != "memory":
+            store = FolderStore(work / "store", resumed=options.resume)
         yield Run(engine, settings, Output(place, str(work), settings.spreadsheet_safe), store, paths)
     finally:
         engine.close()
-    if not where.keep_work:
+    if not options.keep_work:
         shutil.rmtree(work, ignore_errors=True)
 
 
@@ -310,16 +315,14 @@ def _plan(settings: Settings, paths: Mapping[str, list[str]]) -> dict[str, Any]:
     return json.loads(json.dumps({"version": __version__, "settings": asdict(settings), **files}))
 
 
-def _start_engine(
-    engine: str | None, work: Path, client: Any, workers: int | None, scheduler: str | None, tls: Any, limit: Any
-) -> LocalEngine | DaskEngine:
-    if client is not None:
-        return DaskEngine(client, work)
-    if scheduler is not None:
-        return connect(work, scheduler, dict(tls or {}))
-    if engine == "dask":
-        return local_cluster(work, workers or os.cpu_count() or 1, limit)
-    if workers not in (None, 1):
+def _start_engine(options: ExecutionOptions, work: Path) -> LocalEngine | DaskEngine:
+    if options.client is not None:
+        return DaskEngine(options.client)
+    if options.scheduler is not None:
+        return connect(options.scheduler, dict(options.tls or {}))
+    if options.engine == "dask":
+        return local_cluster(work, options.workers or os.cpu_count() or 1, options.memory_limit)
+    if options.workers not in (None, 1):
         raise UsageError("Several workers need a cluster; add --engine dask.", code="bad-parameter")
     return LocalEngine()
 
@@ -468,14 +471,8 @@ class Run:
 
     def _choose(self) -> dict[str, float]:
         """Weights of the methods that the evidence of the sample supports, as far as they run in blocks."""
-        asked = self.settings
-        options: dict[str, Any] = {
-            "analyzer": asked.analyzer,
-            "language": asked.language,
-            "random_state": asked.random_state,
-        }
         labels = np.array(self.source_sample[1], dtype=object)
-        choice = choose(self.source_sample[0], labels, self.target_sample, **options)
+        choice = choose(self.source_sample[0], labels, self.target_sample, **self.settings.as_in_memory())
         chosen = {row["method"]: row["weight"] for row in choice.table if row["chosen"] and row["method"] in METHODS}
         if not chosen:  # none of those that the evidence supports runs in blocks: the best supported one that does
             others = [row for row in choice.table if row["method"] in METHODS and "score" in row]
@@ -504,7 +501,13 @@ class Run:
     def _fit(self, method: LargeMethod, topic: Reading) -> Model:
         reading = self._reading(topic, method)
         view = View(reading, [], np.zeros(0, dtype=np.int64), 0) if method.texts else self.view(reading)
-        problem = Problem(
+        passes = self.passes(view)
+        estimator = method.make(self.settings.random_state)
+        return FittedMethod(estimator.fit_passes(passes), passes.columns)
+
+    def passes(self, view: View) -> PiecePasses:
+        """What feeds this run's blocks to a fit."""
+        return PiecePasses(
             self.engine,
             self.job,
             self.source,
@@ -517,17 +520,15 @@ class Run:
             self.target_sample,
             self.settings.random_state,
         )
-        return method.fit(problem)
 
     def _weigh(self, model: Model) -> Trust:
-        asked = self.settings
-        options = {"analyzer": asked.analyzer, "language": asked.language, "random_state": asked.random_state}
         scores = model.text_scores(self.target_sample, self.views)
         sizes = f"{len(self.source_sample[0]):,} source and {len(self.target_sample):,} target documents"
         self.notes.append(f"Expected accuracy, new groups and class shares rest on a sample of {sizes}.")
-        follow = asked.method == "auto"
-        samples = self.source_sample, self.target_sample
-        return weigh_sample(*samples, scores, self.classes, options=options, follow=follow)
+        options, follow = self.settings.as_in_memory(), self.settings.method == "auto"
+        return weigh_sample(
+            self.source_sample, self.target_sample, scores, self.classes, options=options, follow=follow
+        )
 
     def _group_model(self, trust: Trust) -> GroupModel:
         """Over the rows that a method has read, or over rows of the sample's own words."""
@@ -587,12 +588,12 @@ def take_census(
     piece: Piece, job: Job, model: Model, trust: Trust, new: GroupModel | None, n_classes: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Label a piece, keep its labels, and count confidences (in steps of 1/10,000) and labels."""
-    scores, silent = model.piece_scores(piece, job)
+    scores, no_known_terms = model.piece_scores(piece, job)
     labels, confidence = best_classes(trust.moved(scores), trust.power)
-    arrays = {"labels": labels, "silent": silent}
+    arrays = {"labels": labels, "no_known_terms": no_known_terms}
     if new is not None:
         arrays["groups"] = new.groups(piece, job)
-        confidence = doubt_groups(confidence, np.where(arrays["groups"] >= 0, "new", ""))
+        confidence = lower_confidence_in_groups(confidence, np.where(arrays["groups"] >= 0, "new", ""))
     steps = np.rint(confidence * STEPS).astype(np.int32)
     job.store.save(f"labelled/{piece.number}", {**arrays, "steps": steps})
     return np.bincount(steps, minlength=STEPS + 1), np.bincount(labels, minlength=n_classes)
@@ -603,7 +604,7 @@ def write_labels(
 ) -> tuple[int, int]:
     """Write the labelled rows of a piece; cells guarded and documents to review."""
     held = job.store.load(f"labelled/{piece.number}")
-    review = (held["steps"] < limit) | held["silent"]
+    review = (held["steps"] < limit) | held["no_known_terms"]
     names = np.array([group["group"] for group in novel] + [""], dtype=object)
     if novel:
         review |= held["groups"] >= 0
@@ -617,8 +618,3 @@ def write_labels(
         "novel_group": names[held["groups"]].tolist() if novel else [""] * len(review),
     }
     return write_part(output, piece, rows, added), int(review.sum())
-
-
-def clear_work(output: str | os.PathLike) -> None:
-    """Remove what a stopped run has left beside its output."""
-    shutil.rmtree(work_folder(os.fspath(output)), ignore_errors=True)

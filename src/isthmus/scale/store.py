@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
 import os
-import pickle
 import shutil
 import uuid
 from collections.abc import Iterator, Mapping
@@ -20,6 +20,8 @@ from isthmus.exceptions import DataError
 class MemoryStore:
     """Arrays by name, in this process."""
 
+    resumed = False
+
     def __init__(self) -> None:
         self._held: dict[str, dict[str, np.ndarray]] = {}
 
@@ -32,7 +34,7 @@ class MemoryStore:
     def load(self, name: str) -> Mapping[str, np.ndarray]:
         return self._held[name]
 
-    def stretch(self, name: str, key: str, start: int, stop: int) -> np.ndarray:
+    def read_slice(self, name: str, key: str, start: int, stop: int) -> np.ndarray:
         return self._held[name][key][start:stop]
 
     def drop(self, folder: str) -> None:
@@ -40,22 +42,26 @@ class MemoryStore:
         for name in [name for name in self._held if name.startswith(folder + "/")]:
             del self._held[name]
 
-    def clear(self) -> None:
-        self._held.clear()
-
 
 class FolderStore:
     """Arrays by name, a file each; a file appears whole or not at all, so a worker may be killed at any moment.
 
-    A file is one line of JSON (kind, shape and place of every array) and the bytes of the arrays: reading it is one
-    read, and a stretch of one array can be read by itself.
+    A file is a sequence of arrays in numpy's format: their names first, then each of them. A slice of one array can be
+    read by itself. Nothing is ever unpickled; a file that is damaged, or that another program wrote, is refused.
+
+    Parameters
+    ----------
+    folder : path
+    resumed : bool
+        Whether files of a stopped run may lie there: what is read is then looked at before loops run over it.
     """
 
-    def __init__(self, folder: str | Path):
+    def __init__(self, folder: str | Path, resumed: bool = False):
         self.folder = str(folder)
+        self.resumed = resumed
 
     def path(self, name: str) -> Path:
-        return Path(self.folder, name + ".arrays")
+        return Path(self.folder, name + ".npy")
 
     def has(self, name: str) -> bool:
         return self.path(name).is_file()
@@ -65,54 +71,65 @@ class FolderStore:
             write_arrays(out, arrays)
 
     def load(self, name: str) -> Mapping[str, np.ndarray]:
-        with self._open(name) as (file, places):
-            size = max(stop for *_, stop in places.values())
-            content = bytearray(size)
-            if file.readinto(content) < size:
-                raise self._trouble("its file is cut short")
-        return {
-            key: np.ndarray(tuple(shape), dtype, buffer=content, offset=start)
-            for key, (dtype, shape, start, _) in places.items()
-        }
+        with self._open(name) as (file, size):
+            names = _read_array(file, *_read_header(file, size)).tolist()
+            return {str(key): _read_array(file, *_read_header(file, size)) for key in names}
 
-    def stretch(self, name: str, key: str, start: int, stop: int) -> np.ndarray:
+    def read_slice(self, name: str, key: str, start: int, stop: int) -> np.ndarray:
         """Elements ``start`` to ``stop`` of one array that has one dimension."""
-        with self._open(name) as (file, places):
-            dtype, _, first, _ = places[key]
-            size = np.dtype(dtype).itemsize
-            file.seek(first + start * size, os.SEEK_CUR)
-            return np.ndarray((stop - start,), dtype, buffer=bytearray(file.read((stop - start) * size)))
+        with self._open(name) as (file, size):
+            names = _read_array(file, *_read_header(file, size)).tolist()
+            for _ in range(names.index(key)):
+                dtype, shape = _read_header(file, size)
+                file.seek(math.prod(shape) * dtype.itemsize, os.SEEK_CUR)
+            dtype, (length,) = _read_header(file, size)
+            if not 0 <= start <= stop <= length:
+                raise ValueError(f"{key} has {length} elements, {start} to {stop} were asked for")
+            file.seek(start * dtype.itemsize, os.SEEK_CUR)
+            return _read_array(file, dtype, (stop - start,))
 
     @contextmanager
-    def _open(self, name: str) -> Iterator[tuple[Any, dict[str, tuple]]]:
+    def _open(self, name: str) -> Iterator[tuple[Any, int]]:
         try:
             with open(self.path(name), "rb") as file:
-                yield file, json.loads(file.readline())
-        except (OSError, ValueError) as error:
-            raise self._trouble(error) from None
-
-    def _trouble(self, why: Any) -> DataError:
-        return DataError(
-            f"What the run made of a block cannot be read ({why}); run it again with --resume.", code="file-trouble"
-        )
+                yield file, os.fstat(file.fileno()).st_size
+        except (OSError, ValueError, TypeError) as error:
+            raise damaged(f"{name}.npy", error) from None
 
     def drop(self, folder: str) -> None:
         shutil.rmtree(Path(self.folder, folder), ignore_errors=True)
 
-    def clear(self) -> None:
-        shutil.rmtree(self.folder, ignore_errors=True)
-
 
 def write_arrays(out: IO[bytes], arrays: Mapping[str, np.ndarray]) -> None:
-    """Arrays as :class:`FolderStore` keeps them; each begins at a multiple of eight bytes."""
-    places, at = {}, 0
-    for key, array in arrays.items():
-        places[key] = (array.dtype.str, array.shape, at, at + array.nbytes)
-        at += -(-array.nbytes // 8) * 8
-    out.write(json.dumps(places).encode() + b"\n")
-    for array in arrays.values():
-        out.write(np.ascontiguousarray(array).data)
-        out.write(bytes(-array.nbytes % 8))
+    """Names of arrays and the arrays themselves, one behind the other."""
+    for array in (np.array(list(arrays)), *arrays.values()):
+        np.lib.format.write_array(out, np.ascontiguousarray(array), version=(1, 0), allow_pickle=False)
+
+
+def _read_header(file: Any, size: int) -> tuple[np.dtype, tuple[int, ...]]:
+    """Type and shape of the array that begins here; its bytes must lie within the file."""
+    if np.lib.format.read_magic(file) != (1, 0):
+        raise ValueError("written by another program")
+    shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
+    if dtype.hasobject or fortran:
+        raise ValueError("written by another program")
+    if any(length < 0 for length in shape) or file.tell() + math.prod(shape) * dtype.itemsize > size:
+        raise ValueError("cut short")
+    return dtype, shape
+
+
+def _read_array(file: Any, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
+    array = np.empty(shape, dtype)
+    file.readinto(array.reshape(-1).view(np.uint8))
+    return array
+
+
+def damaged(name: str, why: Any) -> DataError:
+    """A file in the run's folder that this run cannot have written."""
+    return DataError(
+        f"{name!r} in the folder of the stopped run cannot be used ({why}); begin anew with --force.",
+        code="file-trouble",
+    )
 
 
 Store = MemoryStore | FolderStore
@@ -157,9 +174,13 @@ def trouble(path: Path, error: OSError) -> DataError:
 
 
 def pack(value: Any) -> np.ndarray:
-    """Any value as bytes, for the run's own folder; it is never read from elsewhere."""
-    return np.frombuffer(pickle.dumps(value, protocol=5), dtype=np.uint8)
+    """A value that JSON can hold, as bytes."""
+    return np.frombuffer(json.dumps(value).encode(), dtype=np.uint8)
 
 
 def unpack(packed: np.ndarray) -> Any:
-    return pickle.loads(packed.tobytes())
+    """What :func:`pack` was given, tuples as lists."""
+    try:
+        return json.loads(packed.tobytes())
+    except ValueError as error:
+        raise damaged("facts", error) from None

@@ -7,25 +7,18 @@ from typing import Any
 
 import numpy as np
 
+from isthmus._math.confidence import AccuracyEstimate, sharpen, with_caution
 from isthmus.base import softmax
-from isthmus.choose.budgets import cautious
-from isthmus.choose.choice import Pair, score_pair, share_factors
-from isthmus.choose.combined import sharpen, sharpness_for, to_shares
+from isthmus.choose.choice import make_scorer, share_factors
+from isthmus.choose.combined import sharpness_for, to_shares
 from isthmus.choose.evidence import LabelScorer
-from isthmus.choose.trust import (
-    AccuracyEstimate,
-    assess,
-    confidence_outside,
-    estimate_accuracy,
-    moved_to,
-    novel_names,
-    novelty_of,
-)
+from isthmus.choose.texts import TransferTexts
+from isthmus.choose.trust import assess, confidence_outside, estimate_accuracy, moved_to, novel_names
+from isthmus.features.block_kernels import best_by_weights
+from isthmus.features.term_table import pack_texts
 from isthmus.features.vectorizer import TextVectorizer
-from isthmus.scale._kernels import best_by_weights
 from isthmus.scale.pieces import Job, Piece
 from isthmus.scale.reading import Reading
-from isthmus.scale.terms import pack_texts
 from isthmus.scale.views import View, load_rows
 
 STEPS = 10_000  # confidences are written with four digits
@@ -97,7 +90,7 @@ def group_model(trust: Trust, view: View) -> GroupModel:
     """The learner of the sample's new groups for rows of another vocabulary."""
     assert trust.judge is not None
     words: TextVectorizer = trust.judge.words.vectorizer
-    novelty = novelty_of(trust.judge)
+    novelty = trust.judge.novelty
     assert novelty.learner is not None
     own = view.column_of(pack_texts([str(name) for name in words.feature_names_]))
     known = np.flatnonzero(own >= 0)
@@ -133,8 +126,8 @@ def weigh_sample(
     """
     probabilities = softmax(scores)
     labels = classes[probabilities.argmax(axis=1)]
-    pair = Pair.of(source[0], np.array(source[1], dtype=object), target)
-    judge = score_pair(pair, options)
+    texts = TransferTexts.of(source[0], np.array(source[1], dtype=object), target)
+    judge = make_scorer(texts, options)
     expected = estimate_accuracy(judge, labels, confidence_outside(judge, probabilities))
     power, factors = 1.0, None
     if expected.for_calibration is not None:
@@ -147,9 +140,7 @@ def weigh_sample(
             probabilities = to_shares(raised, factors)
             labels = classes[probabilities.argmax(axis=1)]
             expected = moved_to(expected, float(probabilities[outside].max(axis=1).mean()))
-    found = assess(
-        judge, expected, pair.labels[: pair.n_source], labels, probabilities, classes, followed=factors is not None
-    )
+    found = assess(judge, expected, texts.given_labels, labels, probabilities, classes, followed=factors is not None)
     for row in found.warnings:
         if row["topic"] == "class shares":
             row["message"] += _shares_by(len(source[0]), len(target), factors is not None)
@@ -184,8 +175,8 @@ def review_limit(counts: np.ndarray, budget: float, expected: AccuracyEstimate |
     accepted = np.cumsum(counts[::-1])
     doubts = STEPS - steps
     if expected is not None and expected.estimate is not None:
-        surely = cautious(steps / STEPS, expected.caution, expected.surest_alone)
-        doubts = STEPS - np.rint(STEPS * surely).astype(np.int64)
+        cautious_confidence = with_caution(steps / STEPS, expected.caution, expected.surest_alone)
+        doubts = STEPS - np.rint(STEPS * cautious_confidence).astype(np.int64)
     doubt = np.cumsum(counts[::-1] * doubts)  # integers: sums are exact
     within = (doubt <= (budget + 1e-12) * STEPS * accepted) & (counts[::-1] > 0)
     return int(steps[np.flatnonzero(within)[-1]]) if within.any() else STEPS + 1

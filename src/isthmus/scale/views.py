@@ -8,14 +8,15 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from isthmus.exceptions import DataError
+from isthmus.features.blocks import RowBlock
+from isthmus.features.term_table import TermTable, pack_texts, unpack_texts
+from isthmus.features.token_kernels import count_rows, pair_keys
 from isthmus.features.weights import smooth_idf
-from isthmus.scale._kernels import count_rows, pair_keys, weigh_rows
 from isthmus.scale.pieces import TERM_PARTS, Job, Piece, load_codes, make_tokens
 from isthmus.scale.reading import Reading, Tokens, read_tokens
-from isthmus.scale.terms import TermTable, pack_texts, unpack_texts
+from isthmus.scale.store import damaged
 
 MAX_TERMS = 1_000_000  # columns at most: the commonest terms
 _MERGED = 4_000_000  # terms of blocks merged at a time: bounds the memory of the merge and keeps its table in the cache
@@ -70,34 +71,6 @@ class View:
 
     def __getstate__(self) -> dict:
         return {**self.__dict__, "_index": None}
-
-
-@dataclass
-class RowBlock:
-    """Documents as CSR arrays of counts, with their classes where they have some."""
-
-    indptr: np.ndarray
-    indices: np.ndarray
-    counts: np.ndarray
-    n_columns: int
-    codes: np.ndarray | None = None
-
-    def __len__(self) -> int:
-        return len(self.indptr) - 1
-
-    def matrix(self) -> sp.csr_matrix:
-        """As a CSR matrix of floats; entries are sorted and none is double."""
-        matrix = sp.csr_matrix((self.counts.astype(np.float64), self.indices, self.indptr), (len(self), self.n_columns))
-        matrix.has_canonical_format = True
-        return matrix
-
-    def tfidf(self, idf: np.ndarray, *, sublinear: bool) -> np.ndarray:
-        """tf-idf values of the entries, rows of length one."""
-        most = int(self.counts.max(initial=1)) + 1
-        logs = np.arange(most, dtype=np.float64)
-        if sublinear:
-            logs = np.array([0.0] + [1.0 + np.log(count) for count in range(1, most)])
-        return weigh_rows(self.indptr, self.indices, self.counts, idf, logs)
 
 
 # -- document frequencies ----------------------------------------------------------------------------------------------
@@ -242,5 +215,18 @@ def make_rows(piece: Piece, job: Job, view: View, classes: np.ndarray) -> None:
 
 def load_rows(piece: Piece, job: Job, name: str, n_columns: int) -> RowBlock:
     """What :func:`make_rows` kept."""
-    held = job.store.load(f"rows/{name}/{piece.number}")
-    return RowBlock(held["indptr"], held["indices"], held["counts"].astype(np.int32), n_columns, held.get("codes"))
+    place = f"rows/{name}/{piece.number}"
+    held = job.store.load(place)
+    rows = RowBlock(held["indptr"], held["indices"], held["counts"].astype(np.int32), n_columns, held.get("codes"))
+    if job.store.resumed and not _hangs_together(rows):
+        raise damaged(f"{place}.npy", "its numbers contradict each other")
+    return rows
+
+
+def _hangs_together(rows: RowBlock) -> bool:
+    """Whether rows are within the vocabulary, so that compiled loops stay within their tables."""
+    indptr, indices, counts = rows.indptr, rows.indices, rows.counts
+    whole = len(indptr) > 0 and indptr[0] == 0 and indptr[-1] == len(indices) == len(counts)
+    if not whole or np.any(np.diff(indptr) < 0) or (len(counts) and counts.min() < 0):
+        return False
+    return len(indices) == 0 or bool(indices.min() >= 0 and indices.max() < rows.n_columns)

@@ -17,7 +17,7 @@ from isthmus.shift import bridges, findings
 from isthmus.shift.duplicates import near_duplicates
 from isthmus.shift.findings import two_languages
 from isthmus.shift.groups import group_facts
-from isthmus.shift.novelty import FEWEST, Novelty, compare_pair, find_novel_groups, play_on_source
+from isthmus.shift.novelty import FEWEST, Novelty, compare_pair, find_novel_groups, simulate_on_source
 from isthmus.shift.vocabulary import JointCounts, count_joint, proxy_a_distance, vocabulary_overlap, word_divergence
 
 LEVELS = ("same", "small-shift", "shift", "no-transfer")
@@ -30,7 +30,7 @@ _VERDICTS = (
 _NO_CLASSES = "the labels name fewer than two classes"
 _NOT_IN_SOURCE = "the source's own labels cannot be told apart by their words"
 _NOT_IN_TARGET = "what tells the classes apart is not in the target"
-SEVERITIES = ("fine", "worth a look", "take care", "do not transfer")
+SEVERITIES = ("fine", "worth a look", "caution", "do not transfer")
 _BY_WORDS = ("vocabulary", "what carries over")  # topics that words alone decide
 _TABLE_ROWS = 50
 _SAMPLE = 2_000  # documents of a side in which groups that fit no class are looked for
@@ -58,7 +58,9 @@ def measure_shift(
     values, known = values[orders[0]], known[orders[0]]
     given = resolve_language(language)
     told = given in ("auto", "other")
-    languages = [guess_languages(texts) if told else {given: 1.0} for texts in (source_texts, target_texts)]
+    languages = [
+        guess_languages(texts, in_order=True) if told else {given: 1.0} for texts in (source_texts, target_texts)
+    ]
     counts = count_joint(source_texts, target_texts, language=given)
     progress("diagnosing", 1, _STEPS)
     rows, tables = _compare(counts, languages, int(known.sum()), random_state, vectors)
@@ -70,7 +72,7 @@ def measure_shift(
     rows += labelled
     tables |= label_tables
     progress("diagnosing", _STEPS, _STEPS)
-    if vectors and two_languages(source_texts, target_texts):
+    if vectors and two_languages(source_texts, target_texts, in_order=True):
         rows = [{**row, "severity": min(row["severity"], 2)} if row["topic"] in _BY_WORDS else row for row in rows]
     rows.sort(key=lambda row: -row["severity"])
     level = max((row["severity"] for row in rows if row["topic"] in findings.TRANSFER), default=0)
@@ -145,10 +147,11 @@ def _judge_labels(counts: JointCounts, rows, codes, classes, random_state) -> tu
         findings.moved_finding(moved),
         findings.group_finding(group_facts(source, codes, target, len(classes), random_state=random_state)),
     ]
-    novelty, played = Novelty([], np.array([])), None
+    novelty = Novelty([], np.array([]))
+    simulated = None
     if useful:
-        novelty, played = _novelty(source, classes[codes], target, names, random_state)
-    found.append(findings.novelty_finding(novelty, played))
+        novelty, simulated = _novelty(source, classes[codes], target, names, random_state)
+    found.append(findings.novelty_finding(novelty, simulated))
     tables = {"pivots": pivots, "class_shifted_words": moved, "new_groups": [g.to_dict() for g in novelty.groups]}
     return found, tables
 
@@ -165,7 +168,7 @@ def _novelty(source, labels, target, names, random_state) -> tuple[Novelty, dict
     own = np.asarray(labels)[rows[0]]
     pair = compare_pair(weighed[:cut], own, weighed[cut:], random_state=random_state)
     novelty = find_novel_groups(pair, weighed[cut:], names, random_state=random_state)
-    return novelty, play_on_source(weighed[:cut], own, names, random_state=random_state)
+    return novelty, simulate_on_source(weighed[:cut], own, names, random_state=random_state)
 
 
 def _verdict(level: int, rows: list[dict], languages: list[dict[str, float]]) -> str:

@@ -17,7 +17,7 @@ from isthmus._utils import plural
 from isthmus.exceptions import IsthmusWarning
 from isthmus.features.languages import NAMES, guess_languages, language_name, plainly_english
 from isthmus.shift.bridges import Carrying
-from isthmus.shift.novelty import Novelty, played_sentence
+from isthmus.shift.novelty import Novelty, simulated_sentence
 
 TRANSFER = ("languages", "vocabulary", "distance", "what carries over")
 # Lower ends of severity 1, 2, 3. Half the distance is about the share of the target that looks foreign: a fifth, three
@@ -286,10 +286,10 @@ def withhold_methods(rows: list[dict]) -> None:
             row["advice"] = "No method is advised, because labels should not be transferred (see the verdict)."
 
 
-def novelty_finding(novelty: Novelty, played: dict[str, float] | None = None) -> dict:
+def novelty_finding(novelty: Novelty, simulated: dict[str, float] | None = None) -> dict:
     """Groups of the target that belong to none of the source's classes, and what the search for them is worth."""
-    worth = f" {played_sentence(played)}".rstrip()
-    figures = {name: played[name] for name in ("power", "false_alarm")} if played else {}
+    worth = f" {simulated_sentence(simulated)}".rstrip()
+    figures = {name: simulated[name] for name in ("power", "false_alarm")} if simulated else {}
     if not novelty.facts:
         return finding(0, "new groups", "Too few documents to look for groups that fit no class.", "None.")
     if not novelty.groups:
@@ -323,8 +323,12 @@ _NEIGHBOURS = (
 _FEWEST = 3  # documents of a side, below which nothing is said
 
 
-def two_languages(source_texts: Sequence[str], target_texts: Sequence[str]) -> tuple[str, str] | None:
+def two_languages(
+    source_texts: Sequence[str], target_texts: Sequence[str], *, in_order: bool = False
+) -> tuple[str, str] | None:
     """Main languages of both sides where most of the target is in no language of the source; else None.
+
+    ``in_order``: both are sorted by content already.
 
     Examples
     --------
@@ -335,9 +339,10 @@ def two_languages(source_texts: Sequence[str], target_texts: Sequence[str]) -> t
     """
     if min(len(source_texts), len(target_texts)) < _FEWEST:
         return None
-    if plainly_english(source_texts) and plainly_english(target_texts):
+    if plainly_english(source_texts, in_order=in_order) and plainly_english(target_texts, in_order=in_order):
         return None
-    source, target = guess_languages(source_texts), guess_languages(target_texts)
+    source = guess_languages(source_texts, in_order=in_order)
+    target = guess_languages(target_texts, in_order=in_order)
     known = {name for name, share in source.items() if share >= 0.05}
     for group in _NEIGHBOURS:
         if group & known:
@@ -349,7 +354,9 @@ def two_languages(source_texts: Sequence[str], target_texts: Sequence[str]) -> t
     return next(iter(source)), next(iter(target))
 
 
-def warn_of_two_languages(source_texts: Sequence[str], target_texts: Sequence[str], *, vectors: bool = False) -> bool:
+def warn_of_two_languages(
+    source_texts: Sequence[str], target_texts: Sequence[str], *, vectors: bool = False, in_order: bool = False
+) -> bool:
     """Warn where source and target are in two languages; whether they are.
 
     Parameters
@@ -357,8 +364,10 @@ def warn_of_two_languages(source_texts: Sequence[str], target_texts: Sequence[st
     source_texts, target_texts : sequences of str
     vectors : bool, default=False
         Vectors of meaning take part, which may join languages; words do not.
+    in_order : bool, default=False
+        Both are sorted by content already.
     """
-    pair = two_languages(source_texts, target_texts)
+    pair = two_languages(source_texts, target_texts, in_order=in_order)
     if pair is None:
         return False
     source, target = map(language_name, pair)

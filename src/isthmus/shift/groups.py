@@ -11,7 +11,7 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
-from isthmus._math.kmeans import group_means, unit_rows
+from isthmus._math.rows import group_means, unit_rows
 from isthmus._progress import progress
 from isthmus.features.weights import document_frequency, weigh_tfidf
 

@@ -58,9 +58,9 @@ MIXED = 0.02
 NEIGHBOURS = 5  # source documents that a target document is compared with
 SAME = 0.9  # groups that share this much of their documents are one
 _FLOOR = 1e-4
-_PLAYS = 4  # classes that are left out in turn
+_LEFT_OUT_AT_MOST = 4  # classes that are left out in turn
 _BLOCK = 512  # target rows that are compared with a class at a time
-_PLAYED = 600  # source documents that take part in that
+_SIMULATED = 600  # source documents that take part in that
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Pair:
     codes : ndarray of int
         Class of each source row.
     classes : ndarray of str
-    witnesses : ndarray of int, shape (3, n_target)
+    plain_codes : ndarray of int, shape (3, n_target)
         Class of each target row by a linear classifier, by naive Bayes, and settled at the source's classes.
     matched : float
         Mean likeness of the settled groups to their own classes: 1 the same direction, 0 unrelated.
@@ -101,14 +101,14 @@ class Pair:
     target: np.ndarray
     codes: np.ndarray
     classes: np.ndarray
-    witnesses: np.ndarray
+    plain_codes: np.ndarray
     matched: float
     nearest: np.ndarray
 
     @property
     def consensus(self) -> np.ndarray:
-        """Per target row: share of the pairs of witnesses that agree."""
-        first, second, third = self.witnesses
+        """Per target row: share of the pairs of plain classifiers that agree."""
+        first, second, third = self.plain_codes
         return ((first == second).astype(float) + (first == third) + (second == third)) / 3
 
     @cached_property
@@ -356,7 +356,7 @@ def compare_pair(
     vectors: tuple[np.ndarray, np.ndarray] | None = None,
     random_state: int | None = 0,
 ) -> Pair:
-    """Both collections in one space, and what three plain witnesses say about the target's classes.
+    """Both collections in one space, and what three plain classifiers say about the target's classes.
 
     Parameters
     ----------
@@ -599,19 +599,19 @@ def typical_words(rows: sp.csr_matrix, inside: np.ndarray, names: Sequence[str],
     return [str(names[i]) for i in best if weight[i] > 0]
 
 
-def played_sentence(played: dict[str, float] | None) -> str:
-    """What the test is worth on this source, in words; '' where it could not be played."""
-    if played is None:
+def simulated_sentence(simulated: dict[str, float] | None) -> str:
+    """What the test is worth on this source, in words; '' where it could not be simulated."""
+    if simulated is None:
         return ""
-    alarm = "a false alarm" if played["false_alarm"] else "no false alarm"
-    n_classes = int(played["classes"])
+    alarm = "a false alarm" if simulated["false_alarm"] else "no false alarm"
+    n_classes = int(simulated["classes"])
     return (
         f"Played on the source itself, with {n_classes} classes left out in turn, the test found "
-        f"{round(played['power'] * n_classes)} of them and raised {alarm} with none left out."
+        f"{round(simulated['power'] * n_classes)} of them and raised {alarm} with none left out."
     )
 
 
-def play_on_source(
+def simulate_on_source(
     source_rows: sp.csr_matrix, source_labels: Any, names: Sequence[str], *, random_state: int | None = 0
 ) -> dict[str, float] | None:
     """What the test for new groups finds where the truth is known.
@@ -624,11 +624,11 @@ def play_on_source(
     dict or None
         ``power``: share of left-out classes of which a group was announced that holds most of their documents;
         ``false_alarm``: 1.0 where a group was announced with none left out, else 0.0; ``classes``: how many were
-        played. None where halves are too small or fewer than three classes are there.
+        simulated. None where halves are too small or fewer than three classes are there.
     """
     labels = np.asarray(source_labels).astype(str)
-    if len(labels) > _PLAYED:
-        drawn = np.sort(np.random.default_rng(random_state).permutation(content_order(source_rows))[:_PLAYED])
+    if len(labels) > _SIMULATED:
+        drawn = np.sort(np.random.default_rng(random_state).permutation(content_order(source_rows))[:_SIMULATED])
         source_rows, labels = source_rows[drawn], labels[drawn]
     classes, sizes = np.unique(labels, return_counts=True)
     half = np.zeros(len(labels), dtype=bool)
@@ -644,7 +644,7 @@ def play_on_source(
         return find_novel_groups(pair, source_rows[~half], names, random_state=random_state).membership
 
     found = []
-    for name in classes[np.argsort(-sizes, kind="stable")][:_PLAYS]:
+    for name in classes[np.argsort(-sizes, kind="stable")][:_LEFT_OUT_AT_MOST]:
         own = labels[~half] == name
         found.append(float(np.mean(run(str(name))[own] >= 0)) >= 0.5 if own.any() else False)
     return {

@@ -64,21 +64,6 @@ class ShareShift:
         """How many times as frequent as in the source each class is, by the cautious estimate."""
         return self.cautious / _prior(self.source)
 
-    def to_rows(self) -> list[dict]:
-        """One row per class, with the smallest and the largest of the three estimates."""
-        spread = np.array([self.by_labels, self.by_probabilities, self.by_likelihood])
-        return [
-            {
-                "class": name,
-                "source": float(self.source[i]),
-                "labels": float(self.by_labels[i]),
-                "estimate": float(self.by_probabilities[i]),
-                "low": float(spread[:, i].min()),
-                "high": float(spread[:, i].max()),
-            }
-            for i, name in enumerate(self.classes.tolist())
-        ]
-
 
 def total_variation(first: np.ndarray, second: np.ndarray) -> float:
     """Half the summed difference of two sets of shares: 0 the same, 1 nothing in common.

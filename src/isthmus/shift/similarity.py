@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from isthmus._math.kmeans import unit_rows
+from isthmus._math.rows import unit_rows
 from isthmus.features.contexts import Contexts, document_contexts, pivot_weights, pivot_words, projection_matrix
 
 
@@ -64,6 +64,7 @@ def cross_similarity(
     projected: bool = True,
     smoothing: float = 0.1,
     contexts: Contexts | None = None,
+    context_counts: str = "log",
 ) -> CrossSimilarity:
     """Pivots, their weights and the projections for a pair of domains.
 
@@ -77,13 +78,20 @@ def cross_similarity(
         λ of :func:`isthmus.features.contexts.pivot_weights`.
     contexts : Contexts, optional
         Counted from running text; if omitted, words meet when a document holds both.
+    context_counts : {"log", "plain"}
+        How often two words meet enters as log(1 + count) or as it is.
     """
     pivots = pivot_words(source, target)
     if len(pivots) == 0 or not (weighted or projected):
         return CrossSimilarity(pivots, np.ones(len(pivots)))
     contexts = document_contexts(source, target) if contexts is None else contexts
-    weights = pivot_weights(contexts, pivots, smoothing=smoothing) if weighted else np.ones(len(pivots))
+    weights = np.ones(len(pivots))
+    if weighted:
+        weights = pivot_weights(contexts, pivots, smoothing=smoothing, counts=context_counts)
     if not projected:
         return CrossSimilarity(pivots, weights, contexts=contexts)
-    spreads = [projection_matrix(side, contexts.columns, pivots) for side in (contexts.source, contexts.target)]
+    spreads = [
+        projection_matrix(side, contexts.columns, pivots, counts=context_counts)
+        for side in (contexts.source, contexts.target)
+    ]
     return CrossSimilarity(pivots, weights, spreads[0], spreads[1], contexts)

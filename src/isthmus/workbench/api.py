@@ -9,24 +9,13 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, File, Form, HTTPException, Query, Request, Response, UploadFile
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from isthmus.workbench.context import BenchNow, Owner, Person, Reviewer, Viewer, WorkspaceOwner
-from isthmus.workbench.pages import accounts, check, compare, data, export, projects
-from isthmus.workbench.pages.frame import find_run
-from isthmus.workspace.records import (
-    Answer,
-    Check,
-    Collection,
-    Document,
-    Event,
-    Job,
-    Member,
-    Prediction,
-    Project,
-    Run,
-    Word,
-)
+from isthmus.request import LabelRequest, Option
+from isthmus.workbench import service
+from isthmus.workbench.context import BenchNow, Owner, Person, Reviewer, Viewer, WorkspaceOwner, get_bench
+from isthmus.workbench.service import answer_sample, find_check, find_collection, find_run
+from isthmus.workspace import schema
 
 router = APIRouter(prefix="/api")
 PROJECT, RUN = "/projects/{project}", "/projects/{project}/runs/{run}"
@@ -54,6 +43,7 @@ class ProjectBody(Body):
 
     name: Name | None = None
     second_reading: Annotated[float, Field(ge=0, le=1)] | None = None
+    archived: bool | None = None
 
 
 class SignInBody(Body):
@@ -66,9 +56,9 @@ class SignInBody(Body):
 class SessionOut(BaseModel):
     """Who speaks, and the token for changes."""
 
-    person: str | None
-    name: str | None
-    role: str | None
+    person: str | None = None
+    name: str | None = None
+    role: str | None = None
     csrf: str
 
 
@@ -88,10 +78,24 @@ class Invitation(Body):
     project: Text | None = None
 
 
-class RoleBody(Body):
-    """A role to be given."""
+class PersonBody(Body):
+    """What of an account is to be changed: the role; whether it is closed."""
 
-    role: Role
+    role: Role | None = None
+    disabled: bool | None = None
+    hand_over_to: Text | None = None
+
+
+class NewPassword(Body):
+    """A new password, for who has a link."""
+
+    password: Text
+
+
+class OwnPassword(NewPassword):
+    """Another password of one's own."""
+
+    old: Text
 
 
 class MemberBody(Body):
@@ -110,19 +114,26 @@ class Mapping(Body):
     sheet: Text | None = None
 
 
-class RunBody(Body):
+def _field(spec: Option) -> Any:
+    """An option of the request as a field of a body."""
+    if spec.kind is str:
+        return (Text, spec.start)
+    limits = Field(ge=spec.low, le=spec.high, description=spec.help)
+    return (Annotated[spec.kind, limits], spec.start)
+
+
+RunOptions: Any = create_model("RunOptions", __base__=Body, **{spec.key: _field(spec) for spec in LabelRequest.form()})
+
+
+class RunBody(RunOptions):
     """A run to be started; what is left out is chosen."""
 
-    method: Text = "auto"
-    random_state: Annotated[int, Field(ge=0, lt=2**32)] = 0
     sources: Annotated[list[Text], Field(max_length=100)] | None = None
     target: Text | None = None
     extras: Annotated[list[Text], Field(max_length=100)] | None = None
     use_answers: bool = True
     use_words: bool = True
     vectors: bool = True
-    language: Text = "auto"
-    error_budget: Annotated[float, Field(gt=0, lt=1)] = 0.1
     name: Annotated[str, Field(max_length=200)] = ""
 
 
@@ -139,10 +150,11 @@ class DocumentBody(Body):
 
 
 class AnswerBody(Body):
-    """What a document is."""
+    """What a document is. Sent again with the same token (new for each answer that is meant), it adds nothing."""
 
     document: Text
     label: Name
+    token: Annotated[str, Field(min_length=1, max_length=64)] | None = None
 
 
 class WordBody(Body):
@@ -188,127 +200,156 @@ class ExportBody(Body):
 def session(request: Request, bench: BenchNow) -> SessionOut:
     """Who speaks, and the token that every change must carry in the header X-CSRF-Token."""
     person = request.state.person
-    return SessionOut(
-        person=person.id if person else None,
-        name=person.name if person else None,
-        role=person.role if person else None,
-        csrf=bench.cookies.csrf(request.state.session),
-    )
+    known = {"person": person.id, "name": person.name, "role": person.role} if person else {}
+    return SessionOut(**known, csrf=bench.cookies.csrf(request.state.session))
 
 
 @router.post("/session", tags=["session"])
 def sign_in(request: Request, response: Response, bench: BenchNow, body: SignInBody) -> SessionOut:
     """Sign in; the cookie and the token are new."""
-    if not bench.settings.accounts:
-        raise HTTPException(404, "Nobody signs in here: only this machine is answered.")
-    person = accounts.sign_in_person(request, body.name, body.password)
+    service.require_accounts(bench)
+    person = service.sign_in_person(request, body.name, body.password)
     if person is None:
         raise HTTPException(401, "The name or the password is wrong.")
-    accounts.start_session(request, response, person)
-    request.state.person = person
-    return session(request, bench)
+    return enter(request, response, person)
+
+
+def enter(request: Request, response: Response, person: Any) -> SessionOut:
+    """Sign a person in; their new session."""
+    service.start_session(request, response, person)
+    return session(request, get_bench(request))
 
 
 @router.delete("/session", tags=["session"])
 def sign_out(request: Request, response: Response, person: Person, everywhere: bool = False) -> dict[str, bool]:
     """End this session; or, if asked, every session of this person."""
-    accounts.end_session(request, response, everywhere=everywhere)
+    service.end_session(request, response, everywhere=everywhere)
     return {"signed_out": True}
 
 
-@router.get("/people", tags=["people"])
-def people(bench: BenchNow, person: WorkspaceOwner) -> list[PersonOut]:
+@router.get("/people", tags=["people"], response_model=list[PersonOut])
+def people(bench: BenchNow, person: WorkspaceOwner) -> Any:
     """Accounts."""
-    return [PersonOut(id=p.id, name=p.name, role=p.role, disabled=p.disabled) for p in bench.workspace.people.list()]
+    return bench.workspace.people.list()
 
 
 @router.post("/people/invitations", tags=["people"])
 def invite(bench: BenchNow, person: WorkspaceOwner, body: Invitation) -> dict[str, str]:
     """A token that makes one account, at /join/TOKEN."""
-    if body.project and bench.workspace.projects.role(body.project, person.id) != "owner":
-        raise HTTPException(404, "There is no such project here.")
-    return {"token": bench.workspace.people.invite(body.role, by=person.id, project=body.project)}
+    return {"token": service.invite(bench, person, body.role, body.project)}
 
 
-@router.patch("/people/{other}", tags=["people"])
-def set_role(bench: BenchNow, person: WorkspaceOwner, other: str, body: RoleBody) -> PersonOut:
-    """Give another role."""
-    accounts.refuse_self(person, other)
-    found = bench.workspace.people.set_role(other, body.role, by=person.id)
-    return PersonOut(id=found.id, name=found.name, role=found.role, disabled=found.disabled)
+@router.patch("/people/{other}", tags=["people"], response_model=PersonOut)
+def change_person(bench: BenchNow, person: WorkspaceOwner, other: str, body: PersonBody) -> Any:
+    """Give another role; close an account or open it again."""
+    found = bench.workspace.people.get(other)
+    if body.role is not None:
+        found = service.set_role(bench, person, other, body.role)
+    if body.disabled is False:
+        found = bench.workspace.people.enable(other, by=person.id)
+    if body.disabled:
+        found = service.close_account(bench, person, other, body.hand_over_to)
+    return found
 
 
-@router.delete("/people/{other}", tags=["people"])
-def close_account(bench: BenchNow, person: WorkspaceOwner, other: str) -> PersonOut:
+@router.delete("/people/{other}", tags=["people"], response_model=PersonOut)
+def close_account(
+    bench: BenchNow,
+    person: WorkspaceOwner,
+    other: str,
+    hand_over_to: Annotated[
+        str | None, Query(max_length=200, description="who gets projects without another owner")
+    ] = None,
+) -> Any:
     """Close an account; what the person decided stays."""
-    accounts.refuse_self(person, other)
-    found = bench.workspace.people.disable(other, by=person.id)
-    return PersonOut(id=found.id, name=found.name, role=found.role, disabled=found.disabled)
+    return service.close_account(bench, person, other, hand_over_to)
+
+
+@router.post("/people/{other}/password-link", tags=["people"])
+def password_link(bench: BenchNow, person: WorkspaceOwner, other: str) -> dict[str, str]:
+    """A token with which somebody sets a new password, at /password/TOKEN; for a day, and once."""
+    return {"token": service.make_password_link(bench, person, other)[1]}
+
+
+@router.post("/password/{token}", tags=["session"])
+def set_password(request: Request, response: Response, bench: BenchNow, token: str, body: NewPassword) -> SessionOut:
+    """A new password by such a token; you are signed in with it."""
+    person = service.use_password_link(request, token, body.password)
+    return enter(request, response, person)
+
+
+@router.post("/password", tags=["session"])
+def change_password(
+    request: Request, response: Response, bench: BenchNow, person: Person, body: OwnPassword
+) -> SessionOut:
+    """Another password of your own; every other session ends."""
+    changed = service.change_own_password(request, person, body.old, body.password)
+    return enter(request, response, changed)
 
 
 # ---- projects
 
 
 @router.get("/projects", tags=["projects"])
-def list_projects(bench: BenchNow, person: Person) -> list[Project]:
-    """Projects of the person who speaks."""
-    return bench.workspace.projects.list(person.id)
+def list_projects(bench: BenchNow, person: Person, archived: bool = False) -> list[schema.Project]:
+    """Your projects; archived ones on request."""
+    return bench.projects_of(person, archived=archived)
 
 
 @router.post("/projects", tags=["projects"])
-def create_project(bench: BenchNow, person: Person, body: Named) -> Project:
+def create_project(bench: BenchNow, person: Person, body: Named) -> schema.Project:
     """A new project."""
-    projects.require_creator(bench, person)
+    service.require_creator(bench, person)
     return bench.workspace.projects.create(body.name, by=person.id)
 
 
 @router.get(PROJECT, tags=["projects"])
-def get_project(access: Viewer) -> Project:
+def get_project(access: Viewer) -> schema.Project:
     """One project."""
     return access.project
 
 
 @router.patch(PROJECT, tags=["projects"])
-def change_project(access: Owner, body: ProjectBody) -> Project:
-    """Another name; which share of the documents two people read."""
+def change_project(access: Owner, body: ProjectBody) -> schema.Project:
+    """Another name; which share of the documents two people read; whether it is archived."""
     found, projects = access.project, access.workspace.projects
     if body.name is not None:
         found = projects.rename(access.project.id, body.name, by=access.by)
     if body.second_reading is not None:
         found = projects.set_second_reading(access.project.id, body.second_reading, by=access.by)
+    if body.archived is not None:
+        found = projects.archive(access.project.id, by=access.by, archived=body.archived)
     return found
 
 
 @router.delete(PROJECT, tags=["projects"])
-def archive_project(access: Owner) -> Project:
-    """Put a project away; nothing in it is lost."""
+def archive_project(access: Owner) -> schema.Project:
+    """Put a project away; nothing in it is lost, and ``{"archived": false}`` takes it out again."""
     return access.workspace.projects.archive(access.project.id, by=access.by)
 
 
 @router.get(PROJECT + "/members", tags=["projects"])
-def members(access: Viewer) -> list[Member]:
+def members(access: Viewer) -> list[schema.Member]:
     """Who is in a project."""
     return access.workspace.projects.members(access.project.id)
 
 
 @router.post(PROJECT + "/members", tags=["projects"])
-def add_member(access: Owner, body: MemberBody) -> list[Member]:
+def add_member(access: Owner, body: MemberBody) -> list[schema.Member]:
     """Let somebody in."""
     access.workspace.projects.add_member(access.project.id, body.person, body.role, by=access.by)
     return members(access)
 
 
 @router.delete(PROJECT + "/members/{other}", tags=["projects"])
-def remove_member(access: Owner, other: str) -> list[Member]:
+def remove_member(access: Owner, other: str) -> list[schema.Member]:
     """Shut somebody out."""
-    if other == access.by:
-        raise HTTPException(422, "Another owner has to do this for you.")
-    access.workspace.projects.remove_member(access.project.id, other, by=access.by)
+    service.remove_member(access, other)
     return members(access)
 
 
 @router.get(PROJECT + "/events", tags=["projects"])
-def events(access: Viewer, after: After = None, limit: Limit = 100) -> list[Event]:
+def events(access: Viewer, after: After = None, limit: Limit = 100) -> list[schema.Event]:
     """The audit log, oldest first."""
     return access.workspace.audit.events(access.project.id, after=after, limit=limit)
 
@@ -317,7 +358,7 @@ def events(access: Viewer, after: After = None, limit: Limit = 100) -> list[Even
 
 
 @router.get(PROJECT + "/collections", tags=["collections"])
-def list_collections(access: Viewer) -> list[Collection]:
+def list_collections(access: Viewer) -> list[schema.Collection]:
     """Files of a project."""
     return access.workspace.collections.list(access.project.id)
 
@@ -327,40 +368,40 @@ def add_collection(
     access: Owner,
     file: Annotated[UploadFile, File()],
     kind: Annotated[Literal["source", "target", "extra"], Form()],
-) -> Collection:
+) -> schema.Collection:
     """Send a file."""
-    return data.add_file(access, file, kind)
+    return service.add_file(access, file, kind)
 
 
 @router.get(PROJECT + "/collections/{collection}", tags=["collections"])
-def get_collection(access: Viewer, collection: str) -> Collection:
+def get_collection(access: Viewer, collection: str) -> schema.Collection:
     """One file."""
-    return data.find_collection(access, collection)
+    return find_collection(access, collection)
 
 
 @router.get(PROJECT + "/collections/{collection}/preview", tags=["collections"])
 def preview(access: Viewer, collection: str) -> dict[str, Any]:
     """Columns, first rows, guesses, findings."""
-    return access.workspace.collections.preview(data.find_collection(access, collection).id)
+    return access.workspace.collections.preview(find_collection(access, collection).id)
 
 
 @router.post(PROJECT + "/collections/{collection}/mapping", tags=["collections"])
-def map_collection(access: Owner, collection: str, body: Mapping) -> Collection:
+def map_collection(access: Owner, collection: str, body: Mapping) -> schema.Collection:
     """Say which column is what, and read the documents."""
-    return data.map_file(access, collection, **body.model_dump())
+    return service.map_file(access, collection, **body.model_dump())
 
 
 @router.delete(PROJECT + "/collections/{collection}", tags=["collections"])
 def remove_collection(access: Owner, collection: str) -> dict[str, bool]:
     """Take a file out of sight."""
-    access.workspace.collections.remove(data.find_collection(access, collection).id, by=access.by)
+    service.remove_file(access, collection)
     return {"removed": True}
 
 
 @router.get(PROJECT + "/collections/{collection}/documents", tags=["collections"])
-def documents(access: Viewer, collection: str, after: After = None, limit: Limit = 50) -> list[Document]:
+def documents(access: Viewer, collection: str, after: After = None, limit: Limit = 50) -> list[schema.Document]:
     """Documents of a file, by position."""
-    found = data.find_collection(access, collection)
+    found = find_collection(access, collection)
     return access.workspace.documents.page(found.id, after=after, limit=limit)
 
 
@@ -368,58 +409,58 @@ def documents(access: Viewer, collection: str, after: After = None, limit: Limit
 
 
 @router.get(PROJECT + "/runs", tags=["runs"])
-def list_runs(access: Viewer, kind: Literal["label", "diagnose"] = "label") -> list[Run]:
+def list_runs(access: Viewer, kind: Literal["label", "diagnose"] = "label") -> list[schema.Run]:
     """Runs, latest first."""
     return access.workspace.runs.list(access.project.id, kind=kind)
 
 
 @router.post(PROJECT + "/runs", tags=["runs"])
-def start_run(access: Owner, body: RunBody) -> Run:
+def start_run(access: Owner, body: RunBody) -> schema.Run:
     """Start a run; ask for it until its state is done."""
     parameters = {key: value for key, value in body.model_dump().items() if value is not None and key != "name"}
     return access.workspace.runs.start(access.project.id, parameters, by=access.by, name=body.name)
 
 
 @router.post(PROJECT + "/diagnoses", tags=["runs"])
-def start_diagnosis(access: Owner) -> Run:
+def start_diagnosis(access: Owner) -> schema.Run:
     """Look what separates the two collections."""
     return access.workspace.runs.start(access.project.id, by=access.by, kind="diagnose")
 
 
 @router.get(RUN, tags=["runs"])
-def get_run(access: Viewer, run: str) -> Run:
+def get_run(access: Viewer, run: str) -> schema.Run:
     """One run."""
     return find_run(access, run)
 
 
 @router.patch(RUN, tags=["runs"])
-def rename_run(access: Owner, run: str, body: Named) -> Run:
+def rename_run(access: Owner, run: str, body: Named) -> schema.Run:
     """Another name."""
     return access.workspace.runs.rename(find_run(access, run).id, body.name, by=access.by)
 
 
 @router.post(RUN + "/teach", tags=["runs"])
-def teach(access: Reviewer, run: str) -> Run:
+def teach(access: Reviewer, run: str) -> schema.Run:
     """A run that learns from every answer so far."""
     return access.workspace.runs.teach(find_run(access, run).id, by=access.by)
 
 
 @router.get(RUN + "/job", tags=["runs"])
-def get_job(access: Viewer, run: str) -> Job:
+def get_job(access: Viewer, run: str) -> schema.Job:
     """How far a run is."""
-    return access.workspace.runs.job(find_run(access, run).id)
+    return service.run_job(access, run)
 
 
 @router.post(RUN + "/cancel", tags=["runs"])
-def cancel(access: Owner, run: str) -> Job:
+def cancel(access: Owner, run: str) -> schema.Job:
     """Ask a run to stop."""
-    return access.workspace.jobs.cancel(get_job(access, run).id, by=access.by)
+    return service.cancel_run(access, run)
 
 
 @router.post(RUN + "/resume", tags=["runs"])
-def resume(access: Owner, run: str) -> Job:
+def resume(access: Owner, run: str) -> schema.Job:
     """Let a stopped run go on."""
-    return access.workspace.jobs.resume(get_job(access, run).id, by=access.by)
+    return service.resume_run(access, run)
 
 
 @router.get(RUN + "/tables/{table}", tags=["runs"])
@@ -441,7 +482,7 @@ def predictions(
     review: bool | None = None,
     search: Annotated[str | None, Query(max_length=200)] = None,
     order: Literal["position", "confidence"] = "position",
-) -> list[Prediction]:
+) -> list[schema.Prediction]:
     """Labels, a page at a time."""
     return access.workspace.runs.predictions(
         find_run(access, run).id, after=after, limit=limit, label=label, review=review, search=search, order=order
@@ -462,7 +503,7 @@ def flips(
     before: Annotated[str | None, Query(max_length=200)] = None,
     towards: Annotated[str | None, Query(max_length=200)] = None,
     after: After = None,
-    limit: Limit = compare.PAGE,
+    limit: Limit = 50,
 ) -> list[dict[str, Any]]:
     """Documents whose label changed, by position."""
     first, second = find_run(access, a), find_run(access, b)
@@ -473,7 +514,7 @@ def flips(
 
 
 @router.post(RUN + "/queue", tags=["review"])
-def next_documents(access: Reviewer, run: str, body: Count) -> list[Prediction]:
+def next_documents(access: Reviewer, run: str, body: Count) -> list[schema.Prediction]:
     """The next documents to read; they are yours for ten minutes."""
     return access.workspace.queue.next(find_run(access, run).id, access.by, body.n)
 
@@ -497,21 +538,21 @@ def queue_counts(access: Viewer, run: str) -> dict[str, int]:
 
 
 @router.post(RUN + "/answers", tags=["review"])
-def answer(access: Reviewer, run: str, body: AnswerBody) -> Answer:
+def answer(access: Reviewer, run: str, body: AnswerBody) -> schema.Answer:
     """Say what a document is."""
-    return access.workspace.answers.give(body.document, body.label, by=access.by, run=find_run(access, run).id)
+    return service.give_answer(access, run, body.document, body.label, body.token)
 
 
 @router.get(PROJECT + "/answers", tags=["review"])
-def answers(access: Viewer, after: After = None, limit: Limit = 100) -> list[Answer]:
+def answers(access: Viewer, after: After = None, limit: Limit = 100) -> list[schema.Answer]:
     """Everything that was answered, also what was taken back."""
     return access.workspace.answers.list(access.project.id, after=after, limit=limit)
 
 
 @router.post(PROJECT + "/answers/undo", tags=["review"])
-def undo(access: Reviewer) -> list[Answer]:
+def undo(access: Reviewer) -> list[schema.Answer]:
     """Take back your last answer."""
-    return access.workspace.answers.undo(by=access.by, project=access.project.id)
+    return service.undo_answers(access)
 
 
 @router.get(PROJECT + "/agreement", tags=["review"])
@@ -524,7 +565,7 @@ def agreement(access: Viewer) -> dict[str, Any]:
 
 
 @router.get(PROJECT + "/words", tags=["words"])
-def list_words(access: Viewer) -> list[Word]:
+def list_words(access: Viewer) -> list[schema.Word]:
     """Words that were given to classes."""
     return access.workspace.words.list(access.project.id)
 
@@ -542,7 +583,7 @@ def touches(access: Viewer, word: Annotated[str, Query(min_length=1, max_length=
 
 
 @router.post(PROJECT + "/words", tags=["words"])
-def assign_word(access: Reviewer, body: WordBody) -> Word:
+def assign_word(access: Reviewer, body: WordBody) -> schema.Word:
     """Give a word to a class."""
     return access.workspace.words.assign(access.project.id, body.word, body.label, by=access.by)
 
@@ -577,7 +618,7 @@ def merge_groups(access: Reviewer, run: str, body: GroupMerge) -> list[Any]:
 @router.post(RUN + "/groups/class", tags=["groups"])
 def group_to_class(access: Reviewer, run: str, body: GroupName) -> list[Any]:
     """Make a class of a group."""
-    access.workspace.groups.make_class(find_run(access, run).id, body.group, body.name, by=access.by)
+    service.make_class(access, run, body.group, body.name)
     return list_groups(access, run)
 
 
@@ -585,44 +626,43 @@ def group_to_class(access: Reviewer, run: str, body: GroupName) -> list[Any]:
 
 
 @router.get(RUN + "/checks", tags=["check"])
-def list_checks(access: Viewer, run: str) -> list[Check]:
+def list_checks(access: Viewer, run: str) -> list[schema.Check]:
     """Random samples of a run."""
     return access.workspace.checks.list(find_run(access, run).id)
 
 
 @router.post(RUN + "/checks", tags=["check"])
-def draw(access: Reviewer, run: str, body: SampleBody) -> Check:
+def draw(access: Reviewer, run: str, body: SampleBody) -> schema.Check:
     """Draw a random sample."""
     return access.workspace.checks.draw(find_run(access, run).id, body.size, by=access.by, threshold=body.threshold)
 
 
 @router.post(PROJECT + "/checks/{sample}/next", tags=["check"])
-def next_of_check(access: Reviewer, sample: str) -> Document | None:
+def next_of_check(access: Reviewer, sample: str) -> schema.Document | None:
     """The next document of a sample, without what the run says about it."""
-    return access.workspace.checks.next(check.find_check(access, sample)[0].id, access.by)
+    return access.workspace.checks.next(find_check(access, sample)[0].id, access.by)
 
 
 @router.post(PROJECT + "/checks/{sample}/answers", tags=["check"])
 def answer_check(access: Reviewer, sample: str, body: AnswerBody) -> dict[str, Any] | None:
     """Answer a document of a sample; what the sample says so far comes back."""
-    found = check.find_check(access, sample)[0]
-    access.workspace.checks.answer(found.id, body.document, body.label, by=access.by)
+    found = answer_sample(access, sample, body.document, body.label, body.token)[0]
     return access.workspace.checks.estimate(found.id)
 
 
 @router.get(PROJECT + "/checks/{sample}/estimate", tags=["check"])
 def estimate(access: Viewer, sample: str) -> dict[str, Any] | None:
     """How many labels are right, by a sample."""
-    return access.workspace.checks.estimate(check.find_check(access, sample)[0].id)
+    return access.workspace.checks.estimate(find_check(access, sample)[0].id)
 
 
 @router.post(PROJECT + "/checks/{sample}/accept", tags=["check"])
 def accept(access: Reviewer, sample: str) -> dict[str, int]:
     """Accept, unread, every label as sure as the sample's threshold; all of the sample must have been answered."""
-    return {"accepted": access.workspace.checks.accept(check.find_check(access, sample)[0].id, by=access.by)}
+    return {"accepted": service.accept_labels(access, sample)}
 
 
 @router.post(PROJECT + "/exports", tags=["export"], response_class=Response)
 def export_file(access: Reviewer, body: ExportBody) -> Response:
     """A file: labels (csv, xlsx, jsonl, parquet), report (html), model (isthmus), answers, audit (csv, jsonl)."""
-    return export.make_export(access, body.run, body.kind, body.format)
+    return service.make_export(access, body.run, body.kind, body.format)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
+import re
+import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib import resources
@@ -13,7 +16,9 @@ from urllib.parse import quote
 import anyio.to_thread
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
+from fastapi.params import File
 from fastapi.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
@@ -26,12 +31,17 @@ from isthmus.workbench.context import Bench, SignInNeeded, is_htmx, page
 from isthmus.workbench.gate import Gate
 from isthmus.workbench.pages import accounts, check, compare, data, export, groups, projects, review, runs, words
 from isthmus.workbench.settings import Settings
+from isthmus.workspace.database import AWAY, AWAY_SENTENCE
 
 log = logging.getLogger("isthmus.workbench")
 PAGES = (accounts, projects, data, runs, review, words, groups, check, compare, export)
 THREADS = 4
-_STATUS = {"not-found": 404, "conflict": 409, "too-large": 413}
-_TITLES = {403: "Not allowed", 404: "Not found", 409: "Somebody was quicker", 413: "Too large", 429: "Slow down"}
+RETRY = {"Retry-After": "5"}
+LEAST_FREE = 2**20  # bytes: below, the next answers will not be taken
+_STATUS = {"not-found": 404, "conflict": 409, "too-large": 413, AWAY: 503}
+_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO)  # the disk does not take it: not this request's fault
+_TITLES = {403: "Not allowed", 404: "Not found", 409: "Already changed", 413: "Too large", 429: "Too many attempts",
+           503: "Not available"}  # fmt: skip
 
 
 class PlainJson(JSONResponse):
@@ -91,7 +101,18 @@ def make_app(workspace: Any, settings: Settings | None = None) -> Gate:
     add_static(app)
     add_health(app)
     add_errors(app)
-    return Gate(app, settings, bench.cookies, bench.enter)
+    return Gate(app, settings, bench.cookies, bench.enter, file_addresses())
+
+
+def file_addresses() -> list[re.Pattern]:
+    """The addresses that take a file, as the routes themselves declare it."""
+    routers = [*(module.router for module in PAGES), api.router]
+    routes = [route for router in routers for route in router.routes if isinstance(route, APIRoute)]
+    return [
+        route.path_regex
+        for route in routes
+        if any(isinstance(part.field_info, File) for part in route.dependant.body_params)
+    ]
 
 
 @asynccontextmanager
@@ -120,9 +141,16 @@ def add_health(app: FastAPI) -> None:
     @app.get("/health", include_in_schema=False)
     def health() -> Response:
         workspace = app.state.bench.workspace
-        workspace.people.has_accounts()  # the database answers
-        facts = {"status": "ok", "version": isthmus.__version__, "worker": workspace.worker_runs()}
-        return PlainJson(facts)
+        facts: dict[str, Any] = {"status": "ok", "version": isthmus.__version__}
+        try:
+            workspace.people.has_accounts()  # the database answers
+            facts["worker"] = workspace.worker_runs()
+            if shutil.disk_usage(workspace.folder).free < LEAST_FREE:
+                return PlainJson({**facts, "status": "disk full"}, status_code=503, headers=RETRY)
+            return PlainJson(facts)
+        except (IsthmusError, OSError) as error:
+            log.error("workspace away", extra={"facts": {"path": "/health", "reason": reason_of(error)}})
+            return PlainJson({**facts, "status": "workspace away"}, status_code=503, headers=RETRY)
 
 
 class Static(StaticFiles):
@@ -149,7 +177,8 @@ def add_errors(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     def refused(request: Request, error: HTTPException) -> Response:
-        return answer(request, error.status_code, str(error.detail), "refused", error.headers)
+        detail = "There is no page at this address." if error.detail == "Not Found" else str(error.detail)
+        return answer(request, error.status_code, detail, "refused", error.headers)
 
     @app.exception_handler(RequestValidationError)
     def unreadable(request: Request, error: RequestValidationError) -> Response:
@@ -158,12 +187,29 @@ def add_errors(app: FastAPI) -> None:
 
     @app.exception_handler(IsthmusError)
     def wrong(request: Request, error: IsthmusError) -> Response:
-        return answer(request, _STATUS.get(error.code, 422), str(error), error.code)
+        if error.code == AWAY:
+            return away(request, error)
+        detail = str(error).replace(str(app.state.bench.workspace.folder), "the workspace")
+        return answer(request, _STATUS.get(error.code, 422), detail, error.code)
+
+    @app.exception_handler(OSError)
+    def no_room(request: Request, error: OSError) -> Response:
+        return away(request, error) if error.errno in _DISK else broken(request, error)
+
+    def away(request: Request, error: Exception) -> Response:
+        log.error("workspace away", extra={"facts": {"path": request.url.path, "reason": reason_of(error)}})
+        return answer(request, 503, AWAY_SENTENCE, AWAY, RETRY)
 
     @app.exception_handler(Exception)
     def broken(request: Request, error: Exception) -> Response:
         log.error("failed", exc_info=error, extra={"facts": {"path": request.url.path}})
-        return answer(request, 500, "Something failed here; the server's log says what.", "failed")
+        return answer(request, 500, "An internal error occurred; see the server's log for details.", "failed")
+
+
+def reason_of(error: BaseException) -> str:
+    """Why, in one line for the log: what the database or the system said."""
+    found = error.__cause__ or error
+    return " ".join(str(getattr(found, "orig", None) or found).split())[:300]
 
 
 def answer(request: Request, status: int, detail: str, code: str, headers: Any = None) -> Response:
@@ -172,8 +218,6 @@ def answer(request: Request, status: int, detail: str, code: str, headers: Any =
         return PlainJson({"detail": detail, "code": code}, status_code=status, headers=headers)
     if is_htmx(request) or not hasattr(request.state, "session"):
         return PlainTextResponse(detail.encode("utf-8", "replace"), status_code=status, headers=headers)
-    response = page(
-        request, "error.html.j2", status=status, title=_TITLES.get(status, "That did not work"), detail=detail
-    )
+    response = page(request, "error.html.j2", status=status, title=_TITLES.get(status, "Request failed"), detail=detail)
     response.headers.update(headers or {})
     return response

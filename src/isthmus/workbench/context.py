@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import threading
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any
 from urllib.parse import quote
 
-from fastapi import Depends, HTTPException, Request
+from fastapi import Depends, Form, HTTPException, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from isthmus._utils import plural
 from isthmus.exceptions import IsthmusError
 from isthmus.report.listing import tint
 from isthmus.report.page import make_environment
-from isthmus.workbench.sessions import Brake, Cookies, Passwords, Session
+from isthmus.workbench.sessions import Cookies, PasswordLinks, Passwords, RateLimiter, Session
 from isthmus.workbench.settings import Settings
-
-OWNER = "owner"
-ROLES = ("viewer", "reviewer", OWNER)  # each may do what those before it may
+from isthmus.workspace.schema import OWNER, ROLES
 
 
 class Bench:
@@ -29,7 +28,11 @@ class Bench:
         self.workspace, self.settings = workspace, settings
         self.cookies = Cookies(settings)
         self.passwords = Passwords()
-        self.by_name, self.by_address = Brake(5, 900), Brake(30, 900)
+        self.links = PasswordLinks(settings)
+        self.by_name = RateLimiter(5, 900)  # of one address for one account
+        self.by_address = RateLimiter(30, 900)
+        self.by_account = RateLimiter(50, 900)  # from all addresses together
+        self.familiar: dict[str, None] = {}  # addresses and accounts that signed in with the right password
         self.templates = make_templates()
         self.tallies: dict[str, Any] = {}  # numbers above the queue by run, some seconds old
         self.counting = threading.Lock()  # whoever holds it counts them anew
@@ -51,6 +54,10 @@ class Bench:
         with suppress(IsthmusError):
             return person, (workspace.projects.get(project), OWNER) if project else None
         return person, None
+
+    def projects_of(self, person: Any, *, archived: bool = False) -> list[Any]:
+        """Projects that a person sees; without accounts the one person sees all, also those that somebody else made."""
+        return self.workspace.projects.list(person.id if self.settings.accounts else None, archived=archived)
 
 
 def project_in(path: str) -> str:
@@ -134,6 +141,9 @@ async def bench_now(request: Request) -> Bench:
 BenchNow = Annotated[Bench, Depends(bench_now)]
 
 
+Field = Annotated[str, Form(max_length=2_000)]  # of a form
+
+
 class SignInNeeded(Exception):
     """A page was asked for by somebody who has not signed in."""
 
@@ -149,12 +159,20 @@ async def signed_in(request: Request) -> Any:
 Person = Annotated[Any, Depends(signed_in)]
 
 
+@dataclass
 class Access:
-    """A project as one person sees it: ``project``, ``person``, ``role``, ``workspace``."""
+    """A project as one person sees it."""
 
-    def __init__(self, bench: Bench, project: Any, person: Any, role: str):
-        self.bench, self.project, self.person, self.role = bench, project, person, role
-        self.workspace = bench.workspace
+    bench: Bench
+    project: Any
+    person: Any
+    role: str
+    request: Any = None
+
+    @property
+    def workspace(self) -> Any:
+        """The workspace that the project is in."""
+        return self.bench.workspace
 
     @property
     def by(self) -> str:
@@ -176,10 +194,9 @@ def access(needed: str):
         seen = request.state.seen  # looked up at the gate, in one go with the person
         if seen is None or seen[0].id != project:
             raise HTTPException(404, "There is no such project here.")
-        entered = Access(bench, seen[0], person, seen[1])
-        role = entered.role
+        entered = Access(bench, seen[0], person, seen[1], request)
         if not entered.may(needed):
-            raise HTTPException(403, f"This takes the role {needed}; yours here is {role}.")
+            raise HTTPException(403, f"This needs the role {needed}; your role here is {entered.role}.")
         return entered
 
     enter.__name__ = f"as_{needed}"
@@ -195,7 +212,7 @@ Owner = Annotated[Access, Depends(access("owner"))]
 async def workspace_owner(bench: BenchNow, person: Person) -> Any:
     """Dependency: somebody who may invite people and change accounts."""
     if bench.settings.accounts and person.role != "owner":
-        raise HTTPException(403, "Only owners of the workspace may do this.")
+        raise HTTPException(403, "Only owners of the workspace can do this.")
     return person
 
 
@@ -215,10 +232,16 @@ def page(request: Request, name: str, /, status: int = 200, **facts: Any) -> HTM
             "csrf": bench.cookies.csrf(state.session),
             "access": None,
             "nav": None,
+            "now": datetime.now(UTC).isoformat(),  # the token of an answer given on this page
             **facts,
         }
     )
     return HTMLResponse(text.encode("utf-8", "replace"), status_code=status)
+
+
+def go_to(access: Access, *parts: str, query: str = "") -> Response:
+    """Send the reader on to a page of the project."""
+    return go(access.request, at("projects", access.project.id, *parts) + query)
 
 
 def is_htmx(request: Request) -> bool:

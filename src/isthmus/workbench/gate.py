@@ -1,7 +1,8 @@
 """The one door: every request passes here before any page sees it.
 
-Checked in this order: is the request meant for this server; who speaks; does a change come from our own page (origin,
-token); is it small enough. A page added later cannot forget any of it.
+Checked in this order: are there not too many requests already; is the request meant for this server; who speaks; does a
+change come from our own page (origin, token); is it small enough for who sends it and where it goes, before it is read.
+A page added later cannot forget any of it.
 """
 
 from __future__ import annotations
@@ -9,7 +10,10 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
 import time
+from collections import Counter
+from collections.abc import Sequence
 from contextlib import suppress
 from urllib.parse import parse_qs, urlsplit
 
@@ -17,8 +21,10 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from isthmus.exceptions import IsthmusError
 from isthmus.workbench.sessions import Cookies, Session
 from isthmus.workbench.settings import Settings
+from isthmus.workspace.database import AWAY
 
 log = logging.getLogger("isthmus.workbench")
 
@@ -39,11 +45,16 @@ _HEADERS = [
 ]
 _WORDS = {
     400: "The request cannot be read.",
+    408: "The rest of the request did not arrive in time; send it again.",
     403: "This change did not come from a page of this workbench. Load the page again and repeat it.",
-    413: "What was sent is larger than this server takes.",
+    413: "The request is larger than this server accepts.",
     421: "This server does not answer to that name.",
+    503: "The server is busy; try again in a moment.",
 }
-_DRAINED, _PATIENCE = 64 * 2**20, 5.0  # bytes and seconds for which a sender who is refused is still heard
+_DRAINED, _PATIENCE = 64 * 2**20, 5.0  # bytes and seconds for which a sender who is refused is still read
+_BUFFER = 64 * 2**10  # bytes of a body that the server below reads ahead
+_WRITE_SECONDS = 60.0  # for a client to take one part of an answer
+_STRANGER_SECONDS, _IDLE_SECONDS = 10.0, 60.0  # for a whole body of a stranger; between two parts of anybody else's
 
 
 class TooLarge(HTTPException):
@@ -53,20 +64,33 @@ class TooLarge(HTTPException):
         super().__init__(413, _WORDS[413])
 
 
+class TooSlow(HTTPException):
+    """The body did not come in time."""
+
+    def __init__(self) -> None:
+        super().__init__(408, _WORDS[408])
+
+
+class Unread(Exception):
+    """The client does not take what it asked for; its place is needed."""
+
+
 class _Inlet:
-    """What comes in, and whether more of it is under way."""
+    """What comes in, how much of it was read, and whether more of it is under way."""
 
     def __init__(self, receive: Receive):
-        self._receive, self.more = receive, True
+        self._receive = receive
+        self.more = True
+        self.read = 0
 
     async def __call__(self) -> Message:
         message = await self._receive()
         self.more = message["type"] == "http.request" and message.get("more_body", False)
+        self.read += len(message.get("body", b""))
         return message
 
-    async def drain(self) -> None:
-        """Let a sender who is refused come to an end, within reason: cut off while sending, it would not hear why."""
-        left = _DRAINED
+    async def drain(self, left: int = _DRAINED) -> None:
+        """Let a sender who is refused come to an end, within reason: cut off while sending, it would not see why."""
 
         async def read() -> None:
             nonlocal left
@@ -88,10 +112,14 @@ class Gate:
     who : callable
         Takes a session and an address; the person signed in, or None, and what they see of the address's project.
         Called in a thread.
+    files : sequence of re.Pattern
+        The addresses that take a file; no other takes more than ``settings.max_body``.
     """
 
-    def __init__(self, app: ASGIApp, settings: Settings, cookies: Cookies, who):
-        self.app, self.settings, self.cookies, self.who = app, settings, cookies, who
+    def __init__(self, app: ASGIApp, settings: Settings, cookies: Cookies, who, files: Sequence[re.Pattern] = ()):
+        self.app, self.settings, self.cookies, self.who, self.files = app, settings, cookies, who, files
+        self._requests = 0
+        self._of_strangers: Counter[str] = Counter()  # changes under way, by address
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request in, or answer it here."""
@@ -100,40 +128,89 @@ class Gate:
             return
         if scope["type"] != "http":
             return  # nothing here speaks anything else
-        answer, inlet = _Answer(send, scope), _Inlet(receive)
+        inlet = _Inlet(receive)
+        answer = _Answer(send, scope, inlet)
+        self._requests += 1
         try:
+            if self._requests > self.settings.max_requests and scope["path"] != "/health":
+                await answer.refuse(503)
+                return
             await self._pass(scope, inlet, answer)
         except TooLarge:
-            await inlet.drain()
+            await inlet.drain(self.settings.max_stranger if _is_stranger(scope) else _DRAINED)
             await answer.refuse(413)
+        except TooSlow:
+            await answer.refuse(408)
+        except Unread:
+            log.warning("answer not read", extra={"facts": {"path": scope["path"]}})
+        except IsthmusError as error:  # the person could not be looked up
+            if error.code != AWAY:
+                raise
+            log.error("workspace away", extra={"facts": {"path": scope["path"], "reason": str(error.__cause__)[:300]}})
+            await answer.refuse(503, str(error))
         finally:
+            self._requests -= 1
             answer.note()
 
-    async def _pass(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
+    async def _pass(self, scope: Scope, inlet: _Inlet, answer: _Answer) -> None:
         headers = dict(scope["headers"])
         if not self.settings.answers_to(headers.get(b"host", b"").decode("latin-1")):
             await answer.refuse(421)
             return
         if scope["path"].startswith("/static/") or scope["path"] == "/health":
-            await self.app(scope, receive, answer.send)
+            await self.app(scope, inlet, answer.send)
             return
         session = await self._enter(scope, headers, answer)
-        if scope["method"] not in SAFE:
-            if not _same_origin(scope, headers):
-                await answer.refuse(403)
+        if scope["method"] in SAFE:
+            await self.app(scope, inlet, answer.send)
+        elif _is_stranger(scope):
+            await self._pass_stranger(scope, headers, session, inlet, answer)
+        else:
+            await self._pass_change(scope, headers, session, inlet, answer)
+
+    async def _pass_stranger(
+        self, scope: Scope, headers: dict, session: Session, inlet: _Inlet, answer: _Answer
+    ) -> None:
+        """A change by somebody who has not signed in: few at a time, and fewer from one address."""
+        address = scope["client"][0] if scope.get("client") else ""
+        under_way = self._of_strangers
+        under_way[address] += 1
+        try:
+            one, all_ = under_way[address], under_way.total()
+            if one > self.settings.max_stranger_requests or all_ > self.settings.max_strangers:
+                await answer.refuse(503)
                 return
-            multipart = headers.get(b"content-type", b"").lower().startswith(b"multipart/")
-            limit = self.settings.max_upload if multipart else self.settings.max_body
-            if not _declared_size_fits(headers, limit):
-                raise TooLarge
-            receive = _counted(receive, limit)
-            token = headers.get(HEADER, b"").decode("latin-1")
-            if not token and not multipart:
-                token, receive = await _token_in_form(headers, receive)
-            if not self.cookies.csrf_holds(session, token):
-                await answer.refuse(403)
-                return
+            await self._pass_change(scope, headers, session, inlet, answer)
+        finally:
+            under_way[address] -= 1
+            if not under_way[address]:
+                del under_way[address]
+
+    async def _pass_change(self, scope: Scope, headers: dict, session: Session, inlet: _Inlet, answer: _Answer) -> None:
+        if not _same_origin(scope, headers):
+            await answer.refuse(403)
+            return
+        limit = self._limit(scope)
+        if not _declared_size_fits(headers, limit):
+            raise TooLarge
+        seconds = _STRANGER_SECONDS if _is_stranger(scope) else None
+        receive = _counted(_timed(inlet, seconds), limit)
+        token = headers.get(HEADER, b"").decode("latin-1")
+        if not token:
+            token, receive = await _token_in_form(headers, receive)
+        if not self.cookies.csrf_holds(session, token):
+            await answer.refuse(403)
+            return
         await self.app(scope, receive, answer.send)
+
+    def _limit(self, scope: Scope) -> int:
+        """Bytes of a body, by who sends it and where it goes."""
+        if _is_stranger(scope):
+            return self.settings.max_stranger
+        seen = scope["state"]["seen"]
+        if seen is not None and seen[1] == "owner" and any(place.match(scope["path"]) for place in self.files):
+            return self.settings.max_upload
+        return self.settings.max_body
 
     async def _enter(self, scope: Scope, headers: dict[bytes, bytes], answer: _Answer) -> Session:
         """Find the session and the person; a browser without a session gets one."""
@@ -154,8 +231,8 @@ class Gate:
 class _Answer:
     """The way out: adds headers, can refuse, and writes the line in the log."""
 
-    def __init__(self, send: Send, scope: Scope):
-        self._send, self.scope = send, scope
+    def __init__(self, send: Send, scope: Scope, inlet: _Inlet):
+        self._send, self.scope, self._inlet = send, scope, inlet
         self.extra: list[tuple[bytes, bytes]] = []
         self.status, self.started = 0, time.perf_counter()
 
@@ -168,20 +245,30 @@ class _Answer:
                 headers.append((b"cache-control", b"no-store"))
             # A page that sets a cookie of its own (signing in) must not have it replaced by the one for newcomers.
             headers += [pair for pair in self.extra if pair[0] not in own]
+            if self._inlet.more and _is_long(self.scope) and b"connection" not in own:
+                if not _is_stranger(self.scope):
+                    await self._inlet.drain()
+                headers.append((b"connection", b"close"))  # or the server would go on reading a body nobody wants
             spent = 1000 * (time.perf_counter() - self.started)
             headers.append((b"server-timing", f"app;dur={spent:.1f}".encode()))
             message = {**message, "headers": headers}
-        await self._send(message)
+        try:
+            async with asyncio.timeout(_WRITE_SECONDS):
+                await self._send(message)
+        except TimeoutError:
+            raise Unread from None
 
-    async def refuse(self, status: int) -> None:
+    async def refuse(self, status: int, words: str = "") -> None:
         if self.status:
             return  # an answer is on its way already
-        words = _WORDS[status]
+        words = words or _WORDS[status]
         if self.scope["path"].startswith("/api"):
             body, kind = json.dumps({"detail": words, "code": "refused"}).encode(), b"application/json"
         else:
             body, kind = words.encode(), b"text/plain; charset=utf-8"
         headers = [(b"content-type", kind), (b"content-length", str(len(body)).encode()), (b"connection", b"close")]
+        if status == 503:
+            headers.append((b"retry-after", b"5"))
         await self.send({"type": "http.response.start", "status": status, "headers": headers})
         await self.send({"type": "http.response.body", "body": body})
 
@@ -194,6 +281,7 @@ class _Answer:
                     "method": self.scope["method"],
                     "path": self.scope["path"],
                     "status": self.status,
+                    "read": self._inlet.read,
                     "ms": round(1000 * (time.perf_counter() - self.started), 1),
                     "person": getattr(person, "id", None),
                 }
@@ -225,6 +313,32 @@ def _same_origin(scope: Scope, headers: dict[bytes, bytes]) -> bool:
 def _declared_size_fits(headers: dict[bytes, bytes], limit: int) -> bool:
     declared = headers.get(b"content-length", b"0")
     return declared.isdigit() and len(declared) < 16 and int(declared) <= limit
+
+
+def _is_stranger(scope: Scope) -> bool:
+    return (scope.get("state") or {}).get("person") is None
+
+
+def _is_long(scope: Scope) -> bool:
+    """Whether more of a body may be under way than one buffer holds."""
+    headers = dict(scope["headers"])
+    return b"transfer-encoding" in headers or not _declared_size_fits(headers, _BUFFER)
+
+
+def _timed(inlet: _Inlet, seconds: float | None) -> Receive:
+    """The same body, given up with an error where it does not come in time: all of it, or without ``seconds`` its next
+    part."""
+    ends = None if seconds is None else time.monotonic() + seconds
+
+    async def timed() -> Message:
+        if not inlet.more:  # what comes after the body is that the client left, which may take any time
+            return await inlet()
+        try:
+            return await asyncio.wait_for(inlet(), _IDLE_SECONDS if ends is None else max(0.0, ends - time.monotonic()))
+        except TimeoutError:
+            raise TooSlow from None
+
+    return timed
 
 
 def _counted(receive: Receive, limit: int) -> Receive:

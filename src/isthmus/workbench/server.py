@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
+import os
 import signal
+import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
 from typing import Any
 
 import uvicorn
 
+from isthmus._utils import plural
+from isthmus.exceptions import UsageError
 from isthmus.features.languages import identify_language
 from isthmus.workbench.app import make_app
+from isthmus.workbench.connections import MAX_HEAD, bounded_protocol
 from isthmus.workbench.sample import add_sample, find_sample
-from isthmus.workbench.settings import MIB, Settings, is_every_address, is_loopback, load_secret
-from isthmus.workspace.worker import start_worker, stop_worker, work
+from isthmus.workbench.settings import MIB, Settings, check_proxies, is_every_address, is_loopback, load_secret
+from isthmus.workspace.worker import start_worker, stop_worker
 
 log = logging.getLogger("isthmus.workbench")
 _WATCH = 2.0  # seconds between two looks at the worker
+_BACKLOG = 2_048  # connections that wait to be taken
+_LOG_BYTES = 20 * MIB
 _PATIENCE = 10  # seconds for requests under way when the server stops
 
 
@@ -35,9 +45,11 @@ def serve(
     names: Sequence[str] = (),
     max_upload: int = 200 * MIB,
     sample: bool = False,
+    proxies: Sequence[str] = (),
+    log_file: str | Path | None = None,
     say: Callable[[str], None] = print,
 ) -> None:
-    """Open the workbench over a workspace, until it is told to stop.
+    """Open the workbench over a workspace, until it is asked to stop.
 
     Parameters
     ----------
@@ -54,7 +66,13 @@ def serve(
     max_upload : int, default=200 MiB
         Bytes of a file that is sent.
     sample : bool, default=False
-        Have the bundled sample ready to review.
+        Have the bundled sample; it is labelled in the background.
+    proxies : sequence of str, default=()
+        Addresses (or networks) of proxies whose word about where a request came from is taken. With ``https`` and
+        none named, a proxy on this machine.
+    log_file : path, optional
+        Where the log goes, a line of JSON an event; "-" is standard output. If omitted, ``logs/serve.log`` in the
+        workspace.
     say : callable, default=print
         Takes the lines for the person who started the server.
 
@@ -63,7 +81,6 @@ def serve(
     make_app : The application alone, for a server of your own.
     isthmus.workspace.open_workspace : Opens the workspace.
     """
-    log_lines()
     settings = Settings(
         host=host,
         port=port,
@@ -72,31 +89,67 @@ def serve(
         max_upload=max_upload,
         https=https,
         names=tuple(name.lower() for name in names),
+        proxies=check_proxies(proxies),
     )
     address = public_address(settings)
-    if sample:
-        prepare_sample(workspace, settings, say)
-    if settings.accounts and not workspace.people.has_accounts():
-        token = workspace.people.invite("owner", by=workspace.people.local().id)
-        say(f"Nobody has an account yet. Make the first one here (works once): {address}/join/{token}")
-    config = uvicorn.Config(
-        make_app(workspace, settings),
-        host=host,
-        port=port,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=_PATIENCE,
-        proxy_headers=https,
-    )
-    # The first page must not wait for it; reading the model takes a second or two.
-    threading.Thread(target=identify_language, args=("a text to warm up with",), daemon=True).start()
-    with Worker(workspace):
-        say(f"Isthmus workbench: {address}  (stop with Ctrl+C)")
-        log.info("started", extra={"facts": {"address": address, "accounts": settings.accounts}})
-        with staying_for_the_end():
-            uvicorn.Server(config).run()
-    log.info("stopped")
+    with ExitStack() as open_things:
+        # Bound before anything is said or made: on a taken port somebody else would answer at the address.
+        sockets = [open_things.enter_context(one) for one in listen(host, port)]
+        place = Path(log_file or workspace.folder / "logs" / "serve.log")
+        worker_log = open_things.enter_context(open_log(place, say))
+        if sample:
+            prepare_sample(workspace, settings)
+        if settings.accounts:
+            greet_owners(workspace, address, say)
+        config = uvicorn.Config(
+            make_app(workspace, settings),
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=_PATIENCE,
+            proxy_headers=https or bool(settings.proxies),
+            forwarded_allow_ips=list(settings.proxies) or None,
+            http=bounded_protocol(settings),
+            ws="none",
+            h11_max_incomplete_event_size=MAX_HEAD,
+        )
+        threading.Thread(target=load_languages, daemon=True).start()
+        with Worker(workspace, worker_log):
+            say(f"Isthmus workbench: {address}  (stop with Ctrl+C)")
+            log.info("started", extra={"facts": {"address": address, "accounts": settings.accounts}})
+            with staying_for_the_end():
+                uvicorn.Server(config).run(sockets)
+        log.info("stopped")
+
+
+def load_languages() -> None:
+    """Load the model of languages in the background: it takes a second or two, and no page should wait for it."""
+    identify_language("a text to warm up with")
+    log.info("language model loaded")
+
+
+def listen(host: str, port: int) -> list[socket.socket]:
+    """Sockets that listen on every address of the host, or a sentence that says why that cannot be."""
+    found: list[socket.socket] = []
+    try:
+        places = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        for family, kind, protocol, _, place in dict.fromkeys(places):
+            found.append(socket.socket(family, kind, protocol))
+            if os.name == "posix":
+                found[-1].setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:
+                found[-1].setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            found[-1].bind(place)
+            found[-1].listen(_BACKLOG)
+    except OSError as error:
+        for one in found:
+            one.close()
+        if error.errno == errno.EADDRINUSE:
+            reason = "is taken by another program, perhaps another workbench; choose another port with --port"
+        else:
+            reason = f"cannot be listened on ({error.strerror or error}); choose another with --host and --port"
+        raise UsageError(f"{host}:{port} {reason}.", code="bad-parameter") from None
+    return found
 
 
 @contextmanager
@@ -112,29 +165,52 @@ def staying_for_the_end() -> Iterator[None]:
 
 def public_address(settings: Settings) -> str:
     """The address to type into a browser."""
-    host = settings.names[0] if settings.names else "localhost" if is_every_address(settings.host) else settings.host
+    host = "localhost" if is_every_address(settings.host) else settings.host
+    if settings.names:
+        host = settings.names[0]
     host = f"[{host}]" if ":" in host else host
     return f"https://{host}" if settings.https else f"http://{host}:{settings.port}"
 
 
-def prepare_sample(workspace: Any, settings: Settings, say: Callable[[str], None]) -> None:
-    """The bundled sample, labelled before the first page is shown."""
-    person = workspace.people.local()
+def greet_owners(workspace: Any, address: str, say: Callable[[str], None]) -> None:
+    """The link for the first account; or, where there are accounts, which projects none of them can see."""
+    if not workspace.people.has_accounts():
+        token = workspace.people.invite("owner", by=workspace.people.local().id)
+        say(f"There are no accounts yet. Create the first one here (the link works once): {address}/join/{token}")
+        return
+    hidden = workspace.projects.without_owner()
+    if hidden:
+        names = ", ".join(repr(row.name) for row in hidden[:3]) + (", …" if len(hidden) > 3 else "")
+        say(
+            f"warning: nobody who can sign in owns {plural(len(hidden), 'project')} ({names}). To hand them over: "
+            "isthmus workspace hand-over --to NAME"
+        )
+
+
+def sample_owner(workspace: Any, settings: Settings) -> Any:
+    """Who gets the sample: the oldest owner's account; before there is one, `local`, from whom it is taken over."""
+    if not settings.accounts:
+        return workspace.people.local()
+    owners = [row for row in workspace.people.list() if row.role == "owner" and row.password_hash and not row.disabled]
+    return min(owners, key=lambda row: row.created_at, default=None) or workspace.people.local()
+
+
+def prepare_sample(workspace: Any, settings: Settings) -> None:
+    """The bundled sample; the worker labels it while the pages are open."""
+    person = sample_owner(workspace, settings)
     if find_sample(workspace, person.id) is None:
-        say("Labelling the sample, some seconds …")
         add_sample(workspace, by=person.id)
-        work(workspace, until_idle=True)
 
 
 class Worker:
     """The worker process, started again if it dies, ended with the server."""
 
-    def __init__(self, workspace: Any):
-        self._workspace, self._leaving = workspace, threading.Event()
+    def __init__(self, workspace: Any, log_file: Any = None):
+        self._workspace, self._log_file, self._leaving = workspace, log_file, threading.Event()
         self._thread = threading.Thread(target=self._watch, name="worker-watch", daemon=True)
 
     def __enter__(self) -> Worker:
-        self.process = start_worker(self._workspace)
+        self.process = start_worker(self._workspace, log_file=self._log_file)
         self._thread.start()
         return self
 
@@ -147,7 +223,7 @@ class Worker:
         while not self._leaving.wait(_WATCH):
             if self.process.poll() is not None:
                 log.error("worker ended", extra={"facts": {"code": self.process.returncode}})
-                self.process = start_worker(self._workspace)
+                self.process = start_worker(self._workspace, log_file=self._log_file)
 
 
 # -- Logs as lines of JSON: one line an event, ready for any collector
@@ -178,9 +254,40 @@ class LineFormatter(logging.Formatter):
         return json.dumps(facts, ensure_ascii=True, default=str)
 
 
-def log_lines(stream=None, *, level: int = logging.INFO) -> None:
-    """Send what the server has to say to standard error, as lines."""
-    handler = logging.StreamHandler(stream or sys.stderr)
+class LogFile(RotatingFileHandler):
+    """A log that turns to standard error for a line that its disk does not take."""
+
+    def handleError(self, record: logging.LogRecord) -> None:  # the name that logging calls
+        """Say the line elsewhere."""
+        with suppress(Exception):
+            sys.stderr.write(self.format(record) + "\n")
+
+
+@contextmanager
+def open_log(place: Path, say: Callable[[str], None]) -> Iterator[Any]:
+    """Send the server's log to a file (or, for "-", standard output), and give one for the worker's."""
+    if str(place) == "-":
+        log_lines(logging.StreamHandler(sys.stdout))
+        yield None
+        return
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        handler = LogFile(place, maxBytes=_LOG_BYTES, backupCount=3, encoding="utf-8")
+        worker_log = place.with_name("worker.log").open("ab")
+    except OSError as error:
+        raise UsageError(f"The log {str(place)!r} cannot be written ({error.strerror}); name another with --log.",
+                         code="output-unwritable") from None  # fmt: skip
+    with worker_log:
+        say(f"Log: {place}")
+        log_lines(handler)
+        try:
+            yield worker_log
+        finally:
+            handler.close()
+
+
+def log_lines(handler: logging.Handler, *, level: int = logging.INFO) -> None:
+    """Send what the server notes to a handler, as lines."""
     handler.setFormatter(LineFormatter())
     for name, least in (("isthmus", level), ("uvicorn", logging.WARNING)):
         logger = logging.getLogger(name)

@@ -19,6 +19,7 @@ from isthmus.exceptions import UsageError
 from isthmus.workbench.settings import Settings
 
 SHORTEST_PASSWORD, LONGEST_PASSWORD = 10, 1_000
+LINK_SECONDS = 24 * 3600
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,9 @@ class Cookies:
     """Sessions as signed cookies. What a client made up or changed counts as no session."""
 
     def __init__(self, settings: Settings):
-        self.name = "__Host-isthmus" if settings.https else "isthmus_session"
+        # Browsers keep cookies by host, not by port: two workbenches on one host need two names.
+        mark = hashlib.sha256(b"cookie name:" + settings.secret).hexdigest()[:8]
+        self.name = f"__Host-isthmus_{mark}" if settings.https else f"isthmus_{mark}"
         self._settings = settings
         self._serializer = URLSafeTimedSerializer(settings.secret, salt="isthmus-session")
 
@@ -72,6 +75,36 @@ class Cookies:
         return hmac.compare_digest(self.csrf(session).encode(), token.encode("utf-8", "replace"))
 
 
+class PasswordLinks:
+    """Links with which a person sets a new password: good for a day, and for nothing once a password was set."""
+
+    def __init__(self, settings: Settings):
+        self._serializer = URLSafeTimedSerializer(settings.secret, salt="isthmus-password")
+
+    def make(self, person: Any) -> str:
+        """The token of a link."""
+        return self._serializer.dumps([person.id, self._stamp(person)])
+
+    def read(self, token: str) -> str | None:
+        """The id of the person whom a token is for, or None where it was made up, is too old or damaged."""
+        found = self._load(token)
+        return str(found[0]) if found else None
+
+    def holds(self, token: str, person: Any) -> bool:
+        """Whether the token is this person's and no password was set since."""
+        return self._load(token) == [person.id, self._stamp(person)] and not person.disabled
+
+    def _load(self, token: str) -> list | None:
+        try:
+            person, stamp = self._serializer.loads(token, max_age=LINK_SECONDS)
+        except (BadData, ValueError, TypeError):
+            return None
+        return [person, stamp]
+
+    def _stamp(self, person: Any) -> str:
+        return hashlib.sha256(f"password:{person.session_key}".encode()).hexdigest()[:32]
+
+
 class Passwords:
     """argon2 hashes. A wrong name takes as long as a wrong password."""
 
@@ -100,22 +133,22 @@ def check_password(password: str) -> None:
     """Refuse a password that is too short or too long."""
     if not SHORTEST_PASSWORD <= len(password) <= LONGEST_PASSWORD:
         raise UsageError(
-            f"The password has {len(password):,} characters; take {SHORTEST_PASSWORD} to {LONGEST_PASSWORD:,}.",
+            f"The password has {len(password):,} characters; use {SHORTEST_PASSWORD} to {LONGEST_PASSWORD:,}.",
             code="bad-parameter",
         )
     try:
         password.encode()
     except UnicodeEncodeError:
-        raise UsageError("The password holds characters that cannot be written.", code="bad-parameter") from None
+        raise UsageError("The password contains characters that cannot be encoded.", code="bad-parameter") from None
 
 
-class Brake:
+class RateLimiter:
     """At most ``most`` failures for a key within ``seconds``; ``keys`` bounds the memory.
 
     Examples
     --------
-    >>> from isthmus.workbench.sessions import Brake
-    >>> brake = Brake(2, 60)
+    >>> from isthmus.workbench.sessions import RateLimiter
+    >>> brake = RateLimiter(2, 60)
     >>> [brake.wait("anna", now=float(i)) or brake.failed("anna", now=float(i)) for i in range(3)]
     [None, None, 58.0]
     """
@@ -125,28 +158,56 @@ class Brake:
         self._failures: dict[str, deque[float]] = {}
         self._lock = threading.Lock()
 
+    def take(self, key: str, *, now: float | None = None) -> float:
+        """Count a try as a failure, before it is known to be one: 0; where there were too many, seconds to wait.
+
+        Tries that come at the same moment cannot slip past each other. :meth:`cleared` or :meth:`forgiven` take back
+        the count of one that succeeds.
+        """
+        now = time.monotonic() if now is None else now
+        with self._lock:
+            wait = self._wait(key, now)
+            if not wait:
+                self._note(key, now)
+            return wait
+
     def wait(self, key: str, *, now: float | None = None) -> float:
         """Seconds until the key may try again; 0 where it may now."""
         now = time.monotonic() if now is None else now
         with self._lock:
-            times = self._recent(key, now)
-            return times[0] + self.seconds - now if times and len(times) >= self.most else 0.0
+            return self._wait(key, now)
 
     def failed(self, key: str, *, now: float | None = None) -> None:
         """Note a failure."""
         now = time.monotonic() if now is None else now
         with self._lock:
-            times = self._recent(key, now)
-            if times is None:
-                while len(self._failures) >= self._keys:
-                    self._failures.pop(next(iter(self._failures)))
-                times = self._failures.setdefault(key, deque(maxlen=self.most))
-            times.append(now)
+            self._note(key, now)
+
+    def forgiven(self, key: str) -> None:
+        """Take back the latest failure of a key: the try succeeded."""
+        with self._lock:
+            times = self._failures.get(key)
+            if times:
+                times.pop()
 
     def cleared(self, key: str) -> None:
         """Forget a key's failures, after a success."""
         with self._lock:
             self._failures.pop(key, None)
+
+    def _wait(self, key: str, now: float) -> float:
+        times = self._recent(key, now)
+        if not times or len(times) < self.most:
+            return 0.0
+        return times[0] + self.seconds - now
+
+    def _note(self, key: str, now: float) -> None:
+        times = self._recent(key, now)
+        if times is None:
+            while len(self._failures) >= self._keys:
+                self._failures.pop(next(iter(self._failures)))
+            times = self._failures.setdefault(key, deque(maxlen=self.most))
+        times.append(now)
 
     def _recent(self, key: str, now: float) -> deque[float] | None:
         times = self._failures.get(key)

@@ -1,10 +1,11 @@
-"""What a running workbench is told: where it listens, who may come in, how much may be sent."""
+"""The settings of a running workbench: where it listens, who may come in, how much may be sent."""
 
 from __future__ import annotations
 
 import ipaddress
 import os
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,7 +23,7 @@ class Settings:
     ----------
     host, port : where it listens
     accounts : bool
-        People sign in. If False there is one person, and only this machine is answered.
+        People sign in. If False there is one person, and only local connections are accepted.
     secret : bytes
         Signs cookies and tokens.
     max_upload : int
@@ -31,10 +32,24 @@ class Settings:
         Bytes to which a packed file may unpack.
     max_body : int
         Bytes of any other request.
+    max_stranger : int
+        Bytes of a request of somebody who has not signed in.
+    max_requests : int
+        Requests under way at a time.
+    max_strangers : int
+        How many of them may be changes (sign-ins) by people who have not signed in.
+    max_stranger_requests : int
+        How many of those may come from one address.
+    max_connections : int
+        Open connections, idle ones included.
+    head_seconds : float
+        How long the headers of a request may take.
     https : bool
         Cookies are sent over https alone; for a server behind a proxy that speaks it.
     names : tuple of str
         Further names under which the server is reached, beside ``host`` and this machine's loopback names.
+    proxies : tuple of str
+        Addresses or networks of proxies whose word about where a request came from is taken.
     session_seconds : int
         How long a sign-in lasts.
 
@@ -52,8 +67,15 @@ class Settings:
     max_upload: int = 200 * MIB
     max_unpacked: int = 512 * MIB
     max_body: int = 2 * MIB
+    max_stranger: int = 64 * 2**10
+    max_requests: int = 100
+    max_strangers: int = 40
+    max_stranger_requests: int = 10
+    max_connections: int = 1_000
+    head_seconds: float = 10.0
     https: bool = False
     names: tuple[str, ...] = ()
+    proxies: tuple[str, ...] = ()
     session_seconds: int = 14 * 24 * 3600
 
     def answers_to(self, host: str) -> bool:
@@ -97,6 +119,27 @@ def is_every_address(host: str) -> bool:
         return ipaddress.ip_address(host).is_unspecified
     except ValueError:
         return False
+
+
+def check_proxies(proxies: Sequence[str]) -> tuple[str, ...]:
+    """Addresses and networks of proxies, as they were given; anything else is refused.
+
+    Examples
+    --------
+    >>> from isthmus.workbench.settings import check_proxies
+    >>> check_proxies(["10.0.0.7", "172.16.0.0/12"])
+    ('10.0.0.7', '172.16.0.0/12')
+    """
+    for proxy in proxies:
+        try:
+            ipaddress.ip_network(proxy, strict=False)
+        except ValueError:
+            raise UsageError(
+                f"--proxy is {proxy[:80]!r}; give the proxy's address, such as 10.0.0.7, or its network, such as "
+                "172.16.0.0/12.",
+                code="bad-parameter",
+            ) from None
+    return tuple(proxies)
 
 
 def load_secret(folder: Path) -> bytes:

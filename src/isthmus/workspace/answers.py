@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
@@ -12,31 +13,36 @@ from sqlalchemy.engine import Connection
 from isthmus.exceptions import UsageError
 from isthmus.feedback.answers import ASKED, DRAWN, PICKED, RANDOM
 from isthmus.workspace.context import (
-    Context,
-    Many,
+    Part,
     check_label,
-    check_page,
+    check_name,
     choose_one,
+    log_page,
     missing,
     note_event,
     to_record,
 )
 from isthmus.workspace.database import new_id, utc_now
 from isthmus.workspace.queue import ANSWERED, LEASE, LEASED, OPEN, check_in_run
-from isthmus.workspace.records import Answer
-from isthmus.workspace.schema import ANSWERS, CHECKED, COLLECTIONS, DOCUMENTS, PREDICTIONS, PROJECTS
-from isthmus.workspace.second import SECOND, ask_second, holds_second, is_due, note_second, undo_seconds
+from isthmus.workspace.schema import ANSWERS, CHECKED, COLLECTIONS, DOCUMENTS, PREDICTIONS, PROJECTS, Answer
+from isthmus.workspace.second_reading import SECOND, ask_second, holds_second, is_due, note_second, undo_seconds
 
 _BLOCK = 500  # names in one statement
 
 
-class Answers:
+class Answers(Part):
     """What people said about documents."""
 
-    def __init__(self, context: Context):
-        self._db = context.db
-
-    def give(self, document: str, label: str, *, by: str, run: str | None = None, drawn: str | None = None) -> Answer:
+    def give(
+        self,
+        document: str,
+        label: str,
+        *,
+        by: str,
+        run: str | None = None,
+        drawn: str | None = None,
+        token: str | None = None,
+    ) -> Answer:
         """Say what a document is. An earlier answer stays in the history; this one holds from now on.
 
         Who was given the document as its second reader adds an answer of the kind "second" instead: the first one goes
@@ -54,14 +60,21 @@ class Answers:
             The run in whose queue the document stood.
         drawn : {"asked", "random", "picked"}, optional
             How the document came to be answered; if omitted, "asked" where the queue of ``run`` offered it.
+        token : str, optional
+            Any text of up to 64 characters, new for each answer that is meant. The same token again adds nothing and
+            gives back the answer that is there: for a client that did not see whether its request arrived.
         """
         label = check_label(label)
+        token = check_token(token)
         if drawn is not None:
             choose_one(drawn, DRAWN, "way in which the document was drawn")
         with self._db.writing() as connection:
-            return add_answer(connection, document, label, by=by, run=run, drawn=drawn, kind="answer")
+            before = find_answer(connection, document, by, token)
+            if before is not None:
+                return before
+            return add_answer(connection, document, label, by=by, run=run, drawn=drawn, kind="answer", token=token)
 
-    def undo(self, *, by: str, project: str | None = None, answer: str | None = None) -> Many[Answer]:
+    def undo(self, *, by: str, project: str | None = None, answer: str | None = None) -> builtins.list[Answer]:
         """Take back a person's latest answer, or the one named; what was accepted at once is taken back at once.
 
         The document stands first in the person's queue again. Returns what was taken back, newest first; empty where
@@ -82,25 +95,19 @@ class Answers:
 
     def list(
         self, project: str, *, after: int | None = None, limit: int = 100, latest: bool = False, everything: bool = True
-    ) -> Many[Answer]:
+    ) -> builtins.list[Answer]:
         """Answers of a project, a page at a time; ``everything=False``: those that hold now."""
-        after, limit = check_page(after, limit)
-        query = ANSWERS.select().where(ANSWERS.c.project_id == project).limit(limit)
-        query = query.order_by(ANSWERS.c.number.desc() if latest else ANSWERS.c.number)
-        if after is not None:
-            query = query.where(ANSWERS.c.number < after if latest else ANSWERS.c.number > after)
+        query = log_page(ANSWERS, after, limit, latest=latest).where(ANSWERS.c.project_id == project)
         if not everything:
             query = query.where(ANSWERS.c.current == sa.true())
-        with self._db.reading() as connection:
-            return [to_record(Answer, row) for row in connection.execute(query)]
+        return self._all(Answer, query)
 
-    def history(self, document: str) -> Many[Answer]:
+    def history(self, document: str) -> builtins.list[Answer]:
         """Everything that was said about a document, oldest first, also what was taken back."""
         query = ANSWERS.select().where(ANSWERS.c.document_id == document).order_by(ANSWERS.c.number)
-        with self._db.reading() as connection:
-            return [to_record(Answer, row) for row in connection.execute(query)]
+        return self._all(Answer, query)
 
-    def counts(self, project: str) -> Many[dict[str, Any]]:
+    def counts(self, project: str) -> builtins.list[dict[str, Any]]:
         """Answers that hold now, and second ones beside them, by person: ``by``, ``answers``."""
         query = (
             sa.select(ANSWERS.c.by, sa.func.count().label("answers"))
@@ -111,7 +118,7 @@ class Answers:
         with self._db.reading() as connection:
             return [dict(row._mapping) for row in connection.execute(query)]
 
-    def labels(self, project: str) -> Many[str]:
+    def labels(self, project: str) -> builtins.list[str]:
         """Classes that answers and second ones name, by name: also those that no run knows yet."""
         query = sa.select(ANSWERS.c.label).where(ANSWERS.c.project_id == project, _HOLDING_OR_SECOND)
         with self._db.reading() as connection:
@@ -166,8 +173,41 @@ _READ = (
 )
 
 
+_BY_TOKEN = ANSWERS.select().where(
+    ANSWERS.c.document_id == sa.bindparam("document"),
+    ANSWERS.c.by == sa.bindparam("person"),
+    ANSWERS.c.token == sa.bindparam("token"),
+)
+_LOCKED = sa.select(DOCUMENTS.c.id).where(DOCUMENTS.c.id == sa.bindparam("document")).with_for_update(key_share=True)
+
+
+def check_token(token: Any) -> str | None:
+    """The token of a request, or None."""
+    if token is None or token == "":
+        return None
+    return check_name(token, "token", 64)
+
+
+def find_answer(connection: Connection, document: str, by: str, token: str | None) -> Answer | None:
+    """The answer that a request with this token gave before; who asks for it waits for one that is being given."""
+    if token is None:
+        return None
+    about = {"document": str(document)[:64], "person": by, "token": token}
+    connection.execute(_LOCKED, {"document": about["document"]}).all()
+    row = connection.execute(_BY_TOKEN, about).first()
+    return None if row is None else to_record(Answer, row)
+
+
 def add_answer(
-    connection: Connection, document: str, label: str, *, by: str, run: str | None, drawn: str | None, kind: str
+    connection: Connection,
+    document: str,
+    label: str,
+    *,
+    by: str,
+    run: str | None,
+    drawn: str | None,
+    kind: str,
+    token: str | None = None,
 ) -> Answer:
     """One answer in an open transaction."""
     about = {"document": str(document)[:64]}
@@ -186,7 +226,7 @@ def add_answer(
     id, now, holds = new_id(), utc_now(), kind != SECOND
     row = {
         "id": id, "project_id": project, "document_id": document, "run_id": run, "label": label, "drawn": drawn,
-        "kind": kind, "batch": id, "by": by, "at": now, "current": holds,
+        "kind": kind, "batch": id, "by": by, "at": now, "current": holds, "token": token,
     }  # fmt: skip
     number = connection.execute(_INSERT, row).scalar_one()
     if holds:
@@ -195,8 +235,8 @@ def add_answer(
             ask_second(connection, document, project, by, now)
     else:
         note_second(connection, document, id)
-    told = "answer given" if holds else "second answer given"
-    note_event(connection, told, by=by, project=project, subject=document, label=label, answer=id)
+    event = "answer given" if holds else "second answer given"
+    note_event(connection, event, by=by, project=project, subject=document, label=label, answer=id)
     return Answer(
         number=number, id=id, project=project, document=document, run=run, label=label, drawn=drawn, kind=kind,
         batch=id, by=by, at=now, current=holds, undone_at=None, undone_by=None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+import builtins
 from typing import Any
 
 import numpy as np
@@ -13,25 +13,20 @@ from isthmus._utils import to_plain
 from isthmus.choose import check_labels, draw_sample, sample_size
 from isthmus.exceptions import DataError, UsageError
 from isthmus.feedback.answers import PICKED, RANDOM
-from isthmus.workspace.answers import add_answer, add_batch, check_threshold
-from isthmus.workspace.context import Context, Many, check_label, find_row, missing, note_event, to_record
+from isthmus.workspace.answers import add_answer, add_batch, check_threshold, check_token, find_answer
+from isthmus.workspace.context import add_row, check_count, check_label, find_row, missing, note_event, to_record
 from isthmus.workspace.database import new_id, utc_now
-from isthmus.workspace.documents import LabelStore, RunLabels
-from isthmus.workspace.queue import OPEN
-from isthmus.workspace.records import DONE, Check, Document
-from isthmus.workspace.schema import ANSWERS, CHECKED, CHECKS, DOCUMENTS, PREDICTIONS, RUNS
+from isthmus.workspace.documents import LabelledPart, RunLabels
+from isthmus.workspace.queue import LEASE, OPEN
+from isthmus.workspace.schema import ANSWERS, CHECKED, CHECKS, DOCUMENTS, DONE, PREDICTIONS, RUNS, Check, Document
 
 LEAST_CHECKED = 20  # documents that must be checked before labels are accepted unread
-_LEASE = timedelta(minutes=10)
 _BLOCK = 5_000
 _NAMED = 500
 
 
-class Checks:
+class Checks(LabelledPart):
     """Random samples of runs."""
-
-    def __init__(self, context: Context, labels: LabelStore):
-        self._db, self._labels = context.db, labels
 
     def draw(
         self, run: str, n: int | None = None, *, by: str, threshold: float | None = None, seed: int | None = None
@@ -55,21 +50,14 @@ class Checks:
         self._finished(run)
         positions = _eligible(self._labels.of(run), least)
         if not len(positions):
-            raise DataError("No label is that sure; choose a lower threshold.", code="no-rows")
+            raise DataError("No label reaches this confidence; choose a lower threshold.", code="no-rows")
         n = sample_size(0.05, population=len(positions)) if n is None else n
-        if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-            raise UsageError(f"n is {str(n)[:40]!r}; give a number of at least 1.", code="bad-parameter")
-        n = min(n, len(positions))
+        n = min(check_count(n, "n"), len(positions))
         seed = int(np.random.default_rng().integers(2**31)) if seed is None else seed
         drawn = positions[draw_sample(len(positions), n, seed)]
-        check = new_id()
         with self._db.writing() as connection:
             found = find_row(connection, RUNS, run, "run")
-            connection.execute(
-                CHECKS.insert().values(
-                    id=check, run_id=run, size=n, seed=seed, threshold=least, created_by=by, created_at=utc_now()
-                )
-            )
+            check = add_row(connection, CHECKS, run_id=run, size=n, seed=seed, threshold=least, created_by=by)
             connection.execute(CHECKED.insert(), _checked_rows(connection, run, check, drawn.tolist()))
             note_event(
                 connection, "sample drawn", by=by, project=found.project_id, subject=check, size=n, threshold=least
@@ -84,11 +72,9 @@ class Checks:
             raise missing("check")
         return to_record(Check, row)
 
-    def list(self, run: str) -> Many[Check]:
+    def list(self, run: str) -> builtins.list[Check]:
         """Checks of a run, latest first."""
-        with self._db.reading() as connection:
-            rows = connection.execute(_WITH_COUNT.where(CHECKS.c.run_id == run).order_by(CHECKS.c.created_at.desc()))
-            return [to_record(Check, row) for row in rows]
+        return self._all(Check, _WITH_COUNT.where(CHECKS.c.run_id == run).order_by(CHECKS.c.created_at.desc()))
 
     def next(self, check: str, user: str) -> Document | None:
         """The next document of the sample for a person, without the run's label; None where all are answered."""
@@ -103,13 +89,14 @@ class Checks:
             connection.execute(
                 CHECKED.update()
                 .where(c.check_id == check, c.place == row.place)
-                .values(leased_to=user, leased_until=now + _LEASE)
+                .values(leased_to=user, leased_until=now + LEASE)
             )
             return to_record(Document, find_row(connection, DOCUMENTS, row.document_id, "document"))
 
-    def answer(self, check: str, document: str, label: str, *, by: str) -> None:
-        """Say what a document of the sample is; it counts as an answer drawn at random."""
+    def answer(self, check: str, document: str, label: str, *, by: str, token: str | None = None) -> None:
+        """Say what a document of the sample is; it counts as an answer drawn at random. ``token``: as for an answer."""
         label = check_label(label)
+        token = check_token(token)
         c = CHECKED.c
         with self._db.writing() as connection:
             found = find_row(connection, CHECKS, check, "check")
@@ -120,7 +107,11 @@ class Checks:
                 raise missing("document in this sample")
             # A sample of the surest labels says nothing about the others, so its answers do not count as random ones.
             drawn = RANDOM if found.threshold is None else PICKED
-            answer = add_answer(connection, document, label, by=by, run=found.run_id, drawn=drawn, kind="check")
+            if find_answer(connection, document, by, token) is not None:
+                return
+            answer = add_answer(
+                connection, document, label, by=by, run=found.run_id, drawn=drawn, kind="check", token=token
+            )
             answered = CHECKED.update().where(c.check_id == check, c.place == place)
             connection.execute(answered.values(answer_id=answer.id))
 
@@ -210,10 +201,14 @@ def _eligible(labels: RunLabels, threshold: float | None) -> np.ndarray:
     return np.flatnonzero(labels.confidence >= threshold)
 
 
-def _checked_rows(connection: Connection, run: str, check: str, positions: Many[int]) -> Many[dict[str, Any]]:
-    """Rows of the sample in the order of the draw; what people have answered already is known."""
+def _checked_rows(connection: Connection, run: str, check: str, positions: list[int]) -> list[dict[str, Any]]:
+    """Rows of the sample in the order of the draw; what people have read and answered already is known.
+
+    What was decided for many documents at once (accepted labels, a group made a class) is no reading of this document.
+    """
     p = PREDICTIONS.c
-    known = sa.and_(ANSWERS.c.document_id == p.document_id, ANSWERS.c.current == sa.true(), ANSWERS.c.kind != "accept")
+    read = ANSWERS.c.kind.in_(["answer", "check"])
+    known = sa.and_(ANSWERS.c.document_id == p.document_id, ANSWERS.c.current == sa.true(), read)
     query = sa.select(p.position, p.document_id, ANSWERS.c.id.label("answer_id")).outerjoin(ANSWERS, known)
     found: dict[int, Any] = {}
     for start in range(0, len(positions), _NAMED):  # a database takes only so many values in one statement

@@ -2,34 +2,41 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Iterator, Sequence
+from itertools import count
+from pathlib import Path
 from typing import IO, Any
 
 import sqlalchemy as sa
 
 from isthmus._progress import progress
-from isthmus.corpus import collection as corpus_collection
-from isthmus.corpus import read_collection, read_table
-from isthmus.corpus.guess import guess_id, guess_label, guess_text, shorten
-from isthmus.corpus.read import cell_text
+from isthmus.corpus import Collection as TextCollection
+from isthmus.corpus.cells import cell_text
+from isthmus.corpus.formats import is_workbook
+from isthmus.corpus.guess import guess_roles, shorten
+from isthmus.corpus.read import to_collection
+from isthmus.corpus.tables import Rows
 from isthmus.exceptions import DataError, UsageError
 from isthmus.workspace.context import (
     Context,
-    Many,
+    Part,
+    add_row,
     check_name,
     choose_one,
     find_row,
     missing,
     note_event,
     plain_detail,
+    set_row,
     to_record,
 )
-from isthmus.workspace.database import TOLD, new_id, storable, utc_now
+from isthmus.workspace.database import PROGRESS_ROWS, new_id, storable, utc_now
 from isthmus.workspace.documents import TermIndex
 from isthmus.workspace.files import MAX_UPLOAD, FileStore, read_ending
 from isthmus.workspace.jobs import add_job
-from isthmus.workspace.records import KINDS, Collection
-from isthmus.workspace.schema import ANSWERS, COLLECTIONS, DOCUMENTS, FILES, PROJECTS, RUNS, TERMS
+from isthmus.workspace.parsed import ParsedFiles
+from isthmus.workspace.schema import ANSWERS, COLLECTIONS, DOCUMENTS, FILES, KINDS, PROJECTS, RUNS, TERMS, Collection
 
 _PREVIEW_ROWS = 10
 _PREVIEW_CELL = 300
@@ -38,11 +45,13 @@ INLINE = 2 * 2**20  # bytes up to which documents are read at once; larger files
 _GUESS_TROUBLE = ("no-text-column", "no-label-column", "no-labels")
 
 
-class Collections:
+class Collections(Part):
     """Files of documents in projects."""
 
     def __init__(self, context: Context, files: FileStore):
-        self._db, self._files = context.db, files
+        super().__init__(context)
+        self._files = files
+        self._parsed = ParsedFiles(files, context.folder / "cache")
 
     def add(
         self, project: str, filename: str, stream: IO[bytes], *, kind: str, by: str, limit: int = MAX_UPLOAD
@@ -66,17 +75,16 @@ class Collections:
         name = check_name(str(filename).replace("\\", "/").rpartition("/")[2] or "file", "file", 300)
         with self._db.reading() as connection:
             find_row(connection, PROJECTS, project, "project")
-        sha256, size = self._files.keep(stream, limit=limit)
-        preview = self._look(sha256, read_ending(name), name, kind)
-        collection = new_id()
+        with self._files.receive(stream, limit=limit) as arrived:
+            preview = self._look(arrived.sha256, read_ending(name), name, kind, file=arrived.path)
+            arrived.keep()
+        sha256, size = arrived.sha256, arrived.size
         with self._db.writing() as connection:
             if connection.execute(sa.select(FILES.c.sha256).where(FILES.c.sha256 == sha256)).first() is None:
-                connection.execute(FILES.insert().values(sha256=sha256, size=size, created_at=utc_now()))
-            connection.execute(
-                COLLECTIONS.insert().values(
-                    id=collection, project_id=project, name=name, ending=read_ending(name), kind=kind, sha256=sha256,
-                    state="new", preview=preview, documents=0, labelled=0, created_by=by, created_at=utc_now(),
-                )
+                add_row(connection, FILES, sha256=sha256, size=size)
+            collection = add_row(
+                connection, COLLECTIONS, project_id=project, name=name, ending=read_ending(name), kind=kind,
+                sha256=sha256, state="new", preview=preview, documents=0, labelled=0, created_by=by,
             )  # fmt: skip
             note_event(
                 connection, "collection added", by=by, project=project, subject=collection,
@@ -92,21 +100,21 @@ class Collections:
             raise missing("collection")
         return to_record(Collection, row)
 
-    def list(self, project: str, *, kind: str | None = None) -> Many[Collection]:
+    def list(self, project: str, *, kind: str | None = None) -> builtins.list[Collection]:
         """Collections of a project in the order in which they came."""
         query = _WITH_SIZE.where(COLLECTIONS.c.project_id == project, COLLECTIONS.c.removed_at.is_(None))
         query = query.order_by(COLLECTIONS.c.created_at, COLLECTIONS.c.id)
         if kind is not None:
             query = query.where(COLLECTIONS.c.kind == kind)
-        with self._db.reading() as connection:
-            return [to_record(Collection, row) for row in connection.execute(query)]
+        return self._all(Collection, query)
 
     def preview(self, id: str, *, sheet: str | None = None) -> dict[str, Any]:
         """What is in the file: ``columns``, ``rows``, ``guesses``, ``findings``, ``notes``, ``problem``.
 
-        ``columns`` is a list of dict (``name``, ``filled``, ``distinct``, ``examples``); ``rows`` the first rows, cut
-        short; ``guesses`` says which columns look like ``text``, ``label`` and ``id``; ``findings`` are oddities with
-        ``check``, ``count``, ``examples`` and ``message``; ``problem`` is a sentence, or '' where the file can be read.
+        Of a workbook also its ``sheets`` and the ``sheet`` that was read. ``columns`` is a list of dict (``name``,
+        ``filled``, ``distinct``, ``examples``); ``rows`` the first rows, cut short; ``guesses`` says which columns look
+        like ``text``, ``label`` and ``id``; ``findings`` are oddities with ``check``, ``count``, ``examples`` and
+        ``message``; ``problem`` is a sentence, or '' where the file can be read.
         """
         with self._db.reading() as connection:
             row = find_row(connection, COLLECTIONS, id, "collection")
@@ -147,11 +155,8 @@ class Collections:
         self._check_columns(row, mapping)
         inline = size <= INLINE if inline is None else inline
         with self._db.writing() as connection:
-            connection.execute(
-                COLLECTIONS.update()
-                .where(COLLECTIONS.c.id == id)
-                .values(mapping=plain_detail(mapping), kind=kind, state="new" if inline else "reading")
-            )
+            state = "new" if inline else "reading"
+            set_row(connection, COLLECTIONS, id, mapping=plain_detail(mapping), kind=kind, state=state)
             note_event(
                 connection, "columns mapped", by=by, project=row.project_id, subject=id, role=kind, mapping=mapping
             )
@@ -193,71 +198,79 @@ class Collections:
         facts = {"findings": docs.checks(), "notes": docs.notes, "encoding": docs.encoding, "classes": classes}
         facts["terms"] = index.settings
         with self._db.writing() as connection:
-            connection.execute(
-                COLLECTIONS.update()
-                .where(COLLECTIONS.c.id == id)
-                .values(state="ready", documents=len(docs), labelled=sum(classes.values()), facts=plain_detail(facts))
-            )
+            counts = {"documents": len(docs), "labelled": sum(classes.values())}
+            set_row(connection, COLLECTIONS, id, state="ready", facts=plain_detail(facts), **counts)
         return len(docs)
 
     def remove(self, id: str, *, by: str) -> None:
         """Take a collection out of sight. Its documents and what was said about them stay."""
         with self._db.writing() as connection:
             row = find_row(connection, COLLECTIONS, id, "collection", lock=True)
-            connection.execute(COLLECTIONS.update().where(COLLECTIONS.c.id == id).values(removed_at=utc_now()))
+            set_row(connection, COLLECTIONS, id, removed_at=utc_now())
             note_event(connection, "collection removed", by=by, project=row.project_id, subject=id, name=row.name)
 
-    def table(self, id: str) -> dict[str, Many]:
+    def table(self, id: str) -> dict[str, builtins.list]:
         """Every column of the file as it was read, for exports."""
         with self._db.reading() as connection:
             row = find_row(connection, COLLECTIONS, id, "collection")
-        return self._read(row, row.mapping).table()
+        return self._rows(row).table()
 
-    # Reading
+    # Reading: the file is parsed when it comes, and never again
 
-    def _read(self, row: Any, mapping: dict[str, Any]) -> corpus_collection.Collection:
-        with self._files.named(row.sha256, row.ending) as path:
-            try:
-                docs = read_collection(
-                    path,
-                    text=mapping["text"],
-                    label=mapping["label"],
-                    id=mapping["id"],
-                    sheet=mapping["sheet"],
-                    want_labels=True if row.kind == "source" else None if mapping["label"] else False,
-                )
-            except DataError as error:
-                raise DataError(_renamed(str(error), path.name, row.name), code=error.code) from None
-            docs.name, docs.notes = row.name, [_renamed(note, path.name, row.name) for note in docs.notes]
-        return docs
+    def _rows(self, row: Any) -> Rows:
+        sheet = (row.mapping or {}).get("sheet") or row.preview.get("sheet")
+        return self._parsed.rows(row.sha256, row.ending, row.name, sheet=sheet)
 
-    def _look(self, sha256: str, ending: str, name: str, kind: str, *, sheet: str | None = None) -> dict[str, Any]:
-        with self._files.named(sha256, ending) as path:
-            docs: corpus_collection.Collection | dict[str, Many]
-            try:
-                docs, problem = _read_somehow(path, kind, sheet)
-            except DataError as error:
-                docs, problem = _table_or_fail(path, name, error, sheet), str(error)
-            problem = _renamed(problem, path.name, name)
-            notes = [_renamed(note, path.name, name) for note in getattr(docs, "notes", [])]
-        columns = docs if isinstance(docs, dict) else docs.table()
-        findings = [] if isinstance(docs, dict) else docs.checks()
+    def _read(self, row: Any, mapping: dict[str, Any]) -> TextCollection:
+        columns = {role: mapping[role] for role in ("text", "label", "id")}
+        want_labels = None if mapping["label"] else False
+        if row.kind == "source":
+            want_labels = True
+        return to_collection(self._rows(row), row.name, want_labels=want_labels, **columns)
+
+    def _look(
+        self, sha256: str, ending: str, name: str, kind: str, *, sheet: str | None = None, file: Path | None = None
+    ) -> dict[str, Any]:
+        rows = self._first_rows(sha256, ending, name, sheet, file)
+        docs, problem = _read_somehow(rows, name, kind)
+        columns = rows.table()
         shown = list(columns)[:_PREVIEW_COLUMNS]
-        n_rows = len(next(iter(columns.values()), []))
-        return plain_detail(
-            {
-                "columns": [_column_facts(column, columns[column]) for column in shown],
-                "more_columns": max(0, len(columns) - len(shown)),
-                "rows": [[_cell(columns[column][i]) for column in shown] for i in range(min(_PREVIEW_ROWS, n_rows))],
-                "n_rows": n_rows,
-                "guesses": _guess(columns, kind),
-                "findings": findings,
-                "notes": notes,
-                "problem": problem,
-            }
-        )
+        roles = guess_roles(columns, name, want_labels=_WANTED[kind])
+        preview = {
+            "columns": [_column_facts(column, columns[column]) for column in shown],
+            "more_columns": max(0, len(columns) - len(shown)),
+            "rows": [[_cell(columns[column][i]) for column in shown] for i in range(min(_PREVIEW_ROWS, len(rows)))],
+            "n_rows": len(rows),
+            "guesses": {"text": list(roles.text), "label": roles.label, "id": roles.id},
+            "findings": [] if docs is None else docs.checks(),
+            "notes": [] if docs is None else docs.notes,
+            "problem": problem,
+        }
+        if rows.sheets:
+            preview |= {"sheets": list(rows.sheets), "sheet": rows.sheet}
+        return plain_detail(preview)
+
+    def _first_rows(self, sha256: str, ending: str, name: str, sheet: str | None, file: Path | None) -> Rows:
+        """The rows to look at: those of a sheet that is named, else of the first that holds any."""
+        try:
+            return self._parsed.rows(sha256, ending, name, sheet=sheet, file=file)
+        except DataError as error:
+            if sheet is not None or error.code != "empty-file" or not is_workbook(f"file{ending}"):
+                raise
+            nothing = error
+        for number in count(2):
+            try:
+                return self._parsed.rows(sha256, ending, name, sheet=str(number), file=file)
+            except DataError as error:
+                if error.code == "unknown-column":  # no sheet of this number
+                    raise nothing from None
+                if error.code != "empty-file":
+                    raise
+        raise nothing
 
 
+# Whether labels are looked for by their name only (None), by their cells too (True), or not at all.
+_WANTED = {"source": True, "target": None, "extra": False}
 _WITH_SIZE = sa.select(COLLECTIONS, FILES.c.size).join(FILES, FILES.c.sha256 == COLLECTIONS.c.sha256)
 
 
@@ -271,9 +284,9 @@ def _is_used(connection: Any, id: str) -> bool:
     return connection.execute(answered.where(DOCUMENTS.c.collection_id == id).limit(1)).first() is not None
 
 
-def _document_rows(collection: str, docs: corpus_collection.Collection) -> Iterator[dict[str, Any]]:
+def _document_rows(collection: str, docs: TextCollection) -> Iterator[dict[str, Any]]:
     for position, (name, text, label) in enumerate(zip(docs.ids, docs.texts, docs.labels, strict=True)):
-        if position % TOLD == 0:
+        if position % PROGRESS_ROWS == 0:
             progress("storing documents", position, len(docs))
         yield {
             "id": new_id(),
@@ -285,34 +298,17 @@ def _document_rows(collection: str, docs: corpus_collection.Collection) -> Itera
         }
 
 
-def _read_somehow(path: Any, kind: str, sheet: str | None) -> tuple[corpus_collection.Collection, str]:
-    """The documents by what can be guessed; labels are wanted in a source, but not at any price."""
-    if kind != "source":
-        return read_collection(path, sheet=sheet), ""
-    try:
-        return read_collection(path, want_labels=True, sheet=sheet), ""
-    except DataError as error:
-        if error.code not in ("no-label-column", "no-labels"):
-            raise
-        return read_collection(path, sheet=sheet), str(error)
-
-
-def _table_or_fail(path: Any, name: str, error: DataError, sheet: str | None) -> dict[str, list]:
-    """Columns of a file whose text column cannot be guessed; any other trouble stays trouble."""
-    if error.code not in _GUESS_TROUBLE:
-        raise DataError(_renamed(str(error), path.name, name), code=error.code) from None
-    return read_table(path, sheet=sheet)
-
-
-def _guess(columns: dict[str, list], kind: str) -> dict[str, Any]:
-    text = guess_text(columns, [name for name in (guess_id(columns),) if name])
-    taken = [name for name in (text, guess_id(columns)) if name]
-    label = guess_label(columns, taken, by_cells=kind == "source") if kind != "extra" else None
-    return {
-        "text": [text] if text else [],
-        "label": label,
-        "id": guess_id(columns, [name for name in (text, label) if name]),
-    }
+def _read_somehow(rows: Rows, name: str, kind: str) -> tuple[TextCollection | None, str]:
+    """The documents by what can be guessed, and what cannot; labels are wanted in a source, but not at any price."""
+    problem = ""
+    for want_labels in (True, None) if kind == "source" else (None,):
+        try:
+            return to_collection(rows, name, want_labels=want_labels), problem
+        except DataError as error:
+            if error.code not in _GUESS_TROUBLE:
+                raise
+            problem = problem or str(error)
+    return None, problem
 
 
 def _column_facts(name: str, cells: list) -> dict[str, Any]:
@@ -329,8 +325,3 @@ def _column_facts(name: str, cells: list) -> dict[str, Any]:
 
 def _cell(cell: Any, longest: int = _PREVIEW_CELL) -> str:
     return shorten(cell_text(cell), longest)
-
-
-def _renamed(sentence: str, given: str, shown: str) -> str:
-    """A reader's sentence with the name that people know."""
-    return sentence.replace(given, shown)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
@@ -12,15 +13,13 @@ from sqlalchemy.engine import Connection
 
 from isthmus._utils import to_plain
 from isthmus.exceptions import DataError, UsageError
-from isthmus.workspace.database import Database, storable, utc_now
-from isthmus.workspace.records import Event
-from isthmus.workspace.schema import EVENTS
+from isthmus.workspace.database import Database, new_id, storable, utc_now
+from isthmus.workspace.schema import EVENTS, TABLES, Event
 
 Record = TypeVar("Record")
 _NAME = 200
 _LABEL = 200
 MOST = 500  # rows a page may ask for
-Many = list  # for annotations in classes that have a method called list
 _EVENT = EVENTS.insert()
 
 
@@ -30,6 +29,17 @@ class Context:
 
     db: Database
     folder: Path
+
+    def model_path(self, run: str, *, base: bool = False) -> Path:
+        """Where the model of a run lies; ``base``: before it learned from answers."""
+        return self.folder / "models" / f"{run}{'.base' if base else ''}.isthmus"
+
+    def find_model(self, run: str, *, base: bool = False) -> Path:
+        """The model of a run that is done; of one that learned from nothing, ``base`` is the same."""
+        for path in (self.model_path(run, base=base), self.model_path(run)):
+            if path.exists():
+                return path
+        raise DataError("The model of this run is missing from the workspace; run it again.", code="bad-workspace")
 
 
 def to_record(kind: type[Record], row: Any) -> Record:
@@ -45,6 +55,29 @@ def _columns(kind: type, found: tuple[str, ...]) -> list[tuple[str, str]]:
     return [(field, column) for field, column in pairs if column in found]
 
 
+class Part:
+    """A part of a workspace: the database, and rows of it as records."""
+
+    def __init__(self, context: Context):
+        self._db = context.db
+
+    def _get(self, kind: type[Record], id: str) -> Record:
+        """The record with this id."""
+        with self._db.reading() as connection:
+            return to_record(kind, find_row(connection, TABLES[kind], id, kind.__name__.lower()))
+
+    def _first(self, kind: type[Record], query: sa.Select, values: Mapping[str, Any] | None = None) -> Record | None:
+        """The first record that a query finds, or None."""
+        with self._db.reading() as connection:
+            row = connection.execute(query, values).first()
+        return None if row is None else to_record(kind, row)
+
+    def _all(self, kind: type[Record], query: sa.Select) -> list[Record]:
+        """Every record that a query finds."""
+        with self._db.reading() as connection:
+            return [to_record(kind, row) for row in connection.execute(query)]
+
+
 def find_row(connection: Connection, table: sa.Table, id: Any, what: str, *, lock: bool = False) -> Any:
     """The row with this id, or an error that says what there is none of."""
     row = connection.execute(_row_with_id(table, lock), {"wanted": storable(str(id)[:64])}).first()
@@ -58,6 +91,20 @@ def _row_with_id(table: sa.Table, lock: bool) -> sa.Select:
     # Made once: to build a statement takes longer than to run it.
     query = table.select().where(table.c.id == sa.bindparam("wanted"))
     return query.with_for_update(key_share=True) if lock else query
+
+
+def add_row(connection: Connection, table: sa.Table, **values: Any) -> str:
+    """Insert a row, and give back its id: a new one, like the time of its making, where the table has them."""
+    if "id" in table.c and "id" not in values:
+        values["id"] = new_id()
+    times = {name: utc_now() for name in ("created_at", "at", "since") if name in table.c}
+    connection.execute(table.insert().values(**{**times, **values}))
+    return values.get("id", "")
+
+
+def set_row(connection: Connection, table: sa.Table, id: str, **values: Any) -> None:
+    """Change the row with this id."""
+    connection.execute(table.update().where(table.c.id == id).values(**values))
 
 
 def missing(what: str) -> DataError:
@@ -86,13 +133,30 @@ def check_label(label: Any) -> str:
 
 def check_page(after: Any, limit: Any) -> tuple[int | None, int]:
     """Where a page begins and how long it is."""
-    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST:
-        raise UsageError(f"limit is {str(limit)[:40]!r}; give a number from 1 to {MOST}.", code="bad-parameter")
+    check_count(limit, "limit", MOST)
     if after is not None and (isinstance(after, bool) or not isinstance(after, int) or not -1 <= after < 2**31):
         raise UsageError(
             f"after is {str(after)[:40]!r}; give the last number of the page before.", code="bad-parameter"
         )
     return after, limit
+
+
+def check_count(value: Any, name: str, most: int | None = None) -> int:
+    """A whole number of at least 1."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1 or (most is not None and value > most):
+        wanted = "of at least 1" if most is None else f"from 1 to {most}"
+        raise UsageError(f"{name} is {str(value)[:40]!r}; give a number {wanted}.", code="bad-parameter")
+    return value
+
+
+def log_page(table: sa.Table, after: int | None, limit: int, *, latest: bool) -> sa.Select:
+    """A page of rows in the order of their numbers: those after number ``after``; latest first, those before it."""
+    after, limit = check_page(after, limit)
+    number = table.c.number
+    query = table.select().order_by(number.desc() if latest else number).limit(limit)
+    if after is not None:
+        query = query.where(number < after if latest else number > after)
+    return query
 
 
 def choose_one(value: Any, allowed: tuple[str, ...], what: str) -> str:
@@ -128,24 +192,17 @@ def _clean(value: Any) -> Any:
 # -- The audit log: what was done, when and by whom
 
 
-class Audit:
+class Audit(Part):
     """Events, in the order in which they happened. Nothing ever changes or deletes one."""
-
-    def __init__(self, context: Context):
-        self._db = context.db
 
     def events(
         self, project: str | None = None, *, after: int | None = None, limit: int = 100, latest: bool = False
     ) -> list[Event]:
         """Events of a project, or all, a page at a time: those after number ``after``; latest first, those before."""
-        after, limit = check_page(after, limit)
-        query = EVENTS.select().order_by(EVENTS.c.number.desc() if latest else EVENTS.c.number).limit(limit)
+        query = log_page(EVENTS, after, limit, latest=latest)
         if project is not None:
             query = query.where(EVENTS.c.project_id == project)
-        if after is not None:
-            query = query.where(EVENTS.c.number < after if latest else EVENTS.c.number > after)
-        with self._db.reading() as connection:
-            return [to_record(Event, row) for row in connection.execute(query)]
+        return self._all(Event, query)
 
     def note(self, kind: str, *, by: str | None, project: str | None = None, subject: str = "", **detail) -> None:
         """Write a line: a sign-in, a refusal, a download."""

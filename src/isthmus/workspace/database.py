@@ -23,8 +23,13 @@ from isthmus.exceptions import DataError, UsageError
 
 _WRITE, _DURABLE = "isthmus_write", "isthmus_durable"
 _BLOCK = 5_000  # rows inserted before others may write again
-TOLD = 2_000  # rows between two words about progress, when somebody may also cancel
+PROGRESS_ROWS = 2_000  # rows between two notes of progress, when somebody may also cancel
 _MIGRATING = 8765_0001  # a number for PostgreSQL's lock
+AWAY = "workspace-away"
+AWAY_SENTENCE = (
+    "The database does not answer, or the disk is full; nothing was changed. Try again in a moment, and look at the "
+    "server's log if it lasts."
+)
 _WAIT = 30  # seconds a writer waits for another process
 
 
@@ -79,7 +84,7 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A transaction that only reads."""
-        with _only_what_can_be(), self.engine.connect() as connection:
+        with _translated_errors(), self.engine.connect() as connection:
             yield connection
 
     @contextmanager
@@ -89,7 +94,7 @@ class Database:
         ``durable``: when the block has ended, what it wrote is on the disk. Without it a power cut may undo the last
         moments, though never a part of them: enough for who holds a document, not for what they said about it.
         """
-        with self._turn, _only_what_can_be(), self.engine.connect() as connection:
+        with self._turn, _translated_errors(), self.engine.connect() as connection:
             connection = connection.execution_options(**{_WRITE: True, _DURABLE: durable})
             with connection.begin():
                 if not (durable or self.is_sqlite):
@@ -157,14 +162,17 @@ class Database:
 
 
 @contextmanager
-def _only_what_can_be() -> Iterator[None]:
-    """An id from an address that no database can hold (NUL, half of a surrogate pair) is the id of nothing."""
+def _translated_errors() -> Iterator[None]:
+    """What a database may say, as errors of this package."""
     try:
         yield
     except (UnicodeEncodeError, sa.exc.DataError) as error:
+        # An id from an address that no database can hold (NUL, half of a surrogate pair) is the id of nothing.
         if isinstance(error, sa.exc.DataError) and "NUL" not in str(error.orig):
             raise
-        raise DataError("There is nothing of that name; the address is wrong.", code="not-found") from None
+        raise DataError("Nothing has this name; the address is wrong.", code="not-found") from None
+    except (sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.TimeoutError) as error:
+        raise DataError(AWAY_SENTENCE, code=AWAY) from error
 
 
 def read_url(url: str) -> sa.URL:

@@ -22,10 +22,9 @@ from isthmus.corpus import replacing
 from isthmus.exceptions import DataError
 from isthmus.features import TextVectorizer
 from isthmus.features.tokens import readable, surface_forms
-from isthmus.workspace.context import Context, check_page, find_row, missing, to_record
+from isthmus.workspace.context import Context, Part, check_page, find_row, missing, to_record
 from isthmus.workspace.database import Database
-from isthmus.workspace.records import Document
-from isthmus.workspace.schema import COLLECTIONS, DOCUMENTS, PREDICTIONS, TERMS
+from isthmus.workspace.schema import COLLECTIONS, DOCUMENTS, PREDICTIONS, TERMS, Document
 
 # -- Which documents hold a term, as rows of a table: full-text search that is the same in both databases
 # Terms are those that the methods read: stems where the language has them, pieces of scripts without blanks.
@@ -128,25 +127,19 @@ _LONGEST_QUERY = 200
 _MANY = DOCUMENTS.select().where(DOCUMENTS.c.id.in_(sa.bindparam("wanted", expanding=True)))
 
 
-class Documents:
+class Documents(Part):
     """The texts of collections."""
-
-    def __init__(self, context: Context):
-        self._db = context.db
 
     def page(self, collection: str, *, after: int | None = None, limit: int = 50) -> list[Document]:
         """Documents in the order of the file, after the one at position ``after``."""
         after, limit = check_page(after, limit)
         query = DOCUMENTS.select().where(DOCUMENTS.c.collection_id == collection)
         query = query.where(DOCUMENTS.c.position > (-1 if after is None else after))
-        with self._db.reading() as connection:
-            rows = connection.execute(query.order_by(DOCUMENTS.c.position).limit(limit))
-            return [to_record(Document, row) for row in rows]
+        return self._all(Document, query.order_by(DOCUMENTS.c.position).limit(limit))
 
     def get(self, id: str) -> Document:
         """The document with this id."""
-        with self._db.reading() as connection:
-            return to_record(Document, find_row(connection, DOCUMENTS, id, "document"))
+        return self._get(Document, id)
 
     def many(self, ids: list[str]) -> list[Document]:
         """The documents with these ids, in this order; ids of nothing are passed over."""
@@ -232,11 +225,22 @@ class RunLabels:
         return np.array(self.classes, dtype=object)[self.codes]
 
 
+class LabelledPart(Part):
+    """A part of a workspace that reads the labels of runs."""
+
+    def __init__(self, context: Context, labels: LabelStore):
+        super().__init__(context)
+        self._labels = labels
+
+
 class LabelStore:
     """Labels of the runs that were asked for last; the others lie in small files, which may be deleted at any time."""
 
     def __init__(self, db: Database, folder: Path):
-        self._db, self._folder, self._kept, self._lock = db, folder, OrderedDict[str, RunLabels](), Lock()
+        self._db = db
+        self._folder = folder
+        self._kept = OrderedDict[str, RunLabels]()
+        self._lock = Lock()
         folder.mkdir(exist_ok=True)
 
     def of(self, run: str) -> RunLabels:

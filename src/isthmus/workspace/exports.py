@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import hashlib
 import re
 from collections.abc import Callable, Iterator
@@ -13,20 +14,23 @@ import sqlalchemy as sa
 from isthmus.corpus import with_columns, write_records, write_rows
 from isthmus.exceptions import DataError, UsageError
 from isthmus.workspace.collections import Collections
-from isthmus.workspace.context import Context, Many, choose_one, find_row, note_event, to_record
-from isthmus.workspace.database import new_id, utc_now
+from isthmus.workspace.context import Context, Part, add_row, choose_one, find_row, note_event, to_record
+from isthmus.workspace.database import new_id
 from isthmus.workspace.jobs import Jobs
-from isthmus.workspace.records import DONE, Export, Job, Run
 from isthmus.workspace.schema import (
     ANSWERS,
     COLLECTIONS,
     DOCUMENTS,
+    DONE,
     EVENTS,
     EXPORTS,
     PEOPLE,
     PREDICTIONS,
     PROJECTS,
     RUNS,
+    Export,
+    Job,
+    Run,
 )
 
 TABLES = (".csv", ".xlsx", ".jsonl", ".parquet")
@@ -38,14 +42,16 @@ KINDS: dict[str, tuple[str, ...]] = {
     "model": (".isthmus",),
 }
 _OF_A_RUN = ("labels", "report", "model")
-_ID = re.compile(r"[0-9a-f]{32}")
 
 
-class Exports:
+class Exports(Part):
     """Files for elsewhere."""
 
     def __init__(self, context: Context, collections: Collections, jobs: Jobs):
-        self._context, self._db, self._collections, self._jobs = context, context.db, collections, jobs
+        super().__init__(context)
+        self._context = context
+        self._collections = collections
+        self._jobs = jobs
 
     def start(self, project: str, kind: str, *, by: str, run: str | None = None, ending: str = "") -> Job:
         """Let the worker make an export; its job's result names it (``export``)."""
@@ -85,25 +91,21 @@ class Exports:
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
         name = self._name(project, kind, run) + ending
         with self._db.writing() as connection:
-            connection.execute(
-                EXPORTS.insert().values(
-                    id=export, project_id=project, run_id=run, kind=kind, ending=ending, name=name, sha256=digest,
-                    size=path.stat().st_size, created_by=by, created_at=utc_now(),
-                )
+            add_row(
+                connection, EXPORTS, id=export, project_id=project, run_id=run, kind=kind, ending=ending, name=name,
+                sha256=digest, size=path.stat().st_size, created_by=by,
             )  # fmt: skip
             note_event(connection, "exported", by=by, project=project, subject=export, what=kind, run=run, name=name)
         return self.get(export)
 
     def get(self, id: str) -> Export:
         """The export with this id."""
-        with self._db.reading() as connection:
-            return to_record(Export, find_row(connection, EXPORTS, id, "export"))
+        return self._get(Export, id)
 
-    def list(self, project: str) -> Many[Export]:
+    def list(self, project: str) -> builtins.list[Export]:
         """Exports of a project, latest first."""
         query = EXPORTS.select().where(EXPORTS.c.project_id == project).order_by(EXPORTS.c.created_at.desc()).limit(100)
-        with self._db.reading() as connection:
-            return [to_record(Export, row) for row in connection.execute(query)]
+        return self._all(Export, query)
 
     def path(self, id: str) -> Path:
         """Where an export lies; note a download with ``workspace.audit.note``."""
@@ -148,7 +150,7 @@ class Exports:
             .where(p.run_id == run)
             .order_by(p.position)
         )  # fmt: skip
-        columns: dict[str, Many] = {
+        columns: dict[str, builtins.list] = {
             name: [] for name in ("label", "confidence", "needs_review", "novel_group", "decided_by", "decided_at")
         }
         with self._db.reading() as connection:
@@ -219,10 +221,7 @@ class Exports:
         write_report(self._context, found, path)
 
     def _write_model(self, path: Path, project: str, run: str) -> None:
-        source = self._context.folder / "models" / f"{run}.isthmus"
-        if not _ID.fullmatch(run) or not source.exists():
-            raise DataError("The model of this run is missing from the workspace; run it again.", code="bad-workspace")
-        path.write_bytes(source.read_bytes())
+        path.write_bytes(self._context.find_model(run).read_bytes())
 
 
 def _cell(value: Any) -> Any:

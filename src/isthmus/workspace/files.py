@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -20,6 +20,21 @@ _CHUNK = 1 << 20
 _DAY = 24 * 3600
 _SHA = re.compile(r"[0-9a-f]{64}")
 _ENDING = re.compile(r"(\.[a-z0-9]{1,8})(\.gz)?", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """A file that was sent and is not part of the store yet."""
+
+    path: Path
+    sha256: str
+    size: int
+    place: Path
+
+    def keep(self) -> None:
+        """Put it into the store: there whole, on the disk, or not at all."""
+        self.place.parent.mkdir(exist_ok=True)
+        os.replace(self.path, self.place)
 
 
 class FileStore:
@@ -35,9 +50,11 @@ class FileStore:
             raise DataError("The hash of the file is damaged; run isthmus workspace check.", code="bad-workspace")
         return self.folder / sha256[:2] / sha256
 
-    def keep(self, stream: IO[bytes], *, limit: int = MAX_UPLOAD) -> tuple[str, int]:
-        """Copy a stream into the store: hash and size. The file is there whole, on the disk, or not at all."""
-        digest, size = hashlib.sha256(), 0
+    @contextmanager
+    def receive(self, stream: IO[bytes], *, limit: int = MAX_UPLOAD) -> Iterator[Arrival]:
+        """Copy a stream to the disk, to be looked at; unless :meth:`Arrival.keep` is called, the copy is gone again."""
+        digest = hashlib.sha256()
+        size = 0
         handle, name = tempfile.mkstemp(prefix="incoming-", dir=self.folder)
         try:
             with os.fdopen(handle, "wb") as out:
@@ -45,7 +62,7 @@ class FileStore:
                     size += len(chunk)
                     if size > limit:
                         raise DataError(
-                            f"The file is larger than {limit / 2**20:,.0f} MiB, which is the most that is taken; "
+                            f"The file is larger than {limit / 2**20:,.0f} MiB, the largest size accepted; "
                             "split it, or leave out columns that are not needed.",
                             code="too-large",
                         )
@@ -53,30 +70,19 @@ class FileStore:
                     out.write(chunk)
                 out.flush()
                 os.fsync(out.fileno())
-            path = self.path(digest.hexdigest())
-            path.parent.mkdir(exist_ok=True)
-            os.replace(name, path)
-        except BaseException:
+            yield Arrival(Path(name), digest.hexdigest(), size, self.path(digest.hexdigest()))
+        finally:
             Path(name).unlink(missing_ok=True)
-            raise
-        return digest.hexdigest(), size
 
-    @contextmanager
-    def named(self, sha256: str, ending: str) -> Iterator[Path]:
-        """The file under a name whose ending tells its format, for readers that go by it."""
-        with tempfile.TemporaryDirectory(prefix="reading-", dir=self.folder) as folder:
-            path = Path(folder) / f"upload{ending}"
-            target = self.path(sha256)
-            if not target.exists():
-                raise DataError(
-                    "The file of this collection is missing from the workspace; restore it from a backup.",
-                    code="bad-workspace",
-                )
-            try:
-                os.link(target, path)
-            except OSError:  # a file system without links
-                path.write_bytes(target.read_bytes())
-            yield path
+    def read(self, file: str | Path) -> bytes:
+        """The content of a file, by its hash, or by its path before it is part of the store."""
+        try:
+            return (file if isinstance(file, Path) else self.path(file)).read_bytes()
+        except FileNotFoundError:
+            raise DataError(
+                "The file of this collection is missing from the workspace; restore it from a backup.",
+                code="bad-workspace",
+            ) from None
 
     def hash_of(self, path: Path) -> str:
         """SHA-256 of a file that lies in the store."""
@@ -86,12 +92,20 @@ class FileStore:
                 digest.update(chunk)
         return digest.hexdigest()
 
-    def sweep(self) -> None:
-        """Take away what interrupted uploads left behind; nothing of the last day, which may be under way."""
+    def orphans(self, known: set[str]) -> list[Path]:
+        """Files that nothing refers to; not those of the last day, which may be on their way into a collection."""
         old = time.time() - _DAY
-        for path in (*self.folder.glob("incoming-*"), *self.folder.glob("reading-*")):
+        found = (path for path in self.folder.glob("[0-9a-f][0-9a-f]/*") if _SHA.fullmatch(path.name))
+        return sorted(path for path in found if path.name not in known and path.stat().st_mtime < old)
+
+    def sweep(self, known: set[str]) -> None:
+        """Take away what interrupted uploads left behind, and files that nothing refers to; nothing of the last day."""
+        old = time.time() - _DAY
+        for path in self.orphans(known):
+            path.unlink(missing_ok=True)
+        for path in self.folder.glob("incoming-*"):
             if path.stat().st_mtime < old:
-                shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
+                path.unlink(missing_ok=True)
 
 
 def read_ending(filename: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,32 +14,29 @@ from isthmus.exceptions import DataError, UsageError
 from isthmus.feedback.answers import PICKED
 from isthmus.workspace.answers import add_batch
 from isthmus.workspace.context import (
-    Context,
-    Many,
+    add_row,
     check_label,
     check_name,
     check_page,
     find_row,
     note_event,
+    set_row,
     to_record,
 )
-from isthmus.workspace.database import new_id, utc_now
-from isthmus.workspace.documents import LabelStore, documents_at, find_positions, read_query, searched_collection
+from isthmus.workspace.database import utc_now
+from isthmus.workspace.documents import LabelledPart, documents_at, find_positions, read_query, searched_collection
 from isthmus.workspace.queue import ANSWERED
-from isthmus.workspace.records import DONE, Word
-from isthmus.workspace.schema import CLASS_NAMES, PREDICTIONS, PROJECTS, RUN_TABLES, RUNS, TERMS, WORDS
+from isthmus.workspace.runs import read_table, word_snapshot
+from isthmus.workspace.schema import CLASS_NAMES, DONE, PREDICTIONS, PROJECTS, RUN_TABLES, RUNS, TERMS, WORDS, Word
 
 GROUP, CLASS = "group", "class"
 _SHOWN = 3
 
 
-class Groups:
+class Groups(LabelledPart):
     """Groups of a run, and the names of classes."""
 
-    def __init__(self, context: Context, labels: LabelStore):
-        self._db, self._labels = context.db, labels
-
-    def list(self, run: str) -> Many[dict[str, Any]]:
+    def list(self, run: str) -> builtins.list[dict[str, Any]]:
         """Groups that fit no class, largest first: ``group``, ``name``, ``words``, ``documents``, ``examples``, …
 
         Groups that somebody gave one name are one group here, and ``parts`` says which.
@@ -111,7 +109,7 @@ class Groups:
             _add_name(connection, project, CLASS, old, new, by=by)
             note_event(connection, "class renamed", by=by, project=project, was=old, name=new)
 
-    def class_names(self, project: str) -> Many[dict[str, Any]]:
+    def class_names(self, project: str) -> builtins.list[dict[str, Any]]:
         """Classes that were renamed, latest last: ``id``, ``old``, ``new``, ``by``, ``at``."""
         c = CLASS_NAMES.c
         query = sa.select(c.id, c.old, c.new, c.by, c.at).where(
@@ -124,21 +122,18 @@ class Groups:
         """Take back the renaming of a class."""
         with self._db.writing() as connection:
             row = find_row(connection, CLASS_NAMES, id, "name")
-            connection.execute(
-                CLASS_NAMES.update().where(CLASS_NAMES.c.id == id).values(undone_at=utc_now(), undone_by=by)
-            )
+            set_row(connection, CLASS_NAMES, id, undone_at=utc_now(), undone_by=by)
             note_event(connection, "name taken back", by=by, project=row.project_id, was=row.new, name=row.old)
 
-    def _groups(self, connection: Connection, run: str) -> Many[dict[str, Any]]:
+    def _groups(self, connection: Connection, run: str) -> builtins.list[dict[str, Any]]:
         find_row(connection, RUNS, run, "run")
-        query = sa.select(RUN_TABLES.c.content).where(RUN_TABLES.c.run_id == run, RUN_TABLES.c.name == "novel")
         c = CLASS_NAMES.c
         named = sa.select(c.old, c.new).where(c.run_id == run, c.kind == GROUP, c.undone_at.is_(None))
         names = {row.old: row.new for row in connection.execute(named.order_by(c.number))}
-        found = connection.execute(query).scalar() or []
+        found = read_table(connection, run, "novel") or []
         return [{**row, "name": names.get(row["group"], row["group"])} for row in found]
 
-    def _parts(self, connection: Connection, run: str, group: str) -> Many[str]:
+    def _parts(self, connection: Connection, run: str, group: str) -> builtins.list[str]:
         """Groups as the run calls them, by the name they have now."""
         parts = [row["group"] for row in self._groups(connection, run) if group in (row["name"], row["group"])]
         if not parts:
@@ -156,8 +151,7 @@ class Groups:
 def _add_name(
     connection: Connection, project: str, kind: str, old: str, new: str, *, by: str, run: str | None = None
 ) -> None:
-    row = {"id": new_id(), "project_id": project, "run_id": run, "kind": kind, "old": old, "new": new}
-    connection.execute(CLASS_NAMES.insert().values(**row, by=by, at=utc_now()))
+    add_row(connection, CLASS_NAMES, project_id=project, run_id=run, kind=kind, old=old, new=new, by=by)
 
 
 def _known_classes(connection: Connection, project: str) -> set[str]:
@@ -172,13 +166,10 @@ def _known_classes(connection: Connection, project: str) -> set[str]:
 _EXAMPLES = 5
 
 
-class Words:
+class Words(LabelledPart):
     """Words that people gave to classes."""
 
-    def __init__(self, context: Context, labels: LabelStore):
-        self._db, self._labels = context.db, labels
-
-    def search(self, project: str, query: str = "", *, limit: int = 50) -> Many[dict[str, Any]]:
+    def search(self, project: str, query: str = "", *, limit: int = 50) -> builtins.list[dict[str, Any]]:
         """Words of the target that begin like this, the commonest first: ``word``, ``documents``, ``label``.
 
         ``label`` is the class that somebody gave the word, or None.
@@ -195,10 +186,10 @@ class Words:
                 # The whole range of texts that begin so; an index answers it, which LIKE does not in every database.
                 found = found.where(t.word >= start, t.word < start + "\U0010ffff")
             rows = connection.execute(found.order_by(t.documents.desc(), t.word).limit(limit)).all()
-            given = self._given(connection, project)
+            given = word_snapshot(connection, project)
         return [{"word": row.word, "documents": row.documents, "label": given.get(row.word)} for row in rows]
 
-    def suggestions(self, project: str) -> Many[dict[str, Any]]:
+    def suggestions(self, project: str) -> builtins.list[dict[str, Any]]:
         """Words worth a person's opinion, by the latest run: ``word``, ``suggestion``, ``documents``, ``settles``."""
         query = (
             sa.select(RUN_TABLES.c.content)
@@ -209,7 +200,7 @@ class Words:
         )
         with self._db.reading() as connection:
             found = connection.execute(query).scalar() or []
-            given = self._given(connection, project)
+            given = word_snapshot(connection, project)
         return [row for row in found if row["word"].casefold() not in given]
 
     def touches(self, project: str, word: str, *, examples: int = _EXAMPLES) -> dict[str, Any]:
@@ -242,9 +233,7 @@ class Words:
         with self._db.writing() as connection:
             find_row(connection, PROJECTS, project, "project", lock=True)
             self._end(connection, project, word, by)
-            id = new_id()
-            row = {"id": id, "project_id": project, "word": word, "label": label, "by": by, "at": utc_now()}
-            connection.execute(WORDS.insert().values(**row))
+            id = add_row(connection, WORDS, project_id=project, word=word, label=label, by=by)
             note_event(connection, "word assigned", by=by, project=project, subject=id, word=word, label=label)
             return to_record(Word, find_row(connection, WORDS, id, "word"))
 
@@ -257,23 +246,16 @@ class Words:
                 raise DataError(f"The word {word!r} has no class; there is nothing to take back.", code="not-found")
             note_event(connection, "word removed", by=by, project=project, word=word)
 
-    def list(self, project: str, *, everything: bool = False) -> Many[Word]:
+    def list(self, project: str, *, everything: bool = False) -> builtins.list[Word]:
         """Words that have a class, by name; with ``everything`` also what was taken back."""
         query = WORDS.select().where(WORDS.c.project_id == project).order_by(WORDS.c.word, WORDS.c.number)
         if not everything:
             query = query.where(WORDS.c.removed_at.is_(None))
-        with self._db.reading() as connection:
-            return [to_record(Word, row) for row in connection.execute(query)]
+        return self._all(Word, query)
 
     def _end(self, connection: Any, project: str, word: str, by: str) -> int:
         holds = sa.and_(WORDS.c.project_id == project, WORDS.c.word == word, WORDS.c.removed_at.is_(None))
         return connection.execute(WORDS.update().where(holds).values(removed_at=utc_now(), removed_by=by)).rowcount
-
-    def _given(self, connection: Any, project: str) -> dict[str, str]:
-        query = sa.select(WORDS.c.word, WORDS.c.label).where(
-            WORDS.c.project_id == project, WORDS.c.removed_at.is_(None)
-        )
-        return {row.word: row.label for row in connection.execute(query)}
 
 
 def check_word(word: Any) -> str:

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from isthmus.exceptions import UsageError
-from isthmus.workspace.context import Context, Many, check_page, find_row, note_event, plain_detail, to_record
-from isthmus.workspace.database import new_id, utc_now
-from isthmus.workspace.records import CANCELLED, DONE, FAILED, INTERRUPTED, QUEUED, RUNNING, Job
-from isthmus.workspace.schema import COLLECTIONS, JOBS, RUNS
+from isthmus.workspace.context import Part, add_row, check_page, find_row, note_event, plain_detail, set_row
+from isthmus.workspace.database import utc_now
+from isthmus.workspace.schema import CANCELLED, COLLECTIONS, DONE, FAILED, INTERRUPTED, JOBS, QUEUED, RUNNING, RUNS, Job
 
 _ATTEMPTS = (
     2  # a job that is interrupted goes on by itself once; one that brings the worker down must not do so forever
 )
 
 
-class Jobs:
+class Jobs(Part):
     """The list of work."""
-
-    def __init__(self, context: Context):
-        self._db = context.db
 
     def enqueue(
         self, kind: str, payload: dict[str, Any], *, by: str | None, project: str | None = None, run: str | None = None
@@ -34,17 +31,14 @@ class Jobs:
 
     def get(self, id: str) -> Job:
         """The job with this id."""
-        with self._db.reading() as connection:
-            return to_record(Job, find_row(connection, JOBS, id, "job"))
+        return self._get(Job, id)
 
     def of_run(self, run: str) -> Job | None:
         """The latest job of a run."""
         query = JOBS.select().where(JOBS.c.run_id == run).order_by(JOBS.c.created_at.desc()).limit(1)
-        with self._db.reading() as connection:
-            row = connection.execute(query).first()
-        return None if row is None else to_record(Job, row)
+        return self._first(Job, query)
 
-    def list(self, project: str | None = None, *, active: bool = False, limit: int = 50) -> Many[Job]:
+    def list(self, project: str | None = None, *, active: bool = False, limit: int = 50) -> builtins.list[Job]:
         """Jobs of a project, or all, latest first; ``active``: those that wait or run."""
         _, limit = check_page(None, limit)
         query = JOBS.select().order_by(JOBS.c.created_at.desc(), JOBS.c.id).limit(limit)
@@ -52,8 +46,7 @@ class Jobs:
             query = query.where(JOBS.c.project_id == project)
         if active:
             query = query.where(JOBS.c.state.in_([QUEUED, RUNNING]))
-        with self._db.reading() as connection:
-            return [to_record(Job, row) for row in connection.execute(query)]
+        return self._all(Job, query)
 
     # For the worker
 
@@ -67,11 +60,8 @@ class Jobs:
             id, now = connection.execute(oldest.with_for_update(skip_locked=True)).scalar(), utc_now()
             if id is None:
                 return None
-            connection.execute(
-                JOBS.update()
-                .where(JOBS.c.id == id)
-                .values(state=RUNNING, started_at=now, heard_at=now, attempts=JOBS.c.attempts + 1, error=None)
-            )
+            attempts = JOBS.c.attempts + 1
+            set_row(connection, JOBS, id, state=RUNNING, started_at=now, heard_at=now, attempts=attempts, error=None)
             job = find_row(connection, JOBS, id, "job")
             _tell_owner(connection, job, RUNNING)
         return self.get(id)
@@ -79,9 +69,7 @@ class Jobs:
     def progress(self, id: str, progress: dict[str, Any]) -> bool:
         """Store how far a job is; whether somebody asked to cancel it."""
         with self._db.writing(durable=False) as connection:
-            connection.execute(
-                JOBS.update().where(JOBS.c.id == id).values(progress=plain_detail(progress), heard_at=utc_now())
-            )
+            set_row(connection, JOBS, id, progress=plain_detail(progress), heard_at=utc_now())
             return bool(connection.execute(sa.select(JOBS.c.cancel).where(JOBS.c.id == id)).scalar())
 
     def finish(self, id: str, result: dict[str, Any] | None = None) -> Job:
@@ -99,22 +87,24 @@ class Jobs:
     def _end(self, id: str, state: str, **values: Any) -> Job:
         with self._db.writing() as connection:
             job = find_row(connection, JOBS, id, "job", lock=True)
-            connection.execute(
-                JOBS.update().where(JOBS.c.id == id).values(state=state, finished_at=utc_now(), **values)
-            )
+            set_row(connection, JOBS, id, state=state, finished_at=utc_now(), **values)
             _tell_owner(connection, job, state, values.get("error"))
             note_event(connection, f"job {state}", by=job.created_by, project=job.project_id, subject=id, job=job.kind)
         return self.get(id)
 
-    def put_back(self, id: str) -> Job:
-        """A worker that was told to end puts its job back; it goes on when one starts again."""
+    def put_back(self, id: str, *, counted: bool = False) -> Job:
+        """A worker that is asked to end puts its job back; it goes on when one starts again.
+
+        ``counted``: the attempt counts as one, because it failed.
+        """
         with self._db.writing() as connection:
             job = find_row(connection, JOBS, id, "job", lock=True)
-            connection.execute(JOBS.update().where(JOBS.c.id == id).values(state=QUEUED, attempts=JOBS.c.attempts - 1))
+            attempts = job.attempts if counted else job.attempts - 1
+            set_row(connection, JOBS, id, state=QUEUED, attempts=attempts)
             _tell_owner(connection, job, QUEUED)
         return self.get(id)
 
-    def recover(self) -> Many[Job]:
+    def recover(self) -> builtins.list[Job]:
         """Mark what was running when a worker died; the first time it goes on by itself.
 
         Call it only while no worker runs; the worker does, when it has the lock that only one can hold.
@@ -123,12 +113,14 @@ class Jobs:
             rows = connection.execute(JOBS.select().where(JOBS.c.state == RUNNING).with_for_update()).all()
             for job in rows:
                 again = job.attempts < _ATTEMPTS and not job.cancel
-                state = QUEUED if again else CANCELLED if job.cancel else INTERRUPTED
-                error = "Interrupted; it goes on." if again else "Interrupted: the worker ended while it ran."
-                ended = None if again else utc_now()
-                connection.execute(
-                    JOBS.update().where(JOBS.c.id == job.id).values(state=state, error=error, finished_at=ended)
-                )
+                state = QUEUED
+                error = "Interrupted; it will continue."
+                ended = None
+                if not again:
+                    state = CANCELLED if job.cancel else INTERRUPTED
+                    error = "Interrupted: the worker ended while it ran."
+                    ended = utc_now()
+                set_row(connection, JOBS, job.id, state=state, error=error, finished_at=ended)
                 _tell_owner(connection, job, state, error)
                 note_event(
                     connection, "job interrupted", by=None, project=job.project_id, subject=job.id,
@@ -149,7 +141,7 @@ class Jobs:
                 values = {"cancel": True}
             else:
                 raise UsageError("The job has ended already; there is nothing to cancel.", code="bad-parameter")
-            connection.execute(JOBS.update().where(JOBS.c.id == id).values(**values))
+            set_row(connection, JOBS, id, **values)
             note_event(connection, "job cancelled", by=by, project=job.project_id, subject=id, job=job.kind)
         return self.get(id)
 
@@ -158,12 +150,9 @@ class Jobs:
         with self._db.writing() as connection:
             job = find_row(connection, JOBS, id, "job", lock=True)
             if job.state not in (INTERRUPTED, CANCELLED, FAILED):
-                raise UsageError(f"The job is {job.state}; only one that was stopped can go on.", code="bad-parameter")
-            connection.execute(
-                JOBS.update()
-                .where(JOBS.c.id == id)
-                .values(state=QUEUED, cancel=False, attempts=0, error=None, error_code=None, finished_at=None)
-            )
+                raise UsageError(f"The job is {job.state}; only a stopped job can be resumed.", code="bad-parameter")
+            fresh = {"attempts": 0, "error": None, "error_code": None, "finished_at": None}
+            set_row(connection, JOBS, id, state=QUEUED, cancel=False, **fresh)
             _tell_owner(connection, job, QUEUED)
             note_event(connection, "job resumed", by=by, project=job.project_id, subject=id, job=job.kind)
         return self.get(id)
@@ -179,14 +168,10 @@ def add_job(
     run: str | None = None,
 ) -> str:
     """A job in the transaction of what it is for."""
-    job = new_id()
-    connection.execute(
-        JOBS.insert().values(
-            id=job, kind=kind, project_id=project, run_id=run, payload=plain_detail(payload), state=QUEUED,
-            progress={}, attempts=0, cancel=False, created_by=by, created_at=utc_now(),
-        )
+    return add_row(
+        connection, JOBS, kind=kind, project_id=project, run_id=run, payload=plain_detail(payload), state=QUEUED,
+        progress={}, attempts=0, cancel=False, created_by=by,
     )  # fmt: skip
-    return job
 
 
 def _tell_owner(connection: Connection, job: Any, state: str, error: str | None = None) -> None:
@@ -194,8 +179,8 @@ def _tell_owner(connection: Connection, job: Any, state: str, error: str | None 
     if job.run_id is not None and job.kind == "run":
         times = {RUNNING: {"started_at": utc_now()}, QUEUED: {}}.get(state, {"finished_at": utc_now()})
         values = {"state": state, "error": error, **times}
-        connection.execute(RUNS.update().where(RUNS.c.id == job.run_id).values(**values))
+        set_row(connection, RUNS, job.run_id, **values)
     if job.kind == "import":
         shown = {RUNNING: "reading", QUEUED: "reading", DONE: "ready"}.get(state, "new")
         id = job.payload["collection"]
-        connection.execute(COLLECTIONS.update().where(COLLECTIONS.c.id == id).values(state=shown))
+        set_row(connection, COLLECTIONS, id, state=shown)

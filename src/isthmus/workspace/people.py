@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import builtins
 import hashlib
 import secrets
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -11,21 +13,39 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from isthmus.exceptions import DataError, UsageError
-from isthmus.workspace.context import Context, Many, check_name, choose_one, find_row, missing, note_event, to_record
+from isthmus.workspace.context import (
+    Part,
+    add_row,
+    check_name,
+    choose_one,
+    find_row,
+    missing,
+    note_event,
+    set_row,
+    to_record,
+)
 from isthmus.workspace.database import new_id, storable, utc_now
-from isthmus.workspace.records import OWNER, ROLES, Member, Person, Project
-from isthmus.workspace.schema import ENDED_SESSIONS, INVITATIONS, MEMBERS, PEOPLE, PROJECTS
+from isthmus.workspace.schema import (
+    ENDED_SESSIONS,
+    INVITATIONS,
+    MEMBERS,
+    OWNER,
+    PEOPLE,
+    PROJECTS,
+    ROLES,
+    Member,
+    Person,
+    Project,
+)
 
 LOCAL_NAME = "local"
 _BY_NAME = PEOPLE.select().where(PEOPLE.c.folded_name == sa.bindparam("name"))
 _INVITATION_DAYS = 7
+_CAN_SIGN_IN = sa.and_(PEOPLE.c.password_hash.is_not(None), ~PEOPLE.c.disabled)
 
 
-class People:
+class People(Part):
     """Who works in the workspace."""
-
-    def __init__(self, context: Context):
-        self._db = context.db
 
     def create(self, name: str, password_hash: str | None, role: str = OWNER, *, by: str | None = None) -> Person:
         """A new account; names are unique, whatever their case."""
@@ -46,35 +66,48 @@ class People:
 
     def get(self, id: str) -> Person:
         """The person with this id."""
-        with self._db.reading() as connection:
-            return to_record(Person, find_row(connection, PEOPLE, id, "person"))
+        return self._get(Person, id)
 
     def by_name(self, name: str) -> Person | None:
         """The person of this name, or None."""
-        with self._db.reading() as connection:
-            row = connection.execute(_BY_NAME, {"name": _fold(name)}).first()
-        return None if row is None else to_record(Person, row)
+        return self._first(Person, _BY_NAME, {"name": fold_name(name)})
 
-    def list(self) -> Many[Person]:
+    def list(self) -> builtins.list[Person]:
         """Everybody, by name."""
-        with self._db.reading() as connection:
-            rows = connection.execute(PEOPLE.select().order_by(PEOPLE.c.folded_name))
-            return [to_record(Person, row) for row in rows]
+        return self._all(Person, PEOPLE.select().order_by(PEOPLE.c.folded_name))
 
     def has_accounts(self) -> bool:
         """Whether anybody can sign in with a password."""
         with self._db.reading() as connection:
-            query = sa.select(PEOPLE.c.id).where(PEOPLE.c.password_hash.is_not(None), ~PEOPLE.c.disabled).limit(1)
-            return connection.execute(query).first() is not None
+            return _has_accounts(connection)
 
     def set_role(self, id: str, role: str, *, by: str | None) -> Person:
         """Another role in the workspace; the last owner stays one."""
         choose_one(role, ROLES, "role")
         return self._change(id, by, "person's role changed", role=role)
 
-    def disable(self, id: str, *, by: str | None) -> Person:
-        """Close an account: its sessions end, what the person decided stays."""
-        return self._change(id, by, "person disabled", disabled=True, session_key=new_id())
+    def disable(self, id: str, *, by: str | None, hand_over_to: str | None = None) -> Person:
+        """Close an account: its sessions end, what the person decided stays.
+
+        Projects that would be left without an owner go to ``hand_over_to``; without it, they are a reason to refuse.
+        """
+        with self._db.writing() as connection:
+            _lock_owners(connection)
+            person = find_row(connection, PEOPLE, id, "person", lock=True)
+            _require_other_workspace_owner(connection, person)
+            left = [project for project in _owned_by(connection, id) if not _other_owners(connection, project, person)]
+            if left and hand_over_to is None:
+                names = connection.execute(sa.select(PROJECTS.c.name).where(PROJECTS.c.id.in_(left))).scalars().all()
+                shown = ", ".join(map(repr, sorted(names)[:5]))
+                raise UsageError(f"{person.name!r} is the last owner of {shown}; choose who takes over.",
+                                 code="bad-parameter")  # fmt: skip
+            if left:
+                _check_taker(connection, str(hand_over_to), id)
+                _move_projects(connection, left, None, str(hand_over_to), by=by)
+            closed = PEOPLE.update().where(PEOPLE.c.id == person.id).values(disabled=True, session_key=new_id())
+            connection.execute(closed)
+            note_event(connection, "person disabled", by=by, subject=person.id, disabled=True)
+        return self.get(id)
 
     def enable(self, id: str, *, by: str | None) -> Person:
         """Open a closed account again."""
@@ -94,9 +127,7 @@ class People:
         ``stamp``: the person's ``session_key`` when the session began; ``session``: the session's own key.
         """
         about = {"person": storable(str(id)[:64]), "stamp": storable(str(stamp)[:64]), "key": _hash(session)}
-        with self._db.reading() as connection:
-            row = connection.execute(_BEHIND, about).first()
-        return None if row is None else to_record(Person, row)
+        return self._first(Person, _BEHIND, about)
 
     def end_session(self, id: str, session: str, until: datetime, *, by: str | None) -> None:
         """End one session of a person, and leave the others; it would have ended at ``until`` anyway."""
@@ -105,25 +136,18 @@ class People:
             find_row(connection, PEOPLE, id, "person", lock=True)
             connection.execute(ENDED_SESSIONS.delete().where(ended.until < now))
             if connection.execute(ENDED_SESSIONS.select().where(ended.key_hash == _hash(session))).first() is None:
-                connection.execute(ENDED_SESSIONS.insert().values(key_hash=_hash(session), person_id=id, until=until))
+                add_row(connection, ENDED_SESSIONS, key_hash=_hash(session), person_id=id, until=until)
             note_event(connection, "sign-out", by=by, subject=id)
 
     def _change(self, id: str, by: str | None, kind: str, **values) -> Person:
         with self._db.writing() as connection:
+            _lock_owners(connection)
             person = find_row(connection, PEOPLE, id, "person", lock=True)
-            if person.role == OWNER and (values.get("role", OWNER) != OWNER or values.get("disabled")):
-                others = sa.select(PEOPLE.c.id).where(
-                    PEOPLE.c.role == OWNER, ~PEOPLE.c.disabled, PEOPLE.c.id != person.id
-                )
-                if person.password_hash is not None:  # somebody must still be able to sign in
-                    others = others.where(PEOPLE.c.password_hash.is_not(None))
-                if connection.execute(others.limit(1)).first() is None:
-                    raise UsageError(
-                        f"{person.name!r} is the last owner; make somebody else an owner first.", code="bad-parameter"
-                    )
-            connection.execute(PEOPLE.update().where(PEOPLE.c.id == person.id).values(**values))
-            told = {key: value for key, value in values.items() if key in ("role", "disabled")}
-            note_event(connection, kind, by=by, subject=person.id, **told)
+            if values.get("role", OWNER) != OWNER:
+                _require_other_workspace_owner(connection, person)
+            set_row(connection, PEOPLE, person.id, **values)
+            shown = {key: value for key, value in values.items() if key in ("role", "disabled")}
+            note_event(connection, kind, by=by, subject=person.id, **shown)
         return self.get(id)
 
     def note(self, kind: str, *, by: str | None, subject: str = "", **detail) -> None:
@@ -136,38 +160,37 @@ class People:
     def invite(self, role: str, *, by: str, project: str | None = None) -> str:
         """A one-time token for a link; the workspace keeps its hash alone, so it cannot be shown again."""
         choose_one(role, ROLES, "role")
-        token, now = secrets.token_urlsafe(32), utc_now()
+        token = secrets.token_urlsafe(32)
         with self._db.writing() as connection:
             if project is not None:
                 find_row(connection, PROJECTS, project, "project")
-            invitation = new_id()
-            connection.execute(
-                INVITATIONS.insert().values(
-                    id=invitation, token_hash=_hash(token), role=role, project_id=project, created_by=by,
-                    created_at=now, expires_at=now + timedelta(days=_INVITATION_DAYS),
-                )
-            )  # fmt: skip
+            until = utc_now() + timedelta(days=_INVITATION_DAYS)
+            key = _hash(token)
+            invitation = add_row(
+                connection, INVITATIONS, token_hash=key, role=role, project_id=project, created_by=by, expires_at=until
+            )
             note_event(connection, "person invited", by=by, project=project, subject=invitation, role=role)
         return token
 
     def accept(self, token: str, name: str, password_hash: str) -> Person:
-        """The account of somebody who was invited; a token works once, and for a week."""
+        """The account of somebody who was invited; a token works once, and for a week.
+
+        The first account of a workspace takes over the projects that were made before there were accounts.
+        """
         with self._db.writing() as connection:
             query = INVITATIONS.select().where(INVITATIONS.c.token_hash == _hash(token)).with_for_update()
             invitation = connection.execute(query).first()
             if invitation is None or invitation.used_at is not None or invitation.expires_at < utc_now():
                 raise missing("invitation")
+            is_first = not _has_accounts(connection)
             person = _add_person(connection, name, password_hash, invitation.role)
-            connection.execute(
-                INVITATIONS.update().where(INVITATIONS.c.id == invitation.id).values(used_at=utc_now(), used_by=person)
-            )
+            set_row(connection, INVITATIONS, invitation.id, used_at=utc_now(), used_by=person)
             if invitation.project_id is not None:
-                connection.execute(
-                    MEMBERS.insert().values(
-                        project_id=invitation.project_id, person_id=person, role=invitation.role, since=utc_now()
-                    )
-                )
+                add_row(connection, MEMBERS, project_id=invitation.project_id, person_id=person, role=invitation.role)
             note_event(connection, "invitation accepted", by=person, project=invitation.project_id, subject=person)
+            local = connection.execute(_BY_NAME, {"name": LOCAL_NAME}).first()
+            if is_first and invitation.role == OWNER and local is not None:
+                _move_projects(connection, _owned_by(connection, local.id), local.id, person, by=person)
         return self.get(person)
 
 
@@ -182,19 +205,47 @@ _BEHIND = PEOPLE.select().where(
 def _add_person(connection: Connection, name: str, password_hash: str | None, role: str) -> str:
     choose_one(role, ROLES, "role")
     name = check_name(name, "person")
-    if connection.execute(sa.select(PEOPLE.c.id).where(PEOPLE.c.folded_name == _fold(name))).first() is not None:
+    if connection.execute(sa.select(PEOPLE.c.id).where(PEOPLE.c.folded_name == fold_name(name))).first() is not None:
         raise DataError(f"There is a person called {name!r} already; choose another name.", code="name-taken")
-    person = new_id()
-    connection.execute(
-        PEOPLE.insert().values(
-            id=person, name=name, folded_name=_fold(name), password_hash=password_hash, role=role,
-            session_key=new_id(), disabled=False, created_at=utc_now(),
-        )
+    return add_row(
+        connection, PEOPLE, name=name, folded_name=fold_name(name), password_hash=password_hash, role=role,
+        session_key=new_id(), disabled=False,
     )  # fmt: skip
-    return person
 
 
-def _fold(name: str) -> str:
+def _lock_owners(connection: Connection) -> None:
+    """Two owners who close each other's accounts at the same moment must not both succeed."""
+    query = sa.select(PEOPLE.c.id).where(PEOPLE.c.role == OWNER).order_by(PEOPLE.c.id)
+    connection.execute(query.with_for_update(key_share=True)).all()
+
+
+def _require_other_workspace_owner(connection: Connection, person: Any) -> None:
+    """Somebody must go on being able to come in and manage the workspace."""
+    if person.role != OWNER or person.disabled:
+        return
+    others = sa.select(PEOPLE.c.id).where(PEOPLE.c.role == OWNER, PEOPLE.c.id != person.id, _as_able_as(person))
+    if connection.execute(others.limit(1)).first() is None:
+        raise UsageError(f"{person.name!r} is the last owner; make somebody else an owner first.", code="bad-parameter")
+
+
+def _as_able_as(person: Any) -> Any:
+    """Who can come in; where a person has a password, who can sign in with one."""
+    return ~PEOPLE.c.disabled if person.password_hash is None else _CAN_SIGN_IN
+
+
+def _has_accounts(connection: Connection) -> bool:
+    return connection.execute(sa.select(PEOPLE.c.id).where(_CAN_SIGN_IN).limit(1)).first() is not None
+
+
+def fold_name(name: str) -> str:
+    """A name as accounts are told apart by it: without case, further blanks and NUL.
+
+    Examples
+    --------
+    >>> from isthmus.workspace.people import fold_name
+    >>> fold_name("  Kim   LEE ") == fold_name("kim le\\x00e")
+    True
+    """
     return " ".join(str(name).split()).casefold()[:200].replace("\x00", "")
 
 
@@ -212,42 +263,50 @@ _SEEN = (
 )
 
 
-class Projects:
-    """Projects: each has members, and nobody else sees it."""
+_WITHOUT_OWNER = (
+    PROJECTS.select()
+    .where(
+        PROJECTS.c.id.not_in(
+            sa.select(MEMBERS.c.project_id)
+            .join(PEOPLE, PEOPLE.c.id == MEMBERS.c.person_id)
+            .where(MEMBERS.c.role == OWNER, _CAN_SIGN_IN)
+        )
+    )
+    .order_by(PROJECTS.c.name)
+)
 
-    def __init__(self, context: Context):
-        self._db = context.db
+
+class Projects(Part):
+    """Projects: each has members, and nobody else sees it."""
 
     def create(self, name: str, *, by: str) -> Project:
         """A new project; whoever makes it owns it."""
-        name, project, now = check_name(name, "project"), new_id(), utc_now()
+        name = check_name(name, "project")
         with self._db.writing() as connection:
             find_row(connection, PEOPLE, by, "person")
-            connection.execute(PROJECTS.insert().values(id=project, name=name, created_by=by, created_at=now))
-            connection.execute(MEMBERS.insert().values(project_id=project, person_id=by, role=OWNER, since=now))
+            project = add_row(connection, PROJECTS, name=name, created_by=by)
+            add_row(connection, MEMBERS, project_id=project, person_id=by, role=OWNER)
             note_event(connection, "project created", by=by, project=project, subject=project, name=name)
         return self.get(project)
 
     def get(self, id: str) -> Project:
         """The project with this id."""
-        with self._db.reading() as connection:
-            return to_record(Project, find_row(connection, PROJECTS, id, "project"))
+        return self._get(Project, id)
 
-    def list(self, user: str | None = None, *, archived: bool = False) -> Many[Project]:
+    def list(self, user: str | None = None, *, archived: bool = False) -> builtins.list[Project]:
         """Projects of a person, or all, latest first; archived ones only on request."""
         query = PROJECTS.select().order_by(PROJECTS.c.created_at.desc(), PROJECTS.c.id)
         if user is not None:
             query = query.join(MEMBERS, MEMBERS.c.project_id == PROJECTS.c.id).where(MEMBERS.c.person_id == user)
         if not archived:
             query = query.where(PROJECTS.c.archived_at.is_(None))
-        with self._db.reading() as connection:
-            return [to_record(Project, row) for row in connection.execute(query)]
+        return self._all(Project, query)
 
     def rename(self, id: str, name: str, *, by: str) -> Project:
         """Another name."""
         return self._change(id, by, "project renamed", name=check_name(name, "project"))
 
-    def archive(self, id: str, *, by: str, archived: bool = True) -> Project:
+    def archive(self, id: str, *, by: str | None, archived: bool = True) -> Project:
         """Put a project away, or take it out again; nothing in it is lost."""
         kind = "project archived" if archived else "project taken out"
         return self._change(id, by, kind, archived_at=utc_now() if archived else None)
@@ -263,16 +322,50 @@ class Projects:
                              code="bad-parameter")  # fmt: skip
         return self._change(id, by, "second reading set", second_reading=float(share))
 
-    def _change(self, id: str, by: str, kind: str, **values: Any) -> Project:
+    def _change(self, id: str, by: str | None, kind: str, **values: Any) -> Project:
         with self._db.writing() as connection:
             project = find_row(connection, PROJECTS, id, "project", lock=True)
-            connection.execute(PROJECTS.update().where(PROJECTS.c.id == project.id).values(**values))
-            told = {"was": project.name, "name": values["name"]} if "name" in values else {}
-            told |= {"share": values["second_reading"]} if "second_reading" in values else {}
-            note_event(connection, kind, by=by, project=project.id, subject=project.id, **told)
+            set_row(connection, PROJECTS, project.id, **values)
+            detail = {"was": project.name, "name": values["name"]} if "name" in values else {}
+            detail |= {"share": values["second_reading"]} if "second_reading" in values else {}
+            note_event(connection, kind, by=by, project=project.id, subject=project.id, **detail)
         return self.get(id)
 
     # Members
+
+    def hand_over(self, taker: str, *, by: str | None, giver: str | None = None) -> builtins.list[Project]:
+        """Make a person the owner of projects; archived ones go along, and answers stay under the names they have.
+
+        Parameters
+        ----------
+        taker : str
+            Id of the person who gets them.
+        by : str or None
+            Id of the person who does it; None for the command line.
+        giver : str, optional
+            Whose projects: this person leaves them. If omitted, every project that nobody owns who can sign in.
+
+        Returns
+        -------
+        list of Project
+            What was handed over, by name.
+        """
+        with self._db.writing() as connection:
+            _check_taker(connection, taker, giver)
+            if giver is None:
+                local = connection.execute(_BY_NAME, {"name": LOCAL_NAME}).first()
+                leaving = None if local is None else local.id
+                projects = [row.id for row in connection.execute(_WITHOUT_OWNER)]
+            else:
+                leaving = find_row(connection, PEOPLE, giver, "person").id
+                projects = _owned_by(connection, leaving)
+            _move_projects(connection, projects, leaving, taker, by=by)
+            found = connection.execute(PROJECTS.select().where(PROJECTS.c.id.in_(projects)).order_by(PROJECTS.c.name))
+            return [to_record(Project, row) for row in found]
+
+    def without_owner(self) -> builtins.list[Project]:
+        """Projects that nobody owns who can sign in, by name: made before there were accounts, for example."""
+        return self._all(Project, _WITHOUT_OWNER)
 
     def role(self, project: str, user: str) -> str | None:
         """What a person may do in a project; None: they do not see it."""
@@ -286,7 +379,7 @@ class Projects:
             row = connection.execute(_SEEN, about).first()
         return None if row is None else (to_record(Project, row), row.role)
 
-    def members(self, project: str) -> Many[Member]:
+    def members(self, project: str) -> builtins.list[Member]:
         """Who is in a project, by name."""
         query = (
             sa.select(MEMBERS.c.person_id.label("person"), PEOPLE.c.name, MEMBERS.c.role, MEMBERS.c.since)
@@ -294,8 +387,7 @@ class Projects:
             .where(MEMBERS.c.project_id == project)
             .order_by(PEOPLE.c.folded_name)
         )
-        with self._db.reading() as connection:
-            return [to_record(Member, row) for row in connection.execute(query)]
+        return self._all(Member, query)
 
     def add_member(self, project: str, person: str, role: str, *, by: str) -> None:
         """Let a person in, or give a member another role."""
@@ -303,15 +395,61 @@ class Projects:
         place = (MEMBERS.c.project_id == project, MEMBERS.c.person_id == person)
         with self._db.writing() as connection:
             find_row(connection, PROJECTS, project, "project", lock=True)
-            find_row(connection, PEOPLE, person, "person")
+            found = find_row(connection, PEOPLE, person, "person")
+            if role != OWNER:
+                _require_other_owner(connection, project, found)
             if connection.execute(MEMBERS.update().where(*place).values(role=role)).rowcount == 0:
-                row = {"project_id": project, "person_id": person, "role": role, "since": utc_now()}
-                connection.execute(MEMBERS.insert().values(**row))
+                add_row(connection, MEMBERS, project_id=project, person_id=person, role=role)
             note_event(connection, "member added", by=by, project=project, subject=person, role=role)
 
     def remove_member(self, project: str, person: str, *, by: str) -> None:
         """Shut a person out of a project; what they decided stays."""
         with self._db.writing() as connection:
+            find_row(connection, PROJECTS, project, "project", lock=True)
+            _require_other_owner(connection, project, find_row(connection, PEOPLE, person, "person"))
             found = MEMBERS.delete().where(MEMBERS.c.project_id == project, MEMBERS.c.person_id == person)
             if connection.execute(found).rowcount:
                 note_event(connection, "member removed", by=by, project=project, subject=person)
+
+
+def _other_owners(connection: Connection, project: str, person: Any) -> bool:
+    """Whether a project has an owner besides this person, who can come in as well as they can."""
+    query = (
+        sa.select(MEMBERS.c.person_id)
+        .join(PEOPLE, PEOPLE.c.id == MEMBERS.c.person_id)
+        .where(MEMBERS.c.project_id == project, MEMBERS.c.role == OWNER, PEOPLE.c.id != person.id, _as_able_as(person))
+        .limit(1)
+    )
+    return connection.execute(query).first() is not None
+
+
+def _require_other_owner(connection: Connection, project: str, person: Any) -> None:
+    """A project keeps an owner: refuse to take the role from the last one."""
+    if project in _owned_by(connection, person.id) and not _other_owners(connection, project, person):
+        raise UsageError(
+            f"{person.name!r} is the last owner of this project; make somebody else an owner first.",
+            code="bad-parameter",
+        )
+
+
+def _check_taker(connection: Connection, taker: str, giver: str | None) -> None:
+    if find_row(connection, PEOPLE, taker, "person").disabled:
+        raise UsageError("The account that should get the projects is closed; reopen it first.", code="bad-parameter")
+    if giver == taker:
+        raise UsageError("Giver and taker are the same person; name two.", code="bad-parameter")
+
+
+def _owned_by(connection: Connection, person: str) -> list[str]:
+    query = sa.select(MEMBERS.c.project_id).where(MEMBERS.c.person_id == person, MEMBERS.c.role == OWNER)
+    return list(connection.execute(query).scalars())
+
+
+def _move_projects(
+    connection: Connection, projects: Sequence[str], giver: str | None, taker: str, *, by: str | None
+) -> None:
+    """In an open transaction: the taker owns the projects, and the giver leaves them."""
+    m = MEMBERS.c
+    for project in projects:
+        connection.execute(MEMBERS.delete().where(m.project_id == project, m.person_id.in_([giver, taker])))
+        add_row(connection, MEMBERS, project_id=project, person_id=taker, role=OWNER)
+        note_event(connection, "project handed over", by=by, project=project, subject=taker, giver=giver)

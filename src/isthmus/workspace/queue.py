@@ -9,13 +9,11 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from isthmus.exceptions import UsageError
-from isthmus.workspace.context import Context, find_row, missing, to_record
+from isthmus.workspace.context import Part, check_count, find_row, missing, to_record
 from isthmus.workspace.database import storable, utc_now
-from isthmus.workspace.records import DONE, Prediction
 from isthmus.workspace.runs import prediction_query
-from isthmus.workspace.schema import PREDICTIONS, PROJECTS, RUNS, Moment
-from isthmus.workspace.second import find_seconds, give_up_seconds, lease_seconds
+from isthmus.workspace.schema import DONE, PREDICTIONS, PROJECTS, RUNS, Moment, Prediction
+from isthmus.workspace.second_reading import find_seconds, give_up_seconds, lease_seconds
 
 OPEN, LEASED, ANSWERED = "open", "leased", "done"
 LEASE = timedelta(minutes=10)
@@ -23,11 +21,8 @@ _MOST = 50
 _SKIPPED = 1_000_000_000  # added to the rank of a document that somebody passed over
 
 
-class Queue:
+class Queue(Part):
     """Who reads what next."""
-
-    def __init__(self, context: Context):
-        self._db = context.db
 
     def next(self, run: str, user: str, n: int = 1) -> list[Prediction]:
         """The next documents for a person: those in their hands already, then the first that nobody has.
@@ -36,8 +31,7 @@ class Queue:
         same document. Asking again renews the time. Where the project asks for second readings, documents that somebody
         else answered come among the others, without that answer.
         """
-        if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= _MOST:
-            raise UsageError(f"n is {str(n)[:40]!r}; give a number from 1 to {_MOST}.", code="bad-parameter")
+        check_count(n, "n", _MOST)
         with self._db.writing(durable=False) as connection:
             return take_next(connection, run, user, n)
 
@@ -120,31 +114,36 @@ def check_in_run(connection: Connection, run: str, document: str) -> Any:
 
 # The statements of every answer, made once: to build one takes longer than to run it.
 
-
-def _statements() -> tuple[Any, ...]:
-    p, now, n = PREDICTIONS.c, sa.bindparam("now", type_=Moment()), sa.bindparam("n", type_=sa.Integer())
-    run, user = sa.bindparam("run", type_=sa.String()), sa.bindparam("user", type_=sa.String())
-    held = sa.bindparam("held", type_=sa.Integer(), expanding=True)
-    free = {"state": OPEN, "leased_to": None, "leased_until": None}
-    taken = {"state": LEASED, "leased_to": user, "leased_until": sa.bindparam("until")}
-    return (
-        sa.select(RUNS.c.state, RUNS.c.project_id, PROJECTS.c.second_reading)
-        .join(PROJECTS, PROJECTS.c.id == RUNS.c.project_id)
-        .where(RUNS.c.id == run),
-        PREDICTIONS.update().where(p.run_id == run, p.state == LEASED, p.leased_until < now).values(**free),
-        sa.select(p.position).where(p.run_id == run, p.state == LEASED, p.leased_to == user).order_by(p.rank).limit(n),
-        sa.select(p.position)
-        .where(p.run_id == run, p.state == OPEN)
-        .order_by(p.rank)
-        .limit(n)
-        .with_for_update(skip_locked=True),
-        PREDICTIONS.update()
-        .where(p.run_id == run, p.position.in_(held))
-        .values(**taken, asked_at=sa.func.coalesce(p.asked_at, now)),
-        prediction_query(run).where(p.position.in_(held)).order_by(p.rank),
-        prediction_query(run).where(p.document_id.in_(sa.bindparam("again", expanding=True))).order_by(p.rank),
-        sa.select(p.asked_at).where(p.document_id == sa.bindparam("document"), p.run_id == run),
+_p = PREDICTIONS.c
+_now = sa.bindparam("now", type_=Moment())
+_n = sa.bindparam("n", type_=sa.Integer())
+_run = sa.bindparam("run", type_=sa.String())
+_user = sa.bindparam("user", type_=sa.String())
+_held = sa.bindparam("held", type_=sa.Integer(), expanding=True)
+_STATE = (
+    sa.select(RUNS.c.state, RUNS.c.project_id, PROJECTS.c.second_reading)
+    .join(PROJECTS, PROJECTS.c.id == RUNS.c.project_id)
+    .where(RUNS.c.id == _run)
+)
+_FREE_EXPIRED = (
+    PREDICTIONS.update()
+    .where(_p.run_id == _run, _p.state == LEASED, _p.leased_until < _now)
+    .values(state=OPEN, leased_to=None, leased_until=None)
+)
+_IN_ORDER = sa.select(_p.position).where(_p.run_id == _run).order_by(_p.rank).limit(_n)
+_MINE = _IN_ORDER.where(_p.state == LEASED, _p.leased_to == _user)
+_FIRST = _IN_ORDER.where(_p.state == OPEN).with_for_update(skip_locked=True)
+_TAKE = (
+    PREDICTIONS.update()
+    .where(_p.run_id == _run, _p.position.in_(_held))
+    .values(
+        state=LEASED,
+        leased_to=_user,
+        leased_until=sa.bindparam("until"),
+        asked_at=sa.func.coalesce(_p.asked_at, _now),
     )
-
-
-_STATE, _FREE_EXPIRED, _MINE, _FIRST, _TAKE, _TAKEN, _AGAIN, _IN_RUN = _statements()
+)
+_SHOWN = prediction_query(_run).order_by(_p.rank)
+_TAKEN = _SHOWN.where(_p.position.in_(_held))
+_AGAIN = _SHOWN.where(_p.document_id.in_(sa.bindparam("again", expanding=True)))
+_IN_RUN = sa.select(_p.asked_at).where(_p.document_id == sa.bindparam("document"), _p.run_id == _run)

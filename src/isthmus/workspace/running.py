@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,16 +17,14 @@ from isthmus.api.diagnose import diagnose
 from isthmus.api.label import LabelResult, label
 from isthmus.api.loading import load
 from isthmus.corpus import Collection as TextCollection
-from isthmus.exceptions import DataError
 from isthmus.recipes import get_recipe
 from isthmus.report import write_label_report
-from isthmus.report.facts import label_facts
-from isthmus.workspace.context import Context, plain_detail
-from isthmus.workspace.database import TOLD, storable
+from isthmus.report.summary import label_summary
+from isthmus.workspace.context import Context, plain_detail, set_row
+from isthmus.workspace.database import PROGRESS_ROWS, storable
 from isthmus.workspace.queue import ANSWERED, OPEN
-from isthmus.workspace.records import Run
-from isthmus.workspace.runs import DIAGNOSE
-from isthmus.workspace.schema import ANSWERS, DOCUMENTS, PREDICTIONS, RUN_TABLES, RUNS
+from isthmus.workspace.runs import DIAGNOSE, read_table
+from isthmus.workspace.schema import ANSWERS, DOCUMENTS, PREDICTIONS, RUN_TABLES, RUNS, Run
 
 _ASKED = 500  # documents that are put in order by what an answer would teach; the others by how doubtful they are
 _ASKED_OF_MANY = 200
@@ -57,9 +54,9 @@ def do_run(context: Context, run: Run) -> dict[str, Any]:
         result = _make_result(context, run, texts)
     notes = list(dict.fromkeys(str(warning.message) for warning in caught))
     progress("preparing the pages", 0, 3)
-    facts = label_facts(result, *_text_collections(texts, parts))
+    facts = label_summary(result, *_text_collections(texts, parts))
     progress("preparing the pages", 1, 3)
-    listed = json.loads(facts.pop("data"))
+    listed = facts.pop("listing")
     facts = {name: value for name, value in facts.items() if name not in _LEFT_OUT}
     facts |= {"words": listed["words"], "classes": [str(name) for name in result.classes], "notes": notes}
     facts |= {"novel": result.novel, "ask_words": _ask_words(result)}
@@ -95,19 +92,9 @@ def _text_collections(
     )
 
 
-def model_path(folder: Path, run: str, *, base: bool = False) -> Path:
-    """Where the model of a run lies; ``base``: before it learned from answers."""
-    return folder / "models" / f"{run}{'.base' if base else ''}.isthmus"
-
-
 def load_result(context: Context, run: str, *, base: bool = False) -> LabelResult:
     """The saved result of a run."""
-    path = model_path(context.folder, run, base=base)
-    if base and not path.exists():
-        path = model_path(context.folder, run)
-    if not path.exists():
-        raise DataError("The model of this run is missing from the workspace; run it again.", code="bad-workspace")
-    return load(path, kind="label")
+    return load(context.find_model(run, base=base), kind="label")
 
 
 def read_texts(context: Context, parts: list[dict[str, Any]]) -> Texts:
@@ -137,11 +124,12 @@ def _do_diagnosis(context: Context, run: Run, texts: dict[str, Texts]) -> dict[s
 
 
 def _make_result(context: Context, run: Run, texts: dict[str, Texts]) -> LabelResult:
-    path = model_path(context.folder, run.id)
+    path = context.model_path(run.id)
     path.parent.mkdir(exist_ok=True)
     if path.exists():  # an attempt that was interrupted had come this far
         return load(path, kind="label")
-    answers = _read_table(context, run.id, "answers") or []
+    with context.db.reading() as connection:
+        answers = read_table(connection, run.id, "answers") or []
     words = dict(run.record["words"])
     if run.base is None:
         known = method_words(words, run.parameters["method"], texts["source"].labels)
@@ -151,6 +139,7 @@ def _make_result(context: Context, run: Run, texts: dict[str, Texts]) -> LabelRe
         with context.db.reading() as connection:
             base = connection.execute(RUNS.select().where(RUNS.c.id == run.base)).one()
         known = method_words(base.record["words"], base.parameters["method"], texts["source"].labels)
+    result.ids = list(texts["target"].names)  # so that tables with the ids of the file fit the exported model
     words = {word: name for word, name in words.items() if known.get(word) != name}
     renamed = run.record["class_names"]
     names = {old: new for old, new in renamed.items() if old in result.classes.tolist()}
@@ -158,7 +147,7 @@ def _make_result(context: Context, run: Run, texts: dict[str, Texts]) -> LabelRe
     answers = [[place, renamed.get(said, said), *rest] for place, said, *rest in answers]
     words = {word: renamed.get(said, said) for word, said in words.items()}
     if answers or words or names:
-        base_path = model_path(context.folder, run.id, base=True)
+        base_path = context.model_path(run.id, base=True)
         if run.base is None:
             result.save(base_path, force=True)
         if names:
@@ -242,7 +231,7 @@ def _prediction_rows(
             for row, found in zip(listed["row"], listed["near"], strict=True)}  # fmt: skip
     names = [storable(str(name)) for name in result.classes.tolist()]
     for i, document in enumerate(texts["target"].ids):
-        if i % TOLD == 0:
+        if i % PROGRESS_ROWS == 0:
             progress("storing", i, len(own))
         yield {
             "run_id": run,
@@ -295,12 +284,6 @@ def _store_tables(context: Context, run: Run, tables: dict[str, Any]) -> None:
         connection.execute(RUN_TABLES.insert(), rows)
 
 
-def _read_table(context: Context, run: str, name: str) -> Any:
-    query = sa.select(RUN_TABLES.c.content).where(RUN_TABLES.c.run_id == run, RUN_TABLES.c.name == name)
-    with context.db.reading() as connection:
-        return connection.execute(query).scalar()
-
-
 def _summarize(result: LabelResult) -> dict[str, Any]:
     expected = result.expected_accuracy
     return {
@@ -319,9 +302,7 @@ def _summarize(result: LabelResult) -> dict[str, Any]:
 def _close_run(context: Context, run: Run, summary: dict[str, Any]) -> None:
     record = {**run.record, "versions": versions()}
     with context.db.writing() as connection:
-        connection.execute(
-            RUNS.update().where(RUNS.c.id == run.id).values(summary=plain_detail(summary), record=plain_detail(record))
-        )
+        set_row(connection, RUNS, run.id, summary=plain_detail(summary), record=plain_detail(record))
 
 
 def _names(parts: list[dict[str, Any]]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,55 +14,53 @@ from isthmus._utils import versions
 from isthmus.exceptions import DataError, UsageError
 from isthmus.features.languages import resolve_language
 from isthmus.recipes import RECIPES
+from isthmus.request import LabelRequest
 from isthmus.workspace.context import (
-    Context,
-    Many,
+    add_row,
     check_name,
     check_page,
     choose_one,
     find_row,
     note_event,
     plain_detail,
+    set_row,
     to_record,
 )
-from isthmus.workspace.database import Database, new_id, utc_now
-from isthmus.workspace.documents import LabelStore, find_positions, read_query, searched_collection
+from isthmus.workspace.documents import LabelledPart, documents_at, find_positions, read_query, searched_collection
 from isthmus.workspace.jobs import add_job
-from isthmus.workspace.records import DONE, QUEUED, Job, Prediction, Run
 from isthmus.workspace.schema import (
     ANSWERS,
     CLASS_NAMES,
     COLLECTIONS,
     DOCUMENTS,
+    DONE,
     JOBS,
     PREDICTIONS,
     PROJECTS,
+    QUEUED,
     RUN_TABLES,
     RUNS,
     WORDS,
+    Job,
+    Prediction,
+    Run,
 )
 
 LABEL, DIAGNOSE = "label", "diagnose"
 ORDERS = ("position", "confidence")
 _DEFAULTS: dict[str, Any] = {
-    "method": "auto",
-    "random_state": 0,
+    **{spec.key: spec.start for spec in LabelRequest.form()},
     "sources": None,  # ids; all that are ready
     "target": None,  # id; the latest that is ready
     "extras": None,  # ids; all that are ready
     "use_answers": True,
     "use_words": True,
-    "language": "auto",
-    "error_budget": 0.1,
     "vectors": True,  # the packaged vectors, where they are installed
 }
 
 
-class Runs:
+class Runs(LabelledPart):
     """Labellings and diagnoses of a project."""
-
-    def __init__(self, context: Context, labels: LabelStore):
-        self._db, self._labels = context.db, labels
 
     def start(
         self, project: str, parameters: Mapping[str, Any] | None = None, *, by: str, kind: str = LABEL, name: str = ""
@@ -110,42 +109,28 @@ class Runs:
         with self._db.writing() as connection:
             old = find_row(connection, RUNS, run, "run")
             find_row(connection, PROJECTS, old.project_id, "project", lock=True)
-            new = new_id()
             values = {name: getattr(old, name) for name in ("project_id", "kind", "target_id", "base_id", "parameters")}
-            number = _next_number(connection, old.project_id)
             record = {**old.record, "repeats": old.id}
-            connection.execute(
-                RUNS.insert().values(
-                    **values, id=new, number=number, name=f"Run {number}", state=QUEUED, parent_id=old.id,
-                    record=record, created_by=by, created_at=utc_now(),
-                )
-            )  # fmt: skip
-            for name in ("answers",):
-                content = _table(connection, old.id, name)
-                connection.execute(RUN_TABLES.insert().values(run_id=new, name=name, content=content))
-            add_job(connection, "run", {}, by=by, project=old.project_id, run=new)
+            answers = read_table(connection, old.id, "answers")
+            new = _insert_run(connection, answers, by=by, parent_id=old.id, record=record, **values)
             note_event(connection, "run repeated", by=by, project=old.project_id, subject=new, repeats=old.id)
         return self.get(new)
 
     def get(self, id: str) -> Run:
         """The run with this id."""
-        with self._db.reading() as connection:
-            return to_record(Run, find_row(connection, RUNS, id, "run"))
+        return self._get(Run, id)
 
-    def list(self, project: str, *, kind: str | None = LABEL) -> Many[Run]:
+    def list(self, project: str, *, kind: str | None = LABEL) -> builtins.list[Run]:
         """Runs of a project, latest first."""
         query = RUNS.select().where(RUNS.c.project_id == project).order_by(RUNS.c.number.desc())
         if kind is not None:
             query = query.where(RUNS.c.kind == kind)
-        with self._db.reading() as connection:
-            return [to_record(Run, row) for row in connection.execute(query)]
+        return self._all(Run, query)
 
     def latest(self, project: str) -> Run | None:
         """The latest labelling that is done."""
         query = RUNS.select().where(RUNS.c.project_id == project, RUNS.c.kind == LABEL, RUNS.c.state == DONE)
-        with self._db.reading() as connection:
-            row = connection.execute(query.order_by(RUNS.c.number.desc()).limit(1)).first()
-        return None if row is None else to_record(Run, row)
+        return self._first(Run, query.order_by(RUNS.c.number.desc()).limit(1))
 
     def job(self, run: str) -> Job:
         """The job that makes a run."""
@@ -159,7 +144,7 @@ class Runs:
         name = check_name(name, "run")
         with self._db.writing() as connection:
             run = find_row(connection, RUNS, id, "run", lock=True)
-            connection.execute(RUNS.update().where(RUNS.c.id == id).values(name=name))
+            set_row(connection, RUNS, id, name=name)
             note_event(connection, "run renamed", by=by, project=run.project_id, subject=id, was=run.name, name=name)
         return self.get(id)
 
@@ -172,9 +157,9 @@ class Runs:
         None where the run left no such table.
         """
         with self._db.reading() as connection:
-            return _table(connection, run, name)
+            return read_table(connection, run, name)
 
-    def tables(self, run: str, names: Many[str] | None = None) -> dict[str, Any]:
+    def tables(self, run: str, names: builtins.list[str] | None = None) -> dict[str, Any]:
         """Several tables at once; all of them where no names are given."""
         query = sa.select(RUN_TABLES.c.name, RUN_TABLES.c.content).where(RUN_TABLES.c.run_id == run)
         if names is not None:
@@ -193,7 +178,7 @@ class Runs:
         group: str | None = None,
         search: str | None = None,
         order: str = "position",
-    ) -> Many[Prediction]:
+    ) -> builtins.list[Prediction]:
         """What the run says, a page at a time: in the order of the file, or the least sure first.
 
         Parameters
@@ -227,7 +212,7 @@ class Runs:
 
     def _select(
         self, connection: Connection, run: Any, wanted: tuple, order: str, after: int | None, limit: int
-    ) -> Many[int]:
+    ) -> builtins.list[int]:
         """Positions of a page of documents that are wanted."""
         label, review, group, search = wanted
         labels = self._labels.of(run.id)
@@ -299,13 +284,9 @@ def check_run_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
         )
     settings = {**_DEFAULTS, **given}
     choose_one(settings["method"], ("auto", *RECIPES), "method")
-    seed, budget = settings["random_state"], settings["error_budget"]
-    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**32:
-        raise UsageError(f"random_state is {str(seed)[:40]!r}; give a number from 0.", code="bad-parameter")
-    if isinstance(budget, bool) or not isinstance(budget, (int, float)) or not 0 < budget < 1:
-        raise UsageError(f"error_budget is {str(budget)[:40]!r}; give a share, such as 0.1.", code="bad-parameter")
     if not isinstance(settings["language"], str):
         raise UsageError("language must be a text, such as 'de'.", code="bad-parameter")
+    LabelRequest.build({spec.key: settings[spec.key] for spec in LabelRequest.form()})
     resolve_language(settings["language"])
     return settings
 
@@ -350,7 +331,6 @@ def _add_run(
     base: str | None = None,
     parent: str | None = None,
 ) -> str:
-    run, number = new_id(), _next_number(connection, project)
     target = next(row for row in chosen if row.kind == "target")
     answers = answer_snapshot(connection, target.id) if settings["use_answers"] else []
     words = word_snapshot(connection, project) if settings["use_words"] else {}
@@ -364,25 +344,27 @@ def _add_run(
         "answers": len(answers),
         "versions": versions(),
     }
-    connection.execute(
-        RUNS.insert().values(
-            id=run, project_id=project, number=number, kind=kind, name=check_name(name or f"Run {number}", "run"),
-            state=QUEUED, target_id=target.id, base_id=base, parent_id=parent, parameters=plain_detail(settings),
-            record=plain_detail(record), created_by=by, created_at=utc_now(),
-        )
+    run = _insert_run(
+        connection, answers, name, by=by, project_id=project, kind=kind, target_id=target.id, base_id=base,
+        parent_id=parent, parameters=plain_detail(settings), record=plain_detail(record),
     )  # fmt: skip
-    connection.execute(RUN_TABLES.insert().values(run_id=run, name="answers", content=answers))
-    add_job(connection, "run", {}, by=by, project=project, run=run)
+    number = find_row(connection, RUNS, run, "run").number
     note_event(
         connection, "run started", by=by, project=project, subject=run, run=number, what=kind, answers=len(answers)
     )
     return run
 
 
-def _next_number(connection: Connection, project: str) -> int:
-    """The project's row is locked, so two runs never get one number."""
+def _insert_run(connection: Connection, answers: Any, name: str = "", *, by: str, **values: Any) -> str:
+    """A run and its job. The project's row is locked, so two runs never get one number."""
+    project = values["project_id"]
     latest = connection.execute(sa.select(sa.func.max(RUNS.c.number)).where(RUNS.c.project_id == project)).scalar()
-    return (latest or 0) + 1
+    number = (latest or 0) + 1
+    name = check_name(name or f"Run {number}", "run")
+    run = add_row(connection, RUNS, number=number, name=name, state=QUEUED, created_by=by, **values)
+    add_row(connection, RUN_TABLES, run_id=run, name="answers", content=answers)
+    add_job(connection, "run", {}, by=by, project=project, run=run)
+    return run
 
 
 def answer_snapshot(connection: Connection, target: str) -> list[list]:
@@ -416,7 +398,8 @@ def class_name_snapshot(connection: Connection, project: str) -> dict[str, str]:
     return {old: new for old, new in names.items() if old != new}
 
 
-def _table(connection: Connection, run: str, name: str) -> Any:
+def read_table(connection: Connection, run: str, name: str) -> Any:
+    """A table that a run left, or None."""
     query = sa.select(RUN_TABLES.c.content).where(RUN_TABLES.c.run_id == run, RUN_TABLES.c.name == name)
     return connection.execute(query).scalar()
 
@@ -424,11 +407,8 @@ def _table(connection: Connection, run: str, name: str) -> Any:
 # -- Two runs side by side: which labels flipped, and towards whom
 
 
-class Comparisons:
+class Comparisons(LabelledPart):
     """What changed between two runs about the same documents."""
-
-    def __init__(self, context: Context, labels: LabelStore):
-        self._db, self._labels = context.db, labels
 
     def of(self, earlier: str, later: str) -> dict[str, Any]:
         """Counts: ``documents``, ``changed``, ``flips`` (``old``, ``new``, ``documents``; most frequent first), and
@@ -480,13 +460,9 @@ class Comparisons:
             if wanted is not None:
                 mask &= codes == (names.index(wanted) if wanted in names else -1)
         flipped = np.flatnonzero(mask)
-        start = 0 if after is None else int(np.searchsorted(flipped, after, side="right"))
-        positions = flipped[start : start + limit].tolist()
         sure = self._labels.of(earlier).confidence, self._labels.of(later).confidence
-        d = DOCUMENTS.c
-        query = sa.select(d.id, d.position, d.name, d.text).where(d.collection_id == target, d.position.in_(positions))
         with self._db.reading() as connection:
-            rows = connection.execute(query.order_by(d.position)).all()
+            rows = documents_at(connection, target, flipped, after=after, limit=limit)
         return [
             {
                 "document": row.id,
@@ -522,20 +498,10 @@ class Comparisons:
     def _answers(
         self, target: str, renamed: list[dict[str, str]], names: list[str], before: np.ndarray, after: np.ndarray
     ) -> dict[str, int]:
-        said = answers_at(self._db, target)
+        with self._db.reading() as connection:
+            said = {position: label for position, label, *_ in answer_snapshot(connection, target)}
         right = [
             sum(names[codes[place]] == called.get(label, label) for place, label in said.items())
             for codes, called in zip((before, after), renamed, strict=True)
         ]
         return {"documents": len(said), "before": right[0], "after": right[1]}
-
-
-def answers_at(db: Database, target: str) -> dict[int, str]:
-    """Answers of people that hold now, by position; what was accepted unread is not among them."""
-    query = (
-        sa.select(DOCUMENTS.c.position, ANSWERS.c.label)
-        .join(ANSWERS, ANSWERS.c.document_id == DOCUMENTS.c.id)
-        .where(DOCUMENTS.c.collection_id == target, ANSWERS.c.current == sa.true(), ANSWERS.c.kind != "accept")
-    )
-    with db.reading() as connection:
-        return {row.position: row.label for row in connection.execute(query)}

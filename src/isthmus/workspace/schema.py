@@ -1,12 +1,27 @@
-"""The tables of a workspace. A change here needs a migration beside it; a test compares the two."""
+"""Records, and the tables that hold them. A change here needs a migration; a test compares the two.
+
+A record is a frozen dataclass, and the table it is read from is made from its fields: a field of type
+``ProjectId`` called ``project`` is the column ``project_id``. Tables without a record are written out below.
+"""
 
 from __future__ import annotations
 
+import dataclasses
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from types import NoneType
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import sqlalchemy as sa
 from sqlalchemy.types import TypeDecorator
+
+VIEWER, REVIEWER, OWNER = "viewer", "reviewer", "owner"
+ROLES = (VIEWER, REVIEWER, OWNER)  # each may do what those before it may
+KINDS = ("source", "target", "extra")
+
+QUEUED, RUNNING, DONE = "queued", "running", "done"
+FAILED, CANCELLED, INTERRUPTED = "failed", "cancelled", "interrupted"
+ENDED = (DONE, FAILED, CANCELLED, INTERRUPTED)
 
 # Keys and constraints get names that do not depend on the database, so that a migration can speak of them.
 METADATA = sa.MetaData(
@@ -39,47 +54,96 @@ class Moment(TypeDecorator):
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
-def _id() -> sa.Column:
-    return sa.Column("id", sa.String(32), primary_key=True)
+@dataclass(frozen=True)
+class Stored:
+    """How a field of a record is stored, where its Python type does not say it."""
+
+    type: Any = None
+    to: str = ""  # the table whose row the field names
+    server_default: str | None = None
 
 
-def _to(table: str, name: str | None = None, *, column: str = "id", null: bool = False) -> sa.Column:
+Id = Annotated[str, Stored(sa.String(32))]
+PersonId = Annotated[str, Stored(to="people")]
+ProjectId = Annotated[str, Stored(to="projects")]
+CollectionId = Annotated[str, Stored(to="collections")]
+DocumentId = Annotated[str, Stored(to="documents")]
+RunId = Annotated[str, Stored(to="runs")]
+FileHash = Annotated[str, Stored(to="files")]
+Hash = Annotated[str, Stored(sa.String(64))]
+Name = Annotated[str, Stored(sa.String(200))]
+FileName = Annotated[str, Stored(sa.String(300))]
+State = Annotated[str, Stored(sa.String(20))]  # a word of a fixed list
+ShortState = Annotated[str, Stored(sa.String(10))]
+BigInt = Annotated[int, Stored(sa.BigInteger())]
+# Grows by one a row: the order of a log, and the key by which it is paged.
+Number = Annotated[int, Stored(sa.BigInteger().with_variant(sa.Integer, "sqlite"))]
+
+_JSON_OR_NOTHING = sa.JSON(none_as_null=True)
+_TYPES = {str: sa.Text, int: sa.Integer, float: sa.Float, bool: sa.Boolean, datetime: Moment}
+# Texts that are looked up by their beginning: in the order of their letters' codes, in both databases.
+_SORTED = sa.String(200).with_variant(sa.String(200, collation="C"), "postgresql")
+TABLES: dict[type, sa.Table] = {}  # by the record that is read from it
+
+
+def _to(table: str, name: str, *, null: bool = False, key: bool = False) -> sa.Column:
     """A column that names a row of another table."""
-    kind = sa.String(64) if column == "sha256" else sa.String(32)
-    return sa.Column(name or f"{table}_id", kind, sa.ForeignKey(f"{table}.{column}"), nullable=null)
+    kind, column = (sa.String(64), "sha256") if table == "files" else (sa.String(32), "id")
+    return sa.Column(name, kind, sa.ForeignKey(f"{table}.{column}"), nullable=null, primary_key=key)
 
 
-def _when(name: str = "at", *, null: bool = False) -> sa.Column:
+def _when(name: str, *, null: bool = False) -> sa.Column:
     return sa.Column(name, Moment, nullable=null)
 
 
-def _number() -> sa.Column:
-    """A number that grows by one a row: the order of a log, and the key by which it is paged."""
-    return sa.Column("number", sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True, autoincrement=True)
+def _column(name: str, hint: Any, key: tuple[str, ...]) -> sa.Column:
+    """The column of a field."""
+    options = get_args(hint)
+    null = NoneType in options
+    if null:
+        hint = next(option for option in options if option is not NoneType)
+    kind, *marks = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+    mark = marks[0] if marks else Stored()
+    if mark.to:
+        own_name = mark.to in ("people", "files")  # by the role of the person: created_by, undone_by
+        return _to(mark.to, name if own_name else f"{name}_id", null=null, key=name in key)
+    found = mark.type or _TYPES.get(kind) or (_JSON_OR_NOTHING if null else sa.JSON)
+    if name in key:
+        return sa.Column(name, found, primary_key=True, autoincrement=name == "number")
+    return sa.Column(name, found, nullable=null, unique=name == "id" or None, server_default=mark.server_default)
 
 
-_JSON_OR_NOTHING = sa.JSON(none_as_null=True)
-# Texts that are looked up by their beginning: in the order of their letters' codes, in both databases.
-_SORTED = sa.String(200).with_variant(sa.String(200, collation="C"), "postgresql")
+def _table(
+    name: str, record: type, *more: sa.schema.SchemaItem, key: tuple[str, ...] = ("id",), joined: tuple[str, ...] = ()
+) -> sa.Table:
+    """The table of a record: a column for each field, but those that a query joins, then columns of no record."""
+    hints = get_type_hints(record, include_extras=True)
+    own = [_column(part.name, hints[part.name], key) for part in dataclasses.fields(record) if part.name not in joined]
+    TABLES[record] = sa.Table(name, METADATA, *own, *more)
+    return TABLES[record]
+
 
 # People
 
-PEOPLE = sa.Table(
-    "people",
-    METADATA,
-    _id(),
-    sa.Column("name", sa.String(200), nullable=False),
-    sa.Column("folded_name", sa.String(200), nullable=False, unique=True),
-    sa.Column("password_hash", sa.Text),
-    sa.Column("role", sa.String(20), nullable=False),
-    sa.Column("session_key", sa.String(32), nullable=False),
-    sa.Column("disabled", sa.Boolean, nullable=False),
-    _when("created_at"),
-)
+
+@dataclass(frozen=True)
+class Person:
+    """Somebody who works here. ``session_key`` changes when every session of theirs should end."""
+
+    id: Id
+    name: Name
+    role: State
+    password_hash: str | None = field(repr=False)
+    session_key: Id = field(repr=False)
+    disabled: bool
+    created_at: datetime
+
+
+PEOPLE = _table("people", Person, sa.Column("folded_name", sa.String(200), nullable=False, unique=True))
 INVITATIONS = sa.Table(
     "invitations",
     METADATA,
-    _id(),
+    sa.Column("id", sa.String(32), primary_key=True),
     sa.Column("token_hash", sa.String(64), nullable=False, unique=True),
     sa.Column("role", sa.String(20), nullable=False),
     _to("projects", "project_id", null=True),
@@ -89,7 +153,7 @@ INVITATIONS = sa.Table(
     _when("used_at", null=True),
     _to("people", "used_by", null=True),
 )
-# Sessions that somebody ended before their time: the hash of each one's key, kept until it would have ended anyway.
+# Sessions that were ended before their time: the hash of each one's key, kept until it would have ended anyway.
 ENDED_SESSIONS = sa.Table(
     "ended_sessions",
     METADATA,
@@ -98,22 +162,39 @@ ENDED_SESSIONS = sa.Table(
     _when("until"),
 )
 
+
 # Projects and what is in them
 
-PROJECTS = sa.Table(
-    "projects",
-    METADATA,
-    _id(),
-    sa.Column("name", sa.String(200), nullable=False),
-    _to("people", "created_by"),
-    _when("created_at"),
-    _when("archived_at", null=True),
-    sa.Column("second_reading", sa.Float, nullable=False, server_default="0"),  # share of the documents
-)
+
+@dataclass(frozen=True)
+class Project:
+    """Collections, runs and answers that belong together. ``second_reading``: the share of documents that two read."""
+
+    id: Id
+    name: Name
+    created_by: PersonId
+    created_at: datetime
+    archived_at: datetime | None
+    second_reading: Annotated[float, Stored(server_default="0")] = 0.0
+
+
+PROJECTS = _table("projects", Project)
+
+
+@dataclass(frozen=True)
+class Member:
+    """A person in a project, and what they may do there."""
+
+    person: str
+    name: str
+    role: str
+    since: datetime
+
+
 MEMBERS = sa.Table(
     "members",
     METADATA,
-    sa.Column("project_id", sa.String(32), sa.ForeignKey("projects.id"), primary_key=True),
+    _to("projects", "project_id", key=True),
     sa.Column("person_id", sa.String(32), sa.ForeignKey("people.id"), primary_key=True, index=True),
     sa.Column("role", sa.String(20), nullable=False),
     _when("since"),
@@ -125,42 +206,56 @@ FILES = sa.Table(
     sa.Column("size", sa.BigInteger, nullable=False),
     _when("created_at"),
 )
-COLLECTIONS = sa.Table(
+
+
+@dataclass(frozen=True)
+class Collection:
+    """A file of documents: ``state`` is "new" until its columns are mapped, then "reading" and "ready"."""
+
+    id: Id
+    project: ProjectId
+    name: FileName
+    kind: ShortState
+    sha256: FileHash
+    size: int
+    state: State
+    mapping: dict[str, Any] | None
+    documents: int
+    labelled: int
+    facts: dict[str, Any] | None
+    created_by: PersonId
+    created_at: datetime
+
+
+COLLECTIONS = _table(
     "collections",
-    METADATA,
-    _id(),
-    _to("projects", "project_id"),
-    sa.Column("name", sa.String(300), nullable=False),
+    Collection,
     sa.Column("ending", sa.String(20), nullable=False),
-    sa.Column("kind", sa.String(10), nullable=False),
-    _to("files", "sha256", column="sha256"),
-    sa.Column("state", sa.String(20), nullable=False),
-    sa.Column("mapping", _JSON_OR_NOTHING),
     sa.Column("preview", sa.JSON, nullable=False),
-    sa.Column("documents", sa.Integer, nullable=False),
-    sa.Column("labelled", sa.Integer, nullable=False),
-    sa.Column("facts", _JSON_OR_NOTHING),
-    _to("people", "created_by"),
-    _when("created_at"),
     _when("removed_at", null=True),
     sa.Index("ix_collections_project_id", "project_id", "created_at"),
+    joined=("size",),
 )
-DOCUMENTS = sa.Table(
-    "documents",
-    METADATA,
-    _id(),
-    _to("collections", "collection_id"),
-    sa.Column("position", sa.Integer, nullable=False),
-    sa.Column("name", sa.Text, nullable=False),
-    sa.Column("text", sa.Text, nullable=False),
-    sa.Column("label", sa.Text),
-    sa.UniqueConstraint("collection_id", "position"),
-)
+
+
+@dataclass(frozen=True)
+class Document:
+    """One text; ``label`` is the one in its file, if any."""
+
+    id: Id
+    collection: CollectionId
+    position: int
+    name: str
+    text: str
+    label: str | None
+
+
+DOCUMENTS = _table("documents", Document, sa.UniqueConstraint("collection_id", "position"))
 # Which documents of a collection hold a term: their positions, packed. Both databases search it the same way.
 TERMS = sa.Table(
     "terms",
     METADATA,
-    sa.Column("collection_id", sa.String(32), sa.ForeignKey("collections.id"), primary_key=True),
+    _to("collections", "collection_id", key=True),
     sa.Column("term", _SORTED, primary_key=True),
     sa.Column("word", _SORTED, nullable=False),
     sa.Column("documents", sa.Integer, nullable=False),
@@ -169,128 +264,163 @@ TERMS = sa.Table(
     sa.Index("ix_terms_documents", "collection_id", "documents"),
 )
 
+
 # Runs
 
-RUNS = sa.Table(
-    "runs",
-    METADATA,
-    _id(),
-    _to("projects", "project_id"),
-    sa.Column("number", sa.Integer, nullable=False),
-    sa.Column("kind", sa.String(20), nullable=False),
-    sa.Column("name", sa.String(200), nullable=False),
-    sa.Column("state", sa.String(20), nullable=False),
-    _to("collections", "target_id"),
-    _to("runs", "base_id", null=True),
-    _to("runs", "parent_id", null=True),
-    sa.Column("parameters", sa.JSON, nullable=False),
-    sa.Column("record", sa.JSON, nullable=False),
-    sa.Column("summary", _JSON_OR_NOTHING),
-    sa.Column("error", sa.Text),
-    _to("people", "created_by"),
-    _when("created_at"),
-    _when("started_at", null=True),
-    _when("finished_at", null=True),
-    sa.UniqueConstraint("project_id", "number"),
-)
+
+@dataclass(frozen=True)
+class Run:
+    """A labelling, or a diagnosis, and what is needed to make it again: ``parameters`` and ``record``."""
+
+    id: Id
+    project: ProjectId
+    number: int
+    kind: State
+    name: Name
+    state: State
+    target: CollectionId
+    base: RunId | None
+    parent: RunId | None
+    parameters: dict[str, Any]
+    record: dict[str, Any] = field(repr=False)
+    summary: dict[str, Any] | None
+    error: str | None
+    created_by: PersonId
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+
+
+RUNS = _table("runs", Run, sa.UniqueConstraint("project_id", "number"))
 RUN_TABLES = sa.Table(
     "run_tables",
     METADATA,
-    sa.Column("run_id", sa.String(32), sa.ForeignKey("runs.id"), primary_key=True),
+    _to("runs", "run_id", key=True),
     sa.Column("name", sa.String(80), primary_key=True),
     sa.Column("content", sa.JSON, nullable=False),
 )
-PREDICTIONS = sa.Table(
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The label that a run gave a document, and the document's place in the queue."""
+
+    run: RunId
+    document: DocumentId
+    position: int
+    name: str
+    text: str
+    label: str
+    confidence: float
+    needs_review: bool
+    second: str
+    second_confidence: float
+    novel_group: str
+    near: list[str]
+    # The queue: the order in which documents are offered, and until when somebody holds one.
+    rank: int
+    reason: str
+    state: ShortState
+    leased_until: datetime | None = None
+    answer: str | None = None
+
+
+PREDICTIONS = _table(
     "predictions",
-    METADATA,
-    sa.Column("run_id", sa.String(32), sa.ForeignKey("runs.id"), primary_key=True),
-    sa.Column("position", sa.Integer, primary_key=True, autoincrement=False),
-    _to("documents", "document_id"),
-    sa.Column("label", sa.Text, nullable=False),
-    sa.Column("confidence", sa.Float, nullable=False),
-    sa.Column("needs_review", sa.Boolean, nullable=False),
-    sa.Column("second", sa.Text, nullable=False),
-    sa.Column("second_confidence", sa.Float, nullable=False),
-    sa.Column("novel_group", sa.Text, nullable=False),
-    sa.Column("near", sa.JSON, nullable=False),
-    # The queue: the order in which documents are offered, and who has one in hand.
-    sa.Column("rank", sa.Integer, nullable=False),
-    sa.Column("reason", sa.Text, nullable=False),
-    sa.Column("state", sa.String(10), nullable=False),
+    Prediction,
     _to("people", "leased_to", null=True),
-    _when("leased_until", null=True),
     _when("asked_at", null=True),
     sa.Index("ix_predictions_document_id", "document_id", "run_id", unique=True),
     sa.Index("ix_predictions_queue", "run_id", "state", "rank"),
     sa.Index("ix_predictions_review", "run_id", "needs_review", "state"),
+    key=("run", "position"),
+    joined=("name", "text", "answer"),
 )
+
 
 # What people decided. Rows are never deleted: what was taken back says when and by whom.
 
-ANSWERS = sa.Table(
+
+def _unique_where(name: str, *columns: str, sqlite: str, postgresql: str) -> sa.Index:
+    """At most one row with these columns among those that a condition holds for."""
+    return sa.Index(name, *columns, unique=True, sqlite_where=sa.text(sqlite), postgresql_where=sa.text(postgresql))
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The label that a person gave a document. ``current``: it holds now; ``undone_at``: it was taken back."""
+
+    number: Number
+    id: Id
+    project: ProjectId
+    document: DocumentId
+    run: RunId | None
+    label: str
+    drawn: ShortState
+    kind: ShortState
+    batch: Id
+    by: PersonId
+    at: datetime
+    current: bool
+    undone_at: datetime | None
+    undone_by: PersonId | None
+
+
+ANSWERS = _table(
     "answers",
-    METADATA,
-    _number(),
-    sa.Column("id", sa.String(32), nullable=False, unique=True),
-    _to("projects", "project_id"),
-    _to("documents", "document_id"),
-    _to("runs", "run_id", null=True),
-    sa.Column("label", sa.Text, nullable=False),
-    sa.Column("drawn", sa.String(10), nullable=False),
-    sa.Column("kind", sa.String(10), nullable=False),
-    sa.Column("batch", sa.String(32), nullable=False),
-    _to("people", "by"),
-    _when(),
-    sa.Column("current", sa.Boolean, nullable=False),
-    _when("undone_at", null=True),
-    _to("people", "undone_by", null=True),
+    Answer,
+    sa.Column("token", sa.String(64)),  # of the request that gave it: the same one again adds nothing
     sa.Index("ix_answers_project_id", "project_id", "number"),
     sa.Index("ix_answers_document_id", "document_id", "number"),
     sa.Index("ix_answers_by", "by", "project_id", "number"),
     sa.Index("ix_answers_batch", "batch"),
-    sa.Index(
-        "uq_answers_current",
-        "document_id",
-        unique=True,
-        sqlite_where=sa.text("current = 1"),
-        postgresql_where=sa.text("current"),
-    ),
+    sa.Index("uq_answers_token", "document_id", "by", "token", unique=True),
+    _unique_where("uq_answers_current", "document_id", sqlite="current = 1", postgresql="current"),
+    key=("number",),
 )
 # Documents that a second person reads, without the first one's answer, to tell how far people agree.
 SECOND_READINGS = sa.Table(
     "second_readings",
     METADATA,
-    sa.Column("document_id", sa.String(32), sa.ForeignKey("documents.id"), primary_key=True),
+    _to("documents", "document_id", key=True),
     _to("projects", "project_id"),
     _to("people", "first_by"),
     _when("since"),
     _to("people", "leased_to", null=True),
     _when("leased_until", null=True),
-    sa.Column("answer_id", sa.String(32), sa.ForeignKey("answers.id")),
+    _to("answers", "answer_id", null=True),
     sa.Index("ix_second_readings_project_id", "project_id", "answer_id", "since"),
     sa.Index("ix_second_readings_answer_id", "answer_id"),
 )
-WORDS = sa.Table(
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word that a person gave to a class."""
+
+    id: Id
+    project: ProjectId
+    word: Name
+    label: str
+    by: PersonId
+    at: datetime
+    removed_at: datetime | None
+    removed_by: PersonId | None
+
+
+def _number() -> sa.Column:
+    return _column("number", Number, ("number",))
+
+
+WORDS = _table(
     "words",
-    METADATA,
+    Word,
     _number(),
-    sa.Column("id", sa.String(32), nullable=False, unique=True),
-    _to("projects", "project_id"),
-    sa.Column("word", sa.String(200), nullable=False),
-    sa.Column("label", sa.Text, nullable=False),
-    _to("people", "by"),
-    _when(),
-    _when("removed_at", null=True),
-    _to("people", "removed_by", null=True),
     sa.Index("ix_words_project_id", "project_id", "word"),
-    sa.Index(
-        "uq_words_current",
-        "project_id",
-        "word",
-        unique=True,
-        sqlite_where=sa.text("removed_at IS NULL"),
-        postgresql_where=sa.text("removed_at IS NULL"),
+    _unique_where(
+        "uq_words_current", "project_id", "word", sqlite="removed_at IS NULL", postgresql="removed_at IS NULL"
     ),
+    key=("number",),
 )
 CLASS_NAMES = sa.Table(
     "class_names",
@@ -303,86 +433,112 @@ CLASS_NAMES = sa.Table(
     sa.Column("old", sa.Text, nullable=False),
     sa.Column("new", sa.Text, nullable=False),
     _to("people", "by"),
-    _when(),
+    _when("at"),
     _when("undone_at", null=True),
     _to("people", "undone_by", null=True),
     sa.Index("ix_class_names_project_id", "project_id", "number"),
 )
-CHECKS = sa.Table(
-    "checks",
-    METADATA,
-    _id(),
-    _to("runs", "run_id"),
-    sa.Column("size", sa.Integer, nullable=False),
-    sa.Column("seed", sa.BigInteger, nullable=False),
-    sa.Column("threshold", sa.Float),
-    _to("people", "created_by"),
-    _when("created_at"),
-    sa.Index("ix_checks_run_id", "run_id", "created_at"),
-)
+
+
+@dataclass(frozen=True)
+class Check:
+    """A random sample of a run, to be labelled without seeing the run's labels."""
+
+    id: Id
+    run: RunId
+    size: int
+    seed: BigInt
+    threshold: float | None
+    answered: int
+    created_by: PersonId
+    created_at: datetime
+
+
+CHECKS = _table("checks", Check, sa.Index("ix_checks_run_id", "run_id", "created_at"), joined=("answered",))
 CHECKED = sa.Table(
     "checked",
     METADATA,
-    sa.Column("check_id", sa.String(32), sa.ForeignKey("checks.id"), primary_key=True),
+    _to("checks", "check_id", key=True),
     sa.Column("place", sa.Integer, primary_key=True, autoincrement=False),
     _to("documents", "document_id"),
     sa.Column("position", sa.Integer, nullable=False),
     _to("people", "leased_to", null=True),
     _when("leased_until", null=True),
-    sa.Column("answer_id", sa.String(32), sa.ForeignKey("answers.id")),
+    _to("answers", "answer_id", null=True),
     sa.Index("ix_checked_answer_id", "answer_id"),
 )
 
+
 # Work
 
-JOBS = sa.Table(
+
+@dataclass(frozen=True)
+class Job:
+    """Work for the worker process. ``progress`` holds ``phase``, ``done`` and ``total``."""
+
+    id: Id
+    kind: State
+    project: ProjectId | None
+    run: RunId | None
+    payload: dict[str, Any]
+    state: State
+    progress: dict[str, Any]
+    result: dict[str, Any] | None
+    error: str | None
+    error_code: Annotated[str, Stored(sa.String(40))] | None
+    attempts: int
+    cancel: bool
+    created_by: PersonId | None
+    created_at: datetime
+    started_at: datetime | None
+    heard_at: datetime | None
+    finished_at: datetime | None
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more will happen by itself."""
+        return self.state in ENDED
+
+
+JOBS = _table(
     "jobs",
-    METADATA,
-    _id(),
-    sa.Column("kind", sa.String(20), nullable=False),
-    _to("projects", "project_id", null=True),
-    _to("runs", "run_id", null=True),
-    sa.Column("payload", sa.JSON, nullable=False),
-    sa.Column("state", sa.String(20), nullable=False),
-    sa.Column("progress", sa.JSON, nullable=False),
-    sa.Column("result", _JSON_OR_NOTHING),
-    sa.Column("error", sa.Text),
-    sa.Column("error_code", sa.String(40)),
-    sa.Column("attempts", sa.Integer, nullable=False),
-    sa.Column("cancel", sa.Boolean, nullable=False),
-    _to("people", "created_by", null=True),
-    _when("created_at"),
-    _when("started_at", null=True),
-    _when("heard_at", null=True),
-    _when("finished_at", null=True),
+    Job,
     sa.Index("ix_jobs_state", "state", "created_at"),
     sa.Index("ix_jobs_project_id", "project_id", "created_at"),
     sa.Index("ix_jobs_run_id", "run_id"),
 )
-EXPORTS = sa.Table(
-    "exports",
-    METADATA,
-    _id(),
-    _to("projects", "project_id"),
-    _to("runs", "run_id", null=True),
-    sa.Column("kind", sa.String(20), nullable=False),
-    sa.Column("ending", sa.String(20), nullable=False),
-    sa.Column("name", sa.String(300), nullable=False),
-    sa.Column("sha256", sa.String(64), nullable=False),
-    sa.Column("size", sa.BigInteger, nullable=False),
-    _to("people", "created_by"),
-    _when("created_at"),
-    sa.Index("ix_exports_project_id", "project_id", "created_at"),
-)
-EVENTS = sa.Table(
-    "events",
-    METADATA,
-    _number(),
-    _when(),
-    _to("people", "by", null=True),
-    _to("projects", "project_id", null=True),
-    sa.Column("kind", sa.String(40), nullable=False),
-    sa.Column("subject", sa.String(64), nullable=False),
-    sa.Column("detail", sa.JSON, nullable=False),
-    sa.Index("ix_events_project_id", "project_id", "number"),
-)
+
+
+@dataclass(frozen=True)
+class Export:
+    """A file that was taken out of the workspace."""
+
+    id: Id
+    project: ProjectId
+    run: RunId | None
+    kind: State
+    ending: State
+    name: FileName
+    sha256: Hash
+    size: BigInt
+    created_by: PersonId
+    created_at: datetime
+
+
+EXPORTS = _table("exports", Export, sa.Index("ix_exports_project_id", "project_id", "created_at"))
+
+
+@dataclass(frozen=True)
+class Event:
+    """One line of the audit log."""
+
+    number: Number
+    at: datetime
+    by: PersonId | None
+    project: ProjectId | None
+    kind: Annotated[str, Stored(sa.String(40))]
+    subject: Hash
+    detail: dict[str, Any]
+
+
+EVENTS = _table("events", Event, sa.Index("ix_events_project_id", "project_id", "number"), key=("number",))

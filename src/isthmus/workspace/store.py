@@ -8,20 +8,20 @@ from typing import Any
 
 from isthmus.exceptions import DataError, UsageError
 from isthmus.workspace.answers import Answers
+from isthmus.workspace.backup import find_problems, known_files, read_backup, write_backup
 from isthmus.workspace.checks import Checks
 from isthmus.workspace.collections import Collections
 from isthmus.workspace.context import Audit, Context
-from isthmus.workspace.database import Database
+from isthmus.workspace.database import Database, read_url
 from isthmus.workspace.documents import Documents, LabelStore
 from isthmus.workspace.exports import Exports
 from isthmus.workspace.files import FileStore, is_locked
 from isthmus.workspace.groups import Groups, Words
 from isthmus.workspace.jobs import Jobs
-from isthmus.workspace.keeping import find_problems, read_backup, write_backup
 from isthmus.workspace.people import People, Projects
 from isthmus.workspace.queue import Queue
-from isthmus.workspace.records import Job
 from isthmus.workspace.runs import Comparisons, Runs
+from isthmus.workspace.schema import Job
 
 FOLDER_VARIABLE = "ISTHMUS_WORKSPACE"
 DATABASE_VARIABLE = "ISTHMUS_DATABASE"
@@ -79,6 +79,10 @@ class Workspace:
         """What is wrong, a sentence each; empty where all is well. ``thorough`` reads every file."""
         return find_problems(self._context, thorough=thorough)
 
+    def sweep(self) -> None:
+        """Take away files that interrupted or refused uploads left behind."""
+        self.files.sweep(known_files(self._context))
+
     def worker_runs(self) -> bool:
         """Whether a worker process is there to do the jobs."""
         return is_locked(self.folder / "worker.lock")
@@ -105,7 +109,9 @@ class Workspace:
         raise DataError(f"There is no kind of job called {job.kind[:40]!r}.", code="bad-workspace")
 
 
-def open_workspace(folder: str | os.PathLike | None = None, database: str | None = None) -> Workspace:
+def open_workspace(
+    folder: str | os.PathLike | None = None, database: str | None = None, *, create: bool = True
+) -> Workspace:
     """Open a workspace, or make a new one; its tables are brought to the form this version knows.
 
     Parameters
@@ -116,6 +122,9 @@ def open_workspace(folder: str | os.PathLike | None = None, database: str | None
     database : str, optional
         Address of a PostgreSQL database (``postgresql://USER:PASSWORD@HOST/NAME``). If omitted, a SQLite file in the
         folder.
+    create : bool, default=True
+        Make a workspace where there is none. If False, that is an error with the code ``missing-file``, and nothing is
+        written.
 
     Returns
     -------
@@ -132,8 +141,29 @@ def open_workspace(folder: str | os.PathLike | None = None, database: str | None
     ['Dealers 2026']
     """
     place = _find_folder(folder)
+    url = _find_url(place, database)
+    if not create:
+        _require_workspace(place, url)
     place.mkdir(parents=True, exist_ok=True, mode=0o700)
-    return Workspace(place, _find_url(place, database))
+    return Workspace(place, url)
+
+
+def _require_workspace(place: Path, url: str) -> None:
+    """Refuse a folder and a database that hold no workspace, without touching them."""
+    address = read_url(url)
+    is_there = place.is_dir()
+    if is_there and address.get_backend_name() == "sqlite":
+        is_there = Path(str(address.database)).is_file()
+    if is_there:
+        db = Database(url)
+        is_there = db.revision() is not None
+        db.close()
+    if not is_there:
+        raise DataError(
+            f"There is no workspace in {str(place)!r}; name another folder with --workspace, or make one with "
+            "isthmus workspace create.",
+            code="missing-file",
+        )
 
 
 def restore_workspace(

@@ -11,15 +11,19 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 from isthmus._progress import listen
 from isthmus.exceptions import IsthmusError
+from isthmus.workspace.database import AWAY, AWAY_SENTENCE, utc_now
 from isthmus.workspace.files import FolderLock
-from isthmus.workspace.records import Job
+from isthmus.workspace.schema import Job
 from isthmus.workspace.store import DATABASE_VARIABLE, Workspace, open_workspace
 
 _log = logging.getLogger("isthmus.worker")
 _PAUSE = 0.25  # seconds between two looks at the table of jobs
+_AWAY_PAUSE = 1.0  # seconds between two looks whether the database is back
+_AWAY_ATTEMPTS = 3
 _TELL = 0.5  # seconds between two notes about progress
 
 
@@ -28,23 +32,31 @@ class Cancelled(BaseException):
 
 
 class Stopped(BaseException):
-    """The worker was told to end."""
+    """The worker was asked to end."""
 
 
 class _Listener:
     """Stores progress, not too often, and ends the job when somebody has cancelled it."""
 
     def __init__(self, workspace: Workspace, job: Job, stopping: Callable[[], bool]):
-        self.workspace, self.job, self.stopping, self.told, self.phase = workspace, job, stopping, 0.0, ""
+        self.workspace = workspace
+        self.job = job
+        self.stopping = stopping
+        self.noted_at = 0.0
+        self.phase = ""
+        self.since = ""
 
     def __call__(self, event: dict) -> None:
         if self.stopping():
             raise Stopped
         now = time.monotonic()
-        if now - self.told < _TELL and event["phase"] == self.phase:
+        if now - self.noted_at < _TELL and event["phase"] == self.phase:
             return
-        self.told, self.phase = now, event["phase"]
-        said = {name: event[name] for name in ("phase", "done", "total")}
+        if event["phase"] != self.phase:
+            self.since = utc_now().isoformat()
+        self.noted_at = now
+        self.phase = event["phase"]
+        said = {name: event[name] for name in ("phase", "done", "total")} | {"since": self.since}
         if self.workspace.jobs.progress(self.job.id, said):
             raise Cancelled
 
@@ -63,7 +75,9 @@ def do_job(workspace: Workspace, job: Job, stopping: Callable[[], bool] = lambda
     except Cancelled:
         job = workspace.jobs.stop(job.id)
     except IsthmusError as error:
-        job = workspace.jobs.fail(job.id, str(error), error.code)
+        if error.code == AWAY:
+            return _wait_and_put_back(workspace, job, stopping)
+        job = workspace.jobs.fail(job.id, _without_paths(workspace, str(error)), error.code)
     except MemoryError:
         job = workspace.jobs.fail(
             job.id, "There is not enough memory for this; try fewer or shorter texts.", "too-large"
@@ -75,8 +89,47 @@ def do_job(workspace: Workspace, job: Job, stopping: Callable[[], bool] = lambda
     return job
 
 
+def _wait_and_put_back(workspace: Workspace, job: Job, stopping: Callable[[], bool]) -> Job:
+    """The database went away, or the disk was full, under a job: when it takes writes again, the job goes on.
+
+    A job that meets it again and again (it needs more room than there is) waits for a person in the end.
+    """
+    _log.error("job %s %s: the database is away or the disk is full", job.id, job.kind)
+    while not stopping():
+        try:
+            if job.attempts >= _AWAY_ATTEMPTS:
+                return workspace.jobs.fail(job.id, AWAY_SENTENCE, AWAY)
+            return workspace.jobs.put_back(job.id, counted=True)
+        except IsthmusError as error:
+            if error.code != AWAY:
+                raise
+            time.sleep(_AWAY_PAUSE)
+    raise Stopped
+
+
+def _without_paths(workspace: Workspace, sentence: str) -> str:
+    """A sentence for the pages: where the workspace lies is nobody's business there."""
+    return sentence.replace(str(workspace.folder), "the workspace")
+
+
+def _claim(workspace: Workspace, stopping: Callable[[], bool]) -> Job | None:
+    """The next job; waits while the database is away."""
+    said = False
+    while not stopping():
+        try:
+            return workspace.jobs.claim()
+        except IsthmusError as error:
+            if error.code != AWAY:
+                raise
+            if not said:
+                _log.error("the database is away or the disk is full; the worker waits")
+            said = True
+            time.sleep(_AWAY_PAUSE)
+    return None
+
+
 def work(workspace: Workspace, *, until_idle: bool = False, stopping: Callable[[], bool] = lambda: False) -> int:
-    """Do jobs until told to stop, or until none waits; how many.
+    """Do jobs until asked to stop, or until none waits; how many.
 
     Parameters
     ----------
@@ -107,11 +160,11 @@ def work(workspace: Workspace, *, until_idle: bool = False, stopping: Callable[[
     with FolderLock(workspace.folder / "worker.lock", stopping=stopping) as lock:
         if not lock.held:
             return 0
-        workspace.files.sweep()
+        workspace.sweep()
         for left in workspace.jobs.recover():
             _log.warning("job %s %s was interrupted; it is %s", left.id, left.kind, left.state)
         while not stopping():
-            job = workspace.jobs.claim()
+            job = _claim(workspace, stopping)
             if job is not None:
                 do_job(workspace, job, stopping)
                 done += 1
@@ -122,10 +175,11 @@ def work(workspace: Workspace, *, until_idle: bool = False, stopping: Callable[[
     return done
 
 
-def start_worker(workspace: Workspace) -> subprocess.Popen:
+def start_worker(workspace: Workspace, *, log_file: IO[bytes] | None = None) -> subprocess.Popen:
     """A worker process for a workspace; it ends with the process that started it.
 
-    The address of the database travels in the environment: a command line can be read by every user of a machine.
+    Its log goes to ``log_file``, or to standard error. The address of the database travels in the environment: a
+    command line can be read by every user of a machine.
 
     Examples
     --------
@@ -137,7 +191,7 @@ def start_worker(workspace: Workspace) -> subprocess.Popen:
     """
     environment = {**os.environ, DATABASE_VARIABLE: workspace.database_url}
     command = [sys.executable, "-m", "isthmus.workspace.worker", str(workspace.folder), "--parent", str(os.getpid())]
-    return subprocess.Popen(command, env=environment, start_new_session=True)
+    return subprocess.Popen(command, env=environment, start_new_session=True, stdout=log_file, stderr=log_file)
 
 
 def stop_worker(process: subprocess.Popen, patience: float = 10.0) -> None:
@@ -166,7 +220,7 @@ def main(arguments: list[str] | None = None) -> None:
     def stopping() -> bool:
         return bool(stop) or _is_orphan(options.parent)
 
-    with open_workspace(options.folder, os.environ.get(DATABASE_VARIABLE)) as workspace:
+    with open_workspace(options.folder, os.environ.get(DATABASE_VARIABLE), create=False) as workspace:
         try:
             work(workspace, stopping=stopping)
         except Stopped:

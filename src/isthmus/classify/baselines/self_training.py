@@ -10,8 +10,10 @@ from sklearn.utils.validation import has_fit_parameter
 from isthmus._parameters import FROM_1, NON_NEGATIVE, HasMethods
 from isthmus._progress import progress
 from isthmus.base import Domains, TransferClassifier
+from isthmus.classify.baselines.linear import LinearClassifier
 from isthmus.classify.baselines.source_only import default_estimator, log_probability
 from isthmus.exceptions import UsageError
+from isthmus.features.blocks import BINS, Block, Passes, as_bins, least_bins
 
 
 class SelfTrainingTransferClassifier(TransferClassifier):
@@ -106,8 +108,52 @@ class SelfTrainingTransferClassifier(TransferClassifier):
             self.termination_condition_ = "no_change"
         return labels
 
+    def fit_passes(self, passes: Passes) -> SelfTrainingTransferClassifier:
+        """Fit blocks, as in memory, but for the surest rows, which are told by steps of 1/65,536 of their confidence.
+
+        The estimator is a ``LinearClassifier``; if None, one set as the recipe.
+        """
+        n_classes, n_rows = len(passes.classes), passes.n_source + passes.n_target
+        prototype = LinearClassifier(C=10.0, sublinear=True) if self.estimator is None else self.estimator
+        self.estimator_ = clone(prototype)
+        solver = self.estimator_.solver(passes, n_rows, "self-training, source")
+        point = solver.minimise(solver.start())
+        for number in range(1, self.max_iter + 1):
+            phase = f"self-training, round {number} of {self.max_iter}"
+            model = self.estimator_.finish(passes, point)
+            counts = passes.sum(confidence_histogram, "target", model, n_classes, phase=phase)
+            least = least_bins(counts, number / self.max_iter)
+            passes.sum(keep_surest, "target", model, least, f"pseudo-{number}", phase=phase)
+            passes.forget(f"pseudo-{number - 1}")
+            point = solver.with_pseudo(f"pseudo-{number}", phase).minimise(point)
+        self.estimator_.finish(passes, point)
+        self.classes_ = passes.classes
+        return self
+
+    def block_scores(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
+        """Scores of a block's documents, whose softmax are probabilities, and which documents hold no known word."""
+        return self.estimator_.block_scores(block)
+
     def _scores(self, X) -> np.ndarray:
         return log_probability(self.estimator_, X)
+
+
+def confidence_histogram(block: Block, model: LinearClassifier, n_classes: int) -> np.ndarray:
+    """How many documents of each predicted class have which confidence."""
+    from isthmus.features.block_kernels import best_classes, histogram
+
+    labels, confidence = best_classes(model.block_scores(block)[0], 1.0)
+    return histogram(labels, confidence, n_classes, BINS)
+
+
+def keep_surest(block: Block, model: LinearClassifier, least: np.ndarray, name: str) -> int:
+    """Keep the labels of a block's surest documents, -1 for the others; how many there are."""
+    from isthmus.features.block_kernels import best_classes
+
+    labels, confidence = best_classes(model.block_scores(block)[0], 1.0)
+    codes = np.where(as_bins(confidence) >= least[labels], labels, -1).astype(np.int32)
+    block.keep(name, {"codes": codes})
+    return int((codes >= 0).sum())
 
 
 def surest_rows(scores: np.ndarray, share: float) -> np.ndarray:

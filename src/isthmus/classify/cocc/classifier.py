@@ -2,42 +2,42 @@
 
 from __future__ import annotations
 
+import warnings
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._math.cocc import (
+from isthmus._parameters import FROM_1, NON_NEGATIVE, Interval, StrOptions
+from isthmus._progress import progress
+from isthmus._validation import shorten
+from isthmus.base import Domains, TransferClassifier, row_blocks, softmax
+from isthmus.classify.cocc.blocks import PassedProblem, score_block
+from isthmus.classify.cocc.co_clustering import (
     CoClustering,
-    assign_blocks,
     block_statistics,
     class_word_counts,
     co_cluster,
     document_logs,
     match_clusters,
-    naive_bayes_scores,
     smooth_source,
     spread_divergence,
 )
-from isthmus._parameters import FROM_1, NON_NEGATIVE, Interval, StrOptions, check_parameters
-from isthmus._progress import progress
-from isthmus._validation import shorten
-from isthmus.base import Domains, TransferClassifier, row_blocks, softmax
-from isthmus.classify.cocc.blocks import labelled_blocks, plain_blocks
 from isthmus.classify.cocc.steps import (
+    MemoryProblem,
     Problem,
-    block_idf,
     calibrate,
     choose_setting,
     group_words,
     per_length,
     refine_by_centroids,
     score_rows,
-    sketch_words,
 )
-from isthmus.exceptions import DataError
+from isthmus.exceptions import DataError, IsthmusWarning
+from isthmus.features.blocks import Block, Passes
 
 DEFAULT_WORD_CLUSTERS = 64
 DEFAULT_TRADE_OFF = 0.25
@@ -67,9 +67,16 @@ class CoClusteringClassifier(TransferClassifier):
     tol : float, default=1e-4
         A start ends when an iteration lowers the objective by less than this share of what all its iterations did; the
         start that is kept goes on until nothing moves.
-    smoothing : float, default=0.3
+    smoothing : float or "laplace", default=0.3
         Share of the target's mass that is held by average documents, one pinned to each cluster; keeps all tables
-        positive and the objective monotone.
+        positive and the objective monotone. "laplace": one more occurrence of every word in every document cluster,
+        our reading of the paper's Laplace smoothing, which does not say what is smoothed.
+    first : {"words", "documents"}, default="words"
+        The step each iteration begins with; "documents" is the paper's order.
+    match : {"one-to-one", "printed"}, default="one-to-one"
+        How document clusters get their classes. "one-to-one": the assignment with the smallest sum of divergences.
+        "printed": the nearest class of each cluster by itself, as the paper prints it, which can give one class to
+        two clusters and leave a class without documents; a warning then names it.
     weighting : {"log", "counts"}, default="log"
         "log": a count v enters as log(1 + v), so that one long repetitive document cannot found a cluster of its own.
         "counts": as given, as in the paper.
@@ -84,8 +91,10 @@ class CoClusteringClassifier(TransferClassifier):
     transduction_ : ndarray
         Class of every fitted row; source rows keep theirs.
     document_clusters_ : ndarray of int
-        Cluster of every fitted row, numbered by the class it was matched with; -1 for source rows. With a finish some
-        documents end in another class than that of their cluster.
+        Cluster of every fitted row, numbered by the class it is matched with one to one; -1 for source rows. With a
+        finish some documents end in another class than that of their cluster.
+    cluster_classes_ : ndarray of int
+        Position in ``classes_`` of each cluster's class: 0, 1, … unless ``match="printed"``.
     word_clusters_ : ndarray of int
         Word cluster of every column.
     target_table_, source_table_ : ndarray of shape (k, n_classes)
@@ -94,6 +103,8 @@ class CoClusteringClassifier(TransferClassifier):
         The same for single words.
     match_divergence_ : ndarray of shape (n_classes, n_classes)
         Divergence D(ĝ(W|c) ‖ f̂(W|d̂)) of each class (row) from each document cluster (column, numbered as above).
+        Unless smoothed by "laplace", words and word clusters that the target lacks get a small floor, on which the
+        values depend.
     objective_ : float
         Information lost by the start that was kept.
     history_ : list of float
@@ -146,7 +157,9 @@ class CoClusteringClassifier(TransferClassifier):
         "n_init": [FROM_1],
         "max_iter": [FROM_1],
         "tol": [Interval(Real, 0, 1, closed="left")],
-        "smoothing": [Interval(Real, 0, 1, closed="left")],
+        "smoothing": [Interval(Real, 0, 1, closed="left"), StrOptions({"laplace"})],
+        "first": [StrOptions({"words", "documents"})],
+        "match": [StrOptions({"one-to-one", "printed"})],
         "weighting": [StrOptions({"log", "counts"})],
         "refine": [StrOptions({"centroids"}), None],
         "random_state": ["random_state"],
@@ -161,6 +174,8 @@ class CoClusteringClassifier(TransferClassifier):
         max_iter=100,
         tol=1e-4,
         smoothing=0.3,
+        first="words",
+        match="one-to-one",
         weighting="log",
         refine="centroids",
         random_state=None,
@@ -171,11 +186,11 @@ class CoClusteringClassifier(TransferClassifier):
         self.max_iter = max_iter
         self.tol = tol
         self.smoothing = smoothing
+        self.first = first
+        self.match = match
         self.weighting = weighting
         self.refine = refine
         self.random_state = random_state
-
-    # -- in memory ----------------------------------------------------------------------------------------------------
 
     def _fit(self, domains: Domains) -> np.ndarray:
         X = sp.csr_matrix(domains.X)
@@ -188,51 +203,33 @@ class CoClusteringClassifier(TransferClassifier):
 
         target = self._weigh(X[domains.target], own=True) if len(domains.target) else None
         problem = self._problem(read_source, None if target is None else lambda: [target])
-        labels, clusters = self._solve(problem)
+        self._check_words(problem)
+        best, mapping, settled = self._solve(problem)
         self.document_clusters_ = np.full(domains.n_rows, -1, dtype=np.int64)
         if target is None:
             return np.zeros(0, dtype=np.int64)
+        clusters = mapping[best.documents]
         self.document_clusters_[domains.target] = clusters
         self.document_clusters_ = domains.restore_rows(self.document_clusters_)
-        return labels
+        return self.cluster_classes_[clusters] if settled is None else settled.labels
 
-    # -- from blocks --------------------------------------------------------------------------------------------------
-
-    def fit_blocks(self, source, target):
-        """Fit from row blocks that need not fit in memory together.
-
-        Parameters
-        ----------
-        source : callable or re-iterable of (X, y) blocks
-            Labelled source rows: sparse counts and labels. Read several times, so a generator must be wrapped in a
-            function that makes a new one.
-        target : callable or re-iterable of X blocks
-            Target rows.
-
-        Returns
-        -------
-        self
-            As after :meth:`fit` on the same rows, source first; only tables of words and labels of rows were held.
-        """
-        check_parameters(self)
-        classes, labels, n_words = labelled_blocks(source)
-        self.classes_, self.n_features_in_ = classes, n_words
-
-        def read_source():
-            for X, codes in plain_blocks(source, n_words, type(self).__name__, classes=classes):
-                yield self._weigh(X), codes
-
-        def read_target():
-            for X, _ in plain_blocks(target, n_words, type(self).__name__):
-                yield self._weigh(X)
-
-        problem = self._problem(read_source, read_target)
-        target_labels, clusters = self._solve(problem)
-        self.document_clusters_ = np.concatenate([np.full(len(labels), -1, dtype=np.int64), clusters])
-        self.transduction_ = np.concatenate([classes[labels], classes[target_labels]])
+    def fit_passes(self, passes: Passes) -> CoClusteringClassifier:
+        """Fit the blocks of both domains, with sums in fixed point; values left to "auto" are not chosen here."""
+        self.classes_ = passes.classes
+        self.n_features_in_ = passes.n_columns
+        problem = PassedProblem(passes)
+        self._check_shared(problem)
+        problem.measure_information()
+        self._solve(problem)
         return self
 
-    # -- the work -----------------------------------------------------------------------------------------------------
+    def block_scores(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
+        """Scores of a block's documents, whose softmax are probabilities, and which documents hold no known word."""
+        rows = block.rows
+        scores, sums = score_block(rows, self.word_scores_, self.word_weights_)
+        lengths = np.array([max(float(total), 1.0) ** self.length_power_ for total in sums.tolist()])
+        chances = self.inverse_temperature_ * scores / lengths[:, None]
+        return self._by_class(chances), np.diff(rows.indptr) == 0
 
     def _weigh(self, X: sp.csr_matrix, *, own: bool = False) -> sp.csr_matrix:
         """Weighted rows; ``own=True`` overwrites the values, which saves a copy where nobody else holds them."""
@@ -240,7 +237,7 @@ class CoClusteringClassifier(TransferClassifier):
             return X
         return sp.csr_matrix((np.log1p(X.data, out=X.data if own else None), X.indices, X.indptr), shape=X.shape)
 
-    def _problem(self, read_source, read_target) -> Problem:
+    def _problem(self, read_source, read_target) -> MemoryProblem:
         d, n_classes = self.n_features_in_, len(self.classes_)
         class_counts = class_word_counts(read_source, d, n_classes)
         codes = np.concatenate([block_codes for _, block_codes in read_source()])
@@ -252,11 +249,9 @@ class CoClusteringClassifier(TransferClassifier):
             def read_target():
                 return (block for block, _ in read_source())
 
-        problem = Problem(read_source, block_statistics(read_target, d), class_counts, priors, fixed)
-        self._check_words(problem)
-        return problem
+        return MemoryProblem(read_source, block_statistics(read_target, d), class_counts, priors, fixed)
 
-    def _check_words(self, problem: Problem) -> None:
+    def _check_words(self, problem: MemoryProblem) -> None:
         if problem.target.n_rows == 0:
             raise DataError("The target has no rows; give at least one document to be labelled.", code="no-target")
         wordless = np.flatnonzero(problem.class_counts.sum(axis=0) <= 0)
@@ -269,15 +264,8 @@ class CoClusteringClassifier(TransferClassifier):
             )
         if problem.fixed is not None and problem.target.total <= 0:
             raise DataError("No row holds a word; CoCC clusters words. Give documents with words.", code="empty-class")
-        in_source, in_target = problem.class_counts.sum(axis=1) > 0, problem.target.word_totals > 0
-        if problem.fixed is None and not np.any(in_source & in_target):
-            own = int(in_target.sum())
-            raise DataError(
-                f"Target shares 0 of its {own:,} {'word' if own == 1 else 'words'} with the source's "
-                f"{int(in_source.sum()):,}; CoCC needs shared words. "
-                "Vectorise both together and check their languages, or try method strings.",
-                code="no-shared-words",
-            )
+        if problem.fixed is None:
+            self._check_shared(problem)
         k = self.n_word_clusters
         if isinstance(k, Integral) and int(k) > problem.n_words:
             raise DataError(
@@ -286,20 +274,31 @@ class CoClusteringClassifier(TransferClassifier):
                 code="bad-parameter",
             )
 
-    def _solve(self, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+    def _check_shared(self, problem: Problem) -> None:
+        in_source, in_target = problem.class_counts.sum(axis=1) > 0, problem.target.word_totals > 0
+        if not np.any(in_source & in_target):
+            own = int(in_target.sum())
+            raise DataError(
+                f"Target shares 0 of its {own:,} {'word' if own == 1 else 'words'} with the source's "
+                f"{int(in_source.sum()):,}; CoCC needs shared words. "
+                "Vectorise both together and check their languages, or try method strings.",
+                code="no-shared-words",
+            )
+
+    def _solve(self, problem: Problem) -> tuple[CoClustering, np.ndarray, Any]:
+        """The co-clustering, the class of each document cluster, and the documents where they settled, if they did."""
         rng = _generator(self.random_state)
-        vectors = sketch_words(problem.read_all, problem.n_words, rng)
-        start = self._start_documents(problem)
+        vectors = problem.sketch(rng)
+        start = problem.start()
         source = smooth_source(problem.class_counts)
         fallback = min(DEFAULT_WORD_CLUSTERS, max(2, problem.n_words // 2), problem.n_words)
         ks = self.n_word_clusters if self.n_word_clusters is not None else fallback
 
         def search(k: int, trade_off: float, words: np.ndarray, documents=start, **options) -> CoClustering:
-            options = {"max_iter": self.max_iter, "tol": self.tol, **options}
+            options = {"max_iter": self.max_iter, "tol": self.tol, "first": self.first, **options}
+            options["smoothing"] = self.smoothing
             options["move_documents"] = problem.fixed is None
-            return co_cluster(
-                problem.target, source, documents, words, k, trade_off=trade_off, smoothing=self.smoothing, **options
-            )
+            return co_cluster(problem.target, source, documents, words, k, trade_off=trade_off, **options)
 
         def first_words(k: int, seeds: np.random.Generator) -> np.ndarray:
             return group_words(vectors, k, seeds)
@@ -311,53 +310,68 @@ class CoClusteringClassifier(TransferClassifier):
             progress("co-clustering", run, self.n_init, objective=runs[-1].objective)
         best = min(runs, key=lambda result: result.objective)
         if not best.converged and best.n_iter < self.max_iter:  # ended by the tolerance: the one that is kept goes on
-            rest = search(k, trade_off, best.words, best.documents, max_iter=self.max_iter - best.n_iter, tol=0.0)
+            rest = search(k, trade_off, best.words, best.placed, max_iter=self.max_iter - best.n_iter, tol=0.0)
             rest.history, rest.n_iter = [*best.history, *rest.history[1:]], best.n_iter + rest.n_iter
             runs[runs.index(best)] = best = rest
         self.n_word_clusters_, self.trade_off_ = k, trade_off
         self.restart_histories_ = [result.history for result in runs]
-        return self._keep(problem, source, best)
+        mapping = self._keep(problem, source, best)
+        settled = self._finish(problem, best, mapping)
+        self.length_power_, self.inverse_temperature_ = calibrate(problem.calibration_rows(), self._score)
+        return best, mapping, settled
 
-    def _start_documents(self, problem: Problem) -> np.ndarray:
-        if problem.fixed is not None:
-            return problem.fixed
-        documents = np.full(problem.target.n_rows, -1, dtype=np.int64)
-        assign_blocks(problem.target, *naive_bayes_scores(problem.class_counts, problem.priors), documents)
-        return documents
-
-    def _keep(self, problem: Problem, source: np.ndarray, best: CoClustering) -> tuple[np.ndarray, np.ndarray]:
-        mapping, divergence = match_clusters(best.target_table, best.source_table)
+    def _keep(self, problem: Problem, source: np.ndarray, best: CoClustering) -> np.ndarray:
+        floor = {"floor": 0.0} if self.smoothing == "laplace" else {}
+        mapping, divergence = match_clusters(best.target_table, best.source_table, **floor)
         if problem.fixed is not None:
             mapping = np.arange(len(self.classes_))
         by_class = np.argsort(mapping)
         self.word_clusters_ = best.words
         self.target_table_, self.source_table_ = best.target_table[:, by_class], best.source_table
-        assert best.word_table is not None  # kept, as it was asked for
+        assert best.word_table is not None
         self.target_words_, self.source_words_ = best.word_table[:, by_class], source
-        within = spread_divergence(self.target_words_, source, best.words, len(best.target_table))
+        within = spread_divergence(self.target_words_, source, best.words, len(best.target_table), **floor)
         self.match_divergence_ = divergence[:, by_class] + within[:, None]
+        self.cluster_classes_ = np.arange(len(self.classes_))
+        if self.match == "printed" and problem.fixed is None:
+            self.cluster_classes_ = self.match_divergence_.argmin(axis=0)
+            self._warn_of_unused_classes()
         self.objective_, self.history_, self.n_iter_ = best.objective, best.history, best.n_iter
         self.termination_condition_ = "converged" if best.converged else "max_iter"
         if problem.fixed is not None:
             self.termination_condition_ = "no_target"
-        clusters = mapping[best.documents]
-        labels = self._finish(problem, clusters)
-        self.length_power_, self.inverse_temperature_ = calibrate(problem.read_source, self._score)
-        return labels, clusters
+        return mapping
 
-    def _finish(self, problem: Problem, documents: np.ndarray) -> np.ndarray:
-        """Labels and what new documents are scored with: the tables, or the centroids if documents settled there."""
+    def _warn_of_unused_classes(self) -> None:
+        unused = np.setdiff1d(np.arange(len(self.classes_)), self.cluster_classes_)
+        if len(unused):
+            names = ", ".join(shorten(name) for name in self.classes_[unused][:5])
+            warnings.warn(
+                IsthmusWarning(
+                    f'match="printed" left {len(unused)} of {len(self.classes_)} classes without documents ({names}), '
+                    'because two clusters are nearest to one class. Use match="one-to-one" to give every class one.',
+                    code="fallback",
+                ),
+                stacklevel=6,
+            )
+
+    def _finish(self, problem: Problem, best: CoClustering, mapping: np.ndarray) -> Any:
+        """What new documents are scored with: the tables, or the centroids if documents settled there."""
         self.word_scores_, self.word_weights_ = _finite(document_logs(self.target_table_)[self.word_clusters_]), None
+        self._column_classes = self.cluster_classes_  # class that each column of scores stands for
         self.refine_history_, self.refine_condition_ = [], "off"
         if self.refine is None or problem.fixed is not None:
-            return documents
-        weights = block_idf(problem.read_all, problem.n_words)
-        result = refine_by_centroids(problem.target, documents, len(self.classes_), weights)
+            return None
+        weights = problem.idf()
+        documents = problem.settling(best.placed, self.cluster_classes_[mapping], weights)
+        result = refine_by_centroids(documents)
         self.refine_history_, self.refine_condition_ = result.history, result.stopped
         if result.stopped == "reverted":
-            return documents
-        self.word_scores_, self.word_weights_ = result.centroids * result.weights[:, None], result.weights
-        return result.labels
+            return None
+        self.word_scores_ = np.ascontiguousarray(result.centroids * weights[:, None])
+        self.word_weights_ = weights
+        self._column_classes = np.arange(len(self.classes_))
+        return documents
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -368,14 +382,25 @@ class CoClusteringClassifier(TransferClassifier):
     def _score(self, rows) -> np.ndarray:
         return score_rows(rows, self.word_scores_, self.word_weights_)
 
+    def _by_class(self, scores: np.ndarray) -> np.ndarray:
+        """Scores of clusters as scores of classes: of a class with several clusters the best one counts."""
+        if np.array_equal(self._column_classes, np.arange(len(self.classes_))):
+            return scores
+        # A class without a cluster: far below the others, and finite.
+        found = np.repeat(scores.min(axis=1, keepdims=True) - 700.0, len(self.classes_), axis=1)
+        for column, code in enumerate(self._column_classes):
+            found[:, code] = np.maximum(found[:, code], scores[:, column])
+        return found
+
     def _scores(self, X) -> np.ndarray:
-        return self._score(self._weigh(sp.csr_matrix(X)))
+        return self._by_class(self._score(self._weigh(sp.csr_matrix(X))))
 
     def predict_proba(self, X):
         """Probability of each class for each new target document, calibrated on the source documents."""
         check_is_fitted(self)
         rows = self._weigh(sp.csr_matrix(self._check_new(X)))
-        return softmax(self.inverse_temperature_ * per_length(self._score(rows), rows, self.length_power_))
+        chances = self.inverse_temperature_ * per_length(self._score(rows), rows, self.length_power_)
+        return softmax(self._by_class(chances))
 
 
 def _finite(logs: np.ndarray) -> np.ndarray:

@@ -4,33 +4,80 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from isthmus._math.calibration import fit_temperature
-from isthmus._math.cocc import CoClustering, CountBlocks
 from isthmus._math.content import content_noise
+from isthmus._math.rows import unit_rows
 from isthmus._progress import progress
 from isthmus.base import softmax
+from isthmus.classify.baselines.naive_bayes import naive_bayes_scores
+from isthmus.classify.cocc.co_clustering import CoClustering, CountBlocks, MemoryDocuments, assign_blocks
 from isthmus.features.weights import smooth_idf
 
 # -- What a co-clustering run works on, whoever holds the rows
 
 
+class Problem(Protocol):
+    """All that the search needs, whoever holds the rows."""
+
+    @property
+    def target(self) -> Any:
+        """Has ``word_totals``, ``total``, ``information`` and ``n_rows``."""
+        ...
+
+    @property
+    def class_counts(self) -> np.ndarray: ...
+
+    @property
+    def priors(self) -> np.ndarray: ...
+
+    @property
+    def fixed(self) -> np.ndarray | None:
+        """Document clusters that must stay (no target: the classes themselves)."""
+        ...
+
+    @property
+    def n_words(self) -> int: ...
+
+    def sketch(self, rng: np.random.Generator) -> np.ndarray:
+        """A short vector of each word's document profile."""
+        ...
+
+    def start(self) -> Any:
+        """Documents placed by naive Bayes of the source."""
+        ...
+
+    def idf(self) -> np.ndarray: ...
+
+    def settling(self, placed: Any, mapping: np.ndarray, weights: np.ndarray) -> SettlingDocuments:
+        """Documents under the classes of their clusters, as refinement moves them."""
+        ...
+
+    def calibration_rows(self) -> Iterable[tuple[Any, np.ndarray]]:
+        """Labelled rows, weighted, with their codes."""
+        ...
+
+
 @dataclass
-class Problem:
-    """All that the search needs, whoever holds the rows: readers of blocks and the tables made of them."""
+class MemoryProblem:
+    """Readers of blocks in memory and the tables made of them."""
 
     read_source: Callable[[], Iterable[tuple[Any, np.ndarray]]]
     target: CountBlocks
     class_counts: np.ndarray
     priors: np.ndarray
-    fixed: np.ndarray | None = None  # document clusters that must stay (no target: the classes themselves)
+    fixed: np.ndarray | None = None
 
     @property
     def n_words(self) -> int:
         return self.class_counts.shape[0]
+
+    @property
+    def n_classes(self) -> int:
+        return self.class_counts.shape[1]
 
     def read_all(self) -> Iterable[Any]:
         """Blocks of both domains, for the words' document profiles."""
@@ -38,6 +85,25 @@ class Problem:
             yield block
         if self.fixed is None:
             yield from self.target.read()
+
+    def sketch(self, rng: np.random.Generator) -> np.ndarray:
+        return sketch_words(self.read_all, self.n_words, rng)
+
+    def start(self) -> MemoryDocuments:
+        labels = self.fixed
+        if labels is None:
+            labels = np.full(self.target.n_rows, -1, dtype=np.int64)
+            assign_blocks(self.target, *naive_bayes_scores(self.class_counts, self.priors), labels)
+        return MemoryDocuments(self.target, labels, self.n_classes)
+
+    def idf(self) -> np.ndarray:
+        return block_idf(self.read_all, self.n_words)
+
+    def settling(self, placed: MemoryDocuments, mapping: np.ndarray, weights: np.ndarray) -> MemorySettling:
+        return MemorySettling(self.target, mapping[placed.labels], self.n_classes, weights)
+
+    def calibration_rows(self) -> Iterable[tuple[Any, np.ndarray]]:
+        return self.read_source()
 
 
 # -- Starting word clusters for co-clustering: words that occur in the same documents start together
@@ -57,26 +123,26 @@ def sketch_words(
     their blocks matter, give words a first vector, documents become the mean of
     their words, words become the sum of their documents (one step of subspace iteration, without a decomposition).
     """
-    from isthmus._math.cocc_kernels import add_transposed_product
+    from isthmus.classify.cocc.kernels import add_transposed_product
 
     seed = int(rng.integers(2**63))
     words = np.zeros((n_words, width))
     for block in read():
         noise = content_noise(block, width, np.random.default_rng(seed))
         add_transposed_product(block.indptr, block.indices, block.data, noise, words)
-    words = _unit(words)
+    words = unit_rows(words)
     smooth = np.zeros((n_words, width))
     for block in read():
-        documents = _unit(block @ words)
+        documents = unit_rows(block @ words)
         add_transposed_product(block.indptr, block.indices, block.data, documents, smooth)
     # The common direction is what all documents share; without it the cosine tells topics apart.
-    smooth = _unit(smooth)
-    return _unit(smooth - smooth.mean(axis=0))
+    smooth = unit_rows(smooth)
+    return unit_rows(smooth - smooth.mean(axis=0))
 
 
 def group_words(vectors: np.ndarray, k: int, rng: np.random.Generator, n_iter: int = 5) -> np.ndarray:
     """Cluster number of each word by k-means on the sphere from ``k`` random words; every cluster keeps a word."""
-    from isthmus._math.cocc_kernels import sum_by_label
+    from isthmus.classify.cocc.kernels import sum_by_label
 
     vectors = np.ascontiguousarray(
         vectors, dtype=np.float32
@@ -90,13 +156,8 @@ def group_words(vectors: np.ndarray, k: int, rng: np.random.Generator, n_iter: i
         labels[seeds] = np.arange(k)
         sums = np.zeros_like(centres)
         sum_by_label(vectors, labels, sums)
-        centres = _unit(sums)
+        centres = unit_rows(sums)
     return labels
-
-
-def _unit(rows: np.ndarray) -> np.ndarray:
-    norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
-    return rows / np.where(norms > 0, norms, 1.0)[:, None]
 
 
 # -- Refinement: target documents settle at the nearest centroid of the classes that co-clustering gave them
@@ -107,13 +168,60 @@ def _unit(rows: np.ndarray) -> np.ndarray:
 
 @dataclass
 class Refinement:
-    """Labels after refinement, the centroids (words × classes, columns of length one) and the word weights."""
+    """The centroids (words × classes, columns of length one), mean cosines with them, and why it stopped."""
 
-    labels: np.ndarray
     centroids: np.ndarray
-    weights: np.ndarray
     history: list[float] = field(default_factory=list)
     stopped: str = "converged"
+
+
+class SettlingDocuments(Protocol):
+    """Documents that move between classes: their tf-idf rows of length one added up, and how many each class has."""
+
+    @property
+    def sums(self) -> np.ndarray: ...
+
+    @property
+    def sizes(self) -> np.ndarray: ...
+
+    @property
+    def fit(self) -> float | None:
+        """Mean cosine of the documents with the centroids of the last move, where it is known."""
+        ...
+
+    def move(self, centroids: np.ndarray) -> int:
+        """Every document to the nearest centroid; not zero if anything changed."""
+        ...
+
+
+class MemorySettling:
+    """Documents of blocks in memory; ``labels`` has the class of each."""
+
+    def __init__(self, target: CountBlocks, labels: np.ndarray, n_classes: int, weights: np.ndarray):
+        self.target = target
+        self.labels = np.array(labels, dtype=np.int64)
+        self.n_classes = n_classes
+        self.weights = weights
+        self.sums = _class_sums(target, self.labels, n_classes, weights)
+        self.fit: float | None = None
+
+    @property
+    def sizes(self) -> np.ndarray:
+        return np.bincount(self.labels, minlength=self.n_classes)
+
+    def move(self, centroids: np.ndarray) -> int:
+        from isthmus.classify.cocc.kernels import assign_to_centroids
+
+        self.sums = np.zeros_like(self.sums)
+        changed, fit = 0, 0.0
+        for rows, block in self.target.blocks():
+            moved, part = assign_to_centroids(
+                block.indptr, block.indices, block.data, self.weights, centroids, self.labels[rows], self.sums
+            )
+            changed += moved
+            fit += part
+        self.fit = fit / max(1, self.target.n_rows)
+        return changed
 
 
 def block_idf(read: Callable[[], Iterable[Any]], n_words: int) -> np.ndarray:
@@ -121,7 +229,7 @@ def block_idf(read: Callable[[], Iterable[Any]], n_words: int) -> np.ndarray:
 
     Both domains together: a word that both use everywhere tells least, and twice the documents give a steadier weight.
     """
-    from isthmus._math.cocc_kernels import add_columns
+    from isthmus.classify.cocc.kernels import add_columns
 
     frequency, n = np.zeros(n_words), 0
     for block in read():
@@ -137,7 +245,7 @@ def compactness(target: CountBlocks, labels: np.ndarray, n_classes: int, weights
 
 
 def _class_sums(target: CountBlocks, labels: np.ndarray, n_classes: int, weights: np.ndarray) -> np.ndarray:
-    from isthmus._math.cocc_kernels import add_unit_rows
+    from isthmus.classify.cocc.kernels import add_unit_rows
 
     sums = np.zeros((len(weights), n_classes))
     for rows, block in target.blocks():
@@ -145,36 +253,25 @@ def _class_sums(target: CountBlocks, labels: np.ndarray, n_classes: int, weights
     return sums
 
 
-def refine_by_centroids(
-    target: CountBlocks, labels: np.ndarray, n_classes: int, weights: np.ndarray, *, max_iter: int = 50
-) -> Refinement:
-    """Move documents to the nearest centroid until none moves; ``weights`` multiply the words' values.
+def refine_by_centroids(documents: SettlingDocuments, *, max_iter: int = 50) -> Refinement:
+    """Move documents to the nearest centroid until none moves.
 
-    It gives up, and returns the labels it was given, when a class would lose more than half of its documents: then the
-    centroids follow some other division of the target than the one the co-clustering found.
+    It gives up when a class would lose more than half of its documents: then the centroids follow some other division
+    of the target than the one the co-clustering found.
     """
-    from isthmus._math.cocc_kernels import assign_to_centroids
-
-    given = np.array(labels, dtype=np.int64)
-    labels = given.copy()
-    before = np.bincount(given, minlength=n_classes)
-    sums = _class_sums(target, labels, n_classes, weights)
-    first = unit_columns(sums)
-    centroids, history = first, []
+    before = documents.sizes
+    first = centroids = unit_columns(documents.sums)
+    history: list[float] = []
     for _ in range(max_iter):
-        sums, changed, fit = np.zeros_like(sums), 0, 0.0
-        for rows, block in target.blocks():
-            moved, part = assign_to_centroids(
-                block.indptr, block.indices, block.data, weights, centroids, labels[rows], sums
-            )
-            changed, fit = changed + moved, fit + part
-        history.append(fit / max(1, target.n_rows))
-        if np.any(2 * np.bincount(labels, minlength=n_classes) < before):
-            return Refinement(given, first, weights, [], "reverted")
+        changed = documents.move(centroids)
+        if documents.fit is not None:
+            history.append(documents.fit)
+        if np.any(2 * documents.sizes < before):
+            return Refinement(first, [], "reverted")
         if not changed:
-            return Refinement(labels, centroids, weights, history)
-        centroids = unit_columns(sums)
-    return Refinement(labels, centroids, weights, history, "max_iter")
+            return Refinement(centroids, history)
+        centroids = unit_columns(documents.sums)
+    return Refinement(centroids, history, "max_iter")
 
 
 def unit_columns(table: np.ndarray) -> np.ndarray:
@@ -211,7 +308,7 @@ def choose_setting(
     ks = sorted({min(k, limit) for k in WORD_CLUSTERS}) if n_word_clusters == "auto" else [int(n_word_clusters)]
     trade_offs = TRADE_OFFS if trade_off == "auto" else (float(trade_off),)
     seed = int(rng.integers(2**31))  # the same start for all settings: they differ by their values only
-    weights = block_idf(problem.read_all, problem.n_words)
+    weights = problem.idf()
     table: list[dict] = []
     for k in ks:
         words = first_words(k, np.random.default_rng(seed))
@@ -253,15 +350,15 @@ def per_length(scores: np.ndarray, rows: Any, power: float) -> np.ndarray:
     return scores / np.maximum(lengths, 1.0)[:, None] ** power
 
 
-def calibrate(
-    read_source: Callable[[], Iterable[tuple[Any, np.ndarray]]], score: Callable[[Any], np.ndarray]
-) -> tuple[float, float]:
+def calibrate(labelled: Iterable[tuple[Any, np.ndarray]], score: Callable[[Any], np.ndarray]) -> tuple[float, float]:
     """Length power and factor under which softmax of the scores is most likely for the source's labels.
 
     Source documents took no part in finding the document clusters, so they are new documents to them; that they come
     from the other domain makes the estimate cautious.
     """
-    blocks = [(score(rows), np.asarray(rows.sum(axis=1)), codes) for rows, codes in read_source()]
+    blocks = [(score(rows), np.asarray(rows.sum(axis=1)), codes) for rows, codes in labelled]
+    if not blocks:
+        return 0.0, 1.0
     codes = np.concatenate([block[2] for block in blocks])
     fits = []
     for power in _LENGTH_POWERS:

@@ -13,9 +13,9 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._math.dual_kernels import Kernel, Predictor, make_kernel
 from isthmus._parameters import FROM_1, POSITIVE, StrOptions, check_parameters
 from isthmus.base import Domains, TransferClassifier, softmax
+from isthmus.classify.dual.kernels import Kernel, Predictor, make_kernel
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 from isthmus.features.tokens import NEGATED
 

@@ -1,4 +1,4 @@
-"""Dual supervision by tri-factorisation (MA). The arithmetic is in ``isthmus._math.dual_factor``."""
+"""Dual supervision by tri-factorisation (MA). The arithmetic is in ``factorisation``."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils import check_random_state
 
-from isthmus._math.dual_factor import FactorFit, Side, fit_factor
-from isthmus._math.dual_manifold import ManifoldProblem, solve_manifold
-from isthmus._math.laplacian import BipartiteLaplacian
 from isthmus._parameters import FROM_0, FROM_1, POSITIVE, Interval, StrOptions
 from isthmus._progress import progress
 from isthmus.base import Domains
 from isthmus.classify.dual.base import DualClassifier, Sides, classes_of
+from isthmus.classify.dual.factorisation import FactorFit, Side, fit_factor
+from isthmus.classify.dual.laplacian import BipartiteLaplacian
+from isthmus.classify.dual.manifold_system import ManifoldProblem, solve_manifold
 
 
 class FactorDualClassifier(DualClassifier):

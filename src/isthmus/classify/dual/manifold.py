@@ -1,4 +1,4 @@
-"""Dual supervision over the graph of documents and words (MR). The arithmetic is in ``isthmus._math.dual_manifold``."""
+"""Dual supervision over the graph of documents and words (MR). The arithmetic is in ``manifold_system``."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._math.dual_kernels import make_kernel
-from isthmus._math.dual_manifold import ManifoldProblem, solve_manifold, word_influence
-from isthmus._math.laplacian import BipartiteLaplacian
 from isthmus._parameters import FROM_1, StrOptions
 from isthmus._progress import progress
 from isthmus.base import Domains
 from isthmus.classify.dual.base import DualClassifier, Sides, warn_of_limit, word_chances
+from isthmus.classify.dual.kernels import make_kernel
+from isthmus.classify.dual.laplacian import BipartiteLaplacian
+from isthmus.classify.dual.manifold_system import ManifoldProblem, solve_manifold, word_influence
 
 
 class ManifoldDualClassifier(DualClassifier):

@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
 from numbers import Integral, Real
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._math.calibration import fit_temperature
-from isthmus._math.chi2 import TermStatistics, count_terms
-from isthmus._math.linear import fit_squared_hinge
 from isthmus._parameters import FROM_0, POSITIVE, Interval, Options, StrOptions, check_parameters
 from isthmus._progress import progress
-from isthmus._validation import check_rows, read_labels
+from isthmus._validation import check_rows
 from isthmus.base import Domains, TransferClassifier, softmax
-from isthmus.exceptions import DataError, IsthmusWarning, UsageError
+from isthmus.classify.projection.hinge import fit_squared_hinge
+from isthmus.exceptions import IsthmusWarning, UsageError
+from isthmus.features.blocks import (
+    BINS,
+    Block,
+    ClassCounts,
+    Passes,
+    RowBlock,
+    as_bins,
+    count_classes,
+    least_bins,
+)
 from isthmus.features.projection import (
     TERM_PARAMETERS,
     Projection,
@@ -29,6 +40,7 @@ from isthmus.features.projection import (
     store_terms,
     term_table,
 )
+from isthmus.features.term_chi2 import TermStatistics, count_terms
 from isthmus.features.weights import smooth_idf
 
 # -- Steps of the projection classifier: hold rows out, adapt to the target, turn scores into probabilities
@@ -57,46 +69,180 @@ def held_out_features(
     return np.concatenate(parts), np.concatenate(rows)
 
 
+class AdaptingRows(Protocol):
+    """Target rows that are labelled by rule and counted under their labels, round by round."""
+
+    def label(self, projection: Projection, step: int) -> None:
+        """Label all rows by rule, and note by how much each class leads."""
+        ...
+
+    def count_surest(self, share: float, step: int) -> TermStatistics:
+        """Statistics, under their labels, of the rows with the largest margins: this share of each class."""
+        ...
+
+
+@dataclass
+class Adaptation:
+    """What the rounds came to.
+
+    Attributes
+    ----------
+    target : TermStatistics or None
+        Statistics of the surest target rows, of the last round or of the one gone back to.
+    kept : int
+        That round.
+    leads_back : list of float
+        For every round, the share of labelled source rows that its target statistics alone label rightly, mean over
+        the classes.
+    reverted : bool
+        Whether a round was refused, and the ones after it not made.
+    """
+
+    target: TermStatistics | None = None
+    kept: int = 0
+    leads_back: list[float] = field(default_factory=list)
+    reverted: bool = False
+
+
 def adapt_statistics(
-    X_target,
-    n_classes: int,
+    rows: AdaptingRows,
     build: Callable[[TermStatistics | None], Projection],
+    lead_back: Callable[[TermStatistics], float],
     *,
     rounds: int,
     share: float,
-) -> tuple[TermStatistics | None, list[dict], str]:
+    allowance: Callable[[float], float],
+) -> Adaptation:
     """Statistics of the surest target rows under their predicted class.
 
     Each round: project the target, label it by rule, count the rows with the largest margins of each class. The part of
-    each class that counts as sure grows in equal steps up to ``share``.
+    each class that counts as sure grows in equal steps up to ``share``. ``build`` makes a projection of the target's
+    statistics, None at first.
 
-    Parameters
-    ----------
-    X_target : CSR matrix
-    n_classes : int
-    build : callable
-        Target statistics, None at first, to a projection.
-    rounds : int
-    share : float
-
-    Returns
-    -------
-    target, history, termination
-        ``history`` has one entry per pass: target rows that changed label, mean share of the winning class.
+    Rounds feed on their own labels, so that a class can grow at the cost of another, round after round. No label of the
+    target can tell, but the source's can: target rows whose labels are right lead back to the source's labels. Where a
+    round leads back worse than the best one before by more than ``allowance`` of that one, the adaptation ends and goes
+    back to the last round that was within half of it.
     """
+    found = Adaptation()
     target: TermStatistics | None = None
-    history: list[dict] = []
-    labels = np.full(X_target.shape[0], -1)
-    for step in range(rounds + 1):
-        shares = class_shares(build(target).features(X_target))
-        changed = int(np.sum(shares.argmax(axis=1) != labels))
-        labels = shares.argmax(axis=1)
-        history.append({"changed": changed, "mean_share": float(shares.max(axis=1).mean())})
+    for step in range(1, rounds + 1):
+        rows.label(build(target), step)
+        target = rows.count_surest(share * step / rounds, step)
+        found.leads_back.append(lead_back(target))
+        best = max(found.leads_back)
+        fall = best - found.leads_back[-1]
+        if fall > allowance(best):
+            found.reverted = True
+            return found
+        if fall <= allowance(best) / 2:
+            found.target = target
+            found.kept = step
         progress("adapting", step, rounds)
-        if step < rounds:
-            sure = surest_rows(shares, share * (step + 1) / rounds)
-            target = count_terms(X_target, np.where(sure, labels, -1), n_classes)
-    return target, history, "no_change" if changed == 0 else "max_iter"
+    found.target = target
+    found.kept = rounds
+    return found
+
+
+class WayBack:
+    """Labelled source rows, a few thousand at most, that statistics of the target are tried on."""
+
+    def __init__(self, X, codes: np.ndarray):
+        step = 1 + len(codes) // _BACK_ROWS
+        self.X = X[::step]
+        self.present, self.codes = np.unique(codes[::step], return_inverse=True)
+        self.sizes = np.bincount(self.codes)
+
+    def share_right(self, projection: Projection) -> float:
+        """Share of each class's rows that the projection labels rightly by rule; the mean over the classes.
+
+        Every class counts alike, so that a small one that is lost shows.
+        """
+        right = projection.features(self.X).argmax(axis=1) == self.present[self.codes]
+        return float(np.mean(np.bincount(self.codes, weights=right) / self.sizes))
+
+    def allowance(self, best: float) -> float:
+        """How far a round may fall below this share: five points, or three standard errors where rows are few."""
+        error = math.sqrt(best * (1 - best) * float(np.sum(1 / self.sizes))) / len(self.sizes)
+        return max(_BACK_FALL, 3 * error)
+
+
+class MemoryRows:
+    """Target rows in memory; ``history`` has for each labelling the rows that changed and the mean winning share."""
+
+    def __init__(self, X, n_classes: int):
+        self.X = X
+        self.n_classes = n_classes
+        self.labels = np.full(X.shape[0], -1)
+        self.history: list[dict] = []
+
+    def label(self, projection: Projection, step: int) -> None:
+        self.shares = class_shares(projection.features(self.X))
+        before, self.labels = self.labels, self.shares.argmax(axis=1)
+        changed = int(np.sum(self.labels != before))
+        self.history.append({"changed": changed, "mean_share": float(self.shares.max(axis=1).mean())})
+
+    def count_surest(self, share: float, step: int) -> TermStatistics:
+        sure = surest_rows(self.shares, share)
+        return count_terms(self.X, np.where(sure, self.labels, -1), self.n_classes)
+
+
+class PassedRows:
+    """Target rows in blocks. The surest are told by steps of 1/65,536 of their margin, and few of them change."""
+
+    def __init__(self, passes: Passes, rounds: int):
+        self.passes = passes
+        self.rounds = rounds
+        self.n_classes = len(passes.classes)
+        self.total: TermStatistics | None = None
+
+    def label(self, projection: Projection, step: int) -> None:
+        self.phase = f"adapting, round {step} of {self.rounds}"
+        self.margins = self.passes.sum(margin_histogram, "target", projection, phase=self.phase)
+
+    def count_surest(self, share: float, step: int) -> TermStatistics:
+        least, n = least_bins(self.margins, share), self.n_classes
+        moves = self.passes.sum(move_surest, "target", n, least, step, phase=self.phase).total()
+        self.passes.forget(f"sure-{step - 1}")
+        came, left = moves.between(0, n), moves.between(n, 2 * n)
+        self.total = came if self.total is None else self.total + came - left  # so no count is ever below zero
+        return self.total
+
+
+def margin_histogram(block: Block, projection: Projection) -> np.ndarray:
+    """How many rows of each class, by rule, have which margin; both are kept for :func:`move_surest`."""
+    from isthmus.classify.projection.kernels import leading_shares
+    from isthmus.features.block_kernels import histogram
+
+    labels, margins = leading_shares(block_features(block.rows, projection))
+    leading = np.where(margins > 0, labels, -1)  # where no class leads, the row counts in its class but is never sure
+    block.keep("margins", {"labels": leading, "steps": as_bins(margins).astype(np.uint16)})
+    return histogram(labels, margins, projection.n_classes, BINS)
+
+
+def move_surest(block: Block, n_classes: int, least: np.ndarray, step: int) -> ClassCounts:
+    """Counts of the rows that came to the surest of a class in this round; behind the classes, of those that left.
+
+    Most rows stay where they were in the round before, which is kept under its own name, so that a round that is done
+    twice gives the same.
+    """
+    margins = block.kept("margins")
+    assert margins is not None
+    labels = margins["labels"]
+    now = np.where((labels >= 0) & (margins["steps"] >= least[labels]), labels, -1).astype(np.int32)
+    before = (block.kept(f"sure-{step - 1}") or {}).get("labels", np.full(len(now), -1, dtype=np.int32))
+    block.keep(f"sure-{step}", {"labels": now})
+    came, left = (np.flatnonzero((now != before) & (own >= 0)) for own in (now, before))
+    codes = np.concatenate([now[came], before[left] + np.int32(n_classes)])
+    return ClassCounts.of(block.rows, np.concatenate([came, left]), codes, 2 * n_classes)
+
+
+def block_features(rows: RowBlock, projection: Projection) -> np.ndarray:
+    """As :meth:`isthmus.features.projection.Projection.features`, entry by entry."""
+    from isthmus.classify.projection.kernels import class_sums
+
+    arrays = rows.indptr, rows.indices, rows.counts
+    return class_sums(*arrays, projection.term_class, projection.weight, projection.n_classes)
 
 
 def surest_rows(shares: np.ndarray, share: float) -> np.ndarray:
@@ -136,9 +282,12 @@ def estimate_prior(probabilities: np.ndarray, source_prior: np.ndarray, max_iter
     return prior
 
 
+_BACK_ROWS = 3_000  # source rows that a round of adaptation is checked on
+_BACK_FALL = 0.05  # by how much the share it labels rightly may fall
 _MAX_TEMPERATURE_ROWS = 4_000  # enough to place one number
 _TEMPERATURE_FOLDS = 5  # every fifth source row is held out to place it
 _BLIND_TEMPERATURE = 10.0  # where only sums are at hand and no row to place it by
+_ENOUGH = 100  # documents of the sample from which it is placed
 
 
 class TermProjectionClassifier(TransferClassifier):
@@ -161,6 +310,8 @@ class TermProjectionClassifier(TransferClassifier):
         As for :class:`isthmus.TermProjection`.
     smoothing : float, default=0.5
         Documents added to both sides of the probability ratio.
+    association : {"positive", "any"}, default="positive"
+        As for :class:`isthmus.TermProjection`; "any" is the paper's and takes ``max_iter=0``.
     max_iter : int, default=8
         Rounds in which the surest target rows are counted under their predicted class. 0: the paper's way, the target's
         rows are not looked at before they are labelled.
@@ -199,7 +350,12 @@ class TermProjectionClassifier(TransferClassifier):
         Passes over the target: 1, and 1 more for each round of adaptation.
     history_ : list of dict
         For each pass the target rows that changed label and the mean share of the winning class.
-    termination_condition_ : {"one_pass", "no_change", "max_iter"}
+    leads_back_ : list of float
+        For each round of adaptation the share of source rows (a few thousand at most) that the target's statistics
+        alone, under the labels of that round, label rightly; mean over the classes.
+    termination_condition_ : {"one_pass", "no_change", "max_iter", "reverted"}
+        "reverted": a round led back to the source's labels clearly worse than one before it, so the adaptation
+        stopped and went back to the last good round; a warning says so.
 
     See Also
     --------
@@ -241,6 +397,7 @@ class TermProjectionClassifier(TransferClassifier):
         purity=0.5,
         weighting="tf-pr",
         smoothing=0.5,
+        association="positive",
         max_iter=8,
         adapt_share=0.8,
         target_idf=False,
@@ -254,6 +411,7 @@ class TermProjectionClassifier(TransferClassifier):
         self.purity = purity
         self.weighting = weighting
         self.smoothing = smoothing
+        self.association = association
         self.max_iter = max_iter
         self.adapt_share = adapt_share
         self.target_idf = target_idf
@@ -268,20 +426,16 @@ class TermProjectionClassifier(TransferClassifier):
         if self.target_idf and len(domains.target):
             frequency = count_terms(X_target, np.zeros(len(domains.target)), 1).document_frequency
             idf = smooth_idf(frequency, len(domains.target))
-        self.statistics_, self.target_statistics_ = block_statistics(domains), None
-        self.history_: list[dict] = []
-        self.termination_condition_ = "one_pass"
+        rows = MemoryRows(X_target, domains.n_classes)
+        back = WayBack(domains.rows(domains.source), domains.source_codes)
+        self.finish(block_statistics(domains), domains.classes, rows if len(domains.target) else None, back, idf)
         if self.max_iter and len(domains.target):
-            self.target_statistics_, self.history_, self.termination_condition_ = adapt_statistics(
-                X_target,
-                domains.n_classes,
-                lambda target: self._build(self.statistics_, target, idf),
-                rounds=self.max_iter,
-                share=self.adapt_share,
-            )
+            rows.label(self.projection_, self.max_iter + 1)
+            reverted: bool = getattr(self, "termination_condition_", "") == "reverted"
+            if not reverted:
+                self.termination_condition_ = "no_change" if rows.history[-1]["changed"] == 0 else "max_iter"
+        self.history_: list[dict] = rows.history
         self.n_iter_ = max(len(self.history_), 1)
-        self.projection_ = self._build(self.statistics_, self.target_statistics_, idf)
-        self._store()
         self._fit_top(
             domains.rows(domains.source),
             domains.source_codes,
@@ -309,22 +463,78 @@ class TermProjectionClassifier(TransferClassifier):
         check_parameters(self)
         if self.classifier != "rule":
             raise UsageError(
-                "partial_fit takes classifier='rule'; an SVM needs all features at once: use fit, or fit_blocks.",
+                "partial_fit takes classifier='rule'; an SVM needs all features at once: use fit.",
                 code="bad-parameter",
             )
         add_block(self, X, y, classes, sample_domain)
-        self.finish_statistics(self.statistics_, self.classes_)
-        return self
+        return self.finish(self.statistics_, self.classes_)
 
-    def finish_statistics(self, stats: TermStatistics, classes: np.ndarray):
-        """Make the rule from sums alone: how fits from blocks end."""
-        self.classes_, self.statistics_ = classes, stats
-        self.target_statistics_ = None
-        self.projection_ = self._build(stats)
-        self.history_, self.n_iter_, self.termination_condition_ = [], 1, "one_pass"
+    block_statistics = staticmethod(count_classes)
+
+    def finish(
+        self,
+        statistics: TermStatistics,
+        classes: np.ndarray,
+        target: AdaptingRows | None = None,
+        back: WayBack | None = None,
+        idf: np.ndarray | None = None,
+    ) -> TermProjectionClassifier:
+        """The rule from the sum of all blocks' statistics, adapted to target rows where there are some.
+
+        ``target`` comes with ``back``, the source rows on which each round is checked.
+        """
+        if self.association == "any" and self.max_iter:
+            raise UsageError(
+                f'association="any" with max_iter={self.max_iter}; adaptation compares classes by positive association '
+                'only. Set max_iter=0, or association="positive".',
+                code="bad-parameter",
+            )
+        self.classes_ = classes
+        self.statistics_ = statistics
+        adapted = Adaptation()
+        if target is not None:
+            assert back is not None
+            adapted = adapt_statistics(
+                target,
+                partial(self._build, statistics, idf=idf),
+                lambda found: back.share_right(self._build(found, idf=idf)),
+                rounds=self.max_iter,
+                share=self.adapt_share,
+                allowance=back.allowance,
+            )
+        self.target_statistics_ = adapted.target
+        self.leads_back_ = adapted.leads_back
+        self.projection_ = self._build(statistics, self.target_statistics_, idf)
+        self.history_ = []
+        self.n_iter_ = 1
+        self.termination_condition_ = "one_pass"
+        if adapted.reverted:
+            self.termination_condition_ = "reverted"
+            self._warn_of_reversal(adapted)
         self._store()
         self.inverse_temperature_ = _BLIND_TEMPERATURE
         return self
+
+    def fit_passes(self, passes: Passes) -> TermProjectionClassifier:
+        """Fit the rule on the blocks of both domains; the temperature is placed by the sample of the source."""
+        n_classes = len(passes.classes)
+        phase = "counting words per class"
+        statistics = passes.sum(self.block_statistics, "source", n_classes, phase=phase).total()
+        codes = passes.sample.codes
+        back = WayBack(passes.sample.rows.matrix(), codes)
+        self.finish(statistics, passes.classes, PassedRows(passes, self.max_iter), back)
+        if len(codes) >= _ENOUGH:
+            # The sample is taken out of the sums again, so that its rows are new to the projection.
+            rows = passes.sample.rows.matrix()
+            without = self._build(statistics - count_terms(rows, codes, n_classes), self.target_statistics_)
+            shares = class_shares(without.features(rows))
+            self.inverse_temperature_ = fit_temperature(shares, codes, bounds=TEMPERATURES)
+        return self
+
+    def block_scores(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
+        """Scores of a block's documents, whose softmax are probabilities, and which documents hold no known word."""
+        rows = block.rows
+        return self._rule_scores(block_features(rows, self.projection_)), np.diff(rows.indptr) == 0
 
     def predict(self, X):
         """Class of each new target document, without refitting."""
@@ -362,6 +572,7 @@ class TermProjectionClassifier(TransferClassifier):
             purity=self.purity,
             weighting=self.weighting,
             smoothing=self.smoothing,
+            association=self.association,
             idf=idf,
         )
 
@@ -382,6 +593,18 @@ class TermProjectionClassifier(TransferClassifier):
         evidence = self._decision(unseen[::step]) if svm else class_shares(unseen[::step])
         self.inverse_temperature_ = fit_temperature(evidence, codes[rows[::step]], bounds=TEMPERATURES)
 
+    def _warn_of_reversal(self, adapted: Adaptation) -> None:
+        last, best = adapted.leads_back[-1], max(adapted.leads_back)
+        warnings.warn(
+            IsthmusWarning(
+                f"Adaptation to the target stopped in round {len(adapted.leads_back)} of {self.max_iter}: its labels "
+                f"lead back to {last:.0%} of the source's, {best:.0%} before, so classes were growing at the cost of "
+                f"others. Round {adapted.kept} was kept; max_iter=0 does not adapt at all.",
+                code="adaptation-stopped",
+            ),
+            stacklevel=5,
+        )
+
     def _store(self):
         store_terms(self, self.projection_)
         documents = self.statistics_.class_documents
@@ -396,7 +619,7 @@ class TermProjectionClassifier(TransferClassifier):
                     f"purity={self.purity:g} ({names}); no document gets them by rule. Lower purity or raise n_terms.",
                     code="fallback",
                 ),
-                stacklevel=5,
+                stacklevel=6,
             )
 
     def _decision(self, features: np.ndarray) -> np.ndarray:
@@ -404,10 +627,12 @@ class TermProjectionClassifier(TransferClassifier):
 
     def _scores(self, X) -> np.ndarray:
         features = self.projection_.features(X)
-        change = np.log(self.prior_ / self.source_prior_)
         if self.classifier == "svm":
-            return self.inverse_temperature_ * self._decision(features) + change
-        scores = self.inverse_temperature_ * class_shares(features) + change
+            return self.inverse_temperature_ * self._decision(features) + np.log(self.prior_ / self.source_prior_)
+        return self._rule_scores(features)
+
+    def _rule_scores(self, features: np.ndarray) -> np.ndarray:
+        scores = self.inverse_temperature_ * class_shares(features) + np.log(self.prior_ / self.source_prior_)
         empty = ~features.any(axis=1)
         scores[empty] = np.log(self.prior_)  # no term speaks for any class: the commonest one
         return scores
@@ -417,99 +642,3 @@ class TermProjectionClassifier(TransferClassifier):
         # A column serves one class: fewer columns than classes, as in scikit-learn's toy data, cannot be learned.
         tags.classifier_tags.poor_score = True
         return tags
-
-
-# -- Term projection from blocks of rows, each read once: the sums of the blocks are the sums of the whole
-
-
-class PairwiseSum:
-    """Sums of blocks, added in pairs of like size, so that many small blocks do not each copy the whole."""
-
-    def __init__(self):
-        self._waiting: list[TermStatistics] = []
-
-    def add(self, block: TermStatistics) -> None:
-        self._waiting.append(block)
-        while len(self._waiting) > 1 and len(self._waiting[-2].klass) <= 2 * len(self._waiting[-1].klass):
-            last = self._waiting.pop()
-            self._waiting[-1] = self._waiting[-1] + last
-
-    def total(self) -> TermStatistics:
-        """The sum of all blocks so far."""
-        while len(self._waiting) > 1:
-            last = self._waiting.pop()
-            self._waiting[-1] = self._waiting[-1] + last
-        return self._waiting[0]
-
-
-class _Classes:
-    """Classes in order of first sight; codes never change, the sorted order comes at the end."""
-
-    def __init__(self):
-        self.index: dict[Any, int] = {}
-
-    def codes(self, labels: Iterable) -> np.ndarray:
-        values, known = read_labels(list(labels))
-        codes = np.full(len(values), -1, dtype=np.int32)
-        for i in np.flatnonzero(known):
-            codes[i] = self.index.setdefault(values[i], len(self.index))
-        return codes
-
-    def sorted(self, stats: TermStatistics) -> tuple[np.ndarray, TermStatistics]:
-        """Sorted classes and the statistics with codes to match."""
-        names = np.array(list(self.index))
-        order = np.argsort(names)
-        place = np.argsort(order)
-        table = stats.per_class(stats.occurrences), stats.per_class(stats.documents)
-        moved = [matrix[:, order].tocsr() for matrix in table]
-        for matrix in moved:
-            matrix.sort_indices()
-        documents = np.zeros(len(names))
-        documents[place] = stats.class_documents
-        starts = moved[0].indptr.astype(np.int64)
-        klass = moved[0].indices.astype(np.int32)
-        return names[order], TermStatistics(starts, klass, moved[0].data, moved[1].data.astype(np.int32), documents)
-
-
-def fit_blocks(blocks: Iterable[tuple[Any, Iterable]], model: TermProjectionClassifier | None = None):
-    """Fit the rule from an iterable of ``(X, y)`` blocks, each read once.
-
-    Columns may be added from block to block (never moved), classes may appear at any time, and the order of blocks
-    changes nothing.
-
-    Parameters
-    ----------
-    blocks : iterable of (CSR matrix, labels)
-        Unlabelled rows (None, -1, NaN) are left out.
-    model : TermProjectionClassifier, optional
-        Its parameters are used; ``classifier`` must be "rule".
-
-    Returns
-    -------
-    TermProjectionClassifier
-        Fitted; ``n_features_in_`` is the number of columns of the widest block.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus.classify.projection.classifier import fit_blocks
-    >>> blocks = [(np.array([[4, 0], [3, 1]]), ["red", "red"]), (np.array([[0, 2, 5]]), ["blue"])]
-    >>> fit_blocks(blocks).predict(np.array([[1, 0, 0], [0, 0, 1]])).tolist()
-    ['red', 'blue']
-    """
-    model = TermProjectionClassifier() if model is None else model
-    check_parameters(model)
-    if model.classifier != "rule":
-        raise UsageError("fit_blocks makes the rule; use classifier='rule', or fit for an SVM.", code="bad-parameter")
-    classes, sums = _Classes(), PairwiseSum()
-    for number, (X, y) in enumerate(blocks, 1):
-        codes = classes.codes(y)
-        sums.add(count_terms(X, codes, max(len(classes.index), 1)))
-        progress("counting blocks", number)
-    if len(classes.index) < 2:
-        raise DataError(
-            f"The blocks name {len(classes.index)} classes; a classifier needs at least two.", code="one-class"
-        )
-    names, stats = classes.sorted(sums.total())
-    model.n_features_in_ = stats.n_terms
-    return model.finish_statistics(stats, names)

@@ -14,8 +14,11 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
 from isthmus._math.calibration import fit_temperature
-from isthmus._math.gram import KINDS, n_threads
-from isthmus._math.kernel_ridge import (
+from isthmus._packing import pack_texts, unpack_texts
+from isthmus._parameters import FROM_0, FROM_1, N_JOBS, NON_NEGATIVE, SHARE, Lengths, StrOptions, refusal
+from isthmus._progress import progress
+from isthmus.base import Domains, TransferClassifier, row_blocks, softmax
+from isthmus.classify.strings.kernel_ridge import (
     GrowingRidge,
     centroid_scores,
     choose_ridge,
@@ -26,11 +29,10 @@ from isthmus._math.kernel_ridge import (
     most_confident,
     rbf,
 )
-from isthmus._packing import pack_texts, unpack_texts
-from isthmus._parameters import FROM_0, FROM_1, N_JOBS, NON_NEGATIVE, SHARE, Lengths, StrOptions, refusal
-from isthmus._progress import progress
-from isthmus.base import Domains, TransferClassifier, row_blocks, softmax
+from isthmus.classify.strings.ridge_gpu import DeviceRidge, DeviceRows, new_scores, solve_bytes
 from isthmus.exceptions import DataError, IsthmusWarning
+from isthmus.features.gram import KINDS, inverse_roots, n_threads
+from isthmus.features.gram_gpu import DEVICES, array_module, gram_bytes, has_memory, whole_counts
 from isthmus.features.languages import IDEOGRAPHIC, guess_language, resolve_language
 from isthmus.features.strings import StringKernel, normalize_kernel
 
@@ -38,6 +40,7 @@ from isthmus.features.strings import StringKernel, normalize_kernel
 
 
 SPACED_LENGTHS, UNSPACED_LENGTHS = (5, 8), (1, 4)
+MOST_EXACT = 12_000  # documents whose kernel is computed whole on the CPU, unless max_exact says otherwise
 FEW = 3  # new documents up to which the columns are walked through instead of being sorted
 BLOCK = 2048  # documents compared with the landmarks in one go; larger blocks are no faster and take more memory
 
@@ -74,14 +77,22 @@ class KernelRows:
                 lowercase=estimator.lowercase,
                 squeeze=estimator.squeeze,
                 n_jobs=estimator.n_jobs,
+                device=estimator.device,
             )
         return cls(kernel, estimator.rbf, estimator.transductive, estimator.align)
 
-    def fit(self, domains: Domains, landmarks: np.ndarray | None) -> tuple[np.ndarray, bool]:
-        """Rows of all documents, and whether they are features (inner products are the kernel) or the kernel itself."""
+    def fit(self, domains: Domains, landmarks: np.ndarray | None, xp: Any = None) -> tuple[Any, bool]:
+        """Rows of all documents, and whether they are features (inner products are the kernel) or the kernel itself.
+
+        With an array module ``xp`` they are made on its device when they are asked for.
+        """
         self.landmarks = landmarks
         if landmarks is None:
             self.columns = None if self._precomputed else domains.X
+            if xp is not None:
+                on_device = self._on_device(xp, domains.X)
+                self.centre, self.length = on_device.align(self.align, domains.domain, domains.target)
+                return on_device, self.transductive
             K = self._curve(self._whole(domains.X))
             self._align(K, domains)
             return K, self.transductive
@@ -94,6 +105,25 @@ class KernelRows:
         self._align(rows, domains)
         return rows, True
 
+    def _on_device(self, xp: Any, X: Any) -> DeviceRows:
+        if isinstance(self.kernel, StringKernel):
+            index = replace(self.kernel, device="cuda").device_index(xp, X)
+            assert index is not None  # "cuda" gets an index or is refused
+            self.diagonal = index.diag
+            return DeviceRows(xp, whole_counts(index), xp.asarray(inverse_roots(index.diag)), True, self.use_rbf)
+        K = self._whole(X)
+        self._check_normalised(K)
+        return DeviceRows(xp, xp.asarray(K), xp.ones(len(K)), False, self.use_rbf)
+
+    def scores(self, X: Any, weights: np.ndarray) -> np.ndarray:
+        """Rows of new documents times weights."""
+        if isinstance(self.kernel, StringKernel) and self.root is None and len(X) > FEW:
+            xp = array_module(self.kernel.device, int(np.sqrt(len(X) * len(self.columns))))
+            index = None if xp is None else self.kernel.device_index(xp, [*self.columns, *X], len(self.columns))
+            if index is not None:
+                return new_scores(index, self, weights)
+        return self.new_rows(X) @ weights
+
     def _compare_blocks(self, domains: Domains) -> np.ndarray:
         """All documents against the landmarks, as many blocks at a time as there are threads."""
         rows, blocks = np.empty((domains.n_rows, len(self.columns))), list(row_blocks(domains.n_rows, BLOCK))
@@ -101,7 +131,7 @@ class KernelRows:
         if isinstance(self.kernel, StringKernel):
             # Every block is left to one thread: little of the work on a block can be shared.
             threads = min(len(blocks), n_threads(self.kernel.n_jobs))
-            own = replace(self, kernel=replace(self.kernel, n_jobs=1))
+            own = replace(self, kernel=replace(self.kernel, n_jobs=1, device="cpu"))
 
         def compare(block: slice) -> int:
             rows[block] = own._curve(own._between(domains.rows(np.arange(block.start, block.stop)), own.columns))
@@ -200,14 +230,17 @@ class KernelRows:
     def _curve(self, K: np.ndarray) -> np.ndarray:
         if not self.use_rbf:
             return K
+        self._check_normalised(K)
+        return rbf(K)
+
+    def _check_normalised(self, K: np.ndarray) -> None:
         top = float(K.max(initial=0.0))
-        if top > 1 + 1e-6:
+        if self.use_rbf and top > 1 + 1e-6:
             raise DataError(
                 f"The kernel has values up to {top:g}; exp(K − 1) needs a normalised kernel with ones on the diagonal. "
                 "Divide by the root of the diagonal on both sides, or set rbf=False.",
                 code="bad-kernel",
             )
-        return rbf(K)
 
 
 def lengths_for(language: str) -> tuple[int, int] | str:
@@ -283,10 +316,14 @@ class TransductiveKernelClassifier(TransferClassifier):
     n_landmarks : int or None, default=None
         Compare every document with this many landmark documents instead of with all. If omitted, 2,000 landmarks are
         used past ``max_exact`` documents, with a warning.
-    max_exact : int, default=12000
-        Largest number of documents for which the kernel is computed whole.
+    max_exact : int or "auto", default="auto"
+        Largest number of documents for which the kernel is computed whole. "auto": 12,000 on the CPU, and on a GPU as
+        many as its memory holds.
     n_jobs : int, default=1
         Threads of the string kernel.
+    device : {"auto", "cpu", "cuda"}, default="auto"
+        Where the kernel and the ridge are computed. "auto": on a GPU where CuPy finds one, there are a few thousand
+        documents, and they fit its memory. Needs the extra ``gpu``. Landmarks are always computed on the CPU.
     random_state : int, RandomState or None, default=None
         Draws landmarks; the exact path does not use it.
 
@@ -343,8 +380,9 @@ class TransductiveKernelClassifier(TransferClassifier):
         "n_added": [FROM_0, SHARE],
         "balanced": ["boolean"],
         "n_landmarks": [FROM_1, None],
-        "max_exact": [FROM_1],
+        "max_exact": [FROM_1, StrOptions({"auto"})],
         "n_jobs": N_JOBS,
+        "device": [StrOptions(set(DEVICES))],
         "random_state": ["random_state"],
     }
 
@@ -364,8 +402,9 @@ class TransductiveKernelClassifier(TransferClassifier):
         n_added=0.5,
         balanced=False,
         n_landmarks=None,
-        max_exact=12000,
+        max_exact="auto",
         n_jobs=1,
+        device="auto",
         random_state=None,
     ):
         self.kernel = kernel
@@ -383,6 +422,7 @@ class TransductiveKernelClassifier(TransferClassifier):
         self.n_landmarks = n_landmarks
         self.max_exact = max_exact
         self.n_jobs = n_jobs
+        self.device = device
         self.random_state = random_state
 
     @property
@@ -405,13 +445,20 @@ class TransductiveKernelClassifier(TransferClassifier):
     def _fit(self, domains: Domains) -> np.ndarray:
         r = self._number_to_add(len(domains.target))
         rows = KernelRows.from_settings(self, domains.X)
-        matrix, linear = rows.fit(domains, self._landmarks(domains))
+        xp = self._array_module(rows.kernel, domains, r)
+        landmarks = self._landmarks(domains, xp)
+        xp = xp if landmarks is None else None
+        matrix, linear = rows.fit(domains, landmarks, xp)
         self.alpha_ = self.alpha
         if rows.landmarks is not None:
             self.alpha_ = choose_ridge(matrix[domains.source], domains.source_codes, domains.n_classes, self.alpha)
         # Several rounds use the same inner products again and again: multiply once.
-        cached = linear and rows.landmarks is None and self.max_iter > 2
-        base = GrowingRidge(matrix @ matrix.T if cached else matrix, self.alpha_, linear=linear and not cached)
+        cached = linear and rows.landmarks is None and self.max_iter > 2 and xp is None
+        base: Any
+        if xp is None:
+            base = GrowingRidge(matrix @ matrix.T if cached else matrix, self.alpha_, linear=linear and not cached)
+        else:
+            base = DeviceRidge(matrix, self.alpha_, linear=linear, most=len(domains.source) + r)
         base.extend(domains.source)
         self._model = _Model(self.classifier, domains.n_classes, centred=self.align is not None)
         codes = domains.source_codes
@@ -444,7 +491,7 @@ class TransductiveKernelClassifier(TransferClassifier):
         return scores.argmax(axis=1) if len(scores) else np.zeros(0, np.int64)
 
     def _scores(self, X) -> np.ndarray:
-        return self._model.finish(self._rows.new_rows(X) @ self._model.weights)
+        return self._model.finish(self._rows.scores(X, self._model.weights))
 
     def predict_proba(self, X):
         """Probability of each class for each new target document: softmax of scores times ``inverse_temperature_``."""
@@ -472,24 +519,43 @@ class TransductiveKernelClassifier(TransferClassifier):
         """Rows used as landmarks, or None where every document was compared with every other."""
         return self._landmark_rows
 
-    def _calibrate(self, base: GrowingRidge, codes: np.ndarray) -> float:
+    def _calibrate(self, base: Any, codes: np.ndarray) -> float:
         subset = np.arange(len(codes))
         if len(subset) > CALIBRATION_ROWS:
             subset = subset[np.linspace(0, len(subset) - 1, CALIBRATION_ROWS).astype(int)]
         held_out = self._model.responses(codes[subset])
         return fit_temperature(self._model.finish(base.held_out_scores(subset, held_out)), codes[subset])
 
-    def _landmarks(self, domains: Domains) -> np.ndarray | None:
+    def _array_module(self, kernel: Any, domains: Domains, r: int) -> Any:
+        """CuPy where the kernel is computed whole and on a GPU, otherwise None; refuses what does not fit one."""
+        n = domains.n_rows
+        most = n if self.max_exact == "auto" else self.max_exact
+        if n > most or (self.n_landmarks is not None and self.n_landmarks < n):
+            return None
+        xp = array_module(self.device, n)
+        if xp is None:
+            return None
+        needed = solve_bytes(n, len(domains.source) + r, 8)
+        if isinstance(kernel, StringKernel):
+            lo, hi = kernel.ngram_range
+            symbols = sum(map(len, domains.X))
+            itemsize = 4 if kernel.kind == "spectrum" else 2
+            counting = n * n * itemsize + gram_bytes(n, symbols, hi - lo + 1)
+            needed = max(counting, solve_bytes(n, len(domains.source) + r, itemsize))
+        return xp if has_memory(xp, needed, f"The exact method for {n:,} documents", self.device) else None
+
+    def _landmarks(self, domains: Domains, xp: Any = None) -> np.ndarray | None:
         wanted = self.n_landmarks
         if isinstance(self.kernel, str) and self.kernel == "precomputed":
             return None
         if wanted is None:
-            if domains.n_rows <= self.max_exact:
+            most = MOST_EXACT if self.max_exact == "auto" else self.max_exact
+            if domains.n_rows <= most or xp is not None:
                 return None
             wanted = 2000
             warnings.warn(
                 IsthmusWarning(
-                    f"{domains.n_rows:,} documents are more than max_exact={self.max_exact:,}; each is compared with "
+                    f"{domains.n_rows:,} documents are more than max_exact={most:,}; each is compared with "
                     f"{wanted:,} landmark documents instead of with all. Set n_landmarks or max_exact to choose.",
                     code="approximation",
                 ),

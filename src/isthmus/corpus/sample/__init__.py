@@ -1,31 +1,17 @@
 """The bundled sample: synthetic survey comments of a motorcycle dealer (labelled) and of a car dealer (not).
 
-The package holds the program that made them and the lists it draws from, a third of the size of what it makes; tests
-compare the files byte for byte with the ones that were published.
+``tools/sample`` in the repository holds the program that wrote the files and the lists it draws from.
 """
 
 from __future__ import annotations
 
-import io
-from functools import lru_cache
+from pathlib import Path
 
 from isthmus.corpus.collection import Collection
 from isthmus.corpus.read import read_collection
-from isthmus.corpus.write import write_rows
 
 SAMPLE_FILES = ("motorcycles.csv", "cars.csv", "later.csv")  # without the true labels of the cars
-
-
-@lru_cache(maxsize=1)
-def _files() -> dict[str, bytes]:
-    from isthmus.corpus.sample.maker import make_tables
-
-    files = {}
-    for name, columns in make_tables().items():
-        written = io.BytesIO()
-        write_rows("-", columns, stdout=written)
-        files[name] = written.getvalue()
-    return files
+_FOLDER = Path(__file__).parent
 
 
 def sample_file(name: str) -> bytes:
@@ -37,7 +23,7 @@ def sample_file(name: str) -> bytes:
     >>> sample_file("cars.csv").decode().splitlines()[0]
     'id,comment'
     """
-    return _files()[name]
+    return (_FOLDER / name).read_bytes()
 
 
 def load_sample() -> tuple[Collection, Collection, dict[str, str]]:
@@ -55,16 +41,10 @@ def load_sample() -> tuple[Collection, Collection, dict[str, str]]:
     >>> len(source), len(target), sorted(set(source.labels))
     (600, 600, ['price', 'product', 'service', 'staff'])
     """
-    source = _read("motorcycles.csv", text="comment", label="category", want_labels=True)
-    target = _read("cars.csv", text="comment", want_labels=False)
-    truth = _read("cars_truth.csv", text="id", label="category", want_labels=True)
+    source = read_collection(_FOLDER / "motorcycles.csv", text="comment", label="category", want_labels=True)
+    target = read_collection(_FOLDER / "cars.csv", text="comment", want_labels=False)
+    truth = read_collection(_FOLDER / "cars_truth.csv", text="id", label="category", want_labels=True)
     return source, target, dict(zip(truth.texts, map(str, truth.labels), strict=True))
-
-
-def _read(name: str, **columns) -> Collection:
-    docs = read_collection("-", stdin=io.BytesIO(sample_file(name)), **columns)
-    docs.name = name
-    return docs
 
 
 __all__ = ["SAMPLE_FILES", "load_sample", "sample_file"]

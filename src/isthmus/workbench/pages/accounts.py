@@ -2,59 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from datetime import UTC, datetime, timedelta
-from typing import Annotated
-
-from fastapi import APIRouter, Form, HTTPException, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
-from isthmus._utils import plural
 from isthmus.exceptions import IsthmusError
-from isthmus.workbench.context import BenchNow, Person, WorkspaceOwner, get_bench, go, page
+from isthmus.workbench import service
+from isthmus.workbench.context import Bench, BenchNow, Field, Person, WorkspaceOwner, go, page
+from isthmus.workbench.service import TooManyTries, require_accounts
 
 router = APIRouter(include_in_schema=False)
-Field = Annotated[str, Form(max_length=2_000)]
-
-
-class TooManyTries(HTTPException):
-    """Somebody guesses."""
-
-    def __init__(self, seconds: float):
-        minutes = max(1, math.ceil(seconds / 60))
-        super().__init__(
-            429,
-            f"Too many wrong passwords; try again in {plural(minutes, 'minute')}.",
-            headers={"Retry-After": str(math.ceil(seconds))},
-        )
-
-
-def sign_in_person(request: Request, name: str, password: str):
-    """The person with this name and password, or None; slowed down for whoever guesses."""
-    bench = get_bench(request)
-    address = request.client.host if request.client else "unknown"
-    key = f"{address} {name.strip().casefold()[:200]}"
-    wait = max(bench.by_name.wait(key), bench.by_address.wait(address))
-    if wait:
-        raise TooManyTries(wait)
-    person = bench.workspace.people.by_name(name)
-    kept = None if person is None or person.disabled else person.password_hash
-    if not bench.passwords.verify(kept, password):
-        bench.by_name.failed(key)
-        bench.by_address.failed(address)
-        bench.workspace.audit.note("sign-in refused", by=None, name=name[:200], address=address)
-        return None
-    bench.by_name.cleared(key)
-    bench.workspace.audit.note("sign-in", by=person.id, subject=person.id, address=address)
-    return person
-
-
-def start_session(request: Request, response: Response, person) -> None:
-    """Hand the browser a session that did not exist before."""
-    bench = get_bench(request)
-    session = bench.cookies.new(person.id, person.session_key)
-    response.headers["set-cookie"] = bench.cookies.header(session)
-    request.state.session = session
 
 
 def safe_next(address: str) -> str:
@@ -66,8 +22,15 @@ def safe_next(address: str) -> str:
     >>> safe_next("/projects/1"), safe_next("//evil.example"), safe_next("https://evil.example")
     ('/projects/1', '/projects', '/projects')
     """
-    plain = address.startswith("/") and not address.startswith(("//", "/\\")) and address.isprintable()
-    return address if plain else "/projects"
+    is_local = address.startswith("/") and not address.startswith(("//", "/\\")) and address.isprintable()
+    return address if is_local else "/projects"
+
+
+def enter(request: Request, person: Person, address: str = "/projects") -> Response:
+    """Sign a person in and send them on."""
+    response = RedirectResponse(address, status_code=303)
+    service.start_session(request, response, person)
+    return response
 
 
 @router.get("/sign-in")
@@ -81,18 +44,18 @@ def sign_in_form(request: Request, bench: BenchNow, next: str = "/projects"):
 @router.post("/sign-in")
 def sign_in(request: Request, bench: BenchNow, name: Field = "", password: Field = "", next: Field = "/projects"):
     """Try a name and a password."""
-    if not bench.settings.accounts:
-        raise HTTPException(404, "Nobody signs in here: only this machine is answered.")
-    trouble, status = "The name or the password is wrong.", 401
+    require_accounts(bench)
+    trouble = "The name or the password is wrong."
+    status = 401
     try:
-        person = sign_in_person(request, name, password)
+        person = service.sign_in_person(request, name, password)
     except TooManyTries as error:
-        person, trouble, status = None, error.detail, 429
+        person = None
+        trouble = error.detail
+        status = 429
     if person is None:
         return page(request, "sign_in.html.j2", status=status, trouble=trouble, name=name, next=safe_next(next))
-    response = RedirectResponse(safe_next(next), status_code=303)
-    start_session(request, response, person)
-    return response
+    return enter(request, person, safe_next(next))
 
 
 @router.post("/sign-out")
@@ -100,45 +63,25 @@ def sign_out(request: Request, bench: BenchNow, everywhere: Field = ""):
     """End this session; or, if asked, every session of this person."""
     response = RedirectResponse("/sign-in" if bench.settings.accounts else "/projects", status_code=303)
     if request.state.person is not None:
-        end_session(request, response, everywhere=bool(everywhere))
+        service.end_session(request, response, everywhere=bool(everywhere))
     return response
-
-
-def end_session(request: Request, response: Response, *, everywhere: bool) -> None:
-    """What was signed in is not any more: the cookie is worthless even where somebody kept a copy of it."""
-    bench, person = get_bench(request), request.state.person
-    if bench.settings.accounts and everywhere:
-        bench.workspace.people.end_sessions(person.id, by=person.id)
-    elif bench.settings.accounts:
-        until = datetime.now(UTC) + timedelta(seconds=bench.settings.session_seconds)
-        bench.workspace.people.end_session(person.id, request.state.session.key, until, by=person.id)
-    response.headers["set-cookie"] = bench.cookies.header(bench.cookies.new())
 
 
 @router.get("/join/{token}")
 def join_form(request: Request, bench: BenchNow, token: str):
     """The form behind an invitation; the link is used up only when it is sent."""
-    if not bench.settings.accounts:
-        raise HTTPException(404, "There are no invitations here: only this machine is answered.")
+    require_accounts(bench)
     return page(request, "join.html.j2", trouble="", name="")
 
 
 @router.post("/join/{token}")
 def join(request: Request, bench: BenchNow, token: str, name: Field = "", password: Field = ""):
-    """Make the account that an invitation promises."""
-    if not bench.settings.accounts:
-        raise HTTPException(404, "There are no invitations here: only this machine is answered.")
-    address = request.client.host if request.client else "unknown"
-    if wait := bench.by_address.wait(address):
-        raise TooManyTries(wait)
+    """Make the account that an invitation is for."""
+    require_accounts(bench)
     try:
-        person = bench.workspace.people.accept(token, name, bench.passwords.hash(password))
+        return enter(request, service.join(request, token, name, password))
     except IsthmusError as error:
-        bench.by_address.failed(address)
         return page(request, "join.html.j2", status=422, trouble=str(error), name=name)
-    response = RedirectResponse("/projects", status_code=303)
-    start_session(request, response, person)
-    return response
 
 
 @router.get("/people")
@@ -147,42 +90,74 @@ def people(request: Request, bench: BenchNow, person: WorkspaceOwner):
     return people_page(request, bench, person)
 
 
-def people_page(request: Request, bench, person, **facts):
-    """The page of accounts, with a new invitation if there is one."""
-    workspace = bench.workspace
-    facts = {"link": None, "invited": "", **facts}
-    return page(
-        request, "people.html.j2", people=workspace.people.list(), projects=workspace.projects.list(person.id), **facts
-    )
+def people_page(request: Request, bench: Bench, person: Person, *, token: str = "", invited: str = "", reset: str = ""):
+    """The page of accounts; with the link of a new token, and for which role or person it is."""
+    place = "join" if invited else "password"
+    link = f"{request.url.scheme}://{request.url.netloc}/{place}/{token}" if token else None
+    facts = {"people": bench.workspace.people.list(), "projects": bench.projects_of(person)}
+    return page(request, "people.html.j2", link=link, invited=invited, reset=reset, **facts)
 
 
 @router.post("/people/invitations")
 def invite(request: Request, bench: BenchNow, person: WorkspaceOwner, role: Field = "reviewer", project: Field = ""):
     """Make a link that works once."""
-    if project and bench.workspace.projects.role(project, person.id) != "owner":
-        raise HTTPException(404, "There is no such project here.")
-    token = bench.workspace.people.invite(role, by=person.id, project=project or None)
-    link = f"{request.url.scheme}://{request.url.netloc}/join/{token}"
-    return people_page(request, bench, person, link=link, invited=role)
+    token = service.invite(bench, person, role, project)
+    return people_page(request, bench, person, token=token, invited=role)
 
 
 @router.post("/people/{other}/role")
 def set_role(request: Request, bench: BenchNow, person: WorkspaceOwner, other: str, role: Field):
     """Give another role."""
-    refuse_self(person, other)
-    bench.workspace.people.set_role(other, role, by=person.id)
+    service.set_role(bench, person, other, role)
     return go(request, "/people")
 
 
 @router.post("/people/{other}/disable")
-def disable(request: Request, bench: BenchNow, person: WorkspaceOwner, other: str):
-    """Close an account; its answers stay."""
-    refuse_self(person, other)
-    bench.workspace.people.disable(other, by=person.id)
+def disable(request: Request, bench: BenchNow, person: WorkspaceOwner, other: str, hand_over_to: Field = ""):
+    """Close an account; its answers stay, and projects that it alone owned go to somebody else."""
+    service.close_account(bench, person, other, hand_over_to)
     return go(request, "/people")
 
 
-def refuse_self(person: Person, other: str) -> None:
-    """Nobody locks themselves out."""
-    if person.id == other:
-        raise HTTPException(422, "Another owner has to do this for you.")
+@router.post("/people/{other}/enable")
+def enable(request: Request, bench: BenchNow, person: WorkspaceOwner, other: str):
+    """Open a closed account again."""
+    bench.workspace.people.enable(other, by=person.id)
+    return go(request, "/people")
+
+
+@router.post("/people/{other}/password-link")
+def password_link(request: Request, bench: BenchNow, person: WorkspaceOwner, other: str):
+    """Make a link with which somebody sets a new password."""
+    found, token = service.make_password_link(bench, person, other)
+    return people_page(request, bench, person, token=token, reset=found.name)
+
+
+@router.get("/password/{token}")
+def password_form(request: Request, bench: BenchNow, token: str):
+    """The form behind such a link."""
+    return page(request, "password.html.j2", trouble="", own=False)
+
+
+@router.post("/password/{token}")
+def set_password(request: Request, bench: BenchNow, token: str, password: Field = ""):
+    """A new password by a link."""
+    try:
+        return enter(request, service.use_password_link(request, token, password))
+    except IsthmusError as error:
+        return page(request, "password.html.j2", status=422, trouble=str(error), own=False)
+
+
+@router.get("/account")
+def account(request: Request, person: Person):
+    """One's own account."""
+    return page(request, "password.html.j2", trouble="", own=True)
+
+
+@router.post("/account/password")
+def change_password(request: Request, person: Person, old: Field = "", password: Field = ""):
+    """Another password of one's own; every other session ends."""
+    try:
+        return enter(request, service.change_own_password(request, person, old, password))
+    except IsthmusError as error:
+        return page(request, "password.html.j2", status=422, trouble=str(error), own=True)

@@ -4,29 +4,29 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Form, HTTPException, Request
+from fastapi import APIRouter, Form
 
-from isthmus.workbench.context import Access, Reviewer, Viewer, at, go, page
-from isthmus.workbench.pages.frame import chosen_run, classes_of, find_run, project_page
+from isthmus.workbench.context import Access, Field, Reviewer, Viewer, go_to
+from isthmus.workbench.pages.frame import chosen_run, classes_of, part, project_page
+from isthmus.workbench.service import answer_sample, find_check, find_run
 
 router = APIRouter(prefix="/projects/{project}/check", include_in_schema=False)
-Field = Annotated[str, Form(max_length=2_000)]
 SIZES = (20, 50, 100, 200, 400)
+LEAST_ANSWERED = 20  # before, the interval is wider than what is expected anyway
 _SUGGESTED, _MARGIN = 100, 7  # half the width of the interval in points, for 85 % right
-
-
-def find_check(access: Access, check: str) -> tuple[Any, Any]:
-    """A sample of this project, and its run."""
-    found = access.workspace.checks.get(check)
-    run = access.workspace.runs.get(found.run)
-    if run.project != access.project.id:
-        raise HTTPException(404, "There is no such sample here.")
-    return found, run
 
 
 def whole_samples(access: Access, run: Any) -> list[Any]:
     """Samples of all documents of a run; those above a threshold belong to accepting many at once."""
     return [row for row in access.workspace.checks.list(run.id) if row.threshold is None]
+
+
+def measured(access: Access, run: Any) -> dict[str, Any] | None:
+    """What the sample of a run with the most answers says, once it has enough to say anything; otherwise None."""
+    found = max(whole_samples(access, run), key=lambda row: row.answered, default=None)
+    if found is None or found.answered < LEAST_ANSWERED:
+        return None
+    return access.workspace.checks.estimate(found.id)
 
 
 def desk_facts(access: Access, check: Any, run: Any, just: str = "") -> dict[str, Any]:
@@ -46,8 +46,10 @@ def desk_facts(access: Access, check: Any, run: Any, just: str = "") -> dict[str
 
 
 @router.get("")
-def checks(request: Request, access: Viewer, run: str = "", check: str = ""):
+def checks(access: Viewer, run: str = "", check: str = ""):
     """The page of samples."""
+    chosen: Any
+    found: Any
     if check:
         chosen, found = find_check(access, check)
     else:
@@ -59,30 +61,36 @@ def checks(request: Request, access: Viewer, run: str = "", check: str = ""):
         facts["checks"] = whole_samples(access, found)
     if chosen is not None:
         facts |= desk_facts(access, chosen, found)
-    return project_page(request, access, "check.html.j2", sizes=SIZES, suggested=_SUGGESTED, margin=_MARGIN, **facts)
+    return project_page(access, "check.html.j2", sizes=SIZES, suggested=_SUGGESTED, margin=_MARGIN, **facts)
 
 
 @router.post("")
-def draw(request: Request, access: Reviewer, run: Field = "", size: Annotated[int, Form()] = _SUGGESTED):
+def draw(access: Reviewer, run: Field = "", size: Annotated[int, Form()] = _SUGGESTED):
     """Draw a sample."""
     drawn = access.workspace.checks.draw(find_run(access, run).id, size, by=access.by)
-    return go(request, at("projects", access.project.id, "check") + f"?check={drawn.id}")
+    return go_to(access, "check", query=f"?check={drawn.id}")
 
 
 @router.get("/{check}/desk")
-def show(request: Request, access: Viewer, check: str):
+def show(access: Viewer, check: str):
     """The next document, alone."""
     found, run = find_check(access, check)
-    return page(request, "check_desk.html.j2", access=access, **desk_facts(access, found, run))
+    return part(access, "check_desk.html.j2", **desk_facts(access, found, run))
 
 
 @router.post("/{check}/answers")
-def answer(request: Request, access: Reviewer, check: str, document: Field = "", label: Field = "", other: Field = ""):
+def answer(
+    access: Reviewer,
+    check: str,
+    document: Field = "",
+    label: Field = "",
+    other: Field = "",
+    token: Field = "",
+):
     """An answer; the next document comes back."""
-    found, run = find_check(access, check)
     label = label or other
-    access.workspace.checks.answer(found.id, document, label, by=access.by)
-    found, run = find_check(access, check)
-    return page(
-        request, "check_desk.html.j2", access=access, **desk_facts(access, found, run, just=f"Answered: {label}.")
-    )
+    found, run = answer_sample(access, check, document, label, token)
+    facts = desk_facts(access, found, run, just=f"Answered: {label}.")
+    # The list of samples below the desk goes along; the page of accepting many at once has none.
+    checks = whole_samples(access, run) if found.threshold is None else []
+    return part(access, "check_desk.html.j2", fragment=True, checks=checks, **facts)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 
 from isthmus.exceptions import IsthmusError
 from isthmus.workbench.context import Viewer
-from isthmus.workbench.pages.frame import find_run, project_page
+from isthmus.workbench.pages.frame import project_page
+from isthmus.workbench.service import find_run
 
 router = APIRouter(prefix="/projects/{project}/compare", include_in_schema=False)
 PAGE = 50
@@ -39,7 +40,6 @@ def flow_table(found: dict[str, Any]) -> list[dict[str, Any]]:
 
 @router.get("")
 def compare(
-    request: Request,
     access: Viewer,
     a: str = "",
     b: str = "",
@@ -58,7 +58,7 @@ def compare(
             facts |= compared(access, first, second, before, after_label, after)
         except IsthmusError as error:
             facts["trouble"] = str(error)
-    return project_page(request, access, "compare.html.j2", **facts)
+    return project_page(access, "compare.html.j2", **facts)
 
 
 def compared(access: Any, a: Any, b: Any, before: str, after_label: str, after: int | None) -> dict[str, Any]:

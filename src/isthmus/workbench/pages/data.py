@@ -2,48 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
-from fastapi import APIRouter, File, Form, HTTPException, Request, Response, UploadFile
+from fastapi import APIRouter, File, Form, Response, UploadFile
 
 from isthmus.corpus.limits import unpacking_at_most
 from isthmus.exceptions import IsthmusError
-from isthmus.workbench.context import Access, Owner, Viewer, at, go
+from isthmus.workbench.context import Access, Owner, Viewer, at, go_to
 from isthmus.workbench.pages.frame import project_page
+from isthmus.workbench.service import add_file, find_collection, map_file, remove_file
 
 router = APIRouter(prefix="/projects/{project}/data", include_in_schema=False)
 
 
-def find_collection(access: Access, collection: str) -> Any:
-    """A collection of this project; one of another project is not there."""
-    found = access.workspace.collections.get(collection)
-    if found.project != access.project.id:
-        raise HTTPException(404, "There is no such file here.")
-    return found
-
-
-def add_file(access: Access, file: UploadFile, kind: str) -> Any:
-    """Keep a file that was sent and look at it, within the server's limits."""
-    settings = access.bench.settings
-    with unpacking_at_most(settings.max_unpacked):
-        return access.workspace.collections.add(
-            access.project.id, file.filename or "file", file.file, kind=kind, by=access.by, limit=settings.max_upload
-        )
-
-
-def map_file(access: Access, collection: str, **mapping: Any) -> Any:
-    """Say which column is what, and read the documents, within the server's limits."""
-    find_collection(access, collection)
-    with unpacking_at_most(access.bench.settings.max_unpacked):
-        return access.workspace.collections.map(collection, by=access.by, **mapping)
-
-
 @router.get("")
-def collections(request: Request, access: Viewer):
+def collections(access: Viewer):
     """All files, and the form to send one."""
     rows = access.workspace.collections.list(access.project.id)
     return project_page(
-        request,
         access,
         "data.html.j2",
         collections=rows,
@@ -53,31 +29,43 @@ def collections(request: Request, access: Viewer):
 
 
 @router.post("")
-def send(request: Request, access: Owner, file: Annotated[UploadFile, File()], kind: Annotated[str, Form()] = "source"):
+def send(access: Owner, file: Annotated[UploadFile, File()], kind: Annotated[str, Form()] = "source"):
     """A file arrives."""
     added = add_file(access, file, kind)
-    return go(request, at("projects", access.project.id, "data", added.id))
+    return go_to(access, "data", added.id)
+
+
+@router.post("/pair")
+def send_pair(
+    access: Owner,
+    source: Annotated[UploadFile, File()],
+    target: Annotated[UploadFile, File()],
+):
+    """Both files arrive at once; the columns of the first are chosen next."""
+    first = add_file(access, source, "source")
+    add_file(access, target, "target")
+    return go_to(access, "data", first.id)
 
 
 @router.get("/{collection}")
-def collection(request: Request, access: Viewer, collection: str, sheet: str | None = None):
+def collection(access: Viewer, collection: str, sheet: str | None = None):
     """Preview, mapping and findings of a file."""
-    return collection_page(request, access, collection, sheet=sheet)
+    return collection_page(access, collection, sheet=sheet)
 
 
-def collection_page(request: Request, access: Access, id: str, *, sheet: str | None = None, trouble: str = ""):
+def collection_page(access: Access, id: str, *, sheet: str | None = None, trouble: str = ""):
     """The page of one file."""
     docs = find_collection(access, id)
+    chosen = docs.mapping
     with unpacking_at_most(access.bench.settings.max_unpacked):
-        preview = access.workspace.collections.preview(id, sheet=sheet)
-    guesses = preview["guesses"]
-    chosen = docs.mapping or {**guesses, "sheet": sheet}
+        preview = access.workspace.collections.preview(id, sheet=sheet or (chosen or {}).get("sheet"))
+    if chosen is None or (sheet is not None and sheet != chosen["sheet"]):  # another sheet has other columns
+        chosen = preview["guesses"]
     facts = docs.facts or {}
     classes = facts.get("classes") or {}
     most = max(classes.values(), default=1)
     findings = (facts or preview).get("findings") or []
     return project_page(
-        request,
         access,
         "collection.html.j2",
         status=422 if trouble else 200,
@@ -98,15 +86,20 @@ def collection_page(request: Request, access: Access, id: str, *, sheet: str | N
 
 def next_step(access: Access) -> dict[str, str]:
     """Where to go once a file has been read."""
-    kinds = {row.kind for row in access.workspace.collections.list(access.project.id) if row.state == "ready"}
+    rows = access.workspace.collections.list(access.project.id)
+    kinds = {row.kind for row in rows if row.state == "ready"}
     if {"source", "target"} <= kinds:
-        return {"title": "Both sides are there: start a run.", "address": at("projects", access.project.id, "runs")}
+        return {"title": "Both files are ready: start a run.", "address": at("projects", access.project.id, "runs")}
     missing = "target" if "source" in kinds else "source"
-    return {"title": f"Now send the {missing}.", "address": at("projects", access.project.id, "data")}
+    waiting = next((row for row in rows if row.state == "new" and row.kind == missing), None)
+    if waiting is not None:
+        address = at("projects", access.project.id, "data", waiting.id)
+        return {"title": f"Next, choose the columns of {waiting.name}.", "address": address}
+    return {"title": f"Next, upload the {missing}.", "address": at("projects", access.project.id, "data")}
 
 
 @router.get("/{collection}/reading")
-def reading(request: Request, access: Viewer, collection: str):
+def reading(access: Viewer, collection: str):
     """Asked again and again while a file is read; loads the page when it is done."""
     if find_collection(access, collection).state == "reading":
         return Response(status_code=204)
@@ -115,7 +108,6 @@ def reading(request: Request, access: Viewer, collection: str):
 
 @router.post("/{collection}/mapping")
 def mapping(
-    request: Request,
     access: Owner,
     collection: str,
     text: Annotated[list[str] | None, Form()] = None,
@@ -131,13 +123,12 @@ def mapping(
     except IsthmusError as error:
         if error.code == "not-found":
             raise
-        return collection_page(request, access, collection, trouble=str(error))
-    return go(request, at("projects", access.project.id, "data", collection))
+        return collection_page(access, collection, trouble=str(error))
+    return go_to(access, "data", collection)
 
 
 @router.post("/{collection}/remove")
-def remove(request: Request, access: Owner, collection: str):
+def remove(access: Owner, collection: str):
     """Take a file out of sight."""
-    find_collection(access, collection)
-    access.workspace.collections.remove(collection, by=access.by)
-    return go(request, at("projects", access.project.id, "data"))
+    remove_file(access, collection)
+    return go_to(access, "data")

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import HTTPException, Request
 from fastapi.responses import HTMLResponse
 
 from isthmus.workbench.context import Access, at, page
+from isthmus.workbench.service import find_run
 
-LABELLING = "label"  # the kind of run that gives labels
 
-
-def project_page(request: Request, access: Access, name: str, /, **facts: Any) -> HTMLResponse:
+def project_page(access: Access, name: str, /, **facts: Any) -> HTMLResponse:
     """A page of a project, with the way through it at its side."""
-    return page(request, name, access=access, nav=navigation(request, access), **facts)
+    return part(access, name, nav=navigation(access), **facts)
 
 
-def navigation(request: Request, access: Access) -> list[tuple[str, list[dict[str, Any]]]]:
+def part(access: Access, name: str, /, **facts: Any) -> HTMLResponse:
+    """A part of such a page, for a swap."""
+    return page(access.request, name, access=access, **facts)
+
+
+def navigation(access: Access) -> list[tuple[str, list[dict[str, Any]]]]:
     """The links at the side, in the order of the work."""
     links = (
         ("Prepare", (("", "Overview"), ("data", "Data"), ("diagnosis", "Diagnosis"))),
@@ -25,7 +28,7 @@ def navigation(request: Request, access: Access) -> list[tuple[str, list[dict[st
         ("Decide", (("review", "Review"), ("words", "Words"), ("check", "Check"))),
         ("Use", (("compare", "Compare"), ("export", "Export"), ("history", "History"))),
     )
-    here = request.url.path
+    here = access.request.url.path
     return [
         (heading, [_link(access.project.id, part, title, here) for part, title in parts]) for heading, parts in links
     ]
@@ -35,14 +38,6 @@ def _link(project: str, part: str, title: str, here: str) -> dict[str, Any]:
     address = at("projects", project, *([part] if part else []))
     inside = here == address or (part != "" and here.startswith(address + "/"))
     return {"address": address, "title": title, "here": inside, "n": None}
-
-
-def find_run(access: Access, run: str) -> Any:
-    """A run of this project; one of another project is not there."""
-    found = access.workspace.runs.get(run)
-    if found.project != access.project.id:
-        raise HTTPException(404, "There is no such run here.")
-    return found
 
 
 def latest_run(access: Access) -> Any | None:

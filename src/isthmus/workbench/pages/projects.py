@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Form, HTTPException, Request
+from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse
 
-from isthmus.workbench.context import Access, BenchNow, Owner, Person, Viewer, at, go, page
+from isthmus.workbench import service
+from isthmus.workbench.context import Access, BenchNow, Field, Owner, Person, Viewer, at, go, go_to, page
+from isthmus.workbench.pages.check import measured
 from isthmus.workbench.pages.frame import latest_run, project_page
-from isthmus.workbench.pages.review import shown_tally
 from isthmus.workbench.sample import add_sample
+from isthmus.workbench.service import may_create, require_creator, shown_tally
 
 router = APIRouter(include_in_schema=False)
-Field = Annotated[str, Form(max_length=2_000)]
 _EVENTS = 50
 _DISPUTED = 20
+_ID = re.compile(r"[0-9a-f]{32}")
+_HIDDEN = ("sha256", "mapping")
 SHARES = (0.0, 0.05, 0.1, 0.2, 0.5, 1.0)
-
-
-def may_create(bench: Any, person: Any) -> bool:
-    """Whether a person may make projects."""
-    return not bench.settings.accounts or person.role == "owner"
-
-
-def require_creator(bench: Any, person: Any) -> None:
-    """Refuse everybody else."""
-    if not may_create(bench, person):
-        raise HTTPException(403, "Only owners of the workspace make projects.")
 
 
 @router.get("/")
@@ -39,8 +32,10 @@ def start():
 @router.get("/projects")
 def projects(request: Request, bench: BenchNow, person: Person):
     """All projects of a person."""
-    rows = bench.workspace.projects.list(person.id)
-    return page(request, "projects.html.j2", projects=rows, may_create=may_create(bench, person))
+    rows = bench.projects_of(person, archived=True)
+    away = [row for row in rows if row.archived_at is not None]
+    rows = [row for row in rows if row.archived_at is None]
+    return page(request, "projects.html.j2", projects=rows, away=away, may_create=may_create(bench, person))
 
 
 @router.post("/projects")
@@ -59,27 +54,26 @@ def sample(request: Request, bench: BenchNow, person: Person):
 
 
 @router.get("/projects/{project}")
-def overview(request: Request, access: Viewer):
+def overview(access: Viewer):
     """Where a project stands and what comes next."""
     workspace, run = access.workspace, latest_run(access)
     members = workspace.projects.members(access.project.id)
     inside = {row.person for row in members}
     owner = access.may("owner") and access.bench.settings.accounts
+    others = workspace.people.list() if owner else []
     numbers = shown_tally(access, run) if run else None
     return project_page(
-        request,
         access,
         "project.html.j2",
         run=run,
         hero=workspace.runs.table(run.id, "hero") if run else None,
+        measured=measured(access, run) if run else None,
         tally=numbers,
         disputed=disputed(access, numbers["agreement"]) if numbers else [],
         shares=sorted({*SHARES, access.project.second_reading}),
         steps=steps(access, run, numbers["answers"] if numbers else answer_count(access)),
         members=members if owner else [],
-        strangers=[row for row in workspace.people.list() if row.id not in inside and not row.disabled]
-        if owner
-        else [],
+        strangers=[row for row in others if row.id not in inside and not row.disabled],
     )
 
 
@@ -110,39 +104,33 @@ def steps(access: Access, run: Any | None, answers: int) -> list[dict[str, Any]]
     data = "source" in ready and "target" in ready
     checked = run is not None and any(check.answered for check in workspace.checks.list(run.id))
     rows = [
-        ("Bring two files", "One with labels, one without.", data, "data", "Data"),
-        ("Label", "Isthmus tries several methods and lets those vote that the evidence supports.", run is not None,
+        ("Add two files", "One with labels, one without.", data, "data", "Data"),
+        ("Label", "Isthmus tries several methods and combines those that the evidence supports.", run is not None,
          "runs", "Runs"),
         ("Review", "Read what is doubtful; 20 answers are a good start. Then teach.", answers > 0, "review", "Review"),
         ("Check", "A blind random sample tells how many labels are right.", checked, "check", "Check"),
-        ("Take it with you", "Labels, report, model, audit log.", False, "export", "Export"),
+        ("Export", "Labels, report, model, audit log.", False, "export", "Export"),
     ]  # fmt: skip
     first = next((i for i, row in enumerate(rows) if not row[2]), None)
+    names = ("title", "text", "done", "part", "button")
     return [
-        {
-            "title": title,
-            "text": text,
-            "done": done,
-            "next": i == first,
-            "address": at("projects", project, part),
-            "button": button,
-        }
-        for i, (title, text, done, part, button) in enumerate(rows)
+        {**dict(zip(names, row, strict=True)), "next": i == first, "address": at("projects", project, row[3])}
+        for i, row in enumerate(rows)
     ]
 
 
 @router.post("/projects/{project}/name")
-def rename(request: Request, access: Owner, name: Field = ""):
+def rename(access: Owner, name: Field = ""):
     """Another name."""
     access.workspace.projects.rename(access.project.id, name, by=access.by)
-    return go(request, at("projects", access.project.id))
+    return go_to(access)
 
 
 @router.post("/projects/{project}/second-reading")
-def second_reading(request: Request, access: Owner, share: Annotated[float, Form()] = 0.0):
+def second_reading(access: Owner, share: Annotated[float, Form()] = 0.0):
     """Which share of the documents two people read."""
     access.workspace.projects.set_second_reading(access.project.id, share, by=access.by)
-    return go(request, at("projects", access.project.id))
+    return go_to(access)
 
 
 @router.post("/projects/{project}/archive")
@@ -152,32 +140,58 @@ def archive(request: Request, access: Owner):
     return go(request, "/projects")
 
 
+@router.post("/projects/{project}/unarchive")
+def unarchive(access: Owner):
+    """Take a project out again."""
+    access.workspace.projects.archive(access.project.id, by=access.by, archived=False)
+    return go_to(access)
+
+
 @router.post("/projects/{project}/members")
-def add_member(request: Request, access: Owner, other: Field = "", role: Field = "reviewer"):
+def add_member(access: Owner, other: Field = "", role: Field = "reviewer"):
     """Let somebody in."""
     access.workspace.projects.add_member(access.project.id, other, role, by=access.by)
-    return go(request, at("projects", access.project.id))
+    return go_to(access)
 
 
 @router.post("/projects/{project}/members/{other}/remove")
-def remove_member(request: Request, access: Owner, other: str):
+def remove_member(access: Owner, other: str):
     """Shut somebody out."""
-    if other == access.by:
-        raise HTTPException(422, "Another owner has to do this for you.")
-    access.workspace.projects.remove_member(access.project.id, other, by=access.by)
-    return go(request, at("projects", access.project.id))
+    service.remove_member(access, other)
+    return go_to(access)
 
 
 @router.get("/projects/{project}/history")
-def history(request: Request, access: Viewer, after: int | None = None):
+def history(access: Viewer, after: int | None = None):
     """The audit log, latest first."""
     rows = access.workspace.audit.events(access.project.id, after=after, limit=_EVENTS, latest=True)
     names = {row.id: row.name for row in access.workspace.people.list()}
     return project_page(
-        request,
         access,
         "history.html.j2",
         events=rows,
+        details={row.number: line for row, line in zip(rows, readable_details(access, rows, names), strict=True)},
         names=names,
         after=rows[-1].number if len(rows) == _EVENTS else None,
     )
+
+
+def readable_details(access: Access, events: list[Any], people: dict[str, str]) -> list[str]:
+    """What each event was about, in names that people know: ids of documents, numbers of runs, names of people."""
+    workspace = access.workspace
+    named = dict(people)
+    for kind in ("label", "diagnose"):
+        named |= {row.id: f"run {row.number}" for row in workspace.runs.list(access.project.id, kind=kind)}
+    named |= {row.id: row.name for row in workspace.collections.list(access.project.id)}
+    subjects = [row.subject for row in events if _ID.fullmatch(row.subject) and row.subject not in named]
+    documents = {row.id: row.name for row in workspace.documents.many(subjects)}
+    lines = []
+    for row in events:
+        parts = [f"document: {documents[row.subject]}"] if row.subject in documents else []
+        for key, value in row.detail.items():
+            shown = named.get(value, value) if isinstance(value, str) else value
+            is_hash = isinstance(shown, str) and _ID.fullmatch(shown)  # of something that has no other name
+            if value is not None and key not in _HIDDEN and not is_hash:
+                parts.append(f"{key}: {shown}")
+        lines.append("; ".join(parts))
+    return lines

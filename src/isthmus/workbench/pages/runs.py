@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Form, HTTPException, Request, Response
+from fastapi import APIRouter, Depends, Form, HTTPException, Request, Response
 
+from isthmus._utils import plural
 from isthmus.recipes import RECIPES
 from isthmus.report.diagnosis import diagnosis_facts
-from isthmus.workbench.context import Access, Owner, Reviewer, Viewer, at, go, is_htmx, page
-from isthmus.workbench.pages.frame import chosen_run, classes_of, find_run, latest_run, project_page
+from isthmus.request import LabelRequest
+from isthmus.workbench.context import Access, Field, Owner, Reviewer, Viewer, go_to, is_htmx
+from isthmus.workbench.pages.frame import chosen_run, classes_of, latest_run, part, project_page
+from isthmus.workbench.service import cancel_run, find_run, resume_run
 
 router = APIRouter(prefix="/projects/{project}", include_in_schema=False)
-Field = Annotated[str, Form(max_length=2_000)]
 Ids = Annotated[list[str] | None, Form()]
 PAGE = 50
+_LEAST_ELAPSED = 3.0  # seconds of a step before its end is guessed
 TABLES = (
     "hero", "cards", "groups", "map", "curve", "bins", "examples", "moved", "bridges", "shift", "why", "decision",
     "decision_columns", "decision_meanings", "steps", "sources", "settings", "versions",
@@ -24,13 +28,12 @@ TABLES = (
 
 
 @router.get("/runs")
-def runs(request: Request, access: Viewer):
+def runs(access: Viewer):
     """All runs, and the form to start one."""
     workspace = access.workspace
     ready = [row for row in workspace.collections.list(access.project.id) if row.state == "ready"]
     by_kind = {kind: [row for row in ready if row.kind == kind] for kind in ("source", "target", "extra")}
     return project_page(
-        request,
         access,
         "runs.html.j2",
         runs=workspace.runs.list(access.project.id),
@@ -39,29 +42,34 @@ def runs(request: Request, access: Viewer):
         targets=by_kind["target"][::-1],
         extras=by_kind["extra"],
         methods=[{"name": recipe.name, "about": recipe.summary} for recipe in RECIPES.values()],
+        options=[spec for spec in LabelRequest.form() if spec.name != "method"],
         answers=sum(row["answers"] for row in workspace.answers.counts(access.project.id)),
         words=len(workspace.words.list(access.project.id)),
     )
 
 
+async def read_options(request: Request) -> dict[str, Any]:
+    """The options of the request that the form sent."""
+    form = await request.form()
+    sent = {spec.key: (spec, form.get(spec.key)) for spec in LabelRequest.form()}
+    return {key: spec.read(text) for key, (spec, text) in sent.items() if isinstance(text, str) and text.strip()}
+
+
 @router.post("/runs")
 def start(
-    request: Request,
     access: Owner,
-    method: Field = "auto",
+    options: Annotated[dict[str, Any], Depends(read_options)],
     target: Field = "",
     source: Ids = None,
     extra: Ids = None,
     answers: Field = "",
     words: Field = "",
     vectors: Field = "",
-    seed: Annotated[int, Form()] = 0,
     name: Field = "",
 ):
     """Start a run."""
     parameters: dict[str, Any] = {
-        "method": method,
-        "random_state": seed,
+        **options,
         "use_answers": bool(answers),
         "use_words": bool(words),
         "vectors": bool(vectors),
@@ -72,28 +80,28 @@ def start(
     if target:
         parameters["target"] = target
     run = access.workspace.runs.start(access.project.id, parameters, by=access.by, name=name)
-    return go(request, at("projects", access.project.id, "runs", run.id))
+    return go_to(access, "runs", run.id)
 
 
 @router.post("/runs/teach")
-def teach(request: Request, access: Reviewer):
+def teach(access: Reviewer):
     """A run that learns from every answer so far."""
     run = latest_run(access)
     if run is None:
         raise HTTPException(422, "There is no finished run to teach yet.")
     taught = access.workspace.runs.teach(run.id, by=access.by)
-    return go(request, at("projects", access.project.id, "runs", taught.id))
+    return go_to(access, "runs", taught.id)
 
 
 @router.get("/runs/{run}")
-def result(request: Request, access: Viewer, run: str):
+def result(access: Viewer, run: str):
     """The result of a run, or how far it is."""
     found = find_run(access, run)
     if found.kind != "label":
-        return go(request, at("projects", access.project.id, "diagnosis"))
+        return go_to(access, "diagnosis")
     if found.state != "done":
-        return project_page(request, access, "run.html.j2", **progress_facts(access, found))
-    return project_page(request, access, "run.html.j2", run=found, **result_tables(access, found))
+        return project_page(access, "run.html.j2", **progress_facts(access, found))
+    return project_page(access, "run.html.j2", run=found, **result_tables(access, found))
 
 
 def result_tables(access: Access, run: Any) -> dict[str, Any]:
@@ -106,46 +114,70 @@ def progress_facts(access: Access, run: Any) -> dict[str, Any]:
     job = access.workspace.runs.job(run.id)
     progress = job.progress or {}
     done, total = progress.get("done"), progress.get("total")
-    waiting = run.state == "queued"
-    return {
-        "run": run,
-        "live": run.state in ("queued", "running"),
-        "phase": "Waiting for the work before it …" if waiting else progress.get("phase") or "Starting …",
-        "share": min(1.0, done / total) if done is not None and total else None,
-        "detail": "It will stop at its next step." if job.cancel else f"{done} of {total}" if total else "",
-    }
+    phase = progress.get("phase") or "Starting …"
+    detail = f"{done} of {total}" if total else ""
+    left = time_left(progress, datetime.now(UTC))
+    if run.state == "queued":
+        phase = "Waiting for earlier jobs …"
+    if job.cancel:
+        detail = "It will stop at its next step."
+        left = ""
+    share = min(1.0, done / total) if done is not None and total else None
+    live = run.state in ("queued", "running")
+    return {"run": run, "live": live, "phase": phase, "share": share, "detail": detail, "left": left}
+
+
+def time_left(progress: dict[str, Any], now: datetime) -> str:
+    """How long the step under way will take, if it goes on as it went so far; nothing while that is a guess.
+
+    Examples
+    --------
+    >>> from datetime import UTC, datetime
+    >>> from isthmus.workbench.pages.runs import time_left
+    >>> progress = {"done": 2, "total": 10, "since": "2026-03-01T09:00:00+00:00"}
+    >>> time_left(progress, datetime(2026, 3, 1, 9, 1, tzinfo=UTC))
+    'about 4 minutes left in this step'
+    """
+    done, total, since = progress.get("done"), progress.get("total"), progress.get("since")
+    if not done or not total or not since:
+        return ""
+    elapsed = (now - datetime.fromisoformat(since)).total_seconds()
+    seconds = elapsed * max(0, total - done) / done
+    if elapsed < _LEAST_ELAPSED:
+        return ""
+    if seconds < 60:
+        return "less than a minute left in this step"
+    return f"about {plural(round(seconds / 60), 'minute')} left in this step"
 
 
 @router.get("/runs/{run}/progress")
-def progress(request: Request, access: Viewer, run: str):
+def progress(access: Viewer, run: str):
     """Asked again and again by the page while a run is under way."""
     found = find_run(access, run)
     if found.state == "done":
         return Response(status_code=200, headers={"HX-Refresh": "true"})
-    return page(request, "progress.html.j2", access=access, **progress_facts(access, found))
+    return part(access, "progress.html.j2", fragment=True, **progress_facts(access, found))
 
 
 @router.post("/runs/{run}/cancel")
 def cancel(request: Request, access: Owner, run: str):
     """Ask a run to stop."""
-    found = find_run(access, run)
-    access.workspace.jobs.cancel(access.workspace.runs.job(found.id).id, by=access.by)
+    cancel_run(access, run)
     if is_htmx(request):
-        return page(request, "progress.html.j2", access=access, **progress_facts(access, find_run(access, run)))
-    return go(request, at("projects", access.project.id, "runs", run))
+        facts = progress_facts(access, find_run(access, run))
+        return part(access, "progress.html.j2", fragment=True, **facts)
+    return go_to(access, "runs", run)
 
 
 @router.post("/runs/{run}/resume")
-def resume(request: Request, access: Owner, run: str):
+def resume(access: Owner, run: str):
     """Let a stopped run go on."""
-    found = find_run(access, run)
-    access.workspace.jobs.resume(access.workspace.runs.job(found.id).id, by=access.by)
-    return go(request, at("projects", access.project.id, "runs", run))
+    resume_run(access, run)
+    return go_to(access, "runs", run)
 
 
 @router.get("/documents")
 def documents(
-    request: Request,
     access: Viewer,
     run: str = "",
     q: str = "",
@@ -159,7 +191,7 @@ def documents(
     """Documents of the target with their labels, a page at a time."""
     found = chosen_run(access, run)
     if found is None:
-        return project_page(request, access, "documents.html.j2", run=None)
+        return project_page(access, "documents.html.j2", run=None)
     if row is not None:  # a mark on the map: numbered from 1
         after = max(-1, row - 2)
     rows = access.workspace.runs.predictions(
@@ -174,7 +206,6 @@ def documents(
     )
     kept = {"run": found.id, "q": q, "label": label, "show": show, "group": group, "order": order}
     return project_page(
-        request,
         access,
         "documents.html.j2",
         run=found,
@@ -191,7 +222,7 @@ def documents(
 
 
 @router.get("/diagnosis")
-def diagnosis(request: Request, access: Viewer):
+def diagnosis(access: Viewer):
     """What separates the two collections."""
     runs = access.workspace.runs.list(access.project.id, kind="diagnose")
     run = runs[0] if runs else None
@@ -202,11 +233,11 @@ def diagnosis(request: Request, access: Viewer):
         facts |= diagnosis_facts(SimpleNamespace(settings={}, **kept), None, None)
     elif run is not None:
         facts |= progress_facts(access, run)
-    return project_page(request, access, "diagnosis_page.html.j2", **facts)
+    return project_page(access, "diagnosis_page.html.j2", **facts)
 
 
 @router.post("/diagnosis")
-def diagnose(request: Request, access: Owner):
+def diagnose(access: Owner):
     """Look what separates the two collections."""
     access.workspace.runs.start(access.project.id, by=access.by, kind="diagnose")
-    return go(request, at("projects", access.project.id, "diagnosis"))
+    return go_to(access, "diagnosis")

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Form, Request
+from fastapi import APIRouter
 
-from isthmus.workbench.context import Access, Reviewer, Viewer, at, go, page
-from isthmus.workbench.pages.frame import classes_of, latest_run, project_page
+from isthmus.workbench.context import Access, Field, Reviewer, Viewer, go_to
+from isthmus.workbench.pages.frame import classes_of, latest_run, part, project_page
 
 router = APIRouter(prefix="/projects/{project}/words", include_in_schema=False)
-Field = Annotated[str, Form(max_length=2_000)]
 _SHOWN, _SUGGESTED = 30, 12
 
 
@@ -34,10 +33,9 @@ def touched_facts(access: Access, word: str) -> dict[str, Any]:
 
 
 @router.get("")
-def words(request: Request, access: Viewer, q: str = "", word: str = ""):
+def words(access: Viewer, q: str = "", word: str = ""):
     """The page of words."""
     return project_page(
-        request,
         access,
         "words.html.j2",
         given=access.workspace.words.list(access.project.id),
@@ -48,26 +46,26 @@ def words(request: Request, access: Viewer, q: str = "", word: str = ""):
 
 
 @router.get("/search")
-def search(request: Request, access: Viewer, q: str = ""):
+def search(access: Viewer, q: str = ""):
     """The list alone, while somebody types."""
-    return page(request, "words_found.html.j2", access=access, **found_facts(access, q))
+    return part(access, "words_found.html.j2", **found_facts(access, q))
 
 
 @router.get("/touches")
-def touches(request: Request, access: Viewer, word: str = ""):
+def touches(access: Viewer, word: str = ""):
     """What a word touches, alone."""
-    return page(request, "touches.html.j2", access=access, **touched_facts(access, word))
+    return part(access, "touches.html.j2", **touched_facts(access, word))
 
 
 @router.post("")
-def assign(request: Request, access: Reviewer, word: Field = "", label: Field = ""):
+def assign(access: Reviewer, word: Field = "", label: Field = ""):
     """Give a word to a class."""
     access.workspace.words.assign(access.project.id, word, label, by=access.by)
-    return go(request, at("projects", access.project.id, "words"))
+    return go_to(access, "words")
 
 
 @router.post("/remove")
-def remove(request: Request, access: Reviewer, word: Field = ""):
+def remove(access: Reviewer, word: Field = ""):
     """Take a word back."""
     access.workspace.words.remove(access.project.id, word, by=access.by)
-    return go(request, at("projects", access.project.id, "words"))
+    return go_to(access, "words")

@@ -18,9 +18,9 @@
   body.addEventListener("htmx:afterRequest", event => { if (!event.detail.elt.matches("[data-quiet]")) busy(-1); });
   body.addEventListener("htmx:responseError", event => {
     const text = event.detail.xhr.responseText || "";
-    say(text.startsWith("<") || !text ? "That did not work. Load the page again." : text.slice(0, 500), true);
+    say(text.startsWith("<") || !text ? "The request failed. Reload the page." : text.slice(0, 500), true);
   });
-  body.addEventListener("htmx:sendError", () => say("The server does not answer. Is it still running?", true));
+  body.addEventListener("htmx:sendError", () => say("The server is not responding. Is it still running?", true));
   addEventListener("submit", event => {
     const form = event.target;
     if (form.method === "dialog" || event.defaultPrevented || form.hasAttribute("hx-post")) return;
@@ -54,6 +54,23 @@
     bar.hidden = false;
     bar.max = event.detail.total;
     bar.value = event.detail.loaded;
+  });
+
+  // ---- files that are dropped on a form go into its fields, one each, in their order
+  const field = event => event.target.closest && event.target.closest("input[type=file]");
+  document.addEventListener("dragover", event => { if (event.target.closest && event.target.closest("[data-drop]")) event.preventDefault(); });
+  document.addEventListener("drop", event => {
+    const form = event.target.closest && event.target.closest("[data-drop]");
+    const files = event.dataTransfer ? [...event.dataTransfer.files] : [];
+    if (!form || !files.length || (field(event) && files.length === 1)) return;
+    event.preventDefault();
+    const fields = [...form.querySelectorAll("input[type=file]")];
+    const free = files.length < fields.length ? fields.filter(one => !one.files.length) : fields;
+    files.slice(0, free.length).forEach((file, i) => {
+      const one = new DataTransfer();
+      one.items.add(file);
+      free[i].files = one.files;
+    });
   });
 
   // ---- the review queue

@@ -1,0 +1,215 @@
+"""Baselines that only the benchmarks need: kernel least squares (RLS, LapRLS) and non-negative factors (NMF)."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_random_state
+
+from isthmus._parameters import FROM_1, NON_NEGATIVE, POSITIVE, StrOptions
+from isthmus.base import Domains, TransferClassifier
+from isthmus.classify.dual.base import balance, moments
+from isthmus.classify.dual.kernels import make_kernel
+from isthmus.classify.dual.laplacian import neighbour_laplacian
+
+
+class KernelLeastSquares(TransferClassifier):
+    """Kernel ridge regression on class indicators (RLS): the yardstick without unlabelled rows and without words.
+
+    Parameters
+    ----------
+    kernel : {"gaussian", "linear", "cosine"}, default="gaussian"
+    width : float, optional
+        Gaussian width; if omitted, the (1 / classes) quantile of the pairwise distances.
+    gamma : float, default=0.1
+    class_normalisation : {"both", None}, default="both"
+        "both": labels weighed to equal sums a class, and scores of the unlabelled rows brought to mean 0 and deviation
+        1 for each class, exactly what the dual methods get. None: neither.
+    random_state : int, RandomState or None
+        Draws the sample behind the width rule.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus_bench.baselines import KernelLeastSquares
+    >>> X = np.array([[3, 0], [0, 2], [4, 1], [1, 5]])
+    >>> KernelLeastSquares().fit(X, ["a", "b", None, None]).transduction_.tolist()
+    ['a', 'b', 'a', 'b']
+    """
+
+    _parameter_constraints = {
+        "kernel": [StrOptions({"gaussian", "linear", "cosine"})],
+        "width": [POSITIVE, None],
+        "gamma": [POSITIVE],
+        "class_normalisation": [StrOptions({"both"}), None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(self, *, kernel="gaussian", width=None, gamma=0.1, class_normalisation="both", random_state=None):
+        self.class_normalisation = class_normalisation
+        self.kernel = kernel
+        self.width = width
+        self.gamma = gamma
+        self.random_state = random_state
+
+    def _fit(self, domains: Domains) -> np.ndarray:
+        X = sp.csr_matrix(domains.X)
+        rows = self._rows_in_use(domains)
+        labelled = np.flatnonzero(domains.codes[rows] >= 0)
+        targets = np.zeros((len(rows), domains.n_classes))
+        targets[labelled, domains.codes[rows][labelled]] = 1.0
+        weights = np.zeros(len(rows))
+        weights[labelled] = 1.0
+        if self.class_normalisation:
+            weights = balance(targets, weights)
+        kernel = make_kernel(
+            self.kernel,
+            X[rows],
+            width=self.width,
+            quantile=1.0 / domains.n_classes,
+            max_exact=len(rows),
+            n_landmarks=len(rows),
+            rng=check_random_state(self.random_state),
+        )
+        penalty = self._penalty(X[rows], weights[:, None])
+        system = self.gamma * np.eye(len(rows)) + penalty(kernel.dot(np.eye(len(rows))))
+        self._function = kernel.predictor(np.linalg.solve(system, weights[:, None] * targets))
+        self.n_iter_ = 1
+        self.history_: list[float] = []
+        self.termination_condition_ = "closed_form"
+        self._moments = np.zeros(domains.n_classes), np.ones(domains.n_classes)
+        if not len(domains.target):
+            return np.zeros(0, dtype=np.int64)
+        values = self._function(X[domains.target])
+        if len(values) >= 10 * domains.n_classes:  # a handful of rows is no sample to take means of
+            self._moments = moments(values, self.class_normalisation is not None)
+        return self._scores(X[domains.target]).argmax(axis=1)
+
+    def _rows_in_use(self, domains: Domains) -> np.ndarray:
+        return domains.source
+
+    def _penalty(self, X: sp.csr_matrix, weights: np.ndarray):
+        return lambda values: weights * values
+
+    def _scores(self, X) -> np.ndarray:
+        return (self._function(sp.csr_matrix(X)) - self._moments[0]) / self._moments[1]
+
+
+# -- Laplacian regularised least squares: unlabelled rows through a nearest-neighbour graph, no words
+
+
+class LaplacianLeastSquares(KernelLeastSquares):
+    """Kernel ridge regression whose values are also smooth over a graph of similar rows (LapRLS; Belkin et al. 2006).
+
+    Parameters
+    ----------
+    kernel, width, gamma, class_normalisation, random_state
+        As for :class:`KernelLeastSquares`.
+    mu : float, default=1.0
+        Weight of smoothness.
+    n_neighbors : int, default=10
+        Of the Euclidean nearest-neighbour graph over all fitted rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus_bench.baselines import LaplacianLeastSquares
+    >>> X = np.array([[3, 0], [0, 2], [4, 1], [1, 5]])
+    >>> LaplacianLeastSquares(n_neighbors=1).fit(X, ["a", "b", None, None]).transduction_.tolist()
+    ['a', 'b', 'a', 'b']
+    """
+
+    _parameter_constraints = {
+        **KernelLeastSquares._parameter_constraints,
+        "mu": [NON_NEGATIVE],
+        "n_neighbors": [FROM_1],
+    }
+
+    def __init__(
+        self,
+        *,
+        kernel="gaussian",
+        width=None,
+        gamma=0.1,
+        mu=1.0,
+        n_neighbors=10,
+        class_normalisation="both",
+        random_state=None,
+    ):
+        super().__init__(
+            kernel=kernel,
+            width=width,
+            gamma=gamma,
+            class_normalisation=class_normalisation,
+            random_state=random_state,
+        )
+        self.mu = mu
+        self.n_neighbors = n_neighbors
+
+    def _rows_in_use(self, domains: Domains) -> np.ndarray:
+        return np.arange(domains.n_rows)
+
+    def _penalty(self, X: sp.csr_matrix, weights: np.ndarray):
+        graph = neighbour_laplacian(X, self.n_neighbors)
+        return lambda values: self.mu * (graph @ values) + weights * values
+
+
+# -- Non-negative matrix factorisation by alternating constrained least squares: groups of rows without any label
+
+
+def nmf_groups(X, n_groups: int, random_state=None, *, penalty: float = 0.5, max_iter: int = 200) -> np.ndarray:
+    """Group number of each row: its largest factor.
+
+    Parameters
+    ----------
+    X : {sparse matrix, ndarray} of shape (n_rows, n_columns)
+        Non-negative weights.
+    n_groups : int
+    random_state : int, RandomState or None
+    penalty, max_iter : float, int
+        Of :func:`factorise`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus_bench.baselines import nmf_groups
+    >>> groups = nmf_groups(np.kron(np.eye(2), np.ones((3, 4))), 2, random_state=0)
+    >>> len(set(groups[:3])), len(set(groups[3:])), groups[0] != groups[3]
+    (1, 1, np.True_)
+    """
+    return factorise(X, n_groups, random_state, penalty=penalty, max_iter=max_iter)[0].argmax(axis=1)
+
+
+def factorise(X, n_groups: int, random_state=None, *, penalty: float = 0.5, max_iter: int = 200, tol: float = 1e-6):
+    """``X ≈ W H`` by ACLS (Langville, Meyer and Albright 2006), which the paper on dual supervision compares with.
+
+    In turn each factor is the ridge solution for the other, ``(WᵀW + λI) H = WᵀX``, and what is negative becomes zero.
+    The authors' own λ is 0.5 on both sides. No objective is promised to fall; the loop ends when ``W`` rests.
+
+    Returns
+    -------
+    W, H : ndarray
+        Of shapes (n_rows, n_groups) and (n_groups, n_columns).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus_bench.baselines import factorise
+    >>> W, H = factorise(np.outer([1.0, 2.0], [3.0, 1.0]), 1, 0, penalty=0.0)
+    >>> (W @ H).round(6).tolist()
+    [[3.0, 1.0], [6.0, 2.0]]
+    """
+    X = sp.csr_matrix(X, dtype=np.float64)
+    W = check_random_state(random_state).rand(X.shape[0], n_groups)
+    for _ in range(max_iter):
+        H = _half_step(X.T @ W, W, penalty).T
+        before, W = W, _half_step(X @ H.T, H.T, penalty)
+        if np.sum((W - before) ** 2) <= tol**2 * np.sum(W**2):
+            break
+    return W, H
+
+
+def _half_step(products: np.ndarray, other: np.ndarray, penalty: float) -> np.ndarray:
+    """The ridge solution for one factor, its negative entries set to zero; ``products`` is the data times the other."""
+    gram = other.T @ other + penalty * np.eye(other.shape[1])
+    return np.maximum(np.linalg.lstsq(gram, products.T, rcond=None)[0].T, 0.0)

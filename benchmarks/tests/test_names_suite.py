@@ -1,0 +1,46 @@
+"""The suite "names": its tasks and the table by which defaults were set."""
+
+import numpy as np
+
+from isthmus_bench import SUITES
+from isthmus_bench.engine.suite import TaskData
+from isthmus_bench.suites.names import CORPORA, MEANS, METHODS, TASKS, against, left_out, score
+
+
+def test_every_task_that_is_named_is_there():
+    assert SUITES["names"].tasks is TASKS
+    for tasks in (*CORPORA.values(), *MEANS.values()):
+        assert set(tasks) <= set(TASKS)
+
+
+def test_settings_are_chosen_on_the_other_corpora():
+    found = {"a": np.array([0.9, 0.1]), "b": np.array([0.2, 0.6]), "c": np.array([0.3, 0.5])}
+    table = {row["left out"]: row for row in left_out(found, ["first", "second"])}
+    assert table["a"]["setting"] == "second"
+    assert table["a"]["accuracy"] == 0.1
+    assert table["b"]["setting"] == "first"
+    assert table["none"]["setting"] == "first"
+
+
+def test_recall_of_a_class_that_the_source_lacks():
+    data = TaskData(["x"], ["a"], ["x", "y", "z"], ["a", "b", "b"])
+    rows = {row["metric"]: row["value"] for row in score(data, np.array(["a", "b", "a"], dtype=object))}
+    assert rows == {"accuracy": 2 / 3, "recall_of_missing": 0.5}
+
+
+def test_means_need_every_task_of_their_kind():
+    rows = [{"task": task, "method": "names", "metric": "accuracy", "value": 0.5} for task in MEANS["Chinese topics"]]
+    table = {row["pairs"]: row for row in against(rows)}
+    assert table["Chinese topics"]["names"] == 0.5
+    assert "names" not in table["reviews"]
+
+
+def test_names_alone_see_no_source():
+    texts = ["sport ball", "ball match", "match sport"] * 5 + [
+        "business shares",
+        "shares profit",
+        "profit business",
+    ] * 5
+    truth = ["sport"] * 15 + ["business"] * 15
+    data = TaskData(["nothing of use"], ["sport"], texts, truth)
+    assert METHODS["names-words"](data, 0)[0]["value"] == 1.0

@@ -1,0 +1,125 @@
+"""How the constants of the accuracy estimate are set: draws, fits with known answers, and the recorded figures."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from isthmus.choose import trust
+from isthmus_bench import tasks
+from isthmus_bench.suites import trust_tune
+
+FIGURES = {*trust.VOTE, *trust.SINGLE} - {"constant"}
+RECORD = Path(__file__).parents[1] / "records" / "trust" / "pairs.csv"
+
+
+def made_rows(weights, seed=0):
+    rng = np.random.default_rng(seed)
+    rows = []
+    for pair in trust_tune.PAIRS:
+        for kind in ("plain", "turned", "noisy"):
+            shares = {name: float(rng.uniform(0.3, 0.9)) for name in FIGURES}
+            shares |= {"excess": float(rng.normal()), "moved": float(rng.uniform(0, 0.4))}
+            right = 1 / (1 + np.exp(-trust.log_odds(shares, weights)))
+            rows.append({"task": f"{pair}/{kind}", "method": "auto", "n_source": 500, "accuracy": right, **shares})
+    return rows
+
+
+@pytest.fixture
+def pretend_pairs(monkeypatch):
+    source = [(f"source {name} {i}", name) for name in "abcd" for i in range(200)]
+    target = [(f"target {name} {i}", name) for name in "abcd" for i in range(200)]
+    monkeypatch.setitem(trust_tune.PAIRS, "ng4", ("newsgroups", lambda folder: [source, target]))
+
+
+def test_draws_are_repeatable_and_spoil_as_they_say(pretend_pairs):
+    plain = trust_tune.draw_task("ng4/plain", Path())
+    assert plain == trust_tune.draw_task("ng4/plain", Path())
+    assert len(plain.source_texts) == len(plain.target_texts) == trust_tune.SIZE
+    missing = trust_tune.draw_task("ng4/missing0", Path())
+    assert len(set(missing.target_labels) - set(missing.source_labels)) == 1
+    thin = trust_tune.draw_task("ng4/thin40", Path())
+    assert len(thin.source_labels) == 40
+    noisy = trust_tune.draw_task("ng4/noisy", Path())
+    pairs = zip(noisy.source_texts, noisy.source_labels, strict=True)
+    wrong = np.mean([text.split()[1] != label for text, label in pairs])
+    assert wrong == pytest.approx(0.25, abs=0.06)
+    turned = trust_tune.draw_task("ng4/turned", Path())
+    counts = [[list(labels).count(name) for name in "abcd"] for labels in (turned.source_labels, turned.target_labels)]
+    assert np.argsort(counts[0]).tolist() == np.argsort(counts[1])[::-1].tolist()
+
+
+def test_turned_shares_fall_by_a_factor_and_not_below_three_per_cent(monkeypatch):
+    rows = [(f"{name} {i}", name) for name in "abcdefg" for i in range(400)]
+    monkeypatch.setitem(trust_tune.PAIRS, "ng4", ("newsgroups", lambda folder: [rows, rows]))
+    turned = trust_tune.draw_task("ng4/turned", Path())
+    falling = 0.55 ** np.arange(7) / np.sum(0.55 ** np.arange(7))
+    floored = [*falling[:5], 0.03, 0.03]  # the last two would have 2.3 and 1.3 per cent
+    expected = [round(trust_tune.SIZE * share / sum(floored)) for share in floored]
+    for labels in (turned.source_labels, turned.target_labels):
+        assert sorted(map(list(labels).count, "abcdefg"), reverse=True) == expected
+
+
+def test_chinese_pairs_keep_the_topics_that_both_sides_have_often(monkeypatch):
+    counts = {"fudan": {"war": 3, "law": 2, "art": 5}, "csl": {"law": 3, "war": 1, "tax": 9, "art": 2}}
+    monkeypatch.setattr(
+        tasks,
+        "read_records",
+        lambda path: [
+            {"text": f"{topic} {i}", "topic": topic}
+            for topic, n in counts[path.name.split(".")[0]].items()
+            for i in range(n)
+        ],
+    )
+    sides = trust_tune._chinese("fudan", "csl", least=2)(Path())
+    found = [{topic: [label for _, label in side].count(topic) for _, topic in side} for side in sides]
+    assert found == [{"law": 2, "art": 5}, {"law": 3, "art": 2}]
+
+
+def test_the_fit_finds_the_weights_that_made_the_rows(monkeypatch):
+    for part, (figures, _) in trust_tune.PARTS.items():
+        monkeypatch.setitem(trust_tune.PARTS, part, (figures, 1e-6))
+    weights = {"constant": -0.3, "repeated": 0.3, "agreement": 0.4, "confidence": 0.2, "source": 0.1, "excess": 0.1}
+    rows = made_rows(weights)
+    assert trust_tune.fit_weights(rows, "VOTE") == pytest.approx(weights, abs=1e-3)
+    assert max(abs(miss) for _, miss in trust_tune.misses(rows, single=False)) < 0.01
+    few = {"constant": -0.2, "ridge": 1.0, "excess": 0.3}
+    thin = made_rows(few)
+    for row in thin:
+        row["n_source"] = 40
+    assert trust_tune.fit_weights(thin, "FEW") == pytest.approx(few, abs=1e-3)
+    both = trust_tune.misses([*rows, *thin], single=False)
+    assert len(both) == len(rows) + len(thin)
+    assert max(abs(miss) for row, miss in both if row["n_source"] == 40) < 0.01
+
+
+def test_no_doubt_makes_the_interval_narrower():
+    rng = np.random.default_rng(1)
+    rows = made_rows(dict.fromkeys(trust.VOTE, 0.2))
+    rows += [row | {"method": "cocc"} for row in made_rows(dict.fromkeys(trust.VOTE, 0.2), seed=2)]
+    for row in rows:
+        row["accuracy"] = float(np.clip(row["accuracy"] + rng.normal(scale=0.05), 0.05, 0.95))
+    spread = trust_tune.fit_spread(rows)
+    assert set(spread) == set(trust.SPREAD)
+    assert min(spread.values()) >= 0
+    assert spread["constant"] > 0
+
+
+def test_the_constants_are_those_that_the_recorded_figures_give():
+    fitted = trust_tune.fit_constants(trust_tune.read_rows(RECORD))
+    for name, constants in (
+        ("VOTE", trust.VOTE),
+        ("FEW", trust.FEW),
+        ("SINGLE", trust.SINGLE),
+        ("SPREAD", trust.SPREAD),
+    ):
+        assert fitted[name] == pytest.approx(constants, abs=2e-3), name
+
+
+def test_the_table_holds_every_constant_and_every_kind():
+    rows = trust_tune.read_rows(RECORD)
+    table = trust_tune.constants_table(rows)
+    named = [row["name"] for row in table if row["part"] == "constant"]
+    assert len(named) == len(trust.VOTE) + len(trust.FEW) + len(trust.SINGLE) + len(trust.SPREAD)
+    errors = {row["name"]: row["value"] for row in table if row["part"] == "error"}
+    assert errors["left out, vote, plain"] < 0.06

@@ -1,0 +1,104 @@
+"""Choices of defaults: what a choice may not use, it does not use."""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from isthmus_bench import SUITES
+from isthmus_bench.suites import cocc, dual, guided_tasks, strings
+from isthmus_bench.suites.cocc import PSEUDO_TASKS, groups_of, pseudo_splits
+from isthmus_bench.suites.projection import weighting_means, weightings_left_out
+from isthmus_bench.suites.strings import halves
+from isthmus_bench.suites.tuning import choice_rows, setting_means
+from isthmus_bench.tasks import NEWSGROUP_SPLITS
+
+ROWS = [
+    {"case": "1", "corpora": "a, b", "setting": "x", "error": 0.1},
+    {"case": "1", "corpora": "a, b", "setting": "y", "error": 0.2},
+    {"case": "2", "corpora": "c", "setting": "x", "error": 0.5},
+    {"case": "2", "corpora": "c", "setting": "y", "error": 0.3},
+]
+
+
+def test_means_leave_out_what_shares_a_corpus():
+    assert setting_means(ROWS, "error") == pytest.approx({"x": 0.3, "y": 0.25})
+    assert setting_means(ROWS, "error", leave_out=("b", "z")) == pytest.approx({"x": 0.5, "y": 0.3})
+
+
+def test_choices_of_every_case():
+    table = choice_rows(ROWS, "error", {"first": ("c",), "second": ("a",), "none": ("a", "c")}, largest=False)
+    assert [row["setting"] for row in table if row["part"] == "mean"] == ["x", "y"]
+    left = {row["case"]: (row["setting"], row["error"]) for row in table if row["part"] == "left out"}
+    assert left == {"first": ("x", 0.1), "second": ("y", 0.3)}  # nothing is left for the third
+    assert [
+        r["setting"] for r in choice_rows(ROWS, "error", {"q": ("c",)}, largest=True) if r["part"] == "left out"
+    ] == ["y"]
+
+
+def test_pseudo_tasks_are_made_of_source_groups_only():
+    splits = dict(pseudo_splits())
+    assert len(splits) == 12
+    for name, split in splits.items():
+        task = name.split()[0]
+        for label, (source, target) in split.items():
+            own = NEWSGROUP_SPLITS[task][label][0]
+            assert {source, *target} == set(own)
+            assert source not in target
+    for task in PSEUDO_TASKS:  # every task keeps pseudo-tasks that share no group with it
+        assert any(
+            not set(groups_of(task)) & {g for s, t in split.values() for g in (s, *t)} for split in splits.values()
+        )
+
+
+@pytest.mark.parametrize(
+    ("suite", "used"),
+    [
+        ("cocc", cocc.LEFT_OUT),
+        (
+            "dual/recipe-defaults",
+            {"-".join(order): setting for pair, setting in dual.LEFT_OUT.items() for order in (pair, pair[::-1])},
+        ),
+        (
+            "strings",
+            {"-".join(order): setting for pair, setting in strings.LEFT_OUT.items() for order in (pair, pair[::-1])},
+        ),
+        ("guided", {corpus: f"boost {boost:g}" for corpus, boost in guided_tasks.LEFT_OUT.items()}),
+    ],
+)
+def test_methods_with_a_corpus_left_out_use_what_the_recorded_table_chose(suite, used):
+    folder, _, name = suite.partition("/")
+    table = Path(__file__).parents[1] / "records" / folder / f"{name or 'defaults'}.csv"
+    with table.open(encoding="utf-8", newline="") as file:
+        chosen = {row["case"]: row["setting"] for row in csv.DictReader(file) if row["part"] == "left out"}
+    assert chosen == used
+
+
+def test_halves_of_a_domain_hold_half_of_each_class():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 5)) + 4.0 * np.repeat([[0.0], [1.0]], 20, axis=0) * np.array([1, 0, 0, 0, 0])
+    codes = np.tile([0, 1], 20)
+    side = halves(X @ X.T, codes)
+    assert [int(side[codes == c].sum()) for c in (0, 1)] == [10, 10]
+    assert abs(X[side == 1, 0].mean() - X[side == 0, 0].mean()) > 2.0  # along the direction of most variance
+
+
+def test_weightings_are_chosen_without_the_pair():
+    names = ("sogou", "fudan", "csl", "thucnews_title", "toutiao")
+    table = [
+        {"source": name, "weighting": weighting, "max_iter": rounds, "micro_f1": value + 0.1 * (name == "csl") * place}
+        for name in names
+        for rounds in (0, 8)
+        for place, (weighting, value) in enumerate((("tf", 0.5), ("tf-pr", 0.45)))
+    ]
+    assert weighting_means(table)[0]["micro_f1"] == pytest.approx(0.5)
+    left = {(row["source"], row["max_iter"]): row["weighting"] for row in weightings_left_out(table)}
+    assert left["mean without fudan, csl", 0] == "tf"
+    assert left["mean without fudan, sogou", 8] == "tf"
+    assert len(left) == 6
+
+
+@pytest.mark.parametrize("name", ["cocc", "projection", "dual", "guided", "strings"])
+def test_suites_can_choose_their_defaults_again(name):
+    assert any(study.tune for study in SUITES[name].studies.values())

@@ -1,0 +1,96 @@
+"""Fixtures shared by all rooms."""
+
+import os
+import random
+import shutil
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+# Every worker of pytest-xdist would start as many threads of linear algebra as there are cores; on a full machine these
+# spend most of their time waiting for one another. Set before numpy is loaded; child processes inherit it.
+if workers := int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "0")):
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // workers)))
+
+# How long an example takes says how busy the machine is, and nothing about the code: no property test has a deadline.
+settings.register_profile("isthmus", deadline=None)
+settings.load_profile("isthmus")
+
+CHROMIUM = next(
+    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
+)
+
+
+def pytest_make_parametrize_id(config, val, argname):
+    """Bytes must not become a test's name: two workers that pack them in different seconds see different tests."""
+    if isinstance(val, bytes):
+        raise pytest.UsageError(f"a case of {argname!r} is made of bytes: name it with pytest.param(…, id=…) or ids=")
+    return None  # pytest's own way
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """Folder with the benchmark corpora; the test says why when it skips."""
+    folder = os.environ.get("ISTHMUS_DATA")
+    if not folder:
+        pytest.skip("ISTHMUS_DATA is not set: this test reads the benchmark corpora")
+    path = Path(folder)
+    if not path.is_dir():
+        pytest.fail(f"ISTHMUS_DATA names {path}, which is not a folder")
+    return path
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    """Playwright with the Chromium of the system, for tests that open pages."""
+    api = pytest.importorskip("playwright.sync_api", reason="no playwright: pages cannot be opened")
+    if CHROMIUM is None:
+        pytest.skip("no Chromium on this machine: pages cannot be opened")
+    with api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        yield browser
+        browser.close()
+
+
+# Folders of tests and the library without which none of them can be imported; both come with the extra 'workbench'.
+NEEDED = {"workspace": "sqlalchemy", "workbench": "uvicorn"}
+
+
+class LeftOut(pytest.Module):
+    """A file of tests that says why it cannot run."""
+
+    def collect(self):
+        library = NEEDED[self.path.parent.name]
+        pytest.skip(f"{library} is not installed: these tests need the extra 'workbench'")
+
+
+def pytest_pycollect_makemodule(module_path, parent):
+    """Files of a folder whose library is missing are skipped before they are imported."""
+    library = NEEDED.get(module_path.parent.name)
+    if library is None or find_spec(library) is not None:
+        return None  # pytest's own way
+    return LeftOut.from_parent(parent, path=module_path)
+
+
+def pytest_addoption(parser):
+    parser.addoption("--random-order", metavar="SEED", help="files, and the tests of each file, in a random order")
+
+
+@pytest.hookimpl(trylast=True)  # workers of pytest-xdist have marked their groups by then
+def pytest_collection_modifyitems(config, items):
+    """Files in a random order, and the tests of each file; those of the workbench tell one story and stay in order."""
+    seed = config.getoption("--random-order")
+    if seed is None:
+        return
+    rng = random.Random(seed)
+    by_file = {}
+    for item in items:
+        by_file.setdefault(item.path, []).append(item)
+    files = list(by_file)
+    rng.shuffle(files)
+    for path in files:
+        if path.parent.name != "workbench":
+            rng.shuffle(by_file[path])
+    items[:] = [item for path in files for item in by_file[path]]

@@ -1,0 +1,132 @@
+"""How sure labels are: powers of probabilities, an accuracy with its interval, what a budget of errors lets pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, logit
+
+from isthmus.exceptions import UsageError
+
+CONFIDENCE_LEVEL = 0.9
+ALONE = 2.5  # how far above the mean, in log-odds, the confidence of one method's label is believed
+WRONGLY_MARKED = 0.25  # share of documents in announced groups that do belong to a class (suite "trust")
+_CLIP = 0.02  # beyond 2 % and 98 % a difference in log-odds says more about chance than about labels
+_EDGE = 1e-6
+
+
+@dataclass(frozen=True)
+class AccuracyEstimate:
+    """The share of right labels to expect, with an interval that should hold it in ``confidence_level`` of all cases.
+
+    ``estimate`` is None where nothing can be said; the interval is then 0 to 1 and ``reason`` says why. Otherwise
+    ``reason`` names what makes the interval wider than usual, if anything does. ``outside_groups`` is the share to
+    expect among documents of no new group, where there is such a group.
+    """
+
+    estimate: float | None
+    low: float = 0.0
+    high: float = 1.0
+    confidence_level: float = CONFIDENCE_LEVEL
+    reason: str = ""
+    outside_groups: float | None = None
+
+    @property
+    def for_calibration(self) -> float | None:
+        """What the confidence of documents outside new groups should be on average."""
+        return self.estimate if self.outside_groups is None else self.outside_groups
+
+    @property
+    def caution(self) -> float:
+        """From the estimate down to the low end of the interval, in log-odds; 0 where nothing is estimated."""
+        if self.estimate is None:
+            return 0.0
+        return max(0.0, float(clipped_logit(self.estimate) - clipped_logit(self.low)))
+
+    @property
+    def surest_alone(self) -> float:
+        """What a document of a single method can count for at most: its own confidences say little beyond that."""
+        return 1.0 if self.estimate is None else float(expit(clipped_logit(self.estimate) + ALONE))
+
+    def raised(self, by: float) -> AccuracyEstimate:
+        """The estimate and its interval, higher by so much, as where two classes that were confused became one."""
+        if self.estimate is None:
+            return self
+        outside = None if self.outside_groups is None else min(1.0, self.outside_groups + by)
+        return replace(
+            self,
+            estimate=min(1.0, self.estimate + by),
+            low=min(1.0, self.low + by),
+            high=min(1.0, self.high + by),
+            outside_groups=outside,
+        )
+
+    def __str__(self) -> str:
+        if self.estimate is None:
+            return f"not estimated: {self.reason or 'too few documents, or labels that cannot be learned from words'}"
+        return f"{self.estimate:.0%} ({self.low:.0%} to {self.high:.0%} in {self.confidence_level:.0%} of cases)"
+
+
+def clipped_logit(share: Any) -> Any:
+    """Log-odds of a share, or of an array of them, cut off near 0 and 1."""
+    share = np.clip(share, _CLIP, 1 - _CLIP)
+    return np.log(share / (1 - share))
+
+
+def sharpen(probabilities: np.ndarray, power: float) -> np.ndarray:
+    """Probabilities to a power, summing to one again: above 1 surer, below 1 less sure; the order stays."""
+    logs = power * np.log(np.maximum(probabilities, 1e-300))
+    raised = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return raised / raised.sum(axis=1, keepdims=True)
+
+
+def with_caution(confidence: Any, caution: float, surest: float = 1.0) -> np.ndarray:
+    """Confidences as they would be at the low end of the accuracy to expect.
+
+    A budget should hold even where the expectation is too high by as much as its interval admits.
+
+    Parameters
+    ----------
+    confidence : sequence of float
+    caution : float
+        How far down, in log-odds; see ``AccuracyEstimate.caution``.
+    surest : float, default=1.0
+        No confidence counts for more than this; see ``AccuracyEstimate.surest_alone``.
+
+    Examples
+    --------
+    >>> from isthmus._math.confidence import with_caution
+    >>> with_caution([0.98, 0.8], 0.8).round(2).tolist()
+    [0.96, 0.64]
+    """
+    return expit(logit(np.clip(np.asarray(confidence, dtype=float), _EDGE, min(surest, 1 - _EDGE))) - caution)
+
+
+def lower_confidence_in_groups(confidence: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """Confidence with that of documents in new groups cut to what is left for a wrong mark."""
+    return np.where(groups != "", WRONGLY_MARKED * confidence, confidence)
+
+
+def review_mask(confidence, error_budget: float = 0.1) -> np.ndarray:
+    """Documents to review so that the rest is expected to hold at most ``error_budget`` wrong labels.
+
+    Documents are accepted from the surest down for as long as the mean of (1 − confidence) of the accepted ones stays
+    within the budget. As good as the confidences are: under a strong shift they are too high.
+
+    Examples
+    --------
+    >>> from isthmus.choose import review_mask
+    >>> review_mask([0.99, 0.6, 0.95, 0.5], error_budget=0.16).tolist()
+    [False, False, False, True]
+    """
+    if not 0 <= error_budget <= 1:
+        raise UsageError(f"error_budget={error_budget!r}; give a share between 0 and 1.", code="bad-parameter")
+    confidence = np.asarray(confidence, dtype=float)
+    order = np.argsort(-confidence, kind="stable")
+    doubt = 1.0 - confidence[order]
+    within = np.cumsum(doubt) / np.arange(1, len(doubt) + 1) <= error_budget + 1e-12
+    mask = np.ones(len(confidence), dtype=bool)
+    mask[order[within]] = False
+    return mask

@@ -1,0 +1,116 @@
+"""A model of labelled words alone, next to the vote: how much it counts.
+
+It knows nothing of the source's labels, so the source shows how often it is right; and it counts for what it adds to
+the vote, because both go by the texts' words and share part of their errors.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import ndtri
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+
+from isthmus.choose.evidence import FOLDS, LabelScorer, plain_learner
+
+_FLOOR = 1e-3
+_DISTANCES = np.linspace(0.0, 4.0, 401)
+
+
+def shared_errors(scorer: LabelScorer, lexicon_proba: np.ndarray) -> float:
+    """Correlation, within the source's classes, of the lexicon with a plain classifier that has not seen the document.
+
+    Parameters
+    ----------
+    scorer : LabelScorer
+    lexicon_proba : ndarray of shape (n_source, n_classes)
+        The lexicon's probabilities for the labelled source texts; documents without a labelled word are left out.
+    """
+    own = lexicon_proba[scorer.source]
+    counts = np.unique(scorer.source_labels, return_counts=True)[1]
+    if counts.min() < FOLDS:
+        return 0.0
+    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
+    rows = scorer.words.source_rows
+    answers = cross_val_predict(plain_learner(), rows, scorer.source_labels, cv=folds, method="decision_function")
+    if answers.ndim == 1:
+        answers = np.column_stack([-answers, answers])
+    has_words = np.ptp(own, axis=1) > 0
+    labels = scorer.source_labels[has_words]
+    scores = [_residuals(values[has_words], labels) for values in (answers, _centred_logs(own))]
+    return _cosine(*scores)
+
+
+def weigh_lexicon(
+    own: np.ndarray, lexicon_proba: np.ndarray, accuracy: float, lexicon_accuracy: float, common: float
+) -> float:
+    """How much the lexicon counts next to the vote, from 0 (it adds nothing) to 1 (independent of the vote).
+
+    Vote and lexicon are read as scores with a spread of one about their class, the classes as far apart as their
+    accuracy says, their errors correlated by ``common``. How alike the two are over the target then says how far apart
+    the classes are for the lexicon there; the source is an upper limit. The answer is the weight that a linear
+    discriminant gives to the lexicon's log-odds, relative to what it would have on its own.
+
+    Parameters
+    ----------
+    own, lexicon_proba : ndarray of shape (n_documents, n_classes)
+        Probabilities for the target; documents without a labelled word are left out.
+    accuracy : float
+        Expected of the vote.
+    lexicon_accuracy : float
+        Of the lexicon in the source, over documents with a labelled word.
+    common : float
+        As :func:`shared_errors` finds it in the source.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.choose.lexicon import weigh_lexicon
+    >>> own = np.array([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7], [0.2, 0.8]])
+    >>> other = np.array([[0.9, 0.1], [0.3, 0.7], [0.6, 0.4], [0.2, 0.8]])
+    >>> weigh_lexicon(own, other, 0.8, 0.5, 0.3), weigh_lexicon(own, other, 0.8, 0.8, 0.0)
+    (0.0, 1.0)
+    """
+    has_words = np.ptp(lexicon_proba, axis=1) > 0
+    n_classes = own.shape[1]
+    first = _distance(accuracy, n_classes)
+    most = _distance(lexicon_accuracy, n_classes)
+    if not has_words.any() or min(first, most) <= 0:
+        return 0.0
+    own = own[has_words]
+    lexicon_proba = lexicon_proba[has_words]
+    shares = np.bincount(own.argmax(axis=1), minlength=n_classes) / len(own)
+    between = float(np.mean(shares * (1 - shares)))  # of a class indicator: how much distances add to the spread
+    scores = [_centred_logs(rows) for rows in (own, lexicon_proba)]
+    likeness = _cosine(*(rows - rows.mean(axis=0) for rows in scores))
+    common = float(np.clip(common, 0.0, 0.9))
+    spreads = np.sqrt((1 + between * first**2) * (1 + between * _DISTANCES**2))
+    enough = likeness * spreads - between * first * _DISTANCES <= common
+    second = min(most, float(_DISTANCES[enough.argmax()]) if enough.any() else most)
+    if second <= common * first:
+        return 0.0
+    beyond = (second - common * first) / max(first - common * second, 1e-9)
+    return float(np.clip(beyond * first / second, 0.0, 1.0))
+
+
+def _centred_logs(probabilities: np.ndarray) -> np.ndarray:
+    logs = np.log(np.maximum(probabilities, _FLOOR))
+    return logs - logs.mean(axis=1, keepdims=True)
+
+
+def _residuals(scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Scores about the mean of their class."""
+    rest = scores - scores.mean(axis=1, keepdims=True)
+    for label in np.unique(labels):
+        rest[labels == label] -= rest[labels == label].mean(axis=0)
+    return rest
+
+
+def _cosine(first: np.ndarray, second: np.ndarray) -> float:
+    size = np.sqrt(np.sum(first**2) * np.sum(second**2))
+    return float(np.sum(first * second) / size) if size > 0 else 0.0
+
+
+def _distance(accuracy: float, n_classes: int) -> float:
+    """Distance between two classes, in spreads, at which a score is right that often; several as if they were two."""
+    beyond_chance = (accuracy - 1 / n_classes) / (1 - 1 / n_classes)
+    return float(2 * ndtri(np.clip(0.5 + 0.5 * beyond_chance, 0.5, 0.98)))

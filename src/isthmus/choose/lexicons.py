@@ -1,0 +1,113 @@
+"""When a general lexicon becomes labelled words by itself: where classes are verdicts, by name or by the source."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import roc_auc_score
+
+from isthmus.features.languages import languages_in_use
+from isthmus.features.lexicons import Lexicon, has_lexicon, label_words, read_lexicon, read_polarity, score_texts
+
+AGREES = 0.8  # share of pairs of source documents, one of each class, that the lexicon puts in the right order
+DISAGREES = 0.55  # below this a lexicon is not used even where the names are those of verdicts
+_SAMPLE = 2_000  # source documents that are asked
+_FEWEST = 20  # of each class; fewer cannot show that a lexicon agrees
+
+
+@dataclass(frozen=True)
+class FoundLexicon:
+    """A lexicon that fits a source.
+
+    Attributes
+    ----------
+    lexicon : Lexicon
+    polarity : dict
+        Class to valence.
+    agreement : float or None
+        Share of pairs of source documents, one of either end, that it puts in the right order; None where the source
+        has too few.
+    by_name : bool
+        Whether the names of the classes say that they are verdicts.
+    """
+
+    lexicon: Lexicon
+    polarity: dict[Any, float]
+    agreement: float | None
+    by_name: bool
+
+    @property
+    def word_labels(self) -> dict[str, dict[Any, float]]:
+        """Labelled words, as ``word_labels`` takes them."""
+        return label_words(self.lexicon, self.polarity)
+
+    @property
+    def why(self) -> str:
+        """One sentence for people."""
+        reason = "the classes are verdicts by their names" if self.by_name else "it agrees with the source's labels"
+        ends = (min(self.polarity, key=self.polarity.__getitem__), max(self.polarity, key=self.polarity.__getitem__))
+        size = f"{len(self.lexicon.valence):,} words of {self.lexicon.name}"
+        if self.agreement is None:
+            return f"{size}, because {reason} ({ends[0]} to {ends[1]})"
+        return (
+            f"{size}, because {reason} ({ends[0]} to {ends[1]}): of two source documents, one of either class, it puts "
+            f"{self.agreement:.0%} in the right order"
+        )
+
+
+def find_lexicon(texts: Sequence[str], labels: Sequence, language: str = "auto") -> FoundLexicon | None:
+    """The installed lexicon that fits the source's classes; None where there is none.
+
+    Classes are verdicts by their names (:func:`isthmus.features.lexicons.read_polarity`), unless the lexicon puts the
+    source's documents in an order that is hardly better than chance; or, for two classes, because it puts them in an
+    order that is much better than chance.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        Labelled source documents.
+    labels : sequence
+        Their labels; documents without one are passed over.
+    language : str
+        Of the texts; "auto" guesses it.
+    """
+    known = [place for place, label in enumerate(labels) if label is not None]
+    known = [known[i * len(known) // _SAMPLE] for i in range(_SAMPLE)] if len(known) > _SAMPLE else known
+    rows = [texts[place] for place in known]
+    own = [labels[place] for place in known]
+    classes = sorted(set(own), key=str)
+    if len(classes) < 2:
+        return None
+    polarity = read_polarity(classes)
+    if polarity is None and len(classes) > 2:
+        return None
+    if language == "auto":
+        found = languages_in_use(rows)
+        language = found[0] if len(found) == 1 else "other"
+    if not has_lexicon(language):
+        return None
+    lexicon = read_lexicon(language)
+    if polarity is not None:
+        agreement = _agreement(lexicon, rows, own, polarity)
+        fits = agreement is None or agreement >= DISAGREES
+        return FoundLexicon(lexicon, polarity, agreement, by_name=True) if fits else None
+    polarity = {classes[0]: -1.0, classes[1]: 1.0}
+    agreement = _agreement(lexicon, rows, own, polarity)
+    if agreement is None or max(agreement, 1 - agreement) < AGREES:
+        return None
+    if agreement < 0.5:
+        polarity = {name: -value for name, value in polarity.items()}
+        agreement = 1 - agreement
+    return FoundLexicon(lexicon, polarity, agreement, by_name=False)
+
+
+def _agreement(lexicon: Lexicon, texts: Sequence[str], labels: Sequence, polarity: dict[Any, float]) -> float | None:
+    sides = np.sign([polarity[label] for label in labels])
+    kept = np.flatnonzero(sides != 0)
+    if min(np.sum(sides == -1), np.sum(sides == 1)) < _FEWEST:
+        return None
+    scores = score_texts(lexicon, [texts[place] for place in kept.tolist()])
+    return float(roc_auc_score(sides[kept] > 0, scores))

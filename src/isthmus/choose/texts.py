@@ -1,0 +1,174 @@
+"""The collections of one run as one object: sorted by content once, and carried in that order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+
+from isthmus._math.content import content_order, label_ranks
+from isthmus.features.languages import NAMES, OTHER, languages_in_use, resolve_language
+from isthmus.features.vectorizer import TextVectorizer
+
+SIDE_SAMPLE = 2_000  # documents of each side that say which side a further text reads like
+
+
+@dataclass(frozen=True)
+class TransferTexts:
+    """Labelled texts of the source, texts of the target, and further texts of either kind.
+
+    Samples, folds and ties follow the content of the texts, never the caller's order. So everything here but the
+    fields ``given_*`` stands in one list: source, target, further texts, each sorted by content.
+
+    Attributes
+    ----------
+    given_source, given_target, given_extra : list of str
+        As the caller sorted them.
+    given_labels : ndarray of object
+        One per source text, None where unknown.
+    given_domain : ndarray of str or None
+        Name of the source of each source text, where there are several.
+    order : ndarray of int
+        Numbers of all texts (source, target, further ones, as given) in the order of their content.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.choose.texts import TransferTexts
+    >>> texts = TransferTexts.of(["kind staff", "fast bike"], np.array(["staff", None], dtype=object), ["rude staff"])
+    >>> texts.texts[texts.target], texts.domain.tolist(), [texts.texts[row] for row in texts.known]
+    (['rude staff'], [1, 1, -1], ['kind staff'])
+    """
+
+    given_source: list[str]
+    given_labels: np.ndarray
+    given_target: list[str]
+    given_extra: list[str]
+    order: np.ndarray
+    given_domain: np.ndarray | None = None
+
+    @classmethod
+    def of(
+        cls,
+        source_texts: Sequence[str],
+        source_labels: np.ndarray,
+        target_texts: Sequence[str],
+        extra_texts: Sequence[str] = (),
+        *,
+        domain: np.ndarray | None = None,
+    ) -> TransferTexts:
+        """The collections, sorted by content; of equal texts of the source, those without a label come first."""
+        source, target, extra = list(source_texts), list(target_texts), list(extra_texts)
+        known = np.array([label is not None for label in source_labels], dtype=bool)
+        written = np.array([str(label) for label in source_labels], dtype=object)
+        ranks = np.full(len(source) + len(target) + len(extra), -1)
+        ranks[: len(source)] = label_ranks(written, known)
+        order = content_order([*source, *target, *extra], ranks)
+        return cls(source, source_labels, target, extra, order, domain)
+
+    @property
+    def n_source(self) -> int:
+        return len(self.given_source)
+
+    @property
+    def n_target(self) -> int:
+        return len(self.given_target)
+
+    @cached_property
+    def _rows(self) -> np.ndarray:
+        """Numbers of all texts, part by part, each part sorted by content."""
+        ends = self.n_source, self.n_source + self.n_target
+        parts = np.digitize(self.order, ends)
+        return self.order[np.argsort(parts, kind="stable")]
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """All texts: source, target, further ones, each part sorted by content."""
+        given = [*self.given_source, *self.given_target, *self.given_extra]
+        return [given[row] for row in self._rows]
+
+    @cached_property
+    def labels(self) -> np.ndarray:
+        """The label of each of ``texts``, None where it is unknown."""
+        labels = np.full(len(self.texts), None, dtype=object)
+        labels[: self.n_source] = self.given_labels[self._rows[: self.n_source]]
+        return labels
+
+    @cached_property
+    def domain(self) -> np.ndarray:
+        """1 for ``texts`` on the source's side, -1 on the target's; further ones join the side they read like."""
+        domain = np.repeat([1, -1, 1], [self.n_source, self.n_target, len(self.given_extra)])
+        if self.given_extra:
+            rest = self.n_source + self.n_target
+            sides = self.texts[: self.n_source], self.texts[self.target], self.texts[rest:]
+            domain[rest:] = np.where(nearer_target(*sides, self.one_language("auto")), -1, 1)
+        return domain
+
+    @cached_property
+    def known(self) -> list[int]:
+        """Rows of ``texts`` with a label."""
+        return [row for row in range(self.n_source) if self.labels[row] is not None]
+
+    @property
+    def known_texts(self) -> list[str]:
+        return [self.texts[row] for row in self.known]
+
+    @property
+    def known_labels(self) -> list:
+        return [self.labels[row] for row in self.known]
+
+    @property
+    def known_domain(self) -> list[str]:
+        """Names of the sources of ``known_texts``."""
+        assert self.given_domain is not None
+        return [self.given_domain[self._rows[row]] for row in self.known]
+
+    @property
+    def target(self) -> slice:
+        """Rows of the target."""
+        return slice(self.n_source, self.n_source + self.n_target)
+
+    @property
+    def target_numbers(self) -> np.ndarray:
+        """Number, in the caller's order, of each text of the target."""
+        return self._rows[self.target] - self.n_source
+
+    def as_given(self, values: np.ndarray) -> np.ndarray:
+        """One value per target text, in the caller's order."""
+        return values[np.argsort(self.target_numbers)]
+
+    def one_language(self, language: str) -> str:
+        """The language of all texts, where there is one: what reads a part of them need not guess it again."""
+        if resolve_language(language) != "auto":
+            return language
+        given = [*self.given_source, *self.given_target, *self.given_extra]
+        found = languages_in_use([given[row] for row in self.order], in_order=True)
+        return found[0] if len(found) == 1 and found[0] in {*NAMES, OTHER} else language
+
+    def keep_source(self, kept: np.ndarray) -> TransferTexts:
+        """The same with some of the source texts alone; ``kept`` is one truth value each, as given."""
+        rest = np.ones(len(self.order) - self.n_source, dtype=bool)
+        everything = np.concatenate([kept, rest])
+        number = np.cumsum(everything) - 1
+        return replace(
+            self,
+            given_source=[text for text, stays in zip(self.given_source, kept, strict=True) if stays],
+            given_labels=self.given_labels[kept],
+            given_domain=None if self.given_domain is None else self.given_domain[kept],
+            order=number[self.order[everything[self.order]]],
+        )
+
+
+def nearer_target(source: list[str], target: list[str], extra: list[str], language: str = "auto") -> np.ndarray:
+    """Which further texts read like the target rather than like the source."""
+    rng = np.random.default_rng(0)
+    sample = [[side[i] for i in rng.permutation(len(side))[:SIDE_SAMPLE]] for side in (source, target)]
+    vectorizer = TextVectorizer(weighting="tfidf", sublinear=True, min_df=1, language=language)
+    rows: Any = vectorizer.fit_transform([*sample[0], *sample[1]])
+    model = LogisticRegression(C=10.0, class_weight="balanced", solver="newton-cg")
+    model.fit(rows, np.repeat([0, 1], [len(part) for part in sample]))
+    return model.predict(vectorizer.transform(extra)) == 1

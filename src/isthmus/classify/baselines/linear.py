@@ -1,0 +1,255 @@
+"""Logistic regression and linear SVM from blocks: gradients and Hessian products are sums over documents.
+
+Both losses are convex and smooth, and the ridge makes the minimum unique: Newton steps with a line search reach it from
+anywhere. Every pass adds integers (fixed point), so each step is the same on any number of workers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from isthmus._math.calibration import fit_temperature
+from isthmus._parameters import POSITIVE, StrOptions, check_parameters
+from isthmus.base import softmax
+from isthmus.exceptions import DataError
+from isthmus.features.blocks import Block, MemoryPasses, Passes, RowBlock
+from isthmus.features.term_chi2 import as_counts
+
+_NEWTON, _INNER = 30, 25  # steps at most
+_TOLERANCE = 1e-3  # of the gradient's length against that at the start
+_ENOUGH = 100  # documents of the sample from which the factor of an SVM's scores is placed
+
+
+class LinearClassifier(ClassifierMixin, BaseEstimator):
+    """A linear classifier on tf-idf of counts, with a ridge, from one block of rows or from many.
+
+    Parameters
+    ----------
+    loss : {"logistic", "squared_hinge"}, default="logistic"
+        Multinomial logistic regression, or one class against the others with squared hinge, as ``LinearSVC``.
+    C : float, default=1.0
+        Penalty of the loss against half the squared length of the weights.
+    sublinear : bool, default=False
+        A count c weighs 1 + log c.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+    coef_ : ndarray of shape (n_features, n_classes)
+    intercept_ : ndarray of shape (n_classes,)
+    idf_ : ndarray of shape (n_features,)
+    inverse_temperature_ : float
+        Factor that turns scores into log-probabilities; 1 for logistic regression.
+    history_ : list of float
+        Objective after each Newton step; never rises.
+
+    See Also
+    --------
+    isthmus.SourceOnlyClassifier : Any classifier of scikit-learn, in memory.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.classify.baselines.linear import LinearClassifier
+    >>> LinearClassifier().fit(np.array([[3, 0], [0, 2]]), ["a", "b"]).predict(np.array([[1, 0]])).tolist()
+    ['a']
+    """
+
+    _parameter_constraints = {
+        "loss": [StrOptions({"logistic", "squared_hinge"})],
+        "C": [POSITIVE],
+        "sublinear": ["boolean"],
+    }
+
+    def __init__(self, loss="logistic", *, C=1.0, sublinear=False):
+        self.loss = loss
+        self.C = C
+        self.sublinear = sublinear
+
+    def fit(self, X, y):
+        """Fit rows of counts: the case of one block."""
+        check_parameters(self)
+        X, y = validate_data(self, X, y, accept_sparse="csr")
+        classes, codes = np.unique(y, return_inverse=True)
+        rows = _whole_counts(X)
+        return self.fit_passes(MemoryPasses(rows, rows[:0], codes, classes))
+
+    def fit_passes(self, passes: Passes) -> LinearClassifier:
+        """Fit the labelled blocks that ``passes`` feeds."""
+        phase = "logistic regression" if self.loss == "logistic" else "support vectors"
+        solver = self.solver(passes, passes.n_source, phase)
+        self.finish(passes, solver.minimise(solver.start()))
+        self.history_ = solver.history
+        if self.loss != "logistic" and len(passes.sample.codes) >= _ENOUGH:
+            # Set on rows that it was fitted on, so it is too sure; calibration on the target's sample corrects that.
+            self.inverse_temperature_ = fit_temperature(self.block_scores(passes.sample)[0], passes.sample.codes)
+        return self
+
+    def solver(self, passes: Passes, n_rows: int, phase: str) -> Solver:
+        """What minimises the objective over the source's blocks; with ``pseudo`` also over those of the target."""
+        # Digits so many that no sum can overflow: each row adds at most 2^6 to an entry.
+        bits = min(62 - 6 - max(1, int(n_rows).bit_length()), 40)
+        objective = Objective(passes.idf, self.sublinear, len(passes.classes), self.loss, self.C, bits)
+        return Solver(passes, objective, phase)
+
+    def finish(self, passes: Passes, point: np.ndarray) -> LinearClassifier:
+        """The model from the minimum; of two classes, which share one column of weights, each gets half."""
+        weights = np.hstack([-point / 2, point / 2]) if point.shape[1] == 1 else point
+        self.coef_, self.intercept_ = np.ascontiguousarray(weights[:-1]), weights[-1].copy()
+        self.classes_, self.idf_ = passes.classes, passes.idf
+        self.n_features_in_ = len(self.idf_)
+        self.inverse_temperature_ = 1.0
+        return self
+
+    def block_scores(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
+        """Scores of a block's documents, whose softmax are probabilities, and which documents hold no known word."""
+        rows = block.rows
+        return self._scores(rows), np.diff(rows.indptr) == 0
+
+    def _scores(self, rows: RowBlock) -> np.ndarray:
+        from isthmus.features.block_kernels import row_scores
+
+        values = rows.tfidf(self.idf_, sublinear=self.sublinear)
+        scores = row_scores(rows.indptr, rows.indices, values, self.coef_, self.intercept_)
+        return self.inverse_temperature_ * scores
+
+    def predict_proba(self, X) -> np.ndarray:
+        """Probability of each class."""
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", reset=False)
+        return softmax(self._scores(RowBlock.of(_whole_counts(X))))
+
+    def predict(self, X) -> np.ndarray:
+        """Most probable class."""
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+
+def _whole_counts(X) -> sp.csr_matrix:
+    rows = as_counts(sp.csr_matrix(X))
+    if np.any(rows.data != np.rint(rows.data)) or np.any(rows.data < 0):
+        raise DataError(
+            "The rows hold fractions or negative numbers; LinearClassifier weighs whole counts itself. Give counts, or "
+            "use SourceOnlyClassifier.",
+            code="not-numbers",
+        )
+    return rows.astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What is minimised: a loss of the rows times ``penalty`` plus half the squared length of the weights."""
+
+    idf: np.ndarray
+    sublinear: bool
+    n_classes: int
+    loss: str
+    penalty: float
+    bits: int  # digits of the fixed point behind the binary point
+    pseudo: str = ""  # under which name target blocks keep the labels of their rows that count as labelled
+
+    @property
+    def width(self) -> int:
+        """Columns of weights: two classes need one of them."""
+        return 1 if self.n_classes == 2 else self.n_classes
+
+
+def block_loss(
+    block: Block, objective: Objective, weights: np.ndarray, bias: np.ndarray, along: np.ndarray | None
+) -> np.ndarray:
+    """A block's share of the loss and its gradient; with ``along`` of the Hessian times that direction.
+
+    One flat array of integers: weights, intercepts, loss.
+    """
+    from isthmus.classify.baselines.linear_kernels import hinge_pass, logistic_pass
+    from isthmus.features.block_kernels import row_scores
+
+    rows = block.rows
+    codes = block.codes if block.side == "source" else (block.kept(objective.pseudo) or {})["codes"]
+    values = rows.tfidf(objective.idf, sublinear=objective.sublinear)
+    scores = row_scores(rows.indptr, rows.indices, values, weights, bias)
+    moved = scores
+    if along is not None:
+        moved = row_scores(rows.indptr, rows.indices, values, along[:-1], along[-1])
+    out = np.zeros((weights.shape[0] + 2, weights.shape[1]), dtype=np.int64)
+    add_rows = logistic_pass if objective.loss == "logistic" else hinge_pass
+    add_rows(rows.indptr, rows.indices, values, codes, scores, moved, along is not None, 2.0**objective.bits, out)
+    return out
+
+
+@dataclass
+class Solver:
+    """Newton's method with conjugate gradients inside; keeps nothing but a few arrays as large as the weights."""
+
+    passes: Passes
+    objective: Objective
+    phase: str
+    history: list[float] = field(default_factory=list)
+
+    def start(self) -> np.ndarray:
+        return np.zeros((self.passes.n_columns + 1, self.objective.width))
+
+    def with_pseudo(self, pseudo: str, phase: str) -> Solver:
+        """The same over the target's blocks too, under labels that they keep."""
+        return Solver(self.passes, replace(self.objective, pseudo=pseudo), phase)
+
+    def _sum(self, point: np.ndarray, along: np.ndarray | None = None) -> np.ndarray:
+        length = 1.0
+        if along is not None:  # of length one, so that what a row adds stays within the digits of the fixed point
+            length = float(np.linalg.norm(along)) or 1.0
+            along = along / length
+        sides = "both" if self.objective.pseudo else "source"
+        total = self.passes.sum(block_loss, sides, self.objective, point[:-1], point[-1], along, phase=self.phase)
+        return total * (length * self.objective.penalty / 2.0**self.objective.bits)
+
+    def _ridge(self, point: np.ndarray) -> np.ndarray:
+        """The weights without the intercepts, which logistic regression does not shrink and the SVM does."""
+        kept = point.copy()
+        if self.objective.loss == "logistic":
+            kept[-1] = 0.0
+        return kept
+
+    def value(self, point: np.ndarray) -> tuple[float, np.ndarray]:
+        total = self._sum(point)
+        ridge = self._ridge(point)
+        return float(total[-1].sum() + 0.5 * np.sum(ridge * point)), total[:-1] + ridge
+
+    def direction(self, point: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+        """Conjugate gradients for the Newton step, as exact as the gradient is small."""
+        step, residual = np.zeros_like(gradient), -gradient
+        search, power = residual.copy(), float(np.sum(residual**2))
+        goal = min(0.25, np.sqrt(np.sqrt(power))) * np.sqrt(power)
+        for _ in range(_INNER):
+            curved = self._sum(point, search)[:-1] + self._ridge(search)
+            length = power / max(float(np.sum(search * curved)), 1e-300)
+            step += length * search
+            residual -= length * curved
+            new = float(np.sum(residual**2))
+            if np.sqrt(new) <= goal:
+                break
+            search = residual + (new / power) * search
+            power = new
+        return step
+
+    def minimise(self, point: np.ndarray) -> np.ndarray:
+        value, gradient = self.value(point)
+        first = float(np.linalg.norm(self.value(np.zeros_like(point))[1])) if point.any() else np.linalg.norm(gradient)
+        for _ in range(_NEWTON):
+            self.history.append(value)
+            if np.linalg.norm(gradient) <= _TOLERANCE * first:
+                break
+            step = self.direction(point, gradient)
+            slope, size = float(np.sum(step * gradient)), 1.0
+            for _ in range(30):
+                new_value, new_gradient = self.value(point + size * step)
+                if new_value <= value + 1e-4 * size * slope:
+                    break
+                size /= 2
+            else:
+                break  # nothing is gained beyond the digits of the fixed point
+            point, value, gradient = point + size * step, new_value, new_gradient
+        return point

@@ -1,0 +1,91 @@
+"""Multinomial naive Bayes: one sum of counts per word and class."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.naive_bayes import MultinomialNB
+from sklearn.utils.validation import check_non_negative, validate_data
+
+from isthmus._math.information import safe_log
+from isthmus.features.blocks import Block, ClassCounts, MemoryBlock, Passes, RowBlock, count_classes
+from isthmus.features.term_chi2 import as_counts
+
+
+def naive_bayes_scores(class_counts: np.ndarray, class_documents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Word scores (words × classes) and bias of multinomial naive Bayes with add-one smoothing.
+
+    Parameters
+    ----------
+    class_counts : ndarray of shape (n_words, n_classes)
+        Occurrences of each word in each class.
+    class_documents : ndarray of shape (n_classes,)
+        Documents of each class.
+    """
+    raised = class_counts + 1.0
+    scores = np.log(raised) - np.log(raised.sum(axis=0))
+    return np.ascontiguousarray(scores), safe_log(class_documents) - np.log(class_documents.sum())
+
+
+class NaiveBayes(MultinomialNB):
+    """Multinomial naive Bayes with add-one smoothing, from one block of counts or from many.
+
+    The statistics of a block are occurrences of words in classes; :meth:`fit` is the case of one block. Attributes and
+    predictions are those of scikit-learn's ``MultinomialNB``.
+
+    See Also
+    --------
+    isthmus.SourceOnlyClassifier : Applies it to a target.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.classify.baselines.naive_bayes import NaiveBayes
+    >>> NaiveBayes().fit(np.array([[3, 0], [0, 2]]), ["a", "b"]).predict(np.array([[1, 0]])).tolist()
+    ['a']
+    """
+
+    _parameter_constraints: dict = {}
+
+    def __init__(self):
+        super().__init__()
+
+    block_statistics = staticmethod(count_classes)
+
+    def finish(self, statistics: ClassCounts, classes: np.ndarray) -> NaiveBayes:
+        """The model from the sum of all blocks' statistics."""
+        stats = statistics.total()
+        self.classes_ = classes
+        self.n_features_in_ = stats.n_terms
+        self.class_count_ = stats.class_documents
+        self.feature_count_ = stats.per_class(stats.occurrences).toarray().T
+        scores, self.class_log_prior_ = naive_bayes_scores(self.feature_count_.T, self.class_count_)
+        self.feature_log_prob_ = scores.T
+        return self
+
+    def fit(self, X, y):
+        """Fit rows of counts: the case of one block."""
+        X, y = validate_data(self, X, y, accept_sparse="csr")
+        check_non_negative(X, "NaiveBayes (input X)")
+        classes, codes = np.unique(y, return_inverse=True)
+        block = MemoryBlock("source", lambda: RowBlock.of(as_counts(sp.csr_matrix(X))), codes=codes.astype(np.int32))
+        return self.finish(self.block_statistics(block, len(classes)), classes)
+
+    def fit_passes(self, passes: Passes) -> NaiveBayes:
+        """Fit the labelled blocks that ``passes`` feeds."""
+        phase = "counting words per class"
+        return self.finish(
+            passes.sum(self.block_statistics, "source", len(passes.classes), phase=phase), passes.classes
+        )
+
+    def block_scores(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
+        """Scores of a block's documents, whose softmax are probabilities, and which documents hold no known word."""
+        from isthmus.features.block_kernels import row_scores
+
+        rows = block.rows
+        values = rows.counts.astype(np.float64)
+        scores = row_scores(rows.indptr, rows.indices, values, self._weights(), self.class_log_prior_)
+        return scores, np.diff(rows.indptr) == 0
+
+    def _weights(self) -> np.ndarray:
+        return np.ascontiguousarray(self.feature_log_prob_.T)

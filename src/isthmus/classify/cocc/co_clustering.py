@@ -1,0 +1,380 @@
+"""Co-clustering based classification (Dai, Xue, Yang, Yu, KDD 2007) on arrays, block by block.
+
+Target documents go to as many clusters as there are classes, words to ``k`` clusters, so that little mutual information
+is lost in the target and, weighted by λ, between classes and words in the source:
+
+    I(D;W) − I(D̂;Ŵ) + λ·[ I(C;W) − I(C;Ŵ) ].
+
+**Cheap form.** A document's divergence to a cluster depends on the cluster through the k × C table alone, a word's
+through two tables of that size. One pass over the non-zeros serves the document step and, fused with it, the sums
+f(w,d̂); the word step reads those sums only. What a pass needs of documents is a sum over row blocks, so blocks may
+lie in memory, on disk or elsewhere.
+
+**Smoothing that keeps the objective monotone.** Both joint distributions are smoothed once, up front, and the objective
+that is reported is that of the smoothed ones: g gets a constant in every cell; f gets one pinned pseudo-document
+per cluster, all of them average target documents that hold together the share ``smoothing`` of the mass. Each step is
+then an exact minimisation with strictly positive tables, Theorem 1 applies as it stands, and I(D;W) is simply
+(1 − smoothing) times that of the plain counts, since an average document carries no information.
+
+**Laplace smoothing** (``smoothing="laplace"``) is the paper's word; what it smooths is a reading. Here every word is
+counted once more in every document cluster, as it is in every class of the source. One pinned pseudo-document per
+cluster that holds each word once does exactly that, so the argument above stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from isthmus._math.information import mutual_information, safe_log
+
+ReadBlocks = Callable[[], Iterable[Any]]
+
+
+@dataclass
+class CountBlocks:
+    """What co-clustering must know of the target before it starts: one pass over the blocks."""
+
+    read: ReadBlocks
+    n_rows: int
+    word_totals: np.ndarray
+    information: float  # I(D;W) of the plain counts
+
+    @property
+    def total(self) -> float:
+        return float(self.word_totals.sum())
+
+    def blocks(self) -> Iterator[tuple[slice, Any]]:
+        """Blocks with the rows they cover."""
+        start = 0
+        for block in self.read():
+            yield slice(start, start + block.shape[0]), block
+            start += block.shape[0]
+
+
+def block_statistics(read: ReadBlocks, n_words: int) -> CountBlocks:
+    """Row count, word totals and mutual information of documents and words, over CSR blocks."""
+    from isthmus.classify.cocc.kernels import add_columns, row_log_sum
+
+    n_rows, totals, entry_sum, row_sum = 0, np.zeros(n_words), 0.0, 0.0
+    for block in read():
+        add_columns(block.indices, block.data, totals, np.zeros(n_words))
+        entries, rows = row_log_sum(block.indptr, block.data)
+        entry_sum, row_sum, n_rows = entry_sum + entries, row_sum + rows, n_rows + block.shape[0]
+    total = totals.sum()
+    information = 0.0
+    if total > 0:
+        words = totals[totals > 0]
+        # Σ p log p(d,w)/(p(d)p(w)) with p = v/total; the three terms differ in how often log(total) enters.
+        information = (entry_sum - row_sum - float(words @ np.log(words))) / total + float(np.log(total))
+    return CountBlocks(read, n_rows, totals, max(0.0, information))
+
+
+def class_word_counts(read: Callable[[], Iterable[tuple[Any, np.ndarray]]], n_words: int, n_classes: int) -> np.ndarray:
+    """Words × classes: source counts added up per class, over blocks of (CSR rows, class codes; -1 is left out)."""
+    from isthmus.classify.cocc.kernels import add_assigned
+
+    table = np.zeros((n_words, n_classes))
+    for block, codes in read():
+        add_assigned(block.indptr, block.indices, block.data, np.asarray(codes, dtype=np.int64), table)
+    return table
+
+
+class PlacedDocuments(Protocol):
+    """Target documents in their clusters, whoever holds them."""
+
+    keeps_ties: bool  # whether a document stays where it is if another cluster is as good
+
+    @property
+    def counts(self) -> np.ndarray:
+        """Word × cluster counts."""
+        ...
+
+    def copy(self) -> PlacedDocuments: ...
+
+    def move(self, words: np.ndarray, logs: np.ndarray) -> int:
+        """Every document to its best cluster by scores of word clusters; not zero if anything changed."""
+        ...
+
+
+class MemoryDocuments:
+    """Documents of blocks in memory; ``labels`` has the cluster of each."""
+
+    keeps_ties = True
+
+    def __init__(self, target: CountBlocks, labels: np.ndarray, n_clusters: int, counts: np.ndarray | None = None):
+        self.target = target
+        self.labels = np.array(labels, dtype=np.int64)
+        self.n_clusters = n_clusters
+        if counts is None:
+            blocks = ((block, self.labels[rows]) for rows, block in target.blocks())
+            counts = class_word_counts(lambda: blocks, len(target.word_totals), n_clusters)
+        self.counts = counts
+
+    def copy(self) -> MemoryDocuments:
+        return MemoryDocuments(self.target, self.labels, self.n_clusters, self.counts)
+
+    def move(self, words: np.ndarray, logs: np.ndarray) -> int:
+        word_scores = np.ascontiguousarray(logs[words])
+        self.counts, changed = assign_blocks(self.target, word_scores, np.zeros(self.n_clusters), self.labels)
+        return changed
+
+
+@dataclass(eq=False)
+class CoClustering:
+    """A fitted co-clustering. ``target_table`` and ``source_table`` are word clusters × clusters/classes, smoothed."""
+
+    placed: Any  # PlacedDocuments
+    words: np.ndarray
+    target_table: np.ndarray
+    source_table: np.ndarray
+    objective: float
+    history: list[float] = field(default_factory=list)
+    n_iter: int = 0
+    converged: bool = False
+    word_table: np.ndarray | None = None
+    document_trace: list[np.ndarray] | None = None
+
+    @property
+    def documents(self) -> np.ndarray:
+        """Cluster of each document, where they are in memory."""
+        return self.placed.labels
+
+
+def document_logs(target_table: np.ndarray) -> np.ndarray:
+    """log p(ŵ|d̂), word clusters × document clusters; what a document adds up over its words."""
+    mass = target_table.sum(axis=0)
+    return safe_log(target_table / np.where(mass > 0, mass, 1.0))  # an empty cluster: -inf throughout
+
+
+def _word_logs(table: np.ndarray, alive: np.ndarray) -> np.ndarray:
+    """log p(column|ŵ) as columns × word clusters; -inf for empty clusters.
+
+    A cluster whose words have no weight on this side has no profile here; the overall one stands in for it. Any
+    stand-in is an upper bound of the loss after the move, so the step still cannot raise the objective.
+    """
+    mass = table.sum(axis=1, keepdims=True)
+    profile = np.where(mass > 0, table / np.where(mass > 0, mass, 1.0), table.sum(axis=0) / max(table.sum(), 1e-300))
+    logs = safe_log(profile)
+    logs[~alive] = -np.inf
+    return np.ascontiguousarray(logs.T)
+
+
+class Search:
+    """One run from one start: state and the two steps."""
+
+    def __init__(self, target: CountBlocks, source: np.ndarray, k: int, trade_off: float, smoothing: float | str):
+        self.target, self.source, self.k = target, source, k
+        self.trade_off = trade_off
+        self.n_clusters = source.shape[1]
+        # One array of weights per word, f(w,d̂) and λ·g(c,w) side by side, as the word step reads it.
+        self.weights = np.empty((source.shape[0], 2 * self.n_clusters))
+        self.weights[:, self.n_clusters :] = trade_off * source
+        self.word_table = self.weights[:, : self.n_clusters]
+        if isinstance(smoothing, str):
+            total = target.total + self.word_table.size
+            self.scale = 1 / total
+            self.pinned = np.full(self.word_table.shape, 1 / total)
+            information = laplace_information(target, self.n_clusters)
+        else:
+            shares = target.word_totals / target.total
+            self.scale = (1 - smoothing) / target.total
+            self.pinned = np.repeat((smoothing / self.n_clusters) * shares[:, None], self.n_clusters, axis=1)
+            information = (1 - smoothing) * target.information
+        self.constant = information + trade_off * mutual_information(source)
+
+    def place(self, counts: np.ndarray) -> None:
+        """Take word × document-cluster counts as f, smoothed."""
+        np.multiply(counts, self.scale, out=self.word_table)
+        self.word_table += self.pinned
+
+    def tables(self, words: np.ndarray) -> None:
+        from isthmus.classify.cocc.kernels import sum_by_label
+
+        self.target_table = np.zeros((self.k, self.n_clusters))
+        self.source_table = np.zeros((self.k, self.source.shape[1]))
+        sum_by_label(self.word_table, words, self.target_table)
+        sum_by_label(self.source, words, self.source_table)
+
+    def objective(self) -> float:
+        kept = mutual_information(self.target_table) + self.trade_off * mutual_information(self.source_table)
+        return self.constant - kept
+
+    def word_step(self, words: np.ndarray) -> int:
+        from isthmus.classify.cocc.kernels import assign_words
+
+        alive = np.bincount(words, minlength=self.k) > 0
+        logs = np.vstack([_word_logs(self.target_table, alive), _word_logs(self.source_table, alive)])
+        # Finite stand-ins for -inf: a weight of zero times them is zero, any other weight rules the cluster out.
+        logs = np.maximum(logs, -1e300)
+        return assign_words(self.weights, logs, words)
+
+    def document_step(self, words: np.ndarray, placed: PlacedDocuments) -> int:
+        # Finite stand-ins for -inf, as in the word step.
+        changed = placed.move(words, np.maximum(document_logs(self.target_table), -1e300))
+        self.place(placed.counts)
+        return changed
+
+
+def assign_blocks(target: CountBlocks, word_scores: np.ndarray, bias: np.ndarray, documents: np.ndarray):
+    """One pass: every document to its best cluster (``documents`` is overwritten), and the word × cluster counts."""
+    from isthmus.classify.cocc.kernels import assign_documents
+
+    counts = np.zeros_like(word_scores)
+    changed = 0
+    for rows, block in target.blocks():
+        changed += assign_documents(block.indptr, block.indices, block.data, word_scores, bias, documents[rows], counts)
+    return counts, changed
+
+
+def co_cluster(
+    target: CountBlocks,
+    source: np.ndarray,
+    documents: np.ndarray | PlacedDocuments,
+    words: np.ndarray,
+    n_word_clusters: int,
+    *,
+    trade_off: float = 0.25,
+    smoothing: float | str = 0.3,
+    max_iter: int = 100,
+    tol: float = 0.0,
+    first: str = "words",
+    move_documents: bool = True,
+    keep_trace: bool = False,
+) -> CoClustering:
+    """Co-cluster target documents and all words from one start.
+
+    Parameters
+    ----------
+    target : CountBlocks, or anything with its ``word_totals``, ``total`` and ``information``
+        The target's row blocks.
+    source : ndarray of shape (n_words, n_classes)
+        Joint distribution g(c,w) of the source, smoothed, sum one; see :func:`smooth_source`.
+    documents : ndarray of int or PlacedDocuments
+        Starting clusters; copied.
+    words : ndarray of int
+        Starting clusters; copied.
+    n_word_clusters : int
+    trade_off : float
+        λ.
+    smoothing : float or "laplace"
+        Share of f held by the pinned average documents, in [0, 1). "laplace": one more occurrence of every word in
+        every document cluster.
+    max_iter : int
+        Document and word steps at most; it stops when neither changes anything.
+    tol : float
+        It also stops when an iteration lowers the objective by less than this share of what all lowered it by.
+    first : {"words", "documents"}
+        The step that each iteration begins with. Words: the starting word clusters know nothing of classes, so the
+        source enters through λ before any document is moved. Documents: the paper's order.
+    move_documents : bool
+        False: only words move; the documents' clusters are taken as given.
+    keep_trace : bool
+        Keep the document clusters of every iteration (for the figures).
+
+    Returns
+    -------
+    CoClustering
+        ``history`` is the objective before the first and after every document and word step.
+    """
+    words = np.array(words, dtype=np.int64)
+    search = Search(target, source, n_word_clusters, trade_off, smoothing)
+    if isinstance(documents, np.ndarray):
+        placed: Any = MemoryDocuments(target, documents, search.n_clusters)
+    else:
+        placed = documents.copy()
+    search.place(placed.counts)
+    search.tables(words)
+    history = [search.objective()]
+    trace = [placed.labels.copy()] if keep_trace else None
+    order = [first, "documents" if first == "words" else "words"] if move_documents else ["words"]
+    converged, n_iter, steps = False, 0, len(order)
+    for n_iter in range(1, max_iter + 1):  # noqa: B007  (its last value is the number of iterations)
+        changed = 0
+        for step in order:
+            changed += search.word_step(words) if step == "words" else search.document_step(words, placed)
+            search.tables(words)
+            history.append(search.objective())
+        if trace is not None:
+            trace.append(placed.labels.copy())
+        if not changed:
+            converged = True
+            break
+        gained = history[-1 - steps] - history[-1]
+        if gained < tol * (history[0] - history[-1]):
+            break
+        if gained <= 0 and not placed.keeps_ties:  # documents may go to and fro between clusters that are as good
+            break
+    return CoClustering(
+        placed,
+        words,
+        search.target_table,
+        search.source_table,
+        history[-1],
+        history,
+        n_iter,
+        converged,
+        search.word_table.copy(),
+        trace,
+    )
+
+
+def smooth_source(class_counts: np.ndarray, smoothing: float = 1.0) -> np.ndarray:
+    """g(c,w): class-word counts raised by ``smoothing`` in every cell, as a distribution."""
+    raised = np.ascontiguousarray(class_counts + smoothing)
+    return raised / raised.sum()
+
+
+def laplace_information(target: CountBlocks, n_clusters: int) -> float:
+    """I(D;W) of the target with ``n_clusters`` more documents, each of which holds every word once."""
+    words = target.word_totals[target.word_totals > 0]
+    # block_statistics' formula the other way round: what documents and their entries add to it.
+    documents = target.total * (target.information - np.log(target.total)) + float(words @ np.log(words))
+    raised = target.word_totals + n_clusters
+    total = float(raised.sum())
+    n_words = len(raised)
+    documents -= n_clusters * n_words * np.log(n_words)
+    return max(0.0, (documents - float(raised @ np.log(raised))) / total + float(np.log(total)))
+
+
+def spread_divergence(
+    target_words: np.ndarray, source_words: np.ndarray, words: np.ndarray, n_clusters: int, *, floor: float = 1e-12
+) -> np.ndarray:
+    """Per class, how differently source and target spread their mass over the words within word clusters.
+
+    The part of D(ĝ(W|c) ‖ f̂(W|d̂)) that the k × C tables do not hold: Σ_ŵ g(ŵ|c) · D(g(w|ŵ) ‖ f(w|ŵ)). It differs
+    between classes, not between document clusters, so no assignment depends on it.
+    """
+    shares = []
+    for table in (source_words, target_words):
+        mass = table.sum(axis=1) + floor * table.sum() / len(table)  # words that one side never uses
+        shares.append(mass / np.bincount(words, weights=mass, minlength=n_clusters)[words])
+    within = np.bincount(words, weights=shares[0] * np.log(shares[0] / shares[1]), minlength=n_clusters)
+    classes = np.stack([np.bincount(words, weights=column, minlength=n_clusters) for column in source_words.T])
+    return (classes / classes.sum(axis=1, keepdims=True)) @ within
+
+
+def match_clusters(
+    target_table: np.ndarray, source_table: np.ndarray, *, floor: float = 1e-6
+) -> tuple[np.ndarray, np.ndarray]:
+    """Class of each document cluster, one to one, and the divergences D(ĝ(W|c) ‖ f̂(W|d̂)) (classes × clusters).
+
+    The paper takes the nearest class cluster by cluster, which can name one class twice. Here the assignment with the
+    smallest sum of divergences is taken. Within a word cluster ĝ and f̂ spread words by g(w)/g(ŵ) and f(w)/f(ŵ), which
+    does not depend on the document cluster, so the k × C tables decide.
+    """
+    # Word clusters that the target never uses would make every divergence infinite: a millionth of the mass everywhere.
+    # Smoothed by Laplace's rule there are none, and ``floor`` is 0.
+    raised = target_table + floor * target_table.sum() / target_table.size
+    # Finite stand-ins for -inf: an empty word cluster has no weight in the source either.
+    p, log_q = source_table / source_table.sum(axis=0), np.maximum(document_logs(raised), -1e300)
+    own = np.sum(p * np.where(p > 0, safe_log(p), 0.0), axis=0)
+    divergence = own[:, None] - p.T @ log_q
+    classes, clusters = linear_sum_assignment(divergence)
+    mapping = np.empty(len(clusters), dtype=np.int64)
+    mapping[clusters] = classes
+    return mapping, divergence

@@ -1,0 +1,225 @@
+"""Centroids that start at descriptions of classes and settle among documents without labels, and what is learned there.
+
+Documents are dense rows of length one about their mean (``R``), descriptions are directions of length one (``A``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from isthmus.base import softmax
+from isthmus.classify.centroids import unit_rows
+
+RIDGES = (0.1, 0.3, 1.0, 3.0, 10.0)  # of the mean eigenvalue
+
+
+@dataclass
+class Settled:
+    """Where centroids came to rest.
+
+    Attributes
+    ----------
+    centroids : ndarray of shape (n_classes, n_features)
+    similarity : ndarray of shape (n_rows, n_classes)
+        Of the rows to the final centroids.
+    history : list of float
+        Mean similarity of the rows to the classes they are assigned to, round by round.
+    converged : bool
+        Whether assignments changed by less than the tolerance before the last round.
+    """
+
+    centroids: np.ndarray
+    similarity: np.ndarray
+    history: list[float]
+    converged: bool
+
+
+def settle_softly(
+    anchors: np.ndarray,
+    rows: np.ndarray,
+    *,
+    anchor_weight: float = 0.5,
+    sharpness: float = 20.0,
+    max_iter: int = 10,
+    tol: float = 1e-3,
+) -> Settled:
+    """Let centroids move from descriptions of classes to where the documents are.
+
+    In turn every row is shared among the classes by the softmax of ``sharpness`` times its similarities, and every
+    centroid becomes the direction of ``anchor_weight`` · (its description) + (1 − ``anchor_weight``) · (the direction
+    of its rows). A class whose description is zero is given no row.
+
+    Parameters
+    ----------
+    anchors : ndarray of shape (n_classes, n_features)
+        Directions of length one; zeros for a class of which nothing is known.
+    rows : ndarray of shape (n_rows, n_features)
+        Of length one.
+    anchor_weight : float
+        1: centroids stay where the descriptions are.
+    sharpness : float
+        Large: every row goes to one class.
+    max_iter : int
+    tol : float
+        Mean change of a row's shares at which centroids have come to rest.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.classify.names.settling import settle_softly
+    >>> rows = np.array([[0.8, 0.6], [0.6, 0.8], [-0.8, -0.6]])
+    >>> settle_softly(np.array([[1.0, 0.0], [-1.0, 0.0]]), rows).similarity.argmax(axis=1).tolist()
+    [0, 0, 1]
+    """
+    described = np.asarray(anchors.any(axis=1))
+    if not described.any():
+        described[:] = True
+    centroids = anchors
+    shares = np.zeros((len(rows), len(anchors)))
+    history: list[float] = []
+    converged = False
+    for _ in range(max_iter):
+        similarity = rows @ centroids.T
+        before = shares
+        shares = softmax(sharpness * np.where(described, similarity, -np.inf))
+        history.append(float(np.mean(np.sum(shares * np.where(described, similarity, 0.0), axis=1))))
+        if np.abs(shares - before).sum(axis=1).mean() < tol:
+            converged = True
+            break
+        means = unit_rows(shares.T @ rows)
+        centroids = unit_rows(anchor_weight * anchors + (1 - anchor_weight) * means)
+        centroids[~described] = 0.0  # rows would draw it towards them otherwise
+    return Settled(centroids, rows @ centroids.T, history, converged)
+
+
+@dataclass
+class Learned:
+    """A linear model of shares: weights, intercepts, and what it gives each fitted row when that row is left out."""
+
+    weights: np.ndarray
+    intercepts: np.ndarray
+    held_out: np.ndarray
+
+
+def learn_shares(rows: np.ndarray, shares: np.ndarray, *, ridges: tuple[float, ...] = RIDGES) -> Learned:
+    """Ridge regression of class shares on rows; answers for left-out rows come in closed form.
+
+    The penalty is the one with which left-out rows are told best, so that few rows of many numbers are not overfitted.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_rows, n_features)
+        About their mean.
+    shares : ndarray of shape (n_rows, n_classes)
+    ridges : tuple of float
+        Penalties to try, as multiples of the mean eigenvalue of the rows' products.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.classify.names.settling import learn_shares
+    >>> rows = np.array([[1.0, 0.1], [0.9, 0.0], [-1.0, 0.1], [-0.9, -0.2]])
+    >>> shares = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
+    >>> learn_shares(rows, shares).held_out.argmax(axis=1).tolist()
+    [0, 0, 1, 1]
+    """
+    values, vectors = np.linalg.eigh(rows.T @ rows)
+    values = np.maximum(values, 0.0)
+    size = max(float(values.mean()), 1e-12)
+    turned = rows @ vectors
+    mean = shares.mean(axis=0)
+    wanted = turned.T @ (shares - mean)
+    best: tuple[float, Learned] | None = None
+    for ridge in ridges:
+        shrunk = 1 / (values + ridge * size)
+        leverage = np.minimum((turned**2) @ shrunk + 1 / len(rows), 1 - 1e-6)
+        solved = shrunk[:, None] * wanted
+        fitted = turned @ solved + mean
+        held_out = (fitted - leverage[:, None] * shares) / (1 - leverage)[:, None]
+        error = float(np.mean((held_out - shares) ** 2))
+        if best is None or error < best[0]:
+            best = error, Learned(vectors @ solved, mean, held_out)
+    assert best is not None
+    return best[1]
+
+
+@dataclass
+class NameAgreement:
+    """How well labelled rows are told apart, beyond chance, by names alone and by the other labelled rows.
+
+    Attributes
+    ----------
+    names, documents : float
+        Cohen's kappa with the labels, 0 where it is negative.
+    """
+
+    names: float
+    documents: float
+
+    @property
+    def weight(self) -> float:
+        """The names' part of the two; a half where neither tells anything apart."""
+        total = self.names + self.documents
+        return self.names / total if total > 0 else 0.5
+
+
+def compare_names(names: np.ndarray, rows: np.ndarray, codes: np.ndarray) -> NameAgreement | None:
+    """Names and labelled rows against each other; None where fewer than two classes have both.
+
+    Names settle among the labelled rows without seeing a label; rows are compared with centroids of the others.
+
+    Parameters
+    ----------
+    names : ndarray of shape (n_classes, n_features)
+        Directions; zeros where a name means nothing.
+    rows : ndarray of shape (n_rows, n_features)
+        Labelled rows of length one about the mean of their domain.
+    codes : ndarray of int
+        Classes of the rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.classify.names.settling import compare_names
+    >>> rows = np.array([[1.0, 0.0], [0.8, 0.6], [-1.0, 0.0], [-0.8, -0.6]])
+    >>> names = np.array([[1.0, 0.0], [-1.0, 0.0]])
+    >>> compare_names(names, rows, np.array([0, 0, 1, 1]))
+    NameAgreement(names=1.0, documents=1.0)
+    >>> compare_names(names, rows, np.array([1, 1, 0, 0])).weight
+    0.0
+    """
+    both = np.asarray(names.any(axis=1)) & (np.bincount(codes, minlength=len(names)) > 1)
+    if both.sum() < 2:
+        return None
+    kept = both[codes]
+    rows = rows[kept]
+    codes = (np.cumsum(both) - 1)[codes[kept]]
+    return NameAgreement(
+        names=beyond_chance(settle_softly(names[both], rows).similarity.argmax(axis=1), codes),
+        documents=beyond_chance(left_out_similarity(rows, codes).argmax(axis=1), codes),
+    )
+
+
+def left_out_similarity(rows: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Similarity of rows of length one to class centroids that do not hold them."""
+    sums = np.eye(int(codes.max()) + 1)[codes].T @ rows
+    products = rows @ sums.T
+    lengths = np.linalg.norm(sums, axis=1)
+    own = np.arange(len(codes)), codes
+    # Taking a row of length one out of its sum s: (s − x)·x = s·x − 1, and |s − x|² = |s|² − 2·s·x + 1.
+    without = np.sqrt(np.maximum(lengths[codes] ** 2 - 2 * products[own] + 1, 1e-12))
+    similarity = products / np.maximum(lengths, 1e-12)
+    similarity[own] = (products[own] - 1) / without
+    return similarity
+
+
+def beyond_chance(answers: np.ndarray, codes: np.ndarray) -> float:
+    """Cohen's kappa of answers and classes, 0 where it is negative."""
+    size = int(max(answers.max(), codes.max())) + 1
+    joint = np.bincount(answers * size + codes, minlength=size**2).reshape(size, size) / len(codes)
+    chance = float(joint.sum(axis=0) @ joint.sum(axis=1))
+    if chance >= 1:
+        return 0.0
+    return max(0.0, (float(np.trace(joint)) - chance) / (1 - chance))

@@ -1,0 +1,81 @@
+"""A command made from a request: its options are those of the request, and nothing is written down twice."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
+
+import typer
+
+from isthmus.recipes import RECIPES
+from isthmus.request import LabelRequest, Option, Request
+
+METHODS = f"auto, which tries several and lets the best supported vote, or one of: {', '.join(RECIPES)}."
+
+
+def shared(name: str, help: str | None = None) -> Any:
+    """An option of the label request for a command that is not made from a request."""
+    spec = LabelRequest.options()[name]
+    return _typer_option(spec, help, min=spec.low, max=spec.high)
+
+
+def add_command(
+    app: typer.Typer,
+    name: str,
+    run: Callable[..., None],
+    request: type[Request],
+    *,
+    arguments: Mapping[str, Any],
+    epilog: str,
+) -> None:
+    """Add a command that takes the options of a request.
+
+    Parameters
+    ----------
+    app : Typer
+    name : str
+        Of the command.
+    run : callable
+        Called with the request; its docstring is the command's help.
+    request : type
+        A subclass of :class:`isthmus.request.Request`.
+    arguments : mapping of str to annotation
+        What stands before the options; fields of the request, too.
+    epilog : str
+        An example.
+    """
+    known = request.options()
+
+    def command(**given: Any) -> None:
+        run(request(**{key: _as_field(known[key], value) for key, value in given.items()}))
+
+    positional = [inspect.Parameter(key, _BY_NAME, annotation=kind) for key, kind in arguments.items()]
+    named = [_parameter(spec) for spec in known.values() if spec.flags]
+    command.__signature__ = inspect.Signature([*positional, *named])  # type: ignore[attr-defined]
+    command.__annotations__ = {}
+    command.__doc__ = run.__doc__
+    app.command(name, epilog=epilog)(command)
+
+
+_BY_NAME = inspect.Parameter.KEYWORD_ONLY
+
+
+def _parameter(spec: Option) -> inspect.Parameter:
+    kind: Any = list[spec.kind] if spec.many else spec.kind  # type: ignore[name-defined]
+    if spec.optional or spec.many:
+        kind = kind | None
+    default = None if spec.many else spec.default
+    return inspect.Parameter(spec.name, _BY_NAME, default=default, annotation=Annotated[kind, _typer_option(spec)])
+
+
+def _typer_option(spec: Option, help: str | None = None, **limits: Any) -> Any:
+    sentence = METHODS if spec.name == "method" else spec.help  # only the command lists them all
+    return typer.Option(*spec.flags, metavar=spec.metavar, help=help or sentence, **limits)
+
+
+def _as_field(spec: Option, value: Any) -> Any:
+    """What typer gave, in the form of the request's field."""
+    if not spec.many:
+        return value
+    return tuple(value) if value else spec.default

@@ -1,0 +1,165 @@
+"""Tables that a person has filled in: which documents of a labelling they are about, and which classes they name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf, isfinite
+from typing import Any
+
+import numpy as np
+
+from isthmus.corpus.cells import cell_text
+from isthmus.exceptions import DataError
+
+
+def read_sample(
+    table: Any, texts: Sequence[str], ids: Sequence[str] | None = None, *, label: str = "true_label"
+) -> tuple[np.ndarray, list]:
+    """Row numbers (from 0) and true labels of a table of :func:`isthmus.choose.sample_table`, filled in.
+
+    Parameters
+    ----------
+    table : mapping of columns, data frame or list of dict
+        ``document`` and the true labels are needed. Where ``id`` and ``text`` are there, they must be those of the
+        labelling, so that a sample of another one is not taken for one of this.
+    texts, ids : sequences of str
+        All documents of the labelling.
+    label : str
+        Name of the column with the true labels.
+
+    Examples
+    --------
+    >>> from isthmus.corpus.filled import read_sample
+    >>> rows, true_labels = read_sample({"document": ["2"], "true_label": ["price"]}, ["kind staff", "high price"])
+    >>> rows.tolist(), true_labels
+    ([1], ['price'])
+    """
+    if isinstance(table, Sequence):
+        table = {name: [row.get(name) for row in table] for name in dict.fromkeys(key for row in table for key in row)}
+    for name in ("document", label):
+        if name not in table:
+            raise DataError(
+                f"The checked sample has no column {name!r}; give the table that was drawn, with true_label filled in.",
+                code="bad-check",
+            )
+    columns = {name: list(table[name]) for name in ("document", label, "id", "text") if name in table}
+    if len({len(cells) for cells in columns.values()}) > 1:
+        lengths = ", ".join(f"{name} {len(cells):,}" for name, cells in columns.items())
+        raise DataError(
+            f"The columns of the checked sample are not of one length ({lengths}); give one cell per document.",
+            code="length-mismatch",
+        )
+    # Spreadsheets like to add rows in which nothing stands.
+    filled = [i for i, cells in enumerate(zip(*columns.values(), strict=True)) if any(map(cell_content, cells))]
+    columns = {name: [cells[i] for i in filled] for name, cells in columns.items()}
+    rows = np.array([_row(cell, len(texts)) for cell in columns["document"]], dtype=np.int64)
+    _check_ids(rows, columns.get("id"), ids)
+    _check_texts(rows, columns.get("text"), texts)
+    return rows, columns[label]
+
+
+def cell_content(cell: Any) -> str:
+    """A cell as text without blanks around it; nothing for a missing one."""
+    # pandas' own marker by name: pandas is not required
+    return "" if type(cell).__name__ == "NAType" else cell_text(cell).strip()
+
+
+def check_row(row: int, n_documents: int) -> None:
+    """Refuse a document that the labelling does not have."""
+    if not 0 <= row < n_documents:
+        raise DataError(
+            f"Document {row + 1:,} was checked, but the labelling has {n_documents:,} documents; "
+            "give the labelling that the sample was drawn from.",
+            code="bad-check",
+        )
+
+
+def _row(cell: Any, n_documents: int) -> int:
+    try:
+        number = float(cell_content(cell))
+    except ValueError:
+        number = inf
+    if not number.is_integer():
+        given = cell_content(cell)[:40]
+        raise DataError(
+            f"{given!r} in the column document is not a document's number; leave that column as it was.",
+            code="bad-check",
+        )
+    check_row(int(number) - 1, n_documents)
+    return int(number) - 1
+
+
+def _check_ids(rows: np.ndarray, given: list | None, ids: Sequence[str] | None) -> None:
+    if given is None or ids is None:
+        return
+    for row, cell in zip(rows.tolist(), map(cell_content, given), strict=True):
+        if cell and not _same_id(cell, str(ids[row]).strip()):
+            raise DataError(
+                f"Document {row + 1:,} has the id {cell[:40]!r} in the sample and {str(ids[row])[:40]!r} in the "
+                "labelling: the sample belongs to another one; if only the ids were changed, leave out their column.",
+                code="bad-check",
+            )
+
+
+def _same_id(first: str, second: str) -> bool:
+    if first == second:
+        return True
+    try:  # a spreadsheet makes 7 of 007 and 7.0 of 7
+        return float(first) == float(second)
+    except ValueError:
+        return False
+
+
+def _check_texts(rows: np.ndarray, given: list | None, texts: Sequence[str]) -> None:
+    """Refuse where most texts are others. Some may differ: spreadsheets change signs and cut long cells."""
+    cells = [" ".join(cell_content(cell).split()) for cell in given or []]
+    seen = list(zip(rows.tolist(), cells, strict=bool(given)))
+    other = [row for row, text in seen if text and text != " ".join(texts[row].split())]
+    if len(other) * 2 > len(seen):
+        raise DataError(
+            f"{len(other):,} of {len(seen):,} texts of the sample are not those of the labelling, first document "
+            f"{other[0] + 1:,}: the sample belongs to another one.",
+            code="bad-check",
+        )
+
+
+def match_classes(true_labels: Sequence, classes: Sequence) -> list:
+    """True labels as the classes write them; None where there is none, a name of its own for a class not among them.
+
+    Examples
+    --------
+    >>> from isthmus.corpus.filled import match_classes
+    >>> match_classes(["Staff ", "3", "3.0", "", "parking", "Parking"], ["staff", 3])
+    ['staff', 3, 3, None, 'parking', 'parking']
+    """
+    values = {cell_content(name): name for name in classes}
+    alike: dict[str, list[str]] = {}
+    equal: dict[float | None, list[str]] = {}
+    for text in values:
+        alike.setdefault(text.casefold(), []).append(text)
+        equal.setdefault(as_number(text), []).append(text)
+    minus_one_is_unknown = np.asarray(classes).dtype.kind in "iu"
+    matched: list[Any] = []
+    for given in true_labels:
+        text, number = cell_content(given), as_number(cell_content(given))
+        if not text or (minus_one_is_unknown and number == -1):
+            matched.append(None)
+            continue
+        near = alike.get(text.casefold()) or (equal.get(number, []) if number is not None else [])
+        if text not in values and len(near) == 1:
+            text = near[0]
+        if text not in values:  # a class of its own, which later labels may mean too
+            values[text] = text
+            alike.setdefault(text.casefold(), []).append(text)
+            equal.setdefault(number, []).append(text)
+        matched.append(values[text])
+    return matched
+
+
+def as_number(text: str) -> float | None:
+    """What a text is as a number: spreadsheets make 1.0 of 1 once a cell of the column is blank."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if isfinite(number) and "_" not in text else None

@@ -1,0 +1,127 @@
+"""The formats of tables, in one place: their names and endings, and what can be done with files of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from isthmus.exceptions import UsageError
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format of tables.
+
+    Attributes
+    ----------
+    name : str
+    endings : tuple of str
+        Of file names, with the dot.
+    text : bool
+        Whether it is plain text, so that it is also read in blocks and written with ``.gz``.
+    blocks, written : bool
+        Whether files can be read block by block, and written.
+    guarded : bool
+        Whether an apostrophe before ``=`` and the like keeps spreadsheets from running a cell.
+    delimiters : str
+        What may separate cells, the usual one first.
+    """
+
+    name: str
+    endings: tuple[str, ...]
+    text: bool = True
+    blocks: bool = True
+    written: bool = True
+    guarded: bool = False
+    delimiters: str = ""
+
+
+FORMATS = {
+    format.name: format
+    for format in (
+        Format("csv", (".csv",), guarded=True, delimiters=",;\t|"),
+        Format("tsv", (".tsv", ".tab"), guarded=True, delimiters="\t"),
+        Format("jsonl", (".jsonl", ".ndjson")),
+        Format("json", (".json",), blocks=False, written=False),
+        Format("parquet", (".parquet", ".pq"), text=False),
+        Format("xlsx", (".xlsx",), text=False, blocks=False, guarded=True),
+    )
+}
+_BY_ENDING = {ending: format for format in FORMATS.values() for ending in format.endings}
+
+
+def table_ending(path: Any) -> str:
+    """The ending that names a format, in small letters and without ``.gz``; '' where there is none.
+
+    Examples
+    --------
+    >>> from isthmus.corpus.formats import table_ending
+    >>> table_ending("a/Survey.CSV.gz"), table_ending("a")
+    ('.csv', '')
+    """
+    endings = [ending.lower() for ending in Path(path).suffixes]
+    if is_packed(path):
+        endings.pop()
+    return endings[-1] if endings else ""
+
+
+def is_packed(path: Any) -> bool:
+    """Whether the name ends in ``.gz``."""
+    return Path(path).suffix.lower() == ".gz"
+
+
+def format_of(path: Any) -> Format | None:
+    """The format that the ending of a file names, or None."""
+    return _BY_ENDING.get(table_ending(path))
+
+
+def can_cut(path: Any) -> bool:
+    """Whether the file's ending names a format that can be read in blocks."""
+    found = format_of(path)
+    return found is not None and found.blocks and (found.text or not is_packed(path))
+
+
+def written_format(path: Any) -> Format | None:
+    """The format in which a file of this name is written, or None where there is none."""
+    found = format_of(path)
+    if found is None or not found.written or (is_packed(path) and not found.text):
+        return None
+    return found
+
+
+def is_workbook(path: Any) -> bool:
+    """Whether the name is that of a workbook, which has sheets."""
+    return table_ending(path) == ".xlsx"
+
+
+def sniff_format(data: bytes) -> str:
+    """Format of bytes that have no name: parquet, xlsx, json, jsonl, or csv for all else."""
+    if data.startswith(b"PAR1"):
+        return "parquet"
+    if data.startswith(b"PK\x03\x04"):
+        return "xlsx"
+    head = data[:200].lstrip(b"\xef\xbb\xbf \t\r\n")
+    if head.startswith(b"{"):
+        return "jsonl"
+    return "json" if head.startswith(b"[") else "csv"
+
+
+def split_sheet(path: Any) -> tuple[Path, str | None]:
+    """The file and the sheet of ``FILE.xlsx::SHEET``; no sheet where none is named.
+
+    Examples
+    --------
+    >>> from isthmus.corpus.formats import split_sheet
+    >>> split_sheet("survey.xlsx::May")[1], split_sheet("survey.csv")[1]
+    ('May', None)
+    """
+    file, mark, sheet = str(path).partition("::")
+    if not mark or Path(path).exists():
+        return Path(path), None
+    if not is_workbook(file):
+        raise UsageError(
+            f"{str(path)!r} names a sheet, and {Path(file).name!r} is not a workbook; leave ::{sheet} out.",
+            code="bad-parameter",
+        )
+    return Path(file), sheet.strip() or None

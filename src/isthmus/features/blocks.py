@@ -1,0 +1,285 @@
+"""Documents in blocks: what an estimator's statistics are taken from, and who feeds them.
+
+An estimator that can be fitted from blocks has three parts: statistics of one block (a function of the block), their
+sum (``+``, integers, so that neither the cut into blocks nor the order matters) and a finish. ``fit_passes`` asks for
+such sums, as often as the method needs, and never sees where the blocks lie: in memory, in files or on a cluster.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, reduce
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+
+from isthmus.features.term_chi2 import TermStatistics, count_terms
+from isthmus.features.weights import smooth_idf
+
+BINS = 1 << 16  # steps in which margins and confidences between 0 and 1 are counted
+_PER_COLUMN, _FEWEST = 4, 2_000_000  # entries that wait to be counted
+
+
+@dataclass
+class RowBlock:
+    """Documents as CSR arrays of counts, with their classes where they have some; entries of a row are sorted."""
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    counts: np.ndarray
+    n_columns: int
+    codes: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, X: sp.csr_matrix, codes: np.ndarray | None = None) -> RowBlock:
+        """The rows of a CSR matrix without repeated entries."""
+        return cls(X.indptr, X.indices, X.data, X.shape[1], codes)
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+    def matrix(self, values: np.ndarray | None = None) -> sp.csr_matrix:
+        """As a CSR matrix of floats: the counts, or other values of the same entries."""
+        data = self.counts.astype(np.float64) if values is None else values
+        matrix = sp.csr_matrix((data, self.indices, self.indptr), (len(self), self.n_columns))
+        matrix.has_canonical_format = True
+        return matrix
+
+    def tfidf(self, idf: np.ndarray, *, sublinear: bool) -> np.ndarray:
+        """tf-idf values of the entries, rows of length one."""
+        from isthmus.features.block_kernels import weigh_rows
+
+        most = int(self.counts.max(initial=1)) + 1
+        logs = np.arange(most, dtype=np.float64)
+        if sublinear:
+            logs = np.array([0.0] + [1.0 + np.log(count) for count in range(1, most)])
+        return weigh_rows(self.indptr, self.indices, self.counts, idf, logs)
+
+
+class Block(Protocol):
+    """One block as a pass meets it. What is kept of it is there in the next pass."""
+
+    side: str  # "source" or "target"
+
+    @property
+    def rows(self) -> RowBlock:
+        """Its documents over the vocabulary."""
+        ...
+
+    @property
+    def codes(self) -> np.ndarray:
+        """Class of each document of the source, -1 where there is none."""
+        ...
+
+    def texts(self) -> list[str]: ...
+
+    def keep(self, name: str, arrays: Mapping[str, np.ndarray]) -> None: ...
+
+    def kept(self, name: str) -> Mapping[str, np.ndarray] | None:
+        """What was kept under this name, None where nothing was."""
+        ...
+
+
+class Passes(Protocol):
+    """Feeds the blocks of both domains to a fit.
+
+    Attributes
+    ----------
+    classes : ndarray
+        Sorted class names.
+    n_columns, n_source, n_target : int
+        Columns of the vocabulary, documents of each side.
+    idf : ndarray
+        Of each column, over the documents of both sides.
+    languages : tuple of str
+    sample, target_sample : Block
+        Some documents of each side, the same however the blocks are cut: what one number is placed by.
+    random_state : int
+    """
+
+    classes: np.ndarray
+    n_source: int
+    n_target: int
+    random_state: int
+
+    @property
+    def n_columns(self) -> int: ...
+
+    @property
+    def languages(self) -> tuple[str, ...]: ...
+
+    @property
+    def idf(self) -> np.ndarray: ...
+
+    @property
+    def sample(self) -> Block: ...
+
+    @property
+    def target_sample(self) -> Block: ...
+
+    def sum(
+        self, function: Callable[..., Any], sides: str, *args: Any, phase: str, add: Callable[..., Any] = operator.add
+    ) -> Any:
+        """``function(block, *args)`` of the blocks of "source", "target" or "both", added up."""
+        ...
+
+    def forget(self, name: str) -> None:
+        """Drop what blocks kept under this name."""
+        ...
+
+
+@dataclass
+class MemoryBlock:
+    """A block in memory: rows that are made when they are asked for, texts, and what passes left with it."""
+
+    side: str
+    make_rows: Callable[[], RowBlock]
+    words: Sequence[str] = ()
+    codes: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
+    held: dict[str, Mapping[str, np.ndarray]] = field(default_factory=dict)
+
+    @cached_property
+    def rows(self) -> RowBlock:
+        return self.make_rows()
+
+    def texts(self) -> list[str]:
+        return list(self.words)
+
+    def keep(self, name: str, arrays: Mapping[str, np.ndarray]) -> None:
+        self.held[name] = arrays
+
+    def kept(self, name: str) -> Mapping[str, np.ndarray] | None:
+        return self.held.get(name)
+
+
+@dataclass
+class MemoryPasses:
+    """Rows in memory as one block of each side.
+
+    Parameters
+    ----------
+    source, target : CSR matrix
+        Without repeated entries.
+    codes : ndarray of int
+        Class of each source row.
+    classes : ndarray
+    """
+
+    source: sp.csr_matrix
+    target: sp.csr_matrix
+    codes: np.ndarray
+    classes: np.ndarray
+    random_state: int = 0
+    languages: tuple[str, ...] = ("en",)
+
+    def __post_init__(self) -> None:
+        self.n_source, self.n_columns = self.source.shape
+        self.n_target = self.target.shape[0]
+        codes = np.asarray(self.codes, dtype=np.int32)
+        self.blocks = {
+            "source": MemoryBlock("source", lambda: RowBlock.of(self.source, codes), codes=codes),
+            "target": MemoryBlock("target", lambda: RowBlock.of(self.target)),
+        }
+
+    @property
+    def idf(self) -> np.ndarray:
+        frequency = sum(
+            np.bincount(X.indices[X.data > 0], minlength=self.n_columns) for X in (self.source, self.target)
+        )
+        return smooth_idf(np.asarray(frequency), self.n_source + self.n_target)
+
+    @property
+    def sample(self) -> Block:
+        return self.blocks["source"]
+
+    @property
+    def target_sample(self) -> Block:
+        return self.blocks["target"]
+
+    def sum(
+        self, function: Callable[..., Any], sides: str, *args: Any, phase: str, add: Callable[..., Any] = operator.add
+    ) -> Any:
+        names = ("source", "target") if sides == "both" else (sides,)
+        return reduce(add, (function(self.blocks[name], *args) for name in names))
+
+    def forget(self, name: str) -> None:
+        for block in self.blocks.values():
+            block.held.pop(name, None)
+
+
+# -- sums --------------------------------------------------------------------------------------------------------------
+
+
+def add_tuples(a: Any, b: Any) -> tuple:
+    """Two tuples of sums, member by member."""
+    return tuple(x + y for x, y in zip(a, b, strict=True))
+
+
+@dataclass
+class ClassCounts:
+    """Term statistics of rows under their classes; ``+`` adds blocks, in any order.
+
+    Counting and merging go through the whole vocabulary, however few the rows. Rows therefore wait until they have some
+    entries for each of its columns: a document costs the same with any number of terms. Before counts travel to another
+    process, nothing waits any more.
+    """
+
+    n_columns: int
+    n_classes: int
+    rows: tuple[sp.csr_matrix, ...] = ()
+    codes: tuple[np.ndarray, ...] = ()
+    counted: TermStatistics | None = None
+
+    @classmethod
+    def of(cls, block: RowBlock, rows: np.ndarray, codes: np.ndarray, n_classes: int) -> ClassCounts:
+        """Counts of some rows of a block, each under a class."""
+        shape = len(block), block.n_columns
+        taken = sp.csr_matrix((block.counts, block.indices, block.indptr), shape)[rows]
+        return cls(block.n_columns, n_classes, (taken,), (codes,))
+
+    def __add__(self, other: ClassCounts) -> ClassCounts:
+        counted = self.counted if other.counted is None else other.counted
+        if self.counted is not None and other.counted is not None:
+            counted = self.counted + other.counted
+        both = replace(self, rows=self.rows + other.rows, codes=self.codes + other.codes, counted=counted)
+        entries = sum(rows.nnz for rows in both.rows)
+        return both if entries < max(_FEWEST, _PER_COLUMN * self.n_columns) else both._with_none_waiting()
+
+    def total(self) -> TermStatistics:
+        """The statistics of all rows."""
+        if self.counted is not None and not self.rows:
+            return self.counted
+        rows = sp.vstack([sp.csr_matrix((0, self.n_columns)), *self.rows], format="csr", dtype=np.float64)
+        own = count_terms(rows, np.concatenate([np.zeros(0, np.int32), *self.codes]), self.n_classes)
+        return own if self.counted is None else self.counted + own
+
+    def _with_none_waiting(self) -> ClassCounts:
+        return replace(self, rows=(), codes=(), counted=self.total())
+
+    def __getstate__(self) -> dict:
+        return self._with_none_waiting().__dict__
+
+
+def count_classes(block: Block, n_classes: int) -> ClassCounts:
+    """Occurrences and documents of each term in each class of a source block."""
+    rows = block.rows
+    labelled = np.flatnonzero(block.codes >= 0)
+    return ClassCounts.of(rows, labelled, block.codes[labelled], n_classes)
+
+
+def as_bins(values: np.ndarray) -> np.ndarray:
+    """Values between 0 and 1 in the steps in which they are counted."""
+    return np.minimum(BINS - 1, (values * BINS).astype(np.int64))
+
+
+def least_bins(counts: np.ndarray, share: float) -> np.ndarray:
+    """For each class the step from which up lies at least this share of its rows.
+
+    ``counts`` has the rows of each class at each step. Of a class without rows none is sure enough: -1.
+    """
+    above = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1]
+    wanted = np.ceil(share * counts.sum(axis=1))
+    return (above >= np.maximum(wanted, 1)[:, None]).sum(axis=1) - 1

@@ -1,0 +1,264 @@
+"""Names of classes as people write them, read as words: "sci/tech", "affected_individuals", "Sports & Outdoors".
+
+A class may be given by its name alone, by its name and words ("business: shares, market, profit"), or by a sentence.
+Names that mean nothing (codes such as "C13", numbers, "other") are read as no words at all: such a class can only be
+described by labelled documents or by words that are given for it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from isthmus.exceptions import UsageError
+from isthmus.features.spelling import normalize_text
+
+# Abbreviations that class names are full of and running text is not.
+ABBREVIATIONS = {
+    "acq": "acquisition",
+    "admin": "administration",
+    "agri": "agriculture",
+    "biz": "business",
+    "comp": "computers",
+    "crypt": "cryptography",
+    "dept": "department",
+    "edu": "education",
+    "ent": "entertainment",
+    "env": "environment",
+    "forsale": "for sale",
+    "fx": "foreign exchange",
+    "gov": "government",
+    "govt": "government",
+    "info": "information",
+    "intl": "international",
+    "med": "medicine",
+    "mgmt": "management",
+    "mideast": "middle east",
+    "neg": "negative",
+    "neu": "neutral",
+    "org": "organization",
+    "orgs": "organizations",
+    "os": "operating system",
+    "pol": "politics",
+    "pos": "positive",
+    "rec": "recreation",
+    "sci": "science",
+    "soc": "society",
+    "sys": "system",
+    "tech": "technology",
+}
+# Words that join others in a name.
+_JOINING = frozenset(
+    {
+        "a",
+        "an",
+        "and",
+        "con",
+        "das",
+        "de",
+        "der",
+        "di",
+        "die",
+        "e",
+        "et",
+        "for",
+        "in",
+        "la",
+        "le",
+        "les",
+        "o",
+        "oder",
+        "of",
+        "or",
+        "ou",
+        "the",
+        "to",
+        "und",
+        "with",
+        "y",
+    }
+)
+# Words that say that something is a class, or that it is none of the others, and nothing about its documents.
+_EMPTY = frozenset(
+    {
+        "alt",
+        "altri",
+        "altro",
+        "autre",
+        "autres",
+        "categories",
+        "category",
+        "class",
+        "cluster",
+        "general",
+        "generic",
+        "group",
+        "label",
+        "misc",
+        "miscellaneous",
+        "na",
+        "none",
+        "other",
+        "others",
+        "otro",
+        "otros",
+        "rest",
+        "sonstige",
+        "sonstiges",
+        "topic",
+        "type",
+        "unknown",
+        "unlabeled",
+        "unlabelled",
+        "various",
+    }
+)
+_CAMEL = re.compile(r"(?<=[a-zà-ÿ])(?=[A-ZÀ-Þ])")
+_PARTS = re.compile(r"[^\W_]+")
+_CODE = re.compile(r"[^\W\d_]{0,2}\d[^\W_]*", re.ASCII)  # C13, M141, 42, 2b, mp3
+_TAIL = re.compile(r"\d+$")
+
+
+@dataclass(frozen=True)
+class ClassName:
+    """A class as it was given.
+
+    Attributes
+    ----------
+    name : object
+        The class itself, as labels have it.
+    words : tuple of str
+        Words that its name is read as; none for a code.
+    description : str
+        Further words, or a sentence; empty where none was given.
+    """
+
+    name: Any
+    words: tuple[str, ...] = ()
+    description: str = ""
+
+    @property
+    def text(self) -> str:
+        """Name and description as one text; empty where both mean nothing."""
+        return " ".join(part for part in (" ".join(self.words), self.description) if part)
+
+
+def read_name(name: Any) -> tuple[str, ...]:
+    """Words of a class's name; none where the name is a code or says nothing about documents.
+
+    Parts are separated by anything but letters and digits, or by a capital within a word; common abbreviations are
+    written out and words that only join others are left out.
+
+    Examples
+    --------
+    >>> from isthmus.features.class_names import read_name
+    >>> read_name("sci/tech"), read_name("affected_individuals"), read_name("Sports & Outdoors")
+    (('science', 'technology'), ('affected', 'individuals'), ('sports', 'outdoors'))
+    >>> read_name("comp.sys.mac.hardware"), read_name("customerService"), read_name("体育")
+    (('computers', 'system', 'mac', 'hardware'), ('customer', 'service'), ('体育',))
+    >>> read_name("C13"), read_name("class_3"), read_name("other"), read_name(7)
+    ((), (), (), ())
+    """
+    if not isinstance(name, str):
+        return ()
+    text = _CAMEL.sub(" ", normalize_text(name))
+    words: list[str] = []
+    for part in _PARTS.findall(text):
+        if _CODE.fullmatch(part):
+            continue
+        part = _TAIL.sub("", part)
+        word = part.casefold() if part.isascii() else part.lower()
+        if not word or word in _JOINING or (len(word) == 1 and word.isascii()):
+            continue
+        words += ABBREVIATIONS.get(word, word).split()
+    meaning = [word for word in words if word not in _EMPTY]
+    return tuple(dict.fromkeys(meaning))
+
+
+def split_description(given: str) -> tuple[str, str]:
+    """Name and words of a class in one line, as the command takes it.
+
+    Examples
+    --------
+    >>> from isthmus.features.class_names import split_description
+    >>> split_description("business: shares, market, profit"), split_description("sport")
+    (('business', 'shares, market, profit'), ('sport', ''))
+    """
+    name, _, description = given.partition(":")
+    if not name.strip():
+        raise UsageError(
+            f"The class {given!r} has no name before the colon; write it as 'name: words'.", code="bad-parameter"
+        )
+    return name.strip(), description.strip()
+
+
+def read_classes(classes: Any, known: Iterable = ()) -> dict[Any, ClassName]:
+    """Every accepted form of ``classes`` as class → :class:`ClassName`, in the order given.
+
+    Parameters
+    ----------
+    classes : sequence of str, mapping or None
+        Names; or ``"name: words"``; or ``{name: words}`` with words as one text, a sequence of words, or None.
+    known : iterable
+        Classes of the labelled documents. A name that is one of them is never split at a colon, and each of them is
+        read by its own name unless ``classes`` says more.
+
+    Examples
+    --------
+    >>> from isthmus.features.class_names import read_classes
+    >>> found = read_classes({"business": ["shares", "market"], "C13": "rules of the European Union"}, known=["sport"])
+    >>> {name: one.text for name, one in found.items()}
+    {'sport': 'sport', 'business': 'business shares market', 'C13': 'rules of the European Union'}
+    """
+    known = list(known)
+    given = dict.fromkeys(known, "") | _pairs(classes, set(known))
+    found = {}
+    for name, description in given.items():
+        found[name] = ClassName(name, read_name(name), normalize_text(description).strip())
+    return found
+
+
+def _pairs(classes: Any, known: set) -> dict[Any, str]:
+    if classes is None:
+        return {}
+    if isinstance(classes, Mapping):
+        return {name: _one_text(name, words) for name, words in classes.items()}
+    if isinstance(classes, str) or not isinstance(classes, Iterable):
+        raise UsageError(
+            f"classes is {classes!r}; give a list of names, or a mapping of names to words.", code="bad-parameter"
+        )
+    pairs: dict[Any, str] = {}
+    for given in classes:
+        whole = given in known or not isinstance(given, str)
+        name, description = (given, "") if whole else split_description(given)
+        if name in pairs and pairs[name] != description:
+            raise UsageError(f"The class {name!r} is given twice; join its words in one entry.", code="bad-parameter")
+        pairs[name] = description
+    return pairs
+
+
+def _one_text(name: Any, words: Any) -> str:
+    if words is None:
+        return ""
+    if isinstance(words, str):
+        return words
+    if isinstance(words, Sequence) and all(isinstance(word, str) for word in words):
+        return " ".join(words)
+    raise UsageError(
+        f"The class {name!r} is described by {words!r}; give words as one text or a list of texts.",
+        code="bad-parameter",
+    )
+
+
+def without_words(classes: Mapping[Any, ClassName]) -> list:
+    """Classes whose name and description mean nothing, so that only labelled documents can describe them.
+
+    Examples
+    --------
+    >>> from isthmus.features.class_names import read_classes, without_words
+    >>> without_words(read_classes(["sport", "C13"]))
+    ['C13']
+    """
+    return [name for name, one in classes.items() if not one.text]

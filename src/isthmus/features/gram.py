@@ -1,0 +1,468 @@
+"""Exact n-gram kernels between sequences of integers: presence, intersection, spectrum.
+
+The sequences stand one behind the other in ``codes``; sequence i is ``codes[offsets[i]:offsets[i + 1]]``. Small inputs
+run on scipy and need no compiler; larger ones go through :mod:`isthmus.features.gram_kernels`. Both are exact.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+KINDS = ("presence", "intersection", "spectrum")
+SMALL = 150_000  # symbols; below this the scipy path is faster than loading the compiled one
+DENSE_SHARE = 0.05  # lists in at least this share of the sequences go to the bit matrix (set by timing, see the docs)
+BLOCK = 256  # rows computed in one go
+LONGEST_COUNTED = 65_535  # entries pack a list's length and weight in 16 bits each
+
+
+def ngram_gram(
+    codes: np.ndarray,
+    offsets: np.ndarray,
+    lo: int,
+    hi: int,
+    kind: str = "presence",
+    *,
+    split: int = 0,
+    normalize: bool = False,
+    out: np.ndarray | None = None,
+    dtype: Any = None,
+    n_jobs: int = 1,
+    small: bool | None = None,
+    report: Callable[[int, int], None] | None = None,
+    index: Any = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Kernel matrix of n-grams of lengths lo..hi, summed over the lengths, and its raw diagonal.
+
+    Parameters
+    ----------
+    codes, offsets : ndarray
+        The sequences.
+    lo, hi : int
+        Shortest and longest n-gram.
+    kind : {"presence", "intersection", "spectrum"}
+        Distinct shared n-grams; smaller counts summed; products of counts summed.
+    split : int
+        0: all against all. k > 0: sequences k.. (rows) against sequences ..k-1 (columns).
+    normalize : bool
+        Divide by the root of the product of the two diagonal values. A sequence without any n-gram has zeros, and one
+        on the diagonal.
+    out : ndarray, optional
+        Where to write, memory-mapped if need be; made here if omitted.
+    dtype : dtype, optional
+        Of the result, if ``out`` is left out: float64 if normalised, otherwise int32 (int64 for spectrum).
+    n_jobs : int
+        Threads for the rows.
+    small : bool, optional
+        Take the scipy path or the compiled one whatever the size.
+    report : callable, optional
+        Called with rows done and rows in all.
+    index : object, optional
+        Made from the same sequences elsewhere (on a GPU); rows are asked of it instead of being computed here.
+    """
+    n = len(offsets) - 1
+    shape = (n - split, split) if split else (n, n)
+    if out is None:
+        exact = np.int64 if kind == "spectrum" else np.int32
+        out = np.empty(shape, dtype or (np.float64 if normalize else exact))
+    if small is None:
+        small = len(codes) <= SMALL
+    longest = int(np.diff(offsets).max()) if n else 0
+    if index is not None:
+        n_jobs = 1
+    elif small or hi > 255 or longest < lo or (kind == "spectrum" and n > 2**31):
+        index = _ScipyIndex.build(codes, offsets, lo, hi, kind, split)
+    elif kind == "spectrum":
+        index = _CountIndex.build(codes, offsets, lo, hi, split)
+    else:
+        index = _FastIndex.build(codes, offsets, lo, hi, kind, split)
+    scale = inverse_roots(index.diag) if normalize else None
+    _fill(index, out, split, scale, n_jobs, report)
+    if not split:
+        out[np.arange(n), np.arange(n)] = 1 if normalize else index.diag
+    return out, index.diag
+
+
+def inverse_roots(diag: np.ndarray) -> np.ndarray:
+    """1/√d, and 0 where d is 0."""
+    roots = np.zeros(len(diag))
+    np.divide(1.0, np.sqrt(diag, dtype=np.float64), out=roots, where=diag > 0)
+    return roots
+
+
+def _fill(index: Any, out: np.ndarray, split: int, scale: np.ndarray | None, n_jobs: int, report: Any) -> None:
+    """Compute blocks of rows (lower triangle, or the rows behind ``split``) and mirror them."""
+    first_row, n = split, len(index.diag)
+    blocks = [(a, min(a + BLOCK, n)) for a in range(first_row, n, BLOCK)]
+    done = 0
+
+    def one(block: tuple[int, int]) -> int:
+        a, b = block
+        width = split or b
+        target = out[a - first_row : b - first_row, :width]
+        direct = (
+            scale is None and out.dtype == index.dtype and out.flags.c_contiguous and not isinstance(out, np.memmap)
+        )
+        raw = out[a - first_row : b - first_row] if direct else np.empty((b - a, width), index.dtype)
+        index.add_rows(a, b, raw)
+        if scale is not None:
+            np.multiply(raw[:, :width], scale[a:b, None], out=target, casting="unsafe")
+            target *= scale[None, :width].astype(target.dtype)
+        elif not direct:
+            target[:] = raw
+        if not split:
+            _mirror(out, a, b)
+        return b - a
+
+    workers = min(n_threads(n_jobs), len(blocks))
+    if workers <= 1:
+        for block in blocks:
+            done += one(block)
+            if report is not None:
+                report(done, n - first_row)
+        return
+    with ThreadPoolExecutor(workers) as pool:
+        for rows in pool.map(one, blocks[::-1]):  # the longest rows first, so that no thread ends late
+            done += rows
+            if report is not None:
+                report(done, n - first_row)
+
+
+def _mirror(out: np.ndarray, a: int, b: int, tile: int = 128) -> None:
+    """Copy rows a..b-1, left of the diagonal, to the columns above it, tile by tile."""
+    for j in range(0, a, tile):
+        out[j : min(j + tile, a), a:b] = out[a:b, j : min(j + tile, a)].T
+    corner = out[a:b, a:b]
+    upper = np.triu_indices(b - a, 1)
+    corner[upper] = corner.T[upper]
+
+
+def n_threads(n_jobs: int) -> int:
+    """Threads that ``n_jobs`` means; negative numbers count from all cores down."""
+    cores = os.cpu_count() or 1
+    return max(1, cores + 1 + n_jobs if n_jobs < 0 else n_jobs)
+
+
+def rank_symbols(codes: np.ndarray) -> tuple[np.ndarray, int]:
+    """Codes numbered from 1 in their order, and the number of bits that takes."""
+    if len(codes) and int(codes.max()) < 1 << 22:
+        used = np.flatnonzero(np.bincount(codes))
+        table = np.zeros(used[-1] + 1, np.uint32)
+        table[used] = np.arange(1, len(used) + 1, dtype=np.uint32)
+        return table[codes], len(used).bit_length()
+    used, ranks = np.unique(codes, return_inverse=True)
+    return (ranks + 1).astype(np.uint32), len(used).bit_length()
+
+
+@dataclass
+class _ScipyIndex:
+    """Occurrence matrix in scipy's sparse format; rows by a sparse product."""
+
+    diag: np.ndarray
+    left: sp.csr_matrix
+    right: sp.csc_matrix
+    dtype: Any = np.int64
+
+    @classmethod
+    def build(cls, codes, offsets, lo, hi, kind, split):
+        X = occurrence_matrix(codes, offsets, lo, hi, kind)
+        diag = np.asarray(X.multiply(X).sum(axis=1)).ravel().astype(np.int64)
+        return cls(diag, X, (X[:split] if split else X).T.tocsc())
+
+    def add_rows(self, a: int, b: int, out: np.ndarray) -> None:
+        out[:] = (self.left[a:b] @ self.right).toarray()[:, : out.shape[1]]
+
+
+def occurrence_matrix(codes: np.ndarray, offsets: np.ndarray, lo: int, hi: int, kind: str) -> sp.csr_matrix:
+    """Sequences × n-grams: counts (spectrum), ones (presence), ones per n-gram and occurrence number (intersection)."""
+    n = len(offsets) - 1
+    doc = np.repeat(np.arange(n), np.diff(offsets))
+    left = np.asarray(offsets)[1:][doc] - np.arange(len(codes))
+    parts = []
+    for length, ids, n_ids in _ngram_ids(codes, left, lo, hi):
+        fits = left >= length
+        pairs, counts = np.unique(ids[fits] * n + doc[fits], return_counts=True)
+        rows, columns = pairs % n, pairs // n
+        if kind == "intersection" and len(counts):
+            # min(a, b) = Σ_t [a ≥ t][b ≥ t]: one column for each n-gram and occurrence number.
+            number = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+            top = int(counts.max())
+            used, columns = np.unique(np.repeat(columns, counts) * top + number, return_inverse=True)
+            rows, n_ids = np.repeat(rows, counts), len(used)
+        values = counts.astype(np.int64) if kind == "spectrum" else np.ones(len(rows), np.int64)
+        parts.append(sp.csr_matrix((values, (rows, columns)), shape=(n, max(n_ids, 1))))
+    return sp.hstack(parts, format="csr")
+
+
+def _ngram_ids(codes: np.ndarray, left: np.ndarray, lo: int, hi: int):
+    """Yield (length, id of the n-gram at each position, number of ids); ids are meant only where ``left`` ≥ length."""
+    ranks, bits = rank_symbols(codes)
+    ranks = ranks.astype(np.int64)
+    ids, used = np.zeros(len(codes), np.int64), 0
+    for length in range(1, hi + 1):
+        if used + bits > 62:
+            ids = np.unique(ids, return_inverse=True)[1].astype(np.int64)
+            used = int(ids.max(initial=0)).bit_length()
+        ids <<= bits
+        ids[: max(len(ids) - length + 1, 0)] |= ranks[length - 1 :]
+        ids[left < length] = 0
+        used += bits
+        if length >= lo:
+            distinct, compact = np.unique(ids, return_inverse=True)
+            yield length, compact.astype(np.int64), len(distinct)
+
+
+@dataclass
+class _Sorted:
+    """Positions in the order of the n-grams that start there, with what the scans need to know about each."""
+
+    docs: np.ndarray
+    pos: np.ndarray
+    lcp: np.ndarray
+    fit: np.ndarray
+
+    @classmethod
+    def build(cls, codes, offsets, lo, hi, doc_type):
+        from isthmus.features import gram_kernels as kernels
+
+        ranks, bits = rank_symbols(codes)
+        offsets = np.asarray(offsets, np.int64)
+        width = min(64 // bits, hi)
+        keys = np.empty(len(codes), np.uint64)
+        doc_of = np.empty(len(codes), doc_type)
+        kernels.pack_keys(ranks, offsets, width, bits, keys, doc_of)
+        del ranks
+        room = np.empty(len(codes), np.uint32)
+        pos = room[: kernels.long_enough(offsets, lo, room)]
+        words = -(-hi // width)
+        key, spare_key, spare_pos = np.empty(len(pos), np.uint64), np.empty(len(pos), np.uint64), np.empty_like(pos)
+        for word in range(words - 1, -1, -1):  # last word first: every sort is stable
+            kernels.gather_words(keys, pos, doc_of, offsets, word * width, key)
+            if kernels.radix_sort(key, pos, spare_key, spare_pos, bits * width):
+                key, spare_key, pos, spare_pos = spare_key, key, spare_pos, pos
+        del spare_key, spare_pos
+        lcp, fit, docs = np.empty(len(pos), np.uint8), np.empty(len(pos), np.uint8), np.empty(len(pos), doc_type)
+        if words == 1:
+            kernels.shared_prefix(key, pos, doc_of, width, bits, lcp, fit, docs)
+        else:
+            kernels.shared_prefix_long(keys, pos, doc_of, offsets, width, bits, hi, lcp, fit, docs)
+        return cls(docs, pos, lcp, fit)
+
+
+def _doc_type(n: int):
+    return np.uint16 if n <= 65_536 else np.uint32
+
+
+@dataclass
+class _FastIndex:
+    """Lists of documents by n-gram, laid out for the row kernels."""
+
+    diag: np.ndarray
+    split: int
+    lists: np.ndarray
+    pair_ptr: np.ndarray
+    pairs: np.ndarray
+    entry_ptr: np.ndarray
+    entries: np.ndarray
+    bits: np.ndarray
+    dtype: Any = np.int32
+
+    @classmethod
+    def build(cls, codes, offsets, lo, hi, kind, split):
+        from isthmus.features import gram_kernels as kernels
+
+        n = len(offsets) - 1
+        order = _Sorted.build(codes, offsets, lo, hi, _doc_type(n))
+        room = len(order.docs) * (hi - lo + 1)  # an upper bound; pages that stay unused are never touched
+        lists = np.empty(room, order.docs.dtype)
+        starts, weights = np.empty(room // 2 + 2, np.int64), np.empty(room // 2 + 1, np.int32)
+        firsts, diag = np.empty(room // 2 + 1, np.uint32), np.zeros(n, np.int64)
+        before = np.empty(len(order.docs), np.int32)
+        n_lists = kernels.scan_runs(
+            order.docs, order.pos, order.lcp, order.fit, n, lo, hi, split, kind == "intersection",
+            before, lists, starts, weights, firsts, diag,
+        )  # fmt: skip
+        del order, before
+        dense_from = min(max(int(DENSE_SHARE * n), 64), LONGEST_COUNTED)
+        bits = _bit_matrix(kernels, n, lists, starts, weights, n_lists, dense_from)
+        lists, starts, weights, n_lists = _merge(
+            kernels, lists, starts, weights, firsts[:n_lists], dense_from, len(codes)
+        )
+        pair_ptr, entry_ptr = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
+        kernels.count_entries(lists, starts, n_lists, split, pair_ptr, entry_ptr)
+        pairs, entries = np.empty(pair_ptr[-1], np.uint64), np.empty(entry_ptr[-1], np.uint64)
+        kernels.fill_entries(
+            lists, starts, weights, n_lists, split, pair_ptr[:-1].copy(), entry_ptr[:-1].copy(), pairs, entries
+        )
+        return cls(diag, split, lists, pair_ptr, pairs, entry_ptr, entries, bits)
+
+    def add_rows(self, a: int, b: int, out: np.ndarray) -> None:
+        from isthmus.features import gram_kernels as kernels
+
+        kernels.add_rows(
+            a, b, self.split, self.lists, self.pair_ptr, self.pairs, self.entry_ptr, self.entries, self.bits, out
+        )
+
+
+def _bit_matrix(kernels, n, lists, starts, weights, n_lists, dense_from):
+    sizes = np.diff(starts[: n_lists + 1])
+    columns = int(weights[:n_lists][sizes >= dense_from].sum())
+    # Whole vectors of 256 bits; three spare rows, because rows are compared four at a time.
+    bits = np.zeros((n + 3, -(-columns // 256) * 4), np.uint64)
+    kernels.fill_bits(lists, starts, weights, n_lists, dense_from, bits)
+    return bits
+
+
+def _merge(kernels, lists, starts, weights, firsts, dense_from, n_codes):
+    n_lists = len(firsts)
+    if n_lists == 0:
+        return lists[:0].copy(), starts[:1].copy(), weights[:0].copy(), 0
+    key, order = firsts.astype(np.uint64), np.arange(n_lists, dtype=np.uint32)
+    spare_key, spare_order = np.empty_like(key), np.empty_like(order)
+    if kernels.radix_sort(key, order, spare_key, spare_order, max(n_codes.bit_length(), 1)):
+        order = spare_order
+    del key, spare_key
+    merged = np.empty(starts[n_lists], lists.dtype)
+    new_starts, new_weights = np.empty(n_lists + 1, np.int64), np.empty(n_lists, np.int32)
+    kept = kernels.merge_lists(order, lists, starts, weights, dense_from, merged, new_starts, new_weights)
+    return merged[: new_starts[kept]], new_starts, new_weights, kept
+
+
+@dataclass
+class _CountIndex:
+    """Lists with counts, for the spectrum kernel."""
+
+    diag: np.ndarray
+    split: int
+    lists: np.ndarray
+    counts: np.ndarray
+    starts: np.ndarray
+    entry_ptr: np.ndarray
+    places: np.ndarray
+    owners: np.ndarray
+    dtype: Any = np.int64
+
+    @classmethod
+    def build(cls, codes, offsets, lo, hi, split):
+        from isthmus.features import gram_kernels as kernels
+
+        n = len(offsets) - 1
+        order = _Sorted.build(codes, offsets, lo, hi, _doc_type(n))
+        room = len(order.docs) * (hi - lo + 1)
+        lists, counts = np.empty(room, order.docs.dtype), np.empty(room, np.int32)
+        starts, diag = np.empty(room // 2 + 2, np.int64), np.zeros(n, np.int64)
+        before = np.empty(len(order.docs), np.int32)
+        n_lists = kernels.scan_counts(
+            order.docs, order.pos, order.lcp, order.fit, n, lo, hi, before, lists, counts, starts, diag
+        )
+        used = starts[n_lists]
+        lists, counts = lists[:used], counts[:used]
+        entry_ptr = np.zeros(n + 1, np.int64)
+        np.cumsum(np.bincount(lists, minlength=n), out=entry_ptr[1:])
+        places, owners = np.empty(used, np.int64), np.empty(used, np.int64)
+        kernels.place_entries(lists, starts, n_lists, entry_ptr[:-1].copy(), places, owners)
+        return cls(diag, split, lists, counts, starts, entry_ptr, places, owners)
+
+    def add_rows(self, a: int, b: int, out: np.ndarray) -> None:
+        from isthmus.features import gram_kernels as kernels
+
+        kernels.add_count_rows(
+            a, b, self.split, self.lists, self.counts, self.starts, self.entry_ptr, self.places, self.owners, out
+        )
+
+
+# -- Which n-grams of one sequence stand in which others, and how often: exact, and without a compiler to wait for
+
+
+_TABLE = 1 << 22  # entries up to which a number is looked up in a table; beyond that by bisection
+
+
+def shared_ngrams(
+    text: np.ndarray, codes: np.ndarray, offsets: np.ndarray, lo: int, hi: int
+) -> tuple[np.ndarray, np.ndarray, sp.csr_matrix]:
+    """The distinct n-grams of ``text``, how often it has each, and counts of sequences × n-grams.
+
+    An n-gram is the one that begins at the same place and is one symbol shorter, and a further symbol: places of the
+    others that begin with no n-gram of the text drop out length by length.
+
+    Parameters
+    ----------
+    text : ndarray of int
+        One sequence of symbols.
+    codes, offsets : ndarray
+        The others; sequence i is ``codes[offsets[i]:offsets[i + 1]]``.
+    lo, hi : int
+        Shortest and longest n-gram.
+
+    Returns
+    -------
+    places : ndarray of shape (n_grams, 2)
+        Where an n-gram begins in ``text``, and its length.
+    own : ndarray of shape (n_grams,)
+    counts : csr_matrix of shape (n_sequences, n_grams)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.features.gram import shared_ngrams
+    >>> text, codes, offsets = np.array([1, 2, 1, 2]), np.array([1, 2, 3, 2, 1]), np.array([0, 3, 5])
+    >>> places, own, counts = shared_ngrams(text, codes, offsets, 2, 2)
+    >>> places.tolist(), own.tolist(), counts.toarray().tolist()
+    ([[0, 2], [1, 2]], [2, 1], [[1, 0], [0, 1]])
+    """
+    offsets = np.asarray(offsets, np.int64)
+    symbols, own_symbols = np.unique(np.asarray(text, np.int64), return_inverse=True)
+    other_symbols = _find(symbols, np.asarray(codes), int(codes.max(initial=0)) + 1)
+    narrow = np.int32 if max(len(codes), len(text) * len(symbols)) < 2**31 else np.int64  # half the memory to walk
+    at = np.flatnonzero(other_symbols >= 0).astype(narrow)
+    ends = np.repeat(offsets[1:].astype(narrow), np.diff(offsets))
+    left = ends[at] - at  # symbols from the place to the end of its sequence
+    own, there = np.zeros(len(text), np.int64), np.zeros(len(at), narrow)  # number of the n-gram at each place
+    n_before, found = 1, []
+    for length in range(1, min(hi, len(text)) + 1):
+        keys = own[: len(text) - length + 1] * len(symbols) + own_symbols[length - 1 :]
+        names, first, own = np.unique(keys, return_index=True, return_inverse=True)
+        fits = left >= length
+        at, left, there = at[fits], left[fits], there[fits]
+        following = other_symbols[at + length - 1]
+        ahead = _find(names, there * narrow(len(symbols)) + following, n_before * len(symbols))
+        kept = (following >= 0) & (ahead >= 0)
+        at, left, there = at[kept], left[kept], ahead[kept]
+        n_before = len(names)
+        if length >= lo:
+            found.append((length, first, np.bincount(own), np.searchsorted(offsets, at, side="right") - 1, there))
+    return _assemble(found, len(offsets) - 1)
+
+
+def _find(names: np.ndarray, values: np.ndarray, size: int) -> np.ndarray:
+    """Place of each value, below ``size``, among sorted names; −1 where it is none of them."""
+    if not len(names):
+        return np.full(len(values), -1)
+    if size <= _TABLE:
+        table = np.full(max(size, int(names[-1]) + 1), -1, np.int32)
+        table[names] = np.arange(len(names))
+        return table[values]
+    place = np.minimum(np.searchsorted(names, values), len(names) - 1)
+    return np.where(names[place] == values, place, -1)
+
+
+def _assemble(found: list[tuple], n_sequences: int) -> tuple[np.ndarray, np.ndarray, sp.csr_matrix]:
+    """All lengths side by side, n-grams of a length in the order in which the text has them."""
+    places, own, parts = [np.zeros((0, 2), np.int64)], [np.zeros(0, np.int64)], []
+    for length, first, times, rows, columns in found:
+        order = np.argsort(first)
+        rank = np.empty(len(order), np.int64)
+        rank[order] = np.arange(len(order))
+        pairs, counts = np.unique(rows * len(order) + rank[columns], return_counts=True)
+        where = pairs // len(order), pairs % len(order)
+        parts.append(sp.csr_matrix((counts, where), shape=(n_sequences, len(order)), dtype=np.int64))
+        places.append(np.column_stack([first[order], np.full(len(order), length)]))
+        own.append(times[order])
+    together = sp.hstack(parts, format="csr") if parts else sp.csr_matrix((n_sequences, 0), dtype=np.int64)
+    return np.concatenate(places), np.concatenate(own), together

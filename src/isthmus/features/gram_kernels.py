@@ -1,0 +1,569 @@
+# mypy: ignore-errors
+"""Compiled kernels behind :mod:`isthmus.features.gram`. Importing this module loads numba.
+
+The plan: sort all positions of all sequences once by the n-gram of the greatest length that starts there; n-grams of
+every shorter length are then runs of the same order. Each run becomes a *list* of the documents it occurs in. Lists in
+many documents go to a bit matrix (AND, count bits), the others are walked document by document.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+# -- Single machine instructions that numba does not offer by itself
+
+
+@intrinsic
+def leading_zeros(typingctx, x):
+    """Number of zero bits above the highest one bit."""
+
+    def build(context, builder, signature, args):
+        return builder.ctlz(args[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.uint64(types.uint64), build
+
+
+@intrinsic
+def trailing_zeros(typingctx, x):
+    """Number of zero bits below the lowest one bit."""
+
+    def build(context, builder, signature, args):
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.uint64(types.uint64), build
+
+
+@intrinsic
+def common_bits(typingctx, matrix, j, i, n_words):
+    """Bits that row j of a C-contiguous uint64 matrix shares with rows i, i+1, i+2, i+3; n_words a multiple of 4.
+
+    Written with 128-bit vectors of bytes: bits are counted per byte and widened once for every 28 vectors (a byte
+    holds 31 such counts), and row j is read once for four rows. Compilers do not find this in a loop over words.
+    """
+
+    def build(context, builder, signature, args):
+        array = context.make_array(signature.args[0])(context, builder, args[0])
+        word = ir.IntType(64)
+        bytes16, halves8, words4 = (ir.VectorType(ir.IntType(w), k) for w, k in ((8, 16), (16, 8), (32, 4)))
+        # llvmlite's own ctpop takes integers only; the instruction itself takes vectors.
+        count = cgutils.get_or_insert_function(builder.module, ir.FunctionType(bytes16, [bytes16]), "llvm.ctpop.v16i8")
+        base = builder.bitcast(array.data, word.as_pointer())
+        n_words = args[3]
+        row_j = builder.gep(base, [builder.mul(args[1], n_words)])
+        rows = [builder.gep(base, [builder.mul(builder.add(args[2], ir.Constant(word, r)), n_words)]) for r in range(4)]
+        totals = [cgutils.alloca_once_value(builder, ir.Constant(words4, None)) for _ in rows]
+        parts = [cgutils.alloca_once(builder, bytes16) for _ in rows]
+
+        def vector(row, at):
+            return builder.load(builder.bitcast(builder.gep(row, [at]), bytes16.as_pointer()), align=8)
+
+        zero, chunk, step = (ir.Constant(word, v) for v in (0, 56, 4))
+        with cgutils.for_range_slice(builder, zero, n_words, chunk, word) as (k0, _):
+            for part in parts:
+                builder.store(ir.Constant(bytes16, None), part)
+            k1 = builder.add(k0, chunk)
+            k1 = builder.select(builder.icmp_signed("<", k1, n_words), k1, n_words)
+            with cgutils.for_range_slice(builder, k0, k1, step, word) as (k, _):
+                for at in (k, builder.add(k, ir.Constant(word, 2))):
+                    common = vector(row_j, at)
+                    for row, part in zip(rows, parts, strict=True):
+                        ones = builder.call(count, [builder.and_(common, vector(row, at))])
+                        builder.store(builder.add(builder.load(part), ones), part)
+            for part, total in zip(parts, totals, strict=True):
+                wide = _pairwise(builder, _pairwise(builder, builder.load(part), halves8), words4)
+                builder.store(builder.add(builder.load(total), wide), total)
+        results = []
+        for total in totals:
+            lanes = builder.load(total)
+            result = builder.extract_element(lanes, ir.Constant(ir.IntType(32), 0))
+            for lane in range(1, 4):
+                result = builder.add(result, builder.extract_element(lanes, ir.Constant(ir.IntType(32), lane)))
+            results.append(result)
+        return context.make_tuple(builder, signature.return_type, results)
+
+    signature = types.UniTuple(types.int32, 4)(types.Array(types.uint64, 2, "C"), types.int64, types.int64, types.int64)
+    return signature, build
+
+
+@intrinsic
+def prefetch(typingctx, array, index):
+    """Ask for the cache line that holds array[index]; changes nothing else."""
+
+    def build(context, builder, signature, args):
+        data = context.make_array(signature.args[0])(context, builder, args[0]).data
+        pointer = builder.bitcast(builder.gep(data, [args[1]]), ir.IntType(8).as_pointer())
+        kind = ir.FunctionType(ir.VoidType(), [ir.IntType(8).as_pointer()] + [ir.IntType(32)] * 3)
+        ask = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        builder.call(ask, [pointer, *(ir.Constant(ir.IntType(32), v) for v in (0, 3, 1))])
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64), build
+
+
+def _pairwise(builder, vector, wider):
+    """Add neighbouring lanes into lanes of twice the width: odd lanes by a shift, even lanes by a mask."""
+    bits = wider.element.width // 2
+    cast = builder.bitcast(vector, wider)
+    shift = ir.Constant(wider, [bits] * wider.count)
+    mask = ir.Constant(wider, [(1 << bits) - 1] * wider.count)
+    return builder.add(builder.lshr(cast, shift), builder.and_(cast, mask))
+
+
+DIGIT = 11  # bits per pass of the radix sort: 2,048 counters stay in the first-level cache
+AHEAD = 6  # lists asked for before they are needed
+GROUP, TILE = 32, 64  # rows of the bit matrix compared in one go
+LOOK_BACK = 8  # how many kept lists a new list is compared with before it is kept itself
+TOP_WEIGHT = 65535  # weights and places share one 64-bit entry
+
+
+@njit(cache=True, nogil=True)
+def pack_keys(ranks, offsets, width, bits, keys, doc_of):
+    """Key of each position: the next ``width`` symbols, first symbol on top, zeros past the end of the document."""
+    top = np.uint64(bits * (width - 1))
+    shift = np.uint64(bits)
+    for d in range(len(offsets) - 1):
+        key = np.uint64(0)
+        for p in range(offsets[d + 1] - 1, offsets[d] - 1, -1):
+            key = (key >> shift) | (np.uint64(ranks[p]) << top)
+            keys[p] = key
+            doc_of[p] = d
+
+
+@njit(cache=True, nogil=True)
+def long_enough(offsets, lo, pos):
+    """Positions where an n-gram of length ``lo`` fits, in order; their number is returned."""
+    k = 0
+    for d in range(len(offsets) - 1):
+        for p in range(offsets[d], offsets[d + 1] - lo + 1):
+            pos[k] = p
+            k += 1
+    return k
+
+
+@njit(cache=True, nogil=True)
+def gather_words(keys, pos, doc_of, offsets, ahead, out):
+    """Key ``ahead`` symbols further on for each position; zero when the document has ended by then."""
+    for t in range(len(pos)):
+        p = np.int64(pos[t])
+        q = p + ahead
+        out[t] = keys[q] if q < offsets[doc_of[p] + 1] else np.uint64(0)
+
+
+@njit(cache=True, nogil=True)
+def radix_sort(key_a, pos_a, key_b, pos_b, bits):
+    """Stable sort by the lowest ``bits`` of the keys. True when the result lies in (key_b, pos_b)."""
+    n = len(key_a)
+    passes = (bits + DIGIT - 1) // DIGIT
+    digit = (bits + passes - 1) // passes
+    size = 1 << digit
+    mask = np.uint64(size - 1)
+    counts = np.zeros((passes, size), np.int64)
+    for t in range(n):
+        key = key_a[t]
+        for k in range(passes):
+            counts[k, (key >> np.uint64(k * digit)) & mask] += 1
+    swapped = False
+    for k in range(passes):
+        shift = np.uint64(k * digit)
+        place = counts[k]
+        if place[(key_a[0] >> shift) & mask] == n:
+            continue
+        running = 0
+        for c in range(size):
+            running, place[c] = running + place[c], running
+        for t in range(n):
+            key = key_a[t]
+            c = (key >> shift) & mask
+            at = place[c]
+            place[c] = at + 1
+            key_b[at] = key
+            pos_b[at] = pos_a[t]
+        key_a, key_b = key_b, key_a
+        pos_a, pos_b = pos_b, pos_a
+        swapped = not swapped
+    return swapped
+
+
+@njit(cache=True, nogil=True)
+def shared_prefix(key, pos, doc_of, width, bits, lcp, fit, docs):
+    """Symbols each key shares with the one before it, symbols left in its document (both ≤ width), its document."""
+    unused = 64 - bits * width
+    lcp[0] = 0
+    for t in range(len(key)):
+        if t > 0:
+            x = key[t] ^ key[t - 1]
+            lcp[t] = width if x == 0 else (np.int64(leading_zeros(x)) - unused) // bits
+        fit[t] = width - np.int64(trailing_zeros(key[t])) // bits
+        docs[t] = doc_of[pos[t]]
+
+
+@njit(cache=True, nogil=True)
+def shared_prefix_long(keys, pos, doc_of, offsets, width, bits, hi, lcp, fit, docs):
+    """The same where one n-gram takes several keys."""
+    unused = 64 - bits * width
+    lcp[0] = 0
+    for t in range(len(pos)):
+        p = np.int64(pos[t])
+        p_end = offsets[doc_of[p] + 1]
+        docs[t] = doc_of[p]
+        fit[t] = min(p_end - p, hi)
+        if t == 0:
+            continue
+        q = np.int64(pos[t - 1])
+        q_end = offsets[doc_of[q] + 1]
+        shared = 0
+        while shared < hi:
+            a = keys[p + shared] if p + shared < p_end else np.uint64(0)
+            b = keys[q + shared] if q + shared < q_end else np.uint64(0)
+            x = a ^ b
+            if x != 0:
+                shared += (np.int64(leading_zeros(x)) - unused) // bits
+                break
+            shared += width
+        lcp[t] = min(shared, hi)
+
+
+@njit(cache=True, nogil=True)
+def collect(docs, pos, before, start, end, df, out, at, marks):
+    """Write the distinct documents of the run start..end-1 to out[at:], ascending; return the run's first position."""
+    first = np.int64(pos[start])
+    if df > 24:
+        low, high = len(marks), -1
+        for u in range(start, end):
+            word = np.int64(docs[u]) >> 6
+            marks[word] |= np.uint64(1) << np.uint64(docs[u] & 63)
+            low = min(low, word)
+            high = max(high, word)
+            first = min(first, np.int64(pos[u]))
+        for word in range(low, high + 1):
+            x = marks[word]
+            marks[word] = 0
+            while x != 0:
+                out[at] = word * 64 + np.int64(trailing_zeros(x))
+                at += 1
+                x &= x - np.uint64(1)
+        return first
+    end_at = at
+    for u in range(start, end):
+        if before[u] >= start:
+            continue
+        d = docs[u]
+        first = min(first, np.int64(pos[u]))
+        k = end_at - 1
+        while k >= at and out[k] > d:
+            out[k + 1] = out[k]
+            k -= 1
+        out[k + 1] = d
+        end_at += 1
+    return first
+
+
+@njit(cache=True, nogil=True)
+def _both_sides(lists, start, end, split):
+    """Whether a sorted list has documents on both sides of ``split``; always so when there is no split."""
+    return split == 0 or (lists[start] < split and lists[end - 1] >= split)
+
+
+@njit(cache=True, nogil=True)
+def _collect_repeats(docs, start, end, split, lists, starts, weights, firsts, n_lists, count):
+    """Lists of the documents with at least 2, 3, … occurrences, each filtered from the one before (just written)."""
+    most = 0
+    for u in range(start, end):
+        count[docs[u]] += 1
+        most = max(most, count[docs[u]])
+    source, size = starts[n_lists - 1], starts[n_lists] - starts[n_lists - 1]
+    for k in range(2, most + 1):
+        at = starts[n_lists]
+        kept = 0
+        for b in range(source, source + size):
+            if count[lists[b]] >= k:
+                lists[at + kept] = lists[b]
+                kept += 1
+        if kept < 2 or not _both_sides(lists, at, at + kept, split):
+            break
+        starts[n_lists + 1] = at + kept
+        weights[n_lists] = 1
+        firsts[n_lists] = firsts[n_lists - 1]
+        n_lists += 1
+        source, size = at, kept
+    for u in range(start, end):
+        count[docs[u]] = 0
+    return n_lists
+
+
+@njit(cache=True, nogil=True)
+def scan_runs(docs, pos, lcp, fit, n, lo, hi, split, counting, before, lists, starts, weights, firsts, diag):
+    """One list of documents per n-gram (per n-gram and occurrence number when ``counting``); returns how many.
+
+    ``before[t]`` is the last place before t with the same document: the document is new in every run that starts
+    later than that, one comparison for all lengths. Lists with one document only touch the diagonal. An n-gram whose
+    one-symbol extension occurs in as many documents has the same list (one contains the other): they are written
+    once with weight 2, and so on over the lengths.
+    """
+    levels, total = hi - lo + 1, len(docs)
+    latest = np.full(n, -1, np.int32)
+    count = np.zeros(n if counting else 1, np.int32)
+    size = np.zeros(levels, np.int32)
+    run = np.zeros(levels, np.int32)
+    marks = np.zeros(n // 64 + 1, np.uint64)
+    n_lists = 0
+    starts[0] = 0
+    for t in range(total + 1):
+        shared = np.int64(lcp[t]) if t < total else 0
+        if shared < hi:
+            written = 0
+            lowest = max(shared + 1 - lo, 0)
+            for a in range(levels - 1, lowest - 1, -1):
+                df = np.int64(size[a])
+                size[a] = 0
+                start = np.int64(run[a])
+                run[a] = t
+                if df < 2 or np.int64(fit[start]) < a + lo:
+                    continue
+                if df == written and (not counting or t - start == df):
+                    weights[n_lists - 1] += 1
+                    continue
+                at = starts[n_lists]
+                first = collect(docs, pos, before, start, t, df, lists, at, marks)
+                written = 0
+                if not _both_sides(lists, at, at + df, split):
+                    continue
+                starts[n_lists + 1] = at + df
+                weights[n_lists] = 1
+                firsts[n_lists] = first
+                n_lists += 1
+                written = df
+                if counting and t - start > df:
+                    n_lists = _collect_repeats(docs, start, t, split, lists, starts, weights, firsts, n_lists, count)
+                    written = 0
+        if t == total:
+            break
+        d = docs[t]
+        previous = latest[d]
+        latest[d] = t
+        before[t] = previous
+        valid = np.int64(fit[t]) - lo + 1
+        fresh = 0
+        for a in range(levels):
+            is_new = np.int32(run[a] > previous)
+            size[a] += is_new
+            fresh += is_new * np.int32(a < valid)
+        diag[d] += valid if counting else fresh
+    return n_lists
+
+
+@njit(cache=True, nogil=True)
+def merge_lists(order, lists, starts, weights, dense_from, out, out_starts, out_weights):
+    """Copy the lists in ``order`` (by first position), identical neighbours merged, dense ones left out.
+
+    Neighbouring n-grams of one phrase tend to have the same documents. Lists are compared element by element.
+    """
+    kept = 0
+    out_starts[0] = 0
+    for f in order:
+        start, df = starts[f], starts[f + 1] - starts[f]
+        if df >= dense_from:
+            continue
+        same = -1
+        for g in range(kept - 1, max(kept - LOOK_BACK, 0) - 1, -1):
+            at = out_starts[g]
+            if out_starts[g + 1] - at != df or out_weights[g] + weights[f] > TOP_WEIGHT:
+                continue
+            k = 0
+            while k < df and out[at + k] == lists[start + k]:
+                k += 1
+            if k == df:
+                same = g
+                break
+        if same >= 0:
+            out_weights[same] += weights[f]
+            continue
+        at = out_starts[kept]
+        for k in range(df):
+            out[at + k] = lists[start + k]
+        out_starts[kept + 1] = at + df
+        out_weights[kept] = weights[f]
+        kept += 1
+    return kept
+
+
+@njit(cache=True, nogil=True)
+def fill_bits(lists, starts, weights, n_lists, dense_from, bits):
+    """One bit column per dense list, repeated by its weight."""
+    column = 0
+    for f in range(n_lists):
+        if starts[f + 1] - starts[f] < dense_from:
+            continue
+        for _ in range(weights[f]):
+            word, bit = column >> 6, np.uint64(1) << np.uint64(column & 63)
+            for k in range(starts[f], starts[f + 1]):
+                bits[lists[k], word] |= bit
+            column += 1
+
+
+@njit(cache=True, nogil=True)
+def count_entries(lists, starts, n_lists, split, pair_ptr, entry_ptr):
+    """How many entries each document will have: single earlier documents, and longer stretches of earlier documents."""
+    for f in range(n_lists):
+        before = 0
+        for k in range(starts[f], starts[f + 1]):
+            d = lists[k]
+            if split == 0 or d >= split:
+                if before == 1:
+                    pair_ptr[d + 1] += 1
+                elif before > 1:
+                    entry_ptr[d + 1] += 1
+            if split == 0 or d < split:
+                before += 1
+    for d in range(len(pair_ptr) - 1):
+        pair_ptr[d + 1] += pair_ptr[d]
+        entry_ptr[d + 1] += entry_ptr[d]
+
+
+@njit(cache=True, nogil=True)
+def fill_entries(lists, starts, weights, n_lists, split, pair_at, entry_at, pairs, entries):
+    """Entries by document. pair: document << 32 | weight. entry: start << 32 | length << 16 | weight."""
+    for f in range(n_lists):
+        start = starts[f]
+        weight = np.uint64(weights[f])
+        base = np.uint64(start) << np.uint64(32)
+        before = 0
+        for k in range(start, starts[f + 1]):
+            d = lists[k]
+            if split == 0 or d >= split:
+                if before == 1:
+                    pairs[pair_at[d]] = (np.uint64(lists[start]) << np.uint64(32)) | weight
+                    pair_at[d] += 1
+                elif before > 1:
+                    entries[entry_at[d]] = base | (np.uint64(before) << np.uint64(16)) | weight
+                    entry_at[d] += 1
+            if split == 0 or d < split:
+                before += 1
+
+
+@njit(cache=True, nogil=True)
+def add_rows(first, last, split, lists, pair_ptr, pairs, entry_ptr, entries, bits, out):
+    """Kernel values of rows first..last-1 against the documents before them (before ``split`` in cross mode).
+
+    ``out`` (int32) is overwritten from column 0 up to the row's own number, or to ``split``.
+    """
+    low16 = np.uint64(65535)
+    for i in range(first, last):
+        row = out[i - first]
+        row[: split if split > 0 else i] = 0
+        for e in range(pair_ptr[i], pair_ptr[i + 1]):
+            pair = pairs[e]
+            row[pair >> np.uint64(32)] += np.int32(pair & low16)
+        last_entry = entry_ptr[i + 1]
+        for e in range(entry_ptr[i], last_entry):
+            entry = entries[e]
+            k = entry >> np.uint64(32)
+            end = k + ((entry >> np.uint64(16)) & low16)
+            weight = np.int32(entry & low16)
+            if e + AHEAD < last_entry:
+                prefetch(lists, np.int64(entries[e + AHEAD] >> np.uint64(32)))
+            while k + np.uint64(4) <= end:
+                row[lists[k]] += weight
+                row[lists[k + np.uint64(1)]] += weight
+                row[lists[k + np.uint64(2)]] += weight
+                row[lists[k + np.uint64(3)]] += weight
+                k += np.uint64(4)
+            while k < end:
+                row[lists[k]] += weight
+                k += np.uint64(1)
+    if bits.shape[1] > 0:
+        _add_common_bits(first, last, split, bits, out)
+
+
+@njit(cache=True, nogil=True)
+def _add_common_bits(first, last, split, bits, out):
+    """Tiles of GROUP rows by TILE earlier rows, so that both sides of the AND stay in the first-level cache."""
+    n_words = bits.shape[1]
+    for i0 in range(first, last, GROUP):
+        i1 = min(i0 + GROUP, last)
+        end = split if split > 0 else i1 - 1
+        for j0 in range(0, end, TILE):
+            j1 = min(j0 + TILE, end)
+            for i in range(i0, i1, 4):
+                for j in range(j0, j1 if split > 0 else min(j1, i + 3)):
+                    # Rows past the end of the block are counted as well and thrown away: bits has spare rows.
+                    found = common_bits(bits, j, i, n_words)
+                    for r in range(min(4, i1 - i)):
+                        if split > 0 or i + r > j:
+                            out[i + r - first, j] += found[r]
+
+
+# -- The spectrum kernel, where counts are multiplied
+
+
+@njit(cache=True, nogil=True)
+def scan_counts(docs, pos, lcp, fit, n, lo, hi, before, lists, counts, starts, diag):
+    """Lists as in :func:`scan_runs`, each document with its number of occurrences; nothing is merged."""
+    levels, total = hi - lo + 1, len(docs)
+    latest = np.full(n, -1, np.int32)
+    count = np.zeros(n, np.int32)
+    size = np.zeros(levels, np.int32)
+    run = np.zeros(levels, np.int32)
+    marks = np.zeros(n // 64 + 1, np.uint64)
+    n_lists = 0
+    starts[0] = 0
+    for t in range(total + 1):
+        shared = np.int64(lcp[t]) if t < total else 0
+        for a in range(levels - 1, max(shared + 1 - lo, 0) - 1, -1):
+            df, start = np.int64(size[a]), np.int64(run[a])
+            size[a] = 0
+            run[a] = t
+            if df == 0 or np.int64(fit[start]) < a + lo:
+                continue
+            if df == 1:
+                diag[docs[start]] += (t - start) * (t - start)
+                continue
+            at = starts[n_lists]
+            collect(docs, pos, before, start, t, df, lists, at, marks)
+            for u in range(start, t):
+                count[docs[u]] += 1
+            for k in range(at, at + df):
+                d = lists[k]
+                counts[k] = count[d]
+                diag[d] += np.int64(count[d]) * count[d]
+                count[d] = 0
+            n_lists += 1
+            starts[n_lists] = at + df
+        if t == total:
+            break
+        previous = latest[docs[t]]
+        latest[docs[t]] = t
+        before[t] = previous
+        for a in range(levels):
+            size[a] += np.int32(run[a] > previous)
+    return n_lists
+
+
+@njit(cache=True, nogil=True)
+def add_count_rows(first, last, split, lists, counts, starts, entry_ptr, places, owners, out):
+    """Rows of the spectrum kernel (int64): every list entry of a row, times the counts of the documents before it."""
+    for i in range(first, last):
+        row = out[i - first]
+        row[: split if split > 0 else i] = 0
+        for e in range(entry_ptr[i], entry_ptr[i + 1]):
+            place = places[e]
+            own = np.int64(counts[place])
+            for k in range(starts[owners[e]], place):
+                if split > 0 and lists[k] >= split:
+                    break
+                row[lists[k]] += own * counts[k]
+
+
+@njit(cache=True, nogil=True)
+def place_entries(lists, starts, n_lists, at, places, owners):
+    """For each document, where it stands in each of its lists; ``at`` is the running end of each document's stretch."""
+    for f in range(n_lists):
+        for k in range(starts[f], starts[f + 1]):
+            d = lists[k]
+            places[at[d]] = k
+            owners[at[d]] = f
+            at[d] += 1

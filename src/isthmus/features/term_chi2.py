@@ -1,0 +1,242 @@
+"""χ² of terms and classes, from one pass over rows.
+
+Everything the term projection needs from documents is a sum over them: how often each term occurs in each class and in
+how many documents. :func:`count_terms` takes that sum over a block of rows, ``+`` adds blocks (in any order, with the
+same result), ``-`` takes a block out again, and the functions below finish: χ² on documents or on occurrences, class,
+purity and discriminability of each term. Only (term, class) pairs that occur are stored: memory is linear in the
+non-zeros.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+_BUCKET_BITS = 11  # terms per bucket of the counting pass: its tables must fit into a second-level cache
+
+
+@dataclass(frozen=True)
+class TermStatistics:
+    """Occurrences and documents of each term in each class.
+
+    Attributes
+    ----------
+    starts : ndarray of shape (n_terms + 1,)
+        Where each term's pairs begin.
+    klass, occurrences, documents : ndarray of shape (n_pairs,)
+        Class, occurrences and documents of each pair; classes ascend within a term.
+    class_documents : ndarray of shape (n_classes,)
+        Documents of each class, those without any term included.
+    """
+
+    starts: np.ndarray
+    klass: np.ndarray
+    occurrences: np.ndarray
+    documents: np.ndarray
+    class_documents: np.ndarray
+
+    @property
+    def n_terms(self) -> int:
+        return len(self.starts) - 1
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.class_documents)
+
+    @property
+    def n_documents(self) -> int:
+        return int(self.class_documents.sum())
+
+    @property
+    def class_occurrences(self) -> np.ndarray:
+        """Occurrences of all terms in each class."""
+        return np.bincount(self.klass, weights=self.occurrences, minlength=self.n_classes)
+
+    @property
+    def document_frequency(self) -> np.ndarray:
+        """Documents in which each term occurs."""
+        return self._term_sums(self.documents)
+
+    @property
+    def nbytes(self) -> int:
+        return sum(a.nbytes for a in (self.starts, self.klass, self.occurrences, self.documents, self.class_documents))
+
+    def __add__(self, other: TermStatistics) -> TermStatistics:
+        return self._merge(other, 1)
+
+    def __sub__(self, other: TermStatistics) -> TermStatistics:
+        return self._merge(other, -1)
+
+    def widened(self, n_terms: int, n_classes: int) -> TermStatistics:
+        """The same statistics over a vocabulary or class list that has grown at its end."""
+        starts = np.full(n_terms + 1, self.starts[-1], dtype=np.int64)
+        starts[: len(self.starts)] = self.starts
+        documents = np.zeros(n_classes)
+        documents[: self.n_classes] = self.class_documents
+        return TermStatistics(starts, self.klass, self.occurrences, self.documents, documents)
+
+    def relabelled(self, place: np.ndarray, n_classes: int) -> TermStatistics:
+        """The same statistics with class i renamed ``place[i]``; the order of classes must not change."""
+        documents = np.zeros(n_classes)
+        documents[place] = self.class_documents
+        klass = np.asarray(place, dtype=np.int32)[self.klass]
+        return TermStatistics(self.starts, klass, self.occurrences, self.documents, documents)
+
+    def between(self, first: int, last: int) -> TermStatistics:
+        """The statistics of the classes from ``first`` up to ``last``, which become the classes 0, 1, …"""
+        kept = (self.klass >= first) & (self.klass < last)
+        starts = np.concatenate([[0], np.cumsum(kept)])[self.starts]
+        parts = self.klass[kept] - np.int32(first), self.occurrences[kept], self.documents[kept]
+        return TermStatistics(starts, *parts, self.class_documents[first:last])
+
+    def per_class(self, values: np.ndarray) -> sp.csr_matrix:
+        """``values`` (occurrences or documents) as a sparse terms × classes matrix."""
+        return sp.csr_matrix((values, self.klass, self.starts), shape=(self.n_terms, self.n_classes))
+
+    def _term_sums(self, values: np.ndarray) -> np.ndarray:
+        running = np.concatenate([[0.0], np.cumsum(values, dtype=np.float64)])
+        return running[self.starts[1:]] - running[self.starts[:-1]]
+
+    def _merge(self, other: TermStatistics, sign: int) -> TermStatistics:
+        from isthmus.features.term_chi2_kernels import merge_pairs
+
+        n_terms, n_classes = max(self.n_terms, other.n_terms), max(self.n_classes, other.n_classes)
+        a, b = self.widened(n_terms, n_classes), other.widened(n_terms, n_classes)
+        starts, klass, occurrences, documents = merge_pairs(
+            a.starts, a.klass, a.occurrences, a.documents, b.starts, b.klass, b.occurrences, b.documents, sign
+        )
+        return TermStatistics(starts, klass, occurrences, documents, a.class_documents + sign * b.class_documents)
+
+
+@dataclass(frozen=True)
+class TermSummary:
+    """What is known of each term once its χ² values are there.
+
+    Attributes
+    ----------
+    klass : ndarray of int
+        Class of largest χ² among those the term is positively associated with; -1 where there is none.
+    chi2 : ndarray
+        χ² of the term with that class (χ²max of the paper, its Eq. 2).
+    largest : ndarray
+        Largest χ² over all classes, negative association included.
+    total : ndarray
+        Sum over all classes (the paper's χ²total, its Eq. 3).
+    """
+
+    klass: np.ndarray
+    chi2: np.ndarray
+    largest: np.ndarray
+    total: np.ndarray
+
+    @property
+    def purity(self) -> np.ndarray:
+        """Share of χ²total that the term's class holds."""
+        return np.divide(self.chi2, self.total, out=np.zeros_like(self.chi2), where=self.total > 0)
+
+
+def count_terms(X: Any, codes: np.ndarray, n_classes: int) -> TermStatistics:
+    """Statistics of one block of rows.
+
+    Parameters
+    ----------
+    X : CSR matrix or ndarray of shape (n_rows, n_terms)
+        Non-negative counts.
+    codes : ndarray of int
+        Class of each row, 0 to ``n_classes`` - 1; rows with -1 are left out.
+    n_classes : int
+    """
+    from isthmus.features.term_chi2_kernels import bucket_sizes, fill_buckets, reduce_entries
+
+    X = as_counts(X)
+    codes = np.ascontiguousarray(codes, dtype=np.int32)
+    order = np.argsort(codes, kind="stable")
+    order = order[np.searchsorted(codes[order], 0) :]
+    buckets = bucket_sizes(X.indptr, X.indices, X.data, order, _BUCKET_BITS, (X.shape[1] >> _BUCKET_BITS) + 1)
+    term, klass, count = fill_buckets(X.indptr, X.indices, X.data, codes, order, _BUCKET_BITS, buckets)
+    class_documents = np.bincount(codes[codes >= 0], minlength=n_classes).astype(np.float64)
+    starts, klass, occurrences, documents = reduce_entries(term, klass, count, X.shape[1])
+    return TermStatistics(starts, klass, occurrences, documents, class_documents)
+
+
+def as_counts(X: Any) -> sp.csr_matrix:
+    """CSR without repeated entries; the input's own arrays when it is so already."""
+    if not sp.issparse(X):
+        return sp.csr_matrix(np.asarray(X))
+    X = sp.csr_matrix(X)
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+def summarise(stats: TermStatistics, other: TermStatistics | None = None, *, level: str = "occurrences") -> TermSummary:
+    """Class, χ² of that class, largest and total χ² of every term.
+
+    Parameters
+    ----------
+    stats : TermStatistics
+    other : TermStatistics, optional
+        A second stratum, over the same terms and classes: documents of another domain. χ² is then Mantel and
+        Haenszel's, which compares classes within each stratum only.
+    level : {"occurrences", "documents"}
+        What the 2 × 2 table counts: occurrences (the paper's modified χ²) or documents (the traditional one, Eq. 1).
+    """
+    from isthmus.features.term_chi2_kernels import summarise_pairs, summarise_terms
+
+    joint, totals, everything = _level(stats, level)
+    if other is None:
+        order = np.argsort(-totals, kind="stable")
+        klass, best, largest, total = summarise_terms(stats.starts, stats.klass, joint, totals, everything, order)
+        return TermSummary(klass, best, largest, total)
+    second = (other.starts, other.klass, *_level(other, level))
+    klass, best, largest, total = summarise_pairs(stats.starts, stats.klass, joint, totals, everything, *second)
+    return TermSummary(klass, best, largest, total)
+
+
+def chi2_per_class(stats: TermStatistics, *, level: str = "occurrences") -> np.ndarray:
+    """χ² of every term with every class, a dense terms × classes array.
+
+    χ²(t,c) = N(AD−BC)² / ((A+C)(B+D)(A+B)(C+D)) (the paper's Eq. 1). With n_t = A+B and n_c = A+C this is
+    N(A·N − n_t·n_c)² / (n_c(N−n_c)·n_t(N−n_t)).
+    A term or a class that is everywhere or nowhere has no association: its χ² is 0.
+    """
+    joint, totals, everything = _level(stats, level)
+    table = stats.per_class(joint).toarray()
+    term_totals = stats._term_sums(joint)
+    gap = table - np.outer(term_totals / everything, totals) if everything > 0 else table
+    below = np.outer(
+        term_totals * (everything - term_totals) / max(everything, 1.0),
+        totals * (everything - totals) / max(everything, 1.0),
+    )
+    return np.divide(gap * gap * everything, below, out=np.zeros_like(table), where=below > 0)
+
+
+def discriminability(
+    stats: TermStatistics, klass: np.ndarray, other: TermStatistics | None = None, *, smoothing: float = 1.0
+) -> np.ndarray:
+    """Probability ratio PR(t, c) of each term for the class given.
+
+    PR(t,c) = [df(t,c)/df(c)] / [df(t,¬c)/df(¬c)] (the paper's section 4.1). ``smoothing`` is added to both document
+    counts of the term, and twice that to both class sizes, so that a term seen in one class only gets a large ratio,
+    not an infinite one. With a second stratum the ratio is Mantel and Haenszel's.
+    """
+    from isthmus.features.term_chi2_kernels import pooled_ratios, probability_ratios
+
+    klass = np.asarray(klass, dtype=np.int32)
+    first = (stats.starts, stats.klass, stats.documents, stats.class_documents)
+    if other is None:
+        return probability_ratios(*first, klass, float(smoothing))
+    second = (other.starts, other.klass, other.documents, other.class_documents)
+    return pooled_ratios(*first, *second, klass, float(smoothing))
+
+
+def _level(stats: TermStatistics, level: str) -> tuple[np.ndarray, np.ndarray, float]:
+    """Joint counts, class totals and grand total of the 2 × 2 tables."""
+    if level == "occurrences":
+        totals = stats.class_occurrences
+        return stats.occurrences, totals, float(totals.sum())
+    return stats.documents.astype(np.float64), stats.class_documents, float(stats.class_documents.sum())

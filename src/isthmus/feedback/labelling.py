@@ -1,0 +1,212 @@
+"""What feedback knows of a labelling: its texts and labels, the model that made them, and the answers so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Protocol, Self, TypeVar
+
+import numpy as np
+
+from isthmus._math.confidence import AccuracyEstimate
+from isthmus._utils import plural
+from isthmus.corpus.filled import cell_content
+from isthmus.features.embeddings import STATIC, TextEmbedder, VectorTable, has_static_vectors
+from isthmus.feedback.answers import Answers
+from isthmus.feedback.model import ask_voters, renames_of, taught_part, vector_steps, voting_part
+from isthmus.feedback.views import DocumentViews
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What the latest answers changed.
+
+    Attributes
+    ----------
+    name : str
+        Of the table the answers came in.
+    answers, total : int
+        Answers of this table, and all that are known now.
+    changed : int
+        Labels that are others now, those of answered documents included.
+    towards : int
+        Among them, labels that became one of the classes this table names.
+    before, after : dict
+        Documents by class.
+    outlook : dict or None
+        ``answers``, ``gain``, ``margin``: what so many more answers would bring, in shares of all labels; ``curve``:
+        the share right among answers that were held out, by how many others were learned from.
+    basis : str
+        What the expected accuracy rests on: "random", "weighted" or '' (nothing).
+    taken_back : int
+        Answers of an earlier table that no longer count.
+    new_classes : dict
+        Classes that this table named first, with the known class that is written almost alike, or ''.
+    words, words_taken_back : int
+        Words that were labelled this time, and words of an earlier table that no longer count.
+    """
+
+    name: str
+    answers: int
+    total: int
+    changed: int
+    towards: int
+    before: dict
+    after: dict
+    outlook: dict | None = None
+    basis: str = ""
+    taken_back: int = 0
+    new_classes: dict[str, str] = field(default_factory=dict)
+    words: int = 0
+    words_taken_back: int = 0
+
+    def __str__(self) -> str:
+        parts = (
+            (self.taken_back, "answer", "taken back"),
+            (self.words_taken_back, "word", "taken back"),
+            (self.answers, "answer", "learned"),
+            (self.words, "word", "learned"),
+        )
+        done = ", ".join(f"{plural(number, what)} {verb}" for number, what, verb in parts if number)
+        changed = f"{plural(self.changed, 'label')} changed"
+        if self.answers:
+            changed += f", {self.towards:,} towards the answered classes"
+        total = plural(self.total, "answer") if self.words else f"{self.total:,}"
+        lines = [f"{done or 'no new answers'}, {total} in all; {changed}"]
+        for name, known in self.new_classes.items():
+            meant = f" (did you mean {known}? Correct the table and run teach again)" if known else ""
+            lines.append(f"new class: {name}{meant}")
+        for name in dict.fromkeys([*self.before, *self.after]):
+            lines.append(f"  {name}: {self.before.get(name, 0):,} before, {self.after.get(name, 0):,} now")
+        if self.outlook is not None:
+            lines.append(
+                f"{self.outlook['answers']} more answers: {100 * self.outlook['gain']:+.0f} ± "
+                f"{100 * self.outlook['margin']:.0f} points"
+            )
+        return "\n".join(lines)
+
+    def renamed(self, names: dict) -> Learned:
+        """What is known from answers, under new names of the classes: a rename itself teaches and changes nothing."""
+        written = {str(old): str(new) for old, new in names.items()}
+        counts = {written.get(name, name): value for name, value in self.after.items()}
+        return Learned("", 0, self.total, 0, 0, before=counts, after=counts, outlook=self.outlook, basis=self.basis)
+
+
+class Check(Protocol):
+    """What a checked sample says about the labels, as far as feedback needs it."""
+
+    def renamed(self, names: dict) -> Any:
+        """The same under new names of the classes."""
+
+
+@dataclass(kw_only=True, repr=False)
+class Labelling:
+    """Labels of the target's texts, the model that made them, and what people answered.
+
+    :class:`isthmus.api.label.LabelResult` says what the fields mean; everything here goes by them alone.
+    """
+
+    labels: np.ndarray
+    confidence: np.ndarray
+    needs_review: np.ndarray
+    classes: np.ndarray
+    probabilities: np.ndarray
+    model: Any
+    texts: list[str]
+    source_texts: list[str]
+    source_labels: np.ndarray
+    settings: dict[str, Any] = field(default_factory=dict)
+    ids: list[str] | None = None
+    expected_accuracy: AccuracyEstimate | None = None
+    opinions: dict[str, np.ndarray] | None = None
+    vote: np.ndarray | None = None  # probabilities before any answer
+    answers: Answers | None = None
+    learned: Learned | None = None
+    history: list[dict] = field(default_factory=list)
+    novel_group: Any = None
+    novel: list[dict] = field(default_factory=list)
+    warnings: list[dict] = field(default_factory=list)
+    before: dict[str, Any] | None = None  # what taking all answers back restores
+    checked: Check | None = None
+    given_vectors: VectorTable | None = None  # where no method uses them: teaching does
+    given_words: list[str] = field(default_factory=list)  # labelled words that the methods knew
+
+    def __post_init__(self) -> None:
+        if self.novel_group is None:  # nothing was looked for
+            self.novel_group = np.full(len(self.texts), "", dtype=object)
+
+    @property
+    def known_answers(self) -> Answers:
+        """What is known so far; no answer yet is not the same as nothing: rows left blank and words are kept too."""
+        return Answers() if self.answers is None else self.answers
+
+    @property
+    def seed(self) -> int | None:
+        return self.settings.get("random_state", 0)
+
+    @property
+    def error_budget(self) -> float:
+        return self.settings.get("error_budget", 0.1)
+
+    @cached_property
+    def views(self) -> DocumentViews:
+        """Views of the texts; made once for a labelling, and kept by the model once it is taught."""
+        taught = taught_part(self.model)
+        if taught is not None:
+            return taught.views
+        wanted = ("analyzer", "min_df", "language", "random_state")
+        settings = {name: self.settings[name] for name in wanted if name in self.settings}
+        views = DocumentViews(**settings, embedder=self.find_embedder())
+        return views.fit(self.source_texts, self.source_labels.tolist(), self.texts)
+
+    def find_embedder(self) -> TextEmbedder | None:
+        """What makes vectors of texts: what a method uses, those that were given, or the packaged model."""
+        steps = vector_steps(self.model)
+        if steps:
+            return TextEmbedder(steps[0].model)
+        if self.given_vectors is not None:
+            return TextEmbedder(self.given_vectors)
+        static = self.settings.get("vectors") == STATIC and has_static_vectors()
+        return TextEmbedder(STATIC) if static else None
+
+    def voters(self) -> dict[str, np.ndarray]:
+        """Probabilities of the texts by each method that votes."""
+        return self.opinions or ask_voters(voting_part(self.model), self.texts)[0]
+
+    def in_current_names(self, labels: Any) -> list:
+        """Labels with the names that classes had before they were renamed put into those they have now.
+
+        A name that is a class now means that class.
+        """
+        current = {cell_content(name) for name in self.classes.tolist()}
+        renames = {cell_content(old): new for old, new in renames_of(self.model).items()}
+        former = {old: new for old, new in renames.items() if old not in current}
+        return [former.get(cell_content(label), label) for label in labels]
+
+    def untaught(self) -> Self:
+        """The labelling as it was before any answer."""
+        if taught_part(self.model) is None or self.vote is None:
+            return self
+        base = voting_part(self.model)
+        assert self.before is not None
+        return replace(
+            self,
+            classes=base.classes_,
+            probabilities=self.vote,
+            model=base,
+            vote=None,
+            answers=None,
+            learned=None,
+            before=None,
+            checked=None,
+            **self.before,
+        )
+
+
+AnyLabelling = TypeVar("AnyLabelling", bound=Labelling)
+
+
+def class_codes(classes: np.ndarray, labels: Any) -> np.ndarray:
+    """Places of labels among the classes."""
+    place = {label: code for code, label in enumerate(classes.tolist())}
+    return np.array([place[label] for label in labels], dtype=int)

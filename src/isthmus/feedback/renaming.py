@@ -1,0 +1,154 @@
+"""Rename and merge the classes of a labelling."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from isthmus._math.confidence import lower_confidence_in_groups, review_mask, sharpen, with_caution
+from isthmus.corpus.filled import cell_content
+from isthmus.exceptions import UsageError
+from isthmus.feedback.answers import Answers
+from isthmus.feedback.labelling import AnyLabelling, Labelling, class_codes
+from isthmus.feedback.model import confidence_power, merge_classes, renamed_model, taught_part, voting_part
+from isthmus.feedback.teaching import learn_answers
+
+
+def rename_classes(labelling: AnyLabelling, names: Mapping) -> AnyLabelling:
+    """Classes renamed or merged; see :meth:`isthmus.api.label.LabelResult.rename_classes`."""
+    renames = _check_renames(labelling, names)
+    if not renames:
+        return labelling
+    present = {renames.get(name, name) for name in labelling.classes.tolist()}
+    merged = len(present) < len(labelling.classes)
+    if not merged:
+        return _renamed(labelling, renames)
+    untaught = _merged(labelling.untaught(), renames)
+    if taught_part(labelling.model) is None:
+        return untaught
+    known = labelling.known_answers.renamed(renames)
+    said = np.array([renames.get(label, label) for label in labelling.labels.tolist()])
+    earlier = replace(untaught, labels=said, classes=np.unique(said), history=labelling.history)
+    return replace(learn_answers(untaught, earlier, known, Answers()), history=labelling.history)
+
+
+def _check_renames(labelling: Labelling, names: Mapping) -> dict:
+    """New name by class, without those that keep theirs; names of a kind with the classes that stay."""
+    known = {cell_content(name): name for name in labelling.classes.tolist()}
+    unknown = [name for name in names if cell_content(name) not in known]
+    if unknown or not names:
+        raise UsageError(
+            f"{str(unknown[0])!r} is not a class; the classes are {', '.join(known)}."
+            if unknown
+            else "There is nothing to rename; give {old name: new name}.",
+            code="bad-parameter",
+        )
+    blank = [old for old, new in names.items() if not cell_content(new)]
+    if blank:
+        raise UsageError(f"The class {str(blank[0])!r} gets no name; give one.", code="bad-parameter")
+    renames = {known[cell_content(old)]: new for old, new in names.items()}
+    if labelling.classes.dtype.kind in "iufb":  # a number and a name cannot stand in one array
+        renames = {name: cell_content(renames.get(name, name)) for name in labelling.classes.tolist()}
+        if all(new in known for new in renames.values()):
+            renames = {old: known[new] for old, new in renames.items()}
+    present = {cell_content(renames.get(name, name)) for name in labelling.classes.tolist()}
+    for new in map(cell_content, renames.values()):
+        other = [name for name in present if name != new and name.casefold() == new.casefold()]
+        if other:
+            raise UsageError(
+                f"{new[:40]!r} and {other[0][:40]!r} differ only in upper and lower case; use one spelling for both.",
+                code="bad-parameter",
+            )
+    return {old: new for old, new in renames.items() if old != new}
+
+
+def _renamed(labelling: AnyLabelling, names: dict) -> AnyLabelling:
+    """The labelling under new names, one for each class: nothing else changes."""
+    base = voting_part(labelling.model).classes_
+    probabilities, classes = merge_classes(labelling.probabilities, labelling.classes, names)
+    before = labelling.before
+    if before is not None:
+        before = before | {
+            "labels": _rename(before["labels"], names),
+            "novel": _rename_nearest(before.get("novel", []), names),
+        }
+    return replace(
+        labelling,
+        labels=_rename(labelling.labels, names),
+        classes=classes,
+        probabilities=probabilities,
+        model=renamed_model(labelling.model, names),
+        source_labels=_rename(labelling.source_labels, names, dtype=object),
+        opinions=_merge_opinions(labelling.opinions, base, names),
+        vote=None if labelling.vote is None else merge_classes(labelling.vote, base, names)[0],
+        answers=None if labelling.answers is None else labelling.known_answers.renamed(names),
+        learned=None if labelling.learned is None else labelling.learned.renamed(names),
+        novel=_rename_nearest(labelling.novel, names),
+        before=before,
+        checked=None if labelling.checked is None else labelling.checked.renamed(names),
+    )
+
+
+def _merged(untaught: AnyLabelling, names: dict) -> AnyLabelling:
+    """The labelling with classes merged: what was doubtful between them no longer is.
+
+    A label changes only where a merged class overtakes it. Confidence, expectation and marks follow: a document is
+    passed that was marked before only if its confidence rose.
+    """
+    settings = untaught.settings
+    power = confidence_power(untaught.model, settings)
+    probabilities, classes = merge_classes(untaught.probabilities, untaught.classes, names)
+    sharp, _ = merge_classes(sharpen(untaught.probabilities, power), untaught.classes, names)
+    present = [names.get(name, name) for name in untaught.classes.tolist()]
+    grown = np.array([present.count(name) > 1 for name in classes.tolist()])
+    codes = class_codes(classes, _rename(untaught.labels, names).tolist())
+    best = sharp.argmax(axis=1)
+    at = np.arange(len(codes))
+    codes = np.where(grown[best] & (sharp[at, best] > sharp[at, codes]), best, codes)
+    confidence = lower_confidence_in_groups(sharp[at, codes], untaught.novel_group)
+    confidence = np.maximum(confidence, untaught.confidence)
+    expected = untaught.expected_accuracy
+    if expected is not None and expected.estimate is not None:
+        expected = expected.raised(float(np.mean(confidence - untaught.confidence)))
+        settings = settings | {"caution": expected.caution}
+    cautious_confidence = with_caution(confidence, settings.get("caution", 0.0), settings.get("surest", 1.0))
+    rose = confidence > untaught.confidence + 1e-9
+    review = review_mask(cautious_confidence, untaught.error_budget) | (untaught.novel_group != "")
+    return replace(
+        untaught,
+        labels=classes[codes],
+        confidence=confidence,
+        needs_review=untaught.needs_review & (review | ~rose),
+        expected_accuracy=expected,
+        settings=settings,
+        classes=classes,
+        probabilities=probabilities,
+        model=renamed_model(untaught.model, names),
+        source_labels=_rename(untaught.source_labels, names, dtype=object),
+        opinions=_merge_opinions(untaught.opinions, untaught.classes, names),
+        vote=None,
+        novel=_rename_nearest(untaught.novel, names),
+        checked=None,
+    )
+
+
+def _rename(labels: np.ndarray, names: dict, dtype: Any = None) -> np.ndarray:
+    return np.array([names.get(label, label) for label in labels.tolist()], dtype=dtype)
+
+
+def _rename_nearest(groups: list[dict], names: dict) -> list[dict]:
+    return [
+        group | {"nearest_class": names.get(group["nearest_class"], group["nearest_class"])}
+        if "nearest_class" in group
+        else group
+        for group in groups
+    ]
+
+
+def _merge_opinions(opinions: dict | None, classes: np.ndarray, names: dict) -> dict | None:
+    if opinions is None:
+        return None
+    return {name: merge_classes(part, classes, names)[0] for name, part in opinions.items()}

@@ -1,0 +1,110 @@
+"""Multinomial logistic regression with an offset and a ridge: what has to be added to scores that are already there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.optimize import minimize
+from scipy.special import log_softmax
+
+MOST_EXACT = 1_000  # rows up to which the problem is turned into one with as many unknowns as rows
+_TINY = 1e-9  # share of the largest eigenvalue below which a direction counts as empty
+
+
+def fit_softmax_ridge(
+    rows: Any,
+    targets: np.ndarray,
+    offset: np.ndarray,
+    strength: float = 1.0,
+    *,
+    max_iter: int = 100,
+    start: np.ndarray | None = None,
+) -> np.ndarray:
+    """Coefficients W (columns × classes) that minimise −Σ targets · log softmax(offset + rows W) + strength/2 · ‖W‖².
+
+    Parameters
+    ----------
+    rows : ndarray or sparse matrix of shape (n_rows, n_columns)
+    targets : ndarray of int of shape (n_rows,), or of float of shape (n_rows, n_classes)
+        Class of each row, a column of ``offset``; or how much each row speaks for each class.
+    offset : ndarray of shape (n_rows, n_classes)
+        Scores to start from; without rows that say otherwise they are the answer.
+    strength : float
+        Of the ridge; the larger, the nearer to the offset.
+    max_iter : int
+        Steps of L-BFGS.
+    start : ndarray of shape (n_columns, n_classes), optional
+        Coefficients to begin with; zeros if omitted.
+
+    Notes
+    -----
+    The minimum lies in the span of the rows (W = rowsᵀ A). With fewer rows than columns the problem is therefore solved
+    in a basis of that span (:func:`span_rows`), which is exact and does not depend on the number of columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.feedback.softmax_ridge import fit_softmax_ridge
+    >>> coef = fit_softmax_ridge(np.array([[1.0], [1.0]]), np.array([0, 0]), np.zeros((2, 2)), 1.0)
+    >>> coef.round(3).tolist()  # w = 2 (1 − p), p = 1 / (1 + exp(−2w))
+    [[0.521, -0.521]]
+    """
+    if targets.ndim == 1:
+        targets = np.eye(offset.shape[1])[targets]
+    if start is not None or rows.shape[0] >= min(MOST_EXACT, rows.shape[1]):
+        return _minimise(rows, targets, offset, strength, max_iter, start)
+    reduced, widen = span_rows(rows)
+    return widen(_minimise(reduced, targets, offset, strength, max_iter))
+
+
+def span_rows(rows: Any) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
+    """The rows in a basis of their own span, and what turns coefficients in that basis into those of the columns.
+
+    A ridge on the coefficients is the same ridge in either. Worth it where rows are fewer than columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.feedback.softmax_ridge import span_rows
+    >>> rows = np.array([[3.0, 4.0, 0.0]])
+    >>> reduced, widen = span_rows(rows)
+    >>> np.abs(reduced).round(3).tolist(), (rows @ widen(np.array([[2.0]])) - reduced * 2.0).round(6).tolist()
+    ([[5.0]], [[0.0]])
+    """
+    gram = rows @ rows.T
+    gram = gram.toarray() if sp.issparse(gram) else np.asarray(gram)
+    values, vectors = np.linalg.eigh((gram + gram.T) / 2)
+    kept = values > _TINY * max(float(values[-1]), _TINY) if len(values) else np.zeros(0, dtype=bool)
+    values, vectors = values[kept], vectors[:, kept]
+
+    def widen(coef: np.ndarray) -> np.ndarray:
+        return np.asarray(rows.T @ (vectors @ (coef / np.sqrt(values)[:, None])))
+
+    return vectors * np.sqrt(values), widen
+
+
+def _minimise(
+    rows: Any,
+    targets: np.ndarray,
+    offset: np.ndarray,
+    strength: float,
+    max_iter: int,
+    start: np.ndarray | None = None,
+) -> np.ndarray:
+    shape = rows.shape[1], offset.shape[1]
+    if not shape[0]:
+        return np.zeros(shape)
+    weight = targets.sum(axis=1, keepdims=True)
+
+    def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        coef = flat.reshape(shape)
+        logs = log_softmax(offset + rows @ coef, axis=1)
+        slope = rows.T @ (weight * np.exp(logs) - targets) + strength * coef
+        return float(strength / 2 * np.sum(coef**2) - np.sum(targets * logs)), np.asarray(slope).ravel()
+
+    options = {"maxiter": max_iter, "gtol": 1e-6}
+    first = np.zeros(shape) if start is None else start
+    return minimize(objective, first.ravel(), jac=True, method="L-BFGS-B", options=options).x.reshape(shape)

@@ -1,0 +1,162 @@
+"""Read answers: a table, a mapping of ids to labels, or one label per text, brought to the documents of a labelling."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from isthmus.corpus.filled import as_number, cell_content, match_classes, read_sample
+from isthmus.exceptions import DataError, UsageError
+from isthmus.feedback.answers import DRAWN, PICKED, Answers
+from isthmus.feedback.labelling import Labelling
+
+TRUTH = "true_label"
+
+
+def read_answers(labelling: Labelling, table: Any, *, drawn: str | None = None, name: str = "") -> Answers:
+    """Answers from a table, a mapping of ids to labels, or one label per text."""
+    if drawn is not None and drawn not in DRAWN:
+        raise UsageError(f"drawn={drawn!r}; use one of {', '.join(DRAWN)}.", code="bad-parameter")
+    if table is None:
+        return Answers()
+    columns = _as_columns(table, labelling)
+    rows, truths = _find_rows(columns, labelling)
+    labels = match_classes(labelling.in_current_names(truths), labelling.classes.tolist())
+    kinds = [drawn or _drawn(cell) for cell in columns.get("drawn", [None] * len(rows))]
+    by = [cell_content(cell) for cell in columns.get("by", [None] * len(rows))]
+    found: dict[int, tuple] = {}
+    for row, label, kind, who in zip(rows, labels, kinds, by, strict=True):
+        if label is None:
+            continue
+        if row in found and found[row][0] != label:
+            named = f" (id {str(labelling.ids[row])[:40]!r})" if labelling.ids else ""
+            raise DataError(
+                f"Document {row + 1:,}{named} is answered twice, as {str(found[row][0])[:40]!r} and as "
+                f"{str(label)[:40]!r}; decide for one.",
+                code="bad-answers",
+            )
+        found[row] = (label, kind, who)
+    blank = sorted({row for row, label in zip(rows, labels, strict=True) if label is None} - set(found))
+    if not found and len(truths):
+        raise DataError(
+            f"None of the {len(truths):,} documents has a true label; fill in at least one.", code="bad-answers"
+        )
+    values = list(found.values())
+    return Answers(
+        rows=list(found),
+        labels=[label for label, _, _ in values],
+        drawn=[kind for _, kind, _ in values],
+        by=[who for _, _, who in values],
+        batch=[name] * len(found),
+        blank=blank,
+        blank_in={name: blank} if blank else {},
+    )
+
+
+def _as_columns(table: Any, labelling: Labelling) -> dict[str, list]:
+    if isinstance(table, Mapping) and TRUTH not in table and not any(map(_is_column, table.values())):
+        return {"id": list(table), TRUTH: list(table.values())}
+    is_rows = isinstance(table, Sequence) and all(isinstance(row, Mapping) for row in table)
+    if (isinstance(table, Sequence) and not is_rows) or isinstance(table, np.ndarray):
+        if len(table) != len(labelling.texts):
+            raise DataError(
+                f"There are {len(table):,} answers and {len(labelling.texts):,} texts; give one label per text, None "
+                "where it is unknown, or a table with the columns id and true_label.",
+                code="length-mismatch",
+            )
+        return {"document": list(range(1, len(table) + 1)), TRUTH: list(table)}
+    if is_rows:
+        names = dict.fromkeys(key for row in table for key in row)
+        return {key: [row.get(key) for row in table] for key in names}
+    return {str(key): list(table[key]) for key in getattr(table, "columns", table)}
+
+
+def _is_column(value: Any) -> bool:
+    return isinstance(value, (list, tuple, np.ndarray))
+
+
+def _id_column(columns: dict[str, list], labelling: Labelling) -> str | None:
+    """The column that holds ids of the labelling under another name, as in the table that was labelled."""
+    known = {str(name).strip() for name in labelling.ids or ()}
+    for name, cells in columns.items():
+        filled = [cell_content(cell) for cell in cells if cell_content(cell)]
+        if name != TRUTH and filled and known.issuperset(filled) and len(set(filled)) == len(filled):
+            return name
+    return None
+
+
+def _find_rows(columns: dict[str, list], labelling: Labelling) -> tuple[list[int], list]:
+    """Documents of the answers, by number or by id."""
+    given = ", ".join(columns) or "none"
+    second = [name for name in columns if re.fullmatch(rf"{TRUTH}_\d+", name)]
+    if TRUTH in columns and any(cell_content(cell) for name in second for cell in columns[name]):
+        raise DataError(
+            f"The answers have two columns of true labels ({TRUTH} and {second[0]}); keep one.", code="bad-answers"
+        )
+    if not {"document", "id"} & set(columns):
+        named = _id_column(columns, labelling)
+        columns = columns if named is None else columns | {"id": columns[named]}
+    if TRUTH not in columns or not ({"document", "id"} & set(columns)):
+        raise DataError(
+            f"The answers have the columns {given}; true_label and id (or document) are needed.",
+            code="bad-answers",
+        )
+    if "document" not in columns:
+        filled = [place for place, cell in enumerate(columns["id"]) if cell_content(cell)]
+        columns = {key: [cells[place] for place in filled] for key, cells in columns.items()}
+        columns["document"] = _number_ids(columns.pop("id"), labelling)
+    elif "id" in columns:
+        columns = columns | {"document": _fill_numbers(columns["document"], columns["id"], labelling)}
+    try:
+        rows, truths = read_sample(columns, labelling.texts, labelling.ids)
+    except DataError as error:
+        if error.code != "bad-check":
+            raise
+        raise DataError(str(error).replace("checked sample", "answers"), code="bad-answers") from None
+    return rows.tolist(), truths
+
+
+def _fill_numbers(numbers: list, ids: list, labelling: Labelling) -> list:
+    """Numbers of documents, those left blank found by id: people add rows of their own to a table of questions."""
+    if len(numbers) != len(ids):
+        return numbers  # refused where lengths are compared
+    added = [place for place, cell in enumerate(numbers) if not cell_content(cell) and cell_content(ids[place])]
+    found = dict(zip(added, _number_ids([ids[place] for place in added], labelling), strict=True))
+    return [found.get(place, cell) for place, cell in enumerate(numbers)]
+
+
+def _number_ids(cells: list, labelling: Labelling) -> list[int]:
+    """Numbers of the documents with these ids; 7 and 7.0 are found as 007, for so spreadsheets write it."""
+    places: dict[Any, list[int]] = {}
+    for place, known in enumerate(labelling.ids or map(str, range(1, len(labelling.texts) + 1))):
+        name = str(known).strip()
+        for key in {name, as_number(name)} - {None}:
+            places.setdefault(key, []).append(place)
+    numbers, unknown = [], []
+    for cell in cells:
+        name = cell_content(cell)
+        found = places.get(name) or places.get(as_number(name), [])
+        if len(found) > 1:
+            raise DataError(
+                f"The id {name[:40]!r} stands for {len(found):,} documents; give the column document, which numbers "
+                "them from 1.",
+                code="bad-answers",
+            )
+        numbers += [place + 1 for place in found]
+        unknown += [] if found else [name]
+    if unknown:
+        others = f" and {len(unknown) - 1:,} more are" if len(unknown) > 1 else " is"
+        raise DataError(
+            f"The id {unknown[0][:40]!r}{others} not among the documents; correct or delete these rows, or give the "
+            "answers to the labelling that they are about.",
+            code="bad-answers",
+        )
+    return numbers
+
+
+def _drawn(cell: Any) -> str:
+    kind = cell_content(cell).casefold()
+    return kind if kind in DRAWN else PICKED

@@ -1,0 +1,432 @@
+"""Teach: a labelling learns from answers, and says what they changed.
+
+The one door by which answers of a person come in: :func:`teach`. The methods that made the labelling stay as they
+were fitted, without a label of the target; what is learned from answers stands on top of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from itertools import count
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from isthmus._math.confidence import (
+    AccuracyEstimate,
+    lower_confidence_in_groups,
+    review_mask,
+    with_caution,
+)
+from isthmus.corpus.filled import match_classes
+from isthmus.corpus.read import read_table
+from isthmus.corpus.sheets import REVIEW_SHEET
+from isthmus.corpus.words import read_words
+from isthmus.exceptions import DataError, UsageError
+from isthmus.feedback.accounting import (
+    Expectation,
+    band_weights,
+    expect_accuracy,
+    learning_curve,
+    outlook,
+    right_by_size,
+)
+from isthmus.feedback.answers import PICKED, Answers, origin_of
+from isthmus.feedback.correction import MANY, learn_correction, make_folds, order_answers, pseudo_answers
+from isthmus.feedback.labelling import AnyLabelling, Labelling, Learned, class_codes
+from isthmus.feedback.model import FEWEST_ANSWERS, TaughtModel, calibrated_proba
+from isthmus.feedback.self_training import train_on_everything
+from isthmus.feedback.tables import TRUTH, read_answers
+from isthmus.feedback.views import DocumentViews
+
+MORE = 50  # answers that the outlook speaks of
+FEWEST_FOR_OUTLOOK = 20
+SETTLES = 5  # answers within a new group that settle whether it was announced wrongly
+# What teaching changes and taking back restores, beside model and probabilities.
+BEFORE = ("labels", "confidence", "needs_review", "expected_accuracy", "novel_group", "novel", "warnings")
+ABOUT_THE_VOTE = ("review", "not estimated")  # warnings that answers make void
+
+
+def teach(
+    labelling: AnyLabelling,
+    answers: Any = None,
+    *,
+    drawn: str | None = None,
+    word_labels: Mapping | str | PathLike | None = None,
+    name: str | None = None,
+    without: str | PathLike | None = None,
+) -> AnyLabelling:
+    """A labelling that has learned from answers; see :meth:`isthmus.api.label.LabelResult.teach`."""
+    known = labelling.known_answers
+    before = known
+    batch: str | None = None
+    if without is not None:
+        batch = known.find_batch(without)
+        if batch is None:
+            names = ", ".join(map(repr, known.batches)) or "none"
+            raise UsageError(
+                f"No answers came in a table called {str(without)!r}; those that did: {names}.", code="bad-parameter"
+            )
+        known = known.without(batch)
+    if answers is None and without is None and not word_labels:
+        raise UsageError("There is nothing to learn; give answers, word_labels or without.", code="bad-parameter")
+    given = _read_given(labelling, known, answers, word_labels, drawn=drawn, name=name)
+    if not len(given) and not given.words and without is None:
+        raise DataError("The table has no answers; fill in true_label for at least one document.", code="bad-answers")
+    given = replace(known.news(given), words=given.words)
+    known = known.plus(given)
+    untaught = labelling.untaught()
+    if not len(known) and not known.words:
+        return replace(untaught, answers=known if known.blank else None, learned=None, checked=None)
+    taught = learn_answers(untaught, labelling, known, given)
+    if batch is None:
+        return taught
+    answers_back = before.batch.count(batch)
+    words_back = sum(name == batch for _, _, name in before.word_log)
+    assert taught.learned is not None
+    return replace(taught, learned=replace(taught.learned, taken_back=answers_back, words_taken_back=words_back))
+
+
+def _read_given(
+    labelling: Labelling, known: Answers, answers: Any, word_labels: Any, *, drawn: str | None, name: str | None
+) -> Answers:
+    """Answers and words that were given now, each under the name of the table they came in."""
+    origins = {}
+    unnamed = next(f"answers {n}" for n in count(1) if f"answers {n}" not in known.batches)
+    batch = name or unnamed
+    if isinstance(answers, str | PathLike):
+        if name is None:
+            batch = known.name_of(answers)
+            origins[batch] = origin_of(answers)
+        answers = read_table(Path(answers), sheet=REVIEW_SHEET, filled=TRUTH)
+    given = read_answers(labelling, answers, drawn=drawn, name=batch)
+    if not word_labels:
+        return replace(given, origins=origins)
+    word_batch = name or unnamed
+    if isinstance(word_labels, str | PathLike):
+        if name is None:
+            word_batch = known.name_of(word_labels)
+            origins[word_batch] = origin_of(word_labels)
+        word_labels = read_words(Path(word_labels), blanks=True)
+    words = _check_words(word_labels, labelling)
+    log = [(word, label, word_batch) for word, label in words.items()]
+    return replace(given, origins=origins, words=words, word_log=log)
+
+
+def learn_answers(untaught: AnyLabelling, earlier: Labelling, known: Answers, given: Answers) -> AnyLabelling:
+    """The labelling with all known answers learned; ``given`` are those that ``earlier`` had not learned yet."""
+    opinions = untaught.voters()
+    rows = earlier.views.transform(untaught.texts, list(opinions.values()))
+    fit = fit_answers(untaught, earlier.views, rows, len(opinions), known)
+    model = fit.model
+    probabilities = model.from_rows(rows, fit.vote)
+    probabilities[known.rows] = np.eye(len(model.classes_))[class_codes(model.classes_, known.labels)]
+    best = probabilities.argmax(axis=1)
+    labels = model.classes_[best]
+    groups = _remaining_groups(untaught, labels, known)
+    calibrated = calibrated_proba(model, probabilities, untaught.settings, fit.vote)
+    confidence = calibrated[np.arange(len(best)), best]
+    confidence[known.rows] = 1.0
+    confidence = lower_confidence_in_groups(confidence, groups["novel_group"])
+    in_group = groups["novel_group"] != ""
+    expected, ahead = account(fit, confidence, in_group, untaught.seed)
+    learned = _compare(earlier, labels, known, given, expected, ahead)
+    no_known_terms = np.asarray(earlier.views.words_of(rows).getnnz(axis=1)).ravel() == 0
+    accuracy, cautious_confidence = _accuracy_after(expected, confidence, untaught.settings)
+    review = review_mask(cautious_confidence, untaught.error_budget) | no_known_terms | in_group
+    return replace(
+        untaught,
+        labels=labels,
+        confidence=confidence,
+        needs_review=review & ~fit.answered,
+        classes=model.classes_,
+        probabilities=probabilities,
+        model=model,
+        expected_accuracy=accuracy,
+        opinions=opinions,
+        vote=fit.vote,
+        answers=known,
+        learned=learned,
+        before={name: getattr(untaught, name) for name in BEFORE},
+        checked=None,
+        **groups,
+        history=[*earlier.history, _history_row(learned)],
+    )
+
+
+def _accuracy_after(
+    expected: Expectation | None, confidence: np.ndarray, settings: Mapping[str, Any]
+) -> tuple[AccuracyEstimate, np.ndarray]:
+    """The accuracy to expect after answers, and the confidences at its low end."""
+    if expected is None:
+        accuracy = AccuracyEstimate(None, reason=f"fewer than {FEWEST_ANSWERS} answers were learned from")
+        return accuracy, with_caution(confidence, settings.get("caution", 0.0), settings.get("surest", 1.0))
+    accuracy = AccuracyEstimate(expected.estimate, expected.low, expected.high, outside_groups=expected.outside_groups)
+    return accuracy, with_caution(confidence, accuracy.caution)
+
+
+@dataclass(frozen=True)
+class AnswerFit:
+    """A model that has learned from answers and words.
+
+    Attributes
+    ----------
+    model : TaughtModel
+    rows, vote : sparse matrix, ndarray
+        Of all documents.
+    places, codes : ndarrays of int
+        The answered documents and their answers, in the order in which they were learned.
+    at_random : ndarray of bool
+        Which of them were drawn at random.
+    """
+
+    model: TaughtModel
+    rows: sp.csr_matrix
+    vote: np.ndarray
+    places: np.ndarray
+    codes: np.ndarray
+    at_random: np.ndarray
+
+    @property
+    def answered(self) -> np.ndarray:
+        """Whether each document was answered."""
+        answered = np.zeros(len(self.vote), dtype=bool)
+        answered[self.places] = True
+        return answered
+
+
+def fit_answers(
+    untaught: Labelling, views: DocumentViews, rows: sp.csr_matrix, n_opinions: int, known: Answers
+) -> AnswerFit:
+    """Learn from answers and words on top of a model that has not seen them."""
+    vote = untaught.probabilities
+    classes = extend_classes(untaught.classes, [*known.labels, *_word_classes(known.words)])
+    codes = class_codes(classes, known.labels)
+    order = order_answers([untaught.texts[row] for row in known.rows], codes)
+    places = np.array(known.rows, dtype=int)[order]
+    codes = codes[order]
+    extra = _word_rows(views, known.words, classes, n_opinions)
+    picked = np.array([kind == PICKED for kind in known.drawn], dtype=bool)[order]
+    standing = pseudo_answers(vote, untaught.texts, places, codes, picked)
+    unnamed = None if standing is None else (rows[standing[0]], vote[standing[0]], standing[1])
+    correction = learn_correction(
+        rows[places], vote[places], codes, classes, untaught.seed, extra=extra, unnamed=unnamed, picked=picked
+    )
+    answered = np.zeros(len(vote), dtype=bool)
+    answered[places] = True
+    corrected = correction.probabilities(rows, vote)
+    corrected[places] = np.eye(len(classes))[codes]
+    source_codes = class_codes(classes, [label for label in untaught.source_labels.tolist() if label is not None])
+    n_words = 0 if extra is None else len(extra[1])
+    word_model = train_on_everything(
+        views.source_words_, source_codes, views.words_of(rows), corrected, answered, len(known) + n_words
+    )
+    at_random = known.at_random[order]
+    return AnswerFit(TaughtModel(untaught.model, views, correction, word_model), rows, vote, places, codes, at_random)
+
+
+def _remaining_groups(untaught: Labelling, labels: np.ndarray, known: Answers) -> dict[str, Any]:
+    """Groups that fit no class, without documents that answers have settled.
+
+    Settled are documents that were answered, those that now have a class which answers named, and groups in which at
+    least five answers were given and most of them name a class of the source: the group was announced wrongly. With
+    them go the warnings about groups of which nothing is left, and those that spoke of the vote alone.
+    """
+    classes = set(untaught.classes.tolist())
+    groups = np.array(untaught.novel_group, dtype=object)
+    known_class: dict[str, list[bool]] = {group["group"]: [] for group in untaught.novel}
+    for row, label in zip(known.rows, known.labels, strict=True):
+        known_class.setdefault(groups[row], []).append(label in classes)
+    wrong = [name for name, found in known_class.items() if len(found) >= SETTLES and 2 * sum(found) > len(found)]
+    groups[np.isin(groups, wrong) | ~np.isin(labels, untaught.classes)] = ""
+    groups[known.rows] = ""
+    left = set(groups.tolist())
+    remain = [group["group"] in left for group in untaught.novel]
+    stays = iter(remain)  # one warning a group, in their order
+    return {
+        "novel_group": groups,
+        "novel": [group for group, kept in zip(untaught.novel, remain, strict=True) if kept],
+        "warnings": [
+            row
+            for row in untaught.warnings
+            if row["topic"] not in ABOUT_THE_VOTE and (row["topic"] != "new group" or next(stays, True))
+        ],
+    }
+
+
+def account(
+    fit: AnswerFit, confidence: np.ndarray, in_group: np.ndarray, seed: int | None
+) -> tuple[Expectation | None, dict | None]:
+    """What to expect now, and what more answers would bring; nothing where there are too few answers to say."""
+    correction = fit.model.correction
+    n_answers = len(fit.codes)
+    if n_answers < FEWEST_ANSWERS:
+        return None, None
+    right = correction.held_out.argmax(axis=1) == fit.codes
+    held_out = correction.held_out.max(axis=1)
+    answered = fit.answered
+    expected = expect_accuracy(
+        right,
+        fit.at_random,
+        held_out,
+        confidence[~answered & ~in_group],
+        len(answered),
+        in_groups=confidence[in_group],
+    )
+    if not FEWEST_FOR_OUTLOOK <= n_answers <= 2 * MANY or answered.all():  # too few to say, or no reason to ask
+        return expected, None
+    hits = right_by_size(fit.rows[fit.places], fit.vote[fit.places], fit.codes, correction, seed)
+    weights = None
+    if fit.at_random.sum() >= FEWEST_FOR_OUTLOOK:
+        hits = {size: part[fit.at_random] for size, part in hits.items()}
+    else:
+        weights = band_weights(held_out, confidence[~answered])
+    ahead = outlook(hits, n_answers, MORE, weights)
+    rest = float(np.mean(~answered))
+    room = 1.0 - expected.estimate  # a curve drawn on does not know that no more than all labels can be right
+    return expected, {
+        "answers": MORE,
+        "gain": min(ahead.gain * rest, room),
+        "margin": ahead.margin * rest,
+        "curve": learning_curve(hits, weights),
+    }
+
+
+def labels_without_own_answer(labelling: Labelling, rows: Sequence[int]) -> list:
+    """Labels of answered documents by what the answers to other documents teach: cross-fitted in five parts.
+
+    Documents of one text are in one part. Everything that answers touch is learned again without that part.
+    """
+    known = labelling.known_answers
+    untaught = labelling.untaught()
+    opinions = untaught.voters()
+    own_rows = labelling.views.transform(untaught.texts, list(opinions.values()))
+    folds = _folds_by_text(untaught, known)
+    labels = {}
+    for fold in sorted({folds[row] for row in rows}):
+        others = known.keep(row for row in known.rows if folds[row] != fold)
+        held_out = [row for row in rows if folds[row] == fold]
+        if not len(others) and not others.words:
+            labels.update({row: untaught.labels[row] for row in held_out})
+            continue
+        model = fit_answers(untaught, labelling.views, own_rows, len(opinions), others).model
+        best = model.from_rows(own_rows[held_out], untaught.probabilities[held_out]).argmax(axis=1)
+        labels.update(zip(held_out, model.classes_[best].tolist(), strict=True))
+    return [labels[row] for row in rows]
+
+
+def _folds_by_text(untaught: Labelling, known: Answers) -> dict[int, int]:
+    """The part of each answered document, every class spread evenly over the parts."""
+    classes = extend_classes(untaught.classes, known.labels)
+    codes = class_codes(classes, known.labels)
+    order = order_answers([untaught.texts[row] for row in known.rows], codes)
+    folds = make_folds(codes[order], untaught.seed)
+    by_text: dict[str, int] = {}
+    for place, fold in zip(order.tolist(), folds.tolist(), strict=True):
+        by_text.setdefault(untaught.texts[known.rows[place]], fold)
+    return {row: by_text[untaught.texts[row]] for row in known.rows}
+
+
+def _compare(
+    earlier: Labelling,
+    labels: np.ndarray,
+    known: Answers,
+    given: Answers,
+    expected: Expectation | None,
+    ahead: dict | None,
+) -> Learned:
+    """What the answers given now changed."""
+    old = earlier.labels.tolist()
+    new = labels.tolist()
+    moved = [now for was, now in zip(old, new, strict=True) if was != now]
+    named = set(given.labels)
+    return Learned(
+        name=given.batch[0] if given.batch else "",
+        answers=len(given),
+        total=len(known),
+        changed=len(moved),
+        towards=sum(label in named for label in moved),
+        before=_counts(old),
+        after=_counts(new),
+        outlook=ahead,
+        basis="" if expected is None else expected.basis,
+        new_classes=_new_classes([*given.labels, *_word_classes(given.words)], earlier.classes.tolist()),
+        words=len(given.words),
+    )
+
+
+def _new_classes(labels: Sequence, known: list) -> dict[str, str]:
+    """Names that are no class so far, each with the class it may be a misspelling of."""
+    names = [str(name) for name in dict.fromkeys(labels) if name not in set(known)]
+    return {name: next(iter(get_close_matches(name, map(str, known), n=1, cutoff=0.8)), "") for name in names}
+
+
+def _counts(labels: list) -> dict:
+    names, counts = np.unique(np.array(labels, dtype=str), return_counts=True)
+    return dict(zip(names.tolist(), counts.tolist(), strict=True))
+
+
+def _history_row(learned: Learned) -> dict:
+    return {
+        "name": learned.name,
+        "answers": learned.answers,
+        "total": learned.total,
+        "changed": learned.changed,
+        "towards": learned.towards,
+    }
+
+
+def extend_classes(classes: np.ndarray, names: Sequence) -> np.ndarray:
+    """The classes, then the names that are none of them, in order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.feedback.teaching import extend_classes
+    >>> extend_classes(np.array(["price", "staff"]), ["staff", "parking"]).tolist()
+    ['price', 'staff', 'parking']
+    """
+    classes = np.asarray(classes)
+    known = set(classes.tolist())
+    new = sorted({name for name in names if name not in known}, key=str)
+    if not new:
+        return classes
+    if classes.dtype.kind in "iufb":
+        raise DataError(
+            f"{str(new[0])[:40]!r} is not one of the classes, which are numbers; a new class needs names as classes.",
+            code="bad-labels",
+        )
+    return np.array([*classes.tolist(), *new])
+
+
+def _check_words(word_labels: Mapping, labelling: Labelling) -> dict[str, Any]:
+    words = {}
+    for word, label in word_labels.items():
+        weights = label if isinstance(label, Mapping) else {label: 1.0}
+        matched = match_classes(labelling.in_current_names(list(weights)), labelling.classes.tolist())
+        if any(name is None for name in matched):
+            raise DataError(f"The word {str(word)[:40]!r} has no label; name a class.", code="bad-word-labels")
+        words[str(word)] = dict(zip(matched, map(float, weights.values()), strict=True))
+    return words
+
+
+def _word_classes(words: Mapping[str, dict]) -> list:
+    return [name for weights in words.values() for name in weights]
+
+
+def _word_rows(
+    views: DocumentViews, words: Mapping[str, dict], classes: np.ndarray, n_opinions: int
+) -> tuple[sp.csr_matrix, np.ndarray] | None:
+    """A labelled word is a document that holds this word alone; words that no document holds teach nothing."""
+    pairs = [(word, name) for word, weights in sorted(words.items()) for name, weight in weights.items() if weight > 0]
+    if not pairs:
+        return None
+    rows = views.words([word for word, _ in pairs], n_opinions)
+    filled = np.flatnonzero(np.asarray(rows.getnnz(axis=1)).ravel())
+    codes = class_codes(classes, [name for _, name in pairs])
+    return (rows[filled], codes[filled]) if len(filled) else None

@@ -1,0 +1,488 @@
+"""What a result says, as one dictionary of plain values: page, card and workbench draw it.
+
+Every number is computed by the room that owns it; nothing here is markup.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from isthmus._utils import plural, versions
+from isthmus.choose import sample_size
+from isthmus.classify.cocc.classifier import CoClusteringClassifier
+from isthmus.corpus import Collection
+from isthmus.evaluate import reliability_table
+from isthmus.exceptions import UsageError
+from isthmus.explain.cocc import cluster_table
+from isthmus.explain.words import WordList, marking_words, word_list
+from isthmus.features.tokens import readable, surface_forms
+from isthmus.report import figures
+from isthmus.report.breakdown import by_facts
+from isthmus.report.figures import convergence_tables
+from isthmus.report.hero import decision_facts, hero_facts, novel_groups, why_this_method
+from isthmus.report.listing import cap_note, excerpt, list_data, tint
+from isthmus.shift.diagnose import SEVERITIES, measure_shift
+from isthmus.shift.space import JointSpace, joint_space, map_places, shifted_words, spread
+
+_READ = 4_000  # documents of each side whose words are counted
+_DIAGNOSED = 1_000  # documents of each side for the findings about the shift
+_STATIC = 15  # doubtful documents shown on paper and without a script
+_MARGIN = 0.05  # how exactly the accuracy should be known, in the invitation to check
+_QUOTES, _MANY_CLASSES = 2, 8
+_CLUSTERS = 16
+_BINS = 20
+_CASES = 4
+_SLOW = 8_000  # texts from which on one case is accounted for
+_FEWEST_ANSWERS = 20
+
+
+def label_summary(
+    result,
+    source: Collection,
+    target: Collection,
+    *,
+    files: Mapping[str, str] | None = None,
+    by: tuple[str, list] | None = None,
+) -> dict[str, Any]:
+    """Every number and text about a labelling."""
+    words = Words(result)
+    hero = hero_facts(result, source=source.name or "", target=target.name or "")
+    map_ = words.map()
+    if map_:
+        map_["table"] = map_rows(result, target, map_["target"])
+    mapped = np.array([point["i"] for point in map_["source"]]) if map_ else None
+    return {
+        "title": "Isthmus: labels of " + (target.name or "the target"),
+        "hero": hero,
+        "cards": class_cards(result, words, hero["classes"], target),
+        "map": map_,
+        "curve": curve_facts(result),
+        "bins": confidence_bins(result),
+        "listing": list_data(result, target, words.space, words.list, mapped=mapped),
+        "agreement": words.list.agreement if words.list else None,
+        "cap": cap_note(result),
+        "doubtful": doubtful(result, words, target),
+        "groups": group_facts(result, words),
+        "check": check_facts(result, files),
+        "taught": taught_facts(result),
+        "moved": moved_words(words.space),
+        "bridges": bridge_rows(result),
+        "examples": clear_cases(result, target),
+        "by": by_facts(result, by),
+        "shift": shift_facts(result),
+        "why": why_this_method(result.decision),
+        **decision_facts(result.decision),
+        "steps": step_facts(result),
+        "sources": [collection_facts(docs, role) for docs, role in ((source, "source"), (target, "target"))],
+        "settings": {**result.settings, "method used": result.method},
+        "versions": versions(),
+        "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+    }
+
+
+class Words:
+    """The words of both sides, counted once, and what follows from them for this result."""
+
+    def __init__(self, result):
+        self.result = result
+        self.source = spread(len(result.source_texts), _READ)
+        self.target = spread(len(result.texts), _READ)
+        self.space: JointSpace | None = joint_space(
+            [result.source_texts[i] for i in self.source],
+            [result.texts[i] for i in self.target],
+            language=known_language(result),
+        )
+        self.codes = np.searchsorted(result.classes, result.labels[self.target])
+        self.list: WordList | None = None
+        if self.space is not None:
+            self.list = word_list(self.counts, self.codes, self.space.names, len(result.classes))
+
+    @property
+    def counts(self):
+        """Word counts of the target's documents."""
+        assert self.space is not None
+        return self.space.counts[self.space.n_source :]
+
+    def marking(self, mask: np.ndarray | None = None) -> list[list[str]]:
+        """Words that mark each class; with ``mask``, those that mark the documents in it against all others."""
+        if self.space is None:
+            return [[] for _ in range(len(self.result.classes))] if mask is None else [[], []]
+        codes = self.codes if mask is None else np.asarray(mask)[self.target].astype(int)
+        return marking_words(self.counts, codes, self.space.names, len(self.result.classes) if mask is None else 2)
+
+    def tinted(self, i: int, size: int) -> list[tuple[str, str]]:
+        """A document's text in tinted pieces."""
+        code = int(np.searchsorted(self.result.classes, self.result.labels[i]))
+        return tint(excerpt(self.result.texts[i], size), self.list.words if self.list else {}, code)
+
+    def map(self) -> dict[str, Any] | None:
+        """The map of both collections; None where there are no words to place documents by."""
+        result = self.result
+        if self.space is None or len(self.space.vectors) < 4:
+            return None
+        labels = [result.source_labels[i] for i in self.source]
+        classes = result.classes.tolist()
+        places = map_places(self.space.vectors, labels, classes)
+        code = {name: i for i, name in enumerate(classes)}
+        shown_source = spread(len(self.source), figures.MAPPED["source"])
+        shown_target = spread(len(self.target), figures.MAPPED["target"])
+        figure = figures.map_figure(
+            places,
+            self.space.n_source,
+            {"rows": shown_source, "codes": [code.get(labels[i], -1) for i in shown_source]},
+            {"rows": shown_target, "codes": self.codes[shown_target]},
+        )
+        for side, rows in (("source", self.source), ("target", self.target)):
+            for point in figure[side]:
+                point["i"] = int(rows[point["i"]])
+        return figure
+
+
+def map_rows(result, target: Collection, drawn: list[dict], *, size: int = 200) -> list[dict[str, str]]:
+    """The table under the map: what was drawn, by id."""
+    return [
+        {
+            "id": str(target.ids[point["i"]]),
+            "label": str(result.labels[point["i"]]),
+            "confidence": f"{result.confidence[point['i']]:.2f}",
+        }
+        for point in drawn[:size]
+    ]
+
+
+def class_cards(result, words: Words, classes: list[dict], target: Collection) -> list[dict[str, Any]]:
+    """A card per class: its numbers, marking words, sure and doubtful quotes."""
+    marks = words.marking()
+    quotes = _QUOTES if len(classes) <= _MANY_CLASSES else 1
+    cards = []
+    for row, marking in zip(classes, marks, strict=True):
+        members = np.flatnonzero(result.labels == result.classes[row["code"]])
+        order = members[np.argsort(-result.confidence[members], kind="stable")]
+        sure = [i for i in order if not result.needs_review[i]][:quotes]
+        doubtful = [i for i in order[::-1] if i not in sure][:quotes]
+        cards.append(
+            {
+                **row,
+                "words": marking,
+                "sure": [quote(result, words, target, i) for i in sure],
+                "doubtful": [quote(result, words, target, i) for i in doubtful],
+            }
+        )
+    return cards
+
+
+def quote(result, words: Words, target: Collection, i: int, size: int = 170) -> dict[str, Any]:
+    """One document, short: its tinted beginning, its label, how sure that is, and the next best class."""
+    probabilities = np.array(result.probabilities[i])
+    code = int(np.searchsorted(result.classes, result.labels[i]))
+    probabilities[code] = -1
+    second = int(probabilities.argmax())
+    return {
+        "i": int(i),
+        "id": str(target.ids[i]),
+        "label": str(result.labels[i]),
+        "colour": code % 8,
+        "sure": float(result.confidence[i]),
+        "second": str(result.classes[second]) if second != code else "",
+        "second_sure": float(probabilities[second]),
+        "text": excerpt(result.texts[i], size),
+        "pieces": words.tinted(int(i), size),
+    }
+
+
+def doubtful(result, words: Words, target: Collection) -> list[dict[str, Any]]:
+    """The least sure documents, for paper."""
+    order = np.lexsort((result.confidence, ~result.needs_review))[:_STATIC]
+    return [quote(result, words, target, int(i), 400) for i in order]
+
+
+def group_facts(result, words: Words) -> list[dict[str, Any]]:
+    """Groups the source does not know, with the words that mark them."""
+    return [
+        {**group, "words": words.marking(result.novel_group == group["name"])[1] or group["words"].split(", ")}
+        for group in novel_groups(result)
+    ]
+
+
+def reading_rows(result) -> list[dict[str, Any]]:
+    """Rows of the curve of reading against errors."""
+    return [
+        {"documents": row["documents"], "read": row["reviewed"], "error": row["expected_error"] or 0.0}
+        for row in result.budget_curve(50)
+    ]
+
+
+def curve_facts(result) -> dict[str, Any]:
+    """How much reading buys how few errors, by the method's own confidence."""
+    rows = reading_rows(result)
+    share = float(result.needs_review.mean())
+    rest = result.confidence[~result.needs_review]
+    error = float(1 - rest.mean()) if len(rest) else 0.0
+    shown = rows[:: max(1, len(rows) // 10)]
+    return {
+        "figure": figures.line_figure([(row["read"], row["error"]) for row in rows], mark=(share, error)),
+        "rows": shown,
+        "share": share,
+        "error": error,
+    }
+
+
+def confidence_bins(result) -> list[dict[str, Any]]:
+    """Documents by confidence, from the first filled bin on: how many are accepted and how many to be read."""
+    place = np.clip((np.asarray(result.confidence) * _BINS).astype(int), 0, _BINS - 1)
+    counts = {
+        kind: np.bincount(place[mask], minlength=_BINS)
+        for kind, mask in (("accepted", ~result.needs_review), ("review", result.needs_review))
+    }
+    most = max(1, int((counts["accepted"] + counts["review"]).max()))
+    return [
+        {
+            "name": f"{i / _BINS:.2f}–{(i + 1) / _BINS:.2f}",
+            **{kind: int(counts[kind][i]) for kind in counts},
+            **{f"{kind}_length": float(counts[kind][i] / most) for kind in counts},
+        }
+        for i in range(int(place.min()), _BINS)
+    ]
+
+
+def check_facts(result, files: Mapping[str, str] | None) -> dict[str, Any]:
+    """How many documents, labelled at random, tell the accuracy; and the lines to type."""
+    population = len(result.texts)
+    n = sample_size(_MARGIN, accuracy=result.expected_accuracy, population=population)
+    facts: dict[str, Any] = {"points": round(100 * _MARGIN), "n": n, "all": n == population}
+    if files is None:
+        facts["check"] = [
+            f"sample = result.sample({n})  # fill in sample['true_label']",
+            "print(result.check(sample))",
+        ]
+        facts["teach"] = ['better = result.teach("corrections.csv")']
+        return facts
+    saved = files.get("saved")
+    labelled = shlex.quote(saved or files.get("table") or "LABELLED.csv")
+    facts["check"] = [
+        f"isthmus check {labelled} --sample {n} -o to_check.csv",
+        f"isthmus check {labelled} to_check.csv",
+    ]
+    facts["teach"] = [f"isthmus teach {shlex.quote(saved or 'SAVED.isthmus')} corrections.csv -o relabelled.csv"]
+    facts["unsaved"] = saved is None
+    return facts
+
+
+def taught_facts(result) -> dict[str, Any] | None:
+    """What answers have changed so far, and whether confidence held where they tell the truth."""
+    answers = getattr(result, "answers", None)
+    if answers is None or not len(answers):
+        return None
+    learned = result.learned
+    return {
+        "history": list(result.history),
+        "outlook": None if learned is None else learned.outlook,
+        "curve": learning_facts(None if learned is None else learned.outlook),
+        "reliability": reliability_rows(result),
+    }
+
+
+def learning_facts(outlook: dict | None) -> dict[str, Any] | None:
+    """The learning curve; None where too few answers were given to draw one."""
+    rows = (outlook or {}).get("curve") or []
+    if len(rows) < _FEWEST_STEPS:
+        return None
+    points = [(row["answers"], row["right"]) for row in rows]
+    return {"figure": figures.line_figure(points, from_zero=False, mark=points[-1], x_percent=False), "rows": rows}
+
+
+def reliability_rows(result, bins: int = 5) -> list[dict[str, Any]]:
+    """Confidence before any answer beside the share that the answers found right, in bins of equal size."""
+    answers, before = result.answers, result.vote
+    if before is None or len(answers) < _FEWEST_ANSWERS:
+        return []
+    probabilities = np.asarray(before)[answers.rows]
+    width = probabilities.shape[1]  # a class that answers named has no column there
+    given = np.asarray(result.classes)[: len(result.classes)]
+    old = given[probabilities.argmax(axis=1)] if width == len(given) else None
+    if old is None:
+        return []
+    table = reliability_table(answers.labels, old, probabilities.max(axis=1), n_bins=bins, strategy="quantile")
+    return [{"n": part.count, "confidence": part.confidence, "right": part.accuracy} for part in table if part.count]
+
+
+def moved_words(space: JointSpace | None) -> list[dict[str, Any]]:
+    """Words that came and went, with the length of their bars."""
+    rows = shifted_words(space) if space else []
+    most = max((max(row["source"], row["target"]) for row in rows), default=1.0)
+    return [{**row, "left": row["source"] / most, "right": row["target"] / most} for row in rows]
+
+
+def clear_cases(result, target: Collection) -> list[dict[str, Any]]:
+    """The surest document of the largest classes, with the terms that decided by the method's own account.
+
+    A few, because some methods read every text again to account for one.
+    """
+    cases = []
+    sizes = np.array([np.sum(result.labels == name) for name in result.classes.tolist()])
+    many = len(result.texts) + len(result.source_texts) > _SLOW
+    for code in np.sort(np.argsort(-sizes, kind="stable")[: 1 if many else _CASES]).tolist():
+        name = result.classes.tolist()[code]
+        rows = np.flatnonzero(result.labels == name)
+        if not len(rows):
+            continue
+        i = int(rows[np.argmax(result.confidence[rows])])
+        terms = deciding_terms(result, i)
+        most = max((abs(term["contribution"]) for term in terms), default=1.0)
+        cases.append(
+            {
+                "id": str(target.ids[i]),
+                "label": str(name),
+                "colour": code % 8,
+                "text": excerpt(result.texts[i], 260),
+                "terms": [{**term, "share": abs(term["contribution"]) / most} for term in terms],
+            }
+        )
+    return cases
+
+
+def deciding_terms(result, i: int, top: int = 6) -> list[dict[str, Any]]:
+    """Terms for and against the label of one document, largest first."""
+    try:
+        rows = result.reasons(i, top=top)
+    except UsageError:  # a method without an account of its labels
+        return []
+    label = result.labels[i]
+    return [
+        {"term": str(row["term"]), "contribution": float(row["contribution"])}
+        for row in rows
+        if row["class"] == label and row["contribution"]
+    ]
+
+
+def bridge_rows(result) -> list[dict[str, Any]]:
+    """Word clusters that carried the labels across, where the method has them."""
+    model = fitted_model(result)
+    members = list(model.members.values()) if hasattr(model, "members") else [model]
+    for pipeline in members:
+        model = getattr(pipeline, "steps", [("", None)])[-1][1]
+        if isinstance(model, CoClusteringClassifier) and len(pipeline.steps) > 1:
+            rows = cluster_table(model, pipeline[:-1].get_feature_names_out(), top=8, clusters=_CLUSTERS)
+            forms = surface_forms(pipeline.steps[0][1], [*result.source_texts, *result.texts])
+            for row in rows:
+                row["words"] = list(dict.fromkeys(readable(str(word), forms) for word in row["words"]))
+            return rows
+    return []
+
+
+def shift_facts(result) -> dict[str, Any]:
+    """What separates the two collections: verdict and findings with advice, from a sample."""
+    rows = spread(len(result.source_texts), _DIAGNOSED), spread(len(result.texts), _DIAGNOSED)
+    measured = measure_shift(
+        [result.source_texts[i] for i in rows[0]],
+        [result.source_labels[i] for i in rows[0]],
+        [result.texts[i] for i in rows[1]],
+    )
+    return {
+        "verdict": measured["verdict"],
+        "sampled": len(rows[0]) < len(result.source_texts) or len(rows[1]) < len(result.texts),
+        **split_findings(measured["findings"]),
+    }
+
+
+def split_findings(findings: list[dict]) -> dict[str, list[dict]]:
+    """Findings that ask for attention, and those that are fine."""
+    rows = [{**row, "level": SEVERITIES[row["severity"]]} for row in findings]
+    return {
+        "findings": [row for row in rows if row["severity"]],
+        "fine": [row for row in rows if not row["severity"]],
+    }
+
+
+_MEASURES = {
+    "trained_on": "documents trained on",
+    "added": "documents added",
+    "changed": "labels changed",
+    "mean_share": "mean share of the winning class",
+}
+_TERMINATIONS = {
+    "converged": "it converged",
+    "tol": "it converged",
+    "no_change": "no label changed any more",
+    "max_iter": "it reached its limit of iterations",
+    "rounds_done": "all rounds were done",
+    "one_pass": "one pass is all it takes",
+    "fitted": "one fit is all it takes",
+    "closed_form": "one fit is all it takes",
+    "solved": "all its problems were solved",
+}
+_FEWEST_STEPS = 3  # a line through two points says nothing
+
+
+def step_facts(result) -> dict[str, Any]:
+    """How the leading method came to its end."""
+    name, pipeline = leading_method(result)
+    last = getattr(pipeline, "steps", [("", pipeline)])[-1][1]
+    record = getattr(last, "history_measure", "objective")
+    curves = [
+        {
+            "measure": _MEASURES.get(measure, record if measure == "objective" else measure.replace("_", " ")),
+            "rows": [{"step": row["step"], "value": row[measure]} for row in table],
+            "figure": figures.line_figure(
+                [(row["step"], row[measure]) for row in table], percent=False, from_zero=False
+            ),
+        }
+        for measure, table in convergence_tables(getattr(pipeline, "history_", None) or []).items()
+        if len(table) >= _FEWEST_STEPS
+    ]
+    n_iter = getattr(pipeline, "n_iter_", None)
+    ending = str(getattr(pipeline, "termination_condition_", ""))
+    sentence = ""
+    if n_iter:
+        sentence = f"{name}: {plural(n_iter, 'iteration')}"
+        sentence += f"; {_TERMINATIONS.get(ending, ending.replace('_', ' '))}." if ending else "."
+    return {"curves": curves[:3], "sentence": sentence}
+
+
+def known_language(result) -> str:
+    """The language in which a method read the texts; "auto" where none says, or where there are several."""
+    model = fitted_model(result)
+    for pipeline in model.members.values() if hasattr(model, "members") else [model]:
+        for _, step in getattr(pipeline, "steps", []):
+            if len(getattr(step, "languages_", ())) == 1:
+                return step.languages_[0]
+    return "auto"
+
+
+def leading_method(result) -> tuple[str, Any]:
+    """Name and pipeline of the method that made the labels; where several voted, of the one with the largest weight."""
+    model = fitted_model(result)
+    if not hasattr(model, "members"):
+        return result.method, model
+    name = max(model.weights, key=model.weights.get)
+    return name, model.members[name]
+
+
+def fitted_model(result) -> Any:
+    """The methods that were fitted, without what answers taught on top of them."""
+    model = result.model
+    while hasattr(model, "base"):
+        model = model.base
+    return model
+
+
+def collection_facts(docs: Collection, role: str) -> dict[str, Any]:
+    """What was read, and what looked odd."""
+    lengths = np.array([len(text) for text in docs.texts])
+    return {
+        "role": role,
+        "name": docs.name,
+        "documents": len(docs),
+        "median_length": int(np.median(lengths)),
+        "longest": int(lengths.max()),
+        "notes": docs.notes,
+        "encoding": docs.encoding,
+        "unlabelled": sum(label is None for label in docs.labels) if docs.has_labels else 0,
+        "checks": [finding["message"] for finding in docs.checks()],
+        "sha256": docs.sha256,
+    }

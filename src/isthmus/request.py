@@ -1,0 +1,506 @@
+"""What a job was asked for: every option of ``label`` and ``cluster`` once, with type, default, limits and help.
+
+The command, the workbench's form and its JSON schema, ``run.json``, :func:`isthmus.label` and the runs in blocks are
+made from these classes or take one of them. An option that is added here is known everywhere.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any, Self, Union, get_args, get_origin, get_type_hints
+
+from isthmus.exceptions import UsageError
+
+ANALYZERS = ("auto", "words", "bigrams", "trigrams", "chars")
+ENGINES = ("local", "dask", "memory")
+GROUPS = ("files", "learn", "texts", "write", "blocks", "talk")  # in the order of help texts
+LARGEST_SEED = 2**32 - 1
+BLOCK_ROWS = 50_000
+ERROR_BUDGET = 0.1  # share of wrong labels among those that need no review
+SAMPLE = 3_000  # documents of each side that evidence, expectation and calibration rest on
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option of a job.
+
+    Attributes
+    ----------
+    name : str
+        The field of the request.
+    kind : type
+        Of a single value.
+    many, optional : bool
+        Whether it takes several values, and whether it may be left out as None.
+    default : object
+    help : str
+        A sentence for people.
+    flags : tuple of str
+        How the command calls it; empty where only Python takes it.
+    metavar : str or None
+        What stands for the value in help texts.
+    choices : tuple of str
+        Values that are allowed, where they can be listed.
+    low, high : float or None
+        Limits of a number, both allowed.
+    python : str
+        What :func:`isthmus.label` and its relatives call it.
+    blocks, model : bool
+        Whether a run in blocks, and a saved model on later texts, can do it.
+    usual : object
+        What it is where it was left out as None.
+    form : str
+        Its title in the workbench's form; '' where the form does not show it.
+    percent : bool
+        Whether the form shows a share as percent.
+    outcome : bool
+        Whether labels depend on it: a stopped run goes on only with the same value.
+    group : {"files", "learn", "texts", "write", "blocks", "talk"}
+        Where it stands in help texts.
+    """
+
+    name: str
+    kind: type
+    many: bool
+    optional: bool
+    default: Any
+    help: str
+    flags: tuple[str, ...] = ()
+    metavar: str | None = None
+    choices: tuple[str, ...] = ()
+    low: float | None = None
+    high: float | None = None
+    python: str = ""
+    blocks: bool = True
+    model: bool = True
+    usual: Any = None
+    form: str = ""
+    percent: bool = False
+    outcome: bool = True
+    group: str = "learn"
+
+    @property
+    def start(self) -> Any:
+        """What it is where nobody says otherwise."""
+        return self.usual if self.default is None else self.default
+
+    @property
+    def key(self) -> str:
+        """What Python, forms and programs call it."""
+        return self.python or self.name
+
+    def read(self, text: str) -> Any:
+        """The value that was typed into a form."""
+        try:
+            value = self.kind(text.strip())
+        except ValueError:
+            raise UsageError(f"{self.form}: {text[:40]!r}; give a number.", code="bad-parameter") from None
+        return value / 100 if self.percent else value
+
+    @property
+    def shown(self) -> str:
+        """How the command shows it: its long flag."""
+        return self.flags[-1] if self.flags else self.name
+
+    def check(self, value: Any, name: str) -> None:
+        """Refuse a value that is outside the table, under the name by which it was given."""
+        if value is None and self.optional:
+            return
+        values = value if self.many else (value,)
+        if self.choices and any(part not in self.choices for part in values):
+            raise UsageError(f"{name} {value!r}; use one of {', '.join(self.choices)}.", code="bad-parameter")
+        if self.kind in (int, float) and (self.low is not None or self.high is not None):
+            for part in values:
+                self._check_number(part, name)
+
+    def _check_number(self, value: Any, name: str) -> None:
+        whole = self.kind is int
+        is_number = isinstance(value, Integral if whole else Real) and not isinstance(value, bool)
+        if is_number and (self.low is None or value >= self.low) and (self.high is None or value <= self.high):
+            return
+        what = "whole number" if whole else "number"
+        limits = f"from {self.low}" if self.high is None else f"between {self.low} and {self.high}"
+        raise UsageError(f"{name} {value!s:.40}; give a {what} {limits}.", code="bad-parameter")
+
+
+def option(default: Any, help: str, *flags: str, **more: Any) -> Any:
+    """A field of a request with everything that is known about it."""
+    return dataclasses.field(default=default, metadata={"help": help, "flags": flags, **more})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What both jobs share: which columns to read, how to read texts, where to write, how to work in blocks."""
+
+    files: tuple[str, ...] = option((), "Documents to learn from, then the documents to work on.", group="files")
+    text: tuple[str, ...] | None = option(
+        None, "Text column; several are joined. Guessed if omitted.", "--text", metavar="COL", group="files"
+    )
+    label: str | None = option(
+        None, "Label column of the source; guessed if omitted.", "--label", metavar="COL", model=False, group="files"
+    )
+    target_text: tuple[str, ...] | None = option(
+        None, "Text column of the target, where it differs.", "--target-text", metavar="COL", group="files"
+    )
+    seed: int | None = option(
+        0,
+        "Same seed, same answer.",
+        "--seed",
+        low=0,
+        high=LARGEST_SEED,
+        python="random_state",
+        model=False,
+        form="Seed",
+        group="texts",
+    )
+    analyzer: str = option(
+        "auto", "auto, words, bigrams, trigrams or chars.", "--analyzer", choices=ANALYZERS, model=False, group="texts"
+    )
+    min_df: int | str = option("auto", "Documents that a term must stand in.", model=False, blocks=False, group="texts")
+    language: str = option(
+        "auto",
+        "Language of the texts, such as German or de; identified if omitted.",
+        "--language",
+        model=False,
+        form="Language",
+        group="texts",
+    )
+    output: str = option(
+        "-",
+        "Where the target goes, with what was found; - is stdout.",
+        "-o",
+        "--output",
+        metavar="OUT",
+        outcome=False,
+        group="write",
+    )
+    report: Path | None = option(
+        None, "Write a report page.", "--report", metavar="HTML", blocks=False, outcome=False, group="write"
+    )
+    save: Path | None = option(
+        None,
+        "Save the model with its texts and what was found.",
+        "--save",
+        metavar="FILE",
+        blocks=False,
+        model=False,
+        outcome=False,
+        group="write",
+    )
+    engine: str | None = option(
+        None,
+        "Read the files in blocks, in this process (local) or on a cluster (dask).",
+        "--engine",
+        choices=ENGINES,
+        model=False,
+        outcome=False,
+        group="blocks",
+    )
+    workers: int | None = option(
+        None,
+        "With --engine dask: processes to start.",
+        "--workers",
+        metavar="N",
+        low=1,
+        model=False,
+        outcome=False,
+        group="blocks",
+    )
+    scheduler: str | None = option(
+        None,
+        "A dask scheduler that is running already.",
+        "--scheduler",
+        metavar="ADDRESS",
+        model=False,
+        outcome=False,
+        group="blocks",
+    )
+    tls: tuple[str, ...] = option(
+        (),
+        "For --scheduler: ca, cert or key; repeatable.",
+        "--tls",
+        metavar="NAME=FILE",
+        model=False,
+        outcome=False,
+        group="blocks",
+    )
+    memory_limit: str | None = option(
+        None,
+        "With --workers: memory of each, such as 2GB.",
+        "--memory-limit",
+        metavar="SIZE",
+        model=False,
+        outcome=False,
+        group="blocks",
+    )
+    block_rows: int | None = option(
+        None,
+        f"Rows that are read at once ({BLOCK_ROWS}).",
+        "--block-rows",
+        metavar="N",
+        low=1,
+        model=False,
+        group="blocks",
+    )
+    sample: int = option(
+        SAMPLE, "Documents of each side that the evidence rests on.", low=50, model=False, group="blocks"
+    )
+    resume: bool = option(
+        False, "Continue a run in blocks that was stopped.", "--resume", model=False, outcome=False, group="blocks"
+    )
+    exact: bool = option(False, "csv and tsv: texts byte for byte, also those like =1+1.", "--exact", group="write")
+    as_json: bool = option(False, "Print a summary as JSON on stdout.", "--json", outcome=False, group="talk")
+    force: bool = option(False, "Replace outputs that exist.", "--force", outcome=False, group="talk")
+    quiet: bool = option(False, "Hide progress and notes.", "--quiet", outcome=False, group="talk")
+
+    @property
+    def target(self) -> str:
+        """The last file."""
+        return self.files[-1]
+
+    @classmethod
+    def options(cls) -> dict[str, Option]:
+        """Every option by its name, in the order of help texts."""
+        kind: Any = cls
+        return _options(kind)
+
+    @classmethod
+    def form(cls) -> list[Option]:
+        """Options that a form shows, and programs may set over the network."""
+        return [spec for spec in cls.options().values() if spec.form]
+
+    @classmethod
+    def build(cls, given: Mapping[str, Any]) -> Self:
+        """A request from options by the names that Python gives them; an unknown one is refused with a suggestion."""
+        names = {spec.key: name for name, spec in cls.options().items()}
+        known: dict[str, Any] = {}
+        for name, value in given.items():
+            if name not in names:
+                close = get_close_matches(name, names, n=1)
+                meant = f"; did you mean {close[0]}?" if close else f"; it has {', '.join(names)}."
+                raise UsageError(f"There is no option {name[:40]!r}{meant}", code="bad-parameter")
+            spec = cls.options()[names[name]]
+            if spec.many and value is not None:
+                value = (value,) if isinstance(value, str) else tuple(value)
+            known[spec.name] = value
+        request = cls(**known)
+        request.check(command=False)
+        return request
+
+    def check(self, *, command: bool = True) -> None:
+        """Refuse values outside the table; in the words of the command, or of Python."""
+        for name, spec in self.options().items():
+            spec.check(getattr(self, name), spec.shown if command else f"{spec.key}:")
+
+    def reading(self) -> dict[str, Any]:
+        """How texts are read, and the seed, by the names that recipes and vectorisers give them."""
+        specs = self.options().items()
+        return {spec.python or name: getattr(self, name) for name, spec in specs if spec.group == "texts"}
+
+    def given(self) -> Iterator[Option]:
+        """Options that differ from what they are when left out."""
+        for name, spec in self.options().items():
+            if getattr(self, name) != spec.default:
+                yield spec
+
+    def refuse_given(self, why: str, *, can: str, command: bool = True) -> None:
+        """Refuse options that can do nothing here: those whose field ``can`` is false.
+
+        Parameters
+        ----------
+        why : str
+            The first half of the sentence.
+        can : {"blocks", "model"}
+        command : bool, default=True
+            Whether they are shown as flags or by their names in Python.
+        """
+        idle = [spec.shown if command else spec.key for spec in self.given() if not getattr(spec, can)]
+        if idle:
+            raise UsageError(f"{why}; leave out {', '.join(idle)}.", code="bad-parameter")
+
+    def for_record(self) -> dict[str, Any]:
+        """Options that were given, and those whose default is a value, as plain values for ``run.json``."""
+        skipped = ("files", "as_json", "force", "quiet")
+        sources = self.files[:-1]
+        record = {"source": sources[0] if len(sources) == 1 else list(sources), "target": self.target}
+        for name, spec in self.options().items():
+            value = getattr(self, name)
+            if name not in skipped and spec.flags and value not in (None, "", ()):
+                record[name] = as_plain(value)
+        return record
+
+
+def as_plain(value: Any) -> Any:
+    """A value as JSON holds it; one name of several stands alone."""
+    if isinstance(value, tuple):
+        parts = [as_plain(part) for part in value]
+        return parts[0] if len(parts) == 1 else parts
+    return str(value) if isinstance(value, Path) else value
+
+
+@cache
+def _options(cls: type[Request]) -> dict[str, Option]:
+    hints = get_type_hints(cls)
+    found = {}
+    for part in dataclasses.fields(cls):
+        kind, optional, many = _read_type(hints[part.name])
+        found[part.name] = Option(part.name, kind, many, optional, part.default, **part.metadata)
+    return dict(sorted(found.items(), key=lambda item: GROUPS.index(item[1].group)))
+
+
+def _read_type(hint: Any) -> tuple[type, bool, bool]:
+    """Kind of a single value, whether None is allowed, whether there may be several."""
+    parts = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
+    optional = type(None) in parts
+    first = next(part for part in parts if part is not type(None))
+    many = get_origin(first) is tuple
+    return (get_args(first)[0] if many else first), optional, many
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelRequest(Request):
+    """Everything that can be asked of a labelling."""
+
+    id: str | None = option(
+        None, "Id column of the target; guessed if omitted.", "--id", metavar="COL", blocks=False, group="files"
+    )
+    sheet: str | None = option(
+        None,
+        "Sheet of a workbook, by name or number; the first.",
+        "--sheet",
+        metavar="NAME",
+        blocks=False,
+        group="files",
+    )
+    answers: Path | None = option(
+        None,
+        "Answers of a person: columns id (or document), true_label.",
+        "--answers",
+        metavar="FILE",
+        blocks=False,
+        model=False,
+        group="files",
+    )
+    target_label: str | None = option(
+        None,
+        "Column of TARGET with labels that people gave.",
+        "--target-label",
+        metavar="COL",
+        blocks=False,
+        model=False,
+        group="files",
+    )
+    trust_machine_labels: bool = option(
+        False, "Learn from a table that Isthmus labelled.", "--trust-machine-labels", model=False, group="files"
+    )
+    method: str = option(
+        "auto",
+        "auto, which tries several and lets the best supported vote, or the name of one.",
+        "--method",
+        model=False,
+        form="Method",
+    )
+    parameters: tuple[str, ...] = option(
+        (),
+        "Parameter of the named method, such as n_word_clusters=64; repeatable.",
+        "--set",
+        metavar="NAME=VALUE",
+        blocks=False,
+        model=False,
+    )
+    words: Path | None = option(
+        None, "Labelled words (columns word, label, weight).", "--words", metavar="FILE", blocks=False, model=False
+    )
+    extra: tuple[Path, ...] = option(
+        (),
+        "Further documents of either kind, without labels; repeatable.",
+        "--extra",
+        metavar="FILE",
+        blocks=False,
+        model=False,
+    )
+    embed: str | None = option(
+        None,
+        "Vectors by a model: static, minilm, a folder or name; none: no vectors.",
+        "--embed",
+        metavar="MODEL",
+        blocks=False,
+        model=False,
+    )
+    vectors: str | None = option(
+        None, "Column with a vector of each document.", "--vectors", metavar="COL", blocks=False
+    )
+    by: str | None = option(
+        None,
+        "Break the report down by a column of the target.",
+        "--by",
+        metavar="COL",
+        blocks=False,
+        outcome=False,
+        group="write",
+    )
+    model: Path | None = option(
+        None, "Label by a saved model, without SOURCE.", "--model", metavar="FILE", blocks=False, group="write"
+    )
+    error_budget: float | None = option(
+        None,
+        "Share of wrong labels tolerated among those not to be reviewed (0.1).",
+        "--error-budget",
+        low=0,
+        high=1,
+        usual=ERROR_BUDGET,
+        form="Error budget",
+        percent=True,
+    )
+    force_classes: bool = option(
+        False,
+        "Learn labels that do not look like classes (dates, ids, several a cell).",
+        "--force-classes",
+        model=False,
+    )
+    bad_rows: Path | None = option(
+        None,
+        "Set rows aside that cannot be read, instead of stopping.",
+        "--bad-rows",
+        metavar="FILE",
+        model=False,
+        group="blocks",
+    )
+
+    @property
+    def budget(self) -> float:
+        """The error budget, where none was given the usual one."""
+        return ERROR_BUDGET if self.error_budget is None else self.error_budget
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterRequest(Request):
+    """Everything that can be asked of a grouping."""
+
+    label: str | None = option(
+        None, "Column with the source's groups; guessed if omitted.", "--label", metavar="COL", group="files"
+    )
+    clusters: int | None = option(
+        None,
+        "Number of clusters; as fine as the source if omitted.",
+        "--clusters",
+        metavar="K",
+        low=1,
+        python="n_clusters",
+    )
+    method: str = option(
+        "guided",
+        "guided, or guided-paper for the setting of the paper.",
+        "--method",
+        choices=("guided", "guided-paper"),
+        blocks=False,
+    )
+    guidance: float = option(0.5, "Weight of the source; 0 is plain k-means.", "--guidance", low=0, high=1)
+    max_iter: int = option(50, "Passes over the whole target at most, in blocks.", low=1)

@@ -1,0 +1,187 @@
+"""How blocks of files are fed to estimators, and what these become once they are fitted."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+
+from isthmus.features.block_kernels import log_softmax
+from isthmus.features.blocks import Block, MemoryBlock, RowBlock
+from isthmus.scale.pieces import Job, Piece, load_codes
+from isthmus.scale.views import View, load_rows
+
+_FLOOR = 1e-3  # no member can veto a class by calling it impossible
+
+
+# -- blocks of files ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What leads to the rows of a piece: the name of its vocabulary and the number of columns."""
+
+    view: str
+    n_columns: int
+    classes: np.ndarray
+
+
+class PieceBlock:
+    """A piece of a file as an estimator's statistics see it."""
+
+    def __init__(self, piece: Piece, job: Job, columns: Columns):
+        self.piece = piece
+        self.job = job
+        self.columns = columns
+        self.side = piece.side
+
+    @cached_property
+    def rows(self) -> RowBlock:
+        return load_rows(self.piece, self.job, self.columns.view, self.columns.n_columns)
+
+    @property
+    def codes(self) -> np.ndarray:
+        if self.columns.n_columns:
+            return self.rows.codes  # type: ignore[return-value]  # a source piece has them
+        return load_codes(self.job.store, self.piece, self.columns.classes)
+
+    def texts(self) -> list[str]:
+        return self.job.texts(self.piece)
+
+    def keep(self, name: str, arrays: Mapping[str, np.ndarray]) -> None:
+        self.job.store.save(self._place(name), arrays)
+
+    def kept(self, name: str) -> Mapping[str, np.ndarray] | None:
+        place = self._place(name)
+        return self.job.store.load(place) if self.job.store.has(place) else None
+
+    def _place(self, name: str) -> str:
+        return f"kept/{name}/{self.piece.number}"
+
+
+def on_block(piece: Piece, job: Job, columns: Columns, function: Callable[..., Any], *args: Any) -> Any:
+    """An estimator's statistics of a piece."""
+    return function(PieceBlock(piece, job, columns), *args)
+
+
+@dataclass
+class PiecePasses:
+    """Feeds a large input to a fit; see :class:`isthmus.features.blocks.Passes`.
+
+    Attributes
+    ----------
+    engine : LocalEngine or DaskEngine
+    job : Job
+    source, target : sequences of Piece
+    view : View
+        Vocabulary that the method reads.
+    source_sample : (texts, labels)
+        Labelled source documents, drawn by content.
+    target_texts : list of str
+        Target documents, drawn likewise.
+    """
+
+    engine: Any
+    job: Job
+    source: Sequence[Piece]
+    target: Sequence[Piece]
+    classes: np.ndarray
+    n_source: int
+    n_target: int
+    view: View
+    source_sample: tuple[list[str], list[Any]] = field(default_factory=lambda: ([], []))
+    target_texts: list[str] = field(default_factory=list)
+    random_state: int = 0
+
+    @property
+    def n_columns(self) -> int:
+        return self.view.n_columns
+
+    @cached_property
+    def idf(self) -> np.ndarray:
+        return self.view.idf
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        return self.view.reading.languages
+
+    @property
+    def columns(self) -> Columns:
+        return Columns(self.view.name, self.view.n_columns, self.classes)
+
+    @cached_property
+    def sample(self) -> MemoryBlock:
+        texts, labels = self.source_sample
+        codes = np.searchsorted(self.classes, np.array(labels, dtype=object)).astype(np.int32)
+        return MemoryBlock("source", lambda: self.view.count_texts(texts), texts, codes)
+
+    @cached_property
+    def target_sample(self) -> MemoryBlock:
+        return MemoryBlock("target", lambda: self.view.count_texts(self.target_texts), self.target_texts)
+
+    def sum(
+        self, function: Callable[..., Any], sides: str, *args: Any, phase: str, add: Callable[..., Any] = operator.add
+    ) -> Any:
+        """Statistics of all pieces of "source", "target" or "both", added up."""
+        pieces = {"source": self.source, "target": self.target, "both": [*self.source, *self.target]}[sides]
+        return self.engine.sum(on_block, pieces, self.job, self.columns, function, *args, phase=phase, add=add)
+
+    def forget(self, name: str) -> None:
+        self.job.store.drop(f"kept/{name}")
+
+
+# -- fitted methods ----------------------------------------------------------------------------------------------------
+
+
+class Model(Protocol):
+    """A fitted method: scores whose softmax are probabilities."""
+
+    def piece_scores(self, piece: Piece, job: Job) -> tuple[np.ndarray, np.ndarray]:
+        """Scores of the documents of a piece, and which of them hold nothing that the method knows."""
+        ...
+
+    def text_scores(self, texts: Sequence[str], views: Mapping[str, View]) -> np.ndarray:
+        """Scores of texts."""
+        ...
+
+
+@dataclass
+class FittedMethod:
+    """An estimator that was fitted on blocks, and the columns it reads."""
+
+    estimator: Any
+    columns: Columns
+
+    def piece_scores(self, piece: Piece, job: Job) -> tuple[np.ndarray, np.ndarray]:
+        return self.estimator.block_scores(PieceBlock(piece, job, self.columns))
+
+    def text_scores(self, texts: Sequence[str], views: Mapping[str, View]) -> np.ndarray:
+        block: Block = MemoryBlock("target", lambda: views[self.columns.view].count_texts(texts), texts)
+        return self.estimator.block_scores(block)[0]
+
+
+@dataclass
+class VotingModel:
+    """Weighted geometric mean of several methods' probabilities, as :func:`isthmus.choose.combined.pool`."""
+
+    members: dict[str, Model]
+    weights: dict[str, float]
+
+    def _pool(self, scores: Mapping[str, np.ndarray]) -> np.ndarray:
+        total = np.zeros_like(next(iter(scores.values())))
+        for name, own in scores.items():
+            total += self.weights[name] * np.maximum(log_softmax(own), math.log(_FLOOR))
+        return total
+
+    def piece_scores(self, piece: Piece, job: Job) -> tuple[np.ndarray, np.ndarray]:
+        parts = {name: model.piece_scores(piece, job) for name, model in self.members.items()}
+        no_known_terms = np.all([own for _, own in parts.values()], axis=0)
+        return self._pool({name: own for name, (own, _) in parts.items()}), no_known_terms
+
+    def text_scores(self, texts: Sequence[str], views: Mapping[str, View]) -> np.ndarray:
+        return self._pool({name: model.text_scores(texts, views) for name, model in self.members.items()})

@@ -1,1 +1,0 @@
-"""Methods as statistics of blocks: how each is fitted from sums over pieces, by name."""

@@ -1,0 +1,74 @@
+"""The methods that run on large inputs, and how each reads texts."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+from isthmus.exceptions import UsageError
+
+
+@dataclass(frozen=True)
+class LargeMethod:
+    """A method for large inputs: an estimator with ``fit_passes``, set as its recipe, and the words it reads.
+
+    ``texts``: it makes its features of the texts themselves and needs no vocabulary.
+    """
+
+    name: str
+    module: str
+    estimator: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    sentiment: bool = False
+    pairs: bool = False
+    texts: bool = False
+
+    def make(self, random_state: int) -> Any:
+        """The estimator, not fitted."""
+        made = getattr(import_module(f"isthmus.classify.{self.module}"), self.estimator)(**self.options)
+        if "random_state" in made.get_params():
+            made.set_params(random_state=random_state)
+        return made
+
+
+METHODS = {
+    method.name: method
+    for method in (
+        LargeMethod("nbc", "baselines.naive_bayes", "NaiveBayes"),
+        LargeMethod("projection", "projection.classifier", "TermProjectionClassifier"),
+        LargeMethod(
+            "logistic",
+            "baselines.linear",
+            "LinearClassifier",
+            {"C": 10.0, "sublinear": True},
+            sentiment=True,
+            pairs=True,
+        ),
+        LargeMethod("svm", "baselines.linear", "LinearClassifier", {"loss": "squared_hinge"}),
+        LargeMethod("cocc", "cocc.classifier", "CoClusteringClassifier"),
+        LargeMethod("strings", "strings.landmarks", "LandmarkKernelClassifier", texts=True),
+        LargeMethod("vectors", "vectors", "TransductiveCentroidClassifier", texts=True),
+        LargeMethod(
+            "self-training",
+            "baselines.self_training",
+            "SelfTrainingTransferClassifier",
+            sentiment=True,
+            pairs=True,
+        ),
+    )
+}
+
+
+def get_method(name: str) -> LargeMethod:
+    """The large method of that name, or an error that lists them."""
+    if name in METHODS:
+        return METHODS[name]
+    near = difflib.get_close_matches(str(name), METHODS, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise UsageError(
+        f"Method {name!r} does not run on large inputs; use auto or one of {', '.join(METHODS)}.{hint}",
+        code="unknown-method",
+    )

@@ -1,0 +1,413 @@
+"""What the pages and the JSON interface do alike: every rule beyond a call of the workspace stands here, once."""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import quote
+
+from fastapi import HTTPException, Request, UploadFile
+from fastapi.responses import FileResponse, Response
+
+from isthmus._utils import plural
+from isthmus.corpus.limits import unpacking_at_most
+from isthmus.exceptions import IsthmusError, UsageError
+from isthmus.workbench.context import Access, Bench, get_bench
+from isthmus.workspace.people import fold_name
+from isthmus.workspace.schema import DONE, OWNER, Answer, Check, Collection, Job, Person, Run
+
+_FAMILIAR = 10_000  # kept in memory
+_FRESH, _RATIO = 2.0, 50  # how old the numbers above the queue may be: seconds, and times what counting took
+_TALLIES, _RUNS, _GRADES = 1_000, 100, 8  # kept in memory
+# What can be exported: title, what it is, formats.
+EXPORTS: dict[str, tuple[str, str, tuple[str, ...]]] = {
+    "labels": (
+        "Labels",
+        "Your table with label, confidence, needs_review, novel_group and what people answered.",
+        ("csv", "xlsx", "jsonl", "parquet"),
+    ),
+    "report": ("Report", "One page that works offline, to mail or archive.", ("html",)),
+    "model": ("Model", "For later files: isthmus label later.csv --model FILE.", ("isthmus",)),
+    "answers": (
+        "Answers",
+        "Who gave which answer and when, including answers that were taken back.",
+        ("csv", "jsonl"),
+    ),
+    "audit": ("Audit log", "Every event of this project, in order.", ("csv", "jsonl")),
+}
+
+
+# -- Accounts
+
+
+class TooManyTries(HTTPException):
+    """Too many wrong passwords."""
+
+    def __init__(self, seconds: float):
+        minutes = max(1, math.ceil(seconds / 60))
+        super().__init__(
+            429,
+            f"Too many wrong passwords; try again in {plural(minutes, 'minute')}.",
+            headers={"Retry-After": str(math.ceil(seconds))},
+        )
+
+
+def require_accounts(bench: Bench) -> None:
+    """Refuse what makes sense only where people sign in."""
+    if not bench.settings.accounts:
+        raise HTTPException(404, "Sign-in is off; the server accepts local connections only.")
+
+
+def sign_in_person(request: Request, name: str, password: str) -> Person | None:
+    """The person with this name and password, or None; every try is counted before the password is looked at.
+
+    Counted are the tries of an address for an account, of an address, and for an account from all addresses. The last
+    limit does not hold for an address from which the account has signed in before: a stranger must not be able to keep
+    people out of their own accounts.
+    """
+    bench = get_bench(request)
+    address = address_of(request)
+    account = fold_name(name)
+    key = f"{address} {account}"
+    limits = [(bench.by_name, key), (bench.by_address, address)]
+    if key not in bench.familiar:
+        limits.append((bench.by_account, account))
+    for limiter, counted in limits:
+        if wait := limiter.take(counted):
+            raise TooManyTries(wait)
+    person = bench.workspace.people.by_name(name)
+    kept = None if person is None or person.disabled else person.password_hash
+    if not bench.passwords.verify(kept, password):
+        bench.workspace.audit.note("sign-in refused", by=None, name=name[:200], address=address)
+        return None
+    bench.by_name.cleared(key)
+    for limiter, counted in limits[1:]:
+        limiter.forgiven(counted)
+    _keep(bench.familiar, key, None, _FAMILIAR)
+    bench.workspace.audit.note("sign-in", by=person.id, subject=person.id, address=address)
+    return person
+
+
+def address_of(request: Request) -> str:
+    """The address that a request came from; behind a proxy that is trusted, the one that the proxy names."""
+    return request.client.host if request.client else "unknown"
+
+
+def start_session(request: Request, response: Response, person: Person) -> None:
+    """Hand the browser a session that did not exist before."""
+    bench = get_bench(request)
+    session = bench.cookies.new(person.id, person.session_key)
+    response.headers["set-cookie"] = bench.cookies.header(session)
+    request.state.session = session
+    request.state.person = person
+
+
+def end_session(request: Request, response: Response, *, everywhere: bool) -> None:
+    """Sign out: the cookie is worthless from now on, even a copy of it."""
+    bench, person = get_bench(request), request.state.person
+    if bench.settings.accounts and everywhere:
+        bench.workspace.people.end_sessions(person.id, by=person.id)
+    elif bench.settings.accounts:
+        until = datetime.now(UTC) + timedelta(seconds=bench.settings.session_seconds)
+        bench.workspace.people.end_session(person.id, request.state.session.key, until, by=person.id)
+    response.headers["set-cookie"] = bench.cookies.header(bench.cookies.new())
+
+
+def invite(bench: Bench, person: Person, role: str, project: str | None) -> str:
+    """The token of an invitation; only owners of a project invite into it."""
+    if project and bench.workspace.projects.role(project, person.id) != OWNER:
+        raise HTTPException(404, "There is no such project here.")
+    return bench.workspace.people.invite(role, by=person.id, project=project or None)
+
+
+def join(request: Request, token: str, name: str, password: str) -> Person:
+    """The account that an invitation is for."""
+    bench, address = _slowly(request)
+    try:
+        return bench.workspace.people.accept(token, name, bench.passwords.hash(password))
+    except IsthmusError:
+        bench.by_address.failed(address)
+        raise
+
+
+def _slowly(request: Request) -> tuple[Bench, str]:
+    """The workbench and the sender's address, unless too many guesses came from there."""
+    bench, address = get_bench(request), address_of(request)
+    if wait := bench.by_address.wait(address):
+        raise TooManyTries(wait)
+    return bench, address
+
+
+def make_password_link(bench: Bench, person: Person, other: str) -> tuple[Person, str]:
+    """Somebody's account and the token with which they set a new password."""
+    found = bench.workspace.people.get(other)
+    if found.disabled or found.password_hash is None:
+        raise HTTPException(422, "This account cannot sign in, so a new password would have no effect.")
+    bench.workspace.people.note("password link made", by=person.id, subject=found.id)
+    return found, bench.links.make(found)
+
+
+def use_password_link(request: Request, token: str, password: str) -> Person:
+    """Set the password of the person whom a link is for; refuse a link that is used, too old or made up."""
+    bench, address = _slowly(request)
+    id = bench.links.read(token) if bench.settings.accounts else None
+    person = bench.workspace.people.get(id) if id else None
+    if person is None or not bench.links.holds(token, person):
+        bench.by_address.failed(address)
+        raise HTTPException(404, "This link was used already, has expired or is wrong; ask an owner for another.")
+    return bench.workspace.people.set_password(person.id, bench.passwords.hash(password), by=person.id)
+
+
+def change_own_password(request: Request, person: Person, old: str, password: str) -> Person:
+    """Set one's own password, by the old one."""
+    bench = get_bench(request)
+    require_accounts(bench)
+    if sign_in_person(request, person.name, old) is None:
+        raise UsageError("The old password is wrong.", code="bad-parameter")
+    return bench.workspace.people.set_password(person.id, bench.passwords.hash(password), by=person.id)
+
+
+def set_role(bench: Bench, person: Person, other: str, role: str) -> Person:
+    """Give somebody else another role."""
+    refuse_self(person.id, other)
+    return bench.workspace.people.set_role(other, role, by=person.id)
+
+
+def close_account(bench: Bench, person: Person, other: str, hand_over_to: str | None) -> Person:
+    """Close somebody else's account; projects that it alone owned go to another person."""
+    refuse_self(person.id, other)
+    return bench.workspace.people.disable(other, by=person.id, hand_over_to=hand_over_to or None)
+
+
+def refuse_self(person: str, other: str) -> None:
+    """People cannot lock themselves out."""
+    if person == other:
+        raise HTTPException(422, "Another owner has to do this for you.")
+
+
+# -- Projects
+
+
+def may_create(bench: Bench, person: Person) -> bool:
+    """Whether a person may make projects."""
+    return not bench.settings.accounts or person.role == OWNER
+
+
+def require_creator(bench: Bench, person: Person) -> None:
+    """Refuse everybody else."""
+    if not may_create(bench, person):
+        raise HTTPException(403, "Only owners of the workspace can create projects.")
+
+
+def remove_member(access: Access, other: str) -> None:
+    """Take somebody else out of a project."""
+    refuse_self(access.by, other)
+    access.workspace.projects.remove_member(access.project.id, other, by=access.by)
+
+
+def find_run(access: Access, run: str) -> Run:
+    """A run of this project; one of another project is not there."""
+    return _own(access, access.workspace.runs.get(run), "run")
+
+
+def find_collection(access: Access, collection: str) -> Collection:
+    """A file of this project; one of another project is not there."""
+    return _own(access, access.workspace.collections.get(collection), "file")
+
+
+def _own(access: Access, found: Any, what: str) -> Any:
+    if found.project != access.project.id:
+        raise HTTPException(404, f"There is no such {what} here.")
+    return found
+
+
+def find_check(access: Access, check: str) -> tuple[Check, Run]:
+    """A sample of this project, and its run."""
+    found = access.workspace.checks.get(check)
+    return found, _own(access, access.workspace.runs.get(found.run), "sample")
+
+
+# -- Files
+
+
+def add_file(access: Access, file: UploadFile, kind: str) -> Collection:
+    """Keep a file that was sent and look at it, within the server's limits."""
+    settings = access.bench.settings
+    with unpacking_at_most(settings.max_unpacked):
+        return access.workspace.collections.add(
+            access.project.id, file.filename or "file", file.file, kind=kind, by=access.by, limit=settings.max_upload
+        )
+
+
+def map_file(access: Access, collection: str, **mapping: Any) -> Collection:
+    """Choose the columns, and read the documents, within the server's limits."""
+    find_collection(access, collection)
+    with unpacking_at_most(access.bench.settings.max_unpacked):
+        return access.workspace.collections.map(collection, by=access.by, **mapping)
+
+
+def remove_file(access: Access, collection: str) -> None:
+    """Hide a file."""
+    access.workspace.collections.remove(find_collection(access, collection).id, by=access.by)
+
+
+def make_export(access: Access, run: str, kind: str, format: str) -> FileResponse:
+    """A file to download. Both names come from our own table; nothing a client sends becomes a path."""
+    if kind not in EXPORTS or format not in EXPORTS[kind][2]:
+        raise HTTPException(422, "There is no such export; choose one from the page.")
+    exports = access.workspace.exports
+    export = exports.make(access.project.id, kind, by=access.by, run=find_run(access, run).id, ending=f".{format}")
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", export.name).strip(".-") or f"{kind}.{format}"
+    return FileResponse(
+        exports.path(export.id),
+        media_type="application/octet-stream",
+        headers={"content-disposition": f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(export.name)}"},
+    )
+
+
+# -- Runs
+
+
+def run_job(access: Access, run: str) -> Job:
+    """The job that makes a run of this project."""
+    return access.workspace.runs.job(find_run(access, run).id)
+
+
+def cancel_run(access: Access, run: str) -> Job:
+    """Ask a run to stop."""
+    return access.workspace.jobs.cancel(run_job(access, run).id, by=access.by)
+
+
+def resume_run(access: Access, run: str) -> Job:
+    """Let a run that was stopped continue."""
+    return access.workspace.jobs.resume(run_job(access, run).id, by=access.by)
+
+
+# -- Decisions, and the numbers that change with them
+
+
+def give_answer(access: Access, run: str, document: str, label: str, token: str | None) -> Answer:
+    """Answer a document of a run's queue."""
+    found = queue_run(access, run)
+    given = access.workspace.answers.give(document, label, by=access.by, run=found.id, token=token)
+    count_own_answer(access, found, given)
+    return given
+
+
+def answer_sample(access: Access, check: str, document: str, label: str, token: str | None) -> tuple[Any, Any]:
+    """Answer a document of a sample; the sample afterwards, and its run."""
+    found, run = find_check(access, check)
+    access.workspace.checks.answer(found.id, document, label, by=access.by, token=token)
+    access.bench.tallies.pop(run.id, None)
+    return find_check(access, check)
+
+
+def undo_answers(access: Access) -> list[Answer]:
+    """Take back one's latest decision in a project."""
+    taken = access.workspace.answers.undo(by=access.by, project=access.project.id)
+    if taken:
+        access.bench.tallies.clear()
+    return taken
+
+
+def make_class(access: Access, run: str, group: str, name: str) -> None:
+    """Make a class of a group: its documents get the label."""
+    access.workspace.groups.make_class(find_run(access, run).id, group, name, by=access.by)
+    access.bench.tallies.clear()
+
+
+def accept_labels(access: Access, check: str) -> int:
+    """Accept every label that is as sure as the sample's threshold; how many."""
+    accepted = access.workspace.checks.accept(find_check(access, check)[0].id, by=access.by)
+    access.bench.tallies.clear()
+    return accepted
+
+
+@dataclass
+class Tally:
+    """The numbers above the queue of a run, and the classes that answers name; some seconds old."""
+
+    until: float
+    counts: dict[str, int]
+    agreement: dict[str, Any]
+    by_person: dict[str, int]
+    labels: list[str]
+
+
+def tally(access: Access, run: Any) -> Tally:
+    """The tally of a run: the older the longer counting takes, and counted for one reader while the others go on."""
+    bench = access.bench
+    kept = bench.tallies.get(run.id)
+    if kept is not None and (kept.until > time.monotonic() or not bench.counting.acquire(blocking=False)):
+        return kept
+    try:
+        return _count(access, run)
+    finally:
+        if kept is not None:
+            bench.counting.release()
+
+
+def _count(access: Access, run: Any) -> Tally:
+    answers, project, began = access.workspace.answers, access.project.id, time.monotonic()
+    found = Tally(
+        until=0.0,
+        counts=access.workspace.queue.counts(run.id),
+        agreement=answers.agreement(project),
+        by_person={row["by"]: row["answers"] for row in answers.counts(project)},
+        labels=answers.labels(project),
+    )
+    ended = time.monotonic()
+    found.until = ended + max(_FRESH, _RATIO * (ended - began))
+    return _keep(access.bench.tallies, run.id, found, _TALLIES)
+
+
+def shown_tally(access: Access, run: Any) -> dict[str, Any]:
+    """The numbers as one person sees them."""
+    found = tally(access, run)
+    return {
+        "mine": found.by_person.get(access.by, 0),
+        "answers": sum(found.by_person.values()),
+        "waiting": found.counts["to_review"],
+        "held": found.counts["leased"],
+        "agreement": found.agreement if found.agreement["documents"] else None,
+    }
+
+
+def count_own_answer(access: Access, run: Any, given: Answer) -> None:
+    """One's own number grows at once, though the others are some seconds old; so does the list of classes."""
+    kept = access.bench.tallies.get(run.id)
+    if kept is not None:
+        kept.by_person[access.by] = kept.by_person.get(access.by, 0) + 1
+        if given.current:  # a second reading leaves the queue as long as it was
+            kept.counts["to_review"] = max(0, kept.counts["to_review"] - 1)
+        if given.label not in kept.labels:
+            kept.labels = sorted([*kept.labels, given.label])
+
+
+def word_grades(access: Access, run: Any) -> dict[str, list[int]] | None:
+    """Grades of words for the tints. They never change, and reading them takes longer than all else: kept at hand."""
+    kept = access.bench.grades
+    if run.id in kept:
+        return kept[run.id]
+    return _keep(kept, run.id, access.workspace.runs.table(run.id, "words"), _GRADES)
+
+
+def queue_run(access: Access, run: str) -> Any:
+    """A run of this project. What the desk needs of one that is done never changes: kept at hand."""
+    kept = access.bench.runs.get(run)
+    if kept is not None and kept.project == access.project.id:
+        return kept
+    found = find_run(access, run)
+    return _keep(access.bench.runs, found.id, found, _RUNS) if found.state == DONE else found
+
+
+def _keep(kept: dict[str, Any], key: str, value: Any, most: int) -> Any:
+    """Keep a value in memory; the oldest give way."""
+    kept[key] = value
+    while len(kept) > most:
+        kept.pop(next(iter(kept)))
+    return value

@@ -1,0 +1,332 @@
+"""Backup, restore and check. A backup is one file, and does not care which database it came from or goes to."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import json
+import os
+import re
+import stat
+import tarfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from isthmus._utils import plural, versions
+from isthmus.corpus import check_output, replacing
+from isthmus.exceptions import DataError, UsageError
+from isthmus.workspace.context import Context
+from isthmus.workspace.database import Database, utc_now
+from isthmus.workspace.files import FileStore, is_locked
+from isthmus.workspace.schema import (
+    ANSWERS,
+    COLLECTIONS,
+    DOCUMENTS,
+    EXPORTS,
+    FILES,
+    JOBS,
+    METADATA,
+    PREDICTIONS,
+    RUNS,
+)
+
+FORMAT = 1
+_MANIFEST = "manifest.json"
+# The only places of a backup that are written to a folder.
+_PLACES = re.compile(
+    r"files/[0-9a-f]{2}/[0-9a-f]{64}|models/[0-9a-f]{32}(\.base)?\.isthmus|exports/[0-9a-f]{32}\.[a-z]+"
+)
+_BLOCK = 2_000
+_ALEMBIC = "alembic_version"
+
+
+# Backup
+
+
+def write_backup(context: Context, path: str | Path, *, force: bool = False) -> dict[str, Any]:
+    """Write everything into one file (tar), while people go on working; what it holds is of one moment.
+
+    Returns
+    -------
+    dict
+        ``tables`` (rows by table), ``files`` (how many), ``made``.
+    """
+    check_output(path, force=force, table=False)
+    manifest: dict[str, Any] = {
+        "format": FORMAT,
+        "made": utc_now().isoformat(),
+        "revision": context.db.revision(),
+        "versions": versions(),
+        "tables": {},
+        "files": {},
+    }
+    with replacing(path, force=force) as out, _for_owner_alone(out), tarfile.open(fileobj=out, mode="w|") as archive:
+        with _snapshot(context.db) as connection:
+            known = set(connection.execute(sa.select(FILES.c.sha256)).scalars())
+            for table in METADATA.sorted_tables:
+                data = io.BytesIO()
+                count = 0
+                for line in _dump(connection, table):
+                    data.write(line)
+                    count += 1
+                manifest["tables"][table.name] = {"rows": count, "sha256": hashlib.sha256(data.getvalue()).hexdigest()}
+                _add(archive, f"tables/{table.name}.jsonl", data.getvalue())
+        for place in _stored_files(context.folder, known):
+            content = (context.folder / place).read_bytes()
+            manifest["files"][place] = hashlib.sha256(content).hexdigest()
+            _add(archive, place, content)
+        _add(archive, _MANIFEST, json.dumps(manifest, indent=1).encode())  # last: a backup cut short has none
+    counts = {name: found["rows"] for name, found in manifest["tables"].items()}
+    return {"tables": counts, "files": len(manifest["files"]), "made": manifest["made"]}
+
+
+def _snapshot(db: Database) -> Any:
+    """A connection that sees one moment."""
+    if db.is_sqlite:
+        return db.engine.begin()
+    return db.engine.execution_options(isolation_level="REPEATABLE READ").begin()
+
+
+def _dump(connection: Connection, table: sa.Table) -> Iterator[bytes]:
+    order = [table.c[name] for name in ("number", "created_at") if name in table.c] or list(table.primary_key.columns)
+    for row in connection.execution_options(yield_per=_BLOCK).execute(table.select().order_by(*order)):
+        cells = {column.name: _to_json(row[place]) for place, column in enumerate(table.columns)}
+        yield json.dumps(cells, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+
+
+def _to_json(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, (bytes, memoryview)):
+        return base64.b64encode(bytes(value)).decode()
+    return value
+
+
+@contextmanager
+def _for_owner_alone(out: Any) -> Iterator[None]:
+    """A backup holds every text and every password's hash: readable by its owner alone, like the workspace itself."""
+    if hasattr(os, "fchmod") and stat.S_ISREG(os.fstat(out.fileno()).st_mode):
+        os.fchmod(out.fileno(), 0o600)
+    yield
+
+
+def _stored_files(folder: Path, known: set[str]) -> list[str]:
+    """Places of the files that belong to the workspace; what a refused upload left is not among them."""
+    found = (path.relative_to(folder).as_posix() for path in folder.glob("*/**/*") if path.is_file())
+    places = [place for place in found if _PLACES.fullmatch(place)]
+    return sorted(place for place in places if not place.startswith("files/") or place.rpartition("/")[2] in known)
+
+
+def known_files(context: Context) -> set[str]:
+    """Hashes of the files that collections refer to."""
+    with context.db.reading() as connection:
+        return set(connection.execute(sa.select(FILES.c.sha256)).scalars())
+
+
+def _add(archive: tarfile.TarFile, name: str, data: bytes) -> None:
+    entry = tarfile.TarInfo(name)
+    entry.size, entry.mode = len(data), 0o600
+    archive.addfile(entry, io.BytesIO(data))
+
+
+# Restore
+
+
+def read_backup(path: str | Path, folder: Path, url: str) -> dict[str, Any]:
+    """Fill an empty folder and an empty database from a backup; refused, with nothing written, where it is damaged."""
+    path = Path(path)
+    if not path.is_file():
+        raise DataError(f"There is no file {str(path)!r}; name a backup.", code="missing-file")
+    if folder.exists() and any(folder.iterdir()):
+        raise UsageError(f"{str(folder)!r} is not empty; restore into a new folder.", code="bad-parameter")
+    manifest = _check_backup(path)
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    db = Database(url)
+    try:
+        with db.engine.connect() as connection:
+            if sa.inspect(connection).get_table_names():
+                raise UsageError("The database is not empty; restore into a new one.", code="bad-parameter")
+        db.migrate(manifest["revision"])
+        with tarfile.open(path) as archive:
+            for name in manifest["files"]:
+                target = folder / name
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(_read(archive, name))
+            _load_tables(db, archive, manifest)
+        db.migrate()
+    finally:
+        db.close()
+    counts = {name: found["rows"] for name, found in manifest["tables"].items()}
+    return {"tables": counts, "files": len(manifest["files"]), "made": manifest["made"]}
+
+
+def _check_backup(path: Path) -> dict[str, Any]:
+    """The list of what is in the backup, after looking whether all of it is there and whole."""
+    try:
+        with tarfile.open(path) as archive:
+            manifest = json.loads(_read(archive, _MANIFEST))
+            if not isinstance(manifest, dict) or not isinstance(manifest.get("format"), int):
+                raise ValueError("no manifest")
+            if manifest["format"] > FORMAT:
+                raise _bad(path, "was written by a newer version of isthmus; update isthmus")
+            wanted = {f"tables/{name}.jsonl": found["sha256"] for name, found in manifest["tables"].items()}
+            wanted |= manifest["files"]
+            for name, digest in wanted.items():
+                if name in manifest["files"] and not _PLACES.fullmatch(name):
+                    raise _bad(path, f"contains the path {name[:80]!r}, which is not part of a workspace")
+                if hashlib.sha256(_read(archive, name)).hexdigest() != digest:
+                    raise _bad(path, f"is damaged: the content of {name!r} has changed")
+            return manifest
+    except DataError:
+        raise
+    except Exception as error:  # whatever a damaged archive makes its reader stumble over
+        raise _bad(path, "is not a backup of a workspace, or it was cut short") from error
+
+
+def _read(archive: tarfile.TarFile, name: str) -> bytes:
+    entry = archive.extractfile(name)
+    if entry is None:
+        raise ValueError(name)
+    return entry.read()
+
+
+def _load_tables(db: Database, archive: tarfile.TarFile, manifest: dict[str, Any]) -> None:
+    """All rows in one transaction, into the tables as they were when the backup was made."""
+    metadata = sa.MetaData()
+    with db.writing() as connection:
+        metadata.reflect(connection)
+        for column in (column for table in metadata.tables.values() for column in table.columns):
+            if column.nullable and isinstance(column.type, sa.JSON):
+                column.type = sa.JSON(none_as_null=True)  # nothing, not the JSON word null
+        for table in metadata.sorted_tables:
+            if table.name == _ALEMBIC or table.name not in manifest["tables"]:
+                continue
+            block: list[dict] = []
+            for line in _read(archive, f"tables/{table.name}.jsonl").splitlines():
+                block.append(_from_json(table, json.loads(line)))
+                if len(block) == _BLOCK:
+                    connection.execute(table.insert(), block)
+                    block = []
+            if block:
+                connection.execute(table.insert(), block)
+            _set_counter(db, connection, table)
+
+
+def _from_json(table: sa.Table, cells: dict[str, Any]) -> dict[str, Any]:
+    row = {}
+    for name, value in cells.items():
+        kind = table.c[name].type
+        if value is not None and isinstance(kind, sa.DateTime):
+            value = datetime.fromisoformat(value)
+            value = value if getattr(kind, "timezone", False) else value.replace(tzinfo=None)
+        elif value is not None and isinstance(kind, sa.LargeBinary):
+            value = base64.b64decode(value)
+        elif isinstance(kind, sa.Boolean) and value is not None:
+            value = bool(value)
+        row[name] = value
+    return row
+
+
+def _set_counter(db: Database, connection: Connection, table: sa.Table) -> None:
+    """PostgreSQL numbers new rows by a counter of its own, which must go on behind the rows that came in."""
+    if not db.is_sqlite and "number" in table.primary_key.columns:
+        connection.exec_driver_sql(
+            f"SELECT setval(pg_get_serial_sequence('{table.name}', 'number'), "
+            f"COALESCE((SELECT MAX(number) FROM {table.name}), 0) + 1, false)"
+        )
+
+
+def _bad(path: Path, what: str) -> DataError:
+    return DataError(f"{str(path)!r} {what}.", code="bad-workspace")
+
+
+# Check
+
+
+def find_problems(context: Context, *, thorough: bool = False) -> list[str]:
+    """Sentences about what is wrong with a workspace; none where all is well.
+
+    ``thorough``: read every file and compare it with its hash.
+    """
+    problems: list[str] = []
+    with context.db.reading() as connection:
+        if context.db.is_sqlite:
+            problems += _sqlite_problems(connection)
+        problems += _file_problems(connection, context, thorough)
+        problems += _count_problems(connection, context)
+        problems += _answer_problems(connection)
+        running = connection.execute(sa.select(sa.func.count()).where(JOBS.c.state == "running")).scalar()
+    if running and not is_locked(context.folder / "worker.lock"):
+        problems.append(f"{plural(running, 'job')} running and no worker; they continue when isthmus serve starts.")
+    return problems
+
+
+def _sqlite_problems(connection: Connection) -> list[str]:
+    found = [row[0] for row in connection.exec_driver_sql("PRAGMA integrity_check") if row[0] != "ok"]
+    broken = connection.exec_driver_sql("PRAGMA foreign_key_check").all()
+    problems = [f"The database is damaged: {line}." for line in found[:10]]
+    return problems + [f"A row of {row[0]} refers to a missing row of {row[2]}." for row in broken[:10]]
+
+
+def _file_problems(connection: Connection, context: Context, thorough: bool) -> list[str]:
+    store = FileStore(context.folder / "files")
+    problems = []
+    known = set()
+    for row in connection.execute(FILES.select()):
+        known.add(row.sha256)
+        path = store.path(row.sha256)
+        if not path.exists():
+            problems.append(f"The file {row.sha256[:12]}… is missing.")
+        elif path.stat().st_size != row.size or (thorough and store.hash_of(path) != row.sha256):
+            problems.append(f"The file {row.sha256[:12]}… has changed since it was uploaded.")
+    orphans = store.orphans(known)
+    if orphans:
+        size = sum(path.stat().st_size for path in orphans) / 2**20
+        problems.append(
+            f"{plural(len(orphans), 'file')} of uploads that were refused or interrupted ({size:,.1f} MiB); they are "
+            "removed when isthmus serve starts."
+        )
+    for row in connection.execute(sa.select(EXPORTS.c.id, EXPORTS.c.ending, EXPORTS.c.name)):
+        if not (context.folder / "exports" / f"{row.id}{row.ending}").exists():
+            problems.append(f"The export {row.name!r} is missing; it can be made again.")
+    return problems
+
+
+def _count_problems(connection: Connection, context: Context) -> list[str]:
+    problems = []
+    counted = sa.select(DOCUMENTS.c.collection_id, sa.func.count().label("n")).group_by(DOCUMENTS.c.collection_id)
+    documents = {row.collection_id: row.n for row in connection.execute(counted)}
+    for row in connection.execute(COLLECTIONS.select().where(COLLECTIONS.c.state == "ready")):
+        if documents.get(row.id, 0) != row.documents:
+            problems.append(
+                f"{row.name!r} should have {row.documents:,} documents and has {documents.get(row.id, 0):,}."
+            )
+    counted = sa.select(PREDICTIONS.c.run_id, sa.func.count().label("n")).group_by(PREDICTIONS.c.run_id)
+    predictions = {row.run_id: row.n for row in connection.execute(counted)}
+    for row in connection.execute(RUNS.select().where(RUNS.c.state == "done", RUNS.c.kind == "label")):
+        wanted = documents.get(row.target_id, 0)
+        if predictions.get(row.id, 0) != wanted:
+            problems.append(f"{row.name!r} labels {predictions.get(row.id, 0):,} of {wanted:,} documents.")
+        if not context.model_path(row.id).exists():
+            problems.append(f"The model of {row.name!r} is missing; run it again to teach or export it.")
+    return problems
+
+
+def _answer_problems(connection: Connection) -> list[str]:
+    """An answer that holds takes its document out of every queue, and nothing else does."""
+    a, p = ANSWERS.c, PREDICTIONS.c
+    joined = PREDICTIONS.outerjoin(ANSWERS, sa.and_(a.document_id == p.document_id, a.current == sa.true()))
+    wrong = sa.or_(sa.and_(p.state == "done", a.number.is_(None)), sa.and_(p.state != "done", a.number.is_not(None)))
+    done = sa.select(RUNS.c.id).where(RUNS.c.state == "done")
+    count = connection.execute(sa.select(sa.func.count()).select_from(joined).where(wrong, p.run_id.in_(done))).scalar()
+    problems = [f"{plural(count, 'document')} in a queue and answered, or neither."] if count else []
+    both = sa.select(sa.func.count()).where(a.current == sa.true(), a.undone_at.is_not(None))
+    count = connection.execute(both).scalar()
+    return problems + ([f"{plural(count, 'answer')} taken back and holding at once."] if count else [])

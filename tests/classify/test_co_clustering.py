@@ -1,0 +1,169 @@
+"""Co-clustering steps against a literal reading of the paper's equations."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from isthmus._math.information import kl_divergence, mutual_information
+from isthmus.classify.cocc.co_clustering import (
+    block_statistics,
+    class_word_counts,
+    co_cluster,
+    match_clusters,
+    smooth_source,
+    spread_divergence,
+)
+from isthmus.classify.cocc.kernels import assign_documents, assign_words
+
+
+def problem(seed, n=14, d=12, n_classes=2, k=4, density=0.5):
+    rng = np.random.default_rng(seed)
+    X = rng.poisson(1.5, (n, d)) * (rng.random((n, d)) < density)
+    X[0, 0] += 1
+    source = rng.poisson(2.0, (d, n_classes)).astype(float)
+    return sp.csr_matrix(X, dtype=float), source, rng.integers(n_classes, size=n), rng.integers(k, size=d)
+
+
+def approximations(X, source, documents, words, smoothing):
+    """f, f̂ (with the pinned average documents as extra rows) and g, ĝ, dense, straight from the definitions."""
+    C = source.shape[1]
+    f = X.toarray() / X.sum()
+    f = np.vstack([(1 - smoothing) * f, np.repeat(f.sum(axis=0)[None] * smoothing / C, C, axis=0)])
+    z = np.concatenate([documents, np.arange(C)])
+    k = words.max() + 1
+    D, W = np.eye(C)[z], np.eye(k)[words]
+    joint = D.T @ f @ W
+    f_hat = np.zeros_like(f)
+    for i in range(len(f)):
+        for w in range(f.shape[1]):
+            a, b = z[i], words[w]
+            denominator = joint[a].sum() * joint[:, b].sum()
+            f_hat[i, w] = joint[a, b] * f[i].sum() * f[:, w].sum() / denominator if denominator > 0 else 0.0
+    g = source.T
+    gw = g @ W
+    g_hat = np.array(
+        [[gw[c, words[w]] * g[:, w].sum() / gw[:, words[w]].sum() for w in range(g.shape[1])] for c in range(C)]
+    )
+    return f, f_hat, g, g_hat
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 10**6), st.sampled_from([0.0, 0.1, 0.4]), st.sampled_from([0.0, 0.25, 3.0]), st.integers(2, 3))
+def test_objective_never_rises_and_equals_the_divergences(seed, smoothing, trade_off, n_classes):
+    X, counts, documents, words = problem(seed, n_classes=n_classes)
+    source = smooth_source(counts)
+    target = block_statistics(lambda: [X], X.shape[1])
+    result = co_cluster(target, source, documents, words, 4, trade_off=trade_off, smoothing=smoothing, max_iter=30)
+    assert np.all(np.diff(result.history) <= 1e-12)
+    f, f_hat, g, g_hat = approximations(X, source, result.documents, result.words, smoothing)
+    # Lemma 1: the loss of information is the divergence of the joint distributions from their approximations.
+    literal = kl_divergence(f, f_hat) + trade_off * kl_divergence(g, g_hat)
+    assert result.objective == pytest.approx(literal, abs=1e-9)
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 10**6))
+def test_converged_documents_and_words_are_at_their_nearest_cluster(seed):
+    X, counts, documents, words = problem(seed)
+    source, smoothing, trade_off = smooth_source(counts), 0.2, 0.7
+    target = block_statistics(lambda: [X], X.shape[1])
+    result = co_cluster(target, source, documents, words, 4, trade_off=trade_off, smoothing=smoothing, max_iter=200)
+    assert result.converged
+    # No single document, moved to another cluster with the tables as they are, comes nearer (the document step).
+    k, C = 4, 2
+    p = result.target_table / result.target_table.sum(axis=0)
+    n = X.toarray() @ np.eye(k)[result.words]
+    with np.errstate(divide="ignore"):
+        logs = np.where(p > 0, np.log(p), -1e300)
+    scores = n @ logs
+    assert np.all(scores[np.arange(len(scores)), result.documents] >= scores.max(axis=1) - 1e-9)
+    assert result.target_table.shape == (k, C)
+
+
+def test_information_of_the_blocks_is_that_of_the_counts():
+    X = problem(3)[0]
+    assert block_statistics(lambda: [X[:5], X[5:]], X.shape[1]).information == pytest.approx(
+        mutual_information(X.toarray())
+    )
+
+
+def test_any_cut_into_blocks_gives_the_same_answer():
+    X, counts, documents, words = problem(11, n=40, d=30)
+    source = smooth_source(counts)
+    whole = co_cluster(block_statistics(lambda: [X], 30), source, documents, words, 4)
+    parts = [X[:1], X[1:1], X[1:17], X[17:]]
+    cut = co_cluster(block_statistics(lambda: parts, 30), source, documents, words, 4)
+    np.testing.assert_array_equal(whole.documents, cut.documents)
+    np.testing.assert_array_equal(whole.words, cut.words)
+    np.testing.assert_allclose(whole.history, cut.history, rtol=0, atol=1e-12)
+
+
+def test_row_order_changes_nothing_but_the_order():
+    X, counts, documents, words = problem(5, n=30, d=25)
+    source, order = smooth_source(counts), np.random.default_rng(0).permutation(30)
+    plain = co_cluster(block_statistics(lambda: [X], 25), source, documents, words, 4)
+    moved = co_cluster(block_statistics(lambda: [X[order]], 25), source, documents[order], words, 4)
+    np.testing.assert_array_equal(plain.documents[order], moved.documents)
+    assert plain.objective == pytest.approx(moved.objective, abs=1e-12)
+
+
+def test_fixed_documents_stay():
+    X, counts, documents, words = problem(8)
+    result = co_cluster(
+        block_statistics(lambda: [X], X.shape[1]), smooth_source(counts), documents, words, 4, move_documents=False
+    )
+    np.testing.assert_array_equal(result.documents, documents)
+    assert np.all(np.diff(result.history) <= 1e-12)
+
+
+def test_class_word_counts_leave_unlabelled_rows_out():
+    X = sp.csr_matrix([[1.0, 2.0], [0.0, 3.0], [5.0, 0.0]])
+    table = class_word_counts(lambda: [(X, np.array([0, -1, 1]))], 2, 2)
+    assert table.tolist() == [[1.0, 5.0], [2.0, 0.0]]
+
+
+def test_clusters_are_matched_one_to_one_where_the_nearest_class_is_taken_twice():
+    # Both document clusters lie nearest to class 0; taken one by one both would be called 0.
+    source = np.array([[0.5, 0.05], [0.5, 0.95]]) / 2
+    target = np.array([[0.6, 0.40], [0.4, 0.60]]) / 2
+    mapping, divergence = match_clusters(target, source)
+    assert divergence.argmin(axis=0).tolist() == [0, 0]
+    assert mapping.tolist() == [0, 1]
+
+
+def test_divergence_of_classes_and_clusters_is_the_literal_sum_over_words():
+    rng = np.random.default_rng(0)
+    f, g, words = rng.random((7, 2)), rng.random((7, 2)), np.array([0, 1, 2, 0, 1, 2, 0])
+    f, g = f / f.sum(), g / g.sum()
+
+    def table(joint):
+        return np.stack([np.bincount(words, weights=column, minlength=3) for column in joint.T], axis=1)
+
+    def approximated(joint):  # p(w|c) = p(ŵ|c) · p(w) / p(ŵ)
+        clusters = table(joint)
+        spread = joint.sum(axis=1) / clusters.sum(axis=1)[words]
+        return (clusters / clusters.sum(axis=0))[words] * spread[:, None]
+
+    p, q = approximated(g), approximated(f)
+    literal = np.array([[np.sum(p[:, c] * np.log(p[:, c] / q[:, d])) for d in range(2)] for c in range(2)])
+    _, divergence = match_clusters(table(f), table(g))
+    whole = divergence + spread_divergence(f, g, words, 3)[:, None]
+    np.testing.assert_allclose(whole, literal, atol=1e-5, rtol=1e-5)
+    assert not np.allclose(divergence, literal, atol=1e-2)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_on_a_tie_documents_and_words_keep_their_cluster(k):
+    """Moved on a tie, they could go to and fro for ever."""
+    X = sp.csr_matrix([[1.0, 0.0], [0.0, 2.0]])
+    documents = np.array([1, 0])
+    changed = assign_documents(
+        X.indptr, X.indices, X.data, np.zeros((2, k)), np.zeros(k), documents, table := np.zeros((2, k))
+    )
+    assert (changed, documents.tolist()) == (0, [1, 0])
+    assert table[:, :2].tolist() == [[0.0, 1.0], [2.0, 0.0]]
+    words = np.array([1, 0])
+    assert assign_words(np.ones((2, k)), np.zeros((k, k)), words) == 0
+    assert words.tolist() == [1, 0]

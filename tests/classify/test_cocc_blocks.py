@@ -1,0 +1,86 @@
+"""Co-clustering over blocks: when it stops, and that it finds what co-clustering in memory finds."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from isthmus import CoClusteringClassifier
+from isthmus.classify.cocc import co_clustering
+from isthmus.classify.cocc.steps import refine_by_centroids
+from isthmus.features.blocks import MemoryBlock, MemoryPasses
+
+
+def two_domains(n=120, d=60, seed=0):
+    """Two classes whose words differ between the domains, but for some that both use."""
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, 2, n)
+    rates = np.full((2, 2, d), 0.05)  # domain, class, word
+    rates[0, 0, :12], rates[0, 1, 12:24] = 1.0, 1.0
+    rates[1, 0, 6:12], rates[1, 1, 18:24] = 0.8, 0.8
+    rates[1, 0, 24:40], rates[1, 1, 40:56] = 0.6, 0.6
+    rows = [sp.csr_matrix(rng.poisson(rates[side][codes])) for side in (0, 1)]
+    return rows[0], rows[1], codes
+
+
+def test_blocks_give_the_labels_of_rows_in_memory():
+    source, target, codes = two_domains()
+    y = np.concatenate([codes, np.full(target.shape[0], -1)])
+    memory = CoClusteringClassifier(random_state=0).fit(sp.vstack([source, target]).tocsr(), y)
+    passes = MemoryPasses(source, target, codes, np.array([0, 1]))
+    blocks = CoClusteringClassifier(random_state=0).fit_passes(passes)
+    scores, no_known_terms = blocks.block_scores(passes.target_sample)
+    assert np.mean(scores.argmax(axis=1) == memory.transduction_[len(codes) :]) > 0.97
+    assert no_known_terms.tolist() == (np.diff(target.indptr) == 0).tolist()
+    assert blocks.objective_ == pytest.approx(memory.objective_, rel=0.02)
+    assert all(later <= before + 1e-9 for before, later in zip(blocks.history_, blocks.history_[1:], strict=False))
+
+
+def test_co_clustering_stops_where_a_step_gains_little_of_all_that_was_gained(monkeypatch):
+    """The tolerance as a share of the objective, of the last step, or of what came after the first one."""
+    # after the start, then after each word step and each document step
+    objectives = iter([10.0, 8.0, 6.0, 5.5, 5.0, 4.8, 4.7, 4.65, 4.6])
+    state = SimpleNamespace(
+        n_clusters=2,
+        place=lambda counts: None,
+        tables=lambda words: None,
+        word_step=lambda words: 1,
+        document_step=lambda words, placed: 1,
+        objective=lambda: next(objectives),
+        target_table=np.ones((2, 2)),
+        source_table=np.ones((2, 2)),
+        word_table=np.ones((2, 2)),
+    )
+    monkeypatch.setattr(co_clustering, "Search", lambda *arguments: state)
+    start = SimpleNamespace(counts=None, keeps_ties=False)
+    start.copy = lambda: start
+    result = co_clustering.co_cluster(None, np.ones((2, 2)), start, np.array([0, 1]), 2, max_iter=5, tol=0.1)
+    # the third step gains 0.3: less than a tenth of 5.3, but not of what was gained since the first step, 1.3
+    assert result.history == [10.0, 8.0, 6.0, 5.5, 5.0, 4.8, 4.7]
+    assert not result.converged
+
+
+@pytest.mark.parametrize(("left", "settles"), [(5, True), (4, False)])
+def test_documents_do_not_settle_where_a_class_loses_more_than_half(left, settles):
+    """Ten documents of the second class at first; five that stay are enough, four are not."""
+
+    class Documents:
+        sums = np.ones((3, 2))
+        sizes = np.array([2, 10])
+        fit = None
+
+        def move(self, centroids):
+            self.sizes = np.array([12 - left, left])
+            return 0
+
+    assert (refine_by_centroids(Documents()).stopped == "converged") is settles
+
+
+def test_a_sample_too_small_leaves_scores_as_they_are():
+    source, target, codes = two_domains(n=40)
+    passes = MemoryPasses(source, target, codes, np.array([0, 1]))
+    model = CoClusteringClassifier(random_state=0).fit_passes(passes)
+    assert (model.length_power_, model.inverse_temperature_) == (0.0, 1.0)
+    nothing = MemoryBlock("target", lambda: passes.target_sample.rows)
+    np.testing.assert_array_equal(model.block_scores(nothing)[0], model.block_scores(passes.target_sample)[0])

@@ -1,0 +1,277 @@
+"""Classes given by their names."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from isthmus import ClassNameClassifier
+from isthmus.classify.names.settling import (
+    NameAgreement,
+    beyond_chance,
+    compare_names,
+    learn_shares,
+    left_out_similarity,
+    settle_softly,
+)
+from isthmus.exceptions import DataError, IsthmusWarning, UsageError
+from isthmus.explain import explain_document
+from isthmus.features import LatentSemantics, TextVectorizer
+from isthmus.pipeline import make_transfer_pipeline
+from isthmus.recipes import make_recipe
+
+WORDS = ["sport", "ball", "match", "goal", "business", "shares", "profit", "market"]
+TEXTS = [
+    "sport ball match",
+    "ball match goal",
+    "match goal ball",
+    "goal sport ball",
+    "match ball goal sport",
+    "goal match",
+    "business shares profit",
+    "shares profit market",
+    "profit market shares",
+    "market business shares",
+    "shares market profit business",
+    "market profit",
+]
+TRUTH = ["sport"] * 6 + ["business"] * 6
+
+
+def counts(texts):
+    return np.array([[text.split().count(word) for word in WORDS] for text in texts], dtype=float)
+
+
+def unit(rows):
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+# ------------------------------------------------------------------------------------------------------- arithmetic
+
+
+def groups(seed=0, n=60, classes=3, size=8):
+    rng = np.random.default_rng(seed)
+    centres = np.eye(classes, size)
+    codes = rng.integers(classes, size=n)
+    rows = centres[codes] + 0.3 * rng.standard_normal((n, size))
+    rows = rows - rows.mean(axis=0)
+    return unit(rows), unit(centres - centres.mean(axis=0)), codes
+
+
+def test_centroids_settle_at_groups():
+    rows, centres, codes = groups()
+    crooked = unit(centres + 0.5 * np.random.default_rng(1).standard_normal(centres.shape))
+    settled = settle_softly(crooked, rows, max_iter=50)
+    assert np.mean(settled.similarity.argmax(axis=1) == codes) > 0.95
+    assert settled.converged
+    assert len(settled.history) < 50
+
+
+def test_the_anchors_stay_where_they_are_with_full_weight():
+    rows, centres, _ = groups()
+    np.testing.assert_allclose(settle_softly(centres, rows, anchor_weight=1.0).centroids, centres, rtol=1e-5, atol=1e-8)
+
+
+def test_a_class_without_a_description_is_given_no_row():
+    rows, centres, _ = groups()
+    centres[1] = 0.0
+    settled = settle_softly(centres, rows)
+    assert not settled.centroids[1].any()
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 1000))
+def test_held_out_answers_are_those_of_a_regression_without_the_row(seed):
+    rows, _, codes = groups(seed, n=20, size=4)
+    shares = np.eye(3)[codes]
+    found = learn_shares(rows, shares, ridges=(0.1,))
+    gram = rows.T @ rows
+    penalty = 0.1 * np.trace(gram) / len(gram)
+    left = [place for place in range(20) if place != 7]
+    # The closed form keeps mean and penalty of all rows, and gives the intercept the leverage 1/n.
+    wanted = shares - shares.mean(axis=0)
+    solved = np.linalg.solve(gram + penalty * np.eye(4), rows.T)
+    leverage = rows[7] @ solved[:, 7] + 1 / 20
+    fitted = rows[7] @ (solved @ wanted) + shares.mean(axis=0)
+    np.testing.assert_allclose(
+        found.held_out[7], (fitted - leverage * shares[7]) / (1 - leverage), rtol=1e-5, atol=1e-8
+    )
+    without = np.linalg.solve(rows[left].T @ rows[left] + penalty * np.eye(4), rows[left].T @ wanted[left])
+    assert np.abs(found.held_out[7] - (rows[7] @ without + shares.mean(axis=0))).max() < 0.2
+
+
+def test_few_rows_of_many_numbers_get_a_strong_penalty():
+    rng = np.random.default_rng(0)
+    rows = unit(rng.standard_normal((30, 200)))
+    shares = np.eye(2)[rng.integers(2, size=30)]
+    tried = [np.mean((learn_shares(rows, shares, ridges=(r,)).held_out - shares) ** 2) for r in (0.1, 10.0)]
+    assert tried[1] < tried[0]
+    assert np.isclose(np.mean((learn_shares(rows, shares).held_out - shares) ** 2), tried[1])
+
+
+def test_similarity_to_centroids_without_the_row():
+    rows, _, codes = groups(n=12)
+    found = left_out_similarity(rows, codes)
+    for row, code in enumerate(codes):
+        others = [place for place in range(12) if codes[place] == code and place != row]
+        assert np.isclose(found[row, code], rows[row] @ unit(rows[others].sum(axis=0)[None])[0])
+
+
+def test_names_count_by_what_they_tell_apart():
+    rows, centres, codes = groups(n=200)
+    assert 0.4 < compare_names(centres, rows, codes).weight < 0.6
+    assert compare_names(centres[[1, 2, 0]], rows, codes).weight < 0.1
+    assert compare_names(centres * [[1], [0], [0]], rows, codes) is None
+    assert compare_names(centres, rows[:0], codes[:0]) is None
+    assert NameAgreement(0.0, 0.0).weight == 0.5
+
+
+def test_kappa():
+    from sklearn.metrics import cohen_kappa_score
+
+    first, second = np.random.default_rng(0).integers(3, size=(2, 50))
+    second[:25] = first[:25]
+    assert np.isclose(beyond_chance(first, second), cohen_kappa_score(first, second))
+    assert beyond_chance(np.zeros(4, dtype=int), np.zeros(4, dtype=int)) == 0.0
+
+
+# -------------------------------------------------------------------------------------------------------- classifier
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+def test_names_alone_label_documents(form):
+    model = ClassNameClassifier(["sport", "business"], feature_names=WORDS, random_state=0)
+    model.fit(form(counts(TEXTS)), [None] * 12)
+    assert model.transduction_.tolist() == TRUTH
+    assert model.predict(form(counts(["goal", "profit"]))).tolist() == ["sport", "business"]
+    assert model.named_ == ["business", "sport"]
+
+
+def test_a_class_that_the_source_lacks_is_added_by_its_name():
+    labels = ["sport"] * 3 + [None] * 9
+    model = ClassNameClassifier({"business": "shares profit"}, feature_names=WORDS).fit(counts(TEXTS), labels)
+    assert model.classes_.tolist() == ["business", "sport"]
+    assert model.transduction_.tolist() == TRUTH
+
+
+def test_a_class_may_be_given_by_its_row():
+    rows = counts(TEXTS)
+    model = ClassNameClassifier({"sport": rows[0], "business": rows[6]}).fit(rows, [None] * 12)
+    assert model.transduction_.tolist() == TRUTH
+    with pytest.raises(UsageError) as caught:
+        ClassNameClassifier({"sport": np.ones(3), "business": rows[6]}).fit(rows, [None] * 12)
+    assert caught.value.code == "length-mismatch"
+
+
+def test_names_that_contradict_the_labels_count_for_nothing():
+    labels = TRUTH + [None] * 12
+    turned = ClassNameClassifier({"sport": "shares profit", "business": "ball match"}, feature_names=WORDS)
+    turned.fit(counts([*TEXTS, *TEXTS]), labels)
+    assert turned.name_weight_ == 0.0
+    assert turned.transduction_[12:].tolist() == TRUTH
+
+
+def test_unknown_names_are_said():
+    rows = counts(TEXTS)
+    with pytest.warns(IsthmusWarning, match="'C13'") as caught:
+        model = ClassNameClassifier(["sport", "business", "C13"], feature_names=WORDS).fit(rows, [None] * 12)
+    assert caught[0].message.code == "unknown-words"
+    assert model.nameless_ == ["C13"]
+    assert "C13" not in set(model.transduction_)
+    assert model.predict_proba(rows)[:, 0].max() < 0.05
+    with pytest.raises(DataError) as refused:
+        ClassNameClassifier(["C13", "C14"], feature_names=WORDS).fit(rows, [None] * 12)
+    assert refused.value.code == "empty-class"
+
+
+def test_a_code_is_described_by_its_documents():
+    labels = ["C13"] * 2 + [None] * 4 + ["C14"] * 2 + [None] * 4
+    model = ClassNameClassifier(feature_names=WORDS).fit(counts(TEXTS), labels)
+    assert model.nameless_ == ["C13", "C14"]
+    assert model.transduction_.tolist() == ["C13"] * 6 + ["C14"] * 6
+
+
+def test_numbers_and_names_do_not_mix():
+    with pytest.raises(DataError) as caught:
+        ClassNameClassifier(["sport"], feature_names=WORDS).fit(counts(TEXTS), [0, 1] + [-1] * 10)
+    assert caught.value.code == "bad-labels"
+
+
+def test_answers_for_the_target_leave_the_row_out():
+    rows = np.vstack([groups(seed)[0] for seed in (0, 1)])
+    names = dict(zip("abc", groups()[1], strict=True))
+    model = ClassNameClassifier(names).fit(rows, [None] * len(rows))
+    proba = model.target_proba(rows)
+    np.testing.assert_array_equal(model.classes_[proba.argmax(axis=1)], model.transduction_)
+    assert not np.allclose(proba, model.predict_proba(rows))
+    np.testing.assert_allclose(model.target_proba(rows[:5]), model.predict_proba(rows[:5]), rtol=1e-5, atol=1e-8)
+
+
+# --------------------------------------------------------------------------------------------------------- pipelines
+
+
+def test_a_pipeline_reads_the_names_as_it_reads_texts():
+    steps = TextVectorizer(min_df=1, weighting="tfidf"), LatentSemantics(3, random_state=0)
+    model = make_transfer_pipeline(*steps, ClassNameClassifier(["Sports", "businesses"]))
+    model.fit(TEXTS, [None] * 12)
+    assert model.transduction_.tolist() == [{"sport": "Sports", "business": "businesses"}[name] for name in TRUTH]
+    again = pickle.loads(pickle.dumps(model))
+    assert again.predict(["a goal"]).tolist() == ["Sports"]
+
+
+def test_the_recipe_needs_no_vectors_and_no_labels():
+    model = make_recipe("names", classes=["sport", "business"], embed=False, min_df=1, random_state=0)
+    model.fit(TEXTS, [None] * 12)
+    assert model.transduction_.tolist() == TRUTH
+
+
+def test_the_recipe_reads_names_by_a_model_of_vectors():
+    def model(texts):
+        return np.array([[sum(text.count(word) for word in half) for half in (WORDS[:4], WORDS[4:])] for text in texts])
+
+    pipeline = make_recipe("names", classes=["sport", "business"], embed=model, min_df=1, random_state=0)
+    pipeline.fit(TEXTS, [None] * 12)
+    assert pipeline.steps[0][1].transform(["goal"]).shape[1] == 2 + 8
+    assert pipeline.transduction_.tolist() == TRUTH
+
+
+def test_words_tie_a_document_to_a_name():
+    vectorizer = TextVectorizer(min_df=1, weighting="tfidf")
+    model = make_transfer_pipeline(vectorizer, ClassNameClassifier(["sport", "business"], random_state=0))
+    model.fit(TEXTS, [None] * 12)
+    rows = explain_document(model, "goal and profit", top=1)
+    best = {
+        row["class"]: row["term"] for row in explain_document(model, "goal and goal profit") if row["contribution"] > 0
+    }
+    assert best == {"sport": "goal", "business": "profit"}
+    assert {row["class"] for row in rows} == {"sport", "business"}
+
+
+def test_contributions_add_up_to_the_scores():
+    rows = sp.csr_matrix(counts(TEXTS))
+    model = ClassNameClassifier(["sport", "business"], feature_names=WORDS, random_state=0).fit(rows, [None] * 12)
+    first, second = (sum(model.term_contributions(rows[place]).values()) for place in (0, 1))
+    scores = model._scores(rows)
+
+    def apart(values):
+        return values[0] - values[1]
+
+    # What rows share (the mean that is taken off) is the same for all rows of one length about the mean.
+    assert np.sign(apart(first)) == np.sign(apart(scores[0]))
+    assert np.sign(apart(second)) == np.sign(apart(scores[1]))
+
+
+def test_a_labelling_by_names_is_saved_and_explained(tmp_path):
+    pytest.importorskip("skops")
+    import isthmus
+
+    labels = ["sport", None, None, "sport", None, None, "business", None, None, "business", None, None]
+    result = isthmus.label(TEXTS, labels, TEXTS, method="names")
+    assert result.labels.tolist() == TRUTH
+    result.save(tmp_path / "names.isthmus")
+    again = isthmus.load(tmp_path / "names.isthmus")
+    assert again.predict(["a late goal"]).tolist() == ["sport"]
+    assert result.reasons(0)

@@ -1,0 +1,60 @@
+"""Methods that make features of the texts of a block, on a handful of texts."""
+
+import numpy as np
+import pytest
+
+from isthmus import TransductiveCentroidClassifier
+from isthmus.classify.strings import landmarks
+from isthmus.features.blocks import MemoryBlock, MemoryPasses
+from isthmus.features.fixed_point import ONE, as_steps
+
+SOURCE = ["kind staff", "rude staff here", "friendly staff", "fast bike", "slow bike today", "strong bike"]
+TARGET = ["kind staff again", "polite clerk", "the staff", "fast car", "slow engine", "bike and car", "no words"]
+
+
+class TextPasses(MemoryPasses):
+    """Texts in memory as one block of each side."""
+
+    def __init__(self, codes, classes):
+        self.classes = classes
+        self.languages = ("en",)
+        self.blocks = {
+            "source": MemoryBlock("source", None, SOURCE, codes),
+            "target": MemoryBlock("target", None, TARGET),
+        }
+
+
+def test_strings_learn_from_the_surer_half_of_the_target(monkeypatch):
+    """Half of the rows divided by their number instead of multiplied: the surest document alone."""
+    learned = []
+    real = landmarks.moments
+
+    def note(block, *arguments):
+        part = real(block, *arguments)
+        learned.append((block.side, int(part[3].sum())))
+        return part
+
+    monkeypatch.setattr(landmarks, "moments", note)
+    codes = np.repeat([1, 0], 3).astype(np.int32)
+    model = landmarks.LandmarkKernelClassifier().fit_passes(TextPasses(codes, np.array(["bike", "staff"])))
+    # four of seven are the fewest that are at least half
+    assert learned == [("source", 6), ("target", 0), ("source", 6), ("target", 4)]
+    scores, blank = model.block_scores(MemoryBlock("target", None, ["kind staff", " "]))
+    assert scores.shape == (2, 2)
+    assert scores[0].argmax() == 1
+    assert blank.tolist() == [False, True]
+
+
+def test_vectors_are_centred_by_domain_and_have_length_one():
+    rng = np.random.default_rng(0)
+    rows = np.vstack([rng.normal(size=(4, 3)), np.zeros((1, 3))])
+    rows[:4] /= np.linalg.norm(rows[:4], axis=1, keepdims=True)
+    mean = as_steps(rows)[0] / ONE  # the first row is its domain's mean: nothing is left of it
+    model = TransductiveCentroidClassifier()
+    model.block_means_ = {"target": mean, "source": np.zeros(3)}
+    centred = model.centred_steps(as_steps(rows), "target") / ONE
+    expected = rows - mean
+    expected[1:4] /= np.linalg.norm(expected[1:4], axis=1, keepdims=True)
+    expected[[0, 4]] = 0.0  # neither has a text without a vector
+    assert centred == pytest.approx(expected, abs=2 / ONE)
+    assert model.centred_steps(as_steps(rows), "source") / ONE == pytest.approx(rows, abs=2 / ONE)

@@ -1,0 +1,251 @@
+"""Parts of the command by themselves: lines of progress and notes, what was read, records, files kept in need."""
+
+import io
+import json
+import sys
+import warnings
+from contextlib import redirect_stderr
+from types import SimpleNamespace
+
+import pytest
+
+from isthmus.cli import check, common, inputs, outputs
+from isthmus.cli.common import ProgressLine, describe, note_guarded, run_record_path, talking
+from isthmus.corpus import Collection
+from isthmus.exceptions import DataError, IsthmusWarning, UsageError
+from isthmus.request import LabelRequest
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def told(line, **event):
+    """What one event puts on the screen."""
+    with redirect_stderr(Terminal()) as screen:
+        line({"phase": "reading", "total": None, **event})
+    return screen.getvalue()
+
+
+def test_a_terminal_sees_one_line_that_is_written_again():
+    line = ProgressLine()
+    line.began = line.spoke = 0.0
+    assert told(line, time=0.19, done=1, total=8) == ""  # five times a second at most
+    assert told(line, time=0.2, done=2, total=8) == "\r\033[Kreading: 2 of 8, about 0 s left"
+    # Two of eight in ten seconds less 0.19: the other six take three times as long.
+    assert told(line, time=10.19, done=2, total=8) == "\r\033[Kreading: 2 of 8, about 30 s left"
+    assert told(line, time=10.2, done=8, total=8) == "\r\033[Kreading: 8 of 8\n"  # the end is always told
+    assert told(line, time=11.0, done=1_500) == "\r\033[Kreading: 1,500"
+    assert told(line, time=12.0, done=9, rate=2_345.6) == "\r\033[Kreading: 9, 2,346 a second"
+    assert told(line, time=13.0, phase="saving", done=0, total=1) == "\r\033[Ksaving"
+    assert told(line, time=13.01, phase="saving", done=1, total=1) == "\r\033[Ksaving: done\n"
+
+
+def test_nothing_is_left_to_guess_before_the_first_is_done():
+    line = ProgressLine()
+    line.began = line.spoke = 0.0
+    assert told(line, time=1.0, done=0, total=8) == "\r\033[Kreading: 0 of 8"
+
+
+def test_a_note_is_told_once_whatever_part_of_the_documents_it_speaks_of(capsys):
+    with talking(quiet=False):
+        for text in ("3 of 9 texts are empty", "2 of 6 texts are empty", "3 texts are empty", "two\nlines"):
+            warnings.warn(IsthmusWarning(text, code="data-checks"), stacklevel=1)
+    assert capsys.readouterr().err.splitlines() == [
+        "note: 3 of 9 texts are empty [data-checks]",
+        "note: 3 texts are empty [data-checks]",
+        "note: two lines [data-checks]",
+    ]
+    with talking(quiet=True):
+        warnings.warn(IsthmusWarning("nobody hears this", code="data-checks"), stacklevel=1)
+    assert capsys.readouterr().err == ""
+
+
+def test_what_was_read_is_told_with_the_twelve_largest_classes(capsys):
+    labels = [f"class {i:02d}" for i in range(13) for _ in range(20 - i)] + [None] * 2
+    docs = Collection.from_texts([f"some words {i}" for i in range(len(labels))], labels, name="old.csv")
+    describe(docs, "source", quiet=False)
+    first, classes, *_ = capsys.readouterr().err.splitlines()
+    assert first == f"source: old.csv, {len(labels)} documents"
+    assert classes.startswith("  classes: class 00 20, class 01 19, ")
+    assert classes.endswith("class 11 9 and 1 more; 2 without a label")
+    describe(docs.select([i < 20 for i in range(len(labels))]), "source", quiet=False)
+    assert capsys.readouterr().err.splitlines()[:2] == ["source: old.csv, 20 documents", "  classes: class 00 20"]
+    describe(docs, "source", quiet=True)
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("count", "said"), [(1, "1 cell that begins with"), (2, "2 cells that begin with"), (1_200, "1,200 cells")]
+)
+def test_cells_that_were_changed_are_counted(count, said):
+    with pytest.warns(IsthmusWarning, match=said) as heard:
+        note_guarded(count)
+    assert heard[0].message.code == "guarded-cells"
+
+
+def test_no_cell_changed_is_no_note():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        note_guarded(0)
+
+
+def test_the_record_never_takes_the_place_of_a_file_that_is_not_ours(tmp_path):
+    output = tmp_path / "out.csv"
+    ours = json.dumps({"command": "isthmus label", "output": "out.csv"})
+    names = ["run.json", "out.csv.run.json", "out.csv.run.2.json", "out.csv.run.3.json"]
+    strange = [
+        json.dumps({"command": "isthmus label", "output": "other.csv"}),
+        json.dumps({"command": "another", "output": "out.csv"}),
+        "[]",
+    ]
+    for place, content in enumerate(strange):
+        assert run_record_path(output).name == names[place]
+        (tmp_path / names[place]).write_text(content)
+    assert run_record_path(output).name == names[3]
+    (tmp_path / names[1]).write_text(ours)
+    assert run_record_path(output).name == names[1]
+    (tmp_path / names[0]).write_text("{broken")
+    assert run_record_path(output).name == names[1]
+    (tmp_path / names[0]).write_text(ours)
+    assert run_record_path(output).name == names[0]
+
+
+def test_json_on_a_terminal_of_another_encoding_is_ascii(monkeypatch):
+    for encoding, shown in (("utf-8", '"é"'), ("ascii", '"\\u00e9"'), ("no such", '"\\u00e9"'), (None, '"é"')):
+        out = SimpleNamespace(encoding=encoding, text="")
+        written = []
+        monkeypatch.setattr(common, "write_data", written.append)
+        monkeypatch.setattr(sys, "stdout", out)
+        common.print_json("é")
+        monkeypatch.undo()
+        assert written == [shown + "\n"]
+
+
+# ---- what is read
+
+
+def collection(name, *rows):
+    return Collection.from_texts([text for text, _ in rows], [label for _, label in rows], name=name)
+
+
+def test_several_sources_are_joined_and_told_apart():
+    parts = [
+        collection("a.csv", ("x", "1"), ("y", None)),
+        collection("b.csv", ("z", "2")),
+        collection("a.csv", ("w", "1")),
+    ]
+    joined, domain = inputs.join_collections(parts)
+    assert domain == ["a.csv", "a.csv", "b.csv", "a.csv (2)"]
+    assert (list(joined.texts), list(joined.labels)) == (["x", "y", "z", "w"], ["1", None, "2", "1"])
+    assert joined.name == "a.csv, b.csv"
+
+
+def test_classes_that_not_all_sources_have_are_told():
+    some = [collection("a.csv", *((f"t{i}", f"c{i}") for i in range(7))), collection("b.csv", ("x", "c0"), ("y", None))]
+    with pytest.warns(IsthmusWarning) as heard:
+        inputs._compare_classes(some)
+    assert [str(row.message).partition(";")[0] for row in heard] == [
+        "a.csv has classes that not all sources have: c1, c2, c3, c4, c5"
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        inputs._compare_classes([some[1], some[1]])
+
+
+def test_a_half_labelled_file_keeps_what_stood_there():
+    half = collection("a.csv", ("x", "old"), ("y", None), ("z", None), ("w", "old"))
+    found = {
+        "label": ["n1", "n2"], "confidence": [0.7, 0.8], "needs_review": [True, False], "novel_group": ["", "g"],
+        "text": ["y", "z"],
+    }  # fmt: skip
+    result = SimpleNamespace(columns=lambda: found, texts=["y", "z"], answers=None)
+    assert inputs.label_half(half, result) == {
+        "label": ["old", "n1", "n2", "old"],
+        "confidence": [1.0, 0.7, 0.8, 1.0],
+        "needs_review": [False, True, False, False],
+        "novel_group": ["", "", "g", ""],
+        "given": [True, False, False, True],
+    }
+
+
+def test_true_labels_are_put_in_as_cells_of_their_column():
+    table = {"label": ["a", "b", "a"], "confidence": ["0.5", "0.6", "0.7"], "needs_review": [True, True, True]}
+    found = SimpleNamespace(rows=[2, 0], true_labels=["c", "a"])
+    assert check.corrected_table(table, found) == {
+        "label": ["a", "b", "c"],
+        "confidence": ["1.0", "0.6", "1.0"],
+        "needs_review": [False, True, False],
+        "checked": [True, False, True],
+    }
+
+
+def test_how_a_check_goes_on():
+    drawn = {"sample": 1_100, "population": 20_000, "margin": 0.0249}
+    assert check.draw_sentence(drawn, "out.csv", "-") == (
+        "Label these 1,100 of 20,000 documents in the column true_label, then run isthmus check out.csv CHECKED: the "
+        "accuracy will be known to about ± 0.02."
+    )
+    assert "isthmus check out.csv sample.csv:" in check.draw_sentence(drawn, "out.csv", "sample.csv")
+
+
+# ---- what is written
+
+
+def test_an_input_is_never_replaced_under_whatever_name(tmp_path):
+    given = tmp_path / "in.csv"
+    given.write_text("text\na\n")
+    (tmp_path / "link.csv").symlink_to(given)
+    for path in (given, tmp_path / "link.csv"):
+        with pytest.raises(UsageError, match="is an input of this run") as refused:
+            outputs.check_output_is_not_input(path, [None, "-", given])
+        assert refused.value.code == "output-unwritable"
+    other = tmp_path / "other.csv"
+    other.write_text("")
+    for path in (None, "-", tmp_path / "new.csv", other):
+        outputs.check_output_is_not_input(path, [None, "-", given])
+
+
+def test_what_was_found_is_kept_where_the_outputs_cannot_be_written(tmp_path):
+    output = str(tmp_path / "out.csv")
+    for name in ("out.kept.csv", "out.kept2.csv"):
+        kept = outputs.keeping({"label": ["a", "=b"]}, ["1", "2"], output)
+        with pytest.raises(DataError, match=f"The disk is full; what was found is kept in '.*{name}'") as told_so, kept:
+            raise DataError("The disk is full.", code="output-unwritable")
+        assert told_so.value.code == "output-unwritable"
+        assert (tmp_path / name).read_text().splitlines() == ["id,label", "1,a", "2,'=b"]
+    kept = outputs.keeping({"label": ["a"]}, ["1"], output)
+    with pytest.raises(DataError, match="The outputs cannot be written: broken; what was found") as told_so, kept:
+        raise ValueError("broken")
+    assert told_so.value.code == "output-unwritable"
+
+
+def test_nothing_is_kept_where_somebody_stopped_the_work(tmp_path):
+    for error in (KeyboardInterrupt, BrokenPipeError):
+        with pytest.raises(error), outputs.keeping({"label": ["a"]}, ["1"], str(tmp_path / "out.csv")):
+            raise error
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_is_made_tells_when_it_begins_and_when_it_is_done(tmp_path, monkeypatch):
+    heard = []
+    monkeypatch.setattr(outputs, "progress", lambda *event: heard.append(event))
+    outputs.announced("saving", lambda path: heard.append(path))(tmp_path)
+    assert heard == [("saving", 0, 1), tmp_path, ("saving", 1, 1)]
+
+
+def test_a_sheet_is_looked_for_in_the_workbooks_alone(tmp_path):
+    """A table beside a workbook has no sheets; where no file has any, that is told."""
+    xlsxwriter = pytest.importorskip("xlsxwriter")
+    table, book = str(tmp_path / "old.csv"), str(tmp_path / "new.xlsx")
+    (tmp_path / "old.csv").write_text("text,label\ngood food,a\nbad staff,b\n", encoding="utf-8")
+    with xlsxwriter.Workbook(book) as new:
+        new.add_worksheet("first").write_column(0, 0, ["text", "of the first sheet"])
+        new.add_worksheet("second").write_column(0, 0, ["text", "of the second sheet", "and more of it"])
+    found = inputs.read_inputs(LabelRequest(files=(table, book), sheet="second", quiet=True))
+    assert list(found.source.texts) == ["good food", "bad staff"]
+    assert list(found.target.texts) == ["of the second sheet", "and more of it"]
+    with pytest.raises(UsageError, match="'second' was given and none of the files is a workbook") as told_so:
+        inputs.read_inputs(LabelRequest(files=(table, table), sheet="second", quiet=True))
+    assert told_so.value.code == "bad-parameter"

@@ -1,0 +1,127 @@
+"""An option that can do nothing is refused in one sentence; what was ignored before works."""
+
+import json
+from pathlib import Path
+
+import pytest
+from cli_tables import make_texts, write_csv
+from cli_tables import read_csv as read
+
+import isthmus
+from isthmus.cli.app import run_command
+
+pytest.importorskip("skops")
+STAFF = ["friendly", "rude", "helpful", "polite"]
+PRICE = ["expensive", "cheap", "costly", "bargain"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        place = tmp_path_factory.mktemp("options")
+        patch.chdir(place)
+        vectors = [f"[{i % 3}, {i % 5}, 1]" for i in range(30)]
+        source = {
+            "comment": make_texts(STAFF, 15, 0) + make_texts(PRICE, 15, 1),
+            "class": ["staff"] * 15 + ["price"] * 15,
+        }
+        write_csv("source.csv", source | {"v": vectors})
+        write_csv("more.csv", {"v": vectors, **source})
+        target = make_texts(STAFF, 15, 2) + make_texts(PRICE, 15, 3)
+        write_csv("target.csv", {"key": ["A", "A", *map(str, range(28))], "comment": target, "v": vectors})
+        given = [name if i % 2 else "" for i, name in enumerate(source["class"])]
+        write_csv("half.csv", {"comment": source["comment"], "class": given})
+        options = ["--method", "logistic", "--id", "key", "-o", "out.csv", "--save", "run.isthmus", "--quiet"]
+        assert run_command(["label", "source.csv", "target.csv", *options]) == 0
+        yield place
+
+
+@pytest.fixture
+def here(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["half.csv", "--target-label", "class"], "--target-label 'class' names labels of TARGET"),
+        (["target.csv", "--model", "run.isthmus", "--seed", "3"], "learns nothing anew; leave out --seed."),
+        (["target.csv", "--model", "run.isthmus", "--analyzer", "words"], "learns nothing anew; leave out --analyzer."),
+        (["target.csv", "--model", "run.isthmus", "--language", "de"], "learns nothing anew; leave out --language."),
+        (["target.csv", "--model", "run.isthmus", "--label", "key"], "learns nothing anew; leave out --label."),
+        (
+            ["target.csv", "--model", "run.isthmus", "--force-classes", "--trust-machine-labels"],
+            "learns nothing anew; leave out --trust-machine-labels, --force-classes.",
+        ),
+        (["target.csv", "--model", "run.isthmus", "--sheet", "1"], "none of the files is a workbook"),
+        (["target.csv", "--model", "run.isthmus", "--vectors", "v"], "The model uses no vectors"),
+        (["source.csv", "target.csv", "--engine", "local", "--embed", "static"], "in memory; leave out --embed."),
+        (["source.csv", "target.csv", "--engine", "local", "--id", "nonsense"], "leave out --id"),
+    ],
+)
+def test_options_without_effect_are_refused(here, capsys, arguments, words):
+    assert run_command(["label", *arguments, "-o", "never.csv"]) == 2
+    error = capsys.readouterr().err
+    assert words in error
+    assert "[bad-parameter]" in error
+    assert not Path("never.csv").exists()
+
+
+def test_blocks_do_not_learn_from_labels_that_isthmus_gave(here, capsys):
+    arguments = ["label", "out.csv", "target.csv", "--engine", "local", "--method", "nbc", "-o", "never.csv"]
+    assert run_command(arguments) == 1
+    assert "[machine-labels]" in capsys.readouterr().err
+    assert not Path("never.csv").exists()
+
+
+def test_several_sources_bring_their_vectors(here):
+    arguments = ["source.csv", "more.csv", "target.csv", "--vectors", "v", "--method", "vectors", "-o", "v.csv"]
+    assert run_command(["label", *arguments, "--quiet"]) == 0
+    assert len(read("v.csv")) == 30
+
+
+def test_a_half_labelled_table_is_checked_on_what_was_found(here, capsys):
+    options = ["-o", "halved.csv", "--save", "half.isthmus", "--method", "logistic", "--quiet", "--force"]
+    assert run_command(["label", "half.csv", *options]) == 0
+    given = [row["given"] for row in read("halved.csv")]
+    assert given == ["False", "True"] * 15
+    texts = []
+    for result in ("halved.csv", "half.isthmus"):
+        assert run_command(["check", result, "--sample", "8", "-o", "sample.csv", "--quiet", "--force"]) == 0
+        rows = read("sample.csv")
+        texts.append([row["text"] for row in rows])
+    assert texts[0] == texts[1]
+    assert run_command(["check", "halved.csv", "--sample", "15", "-o", "sample.csv", "--quiet", "--force"]) == 0
+    rows = read("sample.csv")
+    write_csv("checked.csv", {"document": [row["document"] for row in rows], "true_label": ["staff"] * 15})
+    capsys.readouterr()
+    assert run_command(["check", "halved.csv", "checked.csv", "--json", "--quiet"]) == 0
+    assert json.loads(capsys.readouterr().out)["population"] == 15
+    write_csv("other.csv", {"document": ["2"], "true_label": ["staff"]})
+    assert run_command(["check", "halved.csv", "other.csv"]) == 1
+    assert "The label of document 2 was given before" in capsys.readouterr().err
+
+
+def test_two_columns_of_true_labels_are_refused(here, capsys):
+    Path("two.csv").write_text("document,true_label,true_label\n1,staff,price\n")
+    assert run_command(["teach", "run.isthmus", "two.csv", "-o", "never.csv"]) == 1
+    assert (
+        "two columns of true labels (true_label and true_label_2); keep one. [bad-answers]" in capsys.readouterr().err
+    )
+
+
+def test_documents_of_one_id_are_kept_apart(here, capsys):
+    assert run_command(["explain", "run.isthmus", "--document", "A", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert {row["document"] for row in rows} == {"A (document 1)", "A (document 2)"}
+
+
+def test_words_given_to_label_are_not_asked_again():
+    source = make_texts(STAFF, 30, 0) + make_texts(PRICE, 30, 1)
+    target = make_texts(STAFF, 30, 2) + make_texts(PRICE, 30, 3)
+    labels = ["staff"] * 30 + ["price"] * 30
+    asked = isthmus.label(source, labels, target, method="dual-manifold").ask(20, words=True)["word"]
+    words = {"rude": "staff", "cheap": "price"}
+    assert set(words) <= set(asked)
+    again = isthmus.label(source, labels, target, method="dual-manifold", word_labels=words).ask(20, words=True)
+    assert not set(words) & set(again["word"])

@@ -1,0 +1,274 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.cluster import KMeans
+from sklearn.metrics import adjusted_rand_score
+
+from isthmus.clustering import CrossGuidedKMeans
+from isthmus.clustering import guidance as choice
+from isthmus.clustering.alignment import Aligner, alignment_table, source_groups
+from isthmus.clustering.baselines import cocluster, kmeans_with_source, plain_kmeans
+from isthmus.clustering.guidance import choose_n_clusters, count_counterparts
+from isthmus.clustering.run import clean_rows, guided_kmeans, initial_centers, metric_rows, prepare
+from isthmus.exceptions import UsageError
+from isthmus.shift.similarity import cross_similarity
+
+
+def sides(task):
+    X, groups, domain = task
+    return X[domain > 0], groups[domain > 0], X[domain < 0], groups[domain < 0]
+
+
+def test_groups_of_two_collections_are_kept_apart():
+    X = sp.csr_matrix([[1.0, 0], [3.0, 0], [0, 2.0], [4.0, 0]])
+    groups = source_groups(X, np.array([0, 0, 1, 0]), np.array([1, 1, 1, 2]))
+    assert groups.centers.tolist() == [[2, 0], [0, 2], [4, 0]]
+    assert groups.collections.tolist() == [1, 1, 2]
+    assert groups.sizes.tolist() == [2, 1, 1]
+
+
+def test_similarity_without_switches_is_the_cosine_over_shared_words(task):
+    source, _, target, _ = sides(task)
+    similarity = cross_similarity(source, target, weighted=False, projected=False)
+    a, b = np.asarray(target[:1].todense()), np.asarray(source[:1].todense())
+    shared = similarity.pivots
+    expected = a[0, shared] @ b[0, shared] / np.linalg.norm(a[0, shared]) / np.linalg.norm(b[0, shared])
+    assert similarity.between(a, b)[0, 0] == pytest.approx(expected)
+
+
+def test_parts_of_a_similarity_add_up(task):
+    source, _, target, _ = sides(task)
+    similarity = cross_similarity(source, target)
+    a, b = np.asarray(target[:5].mean(axis=0)), np.asarray(source[:5].mean(axis=0))
+    assert similarity.parts(a[0], b[0]).sum() == pytest.approx(similarity.between(a, b)[0, 0])
+
+
+def test_projection_brings_synonyms_together():
+    # "agent" (source) and "rep" (target) never meet, but both go with "call" and "polite".
+    words = ["agent", "rep", "call", "polite", "bike"]
+    source = sp.csr_matrix([[1, 0, 1, 0, 0], [1, 0, 0, 1, 0], [0, 0, 0, 0, 1.0]])
+    target = sp.csr_matrix([[0, 1, 1, 0, 0], [0, 1, 0, 1, 0], [0, 0, 0, 0, 1.0]])
+    a, b = np.eye(5)[[words.index("rep")]], np.eye(5)[[words.index("agent")]]
+    apart = cross_similarity(source, target, weighted=False, projected=False).between(a, b)[0, 0]
+    joined = cross_similarity(source, target, weighted=False, projected=True).between(a, b)[0, 0]
+    assert apart == 0
+    assert joined == pytest.approx(1.0)
+
+
+def test_contrast_is_low_for_strangers_and_high_for_counterparts(task):
+    source, codes, target, truth = sides(task)
+    groups = source_groups(source, codes, np.ones(len(codes), dtype=int))
+    aligner = Aligner(groups, cross_similarity(source, target), target.mean(axis=0))
+    gold = np.vstack([np.asarray(target[truth == g].mean(axis=0)) for g in range(3)])
+    contrast = aligner.contrasts(gold)
+    assert np.all(np.diag(contrast) > 0.5)
+    assert np.all(contrast[~np.eye(3, dtype=bool)] < 0.1)
+
+
+def test_a_single_cluster_has_nothing_to_contrast_with():
+    """It is the mean of the target but for rounding: what is left after the mean is taken away has no meaning."""
+    target = sp.csr_matrix([[3.0, 1.0], [1.0, 1.0]])
+    groups = source_groups(sp.csr_matrix(np.eye(2)), np.array([0, 1]), np.array([1, 1]))
+    aligner = Aligner(groups, cross_similarity(target, target, weighted=False, projected=False), target.mean(axis=0))
+    apart = np.array([[2.0 - 1e-12, 1.0 + 1e-12]])  # leans to the second group by rounding alone
+    assert aligner.contrasts(apart)[0, 0] < 0
+    assert np.flatnonzero(aligner.weights(apart)[0]).tolist() == [0]
+
+
+def test_alignment_table_names_new_clusters():
+    groups = source_groups(sp.csr_matrix(np.eye(2)), np.array([0, 1]), np.array([1, 1]))
+    table = alignment_table(np.array([[0.0, 0.5], [0.0, 0.0]]), groups, np.array(["a", "b"]))
+    assert [match.group for match in table] == ["b", None]
+    assert table[0].strength == 0.5
+
+
+def test_baselines_start_where_guided_starts(task):
+    source, codes, target, _ = sides(task)
+    prepared = prepare(source, codes, np.ones(len(codes), dtype=int), target)
+    start = initial_centers(prepared.target, 3, "random", 4)
+    np.testing.assert_array_equal(
+        plain_kmeans(target, start, max_iter=25), guided_kmeans(prepared, start, guidance=0, max_iter=25).labels
+    )
+    together = kmeans_with_source(source, target, start, max_iter=25, cosine=False)
+    reference = KMeans(3, init=start, n_init=1, max_iter=25, tol=0).fit(sp.vstack([source, target]))
+    np.testing.assert_array_equal(together, reference.labels_[source.shape[0] :])
+
+
+def test_cocluster_finds_easy_groups_and_takes_empty_rows(task):
+    _, _, target, truth = sides(task)
+    rows = sp.vstack([target, sp.csr_matrix((1, target.shape[1]))], format="csr")
+    labels = cocluster(rows, 3)
+    assert len(labels) == len(truth) + 1
+    assert adjusted_rand_score(truth, labels[:-1]) > 0.8
+
+
+def test_starts_are_scikit_learns(task):
+    rows = metric_rows(task[0], True)
+    found = initial_centers(rows, 3, "random", 1)
+    picked = np.random.RandomState(1).choice(rows.shape[0], size=3, replace=False, p=np.full(rows.shape[0], 1 / 240))
+    np.testing.assert_array_equal(found, rows[picked].toarray())
+    with pytest.raises(UsageError):
+        initial_centers(rows, 3, np.ones((2, 2)))
+
+
+def test_number_of_clusters_follows_the_sources_grain(build_task):
+    X, _, domain = build_task(n_topics=6, n=30, seed=9)
+    rows = metric_rows(X, True)
+    fine, table = choose_n_clusters(rows[domain < 0], rows[domain > 0], 6)
+    coarse, _ = choose_n_clusters(rows[domain < 0], rows[domain > 0], 2)
+    assert 4 <= fine <= 8
+    assert coarse < fine
+    divergence = [row["divergence"] for row in table]
+    assert np.all(np.diff(divergence) <= 1e-12)
+
+
+def test_counterparts_are_counted_and_strangers_are_not(build_task):
+    X, groups, domain = build_task(n_topics=4, seed=8)
+    source, target = X[domain > 0], X[(domain < 0) & (groups < 3)]
+    prepared = prepare(source, groups[domain > 0], np.ones(160, dtype=int), target)
+    assert count_counterparts(prepared) == 3
+    assert count_counterparts(prepare(None, None, None, target)) == 0
+
+
+def test_few_rows_give_one_cluster():
+    assert choose_n_clusters(sp.csr_matrix(np.eye(3)), None, 0) == (1, [])
+
+
+def test_the_estimator_looks_for_the_number_of_target_clusters_with_the_source_as_its_measure(build_task, monkeypatch):
+    """Source and target swapped on the way to the choice."""
+    X, groups, domain = build_task(n_topics=3, n=20, seed=4)
+    keep = np.concatenate([np.flatnonzero(domain > 0), np.flatnonzero(domain < 0)[:30]])  # sides of unequal size
+    seen = []
+
+    def choose(target, source, n_groups, **options):
+        seen.append((target.shape[0], source.shape[0], n_groups))
+        return 2, []
+
+    monkeypatch.setattr("isthmus.clustering.guided.choose_n_clusters", choose)
+    labels = [int(g) if d > 0 else -1 for g, d in zip(groups[keep], domain[keep], strict=True)]
+    CrossGuidedKMeans(random_state=0).fit(X[keep], labels, sample_domain=domain[keep])
+    assert seen == [(30, int((domain > 0).sum()), 3)]
+
+
+def test_counterparts_are_counted_in_the_tightest_of_several_runs(build_task, monkeypatch):
+    """The loosest run taken instead."""
+    X, groups, domain = build_task(n_topics=4, seed=8)
+    prepared = prepare(X[domain > 0], groups[domain > 0], np.ones(160, dtype=int), X[(domain < 0) & (groups < 3)])
+    runs = []
+
+    def worse_first(*arguments, **options):
+        run = guided_kmeans(*arguments, **options)
+        if runs:  # every run but the first is spoiled: all documents in one cluster, far from it
+            run = replace(run, labels=np.zeros_like(run.labels), divergence=run.divergence + 1 + len(runs))
+        runs.append(run)
+        return run
+
+    monkeypatch.setattr("isthmus.clustering.guidance.guided_kmeans", worse_first)
+    assert count_counterparts(prepared) == 3
+    assert len(runs) > 1
+
+
+def test_the_tolerance_is_a_share_of_the_mean_variance_of_columns(monkeypatch):
+    """Variances taken over rows instead."""
+    given = []
+
+    def watched(prepared, start, **settings):
+        given.append(settings["tol"])
+        return guided_kmeans(prepared, start, **settings)
+
+    monkeypatch.setattr("isthmus.clustering.guided.guided_kmeans", watched)
+    X = np.array([[5.0, 0, 0, 0, 0, 1], [4, 0, 0, 1, 0, 0], [0, 0, 6, 0, 0, 0]])
+    CrossGuidedKMeans(2, metric="euclidean", tol=0.5, n_init=1, random_state=0).fit(X)
+    assert given == [pytest.approx(0.5 * X.var(axis=0).mean())]
+
+
+def test_new_documents_go_to_the_centre_that_the_metric_calls_nearest():
+    """The other metric taken for new documents."""
+    X = np.array([[1.0, 1], [1, 1.2], [1.2, 1], [9, 0.5], [9, 1], [10, 1]])
+    new = np.array([[1.5, 0.2]])  # near the first three, in the direction of the others
+    plain = CrossGuidedKMeans(2, metric="euclidean", random_state=0).fit(X)
+    turned = CrossGuidedKMeans(2, metric="cosine", random_state=0).fit(X)
+    assert plain.predict(new)[0] == plain.labels_[0]
+    assert plain.predict(np.array([[9.5, 0.8]]))[0] == plain.labels_[5]  # its length counts
+    assert turned.predict(new)[0] == turned.labels_[5]
+    assert plain.labels_[0] != plain.labels_[5]
+    assert turned.labels_[0] != turned.labels_[5]
+
+
+def test_guided_centres_rest_before_a_run_is_called_stable():
+    """Stopped as soon as the labels, or the pairs, stay the same, while centres still follow their matches."""
+    rng = np.random.default_rng(3)
+    topics = rng.dirichlet(np.full(40, 0.08), 4)
+    rows = np.array([rng.multinomial(25, topics[i % 4]) for i in range(160)], dtype=float)
+    groups = np.array([f"g{i % 4}" if i < 80 else None for i in range(160)], dtype=object)
+    model = CrossGuidedKMeans(4, tol=0.0, n_init=1, boost=1.0, random_state=0).fit(rows, groups)
+    assert model.termination_condition_ == "stable"
+    assert abs(model.history_[-1] - model.history_[-2]) < 1e-5 * model.history_[-1]
+    assert model.n_iter_ >= 8
+
+
+def test_rows_are_freed_of_stored_zeros_and_of_repeated_entries():
+    zeros = sp.csr_matrix((np.array([0.0, 2.0]), np.array([0, 1]), np.array([0, 1, 2])), shape=(2, 2))
+    twice = sp.csr_matrix((np.array([1.0, 2.0]), np.array([1, 1]), np.array([0, 2, 2])), shape=(2, 2))
+    assert np.diff(clean_rows(zeros).indptr).tolist() == [0, 1]  # the first row is empty, and shows it
+    assert clean_rows(twice).data.tolist() == [3.0]
+    assert (zeros.nnz, twice.nnz) == (2, 2)  # the caller's are left as they are
+
+
+def test_the_price_of_a_cluster_is_the_slope_of_the_sources_own_curve(monkeypatch):
+    """A wrong price: J(k) + λ·k with λ from the source at its own number of groups."""
+    asked = []
+
+    def curve(rows, numbers, rng, cosine):
+        asked.append((rows.sum(), numbers.tolist()))
+        return 10.0 / np.asarray(numbers, dtype=float)
+
+    monkeypatch.setattr(choice, "_divergences", curve)
+    target, source = sp.csr_matrix(np.eye(40)), sp.csr_matrix(2 * np.eye(40))
+    best, table = choice.choose_n_clusters(target, source, 4)
+    (of_target, grid), (of_source, around) = asked
+    assert (of_target, of_source) == (40, 80)
+    low, high = around
+    assert low < 4 < high
+    price = (10 / low - 10 / high) / (high - low)
+    for row in table:
+        divergence = np.interp(np.log(row["n_clusters"]), np.log(grid), 10 / np.array(grid))
+        assert row["score"] == pytest.approx(divergence + price * row["n_clusters"])
+    assert best == min(table, key=lambda row: row["score"])["n_clusters"]
+
+
+@pytest.mark.parametrize(("n_target", "n_source"), [(60, 40), (40, 60), (40, 40)])
+def test_both_curves_are_taken_on_as_many_rows(monkeypatch, n_target, n_source):
+    """The larger side in full: chance alone lowers the curve more in few rows."""
+    asked = []
+
+    def curve(rows, numbers, rng, cosine):
+        asked.append(rows.shape[0])
+        return 10.0 / np.asarray(numbers, dtype=float)
+
+    monkeypatch.setattr(choice, "_divergences", curve)
+    choice.choose_n_clusters(sp.csr_matrix(np.eye(n_target)), sp.csr_matrix(np.eye(n_source)), 4)
+    assert asked == [40, 40]
+
+
+def test_the_source_pulls_from_the_iteration_after_the_warm_up():
+    """Warm-up one short."""
+    from isthmus.clustering.run import prepare
+
+    source = sp.csr_matrix([[3.0, 0, 1], [2, 0, 1], [0, 3, 1], [0, 2, 1]])
+    prepared = prepare(source, np.array([0, 0, 1, 1]), np.ones(4, dtype=int), source, warmup=2)
+    centers = source[[0, 2]].toarray()
+    assert [prepared.aligner(centers, iteration) is None for iteration in (1, 2, 3)] == [True, True, False]
+
+
+def test_entries_stored_in_unequal_parts_are_added_up():
+    """``sum_duplicates`` dropped: the fixture elsewhere halves every entry, which lengths of one hide."""
+    from isthmus.clustering.run import clean_rows
+
+    split = sp.csr_matrix((np.array([1.0, 2.0, 5.0, 0.0]), np.array([0, 0, 1, 1]), np.array([0, 3, 4])), shape=(2, 2))
+    clean = clean_rows(split)
+    assert clean.toarray().tolist() == [[3.0, 5.0], [0.0, 0.0]]
+    assert clean.nnz == 2
+    assert float((clean.data**2).sum()) == 34.0

@@ -1,0 +1,96 @@
+"""A check never counts a document by the answer that was learned from."""
+
+import numpy as np
+import pytest
+
+import isthmus
+from isthmus.report.hero import right_tile
+
+WORDS = {"staff": ["friendly", "rude", "helpful", "polite"], "price": ["expensive", "cheap", "costly", "bargain"]}
+
+
+def make_texts(words, n, seed):
+    rng = np.random.default_rng(seed)
+    return [" ".join(rng.choice(words, 3)) + f" visit {rng.integers(99)}" for _ in range(n)]
+
+
+@pytest.fixture(scope="module")
+def labelling():
+    source = make_texts(WORDS["staff"], 40, 0) + make_texts(WORDS["price"], 40, 1)
+    target = make_texts(WORDS["staff"], 60, 2) + make_texts(WORDS["price"], 60, 3)
+    return isthmus.label(source, ["staff"] * 40 + ["price"] * 40, target, method="logistic")
+
+
+@pytest.fixture(scope="module")
+def truth():
+    """Every fifth document is not what its words say."""
+    names = np.array(["staff"] * 60 + ["price"] * 60)
+    turned = np.arange(120) % 5 == 0
+    names[turned] = np.where(names[turned] == "staff", "price", "staff")
+    return names
+
+
+@pytest.fixture(scope="module")
+def sample(labelling, truth):
+    table = labelling.sample(60)
+    return table | {"true_label": [str(truth[number - 1]) for number in table["document"]]}
+
+
+@pytest.fixture(scope="module")
+def taught(labelling, sample):
+    return labelling.teach(sample)
+
+
+def test_answers_that_were_learned_from_do_not_find_themselves(taught, sample, truth):
+    found = taught.check(sample)
+    assert found.learned == found.n == 60
+    right = np.mean(taught.labels == truth)
+    assert found.right < 60
+    assert found.low <= right <= found.high
+    # Half of the documents were answered and are right; the others as often as the answers that were held out.
+    assert found.accuracy == pytest.approx((60 + 60 * found.right / 60) / 120)
+    assert "60 checked documents had been learned from" in str(found)
+
+
+def test_documents_that_nobody_answered_are_counted_as_they_are(taught, truth):
+    rows = np.setdiff1d(np.arange(120), taught.answers.rows)[:20]
+    found = taught.check((rows + 1).tolist(), truth[rows].tolist())
+    assert found.learned == 0
+    assert found.right == int(np.sum(taught.labels[rows] == truth[rows]))
+    assert "learned from" not in str(found)
+
+
+def test_the_outcome_stands_in_place_of_the_expectation(labelling, truth, tmp_path):
+    later = labelling.teach({"document": [1, 61], "true_label": ["staff", "price"]})
+    assert later.checked is None
+    rows = np.arange(2, 120, 3)
+    found = later.check((rows + 1).tolist(), truth[rows].tolist())
+    assert later.checked is found
+    tile = right_tile(later)
+    assert (tile["estimate"], tile["low"], tile["high"]) == (found.accuracy, found.low, found.high)
+    assert tile["note"].endswith("in 95 cases out of 100; measured on 40 documents checked at random.")
+    assert "measured on 40 documents" in later._repr_html_()
+    later.save(tmp_path / "kept.isthmus")
+    assert isthmus.load(tmp_path / "kept.isthmus").checked.accuracy == found.accuracy
+    # What was found about these labels says nothing about others.
+    assert later.label_new(["rude staff"]).checked is None
+    assert later.teach({"document": [2], "true_label": ["staff"]}).checked is None
+
+
+@pytest.mark.parametrize(
+    ("drawn", "note"),
+    [
+        ("random", "judged by answers to documents drawn at random."),
+        ("picked", "judged by the answers given so far."),
+    ],
+)
+def test_an_estimate_from_answers_does_not_claim_to_be_without_labels(labelling, sample, drawn, note):
+    assert right_tile(labelling)["note"].endswith("judged without true labels.")
+    assert right_tile(labelling.teach(sample, drawn=drawn))["note"].endswith(note)
+
+
+def test_few_answers_say_why_nothing_is_expected(labelling):
+    few = labelling.teach({"document": [1, 61], "true_label": ["staff", "price"]})
+    assert right_tile(few)["note"] == (
+        "Not estimated (fewer than 10 answers were learned from). Check a sample to know."
+    )

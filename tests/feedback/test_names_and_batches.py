@@ -1,0 +1,182 @@
+"""Renaming changes names alone, taking back restores what was there, and tables in former names are understood."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import isthmus
+from isthmus.exceptions import UsageError
+from isthmus.features.embeddings import VectorTable
+from isthmus.feedback import Answers
+
+WORDS = {
+    "staff": ["friendly", "rude", "helpful", "polite", "kind"],
+    "price": ["expensive", "cheap", "costly", "bargain", "fair"],
+    "bikes": ["fast", "slow", "frame", "wheel", "brake"],
+}
+
+
+def make_texts(words, n, seed):
+    rng = np.random.default_rng(seed)
+    return [" ".join(rng.choice(words, 2)) + f" visit {rng.choice(['one', 'cheap', 'rude', 'fast'])}" for _ in range(n)]
+
+
+def make_pair():
+    source = [text for seed, words in enumerate(WORDS.values()) for text in make_texts(words[:4], 40, seed)]
+    target = [text for seed, words in enumerate(WORDS.values()) for text in make_texts(words[1:], 40, 9 + seed)]
+    return source, [name for name in WORDS for _ in range(40)], target
+
+
+@pytest.fixture(scope="module", params=["cocc", "logistic"])
+def labelling(request):
+    source, labels, target = make_pair()
+    return isthmus.label(source, labels, target, method=request.param)
+
+
+@pytest.fixture(scope="module")
+def taught(labelling):
+    rows = list(range(0, 120, 8))
+    return labelling.teach(answers(rows), name="first")
+
+
+def answers(rows, names=("staff", "price", "bikes")):
+    return {"document": [row + 1 for row in rows], "true_label": [names[row // 40] for row in rows]}
+
+
+NAMES = {"staff": "people", "bikes": "a bike"}
+BACK = {new: old for old, new in NAMES.items()}
+
+
+@pytest.mark.parametrize("after_answers", [False, True])
+def test_a_rename_changes_names_alone_and_back_restores_everything(labelling, taught, after_answers):
+    result = taught if after_answers else labelling
+    renamed = result.rename_classes(NAMES)
+    assert renamed.labels.tolist() == [NAMES.get(name, name) for name in result.labels.tolist()]
+    np.testing.assert_array_equal(renamed.confidence, result.confidence)
+    np.testing.assert_array_equal(renamed.needs_review, result.needs_review)
+    assert renamed.expected_accuracy == result.expected_accuracy
+    assert renamed.history == result.history
+    back = renamed.rename_classes(BACK)
+    assert back.labels.tolist() == result.labels.tolist()
+    assert back.classes.tolist() == result.classes.tolist()
+    np.testing.assert_array_equal(back.probabilities, result.probabilities)
+    assert back.model is result.model
+    later = ["rude kind visit", "slow wheel visit", "cheap fair visit"]
+    np.testing.assert_allclose(renamed.label_new(later).confidence, result.label_new(later).confidence, rtol=1e-12)
+    np.testing.assert_array_equal(renamed.label_new(later).needs_review, result.label_new(later).needs_review)
+
+
+def test_a_renamed_labelling_learns_and_forgets_as_before(labelling, taught):
+    renamed = taught.rename_classes(NAMES)
+    gone = renamed.teach(without="first")
+    assert gone.labels.tolist() == labelling.rename_classes(NAMES).labels.tolist()
+    more = renamed.teach(answers([3, 43, 83]))  # in the former names
+    assert more.classes.tolist() == ["a bike", "people", "price"]
+    assert more.labels[[3, 43, 83]].tolist() == ["people", "price", "a bike"]
+    assert len(more.ask(3)["document"]) == 3
+
+
+def test_a_sample_drawn_before_a_rename_is_checked_alike(labelling):
+    table = labelling.sample(40)
+    filled = answers([number - 1 for number in table["document"]])
+    before = labelling.check(filled)
+    after = labelling.rename_classes(NAMES).check(filled)
+    assert (after.right, after.new_classes) == (before.right, [])
+    assert labelling.rename_classes(NAMES).checked.shares[0]["class"] == "a bike"
+
+
+def test_numbers_as_classes_can_be_renamed():
+    source, labels, target = make_pair()
+    codes = [list(WORDS).index(name) + 1 for name in labels]
+    result = isthmus.label(source, codes, target, method="logistic").teach({"document": [1], "true_label": [1]})
+    renamed = result.rename_classes({"1": "people"})
+    assert renamed.classes.tolist() == ["2", "3", "people"]
+    assert renamed.labels[0] == "people"
+    assert renamed.teach({"document": [41], "true_label": [2]}).labels[40] == "2"
+
+
+def test_merging_never_lowers_confidence_and_moves_the_expectation(labelling):
+    merged = labelling.rename_classes({"staff": "shop", "price": "shop"})
+    assert (merged.confidence >= labelling.confidence).all()
+    assert merged.expected_accuracy.estimate >= labelling.expected_accuracy.estimate
+    assert merged.needs_review.sum() <= labelling.needs_review.sum()
+    stays = labelling.labels != "bikes"
+    np.testing.assert_array_equal(merged.labels[stays], "shop")
+
+
+def test_names_that_differ_in_case_alone_are_refused(labelling):
+    with pytest.raises(UsageError, match="'Price' and 'price' differ only in upper and lower case"):
+        labelling.rename_classes({"staff": "Price"})
+
+
+def test_taking_a_later_answer_back_restores_the_first():
+    first = Answers([0, 1], ["a", "b"], ["random", "asked"], ["Kim", ""], ["one", "one"])
+    both = first.plus(Answers([1, 2], ["a", "c"], ["picked"] * 2, ["", ""], ["two"] * 2))
+    back = both.without("two")
+    assert (back.rows, back.labels, back.drawn, back.by, back.batch) == (
+        [0, 1],
+        ["a", "b"],
+        ["random", "asked"],
+        ["Kim", ""],
+        ["one", "one"],
+    )
+    assert back.replaced == []
+    assert both.without("one").rows == [1, 2]
+    third = both.plus(Answers([1], ["d"], ["picked"], [""], ["three"]))
+    assert third.without("three").labels == [*both.labels[:1], "c", "a"]
+    assert third.without("two").without("three").labels == ["a", "b"]
+    assert third.renamed({"b": "z"}).without("two").without("three").labels == ["a", "z"]
+
+
+def test_words_and_blank_rows_can_be_taken_back(labelling, tmp_path):
+    words = tmp_path / "words.csv"
+    words.write_text("word,label\nkind,price\n")
+    taught = labelling.teach(answers([3, 43]), name="a").teach(word_labels=words)
+    assert taught.answers.words == {"kind": {"price": 1.0}}
+    back = taught.teach(without=words)
+    assert (back.answers.words, len(back.answers), back.learned.words_taken_back) == ({}, 2, 1)
+    assert "1 word taken back" in str(back.learned)
+    np.testing.assert_array_equal(back.probabilities, labelling.teach(answers([3, 43])).probabilities)
+    left = labelling.teach({"document": [5, 6], "true_label": ["staff", None]}, name="b")
+    assert left.answers.blank == [5]
+    assert left.teach(answers([9]), name="c").teach(without="b").answers.blank == []
+
+
+def test_answers_that_are_given_back_unchanged_keep_who_said_so(labelling):
+    given = answers([3, 43]) | {"by": ["Kim", "Lee"], "drawn": ["random", "asked"]}
+    taught = labelling.teach(given, name="people").teach(answers([3, 43]), name="workbook")
+    assert taught.answers.by == ["Kim", "Lee"]
+    assert taught.answers.drawn == ["random", "asked"]
+    assert taught.answers.batch == ["people", "people"]
+
+
+def test_tables_without_a_name_get_one_of_their_own(labelling):
+    taught = labelling.teach(answers([3])).teach(answers([4])).teach(answers([5]))
+    taught = taught.teach(without="answers 1").teach(answers([6]))
+    assert sorted(taught.answers.batch) == ["answers 1", "answers 2", "answers 3"]
+
+
+def test_a_class_that_words_name_first_is_announced(labelling):
+    taught = labelling.teach(word_labels={"kind": "manners"})
+    assert taught.learned.new_classes == {"manners": ""}
+
+
+def test_given_vectors_are_saved_explained_and_found_again(tmp_path):
+    source, labels, target = make_pair()
+    rng = np.random.default_rng(0)
+    vectors = [rng.normal(size=(len(side), 4)) for side in (source, target)]
+    result = isthmus.label(source, labels, target, method="vectors", vectors=vectors)
+    for name, one in {"plain": result, "taught": result.teach(answers([1, 41, 81]))}.items():
+        one.save(tmp_path / name)
+        back = isthmus.load(tmp_path / name)
+        assert back.labels.tolist() == one.labels.tolist()
+        assert isinstance(back.reasons(0), list)
+
+
+def test_teach_uses_vectors_that_no_method_voted_with(labelling):
+    texts = [*labelling.source_texts, *labelling.texts]
+    table = VectorTable.of(texts, np.random.default_rng(0).normal(size=(len(texts), 4)))
+    taught = replace(labelling, given_vectors=table).teach(answers([1, 41, 81]))
+    assert len(taught.model.views.vector_mean_) == 4
+    assert taught.needs_vectors

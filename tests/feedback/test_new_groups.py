@@ -1,0 +1,111 @@
+"""Documents of a group that fits no class stay marked until answers have settled what they are."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import isthmus
+from isthmus._math.confidence import lower_confidence_in_groups
+from isthmus.feedback import expect_accuracy
+from isthmus.feedback.correction import pseudo_answers
+
+STAFF = ["friendly", "rude", "helpful", "polite", "impatient", "kind"]
+PRICE = ["expensive", "cheap", "costly", "bargain", "overpriced", "fair"]
+PARKING = ["garage", "parking", "spaces", "lot", "barrier", "ticket"]
+TRUTH = np.array(["staff"] * 60 + ["price"] * 60 + ["parking"] * 30)
+GROUP = np.arange(120, 150)
+OUTSIDE = [*range(0, 60, 10), *range(60, 120, 10)]
+
+
+def make_texts(words, n, seed):
+    rng = np.random.default_rng(seed)
+    return [" ".join(rng.choice(words, 3)) + f" visit {rng.integers(9)}" for _ in range(n)]
+
+
+@pytest.fixture(scope="module", params=["logistic", "nbc"])
+def labelling(request):
+    source = make_texts(STAFF[:4], 60, 0) + make_texts(PRICE[:4], 60, 1)
+    target = make_texts(STAFF[2:], 60, 2) + make_texts(PRICE[2:], 60, 3) + make_texts(PARKING, 30, 4)
+    result = isthmus.label(source, ["staff"] * 60 + ["price"] * 60, target, method=request.param)
+    groups = np.full(150, "", dtype=object)
+    groups[GROUP] = "garage lot"
+    return replace(
+        result,
+        novel_group=groups,
+        novel=[{"group": "garage lot", "words": "garage lot", "documents": 30, "share": 0.2, "low": 0.1, "high": 0.3}],
+        warnings=[{"topic": "new group", "message": "About 20 % of the target belong to no class."}],
+        confidence=lower_confidence_in_groups(result.confidence, groups),
+        needs_review=result.needs_review | (groups != ""),
+    )
+
+
+def answers(rows):
+    return {"document": [int(row) + 1 for row in rows], "true_label": TRUTH[rows].tolist()}
+
+
+def test_answers_outside_a_group_leave_it_marked_and_in_the_estimate(labelling):
+    taught = labelling.teach(answers(OUTSIDE))
+    assert taught.needs_review[GROUP].all()
+    assert taught.novel_group[GROUP].tolist() == ["garage lot"] * 30
+    assert (taught.confidence[GROUP] <= 0.25).all()
+    assert [row["topic"] for row in taught.warnings] == ["new group"]
+    # A fifth of the documents belongs to no class: no more than four fifths and what is left for a wrong mark.
+    assert taught.expected_accuracy.estimate <= 0.8 + 0.2 * 0.25
+    assert taught.expected_accuracy.low <= 0.8
+    assert taught.expected_accuracy.outside_groups > taught.expected_accuracy.estimate
+
+
+def test_words_alone_leave_a_group_marked_and_the_others_as_sure_as_they_were(labelling):
+    taught = labelling.teach(word_labels={"impatient": "staff"})
+    assert taught.needs_review[GROUP].all()
+    others = np.setdiff1d(np.arange(150), GROUP)
+    same = others[["impatient" not in labelling.texts[row] for row in others]]
+    # The vote of naive Bayes is surer than the floor under which learning lets no class fall.
+    np.testing.assert_allclose(taught.confidence[same], labelling.confidence[same], atol=1e-4)
+    later = [labelling.texts[row] for row in same[:20]]
+    np.testing.assert_allclose(taught.label_new(later).confidence, labelling.label_new(later).confidence, atol=1e-4)
+
+
+def test_answers_that_name_the_group_settle_it(labelling):
+    taught = labelling.teach(answers([*OUTSIDE, *GROUP[::2]]))
+    assert (taught.labels[GROUP] == "parking").mean() >= 0.9
+    np.testing.assert_array_equal(taught.novel_group[taught.labels == "parking"], "")
+
+
+@pytest.mark.parametrize(("count", "marked"), [(4, True), (5, False)])
+def test_five_answers_that_name_a_known_class_unmark_a_group(labelling, count, marked):
+    rows = GROUP[:count]
+    given = {"document": [int(row) + 1 for row in rows], "true_label": ["staff"] * count}
+    taught = labelling.teach(given)
+    assert (taught.novel_group[GROUP[count:]] != "").all() == marked
+    assert bool(taught.novel) == marked
+
+
+def test_a_group_made_a_class_leaves_the_other_classes_their_share():
+    vote = np.repeat([[0.6, 0.4], [0.4, 0.6]], 30, axis=0)
+    texts = [f"{place:02d}" for place in range(60)]
+    answered = np.arange(24)
+    codes = np.array([2] * 20 + [0] * 2 + [1] * 2)
+    picked = np.ones(24, dtype=bool)
+    places, weights = pseudo_answers(vote, texts, answered, codes, picked)
+    best = vote[places].argmax(axis=1)
+    # 20 picked answers name the new class; each known one has half of the vote and is named twice.
+    assert weights[best == 0].sum() == pytest.approx(20 * 0.5 - 2)
+    assert weights[best == 1].sum() == pytest.approx(20 * 0.5 - 2)
+    # Answers that were not picked say how common the classes are.
+    assert pseudo_answers(vote, texts, answered, codes, ~picked) is None
+
+
+def test_a_group_that_no_answer_settled_counts_for_its_confidence():
+    right = np.array([True] * 9 + [False] * 3)
+    held_out = np.full(12, 0.75)
+    outside = np.full(60, 0.75)
+    weighted = expect_accuracy(right, np.zeros(12, bool), held_out, outside, 100, in_groups=np.full(28, 0.2))
+    assert weighted.outside_groups == pytest.approx(0.75)
+    assert weighted.estimate == pytest.approx((12 + 0.75 * 60 + 0.2 * 28) / 100)
+    assert weighted.high <= (12 + 60 + 0.4 * 28) / 100
+    # Answers drawn at random speak of the group, too.
+    drawn = np.ones(40, bool)
+    at_random = expect_accuracy(drawn, drawn, np.ones(40), np.ones(30), 100, in_groups=np.full(30, 0.2))
+    assert at_random.estimate == 1.0

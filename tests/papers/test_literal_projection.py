@@ -1,0 +1,68 @@
+"""Term projection written out from the paper's equations (Zheng, Liu, Teng and Sun, AIRS 2009), in plain numpy."""
+
+import numpy as np
+import pytest
+
+from isthmus.features import tf_chi2
+from isthmus.recipes import make_recipe
+
+
+def literal_chi2(X, codes, n_classes):
+    """Eq. 1 on occurrences: N(AD − BC)² / ((A+C)(B+D)(A+B)(C+D)), terms × classes."""
+    table = np.zeros((X.shape[1], n_classes))
+    for term in range(X.shape[1]):
+        for c in range(n_classes):
+            A, B = X[codes == c, term].sum(), X[codes != c, term].sum()
+            C, D = X[codes == c].sum() - A, X[codes != c].sum() - B
+            below = (A + C) * (B + D) * (A + B) * (C + D)
+            table[term, c] = (A + B + C + D) * (A * D - B * C) ** 2 / below if below else 0.0
+    return table
+
+
+def literal_ratios(X, codes, n_classes, added=0.5):
+    """PR(t,c) = [df(t,c)/df(c)] / [df(t,¬c)/df(¬c)], with half a document added to both sides."""
+    ratios = np.zeros((X.shape[1], n_classes))
+    for c in range(n_classes):
+        own, other = X[codes == c] > 0, X[codes != c] > 0
+        inside = (own.sum(axis=0) + added) / (len(own) + 2 * added)
+        outside = (other.sum(axis=0) + added) / (len(other) + 2 * added)
+        ratios[:, c] = inside / outside
+    return ratios
+
+
+def draw(seed, n_classes=4, d=30):
+    rng = np.random.default_rng(seed)
+    codes = np.repeat(np.arange(n_classes), 12)
+    rate = rng.random((n_classes, d))[codes] * 1.5
+    return rng.poisson(rate).astype(float), codes, rng.poisson(rate[::2]).astype(float)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_paper_s_rule_written_out(seed):
+    X, codes, new = draw(seed)
+    model = make_recipe("projection-paper")[-1].fit(X, codes)
+    chi2, ratios = literal_chi2(X, codes, 4), literal_ratios(X, codes, 4)
+    kept = (chi2.max(axis=1) >= 0.5 * chi2.sum(axis=1) - 1e-9) & (chi2.sum(axis=1) > 0)
+    klass = np.where(kept, chi2.argmax(axis=1), -1)
+    np.testing.assert_array_equal(model.term_class_, klass)
+    np.testing.assert_allclose(model.term_chi2_, chi2.max(axis=1), rtol=1e-10)
+    np.testing.assert_allclose(model.term_discriminability_, ratios.max(axis=1), rtol=1e-10)
+    features = np.stack([(new * ratios.max(axis=1))[:, klass == c].sum(axis=1) for c in range(4)], axis=1)
+    np.testing.assert_allclose(model.projection_.features(new), features, rtol=1e-10, atol=1e-10)
+    np.testing.assert_array_equal(model.predict(new), features.argmax(axis=1))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_selection_and_the_default_s_signed_choice(seed):
+    X, codes, new = draw(seed)
+    chi2, ratios = literal_chi2(X, codes, 4), literal_ratios(X, codes, 4)
+    np.testing.assert_allclose(tf_chi2(X, codes), chi2.max(axis=1), rtol=1e-10)
+    model = make_recipe("projection")[-1].fit(X, codes)
+    shares = X.sum(axis=0) / X.sum()
+    positive = np.stack([X[codes == c].sum(axis=0) / X[codes == c].sum() > shares for c in range(4)], axis=1)
+    signed = np.where(positive, chi2, -1.0)
+    klass = np.where(signed.max(axis=1) >= 0.5 * chi2.sum(axis=1) - 1e-9, signed.argmax(axis=1), -1)
+    np.testing.assert_array_equal(model.term_class_, klass)
+    weight = np.maximum(ratios[np.arange(30), np.maximum(klass, 0)], 1.0)
+    features = np.stack([(new * weight)[:, klass == c].sum(axis=1) for c in range(4)], axis=1)
+    np.testing.assert_allclose(model.projection_.features(new), features, rtol=1e-10, atol=1e-10)

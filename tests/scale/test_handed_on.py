@@ -1,0 +1,49 @@
+"""What a run in blocks hands from step to step, seen from outside: named columns, shares that moved."""
+
+import csv
+
+import pytest
+
+from isthmus.cli.app import run_command
+from isthmus.scale import label_files
+
+
+def rows_of(path):
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture
+def two_columns(tmp_path):
+    """A target whose column text speaks of sport throughout; what it is about stands in the column body."""
+    words = {"sport": "match team goal", "money": "bank stock share"}
+    with open(tmp_path / "s.csv", "w", encoding="utf-8") as file:
+        file.writelines(["text,topic\n", *(f"{words[t]} {i % 7},{t}\n" for i in range(60) for t in words)])
+    with open(tmp_path / "t.csv", "w", encoding="utf-8") as file:
+        rows = [f"team goal,{words[t]} {i % 5},{t}\n" for i in range(40) for t in words]
+        file.writelines(["text,body,topic\n", *rows])
+    return str(tmp_path / "s.csv"), str(tmp_path / "t.csv")
+
+
+@pytest.mark.parametrize("way", ["function", "blocks", "memory"])
+def test_the_target_is_read_by_its_own_column(two_columns, tmp_path, way):
+    out = tmp_path / "out.csv"
+    if way == "function":
+        label_files(*two_columns, out, method="nbc", text="text", target_text="body", label="topic", sample=60)
+    else:
+        command = ["label", *two_columns, "-o", str(out), "--method", "nbc", "--text", "text", "--label", "topic"]
+        command += ["--target-text", "body", "--quiet", *(["--engine", "local"] if way == "blocks" else [])]
+        assert run_command(command) == 0
+    rows = rows_of(out)
+    assert len(rows) == 80
+    assert [row["label"] for row in rows] == [row["topic"] for row in rows]
+
+
+def test_shares_that_moved_are_followed_as_the_sample_says(turned, tmp_path):
+    """Where the sample is the whole target, the labels written are as sure on average as the expectation says."""
+    result = label_files(*turned, tmp_path / "out.csv", text="text", label="topic", sample=1_000)
+    (said,) = [row["message"] for row in result.warnings if row["topic"] == "class shares"]
+    assert "Labels were brought to these shares." in said
+    confidence = [float(row["confidence"]) for row in rows_of(tmp_path / "out.csv")]
+    assert sum(confidence) / len(confidence) == pytest.approx(result.mean_confidence, abs=1e-4)
+    assert result.mean_confidence == pytest.approx(result.expected_accuracy.estimate, abs=0.005)

@@ -1,0 +1,127 @@
+"""What a run keeps between passes: read back as it was, and refused where another hand wrote it."""
+
+import ast
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import isthmus.scale
+from isthmus.exceptions import DataError
+from isthmus.scale import label_files
+from isthmus.scale import run as run_module
+from isthmus.scale.output import work_folder
+from isthmus.scale.store import FolderStore, MemoryStore, pack, unpack
+
+ARRAYS = {
+    "counts": np.arange(12, dtype=np.uint8).reshape(3, 4),
+    "empty": np.zeros(0, dtype=bool),
+    "labels": np.array([3, -1, 7, 2], dtype=np.int32),
+}
+
+
+@pytest.mark.parametrize("kind", ["folder", "memory"])
+def test_arrays_come_back_as_they_were(tmp_path, kind):
+    store = FolderStore(tmp_path) if kind == "folder" else MemoryStore()
+    store.save("rows/1", ARRAYS)
+    assert store.has("rows/1")
+    held = store.load("rows/1")
+    assert list(held) == list(ARRAYS)
+    for name, array in ARRAYS.items():
+        assert held[name].dtype == array.dtype
+        np.testing.assert_array_equal(held[name], array)
+    assert store.read_slice("rows/1", "labels", 1, 3).tolist() == [-1, 7]
+    store.drop("rows")
+    assert not store.has("rows/1")
+
+
+def test_values_come_back_from_json():
+    value = {"text": "line\u2028 \ud800", "hash": 2**64 - 1, "label": None}
+    assert unpack(pack(value)) == value
+    with pytest.raises(DataError, match="--force") as error:
+        unpack(np.frombuffer(pickle.dumps([1]), dtype=np.uint8))
+    assert error.value.code == "file-trouble"
+
+
+class Harmful:
+    def __reduce__(self):
+        return Path.touch, (Path("touched"),)
+
+
+def object_array(path):
+    array = np.empty(1, dtype=object)
+    array[0] = Harmful()
+    with open(path, "wb") as file:
+        np.save(file, np.array(["labels"]))
+        np.save(file, array, allow_pickle=True)
+
+
+def cut_short(path):
+    path.write_bytes(path.read_bytes()[:-3])
+
+
+def larger_than_the_file(path):
+    with open(path, "wb") as file:
+        np.save(file, np.array(["labels"]))
+        np.lib.format.write_array_header_1_0(file, {"descr": "<i4", "fortran_order": False, "shape": (1 << 50,)})
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [object_array, cut_short, larger_than_the_file, lambda path: path.write_bytes(pickle.dumps(Harmful()))],
+    ids=["objects", "cut", "large", "pickle"],
+)
+def test_what_another_hand_wrote_is_refused_and_runs_nothing(tmp_path, monkeypatch, spoil):
+    monkeypatch.chdir(tmp_path)
+    store = FolderStore(tmp_path)
+    store.save("labels", {"labels": ARRAYS["labels"]})
+    spoil(store.path("labels"))
+    for read in (lambda: store.load("labels"), lambda: store.read_slice("labels", "labels", 2, 4)):
+        with pytest.raises(DataError, match=r"'labels.npy' in the folder of the stopped run .*--force") as error:
+            read()
+        assert error.value.code == "file-trouble"
+    assert not Path("touched").exists()
+
+
+def widen_rows(store):
+    path = next(Path(store.folder, "rows").rglob("*.npy"))
+    name = path.relative_to(store.folder).with_suffix("").as_posix()
+    held = dict(store.load(name))
+    held["indices"] = held["indices"] + 1_000_000  # beyond every table that compiled loops write to
+    store.save(name, held)
+
+
+def widen_tokens(store):
+    for path in Path(store.folder, "tokens").rglob("*.npy"):
+        name = path.relative_to(store.folder).with_suffix("").as_posix()
+        held = dict(store.load(name))
+        held["ids"] = held["ids"] + 1_000_000
+        store.save(name, held)
+
+
+@pytest.mark.parametrize(("stopped_at", "spoil"), [("take_census", widen_rows), ("make_rows", widen_tokens)])
+def test_a_stopped_run_whose_folder_was_changed_is_refused(corpus, tmp_path, monkeypatch, stopped_at, spoil):
+    arguments = corpus / "source.csv", corpus / "target" / "a.csv", tmp_path / "out.csv"
+    settings = {"method": "nbc", "sample": 60, "text": "text"}
+
+    def stop(*given):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(run_module, stopped_at, stop)
+        with pytest.raises(KeyboardInterrupt):
+            label_files(*arguments, **settings)
+    spoil(FolderStore(work_folder(str(arguments[2])) / "store"))
+    with pytest.raises(DataError, match="its numbers contradict each other") as error:
+        label_files(*arguments, resume=True, **settings)
+    assert error.value.code == "file-trouble"
+    assert not arguments[2].exists()
+
+
+def test_no_file_of_the_room_unpickles():
+    for path in Path(isthmus.scale.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
+            assert not {"pickle", "cloudpickle", "joblib", "shelve"} & {name.split(".")[0] for name in names}, path
+            assert getattr(node, "arg", None) != "allow_pickle" or node.value.value is False, path

@@ -1,0 +1,148 @@
+"""Every option once: what a request knows, refuses and writes down, and that nobody spells an option out again."""
+
+import ast
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+from isthmus.cli.app import make_app
+from isthmus.exceptions import UsageError
+from isthmus.request import GROUPS, ClusterRequest, LabelRequest
+
+ROOT = Path(__file__).resolve().parents[1]
+# Functions whose signature is the public contract; they hand what they get to a request or an estimator.
+OWN_SIGNATURE = {"request.py", "api/label.py", "api/cluster.py", "scale/run.py", "scale/cluster.py"}
+
+
+@pytest.mark.parametrize(("kind", "command"), [(LabelRequest, "label"), (ClusterRequest, "cluster")])
+def test_the_command_has_the_options_of_the_request_and_no_others(kind, command):
+    found = get_command(make_app()).commands[command]
+    flags = {name: (tuple(part.opts), part.default) for part in found.params if (name := part.name) != "files"}
+    wanted = {
+        name: (spec.flags, None if spec.many else spec.default) for name, spec in kind.options().items() if spec.flags
+    }
+    assert {name: (tuple(sorted(o)), d) for name, (o, d) in flags.items()} == {
+        name: (tuple(sorted(o)), d) for name, (o, d) in wanted.items()
+    }
+
+
+def test_groups_stand_in_the_order_of_help_texts():
+    places = [GROUPS.index(spec.group) for spec in LabelRequest.options().values()]
+    assert places == sorted(places)
+
+
+def test_python_names_are_read_and_unknown_ones_are_refused_with_a_suggestion():
+    request = LabelRequest.build({"random_state": 3, "text": "comment", "extra": ["a.csv", "b.csv"]})
+    assert (request.seed, request.text, request.extra) == (3, ("comment",), ("a.csv", "b.csv"))
+    with pytest.raises(UsageError, match=r"no option .metod.; did you mean method"):
+        LabelRequest.build({"metod": "nbc"})
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"error_budget": 7}, "--error-budget 7; give a number between 0 and 1"),
+        ({"error_budget": True}, "--error-budget True; give a number between 0 and 1"),
+        ({"seed": -1}, "--seed -1; give a whole number between 0 and 4294967295"),
+        ({"block_rows": 0}, "--block-rows 0; give a whole number from 1"),
+        ({"analyzer": "wrods"}, "--analyzer 'wrods'; use one of auto, words"),
+        ({"engine": "spark"}, "--engine 'spark'; use one of local, dask"),
+    ],
+    ids=str,
+)
+def test_values_outside_the_table_are_refused(given, sentence):
+    with pytest.raises(UsageError) as caught:
+        LabelRequest(**given).check()
+    assert str(caught.value).startswith(sentence), f"expected {sentence!r}, found {str(caught.value)!r}"
+    assert caught.value.code == "bad-parameter"
+
+
+def test_limits_themselves_are_allowed():
+    LabelRequest(error_budget=0, seed=2**32 - 1, block_rows=1).check()
+    LabelRequest(error_budget=1, seed=0).check()
+
+
+def test_what_a_saved_model_cannot_do_is_refused_by_name():
+    with pytest.raises(UsageError, match="leave out --method, --seed"):
+        LabelRequest(method="nbc", seed=3, model=Path("m"), error_budget=0.2).refuse_given("x", can="model")
+    LabelRequest(model=Path("m"), text=("a",), report=Path("r"), vectors="v").refuse_given("x", can="model")
+
+
+def test_the_record_holds_what_was_given_as_plain_values():
+    files = ("a.csv", "b.csv", "c.csv")
+    record = LabelRequest(files=files, text=("comment",), extra=(Path("x"), Path("y")), quiet=True).for_record()
+    assert record["source"] == ["a.csv", "b.csv"]
+    assert record["target"] == "c.csv"
+    assert record["text"] == "comment"
+    assert record["extra"] == ["x", "y"]
+    assert record["method"] == "auto"
+    assert not {"quiet", "files", "min_df", "report"} & set(record)
+
+
+def calls_with_flags(tree: ast.AST) -> list[str]:
+    """Flags that are spelled out in calls of typer.Option."""
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "Option":
+            found += [part.value for part in node.args if isinstance(part, ast.Constant)]
+    return found
+
+
+def test_no_help_sentence_of_an_option_stands_a_second_time():
+    sentences = {spec.help for kind in (LabelRequest, ClusterRequest) for spec in kind.options().values()}
+    repeated = []
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        if path.name == "request.py":
+            continue
+        text = path.read_text(encoding="utf-8")
+        repeated += [(path.name, sentence) for sentence in sentences if f'"{sentence}"' in text]
+    assert repeated == []
+
+
+def test_flags_with_the_same_meaning_are_taken_from_the_request():
+    """Of the options that every command has, none is written down twice."""
+    everywhere = {"--json", "--force", "--quiet", "--exact", "--seed", "--language", "--method", "--analyzer"}
+    found = []
+    for name in (
+        "ask",
+        "check",
+        "cluster",
+        "demo",
+        "diagnose",
+        "explain",
+        "label",
+        "label_large",
+        "label_run",
+        "teach",
+    ):
+        tree = ast.parse((ROOT / "src/isthmus/cli" / f"{name}.py").read_text(encoding="utf-8"))
+        found += [(name, flag) for flag in calls_with_flags(tree) if flag in everywhere]
+    assert found == []
+
+
+def functions_that_repeat_defaults() -> list[tuple[str, str]]:
+    """Functions and classes that give three or more options of a request a default of their own.
+
+    How files and texts are read is a matter of readers and vectorisers too; those options are left out of the count.
+    """
+    specs = [spec for kind in (LabelRequest, ClusterRequest) for spec in kind.options().values()]
+    names = {spec.python or spec.name for spec in specs if spec.group not in ("texts", "files")}
+    found = []
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        place = path.relative_to(ROOT / "src/isthmus").as_posix()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef):
+                pairs = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
+                given = {argument.arg for argument, default in pairs if default is not None}
+            elif isinstance(node, ast.ClassDef):
+                given = {part.target.id for part in node.body if isinstance(part, ast.AnnAssign) and part.value}
+            else:
+                continue
+            if len(given & names) >= 3 and place not in OWN_SIGNATURE:
+                found.append((place, node.name))
+    return found
+
+
+def test_no_function_or_class_spells_the_options_out_again():
+    assert functions_that_repeat_defaults() == []

@@ -1,0 +1,347 @@
+"""Parts of the pages by themselves: sizes and times in words, what is kept at hand and for how long, flows, steps."""
+
+import threading
+from datetime import UTC, datetime, timedelta, timezone
+from types import SimpleNamespace
+
+import pytest
+from fastapi import HTTPException
+
+from isthmus.workbench import service
+from isthmus.workbench.context import Access, in_bytes, project_in, tinted, when
+from isthmus.workbench.pages.compare import flow_table
+from isthmus.workbench.pages.data import next_step
+from isthmus.workbench.pages.frame import known_classes
+from isthmus.workbench.pages.projects import disputed, steps
+from isthmus.workbench.pages.words import found_facts, touched_facts
+from isthmus.workbench.service import may_create
+
+
+@pytest.mark.parametrize(
+    ("size", "said"),
+    [
+        (None, "0 B"),
+        (0, "0 B"),
+        (99, "99 B"),
+        (1023, "1023 B"),
+        (1024, "1.0 kB"),
+        (99 * 1024, "99.0 kB"),
+        (100 * 1024, "100 kB"),
+        (2**20 - 1, "1024 kB"),
+        (2**20, "1.0 MB"),
+        (150 * 2**20, "150 MB"),
+        (2**30, "1.0 GB"),
+        (2_500 * 2**30, "2500.0 GB"),
+    ],
+)
+def test_sizes_are_short(size, said):
+    assert in_bytes(size) == said
+
+
+def test_times_are_told_in_utc():
+    east = timezone(timedelta(hours=2))
+    assert when(None) == "–"
+    assert when(datetime(2026, 3, 1, 1, 5, tzinfo=east)) == "2026-02-28 23:05"
+    assert when("2026-03-01T01:05:00+02:00") == "2026-02-28 23:05"
+    assert when(datetime(2026, 3, 1, 9, 5, tzinfo=UTC)) == "2026-03-01 09:05"
+    assert when("2026-03-01T09:05:00") == "2026-03-01 09:05"  # no zone: taken as it is
+
+
+def test_a_text_is_tinted_for_classes_that_have_grades():
+    words = {"brakes": [3, -3]}
+    assert [text for text, kind in tinted("good brakes", words, 0) if kind] == ["brakes"]
+    assert [text for text, kind in tinted("good brakes", words, 1) if kind] == ["brakes"]
+    assert tinted("good brakes", words, 0) != tinted("good brakes", words, 1)
+    for code in (2, -1):  # a class that an answer named; none
+        assert tinted("good brakes", words, code) == [("good brakes", "")]
+    assert tinted("good brakes", None, 0) == [("good brakes", "")]
+    assert tinted("good brakes", {}, 0) == [("good brakes", "")]
+
+
+@pytest.mark.parametrize(
+    ("path", "project"),
+    [
+        ("/projects/1f", "1f"),
+        ("/api/projects/1f/runs/2e", "1f"),
+        ("/projects", ""),
+        ("/projects/", ""),
+        ("/people/1f/role", ""),
+        ("/", ""),
+    ],
+)
+def test_which_project_an_address_is_about(path, project):
+    assert project_in(path) == project
+
+
+def test_classes_of_the_run_come_first_and_none_twice():
+    run = SimpleNamespace(summary={"classes": ["b", "a"]})
+    assert known_classes(run, ["a", "c", "b", "d"]) == ["b", "a", "c", "d"]
+    assert known_classes(SimpleNamespace(summary=None), ["x"]) == ["x"]
+
+
+# ---- numbers above the queue
+
+
+class Counting:
+    """A workspace that says how often it counted."""
+
+    def __init__(self, clock, took=0.0):
+        self.times, self.clock, self.took = 0, clock, took
+        self.queue = SimpleNamespace(counts=self.counts)
+        self.answers = SimpleNamespace(
+            agreement=lambda project: {"documents": 0},
+            counts=lambda project: [{"by": "anna", "answers": 2}, {"by": "bo", "answers": 5}],
+            labels=lambda project: ["price", "staff"],
+        )
+
+    def counts(self, run):
+        self.times += 1
+        self.clock.now += self.took
+        return {"to_review": 3, "leased": 1}
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    told = SimpleNamespace(now=100.0)
+    monkeypatch.setattr(service, "time", SimpleNamespace(monotonic=lambda: told.now))
+    return told
+
+
+def reader(workspace, person="anna"):
+    bench = SimpleNamespace(workspace=workspace, tallies={}, counting=threading.Lock(), runs={}, grades={})
+    return Access(bench, SimpleNamespace(id="p"), SimpleNamespace(id=person), "reviewer")
+
+
+RUN = SimpleNamespace(id="r", project="p", state="done")
+
+
+@pytest.mark.parametrize(
+    ("took", "kept_for"),
+    [
+        (0.0, 2.0),  # two seconds at least
+        (0.1, 5.0),  # fifty times what counting took
+    ],
+)
+def test_numbers_are_counted_anew_when_they_are_old(clock, took, kept_for):
+    workspace = Counting(clock, took)
+    access = reader(workspace)
+    service.tally(access, RUN)
+    counted_at = clock.now
+    clock.now = counted_at + kept_for - 0.01
+    service.tally(access, RUN)
+    assert workspace.times == 1
+    clock.now = counted_at + kept_for
+    service.tally(access, RUN)
+    assert workspace.times == 2
+    assert not access.bench.counting.locked()
+
+
+def test_while_one_reader_has_them_counted_the_others_go_on_with_the_old_numbers(clock):
+    workspace = Counting(clock)
+    access = reader(workspace)
+    first = service.tally(access, RUN)
+    clock.now += 60
+    with access.bench.counting:
+        assert service.tally(access, RUN) is first
+    assert workspace.times == 1
+    assert service.tally(access, RUN) is not first
+
+
+def test_a_count_that_fails_lets_the_next_reader_count(clock):
+    workspace = Counting(clock)
+    access = reader(workspace)
+    service.tally(access, RUN)
+    clock.now += 60
+    good, workspace.queue.counts = workspace.queue.counts, lambda run: 1 / 0
+    with pytest.raises(ZeroDivisionError):
+        service.tally(access, RUN)
+    workspace.queue.counts = good
+    service.tally(access, RUN)
+    assert workspace.times == 2
+
+
+def test_the_numbers_as_one_person_sees_them(clock):
+    access = reader(Counting(clock))
+    assert service.shown_tally(access, RUN) == {
+        "mine": 2, "answers": 7, "waiting": 3, "held": 1, "agreement": None,
+    }  # fmt: skip
+    access.bench.tallies["r"].agreement = {"documents": 1, "share": 0.5}
+    assert service.shown_tally(access, RUN)["agreement"] == {"documents": 1, "share": 0.5}
+    stranger = reader(Counting(clock), "cy")
+    assert service.shown_tally(stranger, RUN)["mine"] == 0
+
+
+def test_an_answer_of_ones_own_is_counted_at_once(clock):
+    access = reader(Counting(clock))
+    answer = SimpleNamespace(label="new", current=True)
+    service.count_own_answer(access, RUN, answer)  # nothing is kept yet
+    assert access.bench.tallies == {}
+    kept = service.tally(access, RUN)
+    for current in (True, True, False, True, True):
+        service.count_own_answer(access, RUN, SimpleNamespace(label="new", current=current))
+    assert kept.by_person == {"anna": 7, "bo": 5}
+    assert kept.counts["to_review"] == 0  # three, less four: never below none
+    assert kept.labels == ["new", "price", "staff"]
+
+
+def test_what_is_kept_at_hand_has_a_bound(clock, monkeypatch):
+    monkeypatch.setattr(service, "_TALLIES", 2)
+    monkeypatch.setattr(service, "_RUNS", 2)
+    workspace = Counting(clock)
+    workspace.runs = SimpleNamespace(
+        get=lambda run: SimpleNamespace(id=run, project="p", state="running" if run == "busy" else "done"),
+        table=lambda run, name: {name: run},
+    )
+    access = reader(workspace)
+    for name in "abc":
+        service.tally(access, SimpleNamespace(id=name))
+        service.queue_run(access, name)
+    assert list(access.bench.tallies) == list(access.bench.runs) == ["b", "c"]
+    service.queue_run(access, "busy")  # it will change: asked for again each time
+    assert "busy" not in access.bench.runs
+    for name in "abcdefghi":
+        assert service.word_grades(access, SimpleNamespace(id=name)) == {"words": name}
+    assert list(access.bench.grades) == list("bcdefghi")
+
+
+def test_a_run_at_hand_is_not_shown_to_another_project():
+    workspace = SimpleNamespace(runs=SimpleNamespace(get={"r": RUN}.__getitem__))
+    access = reader(workspace)
+    assert service.queue_run(access, "r") is RUN
+    access.project = SimpleNamespace(id="another")
+    with pytest.raises(HTTPException) as refused:
+        service.queue_run(access, "r")
+    assert refused.value.status_code == 404
+
+
+# ---- tables of the pages
+
+
+def test_flows_between_two_runs_by_hand():
+    """Of ten with label a, one went to b and four to c; of six with c, two went to a."""
+    found = {
+        "flips": [
+            {"old": "a", "new": "b", "documents": 1},
+            {"old": "a", "new": "c", "documents": 4},
+            {"old": "c", "new": "a", "documents": 2},
+        ],
+        "classes": [
+            {"class": "a", "before": 10, "lost": 5},
+            {"class": "b", "before": 5, "lost": 0},
+            {"class": "c", "before": 6, "lost": 2},
+        ],
+    }
+    table = flow_table(found)
+    assert [(row["label"], row["kept"]) for row in table] == [("a", 5), ("b", 5), ("c", 4)]
+    assert [[cell["n"] for cell in row["cells"]] for row in table] == [[0, 1, 4], [0, 0, 0], [2, 0, 0]]
+    # tints: 1 + 3n // (4 + 1) for what flows at all
+    assert [[cell["heat"] for cell in row["cells"]] for row in table] == [[0, 1, 3], [0, 0, 0], [2, 0, 0]]
+    assert [[cell["same"] for cell in row["cells"]] for row in table] == [
+        [True, False, False],
+        [False, True, False],
+        [False, False, True],
+    ]
+    assert flow_table({"flips": [], "classes": found["classes"][:1]})[0]["cells"][0]["heat"] == 0
+    few = [{"old": "a", "new": "b", "documents": 2}, {"old": "c", "new": "a", "documents": 1}]
+    table = flow_table({"flips": few, "classes": found["classes"]})
+    assert (table[0]["cells"][1]["heat"], table[2]["cells"][0]["heat"]) == (3, 2)
+
+
+def bench_of(accounts):
+    return SimpleNamespace(settings=SimpleNamespace(accounts=accounts))
+
+
+def test_who_may_make_projects():
+    owner, guest = SimpleNamespace(role="owner"), SimpleNamespace(role="reviewer")
+    assert [may_create(bench_of(accounts), who) for accounts in (True, False) for who in (owner, guest)] == [
+        True, False, True, True,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("files", "run", "answers", "checked", "done", "upcoming"),
+    [
+        (["source"], None, 0, 0, [], 0),
+        (["source", "target"], None, 0, 0, [0], 1),
+        (["source", "target"], "r", 0, 0, [0, 1], 2),
+        (["source", "target"], "r", 1, 0, [0, 1, 2], 3),
+        (["source", "target"], "r", 1, 2, [0, 1, 2, 3], 4),
+        (["source", "target"], "r", 0, 2, [0, 1, 3], 2),  # the first that is not done, whatever comes after it
+    ],
+)
+def test_the_next_step_is_the_first_that_is_not_done(files, run, answers, checked, done, upcoming):
+    rows = [SimpleNamespace(kind=kind, state="ready") for kind in files]
+    rows.append(SimpleNamespace(kind="target", state="new"))  # not read yet: it does not count
+    workspace = SimpleNamespace(
+        collections=SimpleNamespace(list=lambda project: rows),
+        checks=SimpleNamespace(list=lambda run: [SimpleNamespace(answered=0), SimpleNamespace(answered=checked)]),
+    )
+    access = SimpleNamespace(workspace=workspace, project=SimpleNamespace(id="p"))
+    shown = steps(access, run and SimpleNamespace(id=run), answers)
+    assert [i for i, row in enumerate(shown) if row["done"]] == done
+    assert [i for i, row in enumerate(shown) if row["next"]] == [upcoming]
+    assert [row["address"] for row in shown] == [
+        f"/projects/p/{part}" for part in ("data", "runs", "review", "check", "export")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kinds", "sent", "title", "part"),
+    [
+        (["source", "target"], ["source", "target"], "Both files are ready: start a run.", "runs"),
+        (["source"], ["source"], "Next, upload the target.", "data"),
+        (["target", "extra"], ["target"], "Next, upload the source.", "data"),
+        (["source"], ["source", "target"], "Next, choose the columns of target.csv.", "data/new-target"),
+    ],
+)
+def test_where_to_go_after_a_file(kinds, sent, title, part):
+    rows = [SimpleNamespace(kind=kind, state="ready") for kind in kinds]
+    rows += [SimpleNamespace(kind=kind, state="new", name=f"{kind}.csv", id=f"new-{kind}") for kind in sent]
+    workspace = SimpleNamespace(collections=SimpleNamespace(list=lambda project: rows))
+    access = SimpleNamespace(workspace=workspace, project=SimpleNamespace(id="p"))
+    assert next_step(access) == {"title": title, "address": f"/projects/p/{part}"}
+
+
+def test_the_latest_twenty_documents_on_which_people_differ_with_their_names():
+    said = [{"by": "1", "label": "staff"}, {"by": "gone", "label": "price"}]
+    rows = [{"document": f"d{i}", "answers": said} for i in range(25)]
+    workspace = SimpleNamespace(
+        documents=SimpleNamespace(many=lambda ids: [SimpleNamespace(id=id, text=f"text {id}") for id in ids[1:]]),
+        people=SimpleNamespace(list=lambda: [SimpleNamespace(id="1", name="Ann")]),
+    )
+    access = SimpleNamespace(workspace=workspace)
+    shown = disputed(access, {"disputed": rows})
+    assert [row["document"] for row in shown] == [f"d{i}" for i in range(20)]
+    assert [row["text"] for row in shown[:2]] == ["", "text d1"]
+    assert shown[0]["answers"] == [{"name": "Ann", "label": "staff"}, {"name": "?", "label": "price"}]
+    assert disputed(access, None) == []
+
+
+def test_words_are_suggested_until_somebody_types():
+    asked = []
+    words = SimpleNamespace(
+        suggestions=lambda project: [f"s{i}" for i in range(20)] if project == "p" else [],
+        search=lambda project, query, limit: asked.append((query, limit)) or ["found"],
+    )
+    access = SimpleNamespace(workspace=SimpleNamespace(words=words), project=SimpleNamespace(id="p"))
+    assert found_facts(access, "") == {"query": "", "found": [f"s{i}" for i in range(12)], "suggested": True}
+    assert found_facts(access, "st") == {"query": "st", "found": ["found"], "suggested": False}
+    access.project.id = "nothing to suggest"
+    assert found_facts(access, "") == {"query": "", "found": ["found"], "suggested": False}
+    assert asked == [("st", 30), ("", 30)]
+
+
+def test_what_a_word_touches_is_drawn_against_the_most_frequent_label():
+    touched = {"documents": 5, "labels": {"staff": 4, "price": 1}}
+    workspace = SimpleNamespace(
+        words=SimpleNamespace(touches=lambda project, word: touched),
+        runs=SimpleNamespace(latest=lambda project: None),
+    )
+    access = SimpleNamespace(workspace=workspace, project=SimpleNamespace(id="p"))
+    shown = touched_facts(access, "start")
+    assert shown["touched"]["labels"] == [
+        {"label": "staff", "n": 4, "share": 1.0},
+        {"label": "price", "n": 1, "share": 0.25},
+    ]
+    assert shown["classes"] == []
+    assert touched_facts(access, "  ")["touched"] is None

@@ -1,0 +1,228 @@
+"""Somebody who has not signed in sends much, slowly or without end: to a real server, through raw sockets."""
+
+import asyncio
+import re
+import socket
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+
+from isthmus.workbench.app import make_app
+from isthmus.workbench.settings import Settings
+from isthmus.workspace import open_workspace
+
+SMALL = 64 * 2**10
+MIB = 2**20
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory, serve_process):
+    """A server that demands accounts: process and address."""
+    folder = tmp_path_factory.mktemp("strangers") / "w"
+    with open_workspace(folder) as workspace:
+        workspace.people.create("Kim", "hash")
+    started = serve_process(folder, "--accounts")
+    wait_for_languages(folder / "logs" / "serve.log")
+    return started.process, started.address
+
+
+def wait_for_languages(log):
+    """A server that has just started loads the model of languages in the background, and its memory grows."""
+    until = time.monotonic() + 120
+    while "language model loaded" not in log.read_text(encoding="utf-8"):
+        assert time.monotonic() < until, "the model of languages was not loaded"
+        time.sleep(0.1)
+
+
+def connect(address):
+    host, _, port = address.removeprefix("http://").partition(":")
+    found = socket.create_connection((host, int(port)), timeout=30)
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 32 * 2**10)
+    return found
+
+
+def head_of(address, path, *lines):
+    """Headers of a change, with a session and its token as anybody can get them."""
+    with httpx.Client(base_url=address) as client:
+        token = client.get("/api/session").json()["csrf"]
+        cookie = "; ".join(f"{name}={value}" for name, value in client.cookies.items())
+    wanted = [f"POST {path} HTTP/1.1", f"Host: {address.removeprefix('http://')}", f"Cookie: {cookie}",
+              f"X-CSRF-Token: {token}", *lines]  # fmt: skip
+    return "\r\n".join([*wanted, "", ""]).encode()
+
+
+def send_all(found, parts):
+    """Send until the server cuts off: bytes that left, and what came back."""
+    sent = 0
+    try:
+        for part in parts:
+            found.sendall(part)
+            sent += len(part)
+    except OSError:
+        pass
+    try:
+        return sent, found.recv(65_536)
+    except OSError:
+        return sent, b""
+
+
+def peak_memory(process):
+    status = Path(f"/proc/{process.pid}/status").read_text()
+    return int(re.search(r"VmHWM:\s+(\d+)", status)[1]) * 1024
+
+
+def multipart(mebibytes, *, file):
+    """A form of fields of one mebibyte each, or one endless file."""
+    name = b'name="file"; filename="a.csv"' if file else b'name="f%d"'
+    for i in range(mebibytes):
+        head = b"--b\r\nContent-Disposition: form-data; " + (name if file else name % i) + b"\r\n\r\n"
+        yield (head if i == 0 or not file else b"") + b"x" * MIB + (b"" if file else b"\r\n")
+
+
+@pytest.mark.parametrize(
+    "path", ["/sign-in", "/projects/1/data", "/api/projects/1/collections", "/nowhere", "/api/session"]
+)
+@pytest.mark.parametrize("declared", [True, False])
+def test_a_large_body_of_a_stranger_is_not_read(running, path, declared):
+    process, address = running
+    size = "Content-Length: 199229440" if declared else "Transfer-Encoding: chunked"
+    head = head_of(address, path, "Content-Type: multipart/form-data; boundary=b", size)
+    before = peak_memory(process)
+    found = [connect(address) for _ in range(4)]
+    for one in found:
+        one.sendall(head)
+        parts = multipart(190, file=path != "/sign-in")
+        if not declared:
+            parts = (b"%x\r\n%s\r\n" % (len(part), part) for part in parts)
+        sent, answer = send_all(one, parts)
+        # What left the client lies in the buffers of the system's sockets; the server has not read it.
+        assert sent < 16 * MIB, path
+        assert answer == b"" or re.match(rb"HTTP/1.1 (413|401|404|405|503)", answer), answer[:80]
+    for one in found:
+        one.close()
+    assert peak_memory(process) - before < 8 * MIB
+
+
+def test_no_more_of_a_strangers_body_is_read_than_the_small_limit(tmp_path):
+    """Counted where the application reads it: the limit, and one buffer that is thrown away."""
+    with open_workspace(tmp_path) as workspace:
+        app = make_app(workspace, Settings(accounts=True))
+        for path in ("/sign-in", "/projects/1/data", "/api/projects/1/collections"):
+            for declared in (True, False):
+                assert read_by(app, path, declared) <= 2 * SMALL
+
+
+def read_by(app, path, declared):
+    """Bytes of an endless body that the application takes."""
+    session = app.cookies.new()
+    token = app.cookies.csrf(session)
+    cookie = app.cookies.header(session).partition(";")[0]
+    taken = 0
+
+    async def receive():
+        nonlocal taken
+        opening = b'--b\r\nContent-Disposition: form-data; name="name"\r\n\r\n' if taken == 0 else b""
+        taken += 16_384
+        return {"type": "http.request", "body": opening.ljust(16_384, b"x"), "more_body": True}
+
+    async def send(message):
+        if message["type"] == "http.response.start":
+            assert message["status"] in (401, 404, 413), message
+
+    headers = [(b"host", b"127.0.0.1"), (b"cookie", cookie.encode()), (b"x-csrf-token", token.encode()),
+               (b"content-type", b"multipart/form-data; boundary=b")]  # fmt: skip
+    if declared:
+        headers.append((b"content-length", b"100000000"))
+    scope = {"type": "http", "method": "POST", "path": path, "raw_path": path.encode(), "headers": headers,
+             "query_string": b"", "root_path": "", "scheme": "http", "server": ("127.0.0.1", 80),
+             "client": ("10.0.0.1", 1), "http_version": "1.1"}  # fmt: skip
+    asyncio.run(app(scope, receive, send))
+    return taken
+
+
+def closed_after(found, drip, seconds):
+    """Seconds until the server closes a connection on which a byte comes now and then."""
+    began = time.monotonic()
+    found.settimeout(0.5)
+    while time.monotonic() - began < seconds:
+        try:
+            if drip:
+                found.sendall(drip)
+            if found.recv(4096) == b"":
+                break
+        except TimeoutError:
+            continue
+        except OSError:
+            break
+    return time.monotonic() - began
+
+
+def test_headers_that_never_end_are_dropped(running):
+    _, address = running
+    with connect(address) as silent, connect(address) as slow, connect(address) as used:
+        slow.sendall(b"GET /sign-in HTTP/1.1\r\nHost: x\r\n")
+        used.sendall(f"GET /health HTTP/1.1\r\nHost: {address.removeprefix('http://')}\r\n\r\n".encode())
+        assert used.recv(4096).startswith(b"HTTP/1.1 200")
+        used.sendall(b"G")  # from now on this one is not idle
+        began = time.monotonic()
+        assert closed_after(slow, b"a", 25) < 20
+        for other in (silent, used):
+            closed_after(other, b"", 5)
+        assert time.monotonic() - began < 20
+
+
+def test_endless_headers_are_cut_off(running):
+    _, address = running
+    with connect(address) as found:
+        found.sendall(b"GET / HTTP/1.1\r\n")
+        sent, answer = send_all(found, (b"x-header-%d: " % i + b"y" * 1000 + b"\r\n" for i in range(20_000)))
+    assert sent < 16 * MIB
+    assert answer == b"" or answer.startswith(b"HTTP/1.1 400")
+
+
+def test_a_body_that_does_not_come_and_many_at_a_time_block_nobody(running):
+    _, address = running
+    head = head_of(address, "/sign-in", "Content-Type: application/x-www-form-urlencoded", "Content-Length: 1000")
+    found = [connect(address) for _ in range(40)]
+    try:
+        for one in found:
+            one.sendall(head + b"n")
+        time.sleep(1.0)
+        refused = 0
+        for one in found:
+            one.settimeout(0.05)
+            try:
+                refused += one.recv(4096).startswith(b"HTTP/1.1 503")
+            except TimeoutError:
+                continue
+        assert refused == 30
+        assert httpx.get(address + "/health").json()["status"] == "ok"
+        assert httpx.get(address + "/sign-in").status_code == 200
+        with httpx.Client(base_url=address, transport=httpx.HTTPTransport(local_address="127.0.0.2")) as other:
+            other.headers["x-csrf-token"] = other.get("/api/session").json()["csrf"]
+            wrong = {"name": "Kim", "password": "wrong password"}
+            assert other.post("/api/session", json=wrong).status_code == 401  # another address is not kept out
+        found[0].settimeout(20)
+        assert found[0].recv(4096).startswith(b"HTTP/1.1 408")
+    finally:
+        for one in found:
+            one.close()
+
+
+def test_only_owners_send_files_and_only_where_files_are_taken(tmp_path):
+    with open_workspace(tmp_path) as workspace:
+        gate = make_app(workspace, Settings(accounts=True))
+        settings = gate.settings
+        for path, role, limit in (
+            ("/projects/1/data", "owner", settings.max_upload),
+            ("/api/projects/1/collections", "owner", settings.max_upload),
+            ("/projects/1/data", "reviewer", settings.max_body),
+            ("/projects/1/name", "owner", settings.max_body),
+            ("/sign-in", None, settings.max_body),
+        ):
+            seen = None if role is None else (object(), role)
+            scope = {"path": path, "state": {"person": object(), "seen": seen}}
+            assert gate._limit(scope) == limit, (path, role)
+        assert gate._limit({"path": "/projects/1/data", "state": {"person": None, "seen": None}}) == SMALL

@@ -1,0 +1,84 @@
+"""What a run of the workspace hands to the labelling: files, further texts, budget, answers with all that is known."""
+
+import json
+
+import pytest
+
+import isthmus
+from isthmus.workspace import work
+
+pytest.importorskip("skops")
+
+
+def model_of(ws, run):
+    """The saved labelling of a run, as anybody would take it along."""
+    made = ws.exports.make(ws.project.id, "model", by=ws.by, run=run.id, ending=".isthmus")
+    return isthmus.load(ws.exports.path(made.id))
+
+
+def finish(ws, run):
+    work(ws, until_idle=True)
+    assert ws.runs.get(run.id).state == "done", ws.runs.get(run.id).error
+    return ws.runs.get(run.id)
+
+
+def by_name(ws):
+    """Ids of the run's documents by the id in the file."""
+    return {ws.documents.get(row.document).name: row.document for row in ws.runs.predictions(ws.run.id, limit=200)}
+
+
+def test_files_further_texts_and_budget_reach_the_labelling(done, add_file, source_csv):
+    add_file(done, done.project.id, "second.csv", source_csv.replace(b"today", b"in autumn"), "source", done.by)
+    extra = "id,text\n" + "".join(f"e{i},kind staff of the branch {i}\n" for i in range(9))
+    add_file(done, done.project.id, "more.csv", extra, "extra", done.by, text=["text"], label=None)
+    run = done.runs.start(done.project.id, {"method": "nbc", "vectors": False, "error_budget": 0.02}, by=done.by)
+    result = model_of(done, finish(done, run))
+    assert result.settings["error_budget"] == 0.02
+    assert result.settings["extra_texts"] == 9
+    assert [row["source"].partition(" (")[0] for row in result.sources] == ["bikes.csv", "second.csv"]
+    assert [row["documents"] for row in result.sources] == [30, 30]
+
+
+def test_answers_reach_the_labelling_with_how_they_were_drawn_and_by_whom(done):
+    documents, project = by_name(done), done.project.id
+    kim = done.people.create("Kim", "no password", "reviewer")
+    done.projects.add_member(project, kim.id, "reviewer", by=done.by)
+    done.answers.give(documents["t0"], "staff", by=kim.id, run=done.run.id, drawn="random")
+    done.answers.give(documents["t5"], "price", by=done.by, run=done.run.id)
+    done.words.assign(project, "tyres", "product", by=done.by)
+    first = model_of(done, finish(done, done.runs.teach(done.run.id, by=done.by)))
+    assert dict(zip(first.answers.rows, first.answers.drawn, strict=True)) == {0: "random", 5: "picked"}
+    assert len(set(first.answers.by)) == 2
+    assert list(first.answers.words) == ["tyres"]
+    # Taught again, it learns all answers on top of the methods, not on top of what the first ones taught.
+    taught = done.runs.list(project)[0]
+    done.answers.give(documents["t7"], "staff", by=done.by, run=done.run.id)
+    second = model_of(done, finish(done, done.runs.teach(taught.id, by=done.by)))
+    assert sorted(second.answers.rows) == [0, 5, 7]
+    base = model_of(done, done.run)
+    direct = base.teach({"document": [1, 6, 8], "true_label": ["staff", "price", "staff"],
+                         "drawn": ["random", "picked", "picked"]}, word_labels={"tyres": "product"})  # fmt: skip
+    assert second.probabilities == pytest.approx(direct.probabilities, abs=1e-9)
+    assert [row["total"] for row in second.history] == [3]
+
+
+def test_what_was_decided_is_exported_under_its_class_and_needs_no_review(done):
+    careful = {"method": "nbc", "vectors": False, "error_budget": 0}
+    run = finish(done, done.runs.start(done.project.id, careful, by=done.by))
+    documents = by_name(done)
+    rows = done.runs.predictions(run.id, limit=200)
+    assert all(row.needs_review for row in rows)
+    done.answers.give(documents["t3"], "staff", by=done.by, run=run.id)
+    made = done.exports.make(done.project.id, "labels", by=done.by, run=run.id, ending=".jsonl")
+    exported = [json.loads(line) for line in done.exports.path(made.id).read_text("utf-8").splitlines()]
+    assert [row["id"] for row in exported if not row["needs_review"]] == ["t3"]
+    assert exported[3]["label"] == "staff"
+
+
+def test_what_is_put_back_is_put_back_in_one_run_alone(done):
+    other = finish(done, done.runs.start(done.project.id, {"method": "nbc", "vectors": False}, by=done.by))
+    for run in (done.run, other):
+        done.queue.next(run.id, done.by, 2)
+    assert done.queue.release(other.id, done.by) == 2
+    assert done.queue.counts(done.run.id)["leased"] == 2
+    assert done.queue.counts(other.id)["leased"] == 0
