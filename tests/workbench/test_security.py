@@ -391,11 +391,12 @@ def test_a_name_written_in_other_ways_is_the_same_name_to_the_brake(team):
 
 def test_tries_at_the_same_moment_are_counted_before_the_password_is_looked_at(team):
     team.account("olaf", "viewer")
-    clients = [team.client() for _ in range(12)]
+    # Not more than one address may have under way: beyond that the gate answers 503 before the brake is asked.
+    clients = [team.client() for _ in range(team.bench.settings.max_stranger_requests)]
     wrong = {"name": "olaf", "password": "wrong password"}
-    with ThreadPoolExecutor(12) as pool:
+    with ThreadPoolExecutor(len(clients)) as pool:
         codes = list(pool.map(lambda one: one.post("/sign-in", data=wrong).status_code, clients))
-    assert sorted(codes) == [401] * 5 + [429] * 7
+    assert sorted(codes) == [401] * 5 + [429] * (len(clients) - 5)
     team.bench.by_address.cleared("127.0.0.1")
 
 
