@@ -8,15 +8,7 @@ from typing import Any
 
 
 def lazy_names(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` of a package whose public names live in other modules.
-
-    Parameters
-    ----------
-    package : str
-        The package's ``__name__``.
-    names : mapping of str to str
-        Public name to the module that defines it.
-    """
+    """``__getattr__`` and ``__dir__`` of a package whose public ``names`` live in other modules."""
 
     def get(name: str) -> Any:
         if name not in names:

@@ -17,12 +17,7 @@ _PACKED = "_packed"
 def pack_names(state: Mapping[str, Any]) -> dict[str, Any]:
     """The state with arrays of names as numbers and a list of the distinct names; see :func:`unpack_names`.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus._packing import pack_names, unpack_names
-    >>> state = {"labels": np.array(["a", "b", "a"], dtype=object), "n": 3}
-    >>> packed = pack_names(state)
+    >>> packed = pack_names({"labels": np.array(["a", "b", "a"], dtype=object), "n": 3})
     >>> sorted(packed), unpack_names(packed)["labels"].tolist()
     (['_packed', 'n'], ['a', 'b', 'a'])
     """
@@ -57,9 +52,6 @@ def _is_names(value: Any) -> bool:
 def pack_texts(texts: list[str]) -> dict[str, Any]:
     """Texts as one, with the place where each ends.
 
-    Examples
-    --------
-    >>> from isthmus._packing import pack_texts, unpack_texts
     >>> unpack_texts(pack_texts(["one", "", "two"]))
     ['one', '', 'two']
     """

@@ -57,22 +57,9 @@ class Lengths:
 
 
 def check_parameters(estimator: Any) -> None:
-    """Refuse the first parameter whose value is not in the estimator's table.
+    """Refuse the first parameter whose value is not in the estimator's table, with the code ``bad-parameter``.
 
-    Parameters
-    ----------
-    estimator : object
-        With the table ``_parameter_constraints``; parameters that are not in it are passed over.
-
-    Raises
-    ------
-    UsageError
-        With the code ``bad-parameter``: what was given and what is expected.
-
-    Examples
-    --------
     >>> from isthmus import TransductiveSVM
-    >>> from isthmus._parameters import check_parameters
     >>> check_parameters(TransductiveSVM(growth=3))
     >>> check_parameters(TransductiveSVM(growth=1))
     Traceback (most recent call last):

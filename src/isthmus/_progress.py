@@ -25,9 +25,6 @@ def progress(phase: str, done: int, total: int | None = None, **facts: Any) -> N
 def listen(listener: Callable[[dict], None] | None) -> Iterator[None]:
     """Send progress of everything inside the block to ``listener``; None: to nobody.
 
-    Examples
-    --------
-    >>> from isthmus._progress import listen, progress
     >>> with listen(lambda event: print(event["phase"], event["done"], event["total"])):
     ...     progress("reading", 1, 2)
     reading 1 2

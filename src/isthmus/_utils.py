@@ -14,16 +14,9 @@ PACKAGES = ("isthmus", "numpy", "scipy", "scikit-learn", "numba", "PyStemmer", "
 
 
 def import_optional(name: str, purpose: str, *, extra: str = "app") -> Any:
-    """A module of an optional package, or one sentence that says how to get it.
+    """A module of an optional package, or one sentence that says which ``extra`` brings it.
 
-    Parameters
-    ----------
-    name : str
-        Module to import.
-    purpose : str
-        What needs it, as the beginning of a sentence: ``"Reading reviews.parquet"``.
-    extra : str
-        The extra of this package that brings it.
+    ``purpose`` is what needs it, as the beginning of a sentence: ``"Reading reviews.parquet"``.
     """
     try:
         return importlib.import_module(name)

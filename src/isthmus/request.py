@@ -29,62 +29,27 @@ SAMPLE = 3_000  # documents of each side that evidence, expectation and calibrat
 
 @dataclass(frozen=True)
 class Option:
-    """One option of a job.
+    """One option of a job."""
 
-    Attributes
-    ----------
-    name : str
-        The field of the request.
-    kind : type
-        Of a single value.
-    many, optional : bool
-        Whether it takes several values, and whether it may be left out as None.
-    default : object
-    help : str
-        A sentence for people.
-    flags : tuple of str
-        How the command calls it; empty where only Python takes it.
-    metavar : str or None
-        What stands for the value in help texts.
-    choices : tuple of str
-        Values that are allowed, where they can be listed.
-    low, high : float or None
-        Limits of a number, both allowed.
-    python : str
-        What :func:`isthmus.label` and its relatives call it.
-    blocks, model : bool
-        Whether a run in blocks, and a saved model on later texts, can do it.
-    usual : object
-        What it is where it was left out as None.
-    form : str
-        Its title in the workbench's form; '' where the form does not show it.
-    percent : bool
-        Whether the form shows a share as percent.
-    outcome : bool
-        Whether labels depend on it: a stopped run goes on only with the same value.
-    group : {"files", "learn", "texts", "write", "blocks", "talk"}
-        Where it stands in help texts.
-    """
-
-    name: str
-    kind: type
-    many: bool
-    optional: bool
+    name: str  # the field of the request
+    kind: type  # of a single value
+    many: bool  # whether it takes several values
+    optional: bool  # whether it may be left out as None
     default: Any
-    help: str
-    flags: tuple[str, ...] = ()
-    metavar: str | None = None
-    choices: tuple[str, ...] = ()
-    low: float | None = None
+    help: str  # a sentence for people
+    flags: tuple[str, ...] = ()  # how the command calls it; empty where only Python takes it
+    metavar: str | None = None  # what stands for the value in help texts
+    choices: tuple[str, ...] = ()  # values that are allowed, where they can be listed
+    low: float | None = None  # limits of a number, both allowed
     high: float | None = None
-    python: str = ""
-    blocks: bool = True
-    model: bool = True
-    usual: Any = None
-    form: str = ""
-    percent: bool = False
-    outcome: bool = True
-    group: str = "learn"
+    python: str = ""  # what :func:`isthmus.label` and its relatives call it
+    blocks: bool = True  # whether a run in blocks can do it
+    model: bool = True  # whether a saved model can do it on later texts
+    usual: Any = None  # what it is where it was left out as None
+    form: str = ""  # its title in the workbench's form; '' where the form does not show it
+    percent: bool = False  # whether the form shows a share as percent
+    outcome: bool = True  # whether labels depend on it: a stopped run goes on only with the same value
+    group: str = "learn"  # where it stands in help texts
 
     @property
     def start(self) -> Any:
@@ -313,13 +278,8 @@ class Request:
     def refuse_given(self, why: str, *, can: str, command: bool = True) -> None:
         """Refuse options that can do nothing here: those whose field ``can`` is false.
 
-        Parameters
-        ----------
-        why : str
-            The first half of the sentence.
-        can : {"blocks", "model"}
-        command : bool, default=True
-            Whether they are shown as flags or by their names in Python.
+        ``why`` is the first half of the sentence; with ``command`` they are shown as flags, otherwise by their Python
+        names.
         """
         idle = [spec.shown if command else spec.key for spec in self.given() if not getattr(spec, can)]
         if idle:

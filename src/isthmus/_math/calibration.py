@@ -28,10 +28,6 @@ def fit_affine(logs: np.ndarray, codes: np.ndarray) -> tuple[float, np.ndarray]:
     For a witness that was never told how frequent the classes are: the offsets put that right. A weak penalty keeps
     them finite.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus._math.calibration import fit_affine
     >>> logs = np.log(np.array([[0.9, 0.1], [0.8, 0.2], [0.6, 0.4], [0.7, 0.3]]))
     >>> slope, offsets = fit_affine(logs, np.array([0, 0, 1, 1]))
     >>> (slope * logs + offsets).argmax(axis=1).tolist()

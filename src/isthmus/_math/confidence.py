@@ -83,21 +83,11 @@ def sharpen(probabilities: np.ndarray, power: float) -> np.ndarray:
 
 
 def with_caution(confidence: Any, caution: float, surest: float = 1.0) -> np.ndarray:
-    """Confidences as they would be at the low end of the accuracy to expect.
+    """Confidences as they would be at the low end of the accuracy to expect, ``caution`` log-odds down.
 
-    A budget should hold even where the expectation is too high by as much as its interval admits.
+    A budget should hold even where the expectation is too high by as much as its interval admits. No confidence counts
+    for more than ``surest``.
 
-    Parameters
-    ----------
-    confidence : sequence of float
-    caution : float
-        How far down, in log-odds; see ``AccuracyEstimate.caution``.
-    surest : float, default=1.0
-        No confidence counts for more than this; see ``AccuracyEstimate.surest_alone``.
-
-    Examples
-    --------
-    >>> from isthmus._math.confidence import with_caution
     >>> with_caution([0.98, 0.8], 0.8).round(2).tolist()
     [0.96, 0.64]
     """

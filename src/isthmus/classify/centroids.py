@@ -60,13 +60,8 @@ def settle(
     """Let class centroids move from where the source has them to where the target's rows are.
 
     In turn each target row goes to the most similar centroid, and each centroid becomes the direction of
-    ``source_weight`` · (the source's centroid) + (1 − ``source_weight``) · (the mean of its target rows).
-
-    Returns
-    -------
-    centroids, codes, history, settled
-        The final centroids and each row's class; mean similarity of the rows to their centroids, step by step; whether
-        no row moved any more before ``max_iter`` steps were over.
+    ``source_weight`` · (the source's centroid) + (1 − ``source_weight``) · (the mean of its target rows). Returns the
+    centroids, each row's class, the mean similarity step by step, and whether the rows came to rest.
     """
     centroids = source
     codes = np.full(len(target.scale), -1)

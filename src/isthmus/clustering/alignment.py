@@ -38,20 +38,12 @@ class Match(NamedTuple):
 
 @dataclass(frozen=True)
 class SourceGroups:
-    """Groups of one or several source collections, one row each.
+    """Groups of one or several source collections, one row each."""
 
-    Attributes
-    ----------
-    centers : ndarray of shape (n_groups, n_words)
-        Means of the groups' rows.
-    codes, collections, sizes : ndarray of int
-        Label code, number of the collection, number of rows.
-    """
-
-    centers: np.ndarray
-    codes: np.ndarray
-    collections: np.ndarray
-    sizes: np.ndarray
+    centers: np.ndarray  # means of the groups' rows
+    codes: np.ndarray  # label code
+    collections: np.ndarray  # number of the collection
+    sizes: np.ndarray  # number of rows
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -88,24 +80,12 @@ def share_pull(weights: np.ndarray) -> np.ndarray:
 class Aligner:
     """Step b of an iteration: cross-domain similarities, matching, and the pull that follows from it.
 
-    Centres share most of their weight in words that are common everywhere, so the similarity of unrelated groups is
-    far from zero. The *contrast* of a pair compares instead what sets each apart in its own domain: the cosine of the
-    centres after the domain's mean is taken away. Unrelated pairs lie around zero; below ``min_contrast`` a pair is
-    not matched.
-
-    Parameters
-    ----------
-    groups : SourceGroups
-    similarity : CrossSimilarity
-    target_mean : ndarray
-        Mean row of the target. Centres are drawn along the target's words only, since the others cannot bring a
-        document nearer.
-    warmup : int
-        Plain iterations before the first alignment.
-    min_contrast : float
-        Pairs with less contrast are not matched; -1 matches all, as in the paper.
-    own_words : bool
-        False: centres are drawn along all words of the source, as in the paper.
+    Centres share most of their weight in words that are common everywhere, so the similarity of unrelated groups is far
+    from zero. The *contrast* of a pair compares instead what sets each apart in its own domain: the cosine of the
+    centres after the domain's mean is taken away. Unrelated pairs lie around zero; below ``min_contrast`` a pair is not
+    matched (-1 matches all, as in the paper). Centres are drawn along the target's words only, since the others cannot
+    bring a document nearer, or with ``own_words=False`` along all words of the source, as in the paper. ``warmup``:
+    plain iterations before the first alignment.
     """
 
     def __init__(
@@ -187,10 +167,6 @@ def alignment_table(weights: np.ndarray, groups: SourceGroups, classes: np.ndarr
 def distinctive_words(centers: np.ndarray, mean: np.ndarray, top: int = 10) -> list[list[int]]:
     """Columns that a centre has more of than the collection, largest lead first.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus.clustering.alignment import distinctive_words
     >>> distinctive_words(np.array([[3.0, 2.0, 0.0], [0.0, 2.0, 1.0]]), np.array([1.5, 2.0, 0.5]), top=1)
     [[0], [2]]
     """
@@ -200,17 +176,7 @@ def distinctive_words(centers: np.ndarray, mean: np.ndarray, top: int = 10) -> l
 
 
 def name_clusters(model, words: Sequence[str], *, top: int = 3) -> list[str]:
-    """One name per cluster of a fitted :class:`isthmus.CrossGuidedKMeans`; no name twice.
-
-    Parameters
-    ----------
-    model : CrossGuidedKMeans
-        Fitted.
-    words : sequence of str
-        Name of each column.
-    top : int
-        Words in the name of a new cluster.
-    """
+    """One name per cluster of a fitted :class:`isthmus.CrossGuidedKMeans`, a new one by ``top`` words; none twice."""
     columns = distinctive_words(model.cluster_means_, model.target_mean_, top)
     names = []
     for match, best in zip(model.alignment_, columns, strict=True):

@@ -15,10 +15,6 @@ from isthmus.clustering.run import metric_rows
 def plain_kmeans(target: sp.csr_matrix, start: np.ndarray, *, max_iter: int = 25, cosine: bool = True) -> np.ndarray:
     """KM: k-means on the target alone. With the cosine it is spherical k-means, without it Lloyd's algorithm.
 
-    Examples
-    --------
-    >>> import numpy as np, scipy.sparse as sp
-    >>> from isthmus.clustering.baselines import plain_kmeans
     >>> X = sp.csr_matrix([[2.0, 0.0], [0.0, 1.0], [3.0, 1.0]])
     >>> plain_kmeans(X, X[:2].toarray()).tolist()
     [0, 1, 0]
@@ -42,10 +38,6 @@ def cocluster(target, n_clusters: int, random_state=0) -> np.ndarray:
 
     Rows without words cannot be part of the graph; they get cluster 0.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus.clustering.baselines import cocluster
     >>> groups = cocluster(np.kron(np.eye(2), np.ones((3, 4))), 2)
     >>> len(set(groups[:3])), len(set(groups[3:])), groups[0] != groups[3]
     (1, 1, np.True_)

@@ -124,24 +124,12 @@ _PLAIN = 0.15  # contrast from which a match is plain; unrelated groups lie arou
 def choose_n_clusters(
     target: sp.csr_matrix, source: sp.csr_matrix | None, n_groups: int, *, cosine: bool = True, random_state=0
 ) -> tuple[int, list[dict]]:
-    """Number of target clusters whose last one gains as little as the source's last group does.
+    """Number of target clusters whose last one gains as little as the source's last group does, and a tab of all tried.
 
     More clusters always lower the mean divergence J(k). What a cluster must gain to be worth having is read off the
-    source: at the source's own number of groups k′, its k-means curve has the slope λ. The target gets the k that
-    minimises J(k) + λ·k. Both curves are taken on samples of one size, because chance alone lowers J more in few rows.
-
-    Parameters
-    ----------
-    target, source : CSR matrices
-        Rows in the form of the metric.
-    n_groups : int
-        Number of source groups; below 2 there is nothing to learn from, and λ is the mean gain per cluster.
-
-    Returns
-    -------
-    n_clusters : int
-    table : list of dict
-        ``n_clusters``, ``divergence`` and ``score`` of every number tried.
+    source: at the source's own number of groups k′, its k-means curve has the slope λ (the mean gain per cluster where
+    k′ is below 2). The target gets the k that minimises J(k) + λ·k. Both curves are taken on samples of one size,
+    because chance alone lowers J more in few rows.
     """
     rng = check_random_state(random_state)
     size = min(_SAMPLE, target.shape[0], source.shape[0] if source is not None else _SAMPLE)

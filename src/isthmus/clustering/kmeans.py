@@ -153,27 +153,11 @@ def kmeans(
 ) -> KMeansRun:
     """Lloyd's iterations from ``start``; with ``align``, centres are also drawn towards anchors.
 
-    Parameters
-    ----------
-    X : CSR matrix
-        Rows to cluster; of length one where ``cosine`` is set.
-    start : ndarray of shape (n_clusters, n_words)
-        First centres.
-    tol : float
-        Stop when the squared movement of all centres together is not larger.
-    cosine : bool
-        Compare directions: squared distance 2·(1 − cosine). Centres stay means, as the paper's update has them.
-    align : callable, optional
-        ``align(centers, iteration)`` gives the :class:`Pull` of this iteration, or None for a plain step.
-    guidance : float in [0, 1]
-        Weight 1 − α of the pull.
-    boost : float
-        Factor on the odds (1 − α)/α in the first ``boost_iter`` guided iterations; 1 for the paper's algorithm.
-
-    Returns
-    -------
-    KMeansRun
-        ``history`` holds the combined divergence of equation (2) after every iteration.
+    ``align(centers, iteration)`` gives the :class:`Pull` of an iteration or None, ``guidance`` is its weight 1 − α; in
+    the first ``boost_iter`` guided iterations the odds (1 − α)/α are multiplied by ``boost``. ``cosine`` compares
+    directions of rows of length one; centres stay means, as the paper's update has them. It stops when the squared
+    movement of all centres together is not larger than ``tol``. ``history`` holds the combined divergence of equation
+    (2).
     """
     centers = np.array(start, dtype=np.float64)
     norms = row_norms(X) if norms is None else norms

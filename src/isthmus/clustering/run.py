@@ -19,21 +19,8 @@ from isthmus.shift.similarity import cross_similarity
 
 
 def initial_centers(X: sp.csr_matrix, n_clusters: int, init="k-means++", random_state=None) -> np.ndarray:
-    """Centres to start from: rows of ``X``.
+    """Rows of ``X`` to start from: at random ("random"), far from each other ("k-means++"), or the array that is given.
 
-    Parameters
-    ----------
-    X : CSR matrix
-        Rows to be clustered.
-    n_clusters : int
-    init : {"k-means++", "random"} or ndarray
-        "random" takes rows at random, "k-means++" rows far from each other; an array is returned as it is.
-    random_state : int, RandomState or None
-
-    Examples
-    --------
-    >>> import scipy.sparse as sp
-    >>> from isthmus.clustering.run import initial_centers
     >>> initial_centers(sp.csr_matrix([[1.0, 0.0], [0.0, 1.0]]), 2, "random", 0).sum().item()
     2.0
     """
@@ -69,16 +56,7 @@ class Prepared:
 def guided_kmeans(prepared: Prepared, start, *, guidance=0.5, cosine=True, **settings) -> KMeansRun:
     """One run from one start: plain k-means for the warm-up, then assign, align, re-estimate (figure 2 of the paper).
 
-    Parameters
-    ----------
-    prepared : Prepared
-        Of :func:`prepare`.
-    start : ndarray of shape (n_clusters, n_words)
-        First centres; hand the same to k-means for a fair comparison.
-    guidance : float in [0, 1]
-        1 − α of the paper. 0 is plain k-means from that start.
-    **settings
-        ``max_iter``, ``tol``, ``boost``, ``boost_iter``, ``n_threads`` of :func:`isthmus.clustering.kmeans.kmeans`.
+    ``settings`` are those of :func:`isthmus.clustering.kmeans.kmeans`; without guidance it is plain k-means.
     """
     return kmeans(
         prepared.target,

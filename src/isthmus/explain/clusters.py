@@ -12,17 +12,7 @@ from isthmus.clustering.run import metric_rows
 
 
 def cluster_table(model, words: Sequence[str], *, top: int = 10) -> list[dict]:
-    """Per cluster: ``cluster``, ``name``, ``size``, ``aligned_to``, ``collection``, ``strength``, ``words``.
-
-    Parameters
-    ----------
-    model : CrossGuidedKMeans
-        Fitted.
-    words : sequence of str
-        Name of each column.
-    top : int
-        Number of words.
-    """
+    """Per cluster: ``cluster``, ``name``, ``size``, ``aligned_to``, ``collection``, ``strength``, ``words``."""
     columns = distinctive_words(model.cluster_means_, model.target_mean_, top)
     names = name_clusters(model, words)
     return [
@@ -55,8 +45,7 @@ def representative_documents(model, X_target, *, top: int = 3) -> list[dict]:
 def match_pivots(model, words: Sequence[str], *, top: int = 10) -> list[dict]:
     """The shared words that made each match: ``cluster``, ``aligned_to``, ``word``, ``share``, ``weight``.
 
-    ``share`` is the word's part of the similarity; ``weight`` is the pivot weight: how far the word keeps the same
-    company in both domains.
+    ``share`` is the word's part of the similarity; ``weight`` says how far it keeps the same company in both domains.
     """
     table = []
     for match in model.alignment_:

@@ -39,34 +39,7 @@ def row_terms(model, row) -> list[dict]:
 
 
 def top_words(model, n_words: int = 15, *, labelled: bool = False) -> list[dict]:
-    """Words with the highest score of each class, as in the paper's Figure 2.
-
-    Parameters
-    ----------
-    model : ManifoldDualClassifier or FactorDualClassifier
-        Fitted.
-    n_words : int
-        Per class.
-    labelled : bool, default=False
-        Whether words that were labelled by hand may appear.
-
-    Returns
-    -------
-    list of dict
-        ``class``, ``rank``, ``term``, ``score``, ``documents`` (how many fitted documents hold the word).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus import ManifoldDualClassifier
-    >>> from isthmus.explain.dual import top_words
-    >>> X = np.array([[2, 0, 1, 0], [0, 2, 0, 1], [0, 0, 2, 0], [0, 0, 0, 3]])
-    >>> names = ["superb", "awful", "gripping", "tedious"]
-    >>> words = {"superb": "good", "awful": "bad"}
-    >>> model = ManifoldDualClassifier(word_labels=words, feature_names=names).fit(X, [None] * 4)
-    >>> [(row["class"], row["term"]) for row in top_words(model, 1)]
-    [('bad', 'tedious'), ('good', 'gripping')]
-    """
+    """Words with the highest score of each class, as in the paper's Figure 2; labelled ones if ``labelled``."""
     scores = model.word_scores_
     documents = np.bincount(model.fitted_rows_.indices, minlength=len(scores))
     allowed = documents > 0

@@ -21,26 +21,11 @@ _STRONG = 2.0  # log-odds at which a weight has its highest grade
 
 
 def marking_words(counts: sp.csr_matrix, codes: np.ndarray, names, n_classes: int, *, top: int = 10) -> list[list[str]]:
-    """Per class, the words whose use sets it apart: log-odds with an informative prior, by their z-score.
+    """Per class, at most ``top`` words whose use sets it apart: log-odds with an informative prior, by their z-score.
 
-    Every class starts from the word shares of the whole collection, so that a rare word needs more than chance to
-    stand out [Monroe, Colaresi, Quinn 2008, eq. 16–22]. Words are counted once a document.
+    Every class starts from the word shares of the whole collection, so that a rare word needs more than chance to stand
+    out [Monroe, Colaresi, Quinn 2008, eq. 16–22]. Words are counted once a document.
 
-    Parameters
-    ----------
-    counts : CSR matrix of shape (n_documents, n_words)
-    codes : ndarray of int
-        Class of each document.
-    names : sequence of str
-        The words.
-    n_classes : int
-    top : int
-        Words per class, at most; only words that speak for the class.
-
-    Examples
-    --------
-    >>> import numpy as np, scipy.sparse as sp
-    >>> from isthmus.explain.words import marking_words
     >>> counts = sp.csr_matrix([[1, 0, 1], [1, 0, 1], [0, 1, 1], [0, 1, 1]])
     >>> marking_words(counts, np.array([0, 0, 1, 1]), ["staff", "price", "the"], 2, top=1)
     [['staff'], ['price']]
@@ -70,32 +55,17 @@ def log_odds(counts: sp.csr_matrix, codes: np.ndarray, n_classes: int) -> np.nda
 
 @dataclass(frozen=True)
 class WordList:
-    """A list of word weights that stands in for the labels.
+    """A list of word weights that stands in for the labels."""
 
-    Attributes
-    ----------
-    words : dict of str to list of int
-        Per word, its weight for each class, −9 to 9; above 0 it speaks for the class.
-    agreement : float
-        Share of the documents to which the weights alone give the same label.
-    """
-
-    words: dict[str, list[int]]
-    agreement: float
+    words: dict[str, list[int]]  # per word, its weight for each class, −9 to 9; above 0 it speaks for the class
+    agreement: float  # share of the documents to which the weights alone give the same label
 
 
 def word_list(counts: sp.csr_matrix, codes: np.ndarray, names, n_classes: int, *, size: int = 4_000) -> WordList:
-    """Weights of naive Bayes on the documents as they are labelled, in nine grades each way.
+    """Weights of naive Bayes on the documents as labelled, in nine grades each way, of the most telling words.
 
     Whatever method gave the labels, these weights show in any text which words go with its label. They are a likeness
     and not the method's own account (:func:`isthmus.explain.explain_document`); ``agreement`` says how close it is.
-
-    Parameters
-    ----------
-    counts, codes, names, n_classes
-        As for :func:`marking_words`.
-    size : int
-        Words kept: those that tell most.
     """
     used = np.flatnonzero(document_frequency(counts))
     counts = counts[:, used]
@@ -121,18 +91,10 @@ _BLOCK = 2_000
 
 
 def nearest_documents(target: np.ndarray, source: np.ndarray, *, top: int = 2) -> np.ndarray:
-    """Row numbers in ``source`` of the ``top`` nearest rows to each row of ``target``, nearest first.
+    """Row numbers in ``source`` of the ``top`` nearest rows of length one to each row of ``target``, nearest first.
 
-    Parameters
-    ----------
-    target, source : ndarrays with rows of length one
-        A row of zeros has no neighbours: −1.
-    top : int
+    A row of zeros has no neighbours: −1.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus.explain.words import nearest_documents
     >>> nearest_documents(np.array([[1.0, 0.0], [0.0, 0.0]]), np.array([[0.0, 1.0], [1.0, 0.0]]), top=1).tolist()
     [[1], [-1]]
     """

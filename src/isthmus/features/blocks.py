@@ -157,16 +157,7 @@ class MemoryBlock:
 
 @dataclass
 class MemoryPasses:
-    """Rows in memory as one block of each side.
-
-    Parameters
-    ----------
-    source, target : CSR matrix
-        Without repeated entries.
-    codes : ndarray of int
-        Class of each source row.
-    classes : ndarray
-    """
+    """CSR rows in memory, without repeated entries, as one block of each side."""
 
     source: sp.csr_matrix
     target: sp.csr_matrix

@@ -123,21 +123,11 @@ _TAIL = re.compile(r"\d+$")
 
 @dataclass(frozen=True)
 class ClassName:
-    """A class as it was given.
+    """A class as it was given."""
 
-    Attributes
-    ----------
-    name : object
-        The class itself, as labels have it.
-    words : tuple of str
-        Words that its name is read as; none for a code.
-    description : str
-        Further words, or a sentence; empty where none was given.
-    """
-
-    name: Any
-    words: tuple[str, ...] = ()
-    description: str = ""
+    name: Any  # the class itself, as labels have it
+    words: tuple[str, ...] = ()  # words that its name is read as; none for a code
+    description: str = ""  # further words, or a sentence; empty where none was given
 
     @property
     def text(self) -> str:
@@ -151,9 +141,6 @@ def read_name(name: Any) -> tuple[str, ...]:
     Parts are separated by anything but letters and digits, or by a capital within a word; common abbreviations are
     written out and words that only join others are left out.
 
-    Examples
-    --------
-    >>> from isthmus.features.class_names import read_name
     >>> read_name("sci/tech"), read_name("affected_individuals"), read_name("Sports & Outdoors")
     (('science', 'technology'), ('affected', 'individuals'), ('sports', 'outdoors'))
     >>> read_name("comp.sys.mac.hardware"), read_name("customerService"), read_name("体育")
@@ -180,9 +167,6 @@ def read_name(name: Any) -> tuple[str, ...]:
 def split_description(given: str) -> tuple[str, str]:
     """Name and words of a class in one line, as the command takes it.
 
-    Examples
-    --------
-    >>> from isthmus.features.class_names import split_description
     >>> split_description("business: shares, market, profit"), split_description("sport")
     (('business', 'shares, market, profit'), ('sport', ''))
     """
@@ -197,17 +181,10 @@ def split_description(given: str) -> tuple[str, str]:
 def read_classes(classes: Any, known: Iterable = ()) -> dict[Any, ClassName]:
     """Every accepted form of ``classes`` as class → :class:`ClassName`, in the order given.
 
-    Parameters
-    ----------
-    classes : sequence of str, mapping or None
-        Names; or ``"name: words"``; or ``{name: words}`` with words as one text, a sequence of words, or None.
-    known : iterable
-        Classes of the labelled documents. A name that is one of them is never split at a colon, and each of them is
-        read by its own name unless ``classes`` says more.
+    Names; or ``"name: words"``; or ``{name: words}`` with words as one text, a sequence of words, or None. A name that
+    is one of the ``known`` classes of labelled documents is never split at a colon, and each of those is read by its
+    own name unless ``classes`` says more.
 
-    Examples
-    --------
-    >>> from isthmus.features.class_names import read_classes
     >>> found = read_classes({"business": ["shares", "market"], "C13": "rules of the European Union"}, known=["sport"])
     >>> {name: one.text for name, one in found.items()}
     {'sport': 'sport', 'business': 'business shares market', 'C13': 'rules of the European Union'}
@@ -255,9 +232,6 @@ def _one_text(name: Any, words: Any) -> str:
 def without_words(classes: Mapping[Any, ClassName]) -> list:
     """Classes whose name and description mean nothing, so that only labelled documents can describe them.
 
-    Examples
-    --------
-    >>> from isthmus.features.class_names import read_classes, without_words
     >>> without_words(read_classes(["sport", "C13"]))
     ['C13']
     """

@@ -21,31 +21,18 @@ _CELLS = 10_000_000
 
 @dataclass(frozen=True)
 class Contexts:
-    """Context counts of every word in the two domains.
+    """Context counts of every word in the two domains."""
 
-    Attributes
-    ----------
-    columns : ndarray of int
-        Which words (columns of the document matrix) serve as context: pivots that are frequent in both domains.
-    source, target : CSR matrix of shape (n_words, len(columns))
-        How often a word and a context word occur together in that domain.
-    unit : str
-        "window" (within some tokens) or "document".
-    """
-
+    # which words (columns of the document matrix) serve as context: pivots that are frequent in both domains
     columns: np.ndarray
-    source: sp.csr_matrix
+    source: sp.csr_matrix  # how often a word and a context word occur together in that domain
     target: sp.csr_matrix
-    unit: str = "document"
+    unit: str = "document"  # "window" (within some tokens) or "document"
 
 
 def pivot_words(source: sp.csr_matrix, target: sp.csr_matrix) -> np.ndarray:
     """Columns that occur in both domains.
 
-    Examples
-    --------
-    >>> import scipy.sparse as sp
-    >>> from isthmus.features.contexts import pivot_words
     >>> pivot_words(sp.csr_matrix([[1, 1, 0]]), sp.csr_matrix([[0, 2, 1]])).tolist()
     [1]
     """
@@ -86,20 +73,9 @@ def window_contexts(
 ) -> Contexts:
     """Contexts from running text: two words meet when at most ``window`` tokens lie between their positions.
 
-    Parameters
-    ----------
-    source_tokens, target_tokens : iterables of token lists
-        Documents in reading order, as the vectoriser's analyser gives them.
-    vocabulary : mapping of str to int
-        Column of each word; other words keep their place in the text but are not counted.
-    columns : ndarray of int
-        Context words, for example of :func:`context_words`.
-    window : int
-        Largest distance in tokens.
+    Words that are not in ``vocabulary`` keep their place in the text but are not counted; ``columns`` are the context
+    words.
 
-    Examples
-    --------
-    >>> from isthmus.features.contexts import window_contexts
     >>> words = {"loud": 0, "engine": 1, "new": 2}
     >>> found = window_contexts([["loud", "engine"]], [["new", "engine"]], words, [0, 1, 2], window=1)
     >>> found.source.toarray().tolist(), found.target.toarray().tolist()

@@ -47,9 +47,6 @@ _store: ContextVar[_Store | None] = ContextVar("isthmus_shared_counts", default=
 def sharing() -> Iterator[None]:
     """Keep tokens, counts and vectors inside the block for whoever asks again.
 
-    Examples
-    --------
-    >>> from isthmus.features.counting import shared, sharing
     >>> with sharing():
     ...     shared("key", lambda: "made once"), shared("key", lambda: "never made")
     ('made once', 'made once')
@@ -126,10 +123,6 @@ def _take_tokens(tokens: Tokens, rows: np.ndarray) -> Tokens:
 def take_runs(ends: np.ndarray, runs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Places of some of many runs that stand one after another, and where each of the chosen ones ends, 0 first.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus.features.counting import take_runs
     >>> [found.tolist() for found in take_runs(np.array([0, 2, 3, 6]), np.array([2, 0]))]
     [[3, 4, 5, 0, 1], [0, 3, 5]]
     """
@@ -153,10 +146,6 @@ def _read_tokens(texts: Sequence[str], read: Callable[[str], list[str]]) -> Toke
 def mark_following(tokens: Tokens, starts: np.ndarray, reach: int) -> np.ndarray:
     """Which tokens stand at most ``reach`` behind one of the words that ``starts`` marks, in the same text.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus.features.counting import mark_following, read_tokens
     >>> tokens = read_tokens(["a no b c d", "e"], str.split, "blanks")
     >>> mark_following(tokens, np.array([word == "no" for word in tokens.words]), 2).tolist()
     [False, False, True, True, False, False]
@@ -173,15 +162,7 @@ def count_terms(
 ) -> tuple[np.ndarray, sp.csr_matrix]:
     """Names and counts of the terms that ``keep`` chooses from the document frequencies, in the order of the names.
 
-    Parameters
-    ----------
-    tokens : Tokens
-    terms : sequence of str or None
-        What each distinct word counts as; None: it is left out, and its neighbours become neighbours.
-    ngram_range : (int, int)
-        Lengths of term sequences, joined by a blank.
-    keep : callable
-        Document frequencies of all terms to the positions of those that are kept.
+    ``terms`` says what each distinct word counts as; None: it is left out, and its neighbours become neighbours.
     """
     names = list(dict.fromkeys(term for term in terms if term is not None))
     place = {name: number for number, name in enumerate(names)}
@@ -201,9 +182,6 @@ def count_pieces(
 ) -> tuple[np.ndarray, sp.csr_matrix]:
     """As :func:`count_terms` for single terms, where a word may count as several: words in texts × terms in words.
 
-    Examples
-    --------
-    >>> from isthmus.features.counting import count_pieces, read_tokens
     >>> tokens = read_tokens(["aba aba", "abc"], str.split, "blanks")
     >>> names, counts = count_pieces(tokens, [("ab", "ba"), ("ab", "bc")], lambda frequency: frequency.nonzero()[0])
     >>> names.tolist(), counts.toarray().tolist()

@@ -207,10 +207,6 @@ class FunctionEmbedder:
 class VectorTable:
     """Vectors that the caller has for certain texts.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus.features.embeddings import VectorTable
     >>> table = VectorTable.of(["a", "b"], np.array([[1.0, 0.0], [0.0, 1.0]]))
     >>> table(["b"]).tolist()
     [[0.0, 1.0]]
@@ -256,10 +252,6 @@ class VectorTable:
 def resolve_embedder(model: Any) -> Embedder:
     """The model behind a name, a folder or a function; one sentence where there is none.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus.features.embeddings import resolve_embedder
     >>> resolve_embedder(lambda texts: np.array([[len(text)] for text in texts]))(["four"]).tolist()
     [[4.0]]
     """
@@ -533,11 +525,7 @@ class CosineKernel:
 class VectorKernel:
     """Cosines of texts by a model of vectors; can be added to string kernels.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> from isthmus import StringKernel
-    >>> from isthmus.features.embeddings import VectorKernel
     >>> model = lambda texts: np.array([[1.0, len(text)] for text in texts])
     >>> both = StringKernel("presence", (2, 2), normalize=True) + VectorKernel(model)
     >>> both.gram(["banana"]).round(6).tolist()

@@ -40,31 +40,11 @@ def ngram_gram(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Kernel matrix of n-grams of lengths lo..hi, summed over the lengths, and its raw diagonal.
 
-    Parameters
-    ----------
-    codes, offsets : ndarray
-        The sequences.
-    lo, hi : int
-        Shortest and longest n-gram.
-    kind : {"presence", "intersection", "spectrum"}
-        Distinct shared n-grams; smaller counts summed; products of counts summed.
-    split : int
-        0: all against all. k > 0: sequences k.. (rows) against sequences ..k-1 (columns).
-    normalize : bool
-        Divide by the root of the product of the two diagonal values. A sequence without any n-gram has zeros, and one
-        on the diagonal.
-    out : ndarray, optional
-        Where to write, memory-mapped if need be; made here if omitted.
-    dtype : dtype, optional
-        Of the result, if ``out`` is left out: float64 if normalised, otherwise int32 (int64 for spectrum).
-    n_jobs : int
-        Threads for the rows.
-    small : bool, optional
-        Take the scipy path or the compiled one whatever the size.
-    report : callable, optional
-        Called with rows done and rows in all.
-    index : object, optional
-        Made from the same sequences elsewhere (on a GPU); rows are asked of it instead of being computed here.
+    ``kind``: distinct shared n-grams ("presence"), smaller counts summed ("intersection"), products of counts summed
+    ("spectrum"). ``split``: 0 for all against all, otherwise sequences k.. (rows) against sequences ..k-1 (columns).
+    ``normalize`` divides by the root of the product of the two diagonal values; a sequence without any n-gram has
+    zeros, and one on the diagonal. ``out`` may be memory-mapped. ``small`` takes the scipy path or the compiled one
+    whatever the size; ``index`` was made of the same sequences elsewhere (on a GPU) and is asked for the rows.
     """
     n = len(offsets) - 1
     shape = (n - split, split) if split else (n, n)
@@ -386,31 +366,11 @@ _TABLE = 1 << 22  # entries up to which a number is looked up in a table; beyond
 def shared_ngrams(
     text: np.ndarray, codes: np.ndarray, offsets: np.ndarray, lo: int, hi: int
 ) -> tuple[np.ndarray, np.ndarray, sp.csr_matrix]:
-    """The distinct n-grams of ``text``, how often it has each, and counts of sequences × n-grams.
+    """The distinct n-grams of ``text`` as (place, length), how often it has each, and counts of sequences × n-grams.
 
     An n-gram is the one that begins at the same place and is one symbol shorter, and a further symbol: places of the
     others that begin with no n-gram of the text drop out length by length.
 
-    Parameters
-    ----------
-    text : ndarray of int
-        One sequence of symbols.
-    codes, offsets : ndarray
-        The others; sequence i is ``codes[offsets[i]:offsets[i + 1]]``.
-    lo, hi : int
-        Shortest and longest n-gram.
-
-    Returns
-    -------
-    places : ndarray of shape (n_grams, 2)
-        Where an n-gram begins in ``text``, and its length.
-    own : ndarray of shape (n_grams,)
-    counts : csr_matrix of shape (n_sequences, n_grams)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus.features.gram import shared_ngrams
     >>> text, codes, offsets = np.array([1, 2, 1, 2]), np.array([1, 2, 3, 2, 1]), np.array([0, 3, 5])
     >>> places, own, counts = shared_ngrams(text, codes, offsets, 2, 2)
     >>> places.tolist(), own.tolist(), counts.toarray().tolist()

@@ -198,9 +198,6 @@ def script_of(text: str) -> str | None:
     An ideograph says as much as a word of some letters, so a few Latin names do not hide Chinese: a fifth of the
     letters is enough. Kana among the ideographs make it Japanese: "kana".
 
-    Examples
-    --------
-    >>> from isthmus.features.languages import script_of
     >>> script_of("Привет, world"), script_of("发动机 KTM"), script_of("駅に止まる"), script_of("42")
     ('cyrillic', 'han', 'kana', None)
     """
@@ -250,9 +247,6 @@ def _identify(text: str) -> tuple[str | None, float]:
 def pick_language(text: str, languages: Sequence[str]) -> str:
     """The likeliest of a few languages for one text; the first where the text does not tell.
 
-    Examples
-    --------
-    >>> from isthmus.features.languages import pick_language
     >>> pick_language("die Bremse ist gut", ["en", "de"]), pick_language("42", ["en", "de"])
     ('de', 'en')
     """
@@ -285,9 +279,6 @@ def spread_sample(texts: Sequence[str], number: int, *, in_order: bool = False) 
 
     ``in_order``: the texts are sorted by content already.
 
-    Examples
-    --------
-    >>> from isthmus.features.languages import spread_sample
     >>> texts = [f"text {i}" for i in range(100)]
     >>> spread_sample(texts, 10) == spread_sample(texts[::-1], 10), len(spread_sample(texts, 10))
     (True, 10)
@@ -325,9 +316,6 @@ def plainly_english(texts: Sequence[str], *, in_order: bool = False) -> bool:
     No other language can then be one of the collection's, and the identifier, whose model takes a second to unpack,
     need not be asked.
 
-    Examples
-    --------
-    >>> from isthmus.features.languages import plainly_english
     >>> plainly_english(["the engine is loud and the seat was hard"]), plainly_english(["kettle lamp toaster"])
     (True, False)
     """
@@ -363,9 +351,6 @@ def languages_in_use(texts: Sequence[str], *, in_order: bool = False) -> tuple[s
 
     ``in_order``: the texts are sorted by content already.
 
-    Examples
-    --------
-    >>> from isthmus.features.languages import languages_in_use
     >>> languages_in_use(["the engine is loud and it was hot", "der Motor ist laut und er war heiß"])
     ('de', 'en')
     """
@@ -411,9 +396,6 @@ def language_name(code: str) -> str:
 def resolve_language(language: str) -> str:
     """Code of a language given as a code or an English name; "auto" and "other" stay.
 
-    Examples
-    --------
-    >>> from isthmus.features.languages import resolve_language
     >>> resolve_language("German"), resolve_language("pt-BR"), resolve_language("auto")
     ('de', 'pt', 'auto')
     """
@@ -445,9 +427,6 @@ def stemmer(language: str):
 def negators(language: str) -> frozenset[str]:
     """Words that turn what follows them round, as they stand among the words of a text.
 
-    Examples
-    --------
-    >>> from isthmus.features.languages import negators
     >>> "didn" in negators("en"), "nicht" in negators("de"), len(negators("zh"))
     (True, True, 0)
     """
@@ -457,9 +436,6 @@ def negators(language: str) -> frozenset[str]:
 def stop_words(language: str, *, negations: bool = True) -> frozenset[str]:
     """Stop words of a language, empty where no list is kept; ``negations=False`` leaves words that negate out of it.
 
-    Examples
-    --------
-    >>> from isthmus.features.languages import stop_words
     >>> "nicht" in stop_words("de"), "nicht" in stop_words("de", negations=False), len(stop_words("zh"))
     (True, False, 0)
     """

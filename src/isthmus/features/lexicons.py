@@ -27,17 +27,9 @@ _LEAST = 0.1  # valence, of at most 1, below which a word says next to nothing
 
 @dataclass(frozen=True)
 class Lexicon:
-    """Words with a valence from -1 (negative) to 1 (positive).
+    """Words with a valence from -1 (negative) to 1 (positive)."""
 
-    Attributes
-    ----------
-    name : str
-        Package that it was read from.
-    language : str
-    valence : dict of str to float
-    """
-
-    name: str
+    name: str  # package that it was read from
     language: str
     valence: dict[str, float]
 
@@ -79,15 +71,10 @@ def has_lexicon(language: str) -> bool:
 
 @functools.lru_cache(maxsize=4)
 def read_lexicon(language: str = "en") -> Lexicon:
-    """The installed lexicon of a language.
+    """The installed lexicon of a language; raises :class:`MissingExtraError` where none is installed.
 
-    Only single words of letters are taken; spellings that differ in case are averaged, and words whose valence is
-    next to nothing are left out.
-
-    Raises
-    ------
-    MissingExtraError
-        Where none is installed: says which package brings one.
+    Only single words of letters are taken; spellings that differ in case are averaged, and words whose valence is next
+    to nothing are left out.
     """
     path = _file_of(language)
     if path is None:
@@ -140,24 +127,11 @@ _MOST_GRADES = 10
 
 
 def read_polarity(classes: Iterable) -> dict[Any, float] | None:
-    """Valence of classes whose names say that they are verdicts; None where they are not, or not all of them.
+    """Valence from -1 to 1 of classes whose names say that they are verdicts; None unless all of them are.
 
     Read are words for good and bad in several languages, thumbs and signs, and grades: stars, or numbers from a low to
     a high end.
 
-    Parameters
-    ----------
-    classes : iterable
-        Classes of the source.
-
-    Returns
-    -------
-    dict or None
-        Class to valence from -1 to 1; both ends occur.
-
-    Examples
-    --------
-    >>> from isthmus.features.lexicons import read_polarity
     >>> read_polarity(["negative", "positive"]), read_polarity(["1 star", "3 stars", "5 stars"])
     ({'negative': -1.0, 'positive': 1.0}, {'1 star': -1.0, '3 stars': 0.0, '5 stars': 1.0})
     >>> read_polarity(["gut", "schlecht"]), read_polarity(["sport", "business"])
@@ -216,9 +190,6 @@ def label_words(lexicon: Lexicon, polarity: Mapping[Any, float]) -> dict[str, di
     negative word, with full weight, since how strong words are is better learned from the documents. Classes in
     between have no words.
 
-    Examples
-    --------
-    >>> from isthmus.features.lexicons import Lexicon, label_words
     >>> label_words(Lexicon("own", "en", {"superb": 0.9, "awful": -0.5}), {"bad": -1.0, "good": 1.0})
     {'superb': {'good': 1.0}, 'awful': {'bad': 1.0}}
     """
@@ -230,9 +201,6 @@ def label_words(lexicon: Lexicon, polarity: Mapping[Any, float]) -> dict[str, di
 def score_texts(lexicon: Lexicon, texts: Iterable[str]) -> list[float]:
     """Mean valence of each text's opinion words, turned over after a negation; 0 where a text has none.
 
-    Examples
-    --------
-    >>> from isthmus.features.lexicons import Lexicon, score_texts
     >>> score_texts(Lexicon("own", "en", {"good": 0.5, "bad": -0.5}), ["a good book", "not good", "a book"])
     [0.5, -0.5, 0.0]
     """

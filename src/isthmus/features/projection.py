@@ -47,25 +47,12 @@ _PURITY_SLACK = 1e-9  # with two classes every term has purity 1/2 exactly, but 
 
 @dataclass(frozen=True)
 class Projection:
-    """Where each term goes and with what weight.
+    """Where each term goes and with what weight."""
 
-    Attributes
-    ----------
-    term_class : ndarray of int32
-        Class of each term; -1 for terms left out.
-    weight : ndarray
-        Weight of each term.
-    ratio : ndarray
-        Discriminability of each term (probability ratio, smoothed).
-    summary : TermSummary
-        χ² values of all terms.
-    n_classes : int
-    """
-
-    term_class: np.ndarray
-    weight: np.ndarray
-    ratio: np.ndarray
-    summary: TermSummary
+    term_class: np.ndarray  # class of each term; -1 for terms left out
+    weight: np.ndarray  # weight of each term
+    ratio: np.ndarray  # discriminability of each term (probability ratio, smoothed)
+    summary: TermSummary  # χ² values of all terms
     n_classes: int
 
     def features(self, X) -> np.ndarray:
@@ -94,29 +81,12 @@ def project_terms(
     association: str = "positive",
     idf: np.ndarray | None = None,
 ) -> Projection:
-    """Send each term to a class and weigh it.
+    """Send each term to a class and weigh it; the parameters are those of :class:`isthmus.TermProjection`.
 
-    Parameters
-    ----------
-    stats : TermStatistics
-        Sums over the labelled documents.
-    target : TermStatistics, optional
-        Sums over target documents under predicted classes; classes are then compared within each domain only, so that a
-        word of the target's own style is not taken for a word of the class with the most target documents.
-    n_terms : int, optional
-        Keep the terms with the largest χ²max; None keeps all.
-    purity : float
-        Then keep a term only if its class holds at least this share of its χ²total.
-    weighting : str
-        One of ``WEIGHTINGS``.
-    smoothing : float
-        Documents added to both sides of the probability ratio.
-    association : {"positive", "any"}
-        "positive": a term goes to a class that uses it more than the others do, and weighs by its ratio there. "any":
-        to the class of χ²max whatever the sign, and weighs by the largest of its ratios: the paper's Eq. 2 and PRmax.
-        The target's statistics are then not looked at.
-    idf : ndarray, optional
-        Inverse document frequencies to use instead of those of ``stats``.
+    With ``target``, sums over target documents under predicted classes, classes are compared within each domain only,
+    so that a word of the target's own style is not taken for a word of the class with the most target documents. The
+    association "any" (the paper's Eq. 2 and PRmax) does not look at the target. ``idf`` is used instead of that of
+    ``stats``.
     """
     summary = summarise(stats, target)
     if association == "any":

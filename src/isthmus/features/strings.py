@@ -342,8 +342,6 @@ class StringKernel:
 class KernelSum:
     """Weighted sum of string kernels, each normalised or raw as it is set.
 
-    Examples
-    --------
     >>> from isthmus import StringKernel
     >>> both = StringKernel("presence", (2, 2)) + StringKernel("intersection", (2, 2))
     >>> both.gram(["banana"]).tolist()

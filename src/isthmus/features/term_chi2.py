@@ -20,23 +20,13 @@ _BUCKET_BITS = 11  # terms per bucket of the counting pass: its tables must fit 
 
 @dataclass(frozen=True)
 class TermStatistics:
-    """Occurrences and documents of each term in each class.
+    """Occurrences and documents of each term in each class."""
 
-    Attributes
-    ----------
-    starts : ndarray of shape (n_terms + 1,)
-        Where each term's pairs begin.
-    klass, occurrences, documents : ndarray of shape (n_pairs,)
-        Class, occurrences and documents of each pair; classes ascend within a term.
-    class_documents : ndarray of shape (n_classes,)
-        Documents of each class, those without any term included.
-    """
-
-    starts: np.ndarray
-    klass: np.ndarray
+    starts: np.ndarray  # where each term's pairs begin
+    klass: np.ndarray  # class, occurrences and documents of each pair; classes ascend within a term
     occurrences: np.ndarray
     documents: np.ndarray
-    class_documents: np.ndarray
+    class_documents: np.ndarray  # documents of each class, those without any term included
 
     @property
     def n_terms(self) -> int:
@@ -113,24 +103,12 @@ class TermStatistics:
 
 @dataclass(frozen=True)
 class TermSummary:
-    """What is known of each term once its χ² values are there.
+    """What is known of each term once its χ² values are there."""
 
-    Attributes
-    ----------
-    klass : ndarray of int
-        Class of largest χ² among those the term is positively associated with; -1 where there is none.
-    chi2 : ndarray
-        χ² of the term with that class (χ²max of the paper, its Eq. 2).
-    largest : ndarray
-        Largest χ² over all classes, negative association included.
-    total : ndarray
-        Sum over all classes (the paper's χ²total, its Eq. 3).
-    """
-
-    klass: np.ndarray
-    chi2: np.ndarray
-    largest: np.ndarray
-    total: np.ndarray
+    klass: np.ndarray  # class of largest χ² among those the term is positively associated with; -1 where there is none
+    chi2: np.ndarray  # χ² of the term with that class (χ²max of the paper, its Eq. 2)
+    largest: np.ndarray  # largest χ² over all classes, negative association included
+    total: np.ndarray  # sum over all classes (the paper's χ²total, its Eq. 3)
 
     @property
     def purity(self) -> np.ndarray:
@@ -139,16 +117,7 @@ class TermSummary:
 
 
 def count_terms(X: Any, codes: np.ndarray, n_classes: int) -> TermStatistics:
-    """Statistics of one block of rows.
-
-    Parameters
-    ----------
-    X : CSR matrix or ndarray of shape (n_rows, n_terms)
-        Non-negative counts.
-    codes : ndarray of int
-        Class of each row, 0 to ``n_classes`` - 1; rows with -1 are left out.
-    n_classes : int
-    """
+    """Statistics of one block of rows (CSR or dense) under their classes; rows of class -1 are left out."""
     from isthmus.features.term_chi2_kernels import bucket_sizes, fill_buckets, reduce_entries
 
     X = as_counts(X)
@@ -176,14 +145,9 @@ def as_counts(X: Any) -> sp.csr_matrix:
 def summarise(stats: TermStatistics, other: TermStatistics | None = None, *, level: str = "occurrences") -> TermSummary:
     """Class, χ² of that class, largest and total χ² of every term.
 
-    Parameters
-    ----------
-    stats : TermStatistics
-    other : TermStatistics, optional
-        A second stratum, over the same terms and classes: documents of another domain. χ² is then Mantel and
-        Haenszel's, which compares classes within each stratum only.
-    level : {"occurrences", "documents"}
-        What the 2 × 2 table counts: occurrences (the paper's modified χ²) or documents (the traditional one, Eq. 1).
+    ``level`` says what the 2 × 2 table counts: occurrences (the paper's modified χ²) or documents (the traditional one,
+    Eq. 1). With ``other``, documents of another domain, χ² is Mantel and Haenszel's, which compares classes within each
+    stratum only.
     """
     from isthmus.features.term_chi2_kernels import summarise_pairs, summarise_terms
 

@@ -25,9 +25,6 @@ def packed_starts(packed: np.ndarray) -> np.ndarray:
 class TermTable:
     """Numbers 0, 1, … of terms in the order in which they came. Terms are compared by their bytes, not by a hash alone.
 
-    Examples
-    --------
-    >>> from isthmus.features.term_table import TermTable, pack_texts
     >>> table = TermTable()
     >>> table.add(pack_texts(["bike", "staff"])).tolist(), table.add(pack_texts(["staff", "price"])).tolist()
     ([0, 1], [1, 2])

@@ -56,9 +56,6 @@ def tokenize_words(text: str, *, lowercase: bool = True) -> list[str]:
 def stem_words(words: Iterable[str], language: str = "en") -> list[str]:
     """Stems of a language's words; the words themselves where it has no stemmer.
 
-    Examples
-    --------
-    >>> from isthmus.features.tokens import stem_words
     >>> stem_words(["riding", "rides", "prices"]), stem_words(["Häuser", "Hauses"], "de")
     (['ride', 'ride', 'price'], ['Haus', 'Haus'])
     """
@@ -69,9 +66,6 @@ def stem_words(words: Iterable[str], language: str = "en") -> list[str]:
 def cut_pieces(word: str) -> list[str]:
     """A word cut where its script writes no blanks: the terms it stands for.
 
-    Examples
-    --------
-    >>> from isthmus.features.tokens import cut_pieces
     >>> cut_pieces("发动机"), cut_pieces("nba球员"), cut_pieces("기차"), cut_pieces("รถไฟ")
     (['发动', '动机'], ['nba', '球员'], ['기', '차', '기차'], ['รถไ', 'ถไฟ'])
     """
@@ -93,9 +87,6 @@ def cut_pieces(word: str) -> list[str]:
 def cut_subwords(word: str) -> list[str]:
     """Every five letters of a word in a row; a shorter word whole.
 
-    Examples
-    --------
-    >>> from isthmus.features.tokens import cut_subwords
     >>> cut_subwords("fußball"), cut_subwords("ball")
     (['…fußba…', '…ußbal…', '…ßball…'], ['…ball…'])
     """
@@ -146,24 +137,11 @@ def negate(term: str | tuple[str, ...]) -> str | tuple[str, ...]:
 class WordAnalyzer:
     """Text to list of terms; every distinct word is stemmed and looked up once.
 
-    Parameters
-    ----------
-    languages : sequence of str
-        Codes. With several each text is read in the likeliest of them.
-    stem : bool
-        Stems, in the languages that have a stemmer.
-    stop_words : frozenset or None
-        Left out before stemming; None: each language's own list.
-    keep_negations : bool
-        Leave words that negate out of the languages' own lists.
-    ngram_range : (int, int)
-        Lengths of word sequences; parts are joined by a blank.
-    subwords : bool
-        Beside each word its pieces of five letters, in the languages where that helps; with single words only.
-    segment : bool
-        Cut scripts without blanks into words where a segmenter is installed, instead of into pieces.
-    negation : int
-        How many words after one that negates count as other words: "good" there becomes "not-good".
+    With several ``languages`` each text is read in the likeliest of them. ``stop_words`` are left out before stemming
+    (None: each language's own list, ``keep_negations`` without words that negate). ``subwords`` adds to each word its
+    pieces of five letters, in the languages where that helps; with single words only. ``segment`` cuts scripts without
+    blanks into words where a segmenter is installed, instead of into pieces. ``negation`` is how many words after one
+    that negates count as other words: "good" there becomes "not-good".
     """
 
     def __init__(
@@ -194,9 +172,6 @@ class WordAnalyzer:
     def add_phrases(self, phrases: Iterable[str]) -> None:
         """Count these phrases, too, where they have more words than the sequences that are counted anyway.
 
-        Examples
-        --------
-        >>> from isthmus.features.tokens import WordAnalyzer
         >>> analyze = WordAnalyzer()
         >>> analyze.add_phrases(["waste of money", "great"])
         >>> analyze("A waste of money")
@@ -307,10 +282,7 @@ def surface_forms(vectorizer: Any, texts: Sequence[str], *, whole: bool = True) 
 
     ``whole=False`` leaves it at the words of these texts; otherwise every stem that the vectoriser has met gets a word.
 
-    Examples
-    --------
     >>> from isthmus.features import TextVectorizer
-    >>> from isthmus.features.tokens import readable, surface_forms
     >>> texts = ["the days of the invoices", "an invoice a day, and no invoice today"]
     >>> forms = surface_forms(TextVectorizer(min_df=1).fit(texts), texts)
     >>> forms["invoic"], readable("dai invoic", forms)

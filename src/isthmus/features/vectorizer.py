@@ -376,9 +376,6 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
 def analyzer_for(languages: Sequence[str]) -> str:
     """Analyser for texts in these languages: "words", or "bigrams" or "trigrams" where none writes blanks.
 
-    Examples
-    --------
-    >>> from isthmus.features.vectorizer import analyzer_for
     >>> analyzer_for(["de"]), analyzer_for(["zh", "ja"]), analyzer_for(["th"]), analyzer_for(["zh", "en"])
     ('words', 'bigrams', 'trigrams', 'words')
     """

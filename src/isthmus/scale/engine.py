@@ -66,17 +66,11 @@ class LocalEngine:
 
 
 class DaskEngine:
-    """The same passes on the workers of a dask cluster.
+    """The same passes on the workers of a dask cluster; ``owned`` is closed at the end.
 
     Workers read shards and write their blocks' files themselves; what travels is the sums. Arguments of a pass are a
     task of their own: workers fetch them once from each other, and if the worker that holds them dies, the scheduler
     makes them again.
-
-    Parameters
-    ----------
-    client : distributed.Client
-    owned : sequence of objects with ``close``
-        What is to be closed at the end.
     """
 
     name = "dask"

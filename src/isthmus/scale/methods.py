@@ -71,20 +71,7 @@ def on_block(piece: Piece, job: Job, columns: Columns, function: Callable[..., A
 
 @dataclass
 class PiecePasses:
-    """Feeds a large input to a fit; see :class:`isthmus.features.blocks.Passes`.
-
-    Attributes
-    ----------
-    engine : LocalEngine or DaskEngine
-    job : Job
-    source, target : sequences of Piece
-    view : View
-        Vocabulary that the method reads.
-    source_sample : (texts, labels)
-        Labelled source documents, drawn by content.
-    target_texts : list of str
-        Target documents, drawn likewise.
-    """
+    """Feeds a large input to a fit; see :class:`isthmus.features.blocks.Passes`."""
 
     engine: Any
     job: Job
@@ -93,9 +80,10 @@ class PiecePasses:
     classes: np.ndarray
     n_source: int
     n_target: int
-    view: View
+    view: View  # vocabulary that the method reads
+    # labelled source documents, drawn by content
     source_sample: tuple[list[str], list[Any]] = field(default_factory=lambda: ([], []))
-    target_texts: list[str] = field(default_factory=list)
+    target_texts: list[str] = field(default_factory=list)  # target documents, drawn likewise
     random_state: int = 0
 
     @property

@@ -23,25 +23,13 @@ _CACHE_WORDS = 500_000  # stems remembered between blocks
 
 @dataclass(frozen=True)
 class Reading:
-    """How texts become terms: decided once, from a sample, and the same for all blocks and workers.
-
-    Attributes
-    ----------
-    analyzer : {"words", "bigrams", "trigrams"}
-    languages : tuple of str
-    sentiment : bool
-        As for :class:`isthmus.features.TextVectorizer`.
-    pairs : bool
-        Also two neighbouring words.
-    segment : bool
-        Cut scripts without blanks into words where a segmenter is installed.
-    """
+    """How texts become terms: decided once, from a sample, and the same for all blocks and workers."""
 
     analyzer: str = "words"
     languages: tuple[str, ...] = ("en",)
-    sentiment: bool = False
-    pairs: bool = False
-    segment: bool = False
+    sentiment: bool = False  # as for :class:`isthmus.features.TextVectorizer`
+    pairs: bool = False  # also two neighbouring words
+    segment: bool = False  # cut scripts without blanks into words where a segmenter is installed
 
     @property
     def name(self) -> str:
@@ -101,9 +89,6 @@ def _analyzer(reading: Reading) -> WordAnalyzer:
 def read_tokens(texts: Sequence[str], reading: Reading) -> Tokens:
     """Terms of the texts.
 
-    Examples
-    --------
-    >>> from isthmus.scale.reading import Reading, read_tokens
     >>> from isthmus.features.term_table import unpack_texts
     >>> tokens = read_tokens(["Kind people", "The kindest of people"], Reading())
     >>> unpack_texts(tokens.terms), tokens.ids.tolist(), tokens.ends.tolist()

@@ -48,12 +48,7 @@ class FolderStore:
 
     A file is a sequence of arrays in numpy's format: their names first, then each of them. A slice of one array can be
     read by itself. Nothing is ever unpickled; a file that is damaged, or that another program wrote, is refused.
-
-    Parameters
-    ----------
-    folder : path
-    resumed : bool
-        Whether files of a stopped run may lie there: what is read is then looked at before loops run over it.
+    ``resumed``: files of a stopped run may lie there, so what is read is looked at before loops run over it.
     """
 
     def __init__(self, folder: str | Path, resumed: bool = False):

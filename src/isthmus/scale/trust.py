@@ -26,26 +26,13 @@ STEPS = 10_000  # confidences are written with four digits
 
 @dataclass
 class Trust:
-    """How far the labels of a large run can be trusted.
-
-    Attributes
-    ----------
-    expected : AccuracyEstimate
-    power : float
-        To which probabilities are raised, so that the sample's mean confidence is what is expected.
-    offsets : ndarray or None
-        Added to the scores of the classes, where labels follow shares that moved.
-    judge : LabelScorer or None
-        The sample's scorer; tells new groups apart.
-    novel, warnings : list of dict
-        As of :class:`isthmus.api.label.LabelResult`.
-    """
+    """How far the labels of a large run can be trusted."""
 
     expected: AccuracyEstimate
-    power: float = 1.0
-    offsets: np.ndarray | None = None
-    judge: LabelScorer | None = None
-    novel: list[dict] = field(default_factory=list)
+    power: float = 1.0  # to which probabilities are raised, so that the sample's mean confidence is what is expected
+    offsets: np.ndarray | None = None  # added to the scores of the classes, where labels follow shares that moved
+    judge: LabelScorer | None = None  # the sample's scorer; tells new groups apart
+    novel: list[dict] = field(default_factory=list)  # as of :class:`isthmus.api.label.LabelResult`
     warnings: list[dict] = field(default_factory=list)
 
     def moved(self, scores: np.ndarray) -> np.ndarray:
@@ -157,15 +144,9 @@ def _shares_by(n_source: int, n_target: int, followed: bool) -> str:
 def review_limit(counts: np.ndarray, budget: float, expected: AccuracyEstimate | None = None) -> int:
     """Step of confidence below which documents are reviewed, so that the others keep within the budget.
 
-    With an accuracy that is ``expected``, confidences count as at its low end.
+    ``counts`` has the number of documents at each of the confidences 0, 0.0001, …, 1, as at the low end of an accuracy
+    that is ``expected``. Documents of one confidence are accepted together or not at all.
 
-    ``counts`` has the number of documents at each of the confidences 0, 0.0001, …, 1. Documents of one confidence are
-    accepted together or not at all.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus.scale.trust import review_limit
     >>> counts = np.zeros(10_001, dtype=np.int64)
     >>> counts[[9_900, 9_500, 6_000, 5_000]] = 1
     >>> review_limit(counts, 0.16)

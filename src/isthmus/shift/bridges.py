@@ -41,27 +41,14 @@ def presence(X: sp.csr_matrix) -> sp.csr_matrix:
 
 @dataclass(frozen=True)
 class Carrying:
-    """How much of what tells the source's classes apart would be left in documents with the target's words.
+    """How much of what tells the source's classes apart would be left in documents with the target's words."""
 
-    Attributes
-    ----------
-    source : float
-        Balanced accuracy on held-out source documents.
-    thinned : float
-        The same after words were taken out until each is as frequent as in the target.
-    chance : float
-        One over the number of classes.
-    share : float
-        (thinned − chance) / (source − chance), between 0 and 1; 0 where the source itself is not above chance.
-    spread : float
-        Standard error of the two accuracies.
-    """
-
-    source: float
-    thinned: float
-    chance: float
+    source: float  # balanced accuracy on held-out source documents
+    thinned: float  # the same after words were taken out until each is as frequent as in the target
+    chance: float  # one over the number of classes
+    # (thinned − chance) / (source − chance), between 0 and 1; 0 where the source itself is not above chance
     share: float
-    spread: float
+    spread: float  # standard error of the two accuracies
 
 
 def vocabulary_transfer(
@@ -183,16 +170,7 @@ def _presence_information(with_word: np.ndarray, sizes: np.ndarray) -> np.ndarra
 def votes_without_word(X: sp.csr_matrix, weights: np.ndarray) -> np.ndarray:
     """Per class and word: how many documents with that word the *rest* of their words puts into that class.
 
-    Parameters
-    ----------
-    X : CSR matrix of presences
-    weights : ndarray of shape (n_classes, n_words)
-        log p(word | class).
-
-    Returns
-    -------
-    ndarray of shape (n_classes, n_words)
-        Documents; where classes tie, each gets its part.
+    ``weights`` are log p(word | class); where classes tie, each gets its part.
     """
     n_classes, n_words = weights.shape
     votes = np.zeros((n_classes, n_words))

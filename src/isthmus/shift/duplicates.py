@@ -13,19 +13,7 @@ _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
 def run_hashes(tokens: Sequence[np.ndarray], *, run: int = RUN) -> tuple[np.ndarray, np.ndarray]:
-    """Hashes of all runs of ``run`` words, and the document of each; a shorter document is one run.
-
-    Parameters
-    ----------
-    tokens : sequence of ndarray of int
-        Word numbers of each document in their order; both collections must number words alike.
-    run : int
-
-    Returns
-    -------
-    hashes : ndarray of uint64, documents : ndarray of int
-        Each (hash, document) once. Empty documents have none.
-    """
+    """Hashes of all runs of ``run`` words, and the document of each, every pair once; a shorter document is one run."""
     lengths = np.array([len(row) for row in tokens], dtype=np.int64)
     if not lengths.sum():
         return np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64)

@@ -330,9 +330,6 @@ def two_languages(
 
     ``in_order``: both are sorted by content already.
 
-    Examples
-    --------
-    >>> from isthmus.shift.findings import two_languages
     >>> german = ["die Suppe war kalt und das Brot trocken"] * 3
     >>> two_languages(["the soup was cold and the bread was dry"] * 3, german), two_languages(german, german)
     (('en', 'de'), None)
@@ -359,13 +356,8 @@ def warn_of_two_languages(
 ) -> bool:
     """Warn where source and target are in two languages; whether they are.
 
-    Parameters
-    ----------
-    source_texts, target_texts : sequences of str
-    vectors : bool, default=False
-        Vectors of meaning take part, which may join languages; words do not.
-    in_order : bool, default=False
-        Both are sorted by content already.
+    With ``vectors``, vectors of meaning take part, which may join languages; words do not. ``in_order``: both are
+    sorted by content already.
     """
     pair = two_languages(source_texts, target_texts, in_order=in_order)
     if pair is None:

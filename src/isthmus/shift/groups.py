@@ -22,14 +22,9 @@ from isthmus.features.weights import document_frequency, weigh_tfidf
 
 @dataclass(frozen=True)
 class Matchability:
-    """How plainly groups and clusters find each other; 0 to 1 for similarities that are not negative.
+    """How plainly groups and clusters find each other; 0 to 1 for similarities that are not negative."""
 
-    Attributes
-    ----------
-    target_side, source_side : float
-        Mean lead of the best over the second-best similarity, over target clusters and over source groups.
-    """
-
+    # mean lead of the best over the second-best similarity, over target clusters and over source groups
     target_side: float
     source_side: float
 
@@ -42,22 +37,8 @@ class Matchability:
 def clusterability(X: sp.csr_matrix, labels: np.ndarray) -> float:
     """Cab(T|C): mean of sim(document, own centre) − max sim(document, other centre), equation (4).
 
-    Parameters
-    ----------
-    X : CSR matrix
-        Target rows.
-    labels : ndarray of int
-        Gold groups as 0, 1, …; or found clusters where no gold is known.
+    From -1 to 1. With gold groups it is an upper bound on what k-means can find, since the centres are the right ones.
 
-    Returns
-    -------
-    float
-        From -1 to 1; an upper bound on what k-means can find, since the centres are the right ones.
-
-    Examples
-    --------
-    >>> import numpy as np, scipy.sparse as sp
-    >>> from isthmus.shift.groups import clusterability
     >>> clusterability(sp.csr_matrix(np.eye(2)), np.array([0, 1]))
     1.0
     """
@@ -79,10 +60,6 @@ def matchability(similarity: np.ndarray) -> Matchability:
 
     Where there is only one to choose from, the second best counts as 0.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus.shift.groups import matchability
     >>> matchability(np.array([[0.75, 0.25], [0.5, 0.5]]))
     Matchability(target_side=0.25, source_side=0.25)
     """
@@ -108,10 +85,6 @@ _STARTS = 2
 def shuffle_words(X: sp.csr_matrix, *, random_state: int | None = 0) -> sp.csr_matrix:
     """The same words dealt out anew: lengths of documents and frequencies of words stay, company does not.
 
-    Examples
-    --------
-    >>> import scipy.sparse as sp
-    >>> from isthmus.shift.groups import shuffle_words
     >>> shuffled = shuffle_words(sp.csr_matrix([[1, 1, 0], [0, 2, 1]]))
     >>> int(shuffled.sum())
     5
@@ -132,16 +105,10 @@ def group_facts(
     largest: int = LARGEST,
     random_state: int | None = 0,
 ) -> dict[str, float] | None:
-    """Clusterability of the target, the same for shuffled words, and how far the source's labels are its own groups.
+    """``clusterability`` of the target, that of ``shuffled`` words, and ``agreement`` of source clusters and labels.
 
     k-means on tf-idf rows finds as many clusters as there are classes. Found clusters always stand apart a little, by
-    the way they were found; shuffled words show how much.
-
-    Returns
-    -------
-    dict or None
-        ``clusterability``, ``shuffled``; ``agreement``: adjusted Rand index of source clusters and source labels.
-        None where there are fewer documents than four per class.
+    the way they were found; shuffled words show how much. None where there are fewer documents than four per class.
     """
     rng = np.random.default_rng(random_state)
     rows_source, rows_target = (_sample(side, largest, rng) for side in (source, target))

@@ -80,29 +80,16 @@ class Fit:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two collections in one space, with what plain classifiers say about the target.
+    """Two collections in one space, with what plain classifiers say about the target."""
 
-    Attributes
-    ----------
-    source, target : ndarray
-        Unit rows in the common space.
-    codes : ndarray of int
-        Class of each source row.
-    classes : ndarray of str
-    plain_codes : ndarray of int, shape (3, n_target)
-        Class of each target row by a linear classifier, by naive Bayes, and settled at the source's classes.
-    matched : float
-        Mean likeness of the settled groups to their own classes: 1 the same direction, 0 unrelated.
-    nearest : ndarray, shape (n_target, n_classes, NEIGHBOURS)
-        Similarity of the words of each target row to its nearest source rows of each class, the nearest first.
-    """
-
-    source: np.ndarray
+    source: np.ndarray  # unit rows in the common space
     target: np.ndarray
-    codes: np.ndarray
+    codes: np.ndarray  # class of each source row
     classes: np.ndarray
+    # class of each target row by a linear classifier, by naive Bayes, and settled at the source's classes
     plain_codes: np.ndarray
-    matched: float
+    matched: float  # mean likeness of the settled groups to their own classes: 1 the same direction, 0 unrelated
+    # similarity of the words of each target row to its nearest source rows of each class, the nearest first
     nearest: np.ndarray
 
     @property
@@ -119,32 +106,16 @@ class Pair:
 
 @dataclass(frozen=True)
 class NovelGroup:
-    """A group of target documents that belongs to no class of the source.
+    """A group of target documents that belongs to no class of the source."""
 
-    Attributes
-    ----------
-    name : str
-        Its three most typical words.
-    words : list of str
-        Its ten most typical words, the most typical first.
-    size : int
-        Documents in it.
-    share, low, high : float
-        Its share of the target, with a 95 % interval.
-    nearest_class : str
-        The class it resembles most.
-    similarity : float
-        To that class: 1 the same direction, 0 unrelated.
-    """
-
-    name: str
-    words: list[str]
-    size: int
-    share: float
+    name: str  # its three most typical words
+    words: list[str]  # its ten most typical words, the most typical first
+    size: int  # documents in it
+    share: float  # its share of the target, with a 95 % interval
     low: float
     high: float
-    nearest_class: str
-    similarity: float
+    nearest_class: str  # the class it resembles most
+    similarity: float  # to that class: 1 the same direction, 0 unrelated
 
     def to_dict(self) -> dict[str, Any]:
         """As one row of a table."""
@@ -162,24 +133,13 @@ class NovelGroup:
 
 @dataclass(frozen=True)
 class Novelty:
-    """Outcome of :func:`find_novel_groups`.
+    """Outcome of :func:`find_novel_groups`."""
 
-    Attributes
-    ----------
-    groups : list of NovelGroup
-        Those announced.
-    membership : ndarray of int
-        Per target row the number of its group, -1 for none.
-    facts : dict
-        The figures behind the decision about the strongest candidate; empty where none was looked for.
-    learner : LinearSVC or None
-        Assigns further rows; see :meth:`assign`.
-    """
-
-    groups: list[NovelGroup]
-    membership: np.ndarray = field(repr=False)
+    groups: list[NovelGroup]  # those announced
+    membership: np.ndarray = field(repr=False)  # per target row the number of its group, -1 for none
+    # the figures behind the decision about the strongest candidate; empty where none was looked for
     facts: dict[str, float] = field(default_factory=dict)
-    learner: LinearSVC | None = field(default=None, repr=False)
+    learner: LinearSVC | None = field(default=None, repr=False)  # assigns further rows; see :meth:`assign`
     n_classes: int = 0
 
     def assign(self, rows: sp.csr_matrix) -> np.ndarray:
@@ -254,10 +214,6 @@ def corrected_cosine(
     The squared length of a mean of n rows is too large by the rows' variance over n; that part is taken off. The value
     is cut to −1…1, and 0 where a group has no direction beyond chance.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus.shift.novelty import corrected_cosine
     >>> rows = np.array([[1.0, 0.2], [1.0, -0.2], [1.0, 0.0]])
     >>> round(corrected_cosine(rows, rows, np.zeros(2), np.zeros(2)), 2)
     1.0
@@ -358,15 +314,7 @@ def compare_pair(
 ) -> Pair:
     """Both collections in one space, and what three plain classifiers say about the target's classes.
 
-    Parameters
-    ----------
-    source_rows, target_rows : CSR matrices
-        tf-idf rows over one vocabulary.
-    source_labels : sequence
-        One per source row; at least two classes.
-    vectors : (ndarray, ndarray), optional
-        Vectors of the same documents from elsewhere; they stand beside the words.
-    random_state : int or None
+    Rows are tf-idf over one vocabulary; ``vectors`` of the same documents from elsewhere stand beside the words.
     """
     classes, codes = np.unique(np.asarray(source_labels).astype(str), return_inverse=True)
     n_source = source_rows.shape[0]
@@ -408,10 +356,6 @@ def purity(nearest: np.ndarray) -> np.ndarray:
 
     Rows that have nothing in common with it are nobody's: where all are such, the share is 0.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus.shift.novelty import purity
     >>> purity(np.array([[[0.9, 0.8, 0.7, 0.1, 0.1], [0.6, 0.5, 0.1, 0.1, 0.1]]]))
     array([0.6])
     """
@@ -442,26 +386,13 @@ def _matches(source, codes, target, fit, n_classes) -> list[float]:
 def find_novel_groups(
     pair: Pair, target_rows: sp.csr_matrix, names: Sequence[str], *, random_state: int | None = 0
 ) -> Novelty:
-    """Groups of the target that belong to no class of the source.
+    """Groups of the target that belong to no class of the source; ``names`` are the words of the columns.
 
     A further group is announced where the classes match their own groups well enough to compare, its direction is
     unlike every class, one more group would explain much less, its documents have as mixed neighbours in the source as
     those of a class that is left out, and plain classifiers disagree about its documents or it is as far from the
     classes as they are from each other (:func:`is_novel`). Groups are asked in the order of what they explain, beside
     two classes the first alone; then the next one is looked for, up to three.
-
-    Parameters
-    ----------
-    pair : Pair
-    target_rows : CSR matrix
-        The tf-idf rows behind it.
-    names : sequence of str
-        Words of the columns, to name groups by.
-    random_state : int or None
-
-    Returns
-    -------
-    Novelty
     """
     n_classes, n_target = len(pair.classes), len(pair.target)
     none = Novelty([], np.full(n_target, -1))
@@ -518,18 +449,11 @@ def is_novel(facts: dict[str, float], cases: Sequence[dict[str, float]] = CASES)
 
 @dataclass(frozen=True)
 class LeftOut:
-    """What known classes show in the target when they are left out of the source: medians over classes.
+    """What known classes show in the target when they are left out of the source: medians over classes."""
 
-    Attributes
-    ----------
-    distance : float
-        How much better their documents fit their own centre than those of other classes; 0 where no class is found.
-    mixed : float
-        Purity of their documents' neighbours in the source (:func:`purity`), minus that of the others.
-    """
-
+    # how much better their documents fit their own centre than those of other classes; 0 where no class is found
     distance: float = 0.0
-    mixed: float = 0.0
+    mixed: float = 0.0  # purity of their documents' neighbours in the source (:func:`purity`), minus that of the others
 
 
 def leave_out(pair: Pair) -> LeftOut:
@@ -614,17 +538,11 @@ def simulated_sentence(simulated: dict[str, float] | None) -> str:
 def simulate_on_source(
     source_rows: sp.csr_matrix, source_labels: Any, names: Sequence[str], *, random_state: int | None = 0
 ) -> dict[str, float] | None:
-    """What the test for new groups finds where the truth is known.
+    """What the test for new groups finds where the truth is known; None where that is too little.
 
-    One half of the source is the target of the other, with each class left out in turn (the four largest at most)
-    and with none.
-
-    Returns
-    -------
-    dict or None
-        ``power``: share of left-out classes of which a group was announced that holds most of their documents;
-        ``false_alarm``: 1.0 where a group was announced with none left out, else 0.0; ``classes``: how many were
-        simulated. None where halves are too small or fewer than three classes are there.
+    One half of the source is the target of the other, with each class left out in turn (the four largest at most) and
+    with none. ``power``: share of left-out classes of which a group was announced that holds most of their documents;
+    ``false_alarm``: 1.0 where a group was announced with none left out; ``classes``: how many were simulated.
     """
     labels = np.asarray(source_labels).astype(str)
     if len(labels) > _SIMULATED:

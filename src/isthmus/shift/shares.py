@@ -19,26 +19,16 @@ _ROUNDS = 100
 
 @dataclass(frozen=True)
 class ShareShift:
-    """How the class shares of the target differ from the source's.
-
-    Attributes
-    ----------
-    classes : ndarray
-    source : ndarray
-        Shares in the source.
-    by_labels, by_probabilities, by_likelihood : ndarray
-        Shares in the target: counted labels, mean probabilities, and the shares under which the probabilities are most
-        likely (expectation maximisation of Saerens, Latinne and Decaestecker, 2002).
-    cautious : ndarray
-        The last with the source's shares as a fifth of the documents: what labels follow.
-    """
+    """How the class shares of the target differ from the source's."""
 
     classes: np.ndarray
-    source: np.ndarray
+    source: np.ndarray  # shares in the source
+    # shares in the target: counted labels, mean probabilities, and the shares under which the probabilities are most
+    # likely (expectation maximisation of Saerens, Latinne and Decaestecker, 2002)
     by_labels: np.ndarray
     by_probabilities: np.ndarray
     by_likelihood: np.ndarray
-    cautious: np.ndarray
+    cautious: np.ndarray  # the last with the source's shares as a fifth of the documents: what labels follow
 
     @property
     def distance(self) -> float:
@@ -68,10 +58,6 @@ class ShareShift:
 def total_variation(first: np.ndarray, second: np.ndarray) -> float:
     """Half the summed difference of two sets of shares: 0 the same, 1 nothing in common.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus.shift.shares import total_variation
     >>> round(total_variation(np.array([0.7, 0.3]), np.array([0.2, 0.8])), 2)
     0.5
     """
@@ -83,18 +69,8 @@ def likely_shares(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Shares under which the probabilities are most likely, and the probabilities brought to them.
 
-    Parameters
-    ----------
-    probabilities : ndarray of shape (n_documents, n_classes)
-    trained_on : ndarray of shape (n_classes,)
-        Shares the probabilities were learned with.
-    caution : float
-        Weight of these shares in every step, as a share of the number of documents.
+    The shares they were ``trained_on`` enter every step with the weight ``caution``, as a share of the documents.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus.shift.shares import likely_shares
     >>> shares, adjusted = likely_shares(np.array([[0.9, 0.1]] * 3 + [[0.2, 0.8]]), np.array([0.5, 0.5]))
     >>> shares.round(2).tolist()
     [0.97, 0.03]
@@ -115,18 +91,7 @@ def likely_shares(
 
 
 def compare_shares(source_labels: Any, probabilities: np.ndarray, labels: Any, classes: np.ndarray) -> ShareShift:
-    """The target's class shares by three estimators beside the source's.
-
-    Parameters
-    ----------
-    source_labels : sequence
-        None where unknown.
-    probabilities : ndarray of shape (n_documents, n_classes)
-    labels : sequence
-        The label given to each target document.
-    classes : ndarray
-        What the columns stand for.
-    """
+    """The target's class shares by three estimators beside the source's; labels are None where unknown."""
     names = np.asarray(classes)
     known = np.array([label for label in source_labels if label is not None], dtype=object)
     given = np.asarray(labels, dtype=object)

@@ -13,25 +13,14 @@ from isthmus.features.contexts import Contexts, document_contexts, pivot_weights
 
 @dataclass(frozen=True)
 class CrossSimilarity:
-    """Weighted cosine over pivot words, with the weight of other words carried over to pivots.
+    """Weighted cosine over pivot words, with the weight of other words carried over to pivots."""
 
-    Attributes
-    ----------
-    pivots : ndarray of int
-        Columns of the words that both domains have.
-    weights : ndarray
-        Pivot weights; all one where they are switched off.
-    source_projection, target_projection : CSR matrix or None
-        Spread of each non-pivot word over the pivots in that domain; None where switched off.
-    contexts : Contexts or None
-        What weights and projections were computed from.
-    """
-
-    pivots: np.ndarray
-    weights: np.ndarray
+    pivots: np.ndarray  # columns of the words that both domains have
+    weights: np.ndarray  # pivot weights; all one where they are switched off
+    # spread of each non-pivot word over the pivots in that domain; None where switched off
     source_projection: sp.csr_matrix | None = None
     target_projection: sp.csr_matrix | None = None
-    contexts: Contexts | None = None
+    contexts: Contexts | None = None  # what weights and projections were computed from
 
     def on_pivots(self, centers: np.ndarray, side: str) -> np.ndarray:
         """Unit rows in pivot space such that the inner product of two rows is the weighted cosine."""
@@ -66,20 +55,11 @@ def cross_similarity(
     contexts: Contexts | None = None,
     context_counts: str = "log",
 ) -> CrossSimilarity:
-    """Pivots, their weights and the projections for a pair of domains.
+    """Pivots, their weights and the projections for a pair of domains over one vocabulary.
 
-    Parameters
-    ----------
-    source, target : CSR matrices
-        Rows of the two domains over one vocabulary.
-    weighted, projected : bool
-        Whether pivots are weighted by the similarity of their contexts, and other words projected.
-    smoothing : float
-        λ of :func:`isthmus.features.contexts.pivot_weights`.
-    contexts : Contexts, optional
-        Counted from running text; if omitted, words meet when a document holds both.
-    context_counts : {"log", "plain"}
-        How often two words meet enters as log(1 + count) or as it is.
+    ``weighted``: pivots weigh by the similarity of their contexts; ``projected``: other words are carried over to
+    pivots. ``contexts`` are counted from running text; if omitted, words meet when a document holds both. How often
+    they meet enters as log(1 + count) or, with ``context_counts="plain"``, as it is.
     """
     pivots = pivot_words(source, target)
     if len(pivots) == 0 or not (weighted or projected):

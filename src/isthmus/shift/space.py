@@ -22,30 +22,15 @@ _SHARPNESS = 4.0  # how quickly a document goes over to its nearest class on the
 
 @dataclass(frozen=True)
 class JointSpace:
-    """Documents of both sides over one vocabulary of written words.
+    """Documents of both sides over one vocabulary of written words."""
 
-    Attributes
-    ----------
-    vectorizer : TextVectorizer
-        Fitted; stop words are left out, words are not stemmed.
-    counts : CSR matrix
-        Source rows, then target rows.
-    n_source : int
-    names : ndarray of str
-        The words.
-    components : ndarray of shape (n_directions, n_words)
-        Latent directions of tf-idf.
-    vectors : ndarray of shape (n_documents, n_directions)
-        Documents in these directions, of length one; zero for a document without a known word.
-    """
-
-    vectorizer: TextVectorizer
-    counts: sp.csr_matrix
+    vectorizer: TextVectorizer  # fitted; stop words are left out, words are not stemmed
+    counts: sp.csr_matrix  # source rows, then target rows
     n_source: int
-    names: np.ndarray
+    names: np.ndarray  # the words
     idf: np.ndarray
-    components: np.ndarray
-    vectors: np.ndarray
+    components: np.ndarray  # latent directions of tf-idf
+    vectors: np.ndarray  # documents in these directions, of length one; zero for a document without a known word
 
     def project(self, texts: Sequence[str]) -> np.ndarray:
         """Further texts in the same directions."""
@@ -59,9 +44,6 @@ def joint_space(
 
     ``language`` is that of the texts, where it is known already.
 
-    Examples
-    --------
-    >>> from isthmus.shift.space import joint_space
     >>> space = joint_space(["kind staff", "fast bike", "rude staff"], ["fast car", "kind car"])
     >>> space.counts.shape, space.vectors.shape
     ((5, 6), (5, 4))
@@ -88,10 +70,6 @@ def joint_space(
 def latent_rows(rows: sp.csr_matrix) -> np.ndarray | None:
     """Weighted documents in their own main directions, of length one; None where there are too few.
 
-    Examples
-    --------
-    >>> import scipy.sparse as sp
-    >>> from isthmus.shift.space import latent_rows
     >>> latent_rows(sp.csr_matrix([[1.0, 0, 1], [0, 1, 1], [1, 1, 0]])).shape
     (3, 2)
     """
@@ -116,25 +94,12 @@ def spread(n: int, size: int, seed: int = 0) -> np.ndarray:
 
 
 def map_places(vectors: np.ndarray, source_labels: Sequence, classes: Sequence) -> np.ndarray:
-    """A place in the plane for every document, such that the source's classes lie apart.
+    """A place between −1 and 1 in the plane for every document, source first, such that the source's classes lie apart.
 
     The directions are those that tell the source's true classes apart (linear discriminants with shrinkage); the
-    target's labels take no part, so where its documents mix on the map, they mix by their words. Two classes: across
-    is the discriminant, upward the main direction of what is left. More: every class has a corner, and a document
-    stands between the corners by its nearness to the classes, so that what fits none of them ends up in the middle.
-
-    Parameters
-    ----------
-    vectors : ndarray of shape (n_documents, n_directions)
-        Source rows first, as in :class:`JointSpace`.
-    source_labels : sequence
-        One per source row; None where unknown.
-    classes : sequence
-
-    Returns
-    -------
-    ndarray of shape (n_documents, 2)
-        Between −1 and 1.
+    target's labels take no part, so where its documents mix on the map, they mix by their words. Two classes: across is
+    the discriminant, upward the main direction of what is left. More: every class has a corner, and a document stands
+    between the corners by its nearness to the classes, so that what fits none of them ends up in the middle.
     """
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 

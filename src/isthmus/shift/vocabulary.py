@@ -19,22 +19,14 @@ from isthmus.features.weights import document_frequency, weigh_tfidf
 
 @dataclass(frozen=True)
 class JointCounts:
-    """Counts of both collections over one vocabulary.
+    """Counts of both collections over one vocabulary."""
 
-    Attributes
-    ----------
-    source, target : CSR matrices
-        Documents × terms; each document's stop words are left out and words of one stem merged, as its language has it.
-    names : ndarray of str
-        The commonest written form of each term.
-    source_tokens, target_tokens : list of ndarray of int
-        Numbers of the written words (pieces, where the script writes no blanks) of each document in their order, stop
-        words included.
-    """
-
+    # documents × terms; each document's stop words are left out and words of one stem merged, as its language has it
     source: sp.csr_matrix
     target: sp.csr_matrix
-    names: np.ndarray
+    names: np.ndarray  # the commonest written form of each term
+    # numbers of the written words (pieces, where the script writes no blanks) of each document in their order, stop
+    # words included
     source_tokens: list[np.ndarray]
     target_tokens: list[np.ndarray]
 
@@ -52,16 +44,8 @@ class JointCounts:
 def count_joint(source_texts: Sequence[str], target_texts: Sequence[str], *, language: str = "auto") -> JointCounts:
     """Count the words of two collections over their joint vocabulary.
 
-    Parameters
-    ----------
-    source_texts, target_texts : sequences of str
-    language : str, default="auto"
-        As for :class:`isthmus.features.TextVectorizer`; "auto": each document by its own language, of those that have
-        a tenth of either side.
+    With the language "auto" each document is read by its own language, of those that have a tenth of either side.
 
-    Examples
-    --------
-    >>> from isthmus.shift.vocabulary import count_joint
     >>> counts = count_joint(["The bikes are fast", "a fast bike, a bike"], ["fast cars"], language="en")
     >>> counts.names.tolist(), counts.source.toarray().tolist()
     (['bike', 'cars', 'fast'], [[1.0, 0.0, 1.0], [2.0, 0.0, 1.0]])

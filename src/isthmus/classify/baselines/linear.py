@@ -28,34 +28,10 @@ _ENOUGH = 100  # documents of the sample from which the factor of an SVM's score
 class LinearClassifier(ClassifierMixin, BaseEstimator):
     """A linear classifier on tf-idf of counts, with a ridge, from one block of rows or from many.
 
-    Parameters
-    ----------
-    loss : {"logistic", "squared_hinge"}, default="logistic"
-        Multinomial logistic regression, or one class against the others with squared hinge, as ``LinearSVC``.
-    C : float, default=1.0
-        Penalty of the loss against half the squared length of the weights.
-    sublinear : bool, default=False
-        A count c weighs 1 + log c.
+    ``loss`` is "logistic" (multinomial) or "squared_hinge" (one class against the others, as ``LinearSVC``); with
+    ``sublinear`` a count c weighs 1 + log c. ``coef_`` is features × classes, ``history_`` has the objective after each
+    Newton step, and ``inverse_temperature_`` turns scores into log-probabilities.
 
-    Attributes
-    ----------
-    classes_ : ndarray
-    coef_ : ndarray of shape (n_features, n_classes)
-    intercept_ : ndarray of shape (n_classes,)
-    idf_ : ndarray of shape (n_features,)
-    inverse_temperature_ : float
-        Factor that turns scores into log-probabilities; 1 for logistic regression.
-    history_ : list of float
-        Objective after each Newton step; never rises.
-
-    See Also
-    --------
-    isthmus.SourceOnlyClassifier : Any classifier of scikit-learn, in memory.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus.classify.baselines.linear import LinearClassifier
     >>> LinearClassifier().fit(np.array([[3, 0], [0, 2]]), ["a", "b"]).predict(np.array([[1, 0]])).tolist()
     ['a']
     """

@@ -13,34 +13,15 @@ from isthmus.features.term_chi2 import as_counts
 
 
 def naive_bayes_scores(class_counts: np.ndarray, class_documents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Word scores (words × classes) and bias of multinomial naive Bayes with add-one smoothing.
-
-    Parameters
-    ----------
-    class_counts : ndarray of shape (n_words, n_classes)
-        Occurrences of each word in each class.
-    class_documents : ndarray of shape (n_classes,)
-        Documents of each class.
-    """
+    """Word scores (words × classes) and bias of multinomial naive Bayes with add-one smoothing."""
     raised = class_counts + 1.0
     scores = np.log(raised) - np.log(raised.sum(axis=0))
     return np.ascontiguousarray(scores), safe_log(class_documents) - np.log(class_documents.sum())
 
 
 class NaiveBayes(MultinomialNB):
-    """Multinomial naive Bayes with add-one smoothing, from one block of counts or from many.
+    """Multinomial naive Bayes with add-one smoothing, from one block of counts or from many; as ``MultinomialNB``.
 
-    The statistics of a block are occurrences of words in classes; :meth:`fit` is the case of one block. Attributes and
-    predictions are those of scikit-learn's ``MultinomialNB``.
-
-    See Also
-    --------
-    isthmus.SourceOnlyClassifier : Applies it to a target.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus.classify.baselines.naive_bayes import NaiveBayes
     >>> NaiveBayes().fit(np.array([[3, 0], [0, 2]]), ["a", "b"]).predict(np.array([[1, 0]])).tolist()
     ['a']
     """

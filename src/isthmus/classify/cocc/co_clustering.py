@@ -246,40 +246,13 @@ def co_cluster(
     move_documents: bool = True,
     keep_trace: bool = False,
 ) -> CoClustering:
-    """Co-cluster target documents and all words from one start.
+    """Co-cluster target documents and all words from one start; both starts are copied.
 
-    Parameters
-    ----------
-    target : CountBlocks, or anything with its ``word_totals``, ``total`` and ``information``
-        The target's row blocks.
-    source : ndarray of shape (n_words, n_classes)
-        Joint distribution g(c,w) of the source, smoothed, sum one; see :func:`smooth_source`.
-    documents : ndarray of int or PlacedDocuments
-        Starting clusters; copied.
-    words : ndarray of int
-        Starting clusters; copied.
-    n_word_clusters : int
-    trade_off : float
-        λ.
-    smoothing : float or "laplace"
-        Share of f held by the pinned average documents, in [0, 1). "laplace": one more occurrence of every word in
-        every document cluster.
-    max_iter : int
-        Document and word steps at most; it stops when neither changes anything.
-    tol : float
-        It also stops when an iteration lowers the objective by less than this share of what all lowered it by.
-    first : {"words", "documents"}
-        The step that each iteration begins with. Words: the starting word clusters know nothing of classes, so the
-        source enters through λ before any document is moved. Documents: the paper's order.
-    move_documents : bool
-        False: only words move; the documents' clusters are taken as given.
-    keep_trace : bool
-        Keep the document clusters of every iteration (for the figures).
-
-    Returns
-    -------
-    CoClustering
-        ``history`` is the objective before the first and after every document and word step.
+    ``source`` is the joint distribution g(c,w) of :func:`smooth_source`, ``trade_off`` λ. It stops when neither step
+    changes anything, or when an iteration lowers the objective by less than ``tol`` of what all lowered it by. Each
+    iteration begins with ``first``: words, because the starting word clusters know nothing of classes and the source
+    should enter before any document is moved; or documents, the paper's order. With ``keep_trace`` the document
+    clusters of every iteration are kept.
     """
     words = np.array(words, dtype=np.int64)
     search = Search(target, source, n_word_clusters, trade_off, smoothing)

@@ -27,36 +27,19 @@ Weights = dict[Any, float]
 
 @dataclass
 class WordLabels:
-    """Labelled words by column.
+    """Labelled words by column."""
 
-    Attributes
-    ----------
-    columns : dict of int to dict of class to float
-        Weight of each class for each labelled column; a negative weight speaks against the class.
-    unknown : list
-        Labelled words that no document holds.
-    contested : list of int
-        Columns on which several labelled words meet (they share a stem) that name different classes.
-    given : int
-        How many words were labelled.
-    """
-
+    # weight of each class for each labelled column; a negative weight speaks against the class
     columns: dict[int, Weights]
-    unknown: list = field(default_factory=list)
+    unknown: list = field(default_factory=list)  # labelled words that no document holds
+    # columns on which several labelled words meet (they share a stem) that name different classes
     contested: list[int] = field(default_factory=list)
-    given: int = 0
+    given: int = 0  # how many words were labelled
 
 
 def read_word_labels(word_labels: Mapping | None) -> dict[Any, Weights]:
     """Every accepted form of ``word_labels`` as word → {class: weight}; refuses contradictions.
 
-    Parameters
-    ----------
-    word_labels : mapping of word or column number to class, or to {class: weight}
-
-    Examples
-    --------
-    >>> from isthmus.classify.dual.base import read_word_labels
     >>> read_word_labels({"superb": "positive", "dull": {"positive": -0.5}})
     {'superb': {'positive': 1.0}, 'dull': {'positive': -0.5}}
     """
@@ -118,20 +101,9 @@ def classes_of(word_labels: Mapping | None) -> list:
 def place_words(
     word_labels: Mapping | None, n_columns: int, names: Sequence[str] | None, terms: Mapping[str, str | None] | None
 ) -> WordLabels:
-    """Find the column of every labelled word.
+    """Find the column of every labelled word; weights of words that share a column are averaged.
 
-    Parameters
-    ----------
-    word_labels : mapping
-    n_columns : int
-    names : sequence of str, optional
-        Names of the columns; needed where words are given as text.
-    terms : mapping, optional
-        Column name that stands for each written word (its stem, say). If omitted, words are names already.
-
-    Notes
-    -----
-    Several words may share a column. Their weights are averaged, so that three forms of one stem count as one word.
+    ``terms`` leads from a written word to the column name that stands for it (its stem, say).
     """
     index = {} if names is None else {str(name): column for column, name in enumerate(names)}
     placed: dict[int, list[Weights]] = {}
@@ -163,9 +135,6 @@ def label_negations(columns: Mapping[int, Weights], names: Any, classes: Sequenc
 
     Of two classes the other one is meant; of several, the word speaks against its own.
 
-    Examples
-    --------
-    >>> from isthmus.classify.dual.base import label_negations
     >>> label_negations({0: {"good": 1.0}}, ["nice", "not-nice"], ["bad", "good"])
     {0: {'good': 1.0}, 1: {'bad': 1.0}}
     """
@@ -285,18 +254,7 @@ class DualClassifier(TransferClassifier):
         return self
 
     def predict_words(self, columns):
-        """Class of each new word.
-
-        Parameters
-        ----------
-        columns : {sparse matrix, ndarray} of shape (n_words, n_fitted_rows)
-            Each new word's weights in the documents the model was fitted on, in their order.
-
-        Returns
-        -------
-        ndarray
-            One of ``classes_`` (``word_classes_`` for the factorisation) per word.
-        """
+        """Class of each new word, given its weights in the documents the model was fitted on, in their order."""
         check_is_fitted(self)
         columns = sp.csr_matrix(columns, dtype=np.float64)
         if columns.shape[1] != self.document_scores_.shape[0]:
@@ -311,16 +269,7 @@ class DualClassifier(TransferClassifier):
     def suggest_words(self, n_words=20):
         """Unlabelled words worth labelling next, by how many target documents they touch and how unsure their class is.
 
-        Parameters
-        ----------
-        n_words : int
-            Length of the list.
-
-        Returns
-        -------
-        list of dict
-            ``word``, ``column``, ``likely`` (class), ``sureness`` of that, ``target_documents`` that hold the word, and
-            ``expected_use``: documents times the chance that the likely class is wrong.
+        ``expected_use`` of a row is its ``target_documents`` times the chance that the ``likely`` class is wrong.
         """
         check_is_fitted(self)
         rows = self.fitted_rows_[self._target] if len(self._target) else self.fitted_rows_

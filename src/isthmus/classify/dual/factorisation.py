@@ -57,25 +57,10 @@ def fit_factor(
 ) -> FactorFit:
     """Block coordinate descent on Eq. 7 from ``start`` = (α, β).
 
-    One outer step solves for ``Q`` (Eq. 8), ``α`` (Eq. 9) and ``β`` (Eq. 10) in turn. Each block is convex and is
-    solved from where it stood, so the objective falls at every block step. With another loss than the squared one a
-    block is solved for the parabola that touches the loss where the block stood and lies above it elsewhere.
-
-    Parameters
-    ----------
-    X : sparse matrix of shape (n, d)
-    rows, columns : Side
-    mu : float
-        Weight of the approximation term.
-    start : (ndarray of shape (n, m_r), ndarray of shape (d, m_c))
-    solver : {"direct", "cg"}
-        For the two Sylvester equations.
-    tol, cg_iter : float, int
-        Of conjugate gradients, warm-started from the previous outer step.
-    max_iter, stop : int, float
-        Outer steps, and the relative decrease of the objective below which they end.
-    watch : callable, optional
-        Called with the outer step and ``max_iter``.
+    One outer step solves for ``Q`` (Eq. 8), ``α`` (Eq. 9) and ``β`` (Eq. 10) in turn, until the objective falls by less
+    than ``stop`` of itself. Each block is convex and is solved from where it stood, so the objective falls at every
+    block step. With another loss than the squared one a block is solved for the parabola that touches the loss where
+    the block stood and lies above it elsewhere.
     """
     X_t = X.T.tocsr()
     a, b = start

@@ -26,19 +26,7 @@ class Kernel(Protocol):
 
 
 class Predictor:
-    """Functions of an RKHS at new rows. Linear kernels keep one weight per feature, Gaussian ones their rows.
-
-    Parameters
-    ----------
-    weights : array
-        (features, m) for linear kernels, (centres, m) for Gaussian ones.
-    centres : sparse matrix, optional
-        Rows the Gaussian kernel is centred on; None for linear kernels.
-    width : float
-        Gaussian width.
-    unit : bool
-        Whether new rows are first brought to length 1 (the cosine kernel).
-    """
+    """Functions of an RKHS at new rows. Linear kernels keep one weight per feature, Gaussian ones their rows."""
 
     def __init__(self, weights, centres=None, width=1.0, unit=False):
         self.weights = weights

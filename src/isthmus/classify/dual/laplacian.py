@@ -15,18 +15,8 @@ def normalised_edges(X: sp.spmatrix) -> sp.csr_matrix:
     The graph's normalised Laplacian is ``M = I - [[0, S], [Sᵀ, 0]]`` (Sindhwani et al. 2008, Eq. 1). An empty row or
     column is a node without edges: its part of ``S`` is zero.
 
-    Parameters
-    ----------
-    X : sparse matrix of shape (n, d)
-        Non-negative weights.
-
-    Examples
-    --------
-    >>> import scipy.sparse as sp
-    >>> from isthmus.classify.dual.laplacian import normalised_edges
-    >>> normalised_edges(sp.csr_matrix([[4.0, 0.0], [0.0, 9.0]])).toarray()
-    array([[1., 0.],
-           [0., 1.]])
+    >>> normalised_edges(sp.csr_matrix([[4.0, 0.0], [0.0, 9.0]])).toarray().tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
     """
     X = sp.csr_matrix(X, dtype=np.float64)
     rows = inverse_root(np.asarray(X.sum(axis=1)).ravel())
@@ -45,15 +35,7 @@ def inverse_root(degrees: np.ndarray) -> np.ndarray:
 
 
 class BipartiteLaplacian:
-    """``M^p`` as a product, for the stacked scores of rows (first ``n``) and columns (last ``d``).
-
-    Parameters
-    ----------
-    X : sparse matrix of shape (n, d)
-        Non-negative weights.
-    power : int
-        ``p``, the iterated Laplacian's exponent.
-    """
+    """``M^p`` as a product, for the stacked scores of rows (first ``n``) and columns (last ``d``)."""
 
     def __init__(self, X: sp.spmatrix, power: int = 1):
         self.edges = normalised_edges(X)

@@ -21,20 +21,7 @@ HINGE_BEND = 0.25  # half-width of the parabola that rounds the hinge's corner
 
 @dataclass
 class ManifoldProblem:
-    """Everything Eq. 2 names: kernels, graph, labels, and the weights of its terms.
-
-    Attributes
-    ----------
-    row_kernel, column_kernel : Kernel
-    graph : BipartiteLaplacian
-    targets : ndarray of shape (n + d, m)
-        ``Y``: rows of documents, then rows of words; zero where unlabelled.
-    weights : ndarray of shape (n + d,)
-        The diagonal of ``J``: 0 where unlabelled, otherwise how firmly the label is held.
-    gamma : ndarray of shape (n + d, 1)
-        ``γ_r`` on the rows, ``γ_c`` on the columns.
-    mu : float
-    """
+    """Everything Eq. 2 names: kernels, graph, labels, and the weights of its terms."""
 
     row_kernel: Kernel
     column_kernel: Kernel
@@ -96,15 +83,8 @@ def solve_manifold(
 ) -> ManifoldFit:
     """Minimise Eq. 2: one linear system (Eq. 4) for the squared loss, Newton steps of that form for the others.
 
-    Parameters
-    ----------
-    problem : ManifoldProblem
-    loss : {"squared", "hinge", "logistic"}
-        The last two are one class against the others; the hinge's corner is rounded so that Newton steps exist.
-    solver : {"direct", "cg"}
-        LU of the (n + d)² system, or conjugate gradients that form nothing.
-    tol, max_iter : float, int
-        Of conjugate gradients.
+    Those are one class against the others, the hinge with a rounded corner. The solver "direct" takes the LU of the (n
+    + d)² system, "cg" conjugate gradients that form nothing.
     """
     if loss == "squared":
         return _solve_squared(problem, solver, tol, max_iter)
@@ -237,25 +217,11 @@ def word_influence(
     tol: float = 1e-6,
     max_iter: int = 500,
 ) -> list[tuple[float, float]]:
-    """Expected number of flipped rows and expected change of scores for each candidate word.
+    """Expected number of flipped ``rows`` and expected change of their scores for each candidate word.
 
     A label ``y`` of weight 1 on node ``w`` adds ``e_w e_wᵀ K`` to the matrix of Eq. 4 and ``e_w y`` to its right-hand
-    side. With ``g = K A⁻¹ e_w`` the new values are ``F + g (y - F_w) / (1 + g_w)``, exactly (Sherman and Morrison)
-    for the squared loss; for other losses this is the first step.
-
-    Parameters
-    ----------
-    problem : ManifoldProblem
-    values : ndarray of shape (n + d, m)
-        Fitted values ``F``.
-    words : ndarray of int
-        Columns to try.
-    chances : ndarray of shape (len(words), m)
-        Probability of each class for each word.
-    rows : ndarray of int
-        Rows whose labels matter (the target).
-    moments : (mean, deviation)
-        How values become comparable scores.
+    side. With ``g = K A⁻¹ e_w`` the new values are ``F + g (y - F_w) / (1 + g_w)``, exactly (Sherman and Morrison) for
+    the squared loss; for other losses this is the first step. ``moments`` make values comparable scores.
     """
     n, total = problem.n_rows, len(problem.targets)
     current = (values[rows] - moments[0]) / moments[1]

@@ -43,28 +43,12 @@ def kernel_cg(
     max_iter: int = 200,
     coupled: bool = False,
 ) -> KernelSolution:
-    """Conjugate gradients for ``γ a + penalty(kernel(a)) = rhs`` in the kernel's inner product.
+    """Conjugate gradients for ``γ a + penalty(kernel(a)) = rhs`` in the kernel's inner product, one system per column.
 
-    Parameters
-    ----------
-    kernel, penalty : callables
-        Products with ``K`` and with ``B``; arrays of shape (n, m) in and out.
-    gamma : float or array of shape (n, 1)
-        Positive; constant on each block of a block-diagonal kernel, so that it commutes with it.
-    rhs : array of shape (n, m)
-        One system per column.
-    start : (coefficients, values), optional
-        Warm start: ``a`` and ``K a``.
-    tol, max_iter : float, int
-        Stop when every residual is below ``tol`` times its right-hand side's size.
-    coupled : bool
-        True where ``penalty`` mixes columns: the whole array is then one unknown, with one step length.
-
-    Notes
-    -----
-    Each step lowers ``½ ⟨a, A a⟩ - ⟨a, b⟩``, which is the regularised objective itself: stopping early never makes
-    the objective worse than the start. Components of ``a`` in the null space of ``K`` change no prediction and are left
-    where they are.
+    ``gamma`` is constant on each block of a block-diagonal kernel, so that it commutes with it; ``start`` is (``a``,
+    ``K a``); ``coupled`` where ``penalty`` mixes columns: the whole array is then one unknown, with one step length.
+    Each step lowers ``½ ⟨a, A a⟩ - ⟨a, b⟩``, which is the regularised objective itself: stopping early never makes it
+    worse. Components of ``a`` in the null space of ``K`` change no prediction and are left where they are.
     """
     axis = None if coupled else 0
     if start is None:

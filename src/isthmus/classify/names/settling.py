@@ -17,23 +17,12 @@ RIDGES = (0.1, 0.3, 1.0, 3.0, 10.0)  # of the mean eigenvalue
 
 @dataclass
 class Settled:
-    """Where centroids came to rest.
+    """Where centroids came to rest."""
 
-    Attributes
-    ----------
-    centroids : ndarray of shape (n_classes, n_features)
-    similarity : ndarray of shape (n_rows, n_classes)
-        Of the rows to the final centroids.
-    history : list of float
-        Mean similarity of the rows to the classes they are assigned to, round by round.
-    converged : bool
-        Whether assignments changed by less than the tolerance before the last round.
-    """
-
-    centroids: np.ndarray
-    similarity: np.ndarray
-    history: list[float]
-    converged: bool
+    centroids: np.ndarray  # (n_classes, n_features)
+    similarity: np.ndarray  # of the rows to the final centroids
+    history: list[float]  # mean similarity of the rows to the classes they are assigned to, round by round
+    converged: bool  # whether assignments changed by less than the tolerance before the last round
 
 
 def settle_softly(
@@ -45,30 +34,13 @@ def settle_softly(
     max_iter: int = 10,
     tol: float = 1e-3,
 ) -> Settled:
-    """Let centroids move from descriptions of classes to where the documents are.
+    """Let centroids move from descriptions of classes to where the documents are; all rows have length one.
 
     In turn every row is shared among the classes by the softmax of ``sharpness`` times its similarities, and every
     centroid becomes the direction of ``anchor_weight`` · (its description) + (1 − ``anchor_weight``) · (the direction
-    of its rows). A class whose description is zero is given no row.
+    of its rows). A class whose description is zero is given no row. ``tol``: mean change of a row's shares at which it
+    ends.
 
-    Parameters
-    ----------
-    anchors : ndarray of shape (n_classes, n_features)
-        Directions of length one; zeros for a class of which nothing is known.
-    rows : ndarray of shape (n_rows, n_features)
-        Of length one.
-    anchor_weight : float
-        1: centroids stay where the descriptions are.
-    sharpness : float
-        Large: every row goes to one class.
-    max_iter : int
-    tol : float
-        Mean change of a row's shares at which centroids have come to rest.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus.classify.names.settling import settle_softly
     >>> rows = np.array([[0.8, 0.6], [0.6, 0.8], [-0.8, -0.6]])
     >>> settle_softly(np.array([[1.0, 0.0], [-1.0, 0.0]]), rows).similarity.argmax(axis=1).tolist()
     [0, 0, 1]
@@ -104,25 +76,13 @@ class Learned:
 
 
 def learn_shares(rows: np.ndarray, shares: np.ndarray, *, ridges: tuple[float, ...] = RIDGES) -> Learned:
-    """Ridge regression of class shares on rows; answers for left-out rows come in closed form.
+    """Ridge regression of class shares on centred rows; answers for left-out rows come in closed form.
 
-    The penalty is the one with which left-out rows are told best, so that few rows of many numbers are not overfitted.
+    Of the ``ridges``, multiples of the mean eigenvalue of the rows' products, the one is taken with which left-out rows
+    are told best, so that few rows of many numbers are not overfitted.
 
-    Parameters
-    ----------
-    rows : ndarray of shape (n_rows, n_features)
-        About their mean.
-    shares : ndarray of shape (n_rows, n_classes)
-    ridges : tuple of float
-        Penalties to try, as multiples of the mean eigenvalue of the rows' products.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus.classify.names.settling import learn_shares
     >>> rows = np.array([[1.0, 0.1], [0.9, 0.0], [-1.0, 0.1], [-0.9, -0.2]])
-    >>> shares = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
-    >>> learn_shares(rows, shares).held_out.argmax(axis=1).tolist()
+    >>> learn_shares(rows, np.repeat(np.eye(2), 2, axis=0)).held_out.argmax(axis=1).tolist()
     [0, 0, 1, 1]
     """
     values, vectors = np.linalg.eigh(rows.T @ rows)
@@ -147,13 +107,7 @@ def learn_shares(rows: np.ndarray, shares: np.ndarray, *, ridges: tuple[float, .
 
 @dataclass
 class NameAgreement:
-    """How well labelled rows are told apart, beyond chance, by names alone and by the other labelled rows.
-
-    Attributes
-    ----------
-    names, documents : float
-        Cohen's kappa with the labels, 0 where it is negative.
-    """
+    """How well labelled rows are told apart by names and by the other labelled rows: Cohen's kappa, never below 0."""
 
     names: float
     documents: float
@@ -168,21 +122,9 @@ class NameAgreement:
 def compare_names(names: np.ndarray, rows: np.ndarray, codes: np.ndarray) -> NameAgreement | None:
     """Names and labelled rows against each other; None where fewer than two classes have both.
 
-    Names settle among the labelled rows without seeing a label; rows are compared with centroids of the others.
+    Names, zeros where one means nothing, settle among the centred labelled rows without seeing a label; rows are
+    compared with centroids of the others.
 
-    Parameters
-    ----------
-    names : ndarray of shape (n_classes, n_features)
-        Directions; zeros where a name means nothing.
-    rows : ndarray of shape (n_rows, n_features)
-        Labelled rows of length one about the mean of their domain.
-    codes : ndarray of int
-        Classes of the rows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus.classify.names.settling import compare_names
     >>> rows = np.array([[1.0, 0.0], [0.8, 0.6], [-1.0, 0.0], [-0.8, -0.6]])
     >>> names = np.array([[1.0, 0.0], [-1.0, 0.0]])
     >>> compare_names(names, rows, np.array([0, 0, 1, 1]))

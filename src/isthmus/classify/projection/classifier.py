@@ -83,25 +83,15 @@ class AdaptingRows(Protocol):
 
 @dataclass
 class Adaptation:
-    """What the rounds came to.
+    """What the rounds came to."""
 
-    Attributes
-    ----------
-    target : TermStatistics or None
-        Statistics of the surest target rows, of the last round or of the one gone back to.
-    kept : int
-        That round.
-    leads_back : list of float
-        For every round, the share of labelled source rows that its target statistics alone label rightly, mean over
-        the classes.
-    reverted : bool
-        Whether a round was refused, and the ones after it not made.
-    """
-
+    # statistics of the surest target rows, of the last round or of the one gone back to
     target: TermStatistics | None = None
-    kept: int = 0
+    kept: int = 0  # that round
+    # for every round, the share of labelled source rows that its target statistics alone label rightly, mean over the
+    # classes
     leads_back: list[float] = field(default_factory=list)
-    reverted: bool = False
+    reverted: bool = False  # whether a round was refused, and the ones after it not made
 
 
 def adapt_statistics(

@@ -15,22 +15,8 @@ def fit_squared_hinge(
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """Minimise ½‖w‖² + C·Σ max(0, 1 − y·(w·x))² for every class by truncated Newton steps.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_rows, n_features)
-        A column of ones is added; its weight is the intercept.
-    codes : ndarray of int
-        Class of each row.
-    n_classes : int
-    C, tol : float
-        Penalty; largest gradient, relative to that of the zero vector, at which a class is done.
-    max_iter : int
-        Newton steps.
-
-    Returns
-    -------
-    coefficients, intercepts, n_iter
-        Arrays of shape (n_classes, n_features) and (n_classes,).
+    A column of ones is added to ``X``; its weight is the intercept. A class is done when its gradient is below ``tol``,
+    relative to that of the zero vector. Returns coefficients (classes × features), intercepts and the number of steps.
     """
     X = np.hstack([X, np.ones((len(X), 1))])
     sign = -np.ones((len(X), n_classes))

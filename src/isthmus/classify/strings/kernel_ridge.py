@@ -29,14 +29,7 @@ def indicator(codes: np.ndarray, n_classes: int) -> np.ndarray:
 class GrowingRidge:
     """Solve (A_TT + αI)·x = b for training rows T, where T only grows: the factor of earlier rows is kept.
 
-    Parameters
-    ----------
-    rows : ndarray of shape (n, p)
-        The kernel itself (``linear=False``, p = n), or feature rows whose inner products are the kernel.
-    alpha : float
-        Ridge.
-    linear : bool
-        Which of the two ``rows`` are.
+    ``rows`` are the kernel itself, or with ``linear`` feature rows whose inner products are the kernel.
     """
 
     def __init__(self, rows: np.ndarray, alpha: float, *, linear: bool):

@@ -24,13 +24,7 @@ _RIDGE, _ADDED = 1e-4, 0.5  # as the recipe has them
 class LandmarkKernelClassifier(ClassifierMixin, BaseEstimator):
     """The recipe "strings" on blocks: a ridge on the source, then also on the surest half of the target.
 
-    Attributes
-    ----------
-    kernel_, landmarks_ : StringKernel and list of str
-    centre_, length_ : ndarray and float
-        Mean of the likenesses over all documents, and their mean length about it.
-    weights_, offset_ : ndarray
-    inverse_temperature_ : float
+    ``centre_`` and ``length_`` are the mean of the likenesses over all documents and their mean length about it.
     """
 
     def fit_passes(self, passes: Passes) -> LandmarkKernelClassifier:
