@@ -50,10 +50,7 @@ def build_method(
 def set_parameters(estimator: Any, parameters: Mapping[str, Any], method: str) -> None:
     """Set parameters of a recipe's estimator, refused where it has none of that name or the value is not allowed.
 
-    Examples
-    --------
     >>> from isthmus import CoClusteringClassifier
-    >>> from isthmus.api.methods import set_parameters
     >>> model = CoClusteringClassifier()
     >>> set_parameters(model, {"n_word_clusters": 64}, "cocc")
     >>> model.n_word_clusters
@@ -73,9 +70,6 @@ def set_parameters(estimator: Any, parameters: Mapping[str, Any], method: str) -
 def read_parameters(given: Sequence[str]) -> dict[str, Any]:
     """Parameters typed as ``NAME=VALUE``: numbers, true, false, none, pairs such as 5,8; anything else is a text.
 
-    Examples
-    --------
-    >>> from isthmus.api.methods import read_parameters
     >>> read_parameters(["trade_off=0.5", "ngram_range=5,8", "refine=none", "kernel=presence"])
     {'trade_off': 0.5, 'ngram_range': (5, 8), 'refine': None, 'kernel': 'presence'}
     """
@@ -106,14 +100,6 @@ def adapt_estimator(estimator: Any, **options: Any) -> TransferPipeline:
     **options
         Fields of :class:`Options`. ``analyzer``, ``min_df`` and ``language`` are the vectoriser's, ``word_labels`` goes
         to an estimator with such a parameter, and ``random_state`` to every parameter of that name that is None.
-
-    Examples
-    --------
-    >>> from isthmus import TransductiveSVM
-    >>> from isthmus.api.methods import adapt_estimator
-    >>> pipeline = adapt_estimator(TransductiveSVM(C=10.0), random_state=3)
-    >>> [type(step).__name__ for _, step in pipeline.steps], pipeline[-1].random_state
-    (['TextVectorizer', 'TransductiveSVM'], 3)
     """
     settings = Options(**options)
     method = _last_step(estimator)

@@ -102,13 +102,6 @@ class FormulaEscaper:
     Numbers such as -0.5 stay.
 
     A spreadsheet shows such a cell instead of running it. ``count`` says how many cells were changed.
-
-    Examples
-    --------
-    >>> from isthmus.corpus.cells import FormulaEscaper
-    >>> guard = FormulaEscaper()
-    >>> [guard(text) for text in ("=1+1", "-0.5", "fine")], guard.count
-    (["'=1+1", '-0.5', 'fine'], 1)
     """
 
     def __init__(self, on: bool = True):
@@ -122,12 +115,5 @@ class FormulaEscaper:
 
 
 def unguard(text: str) -> str:
-    """Text without the apostrophe of :class:`FormulaEscaper`.
-
-    Examples
-    --------
-    >>> from isthmus.corpus.cells import unguard
-    >>> unguard("'=1+1"), unguard("'tis fine")
-    ('=1+1', "'tis fine")
-    """
+    """Text without the apostrophe of :class:`FormulaEscaper`."""
     return text[1:] if _GUARDED.match(text) else text

@@ -25,17 +25,6 @@ def read_class_table(path: str | Path) -> dict[str, str]:
     -------
     dict
         Class to its description, empty where there is none.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from isthmus.corpus.classes import read_class_table
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder) / "classes.csv"
-    ...     _ = file.write_text("class,words\\nsport,\\nbusiness,shares market profit\\n")
-    ...     read_class_table(file)
-    {'sport': '', 'business': 'shares market profit'}
     """
     name = shown_name(Path(path).name)
     columns = read_table(path)

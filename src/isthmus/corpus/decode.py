@@ -28,12 +28,6 @@ def decode(data: bytes, name: str) -> tuple[str, str, list[str]]:
 
     A byte-order mark decides; then UTF-8; then GB18030 if the outcome looks like Chinese; then, with a note,
     Windows-1252 if the outcome looks like Western prose. Anything else is refused: a wrong guess would spoil it all.
-
-    Examples
-    --------
-    >>> from isthmus.corpus.decode import decode
-    >>> decode("prix: 5 €, déjà vu".encode("cp1252"), "prices.csv")[:2]
-    ('prix: 5 €, déjà vu', 'cp1252')
     """
     for mark, encoding in _BOMS:
         if data.startswith(mark):
@@ -70,9 +64,6 @@ def mend_surrogates(text: str) -> str:
 def shown_name(name: str) -> str:
     """The name of a file as it may be shown: line breaks, control and half characters become U+FFFD.
 
-    Examples
-    --------
-    >>> from isthmus.corpus.decode import shown_name
     >>> shown_name("two\\nlines.csv")
     'two�lines.csv'
     """

@@ -124,14 +124,7 @@ def _check_texts(rows: np.ndarray, given: list | None, texts: Sequence[str]) -> 
 
 
 def match_classes(true_labels: Sequence, classes: Sequence) -> list:
-    """True labels as the classes write them; None where there is none, a name of its own for a class not among them.
-
-    Examples
-    --------
-    >>> from isthmus.corpus.filled import match_classes
-    >>> match_classes(["Staff ", "3", "3.0", "", "parking", "Parking"], ["staff", 3])
-    ['staff', 3, 3, None, 'parking', 'parking']
-    """
+    """True labels as the classes write them; None where there is none, a name of its own for a class not among them."""
     values = {cell_content(name): name for name in classes}
     alike: dict[str, list[str]] = {}
     equal: dict[float | None, list[str]] = {}

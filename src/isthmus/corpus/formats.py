@@ -54,9 +54,6 @@ _BY_ENDING = {ending: format for format in FORMATS.values() for ending in format
 def table_ending(path: Any) -> str:
     """The ending that names a format, in small letters and without ``.gz``; '' where there is none.
 
-    Examples
-    --------
-    >>> from isthmus.corpus.formats import table_ending
     >>> table_ending("a/Survey.CSV.gz"), table_ending("a")
     ('.csv', '')
     """
@@ -110,9 +107,6 @@ def sniff_format(data: bytes) -> str:
 def split_sheet(path: Any) -> tuple[Path, str | None]:
     """The file and the sheet of ``FILE.xlsx::SHEET``; no sheet where none is named.
 
-    Examples
-    --------
-    >>> from isthmus.corpus.formats import split_sheet
     >>> split_sheet("survey.xlsx::May")[1], split_sheet("survey.csv")[1]
     ('May', None)
     """

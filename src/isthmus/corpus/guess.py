@@ -51,14 +51,7 @@ def find_column(given: str, columns: Iterable[str], name: str, what: str) -> str
 
 
 def list_columns(columns: Iterable[str]) -> str:
-    """The first ten names, shortened, for a sentence that a person can read.
-
-    Examples
-    --------
-    >>> from isthmus.corpus.guess import list_columns
-    >>> list_columns(["id", "text"])
-    'id, text'
-    """
+    """The first ten names, shortened, for a sentence that a person can read."""
     names = list(columns)
     more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
     return ", ".join(map(shorten, names[:_SHOWN])) + more
@@ -107,14 +100,7 @@ def guess_label(columns: Mapping[str, list], taken: Sequence[str | None] = (), *
 
 
 def guess_id(columns: Mapping[str, list], taken: Sequence[str | None] = ()) -> str | None:
-    """The id column: by its name, else one that is named like an id and holds no value twice.
-
-    Examples
-    --------
-    >>> from isthmus.corpus.guess import guess_id
-    >>> guess_id({"ticket": ["A-1", "A-2"], "text": ["too dear", "kind staff"]})
-    'ticket'
-    """
+    """The id column: by its name, else one that is named like an id and holds no value twice."""
     free = [key for key in columns if key not in taken]
     named = next((key for want in ID_NAMES for key in free if key.casefold().strip() == want), None)
     if named is not None:
@@ -201,9 +187,6 @@ def resolve_columns(
         Where a named column is missing (``unknown-column``), or one that is needed cannot be guessed
         (``no-text-column``, ``no-label-column``).
 
-    Examples
-    --------
-    >>> from isthmus.corpus.guess import resolve_columns
     >>> table = {"respondent": ["r1", "r2"], "comment": ["too dear", "kind staff"], "topic": ["price", "staff"]}
     >>> roles = resolve_columns(table, "survey.csv", want_labels=True)
     >>> roles.text, roles.label, roles.id
@@ -249,14 +232,6 @@ def find_header(rows: Sequence[Sequence], *, sure: bool = False) -> int:
     one of them is called like a text, a label or an id; the first row must hold no such name. With ``sure`` (cells
     cannot be cut in the wrong place, as in a workbook) the name is not asked for where the first row has one cell and
     no row further down has more than the header.
-
-    Examples
-    --------
-    >>> from isthmus.corpus.guess import find_header
-    >>> find_header([["Survey 2026"], [], ["id", "comment", "category"], ["1", "kind staff", "staff"]])
-    2
-    >>> find_header([["remarks"], ["Nice, clean"]])
-    0
     """
     filled = [[str(cell).strip() for cell in row if cell is not None and str(cell).strip()] for row in rows]
     first = next((i for i, cells in enumerate(filled) if cells), 0)
@@ -405,16 +380,6 @@ def label_kind(labels: Any) -> LabelKind:
     """What kind of labels these are; ``None`` means unknown and is passed over.
 
     Fewer than 20 labelled documents are always classes.
-
-    Examples
-    --------
-    >>> from isthmus.corpus.guess import label_kind
-    >>> label_kind(["staff", "price"] * 20).kind
-    'classes'
-    >>> label_kind(["staff;price", "staff", "price", "price;staff"] * 10).kind
-    'several'
-    >>> label_kind([1, 5, 3, 4] * 10).order
-    (1, 3, 4, 5)
     """
     known = [label for label in labels if label is not None and label == label]
     names = [str(label).strip() for label in known]
@@ -469,12 +434,6 @@ def grade_order(labels: Sequence) -> tuple:
     """Labels that are steps of one scale, from low to high; empty where they are not.
 
     Three to eleven whole numbers no further apart than eleven, or the words of a common scale.
-
-    Examples
-    --------
-    >>> from isthmus.corpus.guess import grade_order
-    >>> grade_order(["low", "high", "medium", "low"]), grade_order(["red", "high"])
-    (('low', 'medium', 'high'), ())
     """
     values = list(dict.fromkeys(label for label in labels if label is not None and label == label))
     if not 3 <= len(values) <= MOST_GRADES:
@@ -491,14 +450,7 @@ def grade_order(labels: Sequence) -> tuple:
 
 
 def grade_distance(labels: Sequence, truths: Sequence, order: Sequence) -> float | None:
-    """Mean number of steps between label and truth on a scale; None where no pair is on it.
-
-    Examples
-    --------
-    >>> from isthmus.corpus.guess import grade_distance
-    >>> grade_distance(["1", "4", "5"], ["1", "5", "2"], ("1", "2", "3", "4", "5"))
-    1.3333333333333333
-    """
+    """Mean number of steps between label and truth on a scale; None where no pair is on it."""
     place = {str(grade): step for step, grade in enumerate(order)}
     steps = [
         abs(place[str(said)] - place[str(true)])

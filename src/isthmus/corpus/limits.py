@@ -23,14 +23,7 @@ _limit: ContextVar[int | None] = ContextVar("isthmus_max_unpacked", default=None
 
 
 def read_size(text: str, name: str = VARIABLE) -> int:
-    """Bytes from a text such as ``2G``, ``800M`` or ``1000000``.
-
-    Examples
-    --------
-    >>> from isthmus.corpus.limits import read_size
-    >>> read_size("2G") == 2 * 2**30
-    True
-    """
+    """Bytes from a text such as ``2G``, ``800M`` or ``1000000``."""
     found = re.fullmatch(r"([0-9]{1,18})\s*([kmg]?)(?:i?b)?", text.strip().lower())
     if not found or not int(found[1]):
         raise UsageError(
@@ -60,9 +53,6 @@ def disk_limit(packed: int, given: int | None) -> int:
     Without a limit that was asked for, a hundred times its size: no text is packed that well, and what is made to fill
     the disk is packed better.
 
-    Examples
-    --------
-    >>> from isthmus.corpus.limits import disk_limit
     >>> disk_limit(10 * 2**30, None) == 1000 * 2**30, disk_limit(10 * 2**30, 2**30) == 2**30
     (True, True)
     """
@@ -71,15 +61,7 @@ def disk_limit(packed: int, given: int | None) -> int:
 
 @contextmanager
 def unpacking_at_most(size: int):
-    """Another limit inside the block; it comes before the environment variable.
-
-    Examples
-    --------
-    >>> from isthmus.corpus.limits import unpack_limit, unpacking_at_most
-    >>> with unpacking_at_most(1000):
-    ...     unpack_limit()
-    1000
-    """
+    """Another limit inside the block; it comes before the environment variable."""
     token = _limit.set(size)
     try:
         yield

@@ -102,16 +102,6 @@ def find_shards(sources: str | os.PathLike | Sequence[str | os.PathLike]) -> lis
     ----------
     sources : path, pattern or folder, or a sequence of them
         csv, tsv, jsonl (also .gz) and parquet files.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> from isthmus.corpus.shards import find_shards
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     for name in ("b.csv", "a.csv.gz", "notes.txt"):
-    ...         _ = pathlib.Path(folder, name).write_text("")
-    ...     [pathlib.Path(path).name for path in find_shards(folder)]
-    ['a.csv.gz', 'b.csv']
     """
     given = [sources] if isinstance(sources, (str, os.PathLike)) else list(sources)
     found: dict[str, None] = {}

@@ -110,9 +110,6 @@ def _width(name: str, values: list) -> int:
 def typed_cells(values: list) -> list:
     """The column with texts that are numbers turned into numbers, if all its texts are and none would read otherwise.
 
-    Examples
-    --------
-    >>> from isthmus.corpus.sheets import typed_cells
     >>> typed_cells(["12", "", "3.5"]), typed_cells(["007", "12"])
     ([12, None, 3.5], ['007', '12'])
     """

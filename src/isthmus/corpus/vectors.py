@@ -21,9 +21,6 @@ def read_vectors(values: Sequence, column: str, name: str) -> np.ndarray:
     column, name : str
         The column and the collection, for messages.
 
-    Examples
-    --------
-    >>> from isthmus.corpus.vectors import read_vectors
     >>> read_vectors(["[1, 2]", [3, 4.5]], "vector", "a.csv").tolist()
     [[1.0, 2.0], [3.0, 4.5]]
     """

@@ -33,17 +33,6 @@ def read_words(path: str | Path, *, blanks: bool = False) -> dict[str, dict[str,
     -------
     dict
         Word to {class: weight}.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from isthmus.corpus.words import read_words
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder) / "words.csv"
-    ...     _ = file.write_text("word,label,weight\\nsuperb,positive,\\ndull,positive,-0.5\\n")
-    ...     read_words(file)
-    {'superb': {'positive': 1.0}, 'dull': {'positive': -0.5}}
     """
     name = shown_name(Path(path).name)
     table = read_table(path)

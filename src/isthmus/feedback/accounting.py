@@ -165,13 +165,6 @@ def band_weights(held_out: np.ndarray, confidence: np.ndarray) -> np.ndarray:
     """What each answer stands for: its band's share of all documents, divided among the answers of the band.
 
     Bands without an answer count for nothing: of them nothing is known.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus.feedback.accounting import band_weights
-    >>> band_weights(np.array([0.5, 0.5, 0.9]), np.array([0.5] + [0.9] * 9)).round(2).tolist()
-    [0.05, 0.05, 0.9]
     """
     edges = np.unique(np.quantile(confidence, np.linspace(0, 1, BANDS + 1)[1:-1]))
     band, own = np.digitize(confidence, edges), np.digitize(held_out, edges)
@@ -179,16 +172,7 @@ def band_weights(held_out: np.ndarray, confidence: np.ndarray) -> np.ndarray:
 
 
 def learning_curve(right_by_size: dict[int, np.ndarray], weights: np.ndarray | None = None) -> list[dict[str, float]]:
-    """Share right while held out, by the number of answers learned from: ``answers``, ``right``, ``margin``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus.feedback.accounting import learning_curve
-    >>> rows = learning_curve({0: np.array([1, 0, 0, 1]), 3: np.array([1, 1, 0, 1])})
-    >>> [(row["answers"], row["right"]) for row in rows]
-    [(0, 0.5), (3, 0.75)]
-    """
+    """Share right while held out, by the number of answers learned from: ``answers``, ``right``, ``margin``."""
     rows = []
     for size, hits in sorted(right_by_size.items()):
         part = np.full(len(hits), 1 / len(hits)) if weights is None else weights / max(float(weights.sum()), 1e-12)

@@ -44,15 +44,7 @@ class Question:
 
 
 def doubt_of(probabilities: np.ndarray) -> np.ndarray:
-    """One minus the distance of the two most probable classes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus.feedback.asking import doubt_of
-    >>> doubt_of(np.array([[0.6, 0.3, 0.1], [1.0, 0.0, 0.0]])).round(2).tolist()
-    [0.7, 0.0]
-    """
+    """One minus the distance of the two most probable classes."""
     if probabilities.shape[1] < 2:
         return np.zeros(len(probabilities))
     ordered = np.sort(probabilities, axis=1)

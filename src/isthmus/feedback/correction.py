@@ -252,15 +252,6 @@ def pseudo_answers(
     about how common the others are, so these answers count on beyond the twenty. For the same reason picked answers
     that name a class which the vote does not know (a whole group made a class) leave documents in place for a known
     class that is named, too: as many as its share of these answers exceeds the answers that name it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus.feedback.correction import pseudo_answers
-    >>> vote = np.array([[0.9, 0.1], [0.8, 0.2], [0.2, 0.8], [0.1, 0.9]])
-    >>> places, weights = pseudo_answers(vote, ["a", "b", "c", "d"], np.array([0, 1]), np.array([0, 0]))
-    >>> places.tolist(), weights.tolist()  # two answers, half of them expected to name the second class
-    ([2, 3], [0.5, 0.5])
     """
     best = vote.argmax(axis=1)
     open_ = np.ones(len(vote), dtype=bool)
@@ -295,13 +286,6 @@ def prior_shares(
     ``standing`` is the weight of the documents that stand for classes which no answer names; they count as answers.
     Picking documents of a new class says nothing about how common it is: of ``picked`` answers a new class counts
     at most one more than all known classes together.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus.feedback.correction import prior_shares
-    >>> prior_shares(np.array([0] * 6 + [2] * 4), n_known=2, n_classes=3).tolist()
-    [0.2]
     """
     picked = np.zeros(len(codes), dtype=bool) if picked is None else picked
     counts = np.bincount(codes[~picked], minlength=n_classes)
@@ -316,15 +300,6 @@ def widen_vote(vote: np.ndarray, new_shares: np.ndarray, doubt: float = 0.0) -> 
     The share of a new class is taken to be proportional to the vote's doubt about a document, one minus its largest
     probability: ``doubt`` is the mean of that over the answers, where the class has its share in ``new_shares``. So
     answers to doubtful documents do not speak of the sure ones. With ``doubt`` 0 the share is the same everywhere.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus.feedback.correction import widen_vote
-    >>> widen_vote(np.array([[0.75, 0.25]]), np.array([0.2])).round(2).tolist()
-    [[0.6, 0.2, 0.2]]
-    >>> widen_vote(np.array([[0.75, 0.25], [1.0, 0.0]]), np.array([0.2]), doubt=0.5).round(2).tolist()
-    [[0.68, 0.22, 0.1], [0.99, 0.0, 0.01]]
     """
     if not len(new_shares):
         return vote

@@ -146,15 +146,7 @@ class RenamedModel:
 
 
 def merge_classes(probabilities: np.ndarray, classes: np.ndarray, names: dict) -> tuple[np.ndarray, np.ndarray]:
-    """Probabilities and classes after renaming; columns of classes that get one name are added up.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus.feedback.model import merge_classes
-    >>> merge_classes(np.array([[0.5, 0.3, 0.2]]), np.array(["a", "b", "c"]), {"c": "a"})
-    (array([[0.7, 0.3]]), array(['a', 'b'], dtype='<U1'))
-    """
+    """Probabilities and classes after renaming; columns of classes that get one name are added up."""
     renamed = np.array([names.get(name, name) for name in np.asarray(classes).tolist()])
     merged, place = np.unique(renamed, return_inverse=True)
     sums = np.zeros((len(probabilities), len(merged)))

@@ -43,12 +43,6 @@ def share_of_words(n_answers: int) -> float:
 
     It carries what answers taught, but changes labels by itself too: with a single answer, about as many as with none.
     So it says nothing up to ten answers, and gains weight as they become more.
-
-    Examples
-    --------
-    >>> from isthmus.feedback.self_training import share_of_words
-    >>> [round(share_of_words(n), 2) for n in (1, 10, 20, 100)]
-    [0.0, 0.0, 0.4, 0.72]
     """
     return BY_WORDS * max(0, n_answers - FEWEST) / max(1, n_answers)
 

@@ -43,14 +43,6 @@ def fit_softmax_ridge(
     -----
     The minimum lies in the span of the rows (W = rowsᵀ A). With fewer rows than columns the problem is therefore solved
     in a basis of that span (:func:`span_rows`), which is exact and does not depend on the number of columns.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus.feedback.softmax_ridge import fit_softmax_ridge
-    >>> coef = fit_softmax_ridge(np.array([[1.0], [1.0]]), np.array([0, 0]), np.zeros((2, 2)), 1.0)
-    >>> coef.round(3).tolist()  # w = 2 (1 − p), p = 1 / (1 + exp(−2w))
-    [[0.521, -0.521]]
     """
     if targets.ndim == 1:
         targets = np.eye(offset.shape[1])[targets]
@@ -65,10 +57,7 @@ def span_rows(rows: Any) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]
 
     A ridge on the coefficients is the same ridge in either. Worth it where rows are fewer than columns.
 
-    Examples
-    --------
     >>> import numpy as np
-    >>> from isthmus.feedback.softmax_ridge import span_rows
     >>> rows = np.array([[3.0, 4.0, 0.0]])
     >>> reduced, widen = span_rows(rows)
     >>> np.abs(reduced).round(3).tolist(), (rows @ widen(np.array([[2.0]])) - reduced * 2.0).round(6).tolist()

@@ -384,10 +384,7 @@ def _history_row(learned: Learned) -> dict:
 def extend_classes(classes: np.ndarray, names: Sequence) -> np.ndarray:
     """The classes, then the names that are none of them, in order.
 
-    Examples
-    --------
     >>> import numpy as np
-    >>> from isthmus.feedback.teaching import extend_classes
     >>> extend_classes(np.array(["price", "staff"]), ["staff", "parking"]).tolist()
     ['price', 'staff', 'parking']
     """

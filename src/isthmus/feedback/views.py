@@ -150,15 +150,7 @@ class DocumentViews:
 
 
 def centred_logs(probabilities: np.ndarray) -> np.ndarray:
-    """Log-probabilities with the mean of each row taken off, so that classes are compared and nothing else.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus.feedback.views import centred_logs
-    >>> centred_logs(np.array([[0.8, 0.2]])).round(3).tolist()
-    [[0.693, -0.693]]
-    """
+    """Log-probabilities with the mean of each row taken off, so that classes are compared and nothing else."""
     logs = np.log(np.maximum(probabilities, FLOOR))
     return logs - logs.mean(axis=1, keepdims=True)
 

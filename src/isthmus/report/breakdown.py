@@ -51,18 +51,7 @@ def by_facts(result, by: tuple[str, Sequence] | None) -> dict[str, Any] | None:
 
 
 def time_periods(values: Sequence) -> tuple[str, list[str]] | None:
-    """The period of each value, in the finest unit that gives few enough; None where the column holds no dates.
-
-    Examples
-    --------
-    >>> from isthmus.report.breakdown import time_periods
-    >>> time_periods(["2024-01-05", "2024-03-01T10:00", None])
-    ('day', ['2024-01-05', '2024-03-01', '(blank)'])
-    >>> time_periods([f"20{year:02}-06-01" for year in range(60)])[1][:2]
-    ['2000', '2001']
-    >>> time_periods(["red", "blue"]) is None
-    True
-    """
+    """The period of each value, in the finest unit that gives few enough; None where the column holds no dates."""
     days = [_as_day(value) for value in values]
     filled = sum(value is not None and value != "" for value in values)
     found = sum(day is not None for day in days)

@@ -109,9 +109,6 @@ def cluster_map(result, clusters: list[dict]) -> dict[str, Any] | None:
 def cluster_verdict(clusters: list[dict]) -> str:
     """The grouping in one line: how many clusters, and what is new.
 
-    Examples
-    --------
-    >>> from isthmus.report.cluster_page import cluster_verdict
     >>> cluster_verdict([{"aligned_to": None, "name": "tyres", "size": 30}, {"aligned_to": "staff"}])
     '2 clusters, one of them new: “tyres” (30 documents).'
     """

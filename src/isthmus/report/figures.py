@@ -113,9 +113,6 @@ def convergence_tables(history: Sequence[Any]) -> dict[str, list[dict]]:
     Records are lists of numbers (the objective) or of dicts (several measures); steps where a measure is missing are
     left out, as are measures that are not numbers.
 
-    Examples
-    --------
-    >>> from isthmus.report.figures import convergence_tables
     >>> convergence_tables([3.0, 2.5])
     {'objective': [{'step': 1, 'objective': 3.0}, {'step': 2, 'objective': 2.5}]}
     >>> list(convergence_tables([{"round": 1, "changed": None, "error": 0.2}, {"changed": 4, "error": 0.1}]))

@@ -32,14 +32,7 @@ _TITLES = {
 
 
 def in_words(share: float) -> str:
-    """A share as people say it, to stand before "labels".
-
-    Examples
-    --------
-    >>> from isthmus.report.hero import in_words
-    >>> in_words(0.79), in_words(0.9), in_words(0.2)
-    ('About 4 in 5', 'About 9 in 10', 'Few')
-    """
+    """A share as people say it, to stand before "labels"."""
     return next((words for least, words in _FRACTIONS if share >= least), "Few")
 
 
@@ -217,17 +210,7 @@ _MEANINGS = {
 
 
 def why_this_method(decision: list[dict]) -> str:
-    """Why the labels come from where they come from; where several methods vote, how many and who counts most.
-
-    Examples
-    --------
-    >>> from isthmus.report.hero import why_this_method
-    >>> why_this_method([{"method": "nbc", "chosen": True, "why": "named by the caller"}])
-    'named by the caller'
-    >>> votes = [{"method": "cocc", "weight": 0.6, "why": "0.8 right"}, {"method": "svm", "weight": 0.4}]
-    >>> why_this_method([{**row, "chosen": True} for row in votes])
-    '2 methods voted; cocc counts most (60%)'
-    """
+    """Why the labels come from where they come from; where several methods vote, how many and who counts most."""
     chosen = [row for row in decision if row["chosen"]]
     if len(chosen) == 1:
         return str(chosen[0]["why"])

@@ -145,14 +145,7 @@ _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+
 
 
 def tint(text: str, words: Mapping[str, Sequence[int]], code: int) -> list[tuple[str, str]]:
-    """The text in pieces, each with its tint: '', 'for', 'for2', 'no' or 'no2'.
-
-    Examples
-    --------
-    >>> from isthmus.report.listing import tint
-    >>> tint("Kind staff, high price", {"staff": [6, -6], "price": [-3, 3]}, 0)
-    [('Kind ', ''), ('staff', 'for2'), (', high ', ''), ('price', 'no')]
-    """
+    """The text in pieces, each with its tint: '', 'for', 'for2', 'no' or 'no2'."""
     pieces: list[tuple[str, str]] = []
     at = 0
     for start, end, grade in _graded(text, words, code):
@@ -200,9 +193,6 @@ _READ = 2_000  # characters that tell the language; also the key under which it 
 def lang_attribute(text: str):
     """``lang="de"`` with a blank before it, for an element that holds the text; nothing where the text does not tell.
 
-    Examples
-    --------
-    >>> from isthmus.report.listing import lang_attribute
     >>> str(lang_attribute("Die Suppe war kalt und das Brot trocken")), str(lang_attribute("42"))
     (' lang="de"', '')
     """

@@ -112,14 +112,7 @@ def make_environment() -> Any:
 
 
 def points(change: float) -> str:
-    """A change of a share in points, with its sign.
-
-    Examples
-    --------
-    >>> from isthmus.report.page import points
-    >>> points(-0.093), points(0.001)
-    ('−9 points', 'as in the source')
-    """
+    """A change of a share in points, with its sign."""
     n = round(100 * change)
     if not n:
         return "as in the source"

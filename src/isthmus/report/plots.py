@@ -14,8 +14,6 @@ _SIDES = ["source", "target"]
 class LabelPlots:
     """Pictures of one labelling, as altair charts (extra ``app``).
 
-    Examples
-    --------
     >>> import isthmus
     >>> result = isthmus.label(["kind staff", "fast bike"] * 5, ["a", "b"] * 5, ["staff bike", "bike"], method="nbc")
     >>> result.plot

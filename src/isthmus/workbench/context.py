@@ -61,14 +61,7 @@ class Bench:
 
 
 def project_in(path: str) -> str:
-    """The id of the project that an address is about, or nothing.
-
-    Examples
-    --------
-    >>> from isthmus.workbench.context import project_in
-    >>> project_in("/projects/1f/review"), project_in("/api/projects/1f"), project_in("/people")
-    ('1f', '1f', '')
-    """
+    """The id of the project that an address is about, or nothing."""
     parts = path.removeprefix("/api").split("/", 3)
     return parts[2] if len(parts) > 2 and parts[1] == "projects" else ""
 
@@ -88,14 +81,7 @@ def make_templates() -> Any:
 
 
 def when(moment: datetime | str | None) -> str:
-    """A time as people read it, in UTC.
-
-    Examples
-    --------
-    >>> from isthmus.workbench.context import when
-    >>> when("2026-03-01T09:05:00+00:00")
-    '2026-03-01 09:05'
-    """
+    """A time as people read it, in UTC."""
     if moment is None:
         return "–"
     if isinstance(moment, str):
@@ -106,14 +92,7 @@ def when(moment: datetime | str | None) -> str:
 
 
 def in_bytes(size: float | None) -> str:
-    """A number of bytes, short.
-
-    Examples
-    --------
-    >>> from isthmus.workbench.context import in_bytes
-    >>> in_bytes(312), in_bytes(5_400_000)
-    ('312 B', '5.1 MB')
-    """
+    """A number of bytes, short."""
     size = float(size or 0)
     for unit in ("B", "kB", "MB"):
         if size < 1024:
@@ -257,12 +236,5 @@ def go(request: Request, address: str) -> Response:
 
 
 def at(*parts: str) -> str:
-    """An address from its parts.
-
-    Examples
-    --------
-    >>> from isthmus.workbench.context import at
-    >>> at("projects", "a/b")
-    '/projects/a%2Fb'
-    """
+    """An address from its parts."""
     return "/" + "/".join(quote(part, safe="") for part in parts)

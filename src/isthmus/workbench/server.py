@@ -230,16 +230,7 @@ class Worker:
 
 
 class LineFormatter(logging.Formatter):
-    """A record as one line of JSON.
-
-    Examples
-    --------
-    >>> import logging
-    >>> from isthmus.workbench.server import LineFormatter
-    >>> record = logging.LogRecord("isthmus", logging.INFO, "", 0, "ready", None, None)
-    >>> "ready" in LineFormatter().format(record)
-    True
-    """
+    """A record as one line of JSON."""
 
     def format(self, record: logging.LogRecord) -> str:
         """The line."""

@@ -143,15 +143,7 @@ def check_password(password: str) -> None:
 
 
 class RateLimiter:
-    """At most ``most`` failures for a key within ``seconds``; ``keys`` bounds the memory.
-
-    Examples
-    --------
-    >>> from isthmus.workbench.sessions import RateLimiter
-    >>> brake = RateLimiter(2, 60)
-    >>> [brake.wait("anna", now=float(i)) or brake.failed("anna", now=float(i)) for i in range(3)]
-    [None, None, 58.0]
-    """
+    """At most ``most`` failures for a key within ``seconds``; ``keys`` bounds the memory."""
 
     def __init__(self, most: int, seconds: float, *, keys: int = 10_000):
         self.most, self.seconds, self._keys = most, seconds, keys

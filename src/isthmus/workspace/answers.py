@@ -330,9 +330,6 @@ def undo_batch(connection: Connection, batch: str, *, by: str, project: str) -> 
 def summarize_agreement(said: dict[str, dict[str, str]]) -> dict[str, Any]:
     """Agreement of people from what each said of each document.
 
-    Examples
-    --------
-    >>> from isthmus.workspace.answers import summarize_agreement
     >>> said = {"1": {"kim": "a", "lee": "a"}, "2": {"kim": "a", "lee": "b"}, "3": {"kim": "b", "lee": "b"}}
     >>> found = summarize_agreement(said)
     >>> found["documents"], found["agreed"], round(found["kappa"], 2)

@@ -46,9 +46,6 @@ def utc_now() -> datetime:
 def storable(text: str) -> str:
     """A text that both databases can hold: no NUL, which PostgreSQL refuses, and no half of a surrogate pair.
 
-    Examples
-    --------
-    >>> from isthmus.workspace.database import storable
     >>> storable("a\\x00b")
     'a\ufffdb'
     """

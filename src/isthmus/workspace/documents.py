@@ -76,9 +76,6 @@ class TermIndex:
 def read_query(query: str, settings: Mapping[str, str]) -> list[str]:
     """Terms of a query, read as the texts of a collection were.
 
-    Examples
-    --------
-    >>> from isthmus.workspace.documents import read_query
     >>> read_query("Friendly prices!", {"analyzer": "words", "language": "en"})
     ['friendli', 'price']
     """
@@ -106,10 +103,7 @@ def find_positions(connection: Connection, collection: str, terms: Sequence[str]
 def pack_positions(positions: np.ndarray) -> bytes:
     """Positions as the steps between them, sorted and packed.
 
-    Examples
-    --------
     >>> import numpy as np
-    >>> from isthmus.workspace.documents import pack_positions, unpack_positions
     >>> unpack_positions(pack_positions(np.array([7, 3, 100000]))).tolist()
     [3, 7, 100000]
     """

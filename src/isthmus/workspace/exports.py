@@ -231,9 +231,6 @@ def _cell(value: Any) -> Any:
 def _slug(name: str) -> str:
     """A name for a file, from the name of a project: letters, digits and hyphens.
 
-    Examples
-    --------
-    >>> from isthmus.workspace.exports import _slug
     >>> _slug("Händler 2026 / ../x"), _slug("!")
     ('händler-2026-x', 'project')
     """

@@ -111,9 +111,6 @@ class FileStore:
 def read_ending(filename: Any) -> str:
     """The ending of a client's file name, harmless: letters and digits only.
 
-    Examples
-    --------
-    >>> from isthmus.workspace.files import read_ending
     >>> read_ending("Survey 2026.CSV.gz"), read_ending("../../etc/passwd"), read_ending("a.b/c")
     ('.csv.gz', '', '')
     """
@@ -136,11 +133,8 @@ _PAUSE = 0.25
 class FolderLock:
     """Waits until it holds the lock, or until ``stopping()`` says so; ``held`` tells which.
 
-    Examples
-    --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from isthmus.workspace.files import FolderLock
     >>> with tempfile.TemporaryDirectory() as folder, FolderLock(Path(folder) / "lock") as lock:
     ...     lock.held
     True

@@ -240,9 +240,6 @@ def _has_accounts(connection: Connection) -> bool:
 def fold_name(name: str) -> str:
     """A name as accounts are told apart by it: without case, further blanks and NUL.
 
-    Examples
-    --------
-    >>> from isthmus.workspace.people import fold_name
     >>> fold_name("  Kim   LEE ") == fold_name("kim le\\x00e")
     True
     """

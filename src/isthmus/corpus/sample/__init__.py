@@ -15,14 +15,7 @@ _FOLDER = Path(__file__).parent
 
 
 def sample_file(name: str) -> bytes:
-    """One file of the sample: ``motorcycles.csv``, ``cars.csv``, ``cars_truth.csv`` or ``later.csv``.
-
-    Examples
-    --------
-    >>> from isthmus.corpus.sample import sample_file
-    >>> sample_file("cars.csv").decode().splitlines()[0]
-    'id,comment'
-    """
+    """One file of the sample: ``motorcycles.csv``, ``cars.csv``, ``cars_truth.csv`` or ``later.csv``."""
     return (_FOLDER / name).read_bytes()
 
 

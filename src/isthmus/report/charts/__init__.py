@@ -50,14 +50,6 @@ def draw(table: Sequence[Mapping[str, Any]], spec: Mapping[str, Any]) -> Any:
     See Also
     --------
     isthmus.report.charts.save_chart : Writes the picture to a file.
-
-    Examples
-    --------
-    >>> from isthmus.report.charts import draw
-    >>> table = [{"words": 16, "error": 0.05}, {"words": 64, "error": 0.03}]
-    >>> chart = draw(table, {"kind": "line", "x": "words", "y": "error", "log_x": True})
-    >>> chart.to_dict()["$schema"].split("/")[-2]
-    'vega-lite'
     """
     kind = spec.get("kind", "line")
     if kind not in KINDS:

@@ -16,9 +16,6 @@ router = APIRouter(include_in_schema=False)
 def safe_next(address: str) -> str:
     """A page of this server; anything else leads to the projects.
 
-    Examples
-    --------
-    >>> from isthmus.workbench.pages.accounts import safe_next
     >>> safe_next("/projects/1"), safe_next("//evil.example"), safe_next("https://evil.example")
     ('/projects/1', '/projects', '/projects')
     """
