@@ -71,7 +71,7 @@ def test_spread_takes_evenly():
 
 
 def test_sraa_is_read_from_its_imported_file(tmp_path):
-    from isthmus.corpus.importers import import_dataset
+    from isthmus_bench.importers import import_dataset
 
     for group in ("realauto", "realaviation", "simauto", "simaviation"):
         (tmp_path / "sraa" / group).mkdir(parents=True)

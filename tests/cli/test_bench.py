@@ -22,6 +22,8 @@ def test_without_the_package_one_sentence_says_how_to_install_it(offered, capsys
     offered()
     assert run_command(["bench", "cocc", "--task", "rec-talk", "--method=nbc"]) == 1
     assert capsys.readouterr().err == f"isthmus: {bench.MISSING} [missing-extra]\n"
+    assert run_command(["data", "import", "sraa", "sraa.tar.gz"]) == 1
+    assert capsys.readouterr().err == f"isthmus: {bench.MISSING} [missing-extra]\n"
     assert run_command(["bench", "--help"]) == 0
     assert "pip install ./benchmarks" in " ".join(capsys.readouterr().out.split())
 

@@ -9,6 +9,7 @@ import typer
 
 from isthmus.cli._exit import emit
 from isthmus.cli._help import WholeLines
+from isthmus.cli.bench import load_benchmarks
 from isthmus.cli.common import print_json, say
 
 app = typer.Typer(
@@ -77,9 +78,7 @@ def import_corpus(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the output if it exists.")] = False,
 ) -> None:
-    """Turn a public archive into the file that the benchmarks read."""
-    from isthmus.corpus.importers import import_dataset
-
+    """Turn a public archive into the file that the benchmarks read; they must be installed."""
     target = output or Path(f"{name}.jsonl.gz")
-    count = import_dataset(name, path, target, force=force)
+    count = load_benchmarks().import_dataset(name, path, target, force=force)
     say(f"{count:,} documents written to {target}")

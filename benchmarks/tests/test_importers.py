@@ -7,8 +7,8 @@ import zipfile
 import pytest
 
 from isthmus.corpus import load_dataset
-from isthmus.corpus.importers import import_dataset, import_records
 from isthmus.exceptions import DataError, IsthmusError
+from isthmus_bench.importers import import_dataset, import_records
 
 NEWSGROUPS = {
     "20news-bydate-test/alt.atheism/53068": b"From: x@y\nSubject: Re: q\n\nlater\n",
