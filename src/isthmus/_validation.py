@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Set
 from typing import Any
 
@@ -12,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from isthmus.exceptions import DataError, UsageError
+from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 
 UNLABELLED = -1
 LARGEST = 1e30  # beyond it squares of sums, and the solvers that take them, leave the range of numbers
@@ -83,31 +84,57 @@ def _narrow(X: Any) -> Any:
     return type(X)((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
 
 
-def check_texts(texts: Any) -> list[str]:
-    """A list of str, or a clear refusal."""
+def check_texts(texts: Any, name: str = "X", *, fill: bool = False) -> list[str]:
+    """A list of str, or a clear refusal.
+
+    Parameters
+    ----------
+    texts : iterable of str
+    name : str
+        What the caller calls them.
+    fill : bool, default=False
+        Keep missing texts (None, NaN) as empty ones, with a warning, as the command does.
+    """
     if isinstance(texts, (str, bytes)):
-        raise DataError("One string was given; give a sequence of documents, each a str.", code="not-text")
+        raise DataError(
+            f"{name} is one string; give a sequence of documents, each a str ([text] for a single one).",
+            code="not-text",
+        )
     if sp.issparse(texts) or (isinstance(texts, np.ndarray) and texts.ndim != 1):
         raise DataError(
-            f"A matrix of shape {texts.shape} was given; this estimator reads raw texts: give a sequence of str.",
+            f"{name} is a matrix of shape {texts.shape}; raw texts are read here: give a sequence of str.",
             code="not-text",
         )
     if isinstance(texts, (Mapping, Set)) or hasattr(texts, "columns") or not hasattr(texts, "__iter__"):
         raise DataError(
-            f"{type(texts).__name__} was given; give a sequence of str, for example one column of a table.",
+            f"{name} is of type {type(texts).__name__}; give a sequence of str, for example one column of a table.",
             code="not-text",
         )
     texts = list(texts)
     if not texts:
-        raise DataError("No documents were given; give at least one text.", code="no-rows")
+        raise DataError(f"{name} has no documents; give at least one text.", code="no-rows")
+    if fill:
+        texts = _fill_missing(texts, name)
     for i, text in enumerate(texts):
         if not isinstance(text, str):
             raise DataError(
-                f"Document {i} is {type(text).__name__} {shorten(text)}; texts must be str. "
-                "Replace missing texts by ''.",
+                f"{name}[{i}] is {type(text).__name__} {shorten(text)}; texts must be str. Replace missing texts "
+                "by ''.",
                 code="not-text",
             )
     return [str(text) for text in texts]
+
+
+def _fill_missing(texts: list, name: str) -> list:
+    missing = [i for i, text in enumerate(texts) if _is_missing(text)]
+    if not missing:
+        return texts
+    message = (
+        f"{len(missing):,} of {len(texts):,} texts are missing, first {name}[{missing[0]}]; they are kept as empty "
+        "texts, and a label for them is a guess from the rest."
+    )
+    warnings.warn(IsthmusWarning(message, code="empty-documents"), stacklevel=4)
+    return ["" if _is_missing(text) else text for text in texts]
 
 
 def mask_target(y: Any, domain: np.ndarray) -> np.ndarray:

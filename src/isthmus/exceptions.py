@@ -39,7 +39,7 @@ CODES = {
     "no-text-column": "No column looks like text.",
     "no-label-column": "No column looks like labels.",
     "unknown-format": "The file's ending names no format that can be read or written.",
-    "output-exists": "The output exists and --force was not given.",
+    "output-exists": "The output exists and was not to be replaced.",
     "output-unwritable": "The output cannot be written where it was asked for.",
     "unknown-method": "No method has this name.",
     "bad-method": "An estimator given as the method does not keep the transfer contract.",

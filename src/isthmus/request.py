@@ -7,6 +7,7 @@ made from these classes or take one of them. An option that is added here is kno
 from __future__ import annotations
 
 import dataclasses
+import re
 import types
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -464,3 +465,36 @@ class ClusterRequest(Request):
     )
     guidance: float = option(0.5, "Weight of the source; 0 is plain k-means.", "--guidance", low=0, high=1)
     max_iter: int = option(50, "Passes over the whole target at most, in blocks.", low=1)
+
+
+def in_flags(sentence: str) -> str:
+    """A sentence that names options as Python does, as the command says it.
+
+    Examples
+    --------
+    >>> from isthmus.request import in_flags
+    >>> in_flags("'out.csv' exists; give another name, or force=True to replace it.")
+    "'out.csv' exists; give another name, or --force to replace it."
+    >>> in_flags("Name the column with text=COLUMN, or try method='strings'.")
+    'Name the column with --text COLUMN, or try --method strings.'
+    """
+    return _python_options().sub(_as_flag, sentence)
+
+
+@cache
+def _flags() -> dict[str, str]:
+    specs = {**ClusterRequest.options(), **LabelRequest.options()}.values()
+    return {spec.key: spec.shown for spec in specs if spec.flags} | {"word_labels": "--words"}
+
+
+@cache
+def _python_options() -> re.Pattern:
+    names = "|".join(_flags())
+    return re.compile(rf"(?<![\w'\"])({names})=(True\b|'[^']*'|…|[A-Z]+\b)")
+
+
+def _as_flag(found: re.Match) -> str:
+    flag, value = _flags()[found[1]], found[2].strip("'")
+    if value == "True":
+        return flag
+    return f"{flag} {'FILE' if value == '…' else value}"

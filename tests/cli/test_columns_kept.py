@@ -101,7 +101,7 @@ def test_the_outcome_of_a_check_is_recorded_reported_and_saved(files, capsys):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (["source.csv", "./source.csv"], "source.csv is both source and target"),
+        (["source.csv", "./source.csv"], "The target holds the same texts as the source"),
         (["source.csv", "source.csv", "target.csv"], "source.csv was given twice as a source"),
     ],
 )

@@ -116,3 +116,18 @@ def test_a_workbook_that_is_read_is_not_replaced(book, capsys):
 def test_a_file_whose_name_holds_two_colons_is_that_file(book):
     (book / "a::b.csv").write_bytes((book / "target.csv").read_bytes())
     assert run_command(["label", "source.csv", "a::b.csv", "--method", "nbc", "-o", "o.csv", "--quiet"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        (["survey.xlsx::last year", "survey.xlsx::last year", "target.csv"], "given twice as a source"),
+        (["survey.xlsx::last year", "survey.xlsx::last year"], "labelled from themselves"),
+        (["survey.xlsx::last year", "survey.xlsx::This year"], ""),
+    ],
+)
+def test_a_sheet_given_twice_is_said(book, capsys, files, said):
+    assert run_command(["label", *files, "--method", "nbc", "-o", "o.csv"]) == 0
+    told = capsys.readouterr().err
+    assert said in told
+    assert said or not ("twice" in told or "themselves" in told), "two sheets are two collections"

@@ -53,7 +53,7 @@ def test_refusal_says_what_to_do_and_can_be_overruled():
         check_label_kind(labels, name="The labels of news.csv")
     assert error.value.code == "labels-not-classes"
     assert "4 combinations of 2 labels" in str(error.value)
-    assert "--force-classes" in str(error.value)
+    assert "force_classes=True" in str(error.value)
     assert check_label_kind(labels, force_classes=True).kind == "several"
 
 

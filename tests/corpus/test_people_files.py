@@ -61,7 +61,7 @@ def test_a_first_row_with_a_known_name_is_the_header():
 def test_an_empty_first_sheet_names_the_others(tmp_path):
     path = tmp_path / "book.xlsx"
     path.write_bytes(workbook(notes=[["nothing here"]], Data=ROWS))
-    with pytest.raises(DataError, match="'notes', holds no documents; name another with --sheet: Data"):
+    with pytest.raises(DataError, match="'notes', holds no documents; name another with sheet=NAME: Data"):
         read_collection(path)
 
 

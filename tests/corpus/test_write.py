@@ -102,7 +102,7 @@ def test_nul_does_not_reach_a_csv(tmp_path):
 def test_no_overwriting_unless_forced(tmp_path):
     path = tmp_path / "t.csv"
     write_rows(path, {"text": ["old"]})
-    with pytest.raises(DataError, match="--force") as error:
+    with pytest.raises(DataError, match="force=True") as error:
         write_rows(path, {"text": ["new"]})
     assert error.value.code == "output-exists"
     assert path.read_text() == "text\nold\n"

@@ -101,7 +101,7 @@ def test_a_lost_scheduler_is_one_sentence_and_the_run_goes_on(corpus, tmp_path, 
 
         with monkeypatch.context() as patch:
             patch.setattr(run, "build_view", lose)
-            with pytest.raises(DataError, match="--resume") as error:
+            with pytest.raises(DataError, match="resume=True") as error:
                 label_files(*arguments, client=client, **settings)
     assert error.value.code == "lost-cluster"
     assert [path.name for path in (tmp_path / "out").iterdir()] == [".isthmus-run"]

@@ -177,7 +177,7 @@ def test_a_stopped_run_goes_on_to_the_same_bytes(corpus, tmp_path, monkeypatch, 
         with pytest.raises(Stopped):
             label_files(corpus / "source.csv", corpus / "target", tmp_path / "out", **settings)
     assert [path.name for path in (tmp_path / "out").iterdir()] == [".isthmus-run"]
-    with pytest.raises(DataError, match="--resume continues it") as error:
+    with pytest.raises(DataError, match="resume=True continues it") as error:
         label_files(corpus / "source.csv", corpus / "target", tmp_path / "out", **settings)
     assert error.value.code == "other-run"
     with pytest.raises(DataError, match=r"differs from this one in: settings \(random_state\)") as error:
@@ -228,7 +228,7 @@ def test_a_full_disk_is_one_sentence_and_the_run_goes_on(corpus, tmp_path, monke
     arguments = (corpus / "source.csv", corpus / "target" / "a.csv", tmp_path / "out.csv")
     with monkeypatch.context() as patch:
         patch.setattr(store, "write_arrays", full)
-        with pytest.raises(DataError, match=r"No space left on device.*--resume") as error:
+        with pytest.raises(DataError, match=r"No space left on device.*resume=True") as error:
             label_files(*arguments, **settings)
     assert error.value.code == "file-trouble"
     assert not (tmp_path / "out.csv").exists()

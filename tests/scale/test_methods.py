@@ -46,5 +46,5 @@ def test_who_does_the_work(monkeypatch, client, scheduler, engine, started):
 
 def test_without_a_cluster_one_worker_works():
     assert isinstance(run._start_engine(run.ExecutionOptions(workers=1), "work"), run.LocalEngine)
-    with pytest.raises(UsageError, match="add --engine dask"):
+    with pytest.raises(UsageError, match="add engine='dask'"):
         run._start_engine(run.ExecutionOptions(workers=2), "work")

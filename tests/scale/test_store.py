@@ -39,7 +39,7 @@ def test_arrays_come_back_as_they_were(tmp_path, kind):
 def test_values_come_back_from_json():
     value = {"text": "line\u2028 \ud800", "hash": 2**64 - 1, "label": None}
     assert unpack(pack(value)) == value
-    with pytest.raises(DataError, match="--force") as error:
+    with pytest.raises(DataError, match="force=True") as error:
         unpack(np.frombuffer(pickle.dumps([1]), dtype=np.uint8))
     assert error.value.code == "file-trouble"
 
@@ -78,7 +78,7 @@ def test_what_another_hand_wrote_is_refused_and_runs_nothing(tmp_path, monkeypat
     store.save("labels", {"labels": ARRAYS["labels"]})
     spoil(store.path("labels"))
     for read in (lambda: store.load("labels"), lambda: store.read_slice("labels", "labels", 2, 4)):
-        with pytest.raises(DataError, match=r"'labels.npy' in the folder of the stopped run .*--force") as error:
+        with pytest.raises(DataError, match=r"'labels.npy' in the folder of the stopped run .*force=True") as error:
             read()
         assert error.value.code == "file-trouble"
     assert not Path("touched").exists()

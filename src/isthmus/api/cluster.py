@@ -112,7 +112,7 @@ class GroupingResult:
 
     def predict(self, texts: Sequence[str]) -> np.ndarray:
         """Cluster of each new target text, without refitting."""
-        return self.model.predict(self.vectorizer.transform(check_texts(texts)))
+        return self.model.predict(self.vectorizer.transform(check_texts(texts, "texts", fill=True)))
 
     def report(self, path, *, force: bool = False) -> Path:
         """Write one self-contained HTML page about the clusters; returns its path."""
@@ -190,7 +190,8 @@ def cluster(
             "language": language,
         }
     )
-    source_texts, target_texts = check_texts(source_texts), check_texts(target_texts)
+    source_texts = check_texts(source_texts, "source_texts", fill=True)
+    target_texts = check_texts(target_texts, "target_texts", fill=True)
     values, known = read_source_labels(source_groups, len(source_texts), "group")
     n_source = len(source_texts)
     groups = np.empty(n_source + len(target_texts), dtype=object)

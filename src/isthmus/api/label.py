@@ -31,7 +31,6 @@ from isthmus.choose.sampling import draw_sample, sample_size, sample_table
 from isthmus.choose.sources import weigh_sources
 from isthmus.choose.texts import TransferTexts
 from isthmus.choose.trust import assess, confidence_outside, disputed, estimate_accuracy, novel_names
-from isthmus.corpus.filled import match_classes, read_sample
 from isthmus.corpus.guess import check_label_kind
 from isthmus.exceptions import DataError, IsthmusWarning, MissingExtraError, UsageError
 from isthmus.explain import explain_document
@@ -48,6 +47,7 @@ from isthmus.feedback.model import (
     voting_part,
 )
 from isthmus.feedback.renaming import rename_classes
+from isthmus.feedback.tables import read_truths
 from isthmus.feedback.teaching import labels_without_own_answer, teach
 from isthmus.pipeline import TransferPipeline
 from isthmus.recipes import RECIPES, get_recipe
@@ -165,7 +165,7 @@ class LabelResult(Labelling):
 
     def predict_proba(self, texts: Sequence[str]) -> np.ndarray:
         """Probability of each class, in the order of ``classes``, for each later text, without refitting."""
-        return self.model.predict_proba(check_texts(texts))
+        return self.model.predict_proba(check_texts(texts, "texts", fill=True))
 
     def label_new(self, texts: Sequence[str], *, ids: Sequence[str] | None = None, vectors: Any = None) -> Self:
         """The same model on later texts, without refitting: labels with confidence, review and reasons.
@@ -175,7 +175,7 @@ class LabelResult(Labelling):
         Nothing is weighed again: ``decision`` says which methods the earlier target chose, and there is no expected
         accuracy. Warns (code ``weak-bridge``) where the model finds nothing it knows in more than half of the texts.
         """
-        texts = check_texts(texts)
+        texts = check_texts(texts, "texts", fill=True)
         if vectors is not None:
             add_vectors(self.model, texts, vectors)
         unknown = has_no_known_terms(self.model, texts)
@@ -261,9 +261,9 @@ class LabelResult(Labelling):
 
         Parameters
         ----------
-        sample : mapping of columns, data frame or list of dict
-            What :meth:`sample` gave, with ``true_label`` filled in. With ``true_labels``, the numbers of the documents
-            alone (from 1, as in the column ``document``).
+        sample : table, path, mapping or sequence
+            What :meth:`sample` gave, with ``true_label`` filled in, or anything that :meth:`teach` takes as answers.
+            With ``true_labels``, the numbers of the documents alone (from 1, as in the column ``document``).
         true_labels : sequence, optional
             The true labels of these documents.
 
@@ -279,15 +279,14 @@ class LabelResult(Labelling):
         over the answers); otherwise every such label would be right.
         """
         table = sample if true_labels is None else {"document": sample, "true_label": true_labels}
-        rows, truths = read_sample(table, self.texts, self.ids)
-        self.checked = self._check(rows, match_classes(self.in_current_names(truths), self.classes.tolist()))
+        self.checked = self._check(*read_truths(self, table))
         return self.checked
 
-    def _check(self, rows: np.ndarray, truths: list) -> LabelCheck:
+    def _check(self, rows: list[int], truths: list) -> LabelCheck:
         """What the sample says about documents that nobody answered; those that were answered count as right."""
         known = self.known_answers
         answers = dict(zip(known.rows, known.labels, strict=True))
-        checked = {row: truth for row, truth in zip(rows.tolist(), truths, strict=True) if truth is not None}
+        checked = {row: truth for row, truth in zip(rows, truths, strict=True) if truth is not None}
         learned = sorted(set(checked) & set(answers))
         labels = self.labels.astype(object)
         if learned:
@@ -567,12 +566,15 @@ def _read(
     word_labels: Mapping | None,
 ) -> LabelJob:
     """First step: the collections, checked and sorted by content; of several sources those that count."""
-    source, target = check_texts(source_texts), check_texts(target_texts)
-    extra = check_texts(extra_texts) if extra_texts is not None and len(extra_texts) else []
+    source = check_texts(source_texts, "source_texts", fill=True)
+    target = check_texts(target_texts, "target_texts", fill=True)
+    has_extra = extra_texts is not None and len(extra_texts) > 0
+    extra = check_texts(extra_texts, "extra_texts", fill=True) if has_extra else []
     values, known = read_source_labels(source_labels, len(source))
     labels = np.full(len(source), None, dtype=object)
     labels[known] = values[known].tolist()
     domain = None if source_domain is None else _read_domain(source_domain, len(source))
+    _warn_of_same_texts(source, target, domain)
     texts = TransferTexts.of(source, labels, target, extra, domain=domain)
     if resolve_language(request.language) == "auto":
         sides = texts.texts[: texts.n_source], texts.texts[texts.target]
@@ -591,6 +593,21 @@ def _read(
     )
     unused = [row["source"] for row in sources if not row["used"]]
     return replace(job, texts=texts.keep_source(~np.isin(domain, unused)), sources=sources)
+
+
+def _warn_of_same_texts(source: list[str], target: list[str], domain: np.ndarray | None) -> None:
+    """Warn where the target is the source, or one of several: it would say nothing about other texts."""
+    parts = {"": source}
+    if domain is not None:
+        parts = {str(name): [source[row] for row in np.flatnonzero(domain == name)] for name in np.unique(domain)}
+    for name, texts in parts.items():
+        if texts == target:
+            message = (
+                f"The target holds the same texts as the source{f' {name!r}' if name else ''}, so they are labelled "
+                "from themselves and the expected accuracy says nothing about others; give the texts to label as the "
+                "target."
+            )
+            warnings.warn(IsthmusWarning(message, code="data-checks"), stacklevel=4)
 
 
 def _fit(job: LabelJob, method: str | BaseEstimator) -> Choice:

@@ -132,10 +132,15 @@ def read_saved(path, result_type: Callable[[str], Any], kind: str | None = None,
     except (DataError, MemoryError):
         raise
     except Exception as error:  # whatever a damaged archive makes its unpackers stumble over
-        raise _bad(path, "is not a model saved by isthmus; save one with isthmus label --save FILE") from error
+        raise _bad(
+            path, "is not a model saved by isthmus; save one with result.save(path) or isthmus label --save FILE"
+        ) from error
     if kind is not None and found != kind:
         held, needed = (result_type(name).KIND.what for name in (found, kind))
-        raise _bad(path, f"holds {held}, and {needed} is needed; see isthmus {kind} --save")
+        raise _bad(
+            path,
+            f"holds {held}, and {needed} is needed, as isthmus.{kind}(…).save(path) or isthmus {kind} --save writes it",
+        )
     return _rebuild(path, result_type(found), texts, _read_model(path, model, skops_io, names), names)
 
 

@@ -12,6 +12,7 @@ import isthmus
 from isthmus.cli._exit import STOPPED, STOPPED_SENTENCE, emit, one_line, say
 from isthmus.cli._help import WholeLines
 from isthmus.exceptions import IsthmusError, UsageError
+from isthmus.request import in_flags
 
 # Every command is a module of this package that is loaded when it is called; this line is what --help says of it.
 COMMANDS = {
@@ -110,7 +111,7 @@ def run_command(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:
         return 0
     except IsthmusError as error:
-        say(f"isthmus: {one_line(str(error))} [{error.code}]")
+        say(f"isthmus: {one_line(in_flags(str(error)))} [{error.code}]")
         return 2 if isinstance(error, UsageError) else 1
     except OSError as error:
         where = f": {error.filename}" if error.filename else ""

@@ -25,6 +25,7 @@ from isthmus.corpus.decode import mend_surrogates
 from isthmus.corpus.formats import split_sheet
 from isthmus.corpus.guess import shorten
 from isthmus.exceptions import IsthmusWarning
+from isthmus.request import in_flags
 
 Target = Annotated[
     Path | None,
@@ -47,7 +48,7 @@ def talking(quiet: bool) -> Iterator[None]:
 
         def show(message, category, *where, **more):
             code = f" [{message.code}]" if isinstance(message, IsthmusWarning) else ""
-            note = f"note: {one_line(str(message))}{code}"
+            note = f"note: {one_line(in_flags(str(message)))}{code}"
             # Methods and folds repeat each other's warnings, some of them about a part of the documents.
             gist = _COUNTS.sub("", note)
             if gist not in said:
@@ -100,7 +101,7 @@ def describe(docs: Collection, role: str, quiet: bool) -> None:
     encoding = f", {docs.encoding}" if docs.encoding else ""
     say(f"{role}: {one_line(docs.name)}, {plural(len(docs), 'document')}{encoding}")
     for note in docs.notes:
-        say(f"  {one_line(note)}")
+        say(f"  {one_line(in_flags(note))}")
     counts = Counter(label for label in docs.labels if label is not None)
     if counts:
         shown = ", ".join(f"{one_line(shorten(name))} {count:,}" for name, count in counts.most_common(12))

@@ -15,6 +15,7 @@ from isthmus.cli.outputs import check_output_is_not_input
 from isthmus.corpus import check_output, read_collection
 from isthmus.exceptions import UsageError
 from isthmus.features.languages import resolve_language
+from isthmus.request import in_flags
 
 
 def register(app: typer.Typer) -> None:
@@ -67,6 +68,6 @@ def diagnose(
     else:
         # Words and labels of hostile data must not steer the terminal; the table's own indents are kept.
         for line in str(result).splitlines():
-            emit(" " * (len(line) - len(line.lstrip())) + one_line(line))
+            emit(" " * (len(line) - len(line.lstrip())) + one_line(in_flags(line)))
     if report is not None and not quiet:
         say(one_line(f"wrote {report}"))

@@ -13,7 +13,7 @@ from isthmus.cli.common import describe, say
 from isthmus.cli.outputs import describe_input
 from isthmus.corpus import Collection, read_collection
 from isthmus.corpus.cells import bare_cells, label_cells
-from isthmus.corpus.formats import is_workbook
+from isthmus.corpus.formats import is_workbook, split_sheet
 from isthmus.corpus.guess import find_column, guess_label
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 from isthmus.request import LabelRequest
@@ -49,7 +49,7 @@ def read_inputs(request: LabelRequest) -> Inputs:
     """Read the files: the last one is the target; one alone is both."""
     files, quiet = request.files, request.quiet
     check_sheet(files, request.sheet)
-    warn_of_same_file(files)
+    warn_of_same_file(files[:-1], request.sheet)
     if len(files) == 1:
         return _split(files[0], request)
     sources = [read_as(request, path, target=False) for path in files[:-1]]
@@ -88,19 +88,30 @@ def check_not_machine(name: str, table: Iterable[str], request: LabelRequest) ->
         )
 
 
-def warn_of_same_file(files: Sequence[str]) -> None:
-    """Warn where one file is given twice: a source that is its own target says nothing about other documents."""
+def warn_of_same_file(files: Sequence[str], sheet: str | None = None) -> None:
+    """Warn where one file, or one sheet of it, is given twice: its documents would count double."""
     for place, path in enumerate(files):
-        for later, other in enumerate(files[place + 1 :], start=place + 1):
-            if not (os.path.exists(path) and os.path.exists(other) and os.path.samefile(path, other)):
-                continue
-            message = f"{path} was given twice as a source, so its documents count double; name it once."
-            if later == len(files) - 1:
-                message = (
-                    f"{path} is both source and target, so its documents are labelled from themselves and the expected "
-                    "accuracy says nothing about others; give the documents to label as the last file."
-                )
-            warnings.warn(IsthmusWarning(message, code="data-checks"), stacklevel=3)
+        for other in files[place + 1 :]:
+            if _is_same(path, other, sheet):
+                message = f"{path} was given twice as a source, so its documents count double; name it once."
+                warnings.warn(IsthmusWarning(message, code="data-checks"), stacklevel=3)
+
+
+def warn_of_own_target(files: Sequence[str]) -> None:
+    """Warn where the target is also a source. In memory the texts themselves are compared; see ``isthmus.label``."""
+    if any(_is_same(path, files[-1]) for path in files[:-1]):
+        message = (
+            f"{files[-1]} is both source and target, so its documents are labelled from themselves and the expected "
+            "accuracy says nothing about others; give the documents to label as the last file."
+        )
+        warnings.warn(IsthmusWarning(message, code="data-checks"), stacklevel=3)
+
+
+def _is_same(first: str, second: str, sheet: str | None = None) -> bool:
+    (first_file, first_sheet), (second_file, second_sheet) = split_sheet(first), split_sheet(second)
+    if not (first_file.exists() and second_file.exists() and os.path.samefile(first_file, second_file)):
+        return False
+    return (first_sheet or sheet) == (second_sheet or sheet)
 
 
 def _split(path: str, request: LabelRequest) -> Inputs:

@@ -7,9 +7,9 @@ from typing import Any
 
 from isthmus.cli.blocks import NOT_IN_MEMORY, block_settings, check_blocks, files_written, resumable
 from isthmus.cli.common import note_guarded, say, talking
-from isthmus.cli.inputs import check_not_machine, warn_of_same_file
+from isthmus.cli.inputs import check_not_machine, warn_of_own_target, warn_of_same_file
 from isthmus.cli.label_run import expectation_record, finish, run_record
-from isthmus.request import LabelRequest
+from isthmus.request import LabelRequest, in_flags
 
 
 def can_be_large(request: LabelRequest) -> bool:
@@ -30,7 +30,8 @@ def label_large(request: LabelRequest) -> None:
     if not request.quiet:
         say(NOT_IN_MEMORY)
     with talking(request.quiet), resumable():
-        warn_of_same_file(request.files)
+        warn_of_same_file(request.files[:-1])
+        warn_of_own_target(request.files)
         result = label_files(
             request.files[:-1],
             request.target,
@@ -44,7 +45,7 @@ def label_large(request: LabelRequest) -> None:
         note_guarded(result.guarded_cells)
     if not request.quiet:
         for note in result.notes:
-            say(f"  {note}")
+            say(f"  {in_flags(note)}")
         if result.bad_rows:
             say(f"set aside: {result.bad_rows:,} rows that cannot be read, in {request.bad_rows}")
     summary: dict[str, Any] = {

@@ -30,7 +30,7 @@ from isthmus.corpus.sheets import Layout
 from isthmus.corpus.words import read_words
 from isthmus.corpus.write import check_table
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
-from isthmus.request import LabelRequest
+from isthmus.request import LabelRequest, in_flags
 
 SHOWN = 30  # classes counted on the terminal
 ADDED = ("label", "confidence", "needs_review", "novel_group")
@@ -301,7 +301,7 @@ def describe_worth(row: dict[str, Any]) -> str:
 def tell(summary: dict[str, Any]) -> None:
     """The outcome in a few lines, what must be known first."""
     for row in summary.get("warnings", ()):
-        say(one_line(f"warning: {row['message']}"))
+        say(one_line(f"warning: {in_flags(row['message'])}"))
     for row in summary.get("sources", ()):
         say(one_line(describe_worth(row)))
     say(one_line(f"method: {summary['method']} ({summary['why']})"))

@@ -122,7 +122,7 @@ def read_xlsx(data: bytes, name: str, sheet: str | None = None) -> Rows:
     shown = tuple(other for other in book.sheet_names if other not in (CHOICES_SHEET, REVIEW_SHEET))
     if len(rows) < 2 and sheet is None and len(shown) > 1:
         raise DataError(
-            f"The first sheet of {name}, {shorten(shown[0])!r}, holds no documents; name another with --sheet: "
+            f"The first sheet of {name}, {shorten(shown[0])!r}, holds no documents; name another with sheet=NAME: "
             f"{list_columns(shown[1:])} (or write {name}::SHEET).",
             code="empty-file",
         )
@@ -132,7 +132,9 @@ def read_xlsx(data: bytes, name: str, sheet: str | None = None) -> Rows:
     names, notes = unique_names([cell or "" for cell in rows[header]])
     notes += note_titles(rows[:header])
     if len(shown) > 1 and sheet is None:
-        notes.append(f"the first of {len(shown)} sheets, {shorten(shown[0])!r}, was read; name another with --sheet.")
+        notes.append(
+            f"the first of {len(shown)} sheets, {shorten(shown[0])!r}, was read; name another with sheet=NAME."
+        )
     return Rows(
         tuple(names),
         to_columns(names, rows[header + 1 :]),

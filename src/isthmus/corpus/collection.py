@@ -93,7 +93,7 @@ class Collection:
         for i, text in enumerate(texts):
             if not isinstance(text, str):
                 raise DataError(
-                    f"Text {i} is {type(text).__name__}; texts must be str. Replace missing texts by ''.",
+                    f"texts[{i}] is {type(text).__name__}; texts must be str. Replace missing texts by ''.",
                     code="not-text",
                 )
         return cls(

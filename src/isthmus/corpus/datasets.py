@@ -55,7 +55,7 @@ def data_folder(folder: str | Path | None = None) -> Path:
     given = folder or os.environ.get(ENVIRONMENT)
     if not given:
         raise DataError(
-            f"No data folder is known; give --data FOLDER or set the environment variable {ENVIRONMENT}.",
+            f"No data folder is known; set the environment variable {ENVIRONMENT} (the command: --data FOLDER).",
             code="missing-data",
         )
     path = Path(given).expanduser()

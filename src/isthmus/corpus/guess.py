@@ -206,12 +206,12 @@ def resolve_columns(
     roles = guess_roles(columns, name, text=texts, label=label, id=id, want_labels=want_labels)
     if not roles.text:
         raise DataError(
-            f"No column of {name} looks like text (columns: {list_columns(columns)}); name it with --text COLUMN.",
+            f"No column of {name} looks like text (columns: {list_columns(columns)}); name it with text=COLUMN.",
             code="no-text-column",
         )
     if want_labels and roles.label is None:
         raise DataError(
-            f"No column of {name} looks like labels (columns: {list_columns(columns)}); name it with --label COLUMN.",
+            f"No column of {name} looks like labels (columns: {list_columns(columns)}); name it with label=COLUMN.",
             code="no-label-column",
         )
     return roles
@@ -468,8 +468,7 @@ def _grades_message(order: tuple) -> str:
 
 
 def _refuse(kind: str, what: str, remedy: str) -> LabelKind:
-    way_out = "or learn them as they are (--force-classes, in Python force_classes=True)"
-    return LabelKind(kind, f"hold {what}, not classes; {remedy} (--label COL), {way_out}.")
+    return LabelKind(kind, f"hold {what}, not classes; {remedy}, or learn them as they are (force_classes=True).")
 
 
 def _several(sizes: Counter) -> tuple[str, int] | None:

@@ -75,7 +75,7 @@ def too_large(name: str, size: int | None = None, limit: int | None = None) -> D
     most = unpack_limit() if limit is None else limit
     return DataError(
         f"{name} unpacks {what}, and the limit is {most / 2**20:,.0f} MiB; if the file is what you expect, "
-        f"raise the limit: isthmus --max-unpacked 4G …, or {VARIABLE}=4G.",
+        f"raise the limit with {VARIABLE}=4G in the environment (the command also takes --max-unpacked 4G).",
         code="too-large",
     )
 

@@ -262,7 +262,7 @@ def _keeping(place: str, name: str) -> Iterator[Callable[[bytes], None]]:
         except OSError as error:
             raise DataError(
                 f"{name} cannot be unpacked next to the output ({error.strerror or error}); make room, then continue "
-                "with --resume.",
+                "with resume=True.",
                 code="file-trouble",
             ) from None
 
@@ -378,7 +378,7 @@ class _reading:
             why = str(error).split("\n")[0]
             raise DataError(
                 f"{self.name} cannot be read ({why}); it may be damaged, cut short or out of reach. Continue with "
-                "--resume when the same file is there again, or begin anew with --force with another in its place.",
+                "resume=True when the same file is there again, or begin anew with force=True and another file.",
                 code="unreadable-file",
             ) from None
 

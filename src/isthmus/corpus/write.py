@@ -219,7 +219,7 @@ def check_output(path: str | Path, *, force: bool = False, table: bool = True) -
         return
     if path.exists() and not force:
         raise DataError(
-            f"{str(path)!r} exists; give another name, or --force to replace it.",
+            f"{str(path)!r} exists; give another name, or force=True to replace it.",
             code="output-exists",
         )
     folder = path.resolve().parent

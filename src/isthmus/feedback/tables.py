@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Set
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from isthmus.corpus.filled import as_number, cell_content, match_classes, read_sample
+from isthmus.corpus.read import read_table
+from isthmus.corpus.sheets import REVIEW_SHEET
 from isthmus.exceptions import DataError, UsageError
 from isthmus.feedback.answers import DRAWN, PICKED, Answers
 from isthmus.feedback.labelling import Labelling
@@ -17,14 +21,13 @@ TRUTH = "true_label"
 
 
 def read_answers(labelling: Labelling, table: Any, *, drawn: str | None = None, name: str = "") -> Answers:
-    """Answers from a table, a mapping of ids to labels, or one label per text."""
+    """Answers from a table or its file, a mapping of ids to labels, or one label per text."""
     if drawn is not None and drawn not in DRAWN:
         raise UsageError(f"drawn={drawn!r}; use one of {', '.join(DRAWN)}.", code="bad-parameter")
     if table is None:
         return Answers()
     columns = _as_columns(table, labelling)
-    rows, truths = _find_rows(columns, labelling)
-    labels = match_classes(labelling.in_current_names(truths), labelling.classes.tolist())
+    rows, labels = _find_rows(columns, labelling)
     kinds = [drawn or _drawn(cell) for cell in columns.get("drawn", [None] * len(rows))]
     by = [cell_content(cell) for cell in columns.get("by", [None] * len(rows))]
     found: dict[int, tuple] = {}
@@ -40,9 +43,9 @@ def read_answers(labelling: Labelling, table: Any, *, drawn: str | None = None, 
             )
         found[row] = (label, kind, who)
     blank = sorted({row for row, label in zip(rows, labels, strict=True) if label is None} - set(found))
-    if not found and len(truths):
+    if not found and len(labels):
         raise DataError(
-            f"None of the {len(truths):,} documents has a true label; fill in at least one.", code="bad-answers"
+            f"None of the {len(labels):,} documents has a true label; fill in at least one.", code="bad-answers"
         )
     values = list(found.values())
     return Answers(
@@ -56,22 +59,42 @@ def read_answers(labelling: Labelling, table: Any, *, drawn: str | None = None, 
     )
 
 
+def read_truths(labelling: Labelling, table: Any) -> tuple[list[int], list]:
+    """Rows (from 0) and true labels of a checked sample, which may be all that answers may be; None where unknown."""
+    try:
+        return _find_rows(_as_columns(table, labelling), labelling)
+    except DataError as error:
+        if error.code != "bad-answers":
+            raise
+        raise DataError(str(error).replace("The answers", "The checked sample"), code="bad-check") from None
+
+
 def _as_columns(table: Any, labelling: Labelling) -> dict[str, list]:
-    if isinstance(table, Mapping) and TRUTH not in table and not any(map(_is_column, table.values())):
-        return {"id": list(table), TRUTH: list(table.values())}
-    is_rows = isinstance(table, Sequence) and all(isinstance(row, Mapping) for row in table)
-    if (isinstance(table, Sequence) and not is_rows) or isinstance(table, np.ndarray):
-        if len(table) != len(labelling.texts):
-            raise DataError(
-                f"There are {len(table):,} answers and {len(labelling.texts):,} texts; give one label per text, None "
-                "where it is unknown, or a table with the columns id and true_label.",
-                code="length-mismatch",
-            )
-        return {"document": list(range(1, len(table) + 1)), TRUTH: list(table)}
-    if is_rows:
-        names = dict.fromkeys(key for row in table for key in row)
-        return {key: [row.get(key) for row in table] for key in names}
-    return {str(key): list(table[key]) for key in getattr(table, "columns", table)}
+    if isinstance(table, str | PathLike):
+        table = read_table(Path(table), sheet=REVIEW_SHEET, filled=TRUTH)
+    if hasattr(table, "columns"):  # a data frame, whatever made it
+        return {str(name): list(table[name]) for name in table.columns}
+    if isinstance(table, Mapping):
+        if TRUTH not in table and not any(map(_is_column, table.values())):
+            return {"id": list(table), TRUTH: list(table.values())}
+        return {str(name): list(cells) for name, cells in table.items()}
+    if isinstance(table, Set) or not hasattr(table, "__iter__") or getattr(table, "ndim", 1) != 1:
+        raise DataError(
+            f"{type(table).__name__} was given; give a table with the columns id and true_label, "
+            "{id: label}, or one label per text.",
+            code="bad-answers",
+        )
+    rows = list(table)
+    if all(isinstance(row, Mapping) for row in rows):
+        names = dict.fromkeys(key for row in rows for key in row)
+        return {key: [row.get(key) for row in rows] for key in names}
+    if len(rows) != len(labelling.texts):
+        raise DataError(
+            f"There are {len(rows):,} answers and {len(labelling.texts):,} texts; give one label per text, None "
+            "where it is unknown, or a table with the columns id and true_label.",
+            code="length-mismatch",
+        )
+    return {"document": list(range(1, len(rows) + 1)), TRUTH: rows}
 
 
 def _is_column(value: Any) -> bool:
@@ -89,7 +112,7 @@ def _id_column(columns: dict[str, list], labelling: Labelling) -> str | None:
 
 
 def _find_rows(columns: dict[str, list], labelling: Labelling) -> tuple[list[int], list]:
-    """Documents of the answers, by number or by id."""
+    """Documents of the answers, by number or by id, and the classes they name."""
     given = ", ".join(columns) or "none"
     second = [name for name in columns if re.fullmatch(rf"{TRUTH}_\d+", name)]
     if TRUTH in columns and any(cell_content(cell) for name in second for cell in columns[name]):
@@ -116,7 +139,7 @@ def _find_rows(columns: dict[str, list], labelling: Labelling) -> tuple[list[int
         if error.code != "bad-check":
             raise
         raise DataError(str(error).replace("checked sample", "answers"), code="bad-answers") from None
-    return rows.tolist(), truths
+    return rows.tolist(), match_classes(labelling.in_current_names(truths), labelling.classes.tolist())
 
 
 def _fill_numbers(numbers: list, ids: list, labelling: Labelling) -> list:
@@ -149,9 +172,10 @@ def _number_ids(cells: list, labelling: Labelling) -> list[int]:
         unknown += [] if found else [name]
     if unknown:
         others = f" and {len(unknown) - 1:,} more are" if len(unknown) > 1 else " is"
+        numbered = "" if labelling.ids else " (without ids of their own they are numbered from 1)"
         raise DataError(
-            f"The id {unknown[0][:40]!r}{others} not among the documents; correct or delete these rows, or give the "
-            "answers to the labelling that they are about.",
+            f"The id {unknown[0][:40]!r}{others} not among the documents{numbered}; correct or delete these rows, or "
+            "give the answers to the labelling that they are about.",
             code="bad-answers",
         )
     return numbers

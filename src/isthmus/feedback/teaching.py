@@ -24,8 +24,6 @@ from isthmus._math.confidence import (
     with_caution,
 )
 from isthmus.corpus.filled import match_classes
-from isthmus.corpus.read import read_table
-from isthmus.corpus.sheets import REVIEW_SHEET
 from isthmus.corpus.words import read_words
 from isthmus.exceptions import DataError, UsageError
 from isthmus.feedback.accounting import (
@@ -41,7 +39,7 @@ from isthmus.feedback.correction import MANY, learn_correction, make_folds, orde
 from isthmus.feedback.labelling import AnyLabelling, Labelling, Learned, class_codes
 from isthmus.feedback.model import FEWEST_ANSWERS, TaughtModel, calibrated_proba
 from isthmus.feedback.self_training import train_on_everything
-from isthmus.feedback.tables import TRUTH, read_answers
+from isthmus.feedback.tables import read_answers
 from isthmus.feedback.views import DocumentViews
 
 MORE = 50  # answers that the outlook speaks of
@@ -99,11 +97,9 @@ def _read_given(
     origins = {}
     unnamed = next(f"answers {n}" for n in count(1) if f"answers {n}" not in known.batches)
     batch = name or unnamed
-    if isinstance(answers, str | PathLike):
-        if name is None:
-            batch = known.name_of(answers)
-            origins[batch] = origin_of(answers)
-        answers = read_table(Path(answers), sheet=REVIEW_SHEET, filled=TRUTH)
+    if isinstance(answers, str | PathLike) and name is None:
+        batch = known.name_of(answers)
+        origins[batch] = origin_of(answers)
     given = read_answers(labelling, answers, drawn=drawn, name=batch)
     if not word_labels:
         return replace(given, origins=origins)

@@ -156,13 +156,13 @@ class DaskEngine:
         except distributed.KilledWorker as error:
             raise DataError(
                 f"Workers died again and again at the same task ({str(error).split('(')[0].strip()}), most likely for "
-                "lack of memory; give them more, or fewer rows a block, and continue with --resume.",
+                "lack of memory; give them more, or fewer rows a block, and continue with resume=True.",
                 code="lost-cluster",
             ) from None
         except (distributed.comm.CommClosedError, CancelledError, TimeoutError, ConnectionError) as error:
             raise DataError(
                 f"The dask scheduler does not answer any more ({type(error).__name__}); bring it back and continue "
-                "with --resume.",
+                "with resume=True.",
                 code="lost-cluster",
             ) from None
 
@@ -185,8 +185,8 @@ def _add_all(parts: list, add: Callable) -> Any:
 
 def local_cluster(folder: str | Path, workers: int, memory_limit: str | None = None) -> DaskEngine:
     """A cluster of processes on this machine, one thread each, which restarts workers that die."""
-    dask = import_optional("dask", "--engine dask", extra="scale")
-    distributed = import_optional("distributed", "--engine dask", extra="scale")
+    dask = import_optional("dask", "engine='dask'", extra="scale")
+    distributed = import_optional("distributed", "engine='dask'", extra="scale")
     # A worker that is killed is no reason to give up a task: only a task that kills every worker is.
     dask.config.set({"distributed.scheduler.allowed-failures": 10, "distributed.worker.daemon": False})
     cluster = distributed.LocalCluster(
@@ -204,14 +204,14 @@ def local_cluster(folder: str | Path, workers: int, memory_limit: str | None = N
 
 def connect(address: str, tls: dict[str, str] | None = None, timeout: float = 20.0) -> DaskEngine:
     """A cluster that somebody else runs; ``tls`` has the fields of ``distributed.Security``."""
-    distributed = import_optional("distributed", "--scheduler", extra="scale")
+    distributed = import_optional("distributed", "scheduler=ADDRESS", extra="scale")
     security = distributed.Security(require_encryption=True, **tls) if tls else None
     try:
         client = distributed.Client(address, security=security, timeout=timeout)
     except (OSError, TimeoutError, ValueError, TypeError, RuntimeError) as error:  # two of them where TLS is missing
         raise DataError(
             f"No dask scheduler answers at {address!r} ({str(error).splitlines()[0]}); check the address, that it runs "
-            "and, for tls://, the files of --tls.",
+            "and, for tls://, the files named by tls=….",
             code="lost-cluster",
         ) from None
     return DaskEngine(client, [client])

@@ -169,13 +169,13 @@ def open_work(place: str, plan: dict[str, Any], *, resume: bool, force: bool) ->
     work, path = work_folder(place), Path(place)
     finished = path.is_file() if names_file(place) else (path / MANIFEST).is_file()
     if finished and not force:
-        raise DataError(f"{place!r} exists; give another name, or --force to replace it.", code="output-exists")
+        raise DataError(f"{place!r} exists; give another name, or force=True to replace it.", code="output-exists")
     if not names_file(place) and path.is_dir() and not finished and not work.is_dir() and any(path.iterdir()):
         raise DataError(f"The folder {place!r} is not empty; give an empty or a new one.", code="output-exists")
     held = _held_plan(work)
     if held is not None and not resume and not force:
         raise DataError(
-            f"A stopped run lies in {str(work)!r}; --resume continues it, --force begins anew.", code="other-run"
+            f"A stopped run lies in {str(work)!r}; resume=True continues it, force=True begins anew.", code="other-run"
         )
     if held is not None and resume and held != plan:
         other = ", ".join(
@@ -183,7 +183,7 @@ def open_work(place: str, plan: dict[str, Any], *, resume: bool, force: bool) ->
         )
         raise DataError(
             f"The stopped run in {str(work)!r} differs from this one in: {other}. Give the same inputs and options, or "
-            "begin anew with --force.",
+            "begin anew with force=True.",
             code="other-run",
         )
     _take(work)

@@ -48,7 +48,7 @@ class Job:
             first = rows.bad[0]
             raise DataError(
                 f"{piece.block.shard.name}, row {first['row']:,}: {first['reason']}; put it right, or set such rows "
-                "aside with --bad-rows FILE.",
+                "aside with bad_rows=FILE.",
                 code="bad-rows",
             )
         return rows

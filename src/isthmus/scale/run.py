@@ -323,7 +323,7 @@ def _start_engine(options: ExecutionOptions, work: Path) -> LocalEngine | DaskEn
     if options.engine == "dask":
         return local_cluster(work, options.workers or os.cpu_count() or 1, options.memory_limit)
     if options.workers not in (None, 1):
-        raise UsageError("Several workers need a cluster; add --engine dask.", code="bad-parameter")
+        raise UsageError("Several workers need a cluster; add engine='dask'.", code="bad-parameter")
     return LocalEngine()
 
 
@@ -457,7 +457,7 @@ class Run:
         if len(names) < 2:
             code, what = ("no-labels", "no label") if not names else ("one-class", f"one class, {names[0]!r}")
             raise DataError(
-                f"The source's labels name {what}; at least two classes are needed. Check --label.", code=code
+                f"The source's labels name {what}; at least two classes are needed. Check label=COLUMN.", code=code
             )
         kind = check_label_kind(
             self.source_sample[1], name="The labels of the source", force_classes=self.settings.force_classes

@@ -122,7 +122,7 @@ def _read_array(file: Any, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarra
 def damaged(name: str, why: Any) -> DataError:
     """A file in the run's folder that this run cannot have written."""
     return DataError(
-        f"{name!r} in the folder of the stopped run cannot be used ({why}); begin anew with --force.",
+        f"{name!r} in the folder of the stopped run cannot be used ({why}); begin anew with force=True.",
         code="file-trouble",
     )
 
@@ -163,7 +163,7 @@ def trouble(path: Path, error: OSError) -> DataError:
     """What the system said about a file that could not be written."""
     return DataError(
         f"{str(path)!r} cannot be written ({error.strerror or error}); nothing half-written is left. Make room or "
-        "permission, then continue with --resume.",
+        "permission, then continue with resume=True.",
         code="file-trouble",
     )
 

@@ -90,7 +90,8 @@ def build_view(engine: Any, job: Job, pieces: Sequence[Piece], reading: Reading,
     found_terms = unpack_texts(np.concatenate([packed for packed, _ in merged]))
     if not found_terms:
         raise DataError(
-            f"No word occurs in {least} or more of {n_documents:,} documents; check --text.", code="empty-vocabulary"
+            f"No word occurs in {least} or more of {n_documents:,} documents; check text=COLUMN.",
+            code="empty-vocabulary",
         )
     frequency = np.concatenate([counts for _, counts in merged])
     by_term = np.array(sorted(range(len(found_terms)), key=found_terms.__getitem__), dtype=np.int64)

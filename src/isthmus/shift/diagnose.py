@@ -50,7 +50,8 @@ def measure_shift(
 
     ``vectors``: labels travel by vectors of meaning, too. Between two languages words then decide nothing.
     """
-    source_texts, target_texts = check_texts(source_texts), check_texts(target_texts)
+    source_texts = check_texts(source_texts, "source_texts", fill=True)
+    target_texts = check_texts(target_texts, "target_texts", fill=True)
     values, known = read_source_labels(source_labels, len(source_texts))
     # Folds, samples and halves are drawn from rows sorted by content; row numbers in tables are the caller's.
     orders = content_order(source_texts, label_ranks(values, known)), content_order(target_texts)

@@ -107,7 +107,7 @@ def vocabulary_finding(overlap: dict[str, float], halves: float) -> dict:
         else "The source knows no fewer of the target's words than half of it knows of its other half.",
         "A good part of the target's text is in words the source lacks: a method that learns from the target's texts "
         "can connect them.",
-        "Most of the bridge is missing: try character n-grams (--method strings) and review closely.",
+        "Most of the bridge is missing: try character n-grams (method='strings') and review closely.",
         "Nothing to carry labels on: the two share next to no words.",
     )[severity]
     return finding(severity, "vocabulary", sentence, advice, tokens_known_halves=halves, **overlap)
@@ -242,7 +242,11 @@ def target_only_finding(words: list[dict], share: float) -> dict:
     names = ", ".join(f"{row['word']} ({row['target']:,})" for row in words[:_SHOWN])
     sentence = f"{percent(share)} of the target's running words are unknown to the source; the commonest: {names}."
     severity = int(share > 0.2)
-    advice = "If some of them tell a class, name them with --words." if severity else "Too few to matter much."
+    advice = (
+        "If some of them tell a class, name them as labelled words (word_labels=…)."
+        if severity
+        else "Too few to matter much."
+    )
     return finding(severity, "target-only words", sentence, advice, share=share)
 
 

@@ -160,8 +160,7 @@ def _require_workspace(place: Path, url: str) -> None:
         db.close()
     if not is_there:
         raise DataError(
-            f"There is no workspace in {str(place)!r}; name another folder with --workspace, or make one with "
-            "isthmus workspace create.",
+            f"There is no workspace in {str(place)!r}; name another folder, or make one with isthmus workspace create.",
             code="missing-file",
         )
 

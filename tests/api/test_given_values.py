@@ -1,0 +1,177 @@
+"""What Python users give: missing texts, one string, one list twice, answers of every kind; refused in Python's words."""
+
+import ast
+import re
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import isthmus
+from isthmus.corpus import make_shifted_texts, write_rows
+from isthmus.exceptions import DataError, IsthmusError, IsthmusWarning
+from isthmus.request import in_flags
+
+PACKAGE = Path(isthmus.__file__).parent
+SOURCE = ["kind staff", "great bike", "polite staff", "fast bike"]
+LABELS = ["staff", "product"] * 2
+TARGET = ["rude staff", "slow bike", "staff was kind", "bike broke"]
+TRUTH = ["staff", "product", "staff", "staff"]
+
+
+@pytest.fixture(scope="module")
+def result():
+    return isthmus.label(SOURCE, LABELS, TARGET, method="nbc")
+
+
+def test_messages_of_the_library_name_options_as_python_does():
+    """A flag stands only where the command is named with it; the command itself translates."""
+    wrong = []
+    for path in PACKAGE.rglob("*.py"):
+        room = path.relative_to(PACKAGE).parts[0]
+        if room in ("cli", "workbench", "request.py") or path.name in ("worker.py", "methods.py"):
+            continue  # they read or print command lines
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        parts = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
+        for node in ast.walk(tree):
+            is_text = isinstance(node, ast.JoinedStr) or isinstance(getattr(node, "value", None), str)
+            if not is_text or id(node) in docs | parts:
+                continue
+            text = ast.unparse(node)
+            if re.search(r"(?<![\w-])--[a-z]", text) and not re.search(r"isthmus |the command", text):
+                wrong.append(f"{path.relative_to(PACKAGE)}:{node.lineno}: {text[:80]}")
+    assert not wrong, "these name flags of the command in a library's message:\n" + "\n".join(wrong)
+
+
+@pytest.mark.parametrize(
+    ("python", "command"),
+    [
+        ("or force=True to replace it.", "or --force to replace it."),
+        ("name it with label=COLUMN.", "name it with --label COLUMN."),
+        ("try method='strings', which", "try --method strings, which"),
+        ("with random_state=NUMBER", "with --seed NUMBER"),
+        ("labelled words (word_labels=…).", "labelled words (--words FILE)."),
+        ("'force=True' is a name, and so is my_label=COLUMN", "'force=True' is a name, and so is my_label=COLUMN"),
+    ],
+)
+def test_the_command_translates(python, command):
+    assert in_flags(python) == command
+
+
+def test_a_page_that_exists_is_refused_in_the_words_of_python(result, tmp_path):
+    (tmp_path / "page.html").write_text("mine")
+    with pytest.raises(DataError, match="or force=True to replace it") as error:
+        result.report(tmp_path / "page.html")
+    assert error.value.code == "output-exists"
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), pd.NA, np.nan], ids=["None", "nan", "NA", "numpy"])
+def test_missing_texts_are_kept_as_empty_ones(missing):
+    plain = isthmus.label([*SOURCE, ""], [*LABELS, "staff"], [*TARGET, ""], method="nbc")
+    with pytest.warns(IsthmusWarning) as told:
+        found = isthmus.label([*SOURCE, missing], [*LABELS, "staff"], [*TARGET, missing], method="nbc")
+    said = [str(row.message) for row in told if row.message.code == "empty-documents"]
+    assert "1 of 5 texts are missing, first source_texts[4]" in said[0]
+    assert "first target_texts[4]" in said[1]
+    np.testing.assert_allclose(found.probabilities, plain.probabilities)
+    assert found.texts[4] == "", "a missing text is kept as an empty one"
+    with pytest.warns(IsthmusWarning, match=r"first texts\[0\]"):
+        assert found.predict([missing, "kind staff"]).tolist()[1] == "staff"
+
+
+def test_missing_texts_do_not_stop_grouping_and_diagnosis():
+    made = make_shifted_texts(60, 40, random_state=0)
+    target = [*made.target_texts, None]
+    with pytest.warns(IsthmusWarning) as told:
+        groups = isthmus.cluster(made.source_texts, made.source_labels, target, 2)
+    assert "first target_texts[40]" in str(told[0].message)
+    assert len(groups.labels) == 41
+    with pytest.warns(IsthmusWarning, match=r"first target_texts\[40\]"):
+        isthmus.diagnose(made.source_texts, made.source_labels, target)
+
+
+@pytest.mark.parametrize(
+    ("texts", "sentence"),
+    [
+        ("one string", r"texts is one string; give a sequence of documents, each a str \(\[text\] for a single one\)"),
+        ({"a": "text"}, "texts is of type dict; give a sequence of str"),
+        (pd.DataFrame({"text": TARGET}), "texts is of type DataFrame; .*one column of a table"),
+        (np.zeros((2, 2)), r"texts is a matrix of shape \(2, 2\)"),
+        (["fine", 5], r"texts\[1\] is int 5; texts must be str"),
+        ([], "texts has no documents"),
+    ],
+)
+def test_what_predict_cannot_read_is_refused_in_one_sentence(result, texts, sentence):
+    with pytest.raises(DataError, match=sentence):
+        result.predict(texts)
+
+
+@pytest.mark.parametrize("kind", [list, tuple, np.array, pd.Series, pl.Series, iter])
+def test_predict_takes_any_sequence(result, kind):
+    assert result.predict(kind(TARGET)).tolist() == result.labels.tolist()
+
+
+def as_truths(kind):
+    columns = {"document": [1, 2, 3, 4], "true_label": TRUTH}
+    return {
+        "columns": columns,
+        "list of dict": [{"id": str(row + 1), "true_label": name} for row, name in enumerate(TRUTH)],
+        "pandas": pd.DataFrame(columns),
+        "polars": pl.DataFrame(columns),
+        "list": TRUTH,
+        "array": np.array(TRUTH),
+        "series": pd.Series(TRUTH, index=list("abcd")),
+        "polars series": pl.Series(TRUTH),
+        "by id": {"1": "staff", 2: "product", "3": "staff", "4": "staff"},
+    }[kind]
+
+
+KINDS = ("columns", "list of dict", "pandas", "polars", "list", "array", "series", "polars series", "by id")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_check_and_teach_take_truths_of_every_kind(result, kind):
+    found = result.check(as_truths(kind))
+    assert (found.n, found.right) == (4, 3)
+    assert result.teach(as_truths(kind)).labels.tolist() == TRUTH
+
+
+def test_check_takes_the_file_of_a_sample(result, tmp_path):
+    write_rows(tmp_path / "checked.csv", as_truths("columns"))
+    assert result.check(tmp_path / "checked.csv").right == 3
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "sentence"),
+    [
+        (["staff"], "length-mismatch", "There are 1 answers and 4 texts; give one label per text"),
+        (7, "bad-check", "int was given; give a table with the columns id and true_label"),
+        ({"staff"}, "bad-check", "set was given; give a table"),
+        (np.zeros((2, 2)), "bad-check", "ndarray was given; give a table"),
+        ({0: "staff"}, "bad-check", r"The id '0' is not among the documents \(without ids .* numbered from 1\)"),
+        ({"text": ["a"], "label": ["staff"]}, "bad-check", "true_label and id .* are needed"),
+    ],
+)
+def test_truths_that_cannot_be_read_are_refused_in_one_sentence(result, given, code, sentence):
+    with pytest.raises(IsthmusError, match=sentence) as error:
+        result.check(given)
+    assert error.value.code == code
+
+
+@pytest.mark.parametrize("domain", [None, ["a", "a", "b", "b"]])
+def test_one_list_as_source_and_target_is_warned_of(domain):
+    target = SOURCE if domain is None else SOURCE[:2]
+    with pytest.warns(IsthmusWarning, match="labelled from themselves") as told:
+        isthmus.label(SOURCE, LABELS, list(target), method="nbc", source_domain=domain)
+    assert any(row.message.code == "data-checks" for row in told)
+
+
+def test_other_texts_are_not_warned_of():
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        isthmus.label(SOURCE, LABELS, TARGET, method="nbc")
+    assert not [row for row in told if "labelled from themselves" in str(row.message)]
