@@ -22,7 +22,7 @@ def test_lengths_must_agree():
 
 
 def test_texts_must_be_str():
-    with pytest.raises(DataError, match="Text 1 is float") as error:
+    with pytest.raises(DataError, match=r"texts\[1\] is float") as error:
         Collection.from_texts(["a", float("nan")])
     assert error.value.code == "not-text"
 

@@ -339,7 +339,7 @@ def test_labels_of_a_target_are_never_read(tmp_path):
 
 def test_no_label_column(tmp_path):
     message = refused("no-label-column", put(tmp_path, "a.csv", "id,text\n1,one two\n2,three\n"), want_labels=True)
-    assert "--label" in message
+    assert "label=COLUMN" in message
 
 
 def test_all_labels_missing(tmp_path):
