@@ -1,4 +1,4 @@
-"""What Python users give: missing texts, one string, one list twice, answers of every kind; refused in Python's words."""
+"""What Python users give: missing texts, one string, one list twice, answers of every kind; refused in its words."""
 
 import ast
 import re
