@@ -7,15 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isthmus._math.information import kl_divergence, mutual_information
-from isthmus.classify.cocc.co_clustering import (
-    block_statistics,
-    class_word_counts,
-    co_cluster,
-    match_clusters,
-    smooth_source,
-    spread_divergence,
-)
-from isthmus.classify.cocc.kernels import assign_documents, assign_words
+from isthmus.classify.cocc.blocks import problem_in_memory
+from isthmus.classify.cocc.co_clustering import co_cluster, match_clusters, smooth_source, spread_divergence
+from isthmus.classify.cocc.kernels import assign_words, best_places
 
 
 def problem(seed, n=14, d=12, n_classes=2, k=4, density=0.5):
@@ -24,6 +18,11 @@ def problem(seed, n=14, d=12, n_classes=2, k=4, density=0.5):
     X[0, 0] += 1
     source = rng.poisson(2.0, (d, n_classes)).astype(float)
     return sp.csr_matrix(X, dtype=float), source, rng.integers(n_classes, size=n), rng.integers(k, size=d)
+
+
+def run(X, source, documents, words, k=4, **options):
+    target = problem_in_memory(X, source.shape[1])
+    return co_cluster(target.target, source, target.placed(documents), words, k, **options)
 
 
 def approximations(X, source, documents, words, smoothing):
@@ -54,8 +53,7 @@ def approximations(X, source, documents, words, smoothing):
 def test_objective_never_rises_and_equals_the_divergences(seed, smoothing, trade_off, n_classes):
     X, counts, documents, words = problem(seed, n_classes=n_classes)
     source = smooth_source(counts)
-    target = block_statistics(lambda: [X], X.shape[1])
-    result = co_cluster(target, source, documents, words, 4, trade_off=trade_off, smoothing=smoothing, max_iter=30)
+    result = run(X, source, documents, words, trade_off=trade_off, smoothing=smoothing, max_iter=30)
     assert np.all(np.diff(result.history) <= 1e-12)
     f, f_hat, g, g_hat = approximations(X, source, result.documents, result.words, smoothing)
     # Lemma 1: the loss of information is the divergence of the joint distributions from their approximations.
@@ -68,8 +66,7 @@ def test_objective_never_rises_and_equals_the_divergences(seed, smoothing, trade
 def test_converged_documents_and_words_are_at_their_nearest_cluster(seed):
     X, counts, documents, words = problem(seed)
     source, smoothing, trade_off = smooth_source(counts), 0.2, 0.7
-    target = block_statistics(lambda: [X], X.shape[1])
-    result = co_cluster(target, source, documents, words, 4, trade_off=trade_off, smoothing=smoothing, max_iter=200)
+    result = run(X, source, documents, words, trade_off=trade_off, smoothing=smoothing, max_iter=200)
     assert result.converged
     # No single document, moved to another cluster with the tables as they are, comes nearer (the document step).
     k, C = 4, 2
@@ -82,46 +79,25 @@ def test_converged_documents_and_words_are_at_their_nearest_cluster(seed):
     assert result.target_table.shape == (k, C)
 
 
-def test_information_of_the_blocks_is_that_of_the_counts():
+def test_information_is_that_of_the_counts():
     X = problem(3)[0]
-    assert block_statistics(lambda: [X[:5], X[5:]], X.shape[1]).information == pytest.approx(
-        mutual_information(X.toarray())
-    )
-
-
-def test_any_cut_into_blocks_gives_the_same_answer():
-    X, counts, documents, words = problem(11, n=40, d=30)
-    source = smooth_source(counts)
-    whole = co_cluster(block_statistics(lambda: [X], 30), source, documents, words, 4)
-    parts = [X[:1], X[1:1], X[1:17], X[17:]]
-    cut = co_cluster(block_statistics(lambda: parts, 30), source, documents, words, 4)
-    np.testing.assert_array_equal(whole.documents, cut.documents)
-    np.testing.assert_array_equal(whole.words, cut.words)
-    np.testing.assert_allclose(whole.history, cut.history, rtol=0, atol=1e-12)
+    assert problem_in_memory(X, 2).target.information == pytest.approx(mutual_information(X.toarray()))
 
 
 def test_row_order_changes_nothing_but_the_order():
     X, counts, documents, words = problem(5, n=30, d=25)
     source, order = smooth_source(counts), np.random.default_rng(0).permutation(30)
-    plain = co_cluster(block_statistics(lambda: [X], 25), source, documents, words, 4)
-    moved = co_cluster(block_statistics(lambda: [X[order]], 25), source, documents[order], words, 4)
+    plain = run(X, source, documents, words)
+    moved = run(X[order], source, documents[order], words)
     np.testing.assert_array_equal(plain.documents[order], moved.documents)
     assert plain.objective == pytest.approx(moved.objective, abs=1e-12)
 
 
 def test_fixed_documents_stay():
     X, counts, documents, words = problem(8)
-    result = co_cluster(
-        block_statistics(lambda: [X], X.shape[1]), smooth_source(counts), documents, words, 4, move_documents=False
-    )
+    result = run(X, smooth_source(counts), documents, words, move_documents=False)
     np.testing.assert_array_equal(result.documents, documents)
     assert np.all(np.diff(result.history) <= 1e-12)
-
-
-def test_class_word_counts_leave_unlabelled_rows_out():
-    X = sp.csr_matrix([[1.0, 2.0], [0.0, 3.0], [5.0, 0.0]])
-    table = class_word_counts(lambda: [(X, np.array([0, -1, 1]))], 2, 2)
-    assert table.tolist() == [[1.0, 5.0], [2.0, 0.0]]
 
 
 def test_clusters_are_matched_one_to_one_where_the_nearest_class_is_taken_twice():
@@ -159,11 +135,8 @@ def test_on_a_tie_documents_and_words_keep_their_cluster(k):
     """Moved on a tie, they could go to and fro for ever."""
     X = sp.csr_matrix([[1.0, 0.0], [0.0, 2.0]])
     documents = np.array([1, 0])
-    changed = assign_documents(
-        X.indptr, X.indices, X.data, np.zeros((2, k)), np.zeros(k), documents, table := np.zeros((2, k))
-    )
-    assert (changed, documents.tolist()) == (0, [1, 0])
-    assert table[:, :2].tolist() == [[0.0, 1.0], [2.0, 0.0]]
+    best_places(X.indptr, X.indices, X.data, np.zeros((2, k)), np.zeros(k), documents)
+    assert documents.tolist() == [1, 0]
     words = np.array([1, 0])
     assert assign_words(np.ones((2, k)), np.zeros((k, k)), words) == 0
     assert words.tolist() == [1, 0]

@@ -8,17 +8,11 @@ from sklearn.feature_extraction.text import CountVectorizer
 from isthmus import CoClusteringClassifier
 from isthmus._progress import listen
 from isthmus.classify.cocc import classifier
-from isthmus.classify.cocc.co_clustering import block_statistics
-from isthmus.classify.cocc.steps import (
-    MemorySettling,
-    block_idf,
-    compactness,
-    group_words,
-    refine_by_centroids,
-    sketch_words,
-)
+from isthmus.classify.cocc.blocks import Problem, SettlingDocuments, problem_in_memory
+from isthmus.classify.cocc.steps import group_words, refine_by_centroids
 from isthmus.corpus import make_shifted_texts
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
+from isthmus.features.blocks import MemoryPasses
 
 
 def two_domains(seed=0, n=120, n_classes=2, shared=0.25):
@@ -145,17 +139,17 @@ def test_the_finish_gives_up_when_a_class_melts_away():
     # Three of the four documents of class 0 are those of class 1; only the first is its own.
     X = sp.csr_matrix(np.array([[1.0, 0.0]] + [[0.0, 1.0]] * 9))
     labels = np.array([0, 0, 0, 0, 1, 1, 1, 1, 1, 1])
-    weights = block_idf(lambda: [X], 2)
+    problem = problem_in_memory(X, 2)
+    weights = problem.passes.idf
     assert weights[0] > weights[1]
-    documents = MemorySettling(block_statistics(lambda: [X], 2), labels, 2, weights)
+    documents = SettlingDocuments(problem, problem.placed(labels), np.arange(2), weights)
     result = refine_by_centroids(documents)
     assert result.stopped == "reverted"
-    assert labels.tolist() == [0] * 4 + [1] * 6
-    documents = MemorySettling(block_statistics(lambda: [X], 2), np.array([0, 0, 1, 1, 1, 1, 1, 1, 1, 1]), 2, weights)
+    placed = problem.placed(np.array([0, 0, 1, 1, 1, 1, 1, 1, 1, 1]))
+    documents = SettlingDocuments(problem, placed, np.arange(2), weights)
     easy = refine_by_centroids(documents)
     assert easy.stopped == "converged"
-    fit = compactness(block_statistics(lambda: [X], 2), documents.labels, 2, weights)
-    assert fit == pytest.approx(easy.history[-1])
+    assert documents.compactness() == pytest.approx(easy.history[-1])
     assert documents.labels.tolist() == [0] + [1] * 9
 
 
@@ -198,7 +192,8 @@ def test_sketches_bring_words_of_the_same_documents_together():
     made = make_shifted_texts(240, 240, shared=0.25, random_state=0)
     vectorizer = CountVectorizer()
     X = vectorizer.fit_transform(made.texts)
-    vectors = sketch_words(lambda: [X.astype(float)], X.shape[1], np.random.default_rng(0))
+    problem = Problem(MemoryPasses(X[:1], X[1:], np.zeros(1), np.arange(2)), "counts")
+    vectors = problem.sketch(np.random.default_rng(0))
     cosine = vectors @ vectors.T
     here, there = (
         [vectorizer.vocabulary_[word] for word in made.words_of(name, "target")] for name in ("class 0", "class 1")

@@ -32,7 +32,7 @@ def test_every_iteration_is_labelled_by_its_own_map(data, tmp_path):
     prepared = studies._Prepared(data)
     truth = np.array(data.target_labels)
     assert [row["iteration"] for row in rows] == list(range(len(rows)))
-    assert rows[0]["error"] == np.mean(prepared.classes[prepared.start] != truth)
+    assert rows[0]["error"] == np.mean(prepared.classes[prepared.start.labels] != truth)
     for row in rows[1:]:
         result = prepared.run(64, 0.25, max_iter=row["iteration"])
         assert row["objective"] == pytest.approx(result.objective)

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy import sparse as sp
 
-from isthmus.classify.cocc.co_clustering import block_statistics, co_cluster, match_clusters, smooth_source
+from isthmus.classify.cocc.blocks import problem_in_memory
+from isthmus.classify.cocc.co_clustering import co_cluster, match_clusters, smooth_source
 from isthmus.recipes import make_recipe
 
 
@@ -101,12 +102,12 @@ def test_the_paper_s_steps_written_out(seed, first):
     X, codes = counts(seed)
     rng = np.random.default_rng(seed)
     documents, words, k = rng.integers(0, 3, len(codes)), np.arange(40) % 6, 6
-    target = sp.csr_matrix(X[24:])
+    problem = problem_in_memory(sp.csr_matrix(X[24:]), 3)
     source = smooth_source(np.stack([X[:24][codes == c].sum(axis=0) for c in range(3)], axis=1))
     found = co_cluster(
-        block_statistics(lambda: [target], 40),
+        problem.target,
         source,
-        documents,
+        problem.placed(documents),
         words,
         k,
         trade_off=0.25,

@@ -7,7 +7,7 @@ from scipy.special import log_softmax as scipy_log_softmax
 from scipy.special import softmax
 
 from isthmus.classify.baselines import linear_kernels
-from isthmus.classify.cocc import block_kernels as cocc_kernels
+from isthmus.classify.cocc import kernels as cocc_kernels
 from isthmus.classify.projection import kernels as projection_kernels
 from isthmus.features import block_kernels
 from isthmus.features import token_kernels as term_kernels
@@ -141,10 +141,6 @@ def test_tfidf_rows_and_their_scores(seed):
     assert sp.csr_matrix((values, indices, indptr), shape=X.shape).toarray() == pytest.approx(expected)
     scores = block_kernels.row_scores(indptr, indices, values, weights, bias)
     assert scores == pytest.approx(expected @ weights + bias)
-    assert cocc_kernels.row_lengths(indptr, indices, values, idf) == pytest.approx(
-        np.linalg.norm(expected * idf, axis=1)
-    )
-    assert cocc_kernels.row_sums(indptr, values) == pytest.approx(expected.sum(axis=1))
     labels, confidence = block_kernels.best_classes(scores, 2.0)
     chances = softmax(2.0 * scores, axis=1)
     assert labels.tolist() == chances.argmax(axis=1).tolist()
@@ -167,16 +163,13 @@ def test_best_class_by_a_few_terms(seed):
     )
 
 
+@pytest.mark.parametrize("k", [2, 3])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_best_class_by_scores_of_terms_and_of_groups(seed):
+def test_best_class_by_scores_of_terms(seed, k):
     X, indptr, indices, counts, rng = rows_of(seed)
-    levels, scores, bias = np.array([0.0, 1.0, 1.5, 1.8]), rng.normal(size=(7, 3)), rng.normal(size=3)
-    raised = levels[X.toarray()]
-    by_terms = cocc_kernels.best_by_terms(indptr, indices, counts, levels, scores, bias)
-    assert by_terms.tolist() == (raised @ scores + bias).argmax(axis=1).tolist()
-    group = rng.integers(0, 3, 7)
-    by_groups = cocc_kernels.best_by_groups(indptr, indices, counts, levels, group, scores[:3])
-    assert by_groups.tolist() == (raised @ scores[:3][group]).argmax(axis=1).tolist()
+    scores, bias, labels = rng.normal(size=(7, k)), rng.normal(size=k), np.full(X.shape[0], -1)
+    cocc_kernels.best_places(indptr, indices, counts, scores, bias, labels)
+    assert labels.tolist() == (X @ scores + bias).argmax(axis=1).tolist()
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -278,15 +271,12 @@ def test_rows_that_move_from_class_to_class(seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_products_lengths_and_information(seed):
+def test_products_and_information(seed):
     X, indptr, indices, _, rng = rows_of(seed)
     values, rows, out = rng.random(len(indices)) + 0.1, rng.normal(size=(X.shape[0], 2)), np.zeros((7, 2), np.int64)
     dense = sp.csr_matrix((values, indices, indptr), shape=X.shape).toarray()
     cocc_kernels.add_products(indptr, indices, values, rows, 2.0**30, out)
     assert out / 2.0**30 == pytest.approx(dense.T @ rows, abs=1e-7)
-    scaled = np.vstack([rows, np.zeros(2)])
-    cocc_kernels.unit_rows(scaled)
-    assert scaled == pytest.approx(np.vstack([rows / np.linalg.norm(rows, axis=1, keepdims=True), np.zeros(2)]))
     entries, totals = cocc_kernels.own_information(indptr, values, 2.0**30)
     sums = dense.sum(axis=1)[dense.sum(axis=1) > 0]
     assert entries / 2.0**30 == pytest.approx((values * np.log(values)).sum(), abs=1e-7)

@@ -32,6 +32,7 @@ class RowBlock:
     counts: np.ndarray
     n_columns: int
     codes: np.ndarray | None = None
+    derived: dict = field(default_factory=dict, repr=False)  # what a method made of the entries, for its next pass
 
     @classmethod
     def of(cls, X: sp.csr_matrix, codes: np.ndarray | None = None) -> RowBlock:

@@ -18,17 +18,11 @@ from sklearn.svm import LinearSVC
 
 from isthmus._math.information import domain_divergence
 from isthmus._progress import progress
-from isthmus.classify.baselines.naive_bayes import naive_bayes_scores
-from isthmus.classify.cocc.co_clustering import (
-    assign_blocks,
-    block_statistics,
-    class_word_counts,
-    co_cluster,
-    match_clusters,
-    smooth_source,
-)
-from isthmus.classify.cocc.steps import group_words, sketch_words
+from isthmus.classify.cocc.blocks import Problem
+from isthmus.classify.cocc.co_clustering import co_cluster, match_clusters, smooth_source
+from isthmus.classify.cocc.steps import group_words
 from isthmus.evaluate.labels import error_rate
+from isthmus.features.blocks import MemoryPasses
 from isthmus.recipes import make_recipe
 from isthmus_bench.engine.suite import Method, Study, Suite, Task, TaskData, pack_correct
 from isthmus_bench.speed import cocc as speed_cocc
@@ -130,17 +124,13 @@ class _Prepared:
 
     def __init__(self, data: TaskData):
         counts, labels, domain = _matrix(data, "cocc")
-        X = counts.astype(float).log1p().tocsr()
         self.truth = data.target_labels
         self.classes, codes = np.unique(labels[domain > 0].astype(str), return_inverse=True)
-        source, target = X[domain > 0], X[domain < 0]
-        self.target = block_statistics(lambda: [target], X.shape[1])
-        class_counts = class_word_counts(lambda: [(source, codes)], X.shape[1], len(self.classes))
-        self.source = smooth_source(class_counts)
-        self.start = np.full(target.shape[0], -1, dtype=np.int64)
-        priors = np.bincount(codes).astype(float)
-        assign_blocks(self.target, *naive_bayes_scores(class_counts, priors), self.start)
-        self.vectors = sketch_words(lambda: [source, target], X.shape[1], np.random.default_rng(0))
+        problem = Problem(MemoryPasses(counts[domain > 0], counts[domain < 0], codes, self.classes))
+        self.target = problem.target
+        self.source = smooth_source(problem.class_counts)
+        self.start = problem.start()
+        self.vectors = problem.sketch(np.random.default_rng(0))
 
     def run(self, k: int, trade_off: float, **options: Any):
         k = min(k, len(self.vectors))
@@ -162,7 +152,7 @@ def iterations(tasks: Sequence[Task], folder: Path, limit: int = 20) -> list[dic
     for task in tasks:
         prepared = _Prepared(task.load(folder))
         whole = prepared.run(64, 0.25, max_iter=limit)
-        start = error_rate(prepared.truth, prepared.classes[prepared.start].tolist())
+        start = error_rate(prepared.truth, prepared.classes[prepared.start.labels].tolist())
         rows.append({"task": task.name, "iteration": 0, "error": start, "objective": whole.history[0]})
         for iteration in range(1, whole.n_iter + 1):
             result = prepared.run(64, 0.25, max_iter=iteration)

@@ -1,111 +1,140 @@
-"""Co-clustering over blocks: word × cluster tables travel, the documents' clusters never do.
+"""What co-clustering asks of documents, by passes over their blocks; rows in memory are the case of one block a side.
 
-A document's cluster follows from the tables alone (the first of equals). Where it was before is kept with its block,
-so that a step adds up only what moved. A count enters as log(1 + count), rounded to a multiple of 2⁻²⁰, and everything
-that is added up is an integer.
+Word × cluster tables travel, the documents' clusters never do: they are kept with the block, and a step adds up only
+what moved. All that is added up is an integer, so that neither the cut into blocks nor the order matters.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from isthmus._math.content import content_noise
 from isthmus._math.rows import unit_rows
 from isthmus.classify.baselines.naive_bayes import naive_bayes_scores
-from isthmus.classify.cocc.steps import SKETCH_WIDTH
-from isthmus.features.blocks import Block, Passes, RowBlock, add_tuples
+from isthmus.features.blocks import Block, MemoryPasses, Passes, RowBlock, add_tuples
 
-_BITS = 20
-_ONE = 1 << _BITS
-_ENOUGH = 100  # documents of the sample from which scores are calibrated
-
-
-def log_levels(rows: RowBlock) -> np.ndarray:
-    """log(1 + count) of the counts 0, 1, … as integers, in units of 2⁻²⁰."""
-    most = int(rows.counts.max(initial=1))
-    return np.array([round(float(np.log1p(count)) * _ONE) for count in range(most + 1)], dtype=np.int64)
+SKETCH_WIDTH = 24
+_MOST_BITS = 40
+_LARGEST_TABLE = 1_000_000  # counts up to which logarithms are looked up
 
 
-def log_weights(rows: RowBlock) -> np.ndarray:
-    """The same of the entries."""
-    return log_levels(rows)[rows.counts]
+@dataclass(frozen=True)
+class Weigher:
+    """Entries as whole numbers of 2 to the power of -``bits``: the counts themselves, or log(1 + count)."""
+
+    weighting: str = "log"
+    bits: int = _MOST_BITS
+
+    @property
+    def one(self) -> float:
+        return 2.0**self.bits
+
+    def plain(self, rows: RowBlock) -> np.ndarray:
+        """The weights before they are rounded."""
+        return rows.counts.astype(np.float64) if self.weighting == "counts" else np.log1p(rows.counts)
+
+    def steps(self, rows: RowBlock) -> np.ndarray:
+        """The weights as whole numbers."""
+        return _made_once(rows, self, lambda: self._round(rows))
+
+    def values(self, rows: RowBlock) -> np.ndarray:
+        """The weights that the whole numbers stand for."""
+        return _made_once(rows, (self, "values"), lambda: self.steps(rows) / self.one)
+
+    def units(self, rows: RowBlock, idf: np.ndarray) -> np.ndarray:
+        """The weights times ``idf``, rows of length one, as whole numbers."""
+        return _made_once(rows, (self, "units"), lambda: self._unit_steps(rows, idf))
+
+    def _round(self, rows: RowBlock) -> np.ndarray:
+        most = rows.counts.max(initial=1)
+        whole = rows.counts.astype(np.int64)
+        if self.weighting == "counts" or most > _LARGEST_TABLE or np.any(whole != rows.counts):
+            return np.rint(self.plain(rows) * self.one).astype(np.int64)
+        levels = [round(float(np.log1p(number)) * self.one) for number in range(int(most) + 1)]
+        return np.array(levels, dtype=np.int64)[whole]
+
+    def _unit_steps(self, rows: RowBlock, idf: np.ndarray) -> np.ndarray:
+        lengths = np.maximum(row_lengths(rows, self.values(rows), idf), 1e-300)
+        units = self.values(rows) * idf[rows.indices] / np.repeat(lengths, np.diff(rows.indptr))
+        return np.rint(units * self.one).astype(np.int64)
+
+
+def _made_once(rows: RowBlock, key: Any, make: Callable[[], np.ndarray]) -> np.ndarray:
+    if key not in rows.derived:
+        rows.derived[key] = make()
+    return rows.derived[key]
+
+
+def row_lengths(rows: RowBlock, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Length of each row with its entries multiplied by the weights of their columns."""
+    return np.sqrt(rows.matrix(values**2) @ weights**2)
 
 
 # -- statistics of a block ---------------------------------------------------------------------------------------------
 
 
-def class_table(block: Block, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
+def total_weight(block: Block, weighting: str) -> int:
+    """An upper bound of the weight of all entries: no sum of them is larger."""
+    return int(np.ceil(Weigher(weighting).plain(block.rows)).sum())
+
+
+def class_table(block: Block, weigher: Weigher, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
     """Words × classes of a source block, and its documents per class."""
     from isthmus.features.block_kernels import add_under
 
     rows, codes = block.rows, block.codes
     table = np.zeros((rows.n_columns, n_classes), dtype=np.int64)
-    add_under(rows.indptr, rows.indices, log_weights(rows), codes, table)
+    add_under(rows.indptr, rows.indices, weigher.steps(rows), codes, table)
     return table, np.bincount(codes[codes >= 0], minlength=n_classes)
 
 
-def target_totals(block: Block) -> tuple[np.ndarray, np.ndarray]:
-    """Weight of every word in a target block, and what its documents' own information needs."""
-    from isthmus.classify.cocc.block_kernels import own_information
+def word_totals(block: Block, weigher: Weigher) -> tuple[np.ndarray, np.ndarray]:
+    """Weight of every word in a block, and what its documents' own information needs, in units of 2⁶ steps."""
+    from isthmus.classify.cocc.kernels import own_information
     from isthmus.features.block_kernels import add_under
 
     rows = block.rows
-    weights = log_weights(rows)
     totals = np.zeros((rows.n_columns, 1), dtype=np.int64)
-    add_under(rows.indptr, rows.indices, weights, np.zeros(len(rows), dtype=np.int32), totals)
-    return totals, np.array(own_information(rows.indptr, weights / _ONE, float(_ONE)), dtype=np.int64)
+    add_under(rows.indptr, rows.indices, weigher.steps(rows), np.zeros(len(rows), dtype=np.int32), totals)
+    own = own_information(rows.indptr, weigher.values(rows), weigher.one / 64)
+    return totals[:, 0], np.array(own, dtype=np.int64)
 
 
-def sketch_block(block: Block, seed: int, words: np.ndarray | None) -> np.ndarray:
+def sketch_block(block: Block, weigher: Weigher, seed: int, words: np.ndarray | None) -> np.ndarray:
     """Sum over documents of their vectors, for each word: random ones first, then the mean of their words' vectors."""
-    from isthmus.classify.cocc.block_kernels import add_products
-    from isthmus.classify.cocc.block_kernels import unit_rows as scale_rows
+    from isthmus.classify.cocc.kernels import add_products
     from isthmus.features.block_kernels import row_scores
 
     rows = block.rows
-    values = log_weights(rows) / _ONE
+    values = weigher.values(rows)
     if words is None:
-        noise = content_noise(rows.matrix(values), SKETCH_WIDTH, np.random.default_rng(seed))
-        vectors = np.rint(noise * _ONE) / _ONE
+        vectors = content_noise(rows.matrix(weigher.plain(rows)), SKETCH_WIDTH, np.random.default_rng(seed))
     else:
-        vectors = row_scores(rows.indptr, rows.indices, values, words, np.zeros(words.shape[1]))
-        scale_rows(vectors)
+        vectors = unit_rows(row_scores(rows.indptr, rows.indices, values, words, np.zeros(SKETCH_WIDTH)))
     out = np.zeros((rows.n_columns, SKETCH_WIDTH), dtype=np.int64)
-    add_products(rows.indptr, rows.indices, values, vectors, float(_ONE), out)
+    add_products(rows.indptr, rows.indices, values, vectors, weigher.one / 16, out)
     return out
 
 
 @dataclass(frozen=True)
-class ByTerms:
-    """Places a document by scores of its terms."""
+class ByScores:
+    """Places a document by scores of its terms; on a tie it stays where it was."""
 
     scores: np.ndarray
     bias: np.ndarray
 
-    def labels(self, block: Block, rows: RowBlock) -> np.ndarray:
-        from isthmus.classify.cocc.block_kernels import best_by_terms
+    def labels(self, block: Block, values: np.ndarray, before: np.ndarray) -> np.ndarray:
+        from isthmus.classify.cocc.kernels import best_places
 
-        levels = log_levels(rows) / _ONE
-        return best_by_terms(rows.indptr, rows.indices, rows.counts, levels, self.scores, self.bias)
-
-
-@dataclass(frozen=True)
-class ByWordClusters:
-    """Places a document by scores of its terms' clusters."""
-
-    words: np.ndarray
-    scores: np.ndarray
-
-    def labels(self, block: Block, rows: RowBlock) -> np.ndarray:
-        from isthmus.classify.cocc.block_kernels import best_by_groups
-
-        levels = log_levels(rows) / _ONE
-        return best_by_groups(rows.indptr, rows.indices, rows.counts, levels, self.words, self.scores)
+        labels = before.copy()
+        best_places(block.rows.indptr, block.rows.indices, values, self.scores, self.bias, labels)
+        return labels
 
 
 @dataclass(frozen=True)
@@ -115,12 +144,14 @@ class ByClusters:
     name: str
     mapping: np.ndarray
 
-    def labels(self, block: Block, rows: RowBlock) -> np.ndarray:
+    def labels(self, block: Block, values: np.ndarray, before: np.ndarray) -> np.ndarray:
         return self.mapping[kept_labels(block, self.name)].astype(np.int32)
 
 
-def kept_labels(block: Block, name: str) -> np.ndarray:
-    """Where the documents of a block were placed under this name."""
+def kept_labels(block: Block, name: str | None) -> np.ndarray:
+    """Where the documents of a block were placed under this name; -1 under none."""
+    if name is None:
+        return np.full(len(block.rows), -1, dtype=np.int32)
     held = block.kept(name)
     assert held is not None, f"{name} has not been kept"
     return held["labels"]
@@ -139,19 +170,17 @@ class TableChange:
         total = self.table if other.table is None else other.table
         if self.table is not None and other.table is not None:
             total = self.table + other.table
-        both = TableChange(self.shape, total, self.places + other.places, self.values + other.values)
-        return both.folded() if both.is_long() else both
+        return TableChange(self.shape, total, self.places + other.places, self.values + other.values).shortened()
 
-    def is_long(self) -> bool:
-        """Whether the places take more room than a table."""
-        return 2 * sum(map(len, self.places)) > self.shape[0] * self.shape[1]
-
-    def folded(self) -> TableChange:
+    def shortened(self) -> TableChange:
+        """As a table alone where the places take more room than one."""
+        if 2 * sum(map(len, self.places)) <= self.shape[0] * self.shape[1]:
+            return self
         return TableChange(self.shape, self.added_to(np.zeros(self.shape, dtype=np.int64)))
 
     def added_to(self, table: np.ndarray) -> np.ndarray:
         """The table with the change; ``table`` itself stays."""
-        from isthmus.classify.cocc.block_kernels import add_at
+        from isthmus.classify.cocc.kernels import add_at
 
         total = table.copy() if self.table is None else table + self.table
         for places, values in zip(self.places, self.values, strict=True):
@@ -160,44 +189,42 @@ class TableChange:
 
 
 def move_documents(
-    block: Block, by: Any, n_classes: int, before: str | None, after: str, idf: np.ndarray | None
-) -> tuple[TableChange, np.ndarray]:
-    """Place the documents of a target block, keep where, and give back what that changes.
+    block: Block, weigher: Weigher, by: Any, n_classes: int, before: str | None, after: str, idf: np.ndarray | None
+) -> tuple[TableChange, np.ndarray, int]:
+    """Place the documents of a block, keep where; what that changes, the documents of each class, how many moved.
 
     Few documents move late in a search, so what travels is the change to the table, not the table. The places before,
     None if there were none, and after are kept apart, so that a step that is done twice gives the same. With ``idf``
-    the table holds tf-idf of length one, otherwise log(1 + count). Also the documents of each class.
+    the table holds tf-idf of length one.
     """
-    from isthmus.classify.cocc.block_kernels import list_moves, row_lengths
+    from isthmus.classify.cocc.kernels import list_moves
 
     rows = block.rows
-    weights = log_weights(rows)
-    labels = by.labels(block, rows)
-    old = np.full(len(rows), -1, dtype=np.int32) if before is None else kept_labels(block, before)
+    old = kept_labels(block, before)
+    labels = by.labels(block, weigher.values(rows), old)
     block.keep(after, {"labels": labels})
-    if idf is not None:
-        values = weights / _ONE
-        lengths = np.maximum(row_lengths(rows.indptr, rows.indices, values, idf), 1e-300)
-        units = values * idf[rows.indices] / np.repeat(lengths, np.diff(rows.indptr))
-        weights = np.rint(units * _ONE).astype(np.int64)
+    weights = weigher.steps(rows) if idf is None else weigher.units(rows, idf)
     places, moved = list_moves(rows.indptr, rows.indices, weights, old, labels, n_classes)
-    change = TableChange((rows.n_columns, n_classes), None, [places], [moved])
-    return change.folded() if change.is_long() else change, np.bincount(labels, minlength=n_classes)
+    change = TableChange((rows.n_columns, n_classes), None, [places], [moved]).shortened()
+    return change, np.bincount(labels, minlength=n_classes), int(np.sum(old != labels))
 
 
-def score_block(
-    rows: RowBlock, word_scores: np.ndarray, word_weights: np.ndarray | None
+def score_rows(
+    rows: RowBlock, weigher: Weigher, word_scores: np.ndarray, word_weights: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """As ``score_rows``, entry by entry, of counts; and the rows' lengths."""
-    from isthmus.classify.cocc.block_kernels import row_lengths, row_sums
+    """Scores of rows, one column per class, and the rows' sums.
+
+    Without ``word_weights``: Σ value · log p(ŵ|d̂), what the document step maximises. With them, ``word_scores`` are
+    weighted centroids and rows are scaled to length one: cosines.
+    """
     from isthmus.features.block_kernels import row_scores
 
-    values = log_weights(rows) / _ONE
+    values = weigher.values(rows)
     scores = row_scores(rows.indptr, rows.indices, values, word_scores, np.zeros(word_scores.shape[1]))
     if word_weights is not None:
-        lengths = row_lengths(rows.indptr, rows.indices, values, word_weights)
+        lengths = row_lengths(rows, values, word_weights)
         scores /= np.where(lengths > 0, lengths, 1.0)[:, None]
-    return scores, row_sums(rows.indptr, values)
+    return scores, rows.matrix(values) @ np.ones(rows.n_columns)
 
 
 # -- what the search works on ------------------------------------------------------------------------------------------
@@ -209,20 +236,18 @@ class TargetTotals:
 
     word_totals: np.ndarray
     n_rows: int
-    information: float = 0.0
+    information: float  # I(D;W)
 
     @property
     def total(self) -> float:
         return float(self.word_totals.sum())
 
 
-class PassedDocuments:
-    """Documents of blocks in their clusters; the blocks keep where, under ``name``."""
+class PlacedDocuments:
+    """Documents in their clusters; the blocks keep where, under ``name``."""
 
-    keeps_ties = False
-
-    def __init__(self, passes: Passes, name: str, table: np.ndarray, runs: Any = None):
-        self.passes = passes
+    def __init__(self, problem: Problem, name: str, table: np.ndarray, runs: Any = None):
+        self.problem = problem
         self.name = name
         self.table = table
         self._runs = runs or count(1)
@@ -232,35 +257,38 @@ class PassedDocuments:
 
     @property
     def counts(self) -> np.ndarray:
-        return self.table / _ONE
+        """Word × cluster counts."""
+        return self.table / self.problem.weigher.one
 
-    def copy(self) -> PassedDocuments:
+    @property
+    def labels(self) -> np.ndarray:
+        """Cluster of each document, where one block has them all."""
+        return kept_labels(self.problem.sample, self.name)
+
+    def copy(self) -> PlacedDocuments:
         """The same places, for a run of its own: the places of this one stay."""
-        own = PassedDocuments(self.passes, self.name, self.table, self._runs)
+        own = PlacedDocuments(self.problem, self.name, self.table, self._runs)
         own._run = next(self._runs)
         return own
 
     def move(self, words: np.ndarray, logs: np.ndarray) -> int:
+        """Every document to its best cluster by scores of word clusters; how many moved."""
         self._step += 1
+        before, after = self.name, f"placed-{self._run}-{self._step}"
+        by = ByScores(np.ascontiguousarray(logs[words]), np.zeros(logs.shape[1]))
         phase = f"co-clustering, run {self._run}, step {self._step}"
-        by, before, after = ByWordClusters(words.astype(np.int32), logs), self.name, f"placed-{self._run}-{self._step}"
-        arguments = by, self.table.shape[1], before, after, None
-        change, _ = self.passes.sum(move_documents, "target", *arguments, phase=phase, add=add_tuples)
+        change, _, moved = self.problem.move(by, before, after, phase=phase)
         if before != self._first:
-            self.passes.forget(before)
-        table = change.added_to(self.table)
-        changed = not np.array_equal(table, self.table)
-        self.table, self.name = table, after
-        return int(changed)
+            self.problem.passes.forget(before)
+        self.table, self.name = change.added_to(self.table), after
+        return moved
 
 
-class PassedSettling:
-    """Documents of blocks that settle at the centroids of their classes."""
+class SettlingDocuments:
+    """Documents that settle at the centroids of their classes: tf-idf rows of length one, added up by class."""
 
-    fit = None
-
-    def __init__(self, passes: Passes, placed: PassedDocuments, mapping: np.ndarray, idf: np.ndarray):
-        self.passes = passes
+    def __init__(self, problem: Problem, placed: PlacedDocuments, mapping: np.ndarray, idf: np.ndarray):
+        self.problem = problem
         self.idf = idf
         self.table = np.zeros_like(placed.table)
         self._step = 0
@@ -268,70 +296,109 @@ class PassedSettling:
 
     @property
     def sums(self) -> np.ndarray:
-        return self.table / _ONE
+        return self.table / self.problem.weigher.one
+
+    @property
+    def labels(self) -> np.ndarray:
+        """Class of each document, where one block has them all."""
+        return kept_labels(self.problem.sample, f"settled-{self._step}")
+
+    def mean_cosine(self, centroids: np.ndarray) -> float:
+        """Of the documents with the centroids of their classes."""
+        return float((self.sums * centroids).sum() / max(1, self.problem.target.n_rows))
+
+    def compactness(self) -> float:
+        """Mean cosine with the classes' own centroids: for unit rows the lengths of their sums."""
+        return float(np.sqrt((self.sums**2).sum(axis=0)).sum() / max(1, self.problem.target.n_rows))
 
     def move(self, centroids: np.ndarray) -> int:
-        before = self.table
+        """Every document to the nearest centroid; how many moved."""
         scores = np.ascontiguousarray(centroids * self.idf[:, None])
-        self._place(ByTerms(scores, np.zeros(scores.shape[1])), f"settled-{self._step}")
-        self.passes.forget(f"settled-{self._step - 1}")
-        return int(not np.array_equal(self.table, before))
+        before = f"settled-{self._step}"
+        self._step += 1
+        moved = self._place(ByScores(scores, np.zeros(scores.shape[1])), before)
+        self.problem.passes.forget(before)
+        return moved
 
-    def _place(self, by: Any, before: str | None) -> None:
-        if before is not None:
-            self._step += 1
-        arguments = by, self.table.shape[1], before, f"settled-{self._step}", self.idf
+    def _place(self, by: Any, before: str | None) -> int:
+        names = before, f"settled-{self._step}"
         phase = f"settling, round {self._step}"
-        change, self.sizes = self.passes.sum(move_documents, "target", *arguments, phase=phase, add=add_tuples)
+        change, self.sizes, moved = self.problem.move(by, *names, phase=phase, idf=self.idf)
         self.table = change.added_to(self.table)
+        return moved
 
 
-class PassedProblem:
-    """What co-clustering needs of both domains, by passes over their blocks."""
+class Problem:
+    """All that co-clustering needs of both domains; ``fixed``: without a target, the source's classes are clusters."""
 
-    fixed = None
-
-    def __init__(self, passes: Passes):
+    def __init__(self, passes: Passes, weighting: str = "log", *, fixed: bool = False):
         self.passes = passes
+        self.fixed = fixed
         self.n_words, self.n_classes = passes.n_columns, len(passes.classes)
+        self._side, self._both = ("source", "source") if fixed else ("target", "both")
+        largest = passes.sum(total_weight, self._both, weighting, phase="weighing words")
+        self.weigher = Weigher(weighting, min(_MOST_BITS, 62 - int(largest).bit_length()))
+        arguments = self.weigher, self.n_classes
         phase = "counting words per class"
-        table, documents = passes.sum(class_table, "source", self.n_classes, phase=phase, add=add_tuples)
-        self.class_counts, self.priors = table / _ONE, documents.astype(float)
-        totals, self._own = passes.sum(target_totals, "target", phase="counting words of the target", add=add_tuples)
-        self.target = TargetTotals(totals[:, 0] / _ONE, passes.n_target)
+        self.class_table, documents = passes.sum(class_table, "source", *arguments, phase=phase, add=add_tuples)
+        self.class_counts, self.priors = self.class_table / self.weigher.one, documents.astype(float)
+        self.target = self._totals()
 
-    def measure_information(self) -> None:
-        """I(D;W) of the target; it must hold a word."""
-        entries, rows = self._own
-        words = self.target.word_totals[self.target.word_totals > 0]
-        own = (entries - rows) / _ONE - float(words @ np.log(words))
-        self.target.information = max(0.0, own / self.target.total + float(np.log(self.target.total)))
+    @property
+    def sample(self) -> Block:
+        """Some documents that are clustered."""
+        return self.passes.sample if self.fixed else self.passes.target_sample
+
+    def _totals(self) -> TargetTotals:
+        phase = "counting words of the target"
+        steps, own = self.passes.sum(word_totals, self._side, self.weigher, phase=phase, add=add_tuples)
+        totals = steps / self.weigher.one
+        n_rows = self.passes.n_source if self.fixed else self.passes.n_target
+        total, words = float(totals.sum()), totals[totals > 0]
+        information = 0.0
+        if total > 0:
+            # Σ p log p(d,w)/(p(d)p(w)) with p = v/total; the three terms differ in how often log(total) enters.
+            documents = float(own[0] - own[1]) / (self.weigher.one / 64)
+            information = (documents - float(words @ np.log(words))) / total + float(np.log(total))
+        return TargetTotals(totals, n_rows, max(0.0, information))
 
     def sketch(self, rng: np.random.Generator) -> np.ndarray:
-        """As ``sketch_words``."""
+        """A short unit vector per word; words of similar document profiles point the same way.
+
+        Random numbers for documents, drawn from their contents so that their order does not matter, give words a first
+        vector, documents become the mean of their words, words become the sum of their documents (one step of subspace
+        iteration, without a decomposition).
+        """
         seed, words = int(rng.integers(2**63)), None
         for _ in range(2):
-            sums = self.passes.sum(sketch_block, "both", seed, words, phase="sketching words")
-            words = unit_rows(sums / _ONE)
+            sums = self.passes.sum(sketch_block, self._both, self.weigher, seed, words, phase="sketching words")
+            words = unit_rows(sums / (self.weigher.one / 16))
         assert words is not None
+        # The common direction is what all documents share; without it the cosine tells topics apart.
         return unit_rows(words - words.mean(axis=0))
 
-    def start(self) -> PassedDocuments:
-        by = ByTerms(*naive_bayes_scores(self.class_counts, self.priors))
-        arguments = by, self.n_classes, None, "placed-start", None
-        change, _ = self.passes.sum(move_documents, "target", *arguments, phase="placing documents", add=add_tuples)
-        table = change.added_to(np.zeros((self.n_words, self.n_classes), dtype=np.int64))
-        return PassedDocuments(self.passes, "placed-start", table)
+    def start(self) -> PlacedDocuments:
+        """Documents placed by naive Bayes of the source."""
+        if self.fixed:
+            return self.placed(self.sample.codes)
+        by = ByScores(*naive_bayes_scores(self.class_counts, self.priors))
+        change, *_ = self.move(by, None, "placed-start", phase="placing documents")
+        return PlacedDocuments(self, "placed-start", change.added_to(np.zeros_like(self.class_table)))
 
-    def idf(self) -> np.ndarray:
-        return self.passes.idf
+    def placed(self, labels: np.ndarray) -> PlacedDocuments:
+        """Documents of the only block in these clusters."""
+        self.sample.keep("given", {"labels": np.asarray(labels, dtype=np.int32)})
+        by = ByClusters("given", np.arange(self.n_classes))
+        change, *_ = self.move(by, None, "placed-start", phase="placing documents")
+        return PlacedDocuments(self, "placed-start", change.added_to(np.zeros_like(self.class_table)))
 
-    def settling(self, placed: PassedDocuments, mapping: np.ndarray, weights: np.ndarray) -> PassedSettling:
-        return PassedSettling(self.passes, placed, mapping, weights)
+    def move(self, by: Any, before: str | None, after: str, *, phase: str, idf: np.ndarray | None = None) -> Any:
+        """As :func:`move_documents` of all blocks together."""
+        arguments = self.weigher, by, self.n_classes, before, after, idf
+        return self.passes.sum(move_documents, self._side, *arguments, phase=phase, add=add_tuples)
 
-    def calibration_rows(self) -> Iterable[tuple[Any, np.ndarray]]:
-        sample = self.passes.sample
-        if len(sample.codes) < _ENOUGH:
-            return []
-        rows = sample.rows
-        return [(rows.matrix(log_weights(rows) / _ONE), sample.codes)]
+
+def problem_in_memory(X: sp.csr_matrix, n_classes: int, weighting: str = "counts") -> Problem:
+    """Rows of a target alone, whose clusters and source tables come from elsewhere."""
+    passes = MemoryPasses(X[:0], X, np.zeros(0, dtype=np.int32), np.arange(n_classes))
+    return Problem(passes, weighting)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral, Real
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,12 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 from isthmus._parameters import FROM_1, NON_NEGATIVE, Interval, StrOptions
 from isthmus._progress import progress
 from isthmus._validation import shorten
-from isthmus.base import Domains, TransferClassifier, row_blocks, softmax
-from isthmus.classify.cocc.blocks import PassedProblem, score_block
+from isthmus.base import Domains, TransferClassifier, softmax
+from isthmus.classify.cocc.blocks import Problem, SettlingDocuments, score_rows
 from isthmus.classify.cocc.co_clustering import (
     CoClustering,
-    block_statistics,
-    class_word_counts,
     co_cluster,
     document_logs,
     match_clusters,
@@ -27,21 +24,18 @@ from isthmus.classify.cocc.co_clustering import (
     spread_divergence,
 )
 from isthmus.classify.cocc.steps import (
-    MemoryProblem,
-    Problem,
     calibrate,
     choose_setting,
     group_words,
     per_length,
     refine_by_centroids,
-    score_rows,
 )
 from isthmus.exceptions import DataError, IsthmusWarning
-from isthmus.features.blocks import Block, Passes
+from isthmus.features.blocks import Block, MemoryPasses, Passes, RowBlock
 
 DEFAULT_WORD_CLUSTERS = 64
 DEFAULT_TRADE_OFF = 0.25
-_BLOCK = 8192  # rows read at a time
+_ENOUGH = 100  # documents of a sample from which scores are calibrated
 
 
 class CoClusteringClassifier(TransferClassifier):
@@ -194,19 +188,13 @@ class CoClusteringClassifier(TransferClassifier):
 
     def _fit(self, domains: Domains) -> np.ndarray:
         X = sp.csr_matrix(domains.X)
-        codes = domains.codes
-
-        def read_source():
-            for part in row_blocks(len(domains.source), _BLOCK):
-                rows = domains.source[part]
-                yield self._weigh(X[rows], own=True), codes[rows]
-
-        target = self._weigh(X[domains.target], own=True) if len(domains.target) else None
-        problem = self._problem(read_source, None if target is None else lambda: [target])
+        rows = X[domains.source], X[domains.target]
+        passes = MemoryPasses(*rows, domains.source_codes, domains.classes)
+        problem = Problem(passes, self.weighting, fixed=not len(domains.target))
         self._check_words(problem)
         best, mapping, settled = self._solve(problem)
         self.document_clusters_ = np.full(domains.n_rows, -1, dtype=np.int64)
-        if target is None:
+        if problem.fixed:
             return np.zeros(0, dtype=np.int64)
         clusters = mapping[best.documents]
         self.document_clusters_[domains.target] = clusters
@@ -214,57 +202,44 @@ class CoClusteringClassifier(TransferClassifier):
         return self.cluster_classes_[clusters] if settled is None else settled.labels
 
     def fit_passes(self, passes: Passes) -> CoClusteringClassifier:
-        """Fit the blocks of both domains, with sums in fixed point; values left to "auto" are not chosen here."""
+        """Fit the blocks of both domains."""
         self.classes_ = passes.classes
         self.n_features_in_ = passes.n_columns
-        problem = PassedProblem(passes)
+        problem = Problem(passes, self.weighting)
         self._check_shared(problem)
-        problem.measure_information()
-        self._solve(problem)
+        self._solve(problem, enough=_ENOUGH)
         return self
 
     def block_scores(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
         """Scores of a block's documents, whose softmax are probabilities, and which documents hold no known word."""
-        rows = block.rows
-        scores, sums = score_block(rows, self.word_scores_, self.word_weights_)
-        lengths = np.array([max(float(total), 1.0) ** self.length_power_ for total in sums.tolist()])
-        chances = self.inverse_temperature_ * scores / lengths[:, None]
-        return self._by_class(chances), np.diff(rows.indptr) == 0
+        return self._row_scores(block.rows), np.diff(block.rows.indptr) == 0
 
-    def _weigh(self, X: sp.csr_matrix, *, own: bool = False) -> sp.csr_matrix:
-        """Weighted rows; ``own=True`` overwrites the values, which saves a copy where nobody else holds them."""
-        if self.weighting == "counts":
-            return X
-        return sp.csr_matrix((np.log1p(X.data, out=X.data if own else None), X.indices, X.indptr), shape=X.shape)
+    def _row_scores(self, rows: RowBlock) -> np.ndarray:
+        scores = per_length(*score_rows(rows, *self._scoring), self.length_power_)
+        return self._by_class(self.inverse_temperature_ * scores)
 
-    def _problem(self, read_source, read_target) -> MemoryProblem:
-        d, n_classes = self.n_features_in_, len(self.classes_)
-        class_counts = class_word_counts(read_source, d, n_classes)
-        codes = np.concatenate([block_codes for _, block_codes in read_source()])
-        priors = np.bincount(codes, minlength=n_classes).astype(float)
-        fixed = None
-        if read_target is None:
-            fixed = codes
+    def _weigh(self, X) -> sp.csr_matrix:
+        rows = RowBlock.of(sp.csr_matrix(X))
+        return rows.matrix(self._weigher.values(rows))
 
-            def read_target():
-                return (block for block, _ in read_source())
+    @property
+    def _scoring(self) -> tuple:
+        return self._weigher, self.word_scores_, self.word_weights_
 
-        return MemoryProblem(read_source, block_statistics(read_target, d), class_counts, priors, fixed)
-
-    def _check_words(self, problem: MemoryProblem) -> None:
+    def _check_words(self, problem: Problem) -> None:
         if problem.target.n_rows == 0:
             raise DataError("The target has no rows; give at least one document to be labelled.", code="no-target")
         wordless = np.flatnonzero(problem.class_counts.sum(axis=0) <= 0)
-        if len(wordless) and problem.fixed is None:
+        if len(wordless) and not problem.fixed:
             name = self.classes_[wordless[0]]
             raise DataError(
                 f"Class {shorten(name)} has {int(problem.priors[wordless[0]])} source documents and no word in them; "
                 "CoCC learns a class from its words. Give it documents with words, or leave the class out.",
                 code="empty-class",
             )
-        if problem.fixed is not None and problem.target.total <= 0:
+        if problem.fixed and problem.target.total <= 0:
             raise DataError("No row holds a word; CoCC clusters words. Give documents with words.", code="empty-class")
-        if problem.fixed is None:
+        if not problem.fixed:
             self._check_shared(problem)
         k = self.n_word_clusters
         if isinstance(k, Integral) and int(k) > problem.n_words:
@@ -285,7 +260,7 @@ class CoClusteringClassifier(TransferClassifier):
                 code="no-shared-words",
             )
 
-    def _solve(self, problem: Problem) -> tuple[CoClustering, np.ndarray, Any]:
+    def _solve(self, problem: Problem, enough: int = 0) -> tuple[CoClustering, np.ndarray, SettlingDocuments | None]:
         """The co-clustering, the class of each document cluster, and the documents where they settled, if they did."""
         rng = _generator(self.random_state)
         vectors = problem.sketch(rng)
@@ -297,7 +272,7 @@ class CoClusteringClassifier(TransferClassifier):
         def search(k: int, trade_off: float, words: np.ndarray, documents=start, **options) -> CoClustering:
             options = {"max_iter": self.max_iter, "tol": self.tol, "first": self.first, **options}
             options["smoothing"] = self.smoothing
-            options["move_documents"] = problem.fixed is None
+            options["move_documents"] = not problem.fixed
             return co_cluster(problem.target, source, documents, words, k, trade_off=trade_off, **options)
 
         def first_words(k: int, seeds: np.random.Generator) -> np.ndarray:
@@ -317,13 +292,18 @@ class CoClusteringClassifier(TransferClassifier):
         self.restart_histories_ = [result.history for result in runs]
         mapping = self._keep(problem, source, best)
         settled = self._finish(problem, best, mapping)
-        self.length_power_, self.inverse_temperature_ = calibrate(problem.calibration_rows(), self._score)
+        self._weigher = problem.weigher
+        sample = problem.passes.sample
+        self.length_power_, self.inverse_temperature_ = 0.0, 1.0
+        if len(sample.codes) >= enough:
+            calibrated = calibrate(*score_rows(sample.rows, *self._scoring), sample.codes)
+            self.length_power_, self.inverse_temperature_ = calibrated
         return best, mapping, settled
 
     def _keep(self, problem: Problem, source: np.ndarray, best: CoClustering) -> np.ndarray:
         floor = {"floor": 0.0} if self.smoothing == "laplace" else {}
         mapping, divergence = match_clusters(best.target_table, best.source_table, **floor)
-        if problem.fixed is not None:
+        if problem.fixed:
             mapping = np.arange(len(self.classes_))
         by_class = np.argsort(mapping)
         self.word_clusters_ = best.words
@@ -333,12 +313,12 @@ class CoClusteringClassifier(TransferClassifier):
         within = spread_divergence(self.target_words_, source, best.words, len(best.target_table), **floor)
         self.match_divergence_ = divergence[:, by_class] + within[:, None]
         self.cluster_classes_ = np.arange(len(self.classes_))
-        if self.match == "printed" and problem.fixed is None:
+        if self.match == "printed" and not problem.fixed:
             self.cluster_classes_ = self.match_divergence_.argmin(axis=0)
             self._warn_of_unused_classes()
         self.objective_, self.history_, self.n_iter_ = best.objective, best.history, best.n_iter
         self.termination_condition_ = "converged" if best.converged else "max_iter"
-        if problem.fixed is not None:
+        if problem.fixed:
             self.termination_condition_ = "no_target"
         return mapping
 
@@ -355,15 +335,15 @@ class CoClusteringClassifier(TransferClassifier):
                 stacklevel=6,
             )
 
-    def _finish(self, problem: Problem, best: CoClustering, mapping: np.ndarray) -> Any:
+    def _finish(self, problem: Problem, best: CoClustering, mapping: np.ndarray) -> SettlingDocuments | None:
         """What new documents are scored with: the tables, or the centroids if documents settled there."""
         self.word_scores_, self.word_weights_ = _finite(document_logs(self.target_table_)[self.word_clusters_]), None
         self._column_classes = self.cluster_classes_  # class that each column of scores stands for
         self.refine_history_, self.refine_condition_ = [], "off"
-        if self.refine is None or problem.fixed is not None:
+        if self.refine is None or problem.fixed:
             return None
-        weights = problem.idf()
-        documents = problem.settling(best.placed, self.cluster_classes_[mapping], weights)
+        weights = problem.passes.idf
+        documents = SettlingDocuments(problem, best.placed, self.cluster_classes_[mapping], weights)
         result = refine_by_centroids(documents)
         self.refine_history_, self.refine_condition_ = result.history, result.stopped
         if result.stopped == "reverted":
@@ -379,9 +359,6 @@ class CoClusteringClassifier(TransferClassifier):
         tags.classifier_tags.poor_score = True
         return tags
 
-    def _score(self, rows) -> np.ndarray:
-        return score_rows(rows, self.word_scores_, self.word_weights_)
-
     def _by_class(self, scores: np.ndarray) -> np.ndarray:
         """Scores of clusters as scores of classes: of a class with several clusters the best one counts."""
         if np.array_equal(self._column_classes, np.arange(len(self.classes_))):
@@ -393,14 +370,12 @@ class CoClusteringClassifier(TransferClassifier):
         return found
 
     def _scores(self, X) -> np.ndarray:
-        return self._by_class(self._score(self._weigh(sp.csr_matrix(X))))
+        return self._by_class(score_rows(RowBlock.of(sp.csr_matrix(X)), *self._scoring)[0])
 
     def predict_proba(self, X):
         """Probability of each class for each new target document, calibrated on the source documents."""
         check_is_fitted(self)
-        rows = self._weigh(sp.csr_matrix(self._check_new(X)))
-        chances = self.inverse_temperature_ * per_length(self._score(rows), rows, self.length_power_)
-        return softmax(self._by_class(chances))
+        return softmax(self._row_scores(RowBlock.of(sp.csr_matrix(self._check_new(X)))))
 
 
 def _finite(logs: np.ndarray) -> np.ndarray:

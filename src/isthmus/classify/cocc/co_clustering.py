@@ -23,112 +23,20 @@ cluster that holds each word once does exactly that, so the argument above stays
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Protocol
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from isthmus._math.information import mutual_information, safe_log
-
-ReadBlocks = Callable[[], Iterable[Any]]
-
-
-@dataclass
-class CountBlocks:
-    """What co-clustering must know of the target before it starts: one pass over the blocks."""
-
-    read: ReadBlocks
-    n_rows: int
-    word_totals: np.ndarray
-    information: float  # I(D;W) of the plain counts
-
-    @property
-    def total(self) -> float:
-        return float(self.word_totals.sum())
-
-    def blocks(self) -> Iterator[tuple[slice, Any]]:
-        """Blocks with the rows they cover."""
-        start = 0
-        for block in self.read():
-            yield slice(start, start + block.shape[0]), block
-            start += block.shape[0]
-
-
-def block_statistics(read: ReadBlocks, n_words: int) -> CountBlocks:
-    """Row count, word totals and mutual information of documents and words, over CSR blocks."""
-    from isthmus.classify.cocc.kernels import add_columns, row_log_sum
-
-    n_rows, totals, entry_sum, row_sum = 0, np.zeros(n_words), 0.0, 0.0
-    for block in read():
-        add_columns(block.indices, block.data, totals, np.zeros(n_words))
-        entries, rows = row_log_sum(block.indptr, block.data)
-        entry_sum, row_sum, n_rows = entry_sum + entries, row_sum + rows, n_rows + block.shape[0]
-    total = totals.sum()
-    information = 0.0
-    if total > 0:
-        words = totals[totals > 0]
-        # Σ p log p(d,w)/(p(d)p(w)) with p = v/total; the three terms differ in how often log(total) enters.
-        information = (entry_sum - row_sum - float(words @ np.log(words))) / total + float(np.log(total))
-    return CountBlocks(read, n_rows, totals, max(0.0, information))
-
-
-def class_word_counts(read: Callable[[], Iterable[tuple[Any, np.ndarray]]], n_words: int, n_classes: int) -> np.ndarray:
-    """Words × classes: source counts added up per class, over blocks of (CSR rows, class codes; -1 is left out)."""
-    from isthmus.classify.cocc.kernels import add_assigned
-
-    table = np.zeros((n_words, n_classes))
-    for block, codes in read():
-        add_assigned(block.indptr, block.indices, block.data, np.asarray(codes, dtype=np.int64), table)
-    return table
-
-
-class PlacedDocuments(Protocol):
-    """Target documents in their clusters, whoever holds them."""
-
-    keeps_ties: bool  # whether a document stays where it is if another cluster is as good
-
-    @property
-    def counts(self) -> np.ndarray:
-        """Word × cluster counts."""
-        ...
-
-    def copy(self) -> PlacedDocuments: ...
-
-    def move(self, words: np.ndarray, logs: np.ndarray) -> int:
-        """Every document to its best cluster by scores of word clusters; not zero if anything changed."""
-        ...
-
-
-class MemoryDocuments:
-    """Documents of blocks in memory; ``labels`` has the cluster of each."""
-
-    keeps_ties = True
-
-    def __init__(self, target: CountBlocks, labels: np.ndarray, n_clusters: int, counts: np.ndarray | None = None):
-        self.target = target
-        self.labels = np.array(labels, dtype=np.int64)
-        self.n_clusters = n_clusters
-        if counts is None:
-            blocks = ((block, self.labels[rows]) for rows, block in target.blocks())
-            counts = class_word_counts(lambda: blocks, len(target.word_totals), n_clusters)
-        self.counts = counts
-
-    def copy(self) -> MemoryDocuments:
-        return MemoryDocuments(self.target, self.labels, self.n_clusters, self.counts)
-
-    def move(self, words: np.ndarray, logs: np.ndarray) -> int:
-        word_scores = np.ascontiguousarray(logs[words])
-        self.counts, changed = assign_blocks(self.target, word_scores, np.zeros(self.n_clusters), self.labels)
-        return changed
+from isthmus.classify.cocc.blocks import PlacedDocuments, TargetTotals
 
 
 @dataclass(eq=False)
 class CoClustering:
     """A fitted co-clustering. ``target_table`` and ``source_table`` are word clusters × clusters/classes, smoothed."""
 
-    placed: Any  # PlacedDocuments
+    placed: PlacedDocuments
     words: np.ndarray
     target_table: np.ndarray
     source_table: np.ndarray
@@ -137,11 +45,10 @@ class CoClustering:
     n_iter: int = 0
     converged: bool = False
     word_table: np.ndarray | None = None
-    document_trace: list[np.ndarray] | None = None
 
     @property
     def documents(self) -> np.ndarray:
-        """Cluster of each document, where they are in memory."""
+        """Cluster of each document, where one block has them all."""
         return self.placed.labels
 
 
@@ -167,7 +74,7 @@ def _word_logs(table: np.ndarray, alive: np.ndarray) -> np.ndarray:
 class Search:
     """One run from one start: state and the two steps."""
 
-    def __init__(self, target: CountBlocks, source: np.ndarray, k: int, trade_off: float, smoothing: float | str):
+    def __init__(self, target: TargetTotals, source: np.ndarray, k: int, trade_off: float, smoothing: float | str):
         self.target, self.source, self.k = target, source, k
         self.trade_off = trade_off
         self.n_clusters = source.shape[1]
@@ -220,21 +127,10 @@ class Search:
         return changed
 
 
-def assign_blocks(target: CountBlocks, word_scores: np.ndarray, bias: np.ndarray, documents: np.ndarray):
-    """One pass: every document to its best cluster (``documents`` is overwritten), and the word × cluster counts."""
-    from isthmus.classify.cocc.kernels import assign_documents
-
-    counts = np.zeros_like(word_scores)
-    changed = 0
-    for rows, block in target.blocks():
-        changed += assign_documents(block.indptr, block.indices, block.data, word_scores, bias, documents[rows], counts)
-    return counts, changed
-
-
 def co_cluster(
-    target: CountBlocks,
+    target: TargetTotals,
     source: np.ndarray,
-    documents: np.ndarray | PlacedDocuments,
+    documents: PlacedDocuments,
     words: np.ndarray,
     n_word_clusters: int,
     *,
@@ -244,26 +140,20 @@ def co_cluster(
     tol: float = 0.0,
     first: str = "words",
     move_documents: bool = True,
-    keep_trace: bool = False,
 ) -> CoClustering:
     """Co-cluster target documents and all words from one start; both starts are copied.
 
     ``source`` is the joint distribution g(c,w) of :func:`smooth_source`, ``trade_off`` λ. It stops when neither step
     changes anything, or when an iteration lowers the objective by less than ``tol`` of what all lowered it by. Each
     iteration begins with ``first``: words, because the starting word clusters know nothing of classes and the source
-    should enter before any document is moved; or documents, the paper's order. With ``keep_trace`` the document
-    clusters of every iteration are kept.
+    should enter before any document is moved; or documents, the paper's order.
     """
     words = np.array(words, dtype=np.int64)
     search = Search(target, source, n_word_clusters, trade_off, smoothing)
-    if isinstance(documents, np.ndarray):
-        placed: Any = MemoryDocuments(target, documents, search.n_clusters)
-    else:
-        placed = documents.copy()
+    placed = documents.copy()
     search.place(placed.counts)
     search.tables(words)
     history = [search.objective()]
-    trace = [placed.labels.copy()] if keep_trace else None
     order = [first, "documents" if first == "words" else "words"] if move_documents else ["words"]
     converged, n_iter, steps = False, 0, len(order)
     for n_iter in range(1, max_iter + 1):  # noqa: B007  (its last value is the number of iterations)
@@ -272,15 +162,11 @@ def co_cluster(
             changed += search.word_step(words) if step == "words" else search.document_step(words, placed)
             search.tables(words)
             history.append(search.objective())
-        if trace is not None:
-            trace.append(placed.labels.copy())
         if not changed:
             converged = True
             break
         gained = history[-1 - steps] - history[-1]
         if gained < tol * (history[0] - history[-1]):
-            break
-        if gained <= 0 and not placed.keeps_ties:  # documents may go to and fro between clusters that are as good
             break
     return CoClustering(
         placed,
@@ -292,7 +178,6 @@ def co_cluster(
         n_iter,
         converged,
         search.word_table.copy(),
-        trace,
     )
 
 
@@ -302,10 +187,10 @@ def smooth_source(class_counts: np.ndarray, smoothing: float = 1.0) -> np.ndarra
     return raised / raised.sum()
 
 
-def laplace_information(target: CountBlocks, n_clusters: int) -> float:
+def laplace_information(target: TargetTotals, n_clusters: int) -> float:
     """I(D;W) of the target with ``n_clusters`` more documents, each of which holds every word once."""
     words = target.word_totals[target.word_totals > 0]
-    # block_statistics' formula the other way round: what documents and their entries add to it.
+    # The formula of the information the other way round: what documents and their entries add to it.
     documents = target.total * (target.information - np.log(target.total)) + float(words @ np.log(words))
     raised = target.word_totals + n_clusters
     total = float(raised.sum())

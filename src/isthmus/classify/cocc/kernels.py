@@ -1,52 +1,38 @@
-"""Compiled inner loops of co-clustering: one pass over the non-zeros per document step, none per word step."""
+"""Compiled inner loops of co-clustering; sums over documents are integers. Importing this module loads numba."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def assign_documents(indptr, indices, data, word_scores, bias, labels, word_table):
-    """Best cluster of each row of a CSR block, and the block's share of the word × cluster table.
+def best_places(indptr, indices, values, scores, bias, labels):
+    """Cluster of each row with the largest ``bias + Σ value · scores[word]``, in place.
 
-    A row's score in cluster c is ``bias[c] + Σ value · word_scores[word, c]``. ``labels`` is overwritten; a row keeps
-    its cluster on a tie, so that rounding cannot make the search cycle. Returns how many labels changed.
+    A row keeps its cluster on a tie, so that rounding cannot make the search cycle; one of cluster -1 gets the first.
     """
-    n_clusters = word_scores.shape[1]
-    scores = np.empty(n_clusters)
-    changed = 0
+    n_clusters = scores.shape[1]
+    own = np.empty(n_clusters)
     for row in range(indptr.shape[0] - 1):
         if n_clusters == 2:  # the common case keeps both sums in registers
             first, second = bias[0], bias[1]
             for at in range(indptr[row], indptr[row + 1]):
-                first += data[at] * word_scores[indices[at], 0]
-                second += data[at] * word_scores[indices[at], 1]
-            scores[0], scores[1] = first, second
+                first += values[at] * scores[indices[at], 0]
+                second += values[at] * scores[indices[at], 1]
+            own[0], own[1] = first, second
         else:
-            scores[:] = bias
+            own[:] = bias
             for at in range(indptr[row], indptr[row + 1]):
                 for c in range(n_clusters):
-                    scores[c] += data[at] * word_scores[indices[at], c]
+                    own[c] += values[at] * scores[indices[at], c]
         best = labels[row] if labels[row] >= 0 else 0
         for c in range(n_clusters):
-            if scores[c] > scores[best]:
+            if own[c] > own[best]:
                 best = c
-        if best != labels[row]:
-            changed += 1
-            labels[row] = best
-        for at in range(indptr[row], indptr[row + 1]):
-            word_table[indices[at], best] += data[at]
-    return changed
-
-
-@njit(cache=True, nogil=True)
-def add_assigned(indptr, indices, data, labels, word_table):
-    """Add a block's values to the word × cluster table under fixed labels; rows with a negative label are left out."""
-    for row in range(indptr.shape[0] - 1):
-        if labels[row] >= 0:
-            for at in range(indptr[row], indptr[row + 1]):
-                word_table[indices[at], labels[row]] += data[at]
+        labels[row] = best
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nsz", "contract"})
@@ -97,87 +83,56 @@ def sum_by_label(table, labels, out):
 
 
 @njit(cache=True, nogil=True)
-def add_transposed_product(indptr, indices, data, rows, out):
-    """``out += Xᵀ · rows`` for one CSR block, row by row: the sum is the same however rows are cut in blocks."""
-    width = rows.shape[1]
-    for row in range(indptr.shape[0] - 1):
-        for at in range(indptr[row], indptr[row + 1]):
-            word = indices[at]
-            value = data[at]
-            for j in range(width):
-                out[word, j] += value * rows[row, j]
+def list_moves(indptr, indices, weights, before, after, n_classes):
+    """What rows that changed their class take from one column of a terms × classes table and bring to another.
+
+    Places in the flat table, and integers to be added there; a row comes from class -1 where it had none.
+    """
+    size = 0
+    for row in range(before.shape[0]):
+        if before[row] != after[row]:
+            size += (indptr[row + 1] - indptr[row]) * (2 if before[row] >= 0 else 1)
+    places, values = np.empty(size, np.int64), np.empty(size, np.int64)
+    n = 0
+    for row in range(before.shape[0]):
+        if before[row] != after[row]:
+            for at in range(indptr[row], indptr[row + 1]):
+                first = np.int64(indices[at]) * n_classes
+                places[n], values[n] = first + after[row], weights[at]
+                n += 1
+                if before[row] >= 0:
+                    places[n], values[n] = first + before[row], -weights[at]
+                    n += 1
+    return places, values
 
 
 @njit(cache=True, nogil=True)
-def row_log_sum(indptr, data):
-    """Σ over a block of v·log v and of r·log r, r the row sums: what the documents' own mutual information needs."""
-    entries = 0.0
-    rows = 0.0
+def add_at(table, places, values):
+    """Add values at places of a flat table."""
+    for at in range(places.shape[0]):
+        table[places[at]] += values[at]
+
+
+@njit(cache=True, nogil=True)
+def add_products(indptr, indices, values, rows, scale, out):
+    """Xᵀ · rows in fixed point."""
+    for row in range(indptr.shape[0] - 1):
+        for at in range(indptr[row], indptr[row + 1]):
+            for j in range(rows.shape[1]):
+                out[indices[at], j] += np.int64(np.rint(values[at] * rows[row, j] * scale))
+
+
+@njit(cache=True, nogil=True)
+def own_information(indptr, values, scale):
+    """Σ v·log v over the entries and Σ r·log r over the rows' sums, in fixed point."""
+    entries, rows = np.int64(0), np.int64(0)
     for row in range(indptr.shape[0] - 1):
         total = 0.0
         for at in range(indptr[row], indptr[row + 1]):
-            value = data[at]
+            value = values[at]
             if value > 0.0:
                 total += value
-                entries += value * np.log(value)
+                entries += np.int64(np.rint(value * math.log(value) * scale))
         if total > 0.0:
-            rows += total * np.log(total)
+            rows += np.int64(np.rint(total * math.log(total) * scale))
     return entries, rows
-
-
-@njit(cache=True, nogil=True)
-def assign_to_centroids(indptr, indices, data, weights, centroids, labels, sums):
-    """Rows, weighted by word and scaled to length one, to the centroid of largest cosine; ``sums`` adds them up.
-
-    ``centroids`` is words × classes with columns of length one. A row without words keeps its label. Returns how many
-    labels changed and the sum of the rows' cosines with their centroids.
-    """
-    n_classes = centroids.shape[1]
-    scores = np.empty(n_classes)
-    changed = 0
-    fit = 0.0
-    for row in range(indptr.shape[0] - 1):
-        scores[:] = 0.0
-        square = 0.0
-        for at in range(indptr[row], indptr[row + 1]):
-            word = indices[at]
-            value = data[at] * weights[word]
-            square += value * value
-            for c in range(n_classes):
-                scores[c] += value * centroids[word, c]
-        if square == 0.0:
-            continue
-        best = labels[row]
-        for c in range(n_classes):
-            if scores[c] > scores[best]:
-                best = c
-        if best != labels[row]:
-            changed += 1
-            labels[row] = best
-        length = np.sqrt(square)
-        fit += scores[best] / length
-        for at in range(indptr[row], indptr[row + 1]):
-            sums[indices[at], best] += data[at] * weights[indices[at]] / length
-    return changed, fit
-
-
-@njit(cache=True, nogil=True)
-def add_unit_rows(indptr, indices, data, weights, labels, sums):
-    """Weighted rows of length one added to the column of their label."""
-    for row in range(indptr.shape[0] - 1):
-        square = 0.0
-        for at in range(indptr[row], indptr[row + 1]):
-            value = data[at] * weights[indices[at]]
-            square += value * value
-        if square > 0.0:
-            for at in range(indptr[row], indptr[row + 1]):
-                sums[indices[at], labels[row]] += data[at] * weights[indices[at]] / np.sqrt(square)
-
-
-@njit(cache=True, nogil=True)
-def add_columns(indices, data, totals, presence):
-    """Add a block's values and its number of positive entries per column; numpy's bincount would copy the indices."""
-    for at in range(indices.shape[0]):
-        totals[indices[at]] += data[at]
-        if data[at] > 0.0:
-            presence[indices[at]] += 1.0
