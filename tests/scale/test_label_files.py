@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 import isthmus
+from isthmus._math.confidence import with_caution
+from isthmus.choose import AccuracyEstimate, review_mask
 from isthmus.cli.app import run_command
-from isthmus.corpus import limits, read_collection
+from isthmus.corpus import limits, make_shifted_texts, read_collection, write_rows
 from isthmus.corpus.shards import cut_shard
 from isthmus.corpus.write import this_host
 from isthmus.exceptions import DataError, UsageError
@@ -19,7 +21,7 @@ from isthmus.features.embeddings import has_static_vectors
 from isthmus.scale import METHODS, cluster_files, label_files
 from isthmus.scale import run as run_module
 from isthmus.scale.output import work_folder
-from isthmus.scale.trust import review_limit
+from isthmus.scale.trust import review_limits
 
 FAST = {"sample": 60, "text": "text"}
 
@@ -412,10 +414,50 @@ def test_the_sample_says_that_shares_turned(turned, tmp_path):
     assert any("rest on a sample of 400 source and 400 target documents" in note for note in named.notes)
 
 
-def test_review_by_counts_is_that_of_the_mask():
+@pytest.mark.parametrize("budget", [0.05, 0.1, 0.3])
+def test_review_by_counts_is_that_of_the_mask(budget):
+    """Documents in dispute come last and count as wrong, the surest of them first."""
     rng = np.random.default_rng(0)
     steps = rng.integers(3_000, 10_001, size=400)
-    mask = isthmus.choose.review_mask(steps / 10_000, 0.1)
-    limit = review_limit(np.bincount(steps, minlength=10_001), 0.1)
-    assert np.mean((steps < limit) == mask) > 0.98
-    assert review_limit(np.bincount([100], minlength=10_001), 0.1) == 10_001
+    disputed = rng.random(400) < 0.2
+    expected = AccuracyEstimate(0.9, 0.85, 0.95)
+    counts = np.array([np.bincount(steps[disputed == kind], minlength=10_001) for kind in (False, True)])
+    limits = review_limits(counts, budget, expected, alone=True)
+    cautious = with_caution(steps / 10_000, expected.caution, expected.surest_alone)
+    mask = review_mask(np.where(disputed, 0.0, cautious), budget, among_equals=steps)
+    differ = np.sum((steps < limits[disputed.astype(int)]) != mask)
+    assert differ <= 2, f"{differ} of 400 marks differ beyond what rounding to 1/10,000 explains"
+    assert review_limits(np.zeros((2, 10_001), int), budget, expected, alone=True).tolist() == [10_001, 10_001]
+
+
+@pytest.mark.parametrize("method", ["nbc", "cocc"])
+@pytest.mark.parametrize("budget", [0.02, 0.1, 0.3])
+def test_blocks_and_memory_mark_the_same_documents(tmp_path, method, budget):
+    """Where the sample holds everything. Blocks knew no dispute: 302 documents to review against 320 in memory."""
+    made = make_shifted_texts(150, 200, shared=0.15, noise=0.3, random_state=0)
+    write_rows(tmp_path / "s.csv", {"text": made.source_texts, "label": made.source_labels})
+    write_rows(tmp_path / "t.csv", {"text": made.target_texts})
+    options = {"method": method, "error_budget": budget}
+    memory = isthmus.label(made.source_texts, made.source_labels, made.target_texts, **options)
+    columns = {"text": "text", "label": "label", "block_rows": 70}
+    blocks = label_files(tmp_path / "s.csv", tmp_path / "t.csv", tmp_path / "o.csv", **options, **columns)
+    table = read_collection(tmp_path / "o.csv", text="text").table()
+    assert table["label"] == memory.labels.tolist()
+    assert [float(cell) for cell in table["confidence"]] == pytest.approx(memory.confidence.tolist(), abs=6e-5)
+    marks = np.array(table["needs_review"]) == "True"
+    assert marks.sum() == memory.needs_review.sum(), "blocks and memory send other numbers of documents to review"
+    np.testing.assert_array_equal(marks, memory.needs_review)
+    assert [row["topic"] for row in blocks.warnings] == [row["topic"] for row in memory.warnings]
+    assert blocks.expected_accuracy == memory.expected_accuracy
+
+
+def test_turned_shares_do_not_erase_a_class(tmp_path):
+    """All 500 documents were given to one class, 97 % of them expected to be right, and 85 % were."""
+    shares = {"class_shares": (0.85, 0.15), "target_class_shares": (0.15, 0.85)}
+    made = make_shifted_texts(300, 300, **shares, random_state=0)
+    found = isthmus.label(made.source_texts, made.source_labels, made.target_texts, embed=False)
+    assert np.mean(found.labels == np.array(made.target_labels)) > 0.95
+    write_rows(tmp_path / "s.csv", {"text": made.source_texts, "label": made.source_labels})
+    write_rows(tmp_path / "t.csv", {"text": made.target_texts})
+    blocks = label_files(tmp_path / "s.csv", tmp_path / "t.csv", tmp_path / "o.csv", text="text", label="label")
+    assert len(blocks.labels) == 2, f"one class swallowed the other: {blocks.labels}"

@@ -99,11 +99,13 @@ def lower_confidence_in_groups(confidence: np.ndarray, groups: np.ndarray) -> np
     return np.where(groups != "", WRONGLY_MARKED * confidence, confidence)
 
 
-def review_mask(confidence, error_budget: float = 0.1) -> np.ndarray:
+def review_mask(confidence, error_budget: float = 0.1, *, among_equals=None) -> np.ndarray:
     """Documents to review so that the rest is expected to hold at most ``error_budget`` wrong labels.
 
     Documents are accepted from the surest down for as long as the mean of (1 − confidence) of the accepted ones stays
-    within the budget. As good as the confidences are: under a strong shift they are too high.
+    within the budget; of documents with one confidence those with more ``among_equals`` come first, and documents that
+    are alike in both are accepted together or not at all. As good as the confidences are: under a strong shift they are
+    too high.
 
     Examples
     --------
@@ -114,9 +116,14 @@ def review_mask(confidence, error_budget: float = 0.1) -> np.ndarray:
     if not 0 <= error_budget <= 1:
         raise UsageError(f"error_budget={error_budget!r}; give a share between 0 and 1.", code="bad-parameter")
     confidence = np.asarray(confidence, dtype=float)
-    order = np.argsort(-confidence, kind="stable")
+    second = confidence if among_equals is None else np.asarray(among_equals, dtype=float)
+    order = np.lexsort((-second, -confidence))
     doubt = 1.0 - confidence[order]
     within = np.cumsum(doubt) / np.arange(1, len(doubt) + 1) <= error_budget + 1e-12
+    accepted = int(within.sum())  # doubts rise, so that these come first
+    alike = (confidence[order[1:]] == confidence[order[:-1]]) & (second[order[1:]] == second[order[:-1]])
+    while 0 < accepted < len(order) and alike[accepted - 1]:
+        accepted -= 1
     mask = np.ones(len(confidence), dtype=bool)
-    mask[order[within]] = False
+    mask[order[:accepted]] = False
     return mask

@@ -23,7 +23,7 @@ from isthmus._validation import check_seed, check_texts, read_source_labels
 from isthmus.api._cards import card
 from isthmus.api.methods import build_method, check_labelled
 from isthmus.api.saving import Kind, save_result
-from isthmus.choose.budgets import budget_curve, review_all_if_few_pass
+from isthmus.choose.budgets import budget_curve, review_all_if_few_pass, review_warnings
 from isthmus.choose.checking import LabelCheck, check_labels, estimate_shares
 from isthmus.choose.choice import Choice, FittedCandidate, decide, fit_candidate, make_scorer, try_methods
 from isthmus.choose.combined import CombinedModel, sharpness_for
@@ -657,7 +657,7 @@ def _judge(job: LabelJob, fitted: Choice) -> JudgedLabels:
         in_dispute = disputed(scorer, labels, job.texts.given_target)
         cautious_confidence = np.where(in_dispute, 0.0, cautious_confidence)
     budget = job.request.budget
-    review = review_mask(cautious_confidence, budget) | fitted.no_known_terms | (groups != "")
+    review = review_mask(cautious_confidence, budget, among_equals=confidence) | fitted.no_known_terms | (groups != "")
     if expected.estimate is not None:
         review = review_all_if_few_pass(review)
     found = assess(
@@ -670,7 +670,7 @@ def _judge(job: LabelJob, fitted: Choice) -> JudgedLabels:
         followed=combined is not None and combined.share_factors is not None,
     )
     novel = [group.to_dict() for group in found.novelty.groups] if found.novelty else []
-    more = _review_warnings(review, expected, budget, alone=combined is None)
+    more = review_warnings(expected, budget, all_reviewed=bool(review.all()), alone=combined is None)
     settings = _settings(job, fitted, calibration)
     return JudgedLabels(confidence, review, groups, novel, [*found.warnings, *more], settings)
 
@@ -734,22 +734,6 @@ def _read_target_labels(target_labels: Sequence | None, n_target: int) -> list |
         return None
     labels, known = read_source_labels(target_labels, n_target, side="target")
     return [label if has else None for label, has in zip(labels, known, strict=True)] if known.any() else None
-
-
-def _review_warnings(review: np.ndarray, expected: AccuracyEstimate, budget: float, *, alone: bool) -> list[dict]:
-    """Why all documents need review, where they do, and that nothing is promised, where nothing is."""
-    if expected.estimate is None:
-        message = (
-            f"The accuracy is not estimated ({expected.reason}), so nothing is promised about labels without review."
-        )
-        return [{"topic": "not estimated", "message": message}]
-    if not review.all():
-        return []
-    message = (
-        f"All documents need review: {expected} are expected to be right, and at the low end no part of the labels "
-        f"worth mentioning keeps to {budget:.0%} wrong. A larger error budget lets some pass"
-    ) + ("; so may method auto, which compares several." if alone else ".")
-    return [{"topic": "review", "message": message}]
 
 
 def _earlier_decision(decision: list[dict]) -> list[dict]:

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from isthmus._math.confidence import AccuracyEstimate
+
 # Fewer documents than these pass for none: of a handful, one wrong label more is a broken budget. How they were set is
 # said in docs/guide/trust.md.
 FEWEST, FEWEST_SHARE = 20, 0.04
@@ -48,6 +50,11 @@ def budget_curve(confidence: Any, steps: int = 20) -> list[dict]:
     return rows
 
 
+def too_few_pass(passed: int, n: int) -> bool:
+    """Whether so few of ``n`` documents would pass that a share of wrong ones among them means nothing."""
+    return passed < min(FEWEST, FEWEST_SHARE * n)
+
+
 def review_all_if_few_pass(review: np.ndarray) -> np.ndarray:
     """The mask as it is, or all documents to review where next to none would pass.
 
@@ -60,5 +67,23 @@ def review_all_if_few_pass(review: np.ndarray) -> np.ndarray:
     >>> [int(review_all_if_few_pass(np.arange(500) >= passed).sum()) for passed in (20, 19, 0)]
     [480, 500, 500]
     """
-    passed = np.count_nonzero(~review)
-    return np.ones_like(review) if passed < min(FEWEST, FEWEST_SHARE * len(review)) else review
+    return np.ones_like(review) if too_few_pass(np.count_nonzero(~review), len(review)) else review
+
+
+def review_warnings(expected: AccuracyEstimate, budget: float, *, all_reviewed: bool, alone: bool) -> list[dict]:
+    """Why all documents need review, where they do, and that nothing is promised, where nothing is.
+
+    ``alone``: one method was named, so that ``auto`` may do better.
+    """
+    if expected.estimate is None:
+        message = (
+            f"The accuracy is not estimated ({expected.reason}), so nothing is promised about labels without review."
+        )
+        return [{"topic": "not estimated", "message": message}]
+    if not all_reviewed:
+        return []
+    message = (
+        f"All documents need review: {expected} are expected to be right, and at the low end no part of the labels "
+        f"worth mentioning keeps to {budget:.0%} wrong. A larger error budget lets some pass"
+    ) + ("; so may method auto, which compares several." if alone else ".")
+    return [{"topic": "review", "message": message}]

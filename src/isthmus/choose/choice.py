@@ -57,6 +57,7 @@ NEGATION = 3  # words after one that negates in which a labelled word means the 
 LARGE = 12_000  # documents
 MOST_STRINGS = 60_000  # documents; beyond that string kernels cost minutes
 MOST_CHARACTERS = 30_000_000
+FEWEST_OF_A_CLASS = 5  # documents that shares leave to a class, from which it is contradictory that none gets its label
 _MUCH = 0.5  # log-odds from which the table calls labels noisy, or suspiciously easy
 
 
@@ -448,12 +449,20 @@ class Vote:
 def share_factors(
     scorer: LabelScorer | None, probabilities: np.ndarray, labels: np.ndarray, classes: np.ndarray
 ) -> np.ndarray | None:
-    """How many times as frequent as in the source each class is, where labels should follow; None otherwise."""
+    """How many times as frequent as in the source each class is, where labels should follow; None otherwise.
+
+    They do not follow an estimate that they would contradict: one that leaves documents to a class, none of which would
+    get its label.
+    """
     if scorer is None or len(scorer.source_labels) < THIN:
         return None
     names = classes.astype(str)
     shift = compare_shares(scorer.source_labels, probabilities, labels.astype(str), names)
-    return shift.factors if shift.supported else None
+    if not shift.supported:
+        return None
+    left = np.bincount(to_shares(probabilities, shift.factors).argmax(axis=1), minlength=len(names))
+    lost = (left == 0) & (shift.cautious * len(labels) >= FEWEST_OF_A_CLASS)
+    return None if lost.any() else shift.factors
 
 
 def add_lexicon(

@@ -152,6 +152,11 @@ def trust_features(
     }
 
 
+def plain_learners() -> list[Any]:
+    """The two plain methods that label documents beyond a scorer's sample, by their words."""
+    return [plain_learner(), ComplementNB()]
+
+
 def disputed(scorer: LabelScorer, labels: Any, target_texts: Sequence[str]) -> np.ndarray:
     """Target texts about which one of the four plain methods contradicts the label.
 
@@ -163,7 +168,7 @@ def disputed(scorer: LabelScorer, labels: Any, target_texts: Sequence[str]) -> n
     others = np.setdiff1d(np.arange(len(given)), scorer.target)
     if len(others):
         rows = scorer.words.vectorizer.transform([target_texts[i] for i in others])
-        for learner in (plain_learner(), ComplementNB()):
+        for learner in plain_learners():
             found[others] |= learner.fit(scorer.words.source_rows, scorer.source_labels).predict(rows) != given[others]
     return found
 

@@ -168,7 +168,8 @@ def survey(piece: Piece, job: Job, readings: Sequence[Reading], limits: dict[str
         save_tokens(job.store, f"tokens/{reading.name}/{piece.number}", read_tokens(texts, reading))
     if columns.label:
         job.store.save(f"labels/{piece.number}", _pack_labels(labels))
-    job.store.save(done, {"facts": pack(vars(facts)), "bad": pack(rows.bad)})
+    chosen = {"drawn": drawn, "keys": keys[drawn]}
+    job.store.save(done, {"facts": pack(vars(facts)), "bad": pack(rows.bad), **chosen})
     return facts
 
 

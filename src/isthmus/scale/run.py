@@ -17,6 +17,7 @@ import numpy as np
 from isthmus import __version__
 from isthmus._math.confidence import AccuracyEstimate, lower_confidence_in_groups
 from isthmus._validation import check_seed
+from isthmus.choose.budgets import review_warnings, too_few_pass
 from isthmus.choose.choice import YARDSTICK, choose
 from isthmus.corpus.guess import check_label_kind
 from isthmus.corpus.limits import given_limit
@@ -32,7 +33,17 @@ from isthmus.scale.pieces import Facts, Job, Piece, sample_limit, survey, trim_s
 from isthmus.scale.reading import Reading, choose_reading
 from isthmus.scale.registry import METHODS, LargeMethod, get_method
 from isthmus.scale.store import FolderStore, MemoryStore, Store, unpack, whole_file
-from isthmus.scale.trust import STEPS, GroupModel, Trust, group_model, group_view, review_limit, weigh_sample
+from isthmus.scale.trust import (
+    STEPS,
+    PlainLabels,
+    SampleLearner,
+    Trust,
+    group_learner,
+    plain_labels,
+    review_limits,
+    sample_view,
+    weigh_sample,
+)
 from isthmus.scale.views import View, build_view, make_rows
 
 BLOCK_ROWS = 50_000
@@ -40,6 +51,7 @@ SAMPLE = 3_000  # documents of each side that evidence, expectation and calibrat
 _HEAD_SHARDS, _HEAD_ROWS = 10, 300  # what the language is told from
 ADDED = ("label", "confidence", "needs_review", "novel_group")
 ENGINES = ("local", "dask", "memory")
+Census = tuple[np.ndarray, np.ndarray, np.ndarray]  # see take_census
 
 
 @dataclass(frozen=True)
@@ -362,16 +374,17 @@ class Run:
         models = {name: self._fit(get_method(name), topic) for name in weights}
         model = next(iter(models.values())) if named else VotingModel(models, weights)
         trust = self._weigh(model)
-        by = model, trust, self._group_model(trust) if trust.novel else None
+        new = group_learner(trust, self._sample_view(trust)) if trust.novel else None
+        by = model, trust, new, self._plain_labels(trust) if named else None
         census = self.engine.sum(
             take_census, self.target, self.job, *by, len(self.classes), phase="labelling", add=add_tuples
         )
-        limit = review_limit(census[0], self.settings.error_budget, trust.expected)
+        limits = self._review_limits(trust, census, alone=named is not None)
         written = self.engine.map(
-            write_labels, self.target, self.job, self.output, limit, self.classes, trust.novel, phase="writing"
+            write_labels, self.target, self.job, self.output, limits, self.classes, trust.novel, phase="writing"
         )
         files = assemble(self.output, self.target, ADDED, replace)
-        return self._conclude("+".join(models), trust, census, limit, written, files)
+        return self._conclude("+".join(models), trust, census, written, files)
 
     # -- what there is ------------------------------------------------------------------------------------------------
 
@@ -530,20 +543,38 @@ class Run:
             self.source_sample, self.target_sample, scores, self.classes, options=options, follow=follow
         )
 
-    def _group_model(self, trust: Trust) -> GroupModel:
-        """Over the rows that a method has read, or over rows of the sample's own words."""
-        view = group_view(trust, segment=self.settings.analyzer == "words")
+    def _sample_view(self, trust: Trust) -> View:
+        """The rows that a method has read, or rows of the sample's own words."""
+        view = sample_view(trust, segment=self.settings.analyzer == "words")
         if view.name not in self.views:
             self.engine.map(make_rows, self.target, self.job, view, self.classes, phase="numbering words")
             self.views[view.name] = view
-        return group_model(trust, self.views[view.name])
+        return self.views[view.name]
+
+    def _plain_labels(self, trust: Trust) -> PlainLabels | None:
+        """What plain methods say about the documents, where an accuracy is expected of the labels."""
+        if trust.judge is None or trust.expected.estimate is None:
+            return None
+        return plain_labels(trust, self._sample_view(trust), self.target_sample, self.classes)
+
+    def _review_limits(self, trust: Trust, census: Census, *, alone: bool) -> np.ndarray:
+        """Confidences below which documents are reviewed; a warning where all of them are."""
+        counts, passable, per_class = census
+        budget = self.settings.error_budget
+        limits = review_limits(counts, budget, trust.expected, alone=alone)
+        n = int(per_class.sum())
+        passed = sum(int(row[limit:].sum()) for row, limit in zip(passable, limits, strict=True))
+        if trust.expected.estimate is not None and too_few_pass(passed, n):
+            limits, passed = np.full(2, STEPS + 1), 0
+        trust.warnings += review_warnings(trust.expected, budget, all_reviewed=not passed, alone=alone)
+        return limits
 
     # -- what comes out -----------------------------------------------------------------------------------------------
 
     def _conclude(
-        self, method: str, trust: Trust, census: tuple, limit: int, written: list[tuple[int, int]], files: list[dict]
+        self, method: str, trust: Trust, census: Census, written: list[tuple[int, int]], files: list[dict]
     ) -> LargeResult:
-        counts, per_class = census[0], census[1]
+        counts, per_class = census[0].sum(axis=0), census[2]
         order = np.argsort(-per_class, kind="stable")
         result = LargeResult(
             method=method,
@@ -585,26 +616,43 @@ def manifest(result: LargeResult) -> dict[str, Any]:
 
 
 def take_census(
-    piece: Piece, job: Job, model: Model, trust: Trust, new: GroupModel | None, n_classes: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Label a piece, keep its labels, and count confidences (in steps of 1/10,000) and labels."""
+    piece: Piece,
+    job: Job,
+    model: Model,
+    trust: Trust,
+    new: SampleLearner | None,
+    plain: PlainLabels | None,
+    n_classes: int,
+) -> Census:
+    """Label a piece, keep its labels, and count confidences (in steps of 1/10,000) and labels.
+
+    Confidences are counted for documents that nobody disputes and for those in dispute, first of all documents, then
+    of those that may pass without review.
+    """
     scores, no_known_terms = model.piece_scores(piece, job)
     labels, confidence = best_classes(trust.moved(scores), trust.power)
-    arrays = {"labels": labels, "no_known_terms": no_known_terms}
+    disputed = np.zeros(len(labels), dtype=bool) if plain is None else plain.dispute(piece, job, labels)
+    arrays = {"labels": labels, "no_known_terms": no_known_terms, "disputed": disputed}
+    passable = ~no_known_terms
     if new is not None:
-        arrays["groups"] = new.groups(piece, job)
+        arrays["groups"] = new.best(piece, job)
         confidence = lower_confidence_in_groups(confidence, np.where(arrays["groups"] >= 0, "new", ""))
+        passable &= arrays["groups"] < 0
     steps = np.rint(confidence * STEPS).astype(np.int32)
     job.store.save(f"labelled/{piece.number}", {**arrays, "steps": steps})
-    return np.bincount(steps, minlength=STEPS + 1), np.bincount(labels, minlength=n_classes)
+    places = steps + (STEPS + 1) * disputed
+    counted = [
+        np.bincount(part, minlength=2 * (STEPS + 1)).reshape(2, STEPS + 1) for part in (places, places[passable])
+    ]
+    return counted[0], counted[1], np.bincount(labels, minlength=n_classes)
 
 
 def write_labels(
-    piece: Piece, job: Job, output: Output, limit: int, classes: np.ndarray, novel: list[dict]
+    piece: Piece, job: Job, output: Output, limits: np.ndarray, classes: np.ndarray, novel: list[dict]
 ) -> tuple[int, int]:
     """Write the labelled rows of a piece; cells guarded and documents to review."""
     held = job.store.load(f"labelled/{piece.number}")
-    review = (held["steps"] < limit) | held["no_known_terms"]
+    review = (held["steps"] < limits[held["disputed"].astype(int)]) | held["no_known_terms"]
     names = np.array([group["group"] for group in novel] + [""], dtype=object)
     if novel:
         review |= held["groups"] >= 0

@@ -8,12 +8,20 @@ from typing import Any
 import numpy as np
 
 from isthmus._math.confidence import AccuracyEstimate, sharpen, with_caution
+from isthmus._math.content import content_keys
 from isthmus.base import softmax
 from isthmus.choose.choice import make_scorer, share_factors
 from isthmus.choose.combined import sharpness_for, to_shares
 from isthmus.choose.evidence import LabelScorer
 from isthmus.choose.texts import TransferTexts
-from isthmus.choose.trust import assess, confidence_outside, estimate_accuracy, moved_to, novel_names
+from isthmus.choose.trust import (
+    assess,
+    confidence_outside,
+    estimate_accuracy,
+    moved_to,
+    novel_names,
+    plain_learners,
+)
 from isthmus.features.block_kernels import best_by_weights
 from isthmus.features.term_table import pack_texts
 from isthmus.features.vectorizer import TextVectorizer
@@ -44,8 +52,8 @@ class Trust:
 
 
 @dataclass
-class GroupModel:
-    """Tells the documents of new groups by their terms, as the learner that the sample's groups were confirmed by.
+class SampleLearner:
+    """A linear learner of the sample's words, which tells the place of every document of the run.
 
     It reads rows that the run has kept, so that texts are not read again.
     """
@@ -55,17 +63,43 @@ class GroupModel:
     idf: np.ndarray
     weights: np.ndarray
     bias: np.ndarray
-    places: np.ndarray  # number of the group of each score, -1 for a class
+    places: np.ndarray  # what each score stands for: the number of a class or of a new group, -1 for neither
 
-    def groups(self, piece: Piece, job: Job) -> np.ndarray:
-        """Number of the new group of each document of a piece, -1 for none."""
+    def best(self, piece: Piece, job: Job) -> np.ndarray:
+        """The place of each document of a piece."""
         block = load_rows(piece, job, *self.rows)
         arrays = block.indptr, block.indices, block.counts
         return self.places[best_by_weights(*arrays, self.column, self.idf, self.weights, self.bias)]
 
 
-def group_view(trust: Trust, *, segment: bool) -> View:
-    """The words of the sample, by which its new groups are told."""
+@dataclass
+class PlainLabels:
+    """What plain methods say: two about every document, four about those of the sample; see ``choose.trust.disputed``.
+
+    Attributes
+    ----------
+    learners : list of SampleLearner
+    keys, codes : ndarrays
+        Hashes of the sample's texts, sorted, and the class that each of the four gives them.
+    """
+
+    learners: list[SampleLearner]
+    keys: np.ndarray
+    codes: np.ndarray
+
+    def dispute(self, piece: Piece, job: Job, labels: np.ndarray) -> np.ndarray:
+        """Documents of a piece whose label one of them contradicts."""
+        found = np.any([learner.best(piece, job) != labels for learner in self.learners], axis=0)
+        facts = job.store.load(f"facts/{piece.number}")
+        places = np.minimum(np.searchsorted(self.keys, facts["keys"]), len(self.keys) - 1)
+        sampled = self.keys[places] == facts["keys"]
+        rows = facts["drawn"][sampled]
+        found[rows] = (self.codes[places[sampled]] != labels[rows, None]).any(axis=1)
+        return found
+
+
+def sample_view(trust: Trust, *, segment: bool) -> View:
+    """The words of the sample, by which its learners tell documents."""
     assert trust.judge is not None
     words = trust.judge.words.vectorizer
     reading = Reading(words.analyzer_, tuple(words.languages_), segment=segment)
@@ -73,28 +107,49 @@ def group_view(trust: Trust, *, segment: bool) -> View:
     return View(reading, names, np.zeros(len(names), dtype=np.int64), 0)
 
 
-def group_model(trust: Trust, view: View) -> GroupModel:
+def group_learner(trust: Trust, view: View) -> SampleLearner:
     """The learner of the sample's new groups for rows of another vocabulary."""
     assert trust.judge is not None
-    words: TextVectorizer = trust.judge.words.vectorizer
     novelty = trust.judge.novelty
     assert novelty.learner is not None
+    places = novelty.learner.classes_ - novelty.n_classes
+    return _sample_learner(trust, view, novelty.learner, np.where(places >= 0, places, -1))
+
+
+def plain_labels(trust: Trust, view: View, texts: list[str], classes: np.ndarray) -> PlainLabels:
+    """What the plain methods of memory say about documents beyond the sample, and about its ``texts``."""
+    judge = trust.judge
+    assert judge is not None
+    learners = []
+    for learner in plain_learners():
+        learner.fit(judge.words.source_rows, judge.source_labels)
+        learners.append(_sample_learner(trust, view, learner, np.searchsorted(classes, learner.classes_)))
+    keys, first = np.unique(content_keys([texts[row] for row in judge.target]), return_index=True)
+    codes = np.array([np.searchsorted(classes, said) for said in judge.plain_labels], dtype=np.int32)
+    return PlainLabels(learners, keys, codes.T[first])
+
+
+def _sample_learner(trust: Trust, view: View, learner: Any, places: np.ndarray) -> SampleLearner:
+    assert trust.judge is not None
+    words: TextVectorizer = trust.judge.words.vectorizer
     own = view.column_of(pack_texts([str(name) for name in words.feature_names_]))
     known = np.flatnonzero(own >= 0)
     column = np.full(view.n_columns, -1, dtype=np.int32)
     column[own[known]] = known
-    weights, bias = novelty.learner.coef_.T, novelty.learner.intercept_
+    weights, bias = linear_scores(learner)
+    return SampleLearner(
+        (view.name, view.n_columns), column, words.idf_, np.ascontiguousarray(weights), bias, places.astype(np.int32)
+    )
+
+
+def linear_scores(learner: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Weights (terms × places) and bias by which a linear classifier, or naive Bayes, scores its classes."""
+    if not hasattr(learner, "coef_"):
+        return learner.feature_log_prob_.T, np.zeros(len(learner.classes_))
+    weights, bias = learner.coef_.T, learner.intercept_
     if len(bias) == 1:  # of two places scikit-learn scores the second
         weights, bias = np.hstack([-weights, weights]), np.concatenate([-bias, bias])
-    places = novelty.learner.classes_ - novelty.n_classes
-    return GroupModel(
-        (view.name, view.n_columns),
-        column,
-        words.idf_,
-        np.ascontiguousarray(weights),
-        bias,
-        np.where(places >= 0, places, -1).astype(np.int16),
-    )
+    return weights, bias
 
 
 def weigh_sample(
@@ -141,23 +196,45 @@ def _shares_by(n_source: int, n_target: int, followed: bool) -> str:
     return said + ("." if followed else "; the labels do not follow them.")
 
 
-def review_limit(counts: np.ndarray, budget: float, expected: AccuracyEstimate | None = None) -> int:
-    """Step of confidence below which documents are reviewed, so that the others keep within the budget.
+def review_limits(counts: np.ndarray, budget: float, expected: AccuracyEstimate, *, alone: bool) -> np.ndarray:
+    """Steps of confidence below which documents are reviewed, so that the others keep within the budget.
 
-    ``counts`` has the number of documents at each of the confidences 0, 0.0001, …, 1, as at the low end of an accuracy
-    that is ``expected``. Documents of one confidence are accepted together or not at all.
+    As ``review_mask`` in memory: documents are accepted from the surest down, those in dispute last and as wrong.
+    Documents of one confidence are accepted together or not at all.
 
-    >>> counts = np.zeros(10_001, dtype=np.int64)
-    >>> counts[[9_900, 9_500, 6_000, 5_000]] = 1
-    >>> review_limit(counts, 0.16)
-    6000
+    Parameters
+    ----------
+    counts : ndarray (2, 10001)
+        Number of documents at each of the confidences 0, 0.0001, …, 1: those that nobody disputes, those in dispute.
+    budget : float
+    expected : AccuracyEstimate
+        Where there is an estimate, confidences count as at its low end.
+    alone : bool
+        Whether one method made the labels; see ``AccuracyEstimate.surest_alone``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.choose import AccuracyEstimate
+    >>> from isthmus.scale.trust import review_limits
+    >>> counts = np.zeros((2, 10_001), dtype=np.int64)
+    >>> counts[0, [9_900, 9_500, 6_000, 5_000]] = 1
+    >>> review_limits(counts, 0.16, AccuracyEstimate(None), alone=True).tolist()
+    [6000, 10001]
     """
-    steps = np.arange(len(counts))[::-1]
-    accepted = np.cumsum(counts[::-1])
+    steps = np.arange(STEPS, -1, -1)
     doubts = STEPS - steps
-    if expected is not None and expected.estimate is not None:
-        cautious_confidence = with_caution(steps / STEPS, expected.caution, expected.surest_alone)
-        doubts = STEPS - np.rint(STEPS * cautious_confidence).astype(np.int64)
-    doubt = np.cumsum(counts[::-1] * doubts)  # integers: sums are exact
-    within = (doubt <= (budget + 1e-12) * STEPS * accepted) & (counts[::-1] > 0)
-    return int(steps[np.flatnonzero(within)[-1]]) if within.any() else STEPS + 1
+    if expected.estimate is not None:
+        surest = expected.surest_alone if alone else 1.0
+        doubts = STEPS - np.rint(STEPS * with_caution(steps / STEPS, expected.caution, surest)).astype(np.int64)
+    doubts = np.concatenate([doubts, np.full(STEPS + 1, STEPS)])
+    documents = counts[:, ::-1].ravel()
+    accepted = np.cumsum(documents)
+    within = np.cumsum(documents * doubts) <= (budget + 1e-12) * STEPS * accepted  # integers: sums are exact
+    last = np.flatnonzero(within & (documents > 0))
+    limits = np.full(2, STEPS + 1)
+    if len(last):
+        kind, place = divmod(int(last[-1]), STEPS + 1)
+        limits[kind] = steps[place]
+        limits[:kind] = 0
+    return limits
