@@ -65,14 +65,28 @@ def truth():
     return [topic for _, topic in documents(1_300, 2, target=True)]
 
 
+def write_turned(folder, source, target):
+    """Files of a source and a target with so many documents about sport and about money."""
+    rows = {topic: [text for text, name in documents(4_000, 5) if name == topic] for topic in ("sport", "money")}
+    sides = {"s.csv": [], "t.csv": []}
+    for topic, learned, labelled in zip(("sport", "money"), source, target, strict=True):
+        sides["s.csv"] += [(text, topic) for text in rows[topic][:learned]]
+        sides["t.csv"] += [(text,) for text in rows[topic][learned : learned + labelled]]
+    for name, header in (("s.csv", ["text", "topic"]), ("t.csv", ["text"])):
+        write_csv(folder / name, sides[name], header)
+    return folder / "s.csv", folder / "t.csv"
+
+
 @pytest.fixture
 def turned(tmp_path):
     """A source of which nine in ten are about sport, and a target of which one in ten is."""
-    rows = {topic: [row for row in documents(4_000, 5) if row[1] == topic] for topic in ("sport", "money")}
-    write_csv(tmp_path / "s.csv", rows["sport"][:900] + rows["money"][:100], ["text", "topic"])
-    target = rows["sport"][900:950] + rows["money"][100:550]
-    write_csv(tmp_path / "t.csv", [(text,) for text, _ in target], ["text"])
-    return tmp_path / "s.csv", tmp_path / "t.csv"
+    return write_turned(tmp_path, (900, 100), (50, 450))
+
+
+@pytest.fixture
+def moved(tmp_path):
+    """A source of which three in four are about sport, and a target of which one in four is."""
+    return write_turned(tmp_path, (300, 100), (60, 160))
 
 
 @pytest.fixture

@@ -39,9 +39,9 @@ def test_the_target_is_read_by_its_own_column(two_columns, tmp_path, way):
     assert [row["label"] for row in rows] == [row["topic"] for row in rows]
 
 
-def test_shares_that_moved_are_followed_as_the_sample_says(turned, tmp_path):
+def test_shares_that_moved_are_followed_as_the_sample_says(moved, tmp_path):
     """Where the sample is the whole target, the labels written are as sure on average as the expectation says."""
-    result = label_files(*turned, tmp_path / "out.csv", text="text", label="topic", sample=1_000)
+    result = label_files(*moved, tmp_path / "out.csv", text="text", label="topic", sample=1_000)
     (said,) = [row["message"] for row in result.warnings if row["topic"] == "class shares"]
     assert "Labels were brought to these shares." in said
     confidence = [float(row["confidence"]) for row in rows_of(tmp_path / "out.csv")]
