@@ -55,10 +55,14 @@ def run_main(monkeypatch, capsys, line, **streams):
     handler = signal.getsignal(signal.SIGINT)
     capsys.readouterr()
     try:
-        with monkeypatch.context() as patch, pytest.raises(SystemExit) as left:
+        with monkeypatch.context() as patch:
             for name, stream in streams.items():
                 patch.setattr(sys, name, stream)
-            main(line.split())
+            with pytest.raises(SystemExit) as left:
+                main(line.split())
+            for stream in (sys.stdout, sys.stderr):
+                if stream is not None:
+                    stream.flush()  # nothing is left over which Python would complain as it ends
     finally:
         signal.signal(signal.SIGINT, handler)
     return left.value.code, capsys.readouterr().err

@@ -1,32 +1,35 @@
 """The server as a process: it starts, answers, writes its log as lines, and stops cleanly with its worker."""
 
+import contextlib
 import json
+import logging
 import os
 import re
 import socket
-import subprocess
-import sys
 import time
 
 import httpx
 import pytest
 
+from isthmus.cli.app import run_command
 from isthmus.exceptions import UsageError
+from isthmus.workbench import server as server_module
 from isthmus.workbench.server import public_address
 from isthmus.workbench.settings import Settings, check_proxies
 from isthmus.workspace import open_workspace
 
 
 def test_it_starts_answers_and_stops(tmp_path, serve_process):
-    server = serve_process(tmp_path / "w")
+    server = serve_process(tmp_path / "w", "--sample")
     assert server.health.json()["status"] == "ok"
     assert httpx.get(server.address + "/projects").status_code == 200
     with open_workspace(tmp_path / "w") as workspace:
-        for _ in range(300):
-            if workspace.worker_runs():
-                break
-            time.sleep(0.1)
-        assert workspace.worker_runs()
+        (job,) = workspace.jobs.list()
+        assert job.state in ("queued", "running")  # the pages are open already
+        until = time.monotonic() + 120
+        while not workspace.worker_runs():
+            assert time.monotonic() < until, "no worker came"
+            time.sleep(0.05)
     out, err = server.stop()
     assert server.process.returncode == 0
     assert server.address in out + err
@@ -39,40 +42,63 @@ def test_it_starts_answers_and_stops(tmp_path, serve_process):
     assert os.stat(tmp_path / "w" / "secret.key").st_mode & 0o077 == 0
 
 
-def test_a_taken_port_is_refused_before_anything_is_said_or_made(tmp_path):
+def test_a_taken_port_is_refused_before_anything_is_said_or_made(tmp_path, capsys):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = str(taken.getsockname()[1])
-        command = [sys.executable, "-m", "isthmus", "serve", "--workspace", str(tmp_path / "w"), "--port", port]
-        ended = subprocess.run([*command, "--accounts"], capture_output=True, text=True, timeout=120, check=False)
-    assert ended.returncode == 2
-    assert "is taken by another program" in ended.stderr
-    assert "http://" not in ended.stderr + ended.stdout
+        assert run_command(["serve", "--workspace", str(tmp_path / "w"), "--port", port, "--accounts"]) == 2
+    said = capsys.readouterr()
+    assert "is taken by another program" in said.err
+    assert "http://" not in said.err + said.out
     with open_workspace(tmp_path / "w") as workspace:
         assert workspace.audit.events() == []  # no invitation was made
 
 
-def test_the_log_can_go_to_standard_output(tmp_path, serve_process):
-    server = serve_process(tmp_path / "w", "--log", "-")
-    out, err = server.stop()
-    assert {"started", "stopped"} <= {json.loads(line)["event"] for line in out.splitlines()}
-    assert "{" not in err
-    assert not (tmp_path / "w" / "logs").exists()
+@pytest.fixture
+def start(monkeypatch):
+    """Start a server that stops at once, without a worker: what it says to the person at the door."""
+
+    def start_(workspace, **options):
+        loggers = [logging.getLogger(name) for name in ("isthmus", "uvicorn")]
+        before = [(logger.handlers[:], logger.level, logger.propagate) for logger in loggers]
+        said = []
+        with monkeypatch.context() as patch:
+            patch.setattr(server_module.uvicorn.Server, "run", lambda self, sockets: None)
+            patch.setattr(server_module, "Worker", lambda *more: contextlib.nullcontext())
+            patch.setattr(server_module, "load_languages", lambda: None)
+            server_module.serve(workspace, **{"port": 0, "say": said.append, **options})
+        for logger, (handlers, level, propagate) in zip(loggers, before, strict=True):
+            logger.handlers[:] = handlers
+            logger.setLevel(level)
+            logger.propagate = propagate
+        return "\n".join(said)
+
+    return start_
 
 
-def test_behind_a_proxy_that_is_named_each_client_is_braked_alone(tmp_path, serve_process):
-    server = serve_process(tmp_path / "w", "--accounts", "--proxy", "127.0.0.1")
-    with httpx.Client(base_url=server.address) as client:
-        client.headers["x-csrf-token"] = client.get("/api/session").json()["csrf"]
+@pytest.fixture
+def new_workspace(tmp_path):
+    with open_workspace(tmp_path / "w") as workspace:
+        yield workspace
 
-        def sign_in(address, name):
-            sent = {"name": name, "password": "wrong password"}
-            return client.post("/api/session", json=sent, headers={"x-forwarded-for": address}).status_code
 
-        assert [sign_in("203.0.113.9", f"n{i}") for i in range(31)][-1] == 429
-        assert sign_in("203.0.113.10", "n0") == 401  # one stranger keeps nobody else out
-    server.stop()
+def test_the_log_can_go_to_standard_output(new_workspace, start, capsys):
+    assert "{" not in start(new_workspace, log_file="-")
+    events = [json.loads(line)["event"] for line in capsys.readouterr().out.splitlines()]
+    assert events == ["started", "stopped"]
+    assert not (new_workspace.folder / "logs").exists()
+
+
+def test_behind_a_proxy_that_is_named_each_client_is_braked_alone(new_workspace, serve):
+    client = serve(new_workspace, accounts=True, proxies=("127.0.0.1",)).client()
+
+    def sign_in(address, name):
+        sent = {"name": name, "password": "wrong password"}
+        return client.post("/api/session", json=sent, headers={"x-forwarded-for": address}).status_code
+
+    assert [sign_in("203.0.113.9", f"n{i}") for i in range(31)][-1] == 429
+    assert sign_in("203.0.113.10", "n0") == 401  # one stranger keeps nobody else out
 
 
 def test_a_proxy_is_an_address():
@@ -80,58 +106,33 @@ def test_a_proxy_is_an_address():
         check_proxies(["proxy.example"])
 
 
-def test_accounts_begin_with_a_link_that_works_once(tmp_path, serve_process):
-    server = serve_process(tmp_path / "w", "--accounts")
-    assert httpx.get(server.address + "/projects").headers["location"].startswith("/sign-in")
-    token = re.search(r"/join/([\w-]{40,})", "".join(server.stop()))[1]
-    with open_workspace(tmp_path / "w") as workspace:
-        assert workspace.people.accept(token, "First", "hash").role == "owner"
+@pytest.mark.parametrize("options", [{"accounts": True}, {"host": "0.0.0.0"}])
+def test_the_first_owner_joins_by_a_link_and_takes_over_what_was_there(new_workspace, start, serve, options):
+    by = new_workspace.people.local().id
+    for name in ("Survey", "Put away"):
+        made = new_workspace.projects.create(name, by=by)
+    new_workspace.projects.archive(made.id, by=by)
+    token = re.search(r"/join/([\w-]{40,})", start(new_workspace, sample=True, **options))[1]
+    client = serve(new_workspace, accounts=True).client()
+    assert client.get("/projects").headers["location"].startswith("/sign-in")
+    form = {"name": "First", "password": "correct horse battery"}
+    assert client.post(f"/join/{token}", data=form).status_code == 303
+    assert sorted(row["name"][:6] for row in client.get("/api/projects").json()) == ["Sample", "Survey"]
+    first = new_workspace.people.by_name("First")
+    assert first.role == "owner"
+    roles = [new_workspace.projects.role(row.id, first.id) for row in new_workspace.projects.list(archived=True)]
+    assert roles == ["owner"] * 3
+    client.renew()
+    again = client.post(f"/join/{token}", data={**form, "name": "Second"})
+    assert again.status_code != 303  # the link works once
 
 
-def join_as_owner(server):
-    """Take the link that the server printed, as a browser would: the projects that the new owner sees."""
-    token = re.search(r"/join/([\w-]{40,})", server.read_until("/join/"))[1]
-    with httpx.Client(base_url=server.address) as client:
-        client.headers["x-csrf-token"] = client.get("/api/session").json()["csrf"]
-        form = {"name": "First", "password": "correct horse battery"}
-        assert client.post(f"/join/{token}", data=form).status_code == 303
-        return [row["name"] for row in client.get("/api/projects").json()]
-
-
-@pytest.mark.parametrize("options", [["--accounts"], ["--host", "0.0.0.0"]])
-def test_the_first_owner_takes_over_what_was_made_before_there_were_accounts(tmp_path, serve_process, options):
-    folder = tmp_path / "w"
-    with open_workspace(folder) as workspace:
-        by = workspace.people.local().id
-        for name in ("Survey", "Put away"):
-            made = workspace.projects.create(name, by=by)
-        workspace.projects.archive(made.id, by=by)
-    server = serve_process(folder, *options)
-    assert join_as_owner(server) == ["Survey"]
-    server.stop()
-    with open_workspace(folder) as workspace:
-        first = workspace.people.by_name("First").id
-        roles = [workspace.projects.role(row.id, first) for row in workspace.projects.list(archived=True)]
-        assert roles == ["owner", "owner"]
-
-
-def test_the_sample_belongs_to_the_owner_who_joins_and_is_labelled_meanwhile(tmp_path, serve_process):
-    server = serve_process(tmp_path / "w", "--accounts", "--sample")
-    with open_workspace(tmp_path / "w") as workspace:
-        (job,) = workspace.jobs.list()
-    assert job.state in ("queued", "running")  # the pages are open already
-    assert [name[:6] for name in join_as_owner(server)] == ["Sample"]
-    server.stop()
-
-
-def test_projects_that_no_account_can_see_are_named_at_the_start(tmp_path, serve_process):
-    folder = tmp_path / "w"
-    with open_workspace(folder) as workspace:
-        workspace.projects.create("Survey", by=workspace.people.local().id)
-        workspace.people.create("Kim", "hash")
-    server = serve_process(folder, "--accounts")
-    assert "1 project ('Survey')" in server.read_until("hand-over")
-    server.stop()
+def test_projects_that_no_account_can_see_are_named_at_the_start(new_workspace, start):
+    new_workspace.projects.create("Survey", by=new_workspace.people.local().id)
+    new_workspace.people.create("Kim", "hash")
+    said = start(new_workspace, accounts=True)
+    assert "1 project ('Survey')" in said
+    assert "hand-over" in said
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from fastapi.routing import APIRoute
 from isthmus.corpus.sample import sample_file
 from isthmus.exceptions import IsthmusWarning
 from isthmus.workbench import Settings, make_app
+from isthmus.workbench.server import server_config
 from isthmus.workbench.sessions import Passwords
 from isthmus.workspace import open_workspace
 from isthmus.workspace.worker import work
@@ -88,8 +89,7 @@ class Running:
         self.app = make_app(workspace, self.settings)
         bench = self.app.app.state.bench
         bench.passwords = Passwords(**QUICK_HASHES)
-        config = uvicorn.Config(self.app, host="127.0.0.1", port=self.port, log_config=None, access_log=False)
-        self.server = uvicorn.Server(config)
+        self.server = uvicorn.Server(server_config(self.app, self.settings))
         self.address = f"http://127.0.0.1:{self.port}"
         self.bench = bench
         self._thread = threading.Thread(target=self.server.run, args=([self._socket],), daemon=True)

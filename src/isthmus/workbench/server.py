@@ -101,18 +101,7 @@ def serve(
             prepare_sample(workspace, settings)
         if settings.accounts:
             greet_owners(workspace, address, say)
-        config = uvicorn.Config(
-            make_app(workspace, settings),
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            timeout_graceful_shutdown=_PATIENCE,
-            proxy_headers=https or bool(settings.proxies),
-            forwarded_allow_ips=list(settings.proxies) or None,
-            http=bounded_protocol(settings),
-            ws="none",
-            h11_max_incomplete_event_size=MAX_HEAD,
-        )
+        config = server_config(make_app(workspace, settings), settings)
         threading.Thread(target=load_languages, daemon=True).start()
         with Worker(workspace, worker_log):
             say(f"Isthmus workbench: {address}  (stop with Ctrl+C)")
@@ -120,6 +109,22 @@ def serve(
             with staying_for_the_end():
                 uvicorn.Server(config).run(sockets)
         log.info("stopped")
+
+
+def server_config(app: Any, settings: Settings) -> uvicorn.Config:
+    """How the server speaks: bounded heads and bodies, and the client's address from named proxies alone."""
+    return uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=_PATIENCE,
+        proxy_headers=settings.https or bool(settings.proxies),
+        forwarded_allow_ips=list(settings.proxies) or None,
+        http=bounded_protocol(settings),
+        ws="none",
+        h11_max_incomplete_event_size=MAX_HEAD,
+    )
 
 
 def load_languages() -> None:
