@@ -1,6 +1,4 @@
 import re
-import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -98,16 +96,6 @@ def test_lengths_must_agree():
 def test_the_number_may_be_left_out():
     found = isthmus.cluster((STAFF + BIKES) * 5, (["staff"] * 4 + ["bikes"] * 4) * 5, (TARGET_STAFF + TARGET_CARS) * 5)
     assert 2 <= len(found.names) <= 5
-
-
-@pytest.mark.parametrize("first", ["isthmus.clustering.guided", "isthmus.api.cluster"])
-def test_the_function_stays_a_function_whatever_is_imported_first(first):
-    code = (
-        f"import isthmus, importlib; importlib.import_module({first!r}); "
-        "print(isthmus.cluster(['ab', 'cd'], ['x', 'y'], ['ab', 'cd'], n_clusters=2).labels.shape)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "(2,)"
 
 
 def test_unlabelled_source_texts_and_a_sampled_target(monkeypatch):

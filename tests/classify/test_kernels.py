@@ -5,6 +5,7 @@ import pytest
 from sklearn.base import clone
 
 from isthmus import StringKernel, TransductiveKernelClassifier
+from isthmus.classify.strings import classifier
 from isthmus.classify.strings.kernel_ridge import indicator, rbf
 from isthmus.estimator_checks import example_texts
 from isthmus.exceptions import DataError, IsthmusError, IsthmusWarning
@@ -141,12 +142,11 @@ def test_landmarks_are_close_to_exact(data):
 
 
 def test_many_documents_switch_to_landmarks_with_a_warning(data, monkeypatch):
-    texts, labels, domain = data
-    texts, labels, domain = texts * 30, np.tile(labels, 30), np.tile(domain, 30)
-    with pytest.warns(IsthmusWarning, match="landmark documents") as caught:
-        model = TransductiveKernelClassifier(max_exact=100).fit(texts, labels, domain)
+    monkeypatch.setattr(classifier, "LANDMARKS", 60)
+    with pytest.warns(IsthmusWarning, match="60 landmark documents") as caught:
+        model = TransductiveKernelClassifier(max_exact=70).fit(*data)
     assert caught[0].message.code == "approximation"
-    assert len(model.landmarks_) == 2000
+    assert len(model.landmarks_) == 60
 
 
 def test_short_and_identical_texts_survive(data):

@@ -23,7 +23,7 @@ def test_demo_labels_the_sample_and_names_its_files(tmp_path, monkeypatch, capsy
         assert (tmp_path / "demo-output" / name).stat().st_size > 100
     assert run_command(["demo"]) == 1
     assert "[output-exists]" in capsys.readouterr().err
-    assert run_command(["demo", "--force"]) == 0
+    assert run_command(["demo", "--force", "--method", "nbc"]) == 0
 
 
 def test_the_share_right_is_that_of_the_rows_kept():

@@ -8,7 +8,6 @@ import io
 import json
 import os
 import re
-import sys
 from pathlib import Path
 
 import pytest
@@ -264,18 +263,3 @@ def test_our_own_output_can_be_the_source_of_another_run(hostile_cells):
     assert run_command(["label", "out.csv", "later.csv", *options, "--trust-machine-labels"]) == 0
     found = [json.loads(line)["label"] for line in Path("again.jsonl").read_text().splitlines()]
     assert found == ["-price", "=staff()"]
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="POSIX pipes")
-def test_json_goes_to_any_terminal(folder):
-    import subprocess
-
-    name = STEMS["not UTF-8"]
-    Path(f"{name}.csv").write_text(SOURCE)
-    Path("t.csv").write_text(TARGET)
-    done = subprocess.run(
-        [sys.executable, "-m", "isthmus", "label", f"{name}.csv", "t.csv", "--method", "nbc", "-o", f"{name}.jsonl",
-         "--json"], capture_output=True, check=False, env={**os.environ, "LC_ALL": "C"},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["files"][0].endswith(".jsonl")

@@ -183,6 +183,18 @@ def test_json_for_a_terminal_without_the_letters(folder, monkeypatch, capsys):
     assert run_main(monkeypatch, capsys, DIAGNOSE, stdout=io.TextIOWrapper(io.BytesIO(), "ascii"))[0] == 0
 
 
+def test_files_whose_names_are_not_utf_8_are_named_to_any_terminal(folder, monkeypatch, capsys):
+    name = os.fsdecode(b"caf\xe9")
+    try:
+        os.rename("source.csv", f"{name}.csv")
+    except (OSError, UnicodeError):
+        pytest.skip("this file system takes no such name")
+    out = io.BytesIO()
+    line = f"label {name}.csv target.csv --method nbc -o {name}.jsonl --json"
+    assert run_main(monkeypatch, capsys, line, stdout=io.TextIOWrapper(out, "ascii"))[0] == 0
+    assert json.loads(out.getvalue())["files"][0].endswith(".jsonl")
+
+
 # Devices and files of others
 
 

@@ -4,8 +4,6 @@ import csv
 import gzip
 import io
 import json
-import subprocess
-import sys
 
 import polars as pl
 import pytest
@@ -406,13 +404,6 @@ def test_folder_without_sub_folders_has_no_labels(tmp_path):
     put(tmp_path, "a.txt", "words")
     assert "sub-folder" in refused("no-label-column", tmp_path, want_labels=True)
     assert read_collection(tmp_path).texts == ["words"]
-
-
-def test_reading_csv_loads_no_data_frame_library(tmp_path):
-    path = put(tmp_path, "a.csv", "text,label\none,a\n")
-    code = f"import sys, isthmus.corpus as c; c.read_collection({str(path)!r}); print('polars' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
 
 
 @pytest.mark.parametrize("line", ["[" * 100_000, '{"text": "a", "n": ' + "9" * 5_000 + "}"])

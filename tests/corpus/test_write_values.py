@@ -35,13 +35,12 @@ VALUES = {
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv.gz", "jsonl", "parquet", "xlsx"])
-@pytest.mark.parametrize("kind", list(VALUES))
-def test_every_kind_of_value_goes_into_every_format(tmp_path, kind, ending):
+def test_every_kind_of_value_goes_into_every_format(tmp_path, ending):
     path = tmp_path / f"out.{ending}"
-    write_rows(path, {"text": ["one", "two"], "value": VALUES[kind]}, spreadsheet_safe=True)
+    write_rows(path, {"text": ["one", "two"], **VALUES}, spreadsheet_safe=True)
     docs = read_collection(path, text="text")
     assert docs.texts == ["one", "two"]
-    assert len(docs.table()["value"]) == 2
+    assert {name: len(column) for name, column in docs.table().items()} == {"text": 2, **dict.fromkeys(VALUES, 2)}
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "xlsx"])
@@ -55,12 +54,13 @@ def test_parquet_with_nested_columns_becomes_any_table(tmp_path, ending):
     assert (json.loads(first) if isinstance(first, str) else first) == ["2024-01-02", "2025-03-04"]
 
 
-@pytest.mark.parametrize("number", [2**53 + 1, -(2**53) - 1, 10**18 + 7, 2**64 + 3])
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "xlsx", "parquet"])
-def test_whole_numbers_keep_all_their_digits(tmp_path, number, ending):
+def test_whole_numbers_keep_all_their_digits(tmp_path, ending):
     path = tmp_path / f"out.{ending}"
-    write_rows(path, {"text": ["a", "b"], "number": [number, 1]})
-    assert int(read_collection(path, text="text").table()["number"][0]) == number
+    numbers = {str(number): [number, 1] for number in (2**53 + 1, -(2**53) - 1, 10**18 + 7, 2**64 + 3)}
+    write_rows(path, {"text": ["a", "b"], **numbers})
+    read = read_collection(path, text="text").table()
+    assert {name: int(read[name][0]) for name in numbers} == {name: int(name) for name in numbers}
 
 
 @pytest.mark.parametrize(

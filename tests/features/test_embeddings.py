@@ -160,16 +160,3 @@ def test_safetensors_are_read_without_their_package(tmp_path):
 def test_infinite_vectors_are_refused():
     with pytest.raises(IsthmusError, match="NaN or inf"):
         embed_texts(["a"], lambda texts: [[np.inf]])
-
-
-def test_naming_the_packages_imports_none_of_them():
-    assert importlib.util.find_spec("isthmus.features.embeddings") is not None
-    import subprocess
-    import sys
-
-    code = (
-        "import sys, isthmus.features.embeddings as e; e.has_static_vectors();"
-        "print([m for m in ('wordllama', 'torch', 'tokenizers', 'sentence_transformers') if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"

@@ -148,16 +148,6 @@ def test_no_file_is_left_by_a_failure_or_at_the_end_of_the_process(monkeypatch, 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_small_input_needs_no_compiler():
-    code = (
-        "import sys; from isthmus import StringKernel, TransductiveKernelClassifier as T\n"
-        "texts = ['some words here', 'other words there'] * 200\n"
-        "StringKernel().gram(texts); T().fit(texts, ['a', 'b'] * 100 + [None] * 200)\n"
-        "assert 'numba' not in sys.modules"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
-
-
 def test_unknown_addition_is_a_type_error():
     with pytest.raises(TypeError):
         StringKernel() + 3

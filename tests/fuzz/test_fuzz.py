@@ -8,10 +8,10 @@ from fuzz_kinds import KINDS, warm_up
 from fuzz_run import run_case
 
 CASES = {
-    "read text files": 200,
-    "write tables": 150,
-    "fit estimators": 300,
-    "load models": 60,
+    "read text files": 100,
+    "write tables": 80,
+    "fit estimators": 100,
+    "load models": 40,
     "label texts": 40,
     "group texts": 30,
 }

@@ -259,8 +259,9 @@ def test_hostile_file_names_do_nothing(open_page, tmp_path, name, command):
     if command != "diagnose":
         options += ["-o", str(tmp_path / "out.csv")]
     assert run_command([command, str(source), str(target), "--report", str(page), "--quiet", *options]) == 0
-    check_page(open_page, page)
-    tab = open_page(page).tab
+    opened = open_page(page)
+    assert opened.quiet(), (opened.complaints, opened.requests)
+    tab = opened.tab
     assert tab.title() != "owned"
     assert tab.evaluate("document.querySelectorAll('img, i, [onclick], [onerror]').length") == 0
     if command != "cluster" and name.isprintable():

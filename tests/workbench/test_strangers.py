@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import select
 import socket
 import time
 from pathlib import Path
@@ -167,10 +168,9 @@ def test_headers_that_never_end_are_dropped(running):
         assert used.recv(4096).startswith(b"HTTP/1.1 200")
         used.sendall(b"G")  # from now on this one is not idle
         began = time.monotonic()
-        assert closed_after(slow, b"a", 25) < 20
-        for other in (silent, used):
-            closed_after(other, b"", 5)
-        assert time.monotonic() - began < 20
+        for other, drip in ((slow, b"a"), (silent, b""), (used, b"")):
+            closed_after(other, drip, 120)
+        assert time.monotonic() - began < 120
 
 
 def test_endless_headers_are_cut_off(running):
@@ -182,6 +182,18 @@ def test_endless_headers_are_cut_off(running):
     assert answer == b"" or answer.startswith(b"HTTP/1.1 400")
 
 
+def answers_of(connections, number):
+    """What came back on the first so many connections that were answered."""
+    answers = {}
+    until = time.monotonic() + 120
+    while len(answers) < number:
+        assert time.monotonic() < until, f"{len(answers)} of {number} were answered"
+        waiting = [one for one in connections if one not in answers]
+        for one in select.select(waiting, [], [], 1.0)[0]:
+            answers[one] = one.recv(4096)
+    return answers
+
+
 def test_a_body_that_does_not_come_and_many_at_a_time_block_nobody(running):
     _, address = running
     head = head_of(address, "/sign-in", "Content-Type: application/x-www-form-urlencoded", "Content-Length: 1000")
@@ -189,23 +201,16 @@ def test_a_body_that_does_not_come_and_many_at_a_time_block_nobody(running):
     try:
         for one in found:
             one.sendall(head + b"n")
-        time.sleep(1.0)
-        refused = 0
-        for one in found:
-            one.settimeout(0.05)
-            try:
-                refused += one.recv(4096).startswith(b"HTTP/1.1 503")
-            except TimeoutError:
-                continue
-        assert refused == 30
+        answers = answers_of(found, 30)
+        assert sum(answer.startswith(b"HTTP/1.1 503") for answer in answers.values()) == 30
         assert httpx.get(address + "/health").json()["status"] == "ok"
         assert httpx.get(address + "/sign-in").status_code == 200
         with httpx.Client(base_url=address, transport=httpx.HTTPTransport(local_address="127.0.0.2")) as other:
             other.headers["x-csrf-token"] = other.get("/api/session").json()["csrf"]
             wrong = {"name": "Kim", "password": "wrong password"}
             assert other.post("/api/session", json=wrong).status_code == 401  # another address is not kept out
-        found[0].settimeout(20)
-        assert found[0].recv(4096).startswith(b"HTTP/1.1 408")
+        late = answers_of([one for one in found if one not in answers], 10)
+        assert all(answer.startswith(b"HTTP/1.1 408") for answer in late.values())
     finally:
         for one in found:
             one.close()

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 import warnings
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -19,7 +20,7 @@ from fastapi.routing import APIRoute
 
 from isthmus.corpus.sample import sample_file
 from isthmus.exceptions import IsthmusWarning
-from isthmus.workbench import Settings, make_app
+from isthmus.workbench import Settings, context, make_app
 from isthmus.workbench.server import server_config
 from isthmus.workbench.sessions import Passwords
 from isthmus.workspace import open_workspace
@@ -86,9 +87,10 @@ class Running:
         self.port = self._socket.getsockname()[1]
         self.workspace = workspace
         self.settings = Settings(port=self.port, **settings)
-        self.app = make_app(workspace, self.settings)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(context, "Passwords", partial(Passwords, **QUICK_HASHES))
+            self.app = make_app(workspace, self.settings)
         bench = self.app.app.state.bench
-        bench.passwords = Passwords(**QUICK_HASHES)
         self.server = uvicorn.Server(server_config(self.app, self.settings))
         self.address = f"http://127.0.0.1:{self.port}"
         self.bench = bench
@@ -136,7 +138,7 @@ class Client(httpx.Client):
     """A browser without a window: keeps cookies and sends the token of its session."""
 
     def __init__(self, address, **options):
-        super().__init__(base_url=address, timeout=60, **options)
+        super().__init__(base_url=address, timeout=60, verify=False, **options)  # plain http: no certificates to load
         self.renew()
 
     def renew(self):
@@ -173,9 +175,10 @@ class ServeProcess:
         self.health = self._wait()
 
     def _wait(self):
-        for _ in range(600):
+        until = time.monotonic() + 300
+        while time.monotonic() < until:
             try:
-                return httpx.get(self.address + "/health")
+                return httpx.get(self.address + "/health", verify=False)
             except httpx.HTTPError:
                 assert self.process.poll() is None, self.process.communicate()[1]
                 time.sleep(0.1)

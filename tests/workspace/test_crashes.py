@@ -18,7 +18,7 @@ from isthmus.workspace.database import AWAY
 from isthmus.workspace.store import DATABASE_VARIABLE
 from isthmus.workspace.worker import do_job
 
-_PATIENCE = 60
+_PATIENCE = 300  # seconds; a busy machine is no failure
 
 
 @pytest.fixture(scope="session")
@@ -104,11 +104,7 @@ def test_a_job_goes_on_when_its_worker_is_killed(done):
     assert done.runs.get(run.id).state == "running"
     assert not done.worker_runs()
     assert done.check() == ["1 job running and no worker; they continue when isthmus serve starts."]
-    worker = start_worker(done)
-    try:
-        wait_for(lambda: done.jobs.of_run(run.id).ended)
-    finally:
-        stop_worker(worker)
+    work(done, until_idle=True)
     job = done.jobs.of_run(run.id)
     assert (job.state, job.attempts) == ("done", 2), job.error
     assert len(done.runs.predictions(run.id, limit=100)) == 24

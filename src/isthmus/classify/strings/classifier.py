@@ -42,6 +42,7 @@ from isthmus.features.strings import StringKernel, normalize_kernel
 SPACED_LENGTHS, UNSPACED_LENGTHS = (5, 8), (1, 4)
 MOST_EXACT = 12_000  # documents whose kernel is computed whole on the CPU, unless max_exact says otherwise
 FEW = 3  # new documents up to which the columns are walked through instead of being sorted
+LANDMARKS = 2000  # documents that stand for all of a collection too large to be compared whole
 BLOCK = 2048  # documents compared with the landmarks in one go; larger blocks are no faster and take more memory
 
 
@@ -552,7 +553,7 @@ class TransductiveKernelClassifier(TransferClassifier):
             most = MOST_EXACT if self.max_exact == "auto" else self.max_exact
             if domains.n_rows <= most or xp is not None:
                 return None
-            wanted = 2000
+            wanted = LANDMARKS
             warnings.warn(
                 IsthmusWarning(
                     f"{domains.n_rows:,} documents are more than max_exact={most:,}; each is compared with "
