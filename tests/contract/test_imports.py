@@ -7,6 +7,7 @@ lazy tables of public names) are read here as well.
 import ast
 import re
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,11 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGES = (ROOT / "src/isthmus", ROOT / "benchmarks/src/isthmus_bench")
 _MODULE_NAME = re.compile(r"isthmus(_bench)?(\.\w+)*\.?")
+
+
+@cache
+def tree_of(path: Path) -> ast.AST:
+    return ast.parse(path.read_text("utf-8"))
 
 
 def modules(*folders: Path) -> dict[str, Path]:
@@ -53,7 +59,7 @@ def import_graph(*folders: Path) -> dict[str, set[str]]:
     named = modules(*folders)
     graph = {}
     for name, path in named.items():
-        names = imported_names(ast.parse(path.read_text("utf-8")), name, named)
+        names = imported_names(tree_of(path), name, named)
         graph[name] = {nearest_module(other, named) for other in names} - {None, name}
     return graph
 
@@ -117,7 +123,7 @@ def private_imports(*folders: Path) -> list[str]:
     found = []
     for own, path in named.items():
         taken: dict[str, str] = {}  # local name of every module of the packages that the file imports
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in ast.walk(tree_of(path)):
             if (
                 isinstance(node, ast.ImportFrom)
                 and node.module
