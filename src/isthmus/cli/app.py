@@ -24,6 +24,7 @@ COMMANDS = {
     "cluster": "Group the documents of TARGET, following the groups of SOURCE where they fit.",
     "explain": "Say which terms spoke for and against each class of a document.",
     "diagnose": "Say whether labels can travel from SOURCE to TARGET, and what to watch.",
+    "convert": "Write a table for Label Studio, Argilla, doccano, Prodigy or fastText, or read one of theirs.",
     "serve": "Open the workbench: projects that last, reviewed by a team in the browser.",
     "workspace": "Back up, restore and check the workspace of a workbench.",
     "bench": "Run the published experiments again, and time the methods against others.",

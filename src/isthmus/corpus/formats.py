@@ -46,8 +46,10 @@ FORMATS = {
         Format("json", (".json",), blocks=False, written=False),
         Format("parquet", (".parquet", ".pq"), text=False),
         Format("xlsx", (".xlsx",), text=False, blocks=False, guarded=True),
+        Format("fasttext", (".ft", ".fasttext"), blocks=False, written=False),
     )
 }
+FASTTEXT = b"__label__"  # how a line of fastText begins
 _BY_ENDING = {ending: format for format in FORMATS.values() for ending in format.endings}
 
 
@@ -93,12 +95,14 @@ def is_workbook(path: Any) -> bool:
 
 
 def sniff_format(data: bytes) -> str:
-    """Format of bytes that have no name: parquet, xlsx, json, jsonl, or csv for all else."""
+    """Format of bytes that have no name: parquet, xlsx, json, jsonl, fasttext, or csv for all else."""
     if data.startswith(b"PAR1"):
         return "parquet"
     if data.startswith(b"PK\x03\x04"):
         return "xlsx"
     head = data[:200].lstrip(b"\xef\xbb\xbf \t\r\n")
+    if head.startswith(FASTTEXT):
+        return "fasttext"
     if head.startswith(b"{"):
         return "jsonl"
     return "json" if head.startswith(b"[") else "csv"

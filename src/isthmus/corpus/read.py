@@ -17,7 +17,8 @@ from isthmus.corpus.binary import read_parquet, read_xlsx
 from isthmus.corpus.cells import cell_text
 from isthmus.corpus.collection import Collection
 from isthmus.corpus.decode import decode, mend_surrogates, shown_name
-from isthmus.corpus.formats import FORMATS, format_of, sniff_format, split_sheet, table_ending
+from isthmus.corpus.exchange import TOOLS, find_tool, flatten, read_fasttext
+from isthmus.corpus.formats import FASTTEXT, FORMATS, format_of, sniff_format, split_sheet, table_ending
 from isthmus.corpus.guess import list_columns, resolve_columns
 from isthmus.corpus.limits import gunzip
 from isthmus.corpus.tables import (
@@ -57,7 +58,7 @@ def read_collection(
         Text column; several, as a sequence or joined by commas, are put together with a blank. Guessed if omitted.
     label, id : str, optional
         Label and id columns. Guessed if omitted; without an id column rows are numbered from 1.
-    format : {"csv", "tsv", "jsonl", "json", "parquet", "xlsx"}, optional
+    format : {"csv", "tsv", "jsonl", "json", "parquet", "xlsx", "fasttext"}, optional
         For files whose ending does not say it.
     sheet : str, optional
         xlsx: name or number (from 1) of the sheet; that of ``path``, or the first, if omitted.
@@ -158,14 +159,24 @@ def _read_text(data: bytes, name: str, kind: str) -> Rows:
             columns = to_columns(head.columns, rows)
             notes += [f"{name}: {note}" for note in head.notes]
             return Rows(head.columns, columns, guarded=True, encoding=encoding, notes=notes)
-        records = read_json(text, name) if kind == "json" else read_lines(text.split("\n"), refuse)
+        records = _read_records(text, name, kind)
     except BadRow as error:
         raise error.refusal(name) from None
     if not records:
         raise empty_table(name)
+    tool = find_tool(records)
+    records = flatten(records, tool)
+    if tool:
+        notes.append(f"{name}: read as a file of {TOOLS[tool].title}.")
     names = record_names(records, name)
     columns = {key: [record.get(key) for record in records] for key in names}
-    return Rows(names, columns, encoding=encoding, notes=notes)
+    return Rows(names, columns, encoding=encoding, notes=notes, tool=tool)
+
+
+def _read_records(text: str, name: str, kind: str) -> list[dict]:
+    if kind == "fasttext":
+        return read_fasttext(text)
+    return read_json(text, name) if kind == "json" else read_lines(text.split("\n"), refuse)
 
 
 def read_table(path: str | Path, *, sheet: str | None = None, filled: str | None = None) -> dict[str, list]:
@@ -187,7 +198,10 @@ def read_table(path: str | Path, *, sheet: str | None = None, filled: str | None
         rows = _sheet_if_there(data, name, sheet)
         if filled is not None and not _has_cells(rows, filled):
             rows = _filled_sheet(data, name, filled) or rows
-    return {column: rows.bare(column) for column in rows.names}
+    columns = {column: rows.bare(column) for column in rows.names}
+    if rows.tool and "label" in columns:  # what people answered there
+        columns.setdefault("true_label", columns.pop("label"))
+    return columns
 
 
 def _sheet_if_there(data: bytes, name: str, sheet: str | None) -> Rows:
@@ -224,13 +238,23 @@ def kind_of(path: str | Path, ending: str | None = None) -> str:
     format = format_of(path if ending is None else f"file{ending}")
     if format is None:
         ending = table_ending(path)
+        if ending == ".txt" and _begins_with(path, FASTTEXT):
+            return "fasttext"
         given = f"ends in {ending!r}" if ending else "has no ending"
         raise DataError(
-            f"{Path(path).name} {given}; files that end in .csv, .tsv, .jsonl, .json, .parquet or .xlsx can be read "
-            "(also with .gz), or a folder of text files.",
+            f"{Path(path).name} {given}; files that end in .csv, .tsv, .jsonl, .json, .parquet, .xlsx or .ft "
+            "(fastText's lines) can be read, also with .gz, or a folder of text files.",
             code="unknown-format",
         )
     return format.name
+
+
+def _begins_with(path: str | Path, mark: bytes) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(mark)) == mark
+    except OSError:
+        return False
 
 
 def _check_there(path: Path) -> None:

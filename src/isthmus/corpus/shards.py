@@ -22,6 +22,7 @@ import numpy as np
 
 from isthmus._utils import import_optional
 from isthmus.corpus.decode import decode, mend_surrogates, shown_name
+from isthmus.corpus.exchange import find_tool, flatten
 from isthmus.corpus.formats import can_cut, format_of, is_packed
 from isthmus.corpus.guess import LOOKED_AT, ColumnRoles, list_columns, resolve_columns
 from isthmus.corpus.limits import disk_limit, too_large
@@ -52,6 +53,8 @@ class Shard:
         Byte of the unpacked file at which the first record begins.
     quotes : bool
         Whether cells may stand between quotation marks.
+    tool : str
+        jsonl: the labelling tool that wrote it, or ''.
     """
 
     path: str
@@ -61,6 +64,7 @@ class Shard:
     columns: tuple[str, ...] = ()
     start: int = 0
     quotes: bool = True
+    tool: str = ""
 
     @property
     def name(self) -> str:
@@ -157,7 +161,9 @@ def open_shard(path: str) -> Shard:
     mark = 3 if data.startswith(b"\xef\xbb\xbf") else 0
     if format.name == "jsonl":
         records = read_lines(text.split("\n")[:LOOKED_AT], lambda error, line: None)
-        return Shard(str(path), format.name, encoding, "", record_names(records, name), mark)
+        tool = find_tool(records)
+        columns = record_names(flatten(records, tool), name)
+        return Shard(str(path), format.name, encoding, "", columns, mark, tool=tool)
     head, _, _ = read_csv(text, name, format.name, cut=cut)
     above = text[: head.start]
     if above.endswith("\r"):
@@ -296,7 +302,7 @@ def read_block(block: Block) -> Rows:
             bad.append(_bad_row(block, block.first + error.line, error.why, line))
 
         records = read_lines(data.split(b"\n"), set_aside, shard.encoding)
-        return Rows(shard.columns, records=records, bad=bad)
+        return Rows(shard.columns, records=flatten(records, shard.tool), bad=bad)
     try:
         rows = _read_text(shard, data)
     except BadRow:

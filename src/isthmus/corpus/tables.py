@@ -54,6 +54,8 @@ class Rows:
         What was guessed or noticed, one sentence each.
     sheet, sheets : str or None, tuple of str
         Of a workbook: the sheet that was read, and the names of all.
+    tool : str
+        Name of the labelling tool whose file it is, or ''.
     """
 
     names: tuple[str, ...]
@@ -65,6 +67,7 @@ class Rows:
     notes: list[str] = field(default_factory=list)
     sheet: str | None = None
     sheets: tuple[str, ...] = ()
+    tool: str = ""
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), ())) if self.records is None else len(self.records)

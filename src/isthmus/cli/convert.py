@@ -1,0 +1,108 @@
+"""``isthmus convert``: from a table to the files of other labelling tools, and back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from isthmus._utils import plural
+from isthmus.cli.command import shared
+from isthmus.cli.common import describe, say, talking
+from isthmus.cli.outputs import check_output_is_not_input, write_table
+from isthmus.corpus import Collection, check_output, read_collection
+from isthmus.corpus.cells import cell_text
+from isthmus.corpus.exchange import TOOLS, Labelled, write_tool_file
+from isthmus.corpus.filled import as_number
+from isthmus.corpus.formats import format_of
+from isthmus.exceptions import DataError, UsageError
+
+_TO = (*TOOLS, "fasttext", "table")
+_ENDINGS = {"label-studio": ".json", "argilla": ".json", "prodigy": ".jsonl", "doccano": ".jsonl"}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the program."""
+    app.command("convert", epilog="Example: isthmus convert labelled.csv tasks.json --to label-studio")(convert)
+
+
+def convert(
+    source: Annotated[str, typer.Argument(metavar="INPUT", help="A table, or a file of one of the tools.")],
+    output: Annotated[str, typer.Argument(metavar="OUTPUT", help="The file to write.")],
+    to: Annotated[
+        str | None, typer.Option("--to", metavar="TOOL", help=f"{', '.join(_TO)}; by OUTPUT's ending if omitted.")
+    ] = None,
+    text: Annotated[str | None, shared("text", "Text column; guessed if omitted.")] = None,
+    label_column: Annotated[str | None, shared("label")] = None,
+    id_column: Annotated[str | None, shared("id")] = None,
+    by_people: Annotated[
+        bool | None,
+        typer.Option(
+            "--by-people/--by-model",
+            help="Who gave the labels; if omitted, a model where the table has a column confidence.",
+        ),
+    ] = None,
+    review: Annotated[bool, typer.Option("--review", help="Only rows that need review (column needs_review).")] = False,
+    force: Annotated[bool, shared("force", "Replace an output that exists.")] = False,
+    quiet: Annotated[bool, shared("quiet")] = False,
+) -> None:
+    """Write labelled documents for another labelling tool, or make a table of that tool's file.
+
+    Labels of a model become predictions or suggestions for people to confirm, with their confidence. What people then
+    answer is exported from the tool and can be given to isthmus teach as it is.
+    """
+    tool = _tool(to, output)
+    check_output(output, force=force, table=tool == "table")
+    check_output_is_not_input(output, (source,))
+    with talking(quiet):
+        docs = read_collection(source, text=text, label=label_column, id=id_column)
+        describe(docs, "input", quiet)
+        if review:
+            docs = docs.select([row for row, cell in enumerate(_column(docs, "needs_review")) if _is_true(cell)])
+        if tool == "table":
+            write_table(output, docs.table(), force=force)
+        else:
+            write_tool_file(output, tool, _labelled(docs, by_people), force=force)
+    if not quiet:
+        say(f"wrote {plural(len(docs), 'document')} to {output}")
+
+
+def _tool(to: str | None, output: str) -> str:
+    if to is None:
+        format = format_of(output)
+        if format is not None and format.name == "fasttext":
+            return "fasttext"
+        if format is not None and format.written:
+            return "table"
+        raise UsageError(
+            f"The ending of {Path(output).name!r} does not say for which tool it is; add --to TOOL ({', '.join(_TO)}).",
+            code="bad-parameter",
+        )
+    if to not in _TO:
+        raise UsageError(f"--to {to!r} is unknown; use one of {', '.join(_TO)}.", code="bad-parameter")
+    ending = _ENDINGS.get(to)
+    if ending is not None and not output.lower().endswith(ending):
+        raise UsageError(f"{to} reads files that end in {ending}; {output!r} does not.", code="bad-parameter")
+    return to
+
+
+def _column(docs: Collection, name: str) -> list:
+    if name not in docs.columns:
+        raise DataError(
+            f"{docs.name} has no column {name!r}; give a table that isthmus label wrote, or leave out --review.",
+            code="unknown-column",
+        )
+    return docs.columns[name]
+
+
+def _is_true(cell: object) -> bool:
+    return cell_text(cell).strip().casefold() in ("true", "1", "yes")
+
+
+def _labelled(docs: Collection, by_people: bool | None) -> Labelled:
+    confidence = docs.columns.get("confidence")
+    guesses = not by_people if by_people is not None else confidence is not None
+    others = {name: cells for name, cells in docs.columns.items() if name != "confidence"}
+    numbers = None if confidence is None else [as_number(cell_text(cell)) for cell in confidence]
+    return Labelled(docs.ids, docs.texts, docs.labels, guesses=guesses, confidence=numbers, others=others)

@@ -1,0 +1,298 @@
+"""Files of other labelling tools: records of each as rows of a table, and rows as records of each.
+
+Readers recognise Label Studio, Argilla, doccano and Prodigy by the shape of a record, so such a file may stand wherever
+a table may. ``isthmus convert`` writes them. fastText's lines are a format of their own
+(:data:`isthmus.corpus.formats.FORMATS`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from isthmus.corpus.cells import json_text, whole_text
+from isthmus.corpus.guess import LOOKED_AT
+from isthmus.corpus.write import check_output, replacing
+
+_LABEL = re.compile(r"__label__(\S+)\s?")
+_BLANKS = re.compile(r"\s+")
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Columns of a table that other tools have a place for; cells of one row share a position.
+
+    Attributes
+    ----------
+    ids, texts : sequences of str
+    labels : sequence of (str or None)
+    guesses : bool
+        Whether the labels were given by a model, to be looked at, and not by a person.
+    confidence : sequence of float, or None
+    others : dict of str to list
+        Further columns, carried along where the tool has room for them.
+    by : str
+        Which model gave the labels.
+    """
+
+    ids: Sequence[str]
+    texts: Sequence[str]
+    labels: Sequence[str | None]
+    guesses: bool = True
+    confidence: Sequence[float | None] | None = None
+    others: Mapping[str, list] | None = None
+    by: str = "isthmus"
+
+    def rows(self) -> Iterator[tuple[str, str, str | None, float | None, dict]]:
+        """Id, text, label, confidence and further cells, row by row."""
+        confidence = self.confidence or [None] * len(self.texts)
+        others = self.others or {}
+        for i, row in enumerate(zip(self.ids, self.texts, self.labels, confidence, strict=True)):
+            yield *row, {name: cells[i] for name, cells in others.items()}
+
+
+def find_tool(records: Sequence[dict]) -> str:
+    """Name of the tool whose shape all of the first records have; '' for an ordinary table.
+
+    >>> find_tool([{"text": "kind staff", "label": ["service"]}])
+    'doccano'
+    """
+    first = records[:LOOKED_AT]
+    return next((name for name, tool in TOOLS.items() if first and all(map(tool.is_record, first))), "")
+
+
+def flatten(records: Sequence[dict], tool: str) -> list[dict]:
+    """Rows of a table from a tool's records; a record of another shape, and all where ``tool`` is '', as they are.
+
+    >>> flatten([{"text": "kind staff", "label": ["service"], "id": 4}], "doccano")
+    [{'text': 'kind staff', 'label': 'service', 'id': 4}]
+    """
+    if not tool:
+        return list(records)
+    known = TOOLS[tool]
+    return [known.to_row(record) if known.is_record(record) else record for record in records]
+
+
+# -- Label Studio: tasks with data, annotations of people and predictions of models -----------------------------------
+
+
+def _is_label_studio(record: dict) -> bool:
+    return isinstance(record.get("data"), dict) and any(
+        isinstance(record.get(key), list) for key in ("annotations", "completions", "predictions")
+    )
+
+
+def _from_label_studio(record: dict) -> dict:
+    annotations = record.get("annotations") or record.get("completions") or []
+    given = [one for one in annotations if isinstance(one, dict) and not one.get("was_cancelled") and _choices(one)]
+    guesses = [one for one in record.get("predictions") or [] if isinstance(one, dict) and _choices(one)]
+    row = {"id": record.get("id"), **record["data"]}  # an id among the data is the user's own
+    if given:
+        row |= {"label": _single(_choices(given[-1])), "annotator": _person(given[-1].get("completed_by"))}
+    else:
+        row.setdefault("label", None)
+    if guesses:
+        row |= {"prediction": _single(_choices(guesses[-1])), "prediction_score": guesses[-1].get("score")}
+    return row
+
+
+def _choices(annotation: dict) -> list:
+    found: list = []
+    for part in annotation.get("result") or []:
+        value = part.get("value") if isinstance(part, dict) else None
+        if isinstance(value, dict):
+            found += value.get("choices") or []
+    return found
+
+
+def _person(given: Any) -> Any:
+    return (given.get("email") or given.get("id")) if isinstance(given, dict) else given
+
+
+def _to_label_studio(table: Labelled) -> Iterator[dict]:
+    for name, text, label, confidence, others in table.rows():
+        task: dict[str, Any] = {"data": {**others, "id": name, "text": text}, "annotations": [], "predictions": []}
+        if label is not None:
+            value = {"choices": [label]}
+            made = {"result": [{"from_name": "label", "to_name": "text", "type": "choices", "value": value}]}
+            if not table.guesses:
+                task["annotations"] = [made]
+            else:
+                score = {} if confidence is None else {"score": confidence}
+                task["predictions"] = [{"model_version": table.by, **score, **made}]
+        yield task
+
+
+# -- Argilla: records with fields, suggestions of models and responses of people, nested or one level deep ------------
+
+
+def _is_argilla(record: dict) -> bool:
+    return (isinstance(record.get("fields"), dict) and ("responses" in record or "suggestions" in record)) or any(
+        key.endswith((".responses", ".suggestion")) for key in record
+    )
+
+
+def _from_argilla(record: dict) -> dict:
+    if isinstance(record.get("fields"), dict):
+        responses = {key: [one.get("value") for one in given] for key, given in (record.get("responses") or {}).items()}
+        suggestions = {key: given.get("value") for key, given in (record.get("suggestions") or {}).items()}
+        scores = {key: given.get("score") for key, given in (record.get("suggestions") or {}).items()}
+        row = {"id": record.get("id"), **record["fields"], **(record.get("metadata") or {})}
+    else:
+        responses = {key.removesuffix(".responses"): record[key] or [] for key in record if key.endswith(".responses")}
+        suggestions = {key.removesuffix(".suggestion"): record[key] for key in record if key.endswith(".suggestion")}
+        scores = {key: record.get(f"{key}.suggestion.score") for key in suggestions}
+        row = {key: value for key, value in record.items() if "." not in key and not key.startswith("_")}
+    question = next(iter(responses or suggestions), None)
+    row["label"] = _single(responses.get(question, [])[-1:]) if question else None
+    if question in suggestions:
+        row |= {"prediction": suggestions[question], "prediction_score": scores.get(question)}
+    return row
+
+
+def _to_argilla(table: Labelled) -> Iterator[dict]:
+    # A response belongs to a user that only the server knows, so labels of people are suggestions, too.
+    agent = table.by if table.guesses else "people"
+    for name, text, label, confidence, others in table.rows():
+        guess = {"value": label, "score": confidence, "agent": agent}
+        suggestions = {} if label is None else {"label": guess}
+        record = {"id": name, "fields": {"text": text}, "metadata": others, "vectors": {}}
+        yield {**record, "suggestions": suggestions, "responses": {}}
+
+
+# -- Prodigy: one decision a line, with the answer accept, reject or ignore -------------------------------------------
+
+
+def _is_prodigy(record: dict) -> bool:
+    asked = "_task_hash" in record or isinstance(record.get("options"), list)
+    return "text" in record and (asked or record.get("answer") in ("accept", "reject", "ignore"))
+
+
+def _from_prodigy(record: dict) -> dict:
+    hidden = ("options", "accept", "answer", "spans", "tokens", "config", "html")
+    row = {key: value for key, value in record.items() if not key.startswith("_") and key not in hidden}
+    meta = row.pop("meta", None)
+    row |= meta if isinstance(meta, dict) else {}
+    chosen = _single(record.get("accept")) if "options" in record else record.get("label")
+    if "answer" not in record:  # a task that nobody has looked at yet
+        return {**row, "label": None, "prediction": chosen}
+    # A label that was rejected says what the document is not; that is not a label.
+    return {**row, "label": chosen if record["answer"] == "accept" else None}
+
+
+def _to_prodigy(table: Labelled) -> Iterator[dict]:
+    options = [{"id": name, "text": name} for name in sorted({label for label in table.labels if label is not None})]
+    for name, text, label, confidence, others in table.rows():
+        meta = {**others, "id": name} | ({} if confidence is None else {"score": confidence})
+        record: dict[str, Any] = {"text": text, "meta": meta, "options": options}
+        record["accept"] = [] if label is None else [label]
+        if not table.guesses:
+            record["answer"] = "accept" if label is not None else "ignore"
+        yield record
+
+
+# -- doccano: a list of labels a line ---------------------------------------------------------------------------------
+
+
+def _is_doccano(record: dict) -> bool:
+    given = record.get("label", record.get("labels"))
+    text = record.get("text", record.get("data"))
+    return isinstance(text, str) and isinstance(given, list) and all(isinstance(one, str) for one in given)
+
+
+def _from_doccano(record: dict) -> dict:
+    row = {("text" if key == "data" and "text" not in record else key): value for key, value in record.items()}
+    given = row.pop("labels", None) if "label" not in row else row["label"]
+    return {**row, "label": _single(given)}
+
+
+def _to_doccano(table: Labelled) -> Iterator[dict]:
+    for name, text, label, _, others in table.rows():
+        yield {"id": name, "text": text, "label": [] if label is None else [label], **others}
+
+
+def _single(labels: Any) -> Any:
+    """The one label of a list; all of them where there are several, and None where there is none."""
+    labels = [] if labels is None else labels if isinstance(labels, list) else [labels]
+    return labels[0] if len(labels) == 1 else labels or None
+
+
+# -- fastText: a line of labels and text ------------------------------------------------------------------------------
+
+
+def read_fasttext(text: str) -> list[dict]:
+    """A record per line: the labels before the text, and the text.
+
+    >>> read_fasttext("__label__good kind staff\\nno label here\\n")
+    [{'label': 'good', 'text': 'kind staff'}, {'label': None, 'text': 'no label here'}]
+    """
+    records = []
+    for line in text.splitlines():
+        labels = []
+        while found := _LABEL.match(line):
+            labels.append(found[1])
+            line = line[found.end() :]
+        if labels or line.strip():
+            records.append({"label": _single(labels), "text": line.strip()})
+    return records
+
+
+def write_fasttext(table: Labelled) -> Iterator[str]:
+    """A line per document; what fastText cuts words and labels at becomes one blank, or ``-`` inside a label."""
+    for _, text, label, _, _ in table.rows():
+        mark = "" if label is None else f"__label__{_BLANKS.sub('-', label.strip())} "
+        yield mark + _BLANKS.sub(" ", text).strip() + "\n"
+
+
+@dataclass(frozen=True)
+class Tool:
+    """How records of a tool become rows of a table and back; ``array``: its files hold one JSON array."""
+
+    title: str
+    is_record: Callable[[dict], bool]
+    to_row: Callable[[dict], dict]
+    to_records: Callable[[Labelled], Iterable[dict]]
+    array: bool = False
+
+
+TOOLS = {
+    "label-studio": Tool("Label Studio", _is_label_studio, _from_label_studio, _to_label_studio, array=True),
+    "argilla": Tool("Argilla", _is_argilla, _from_argilla, _to_argilla, array=True),
+    "prodigy": Tool("Prodigy", _is_prodigy, _from_prodigy, _to_prodigy),
+    "doccano": Tool("doccano", _is_doccano, _from_doccano, _to_doccano),
+}
+
+
+def write_tool_file(path: str | Path, tool: str, table: Labelled, *, force: bool = False) -> None:
+    """Write rows as a file that the tool takes in; whole or not at all.
+
+    Parameters
+    ----------
+    path : str or Path
+    tool : {"label-studio", "argilla", "prodigy", "doccano", "fasttext"}
+    table : Labelled
+    force : bool
+        Replace a file that exists.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from isthmus.corpus.exchange import Labelled, write_tool_file
+    >>> place = pathlib.Path(tempfile.mkdtemp()) / "tasks.txt"
+    >>> write_tool_file(place, "fasttext", Labelled(["1"], ["kind staff"], ["good service"]))
+    >>> place.read_text()
+    '__label__good-service kind staff\\n'
+    """
+    check_output(path, force=force, table=False)
+    with replacing(path, force=force) as out:
+        if tool == "fasttext":
+            out.writelines(whole_text(line).encode() for line in write_fasttext(table))
+            return
+        records = map(json_text, TOOLS[tool].to_records(table))
+        if TOOLS[tool].array:
+            out.write(("[\n" + ",\n".join(records) + "\n]\n").encode())
+        else:
+            out.writelines(f"{record}\n".encode() for record in records)

@@ -1,0 +1,158 @@
+"""Files of other labelling tools: what each reader makes of them, and what comes back after a round trip."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from isthmus.corpus import read_collection
+from isthmus.corpus.exchange import TOOLS, Labelled, find_tool, flatten, write_tool_file
+from isthmus.corpus.read import read_table
+from isthmus.corpus.shards import cut_shard, read_block
+
+TEXTS = ["kind staff", "far too dear", 'a "quoted" line\nand another', "größer als 你好"]
+LABELS = ["service", "price", None, "size & colour"]
+TABLE = Labelled(
+    ["a1", "a2", "a3", "a4"], TEXTS, LABELS, confidence=[0.9, 0.5, None, 0.25], others={"year": [1, 2, 3, 4]}
+)
+
+
+def _choice(label: str, **more) -> dict:
+    return {"result": [{"type": "choices", "value": {"choices": [label]}}], **more}
+
+
+ANSWERED = {
+    "label-studio: the last annotation that was not cancelled counts, with who gave it": (
+        {
+            "id": 7,
+            "data": {"text": "kind staff", "year": 2024},
+            "annotations": [
+                _choice("price", completed_by=1),
+                _choice("service", completed_by={"id": 2, "email": "b@example.org"}),
+                _choice("price", completed_by=3, was_cancelled=True),
+            ],
+            "predictions": [_choice("price", score=0.4)],
+        },
+        {
+            "id": 7,
+            "text": "kind staff",
+            "year": 2024,
+            "label": "service",
+            "annotator": "b@example.org",
+            "prediction": "price",
+            "prediction_score": 0.4,
+        },
+    ),
+    "label-studio: an id among the data is the user's own": (
+        {"id": 7, "data": {"id": "a1", "text": "kind staff"}, "annotations": []},
+        {"id": "a1", "text": "kind staff", "label": None},
+    ),
+    "argilla: nested, the last response counts": (
+        {
+            "id": "r1",
+            "fields": {"text": "kind staff"},
+            "metadata": {"year": 2024},
+            "suggestions": {"topic": {"value": "price", "score": 0.4, "agent": "m"}},
+            "responses": {"topic": [{"value": "price", "user_id": "u"}, {"value": "service", "user_id": "v"}]},
+        },
+        {
+            "id": "r1",
+            "text": "kind staff",
+            "year": 2024,
+            "label": "service",
+            "prediction": "price",
+            "prediction_score": 0.4,
+        },
+    ),
+    "argilla: one level deep, nobody has answered": (
+        {"id": "r1", "text": "kind staff", "topic.responses": None, "topic.suggestion": "price", "_server_id": "x"},
+        {"id": "r1", "text": "kind staff", "label": None, "prediction": "price", "prediction_score": None},
+    ),
+    "prodigy: one label, accepted": (
+        {"text": "kind staff", "label": "service", "answer": "accept", "_task_hash": 1, "meta": {"id": "a1"}},
+        {"text": "kind staff", "label": "service", "id": "a1"},
+    ),
+    "prodigy: a rejected label is not a label": (
+        {"text": "kind staff", "label": "service", "answer": "reject"},
+        {"text": "kind staff", "label": None},
+    ),
+    "prodigy: a choice": (
+        {"text": "kind staff", "options": [{"id": "service"}], "accept": ["service"], "answer": "accept"},
+        {"text": "kind staff", "label": "service"},
+    ),
+    "prodigy: a task that nobody has looked at": (
+        {"text": "kind staff", "options": [{"id": "service"}], "accept": ["service"]},
+        {"text": "kind staff", "label": None, "prediction": "service"},
+    ),
+    "doccano: the text is called data in newer exports": (
+        {"id": 3, "data": "kind staff", "label": ["service"]},
+        {"id": 3, "text": "kind staff", "label": "service"},
+    ),
+    "doccano: several labels stay several": (
+        {"text": "kind staff", "labels": ["service", "price"]},
+        {"text": "kind staff", "label": ["service", "price"]},
+    ),
+    "no tool: a table of its own": (
+        {"text": "kind staff", "label": "service"},
+        {"text": "kind staff", "label": "service"},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ANSWERED)
+def test_a_record_becomes_a_row(case):
+    record, row = ANSWERED[case]
+    tool = find_tool([record])
+    assert tool == ("" if case.startswith("no tool") else case.split(":")[0])
+    assert flatten([record], tool) == [row]
+
+
+def test_a_file_in_which_one_record_is_unlike_the_tools_is_an_ordinary_table():
+    records = [{"text": "kind staff", "label": ["service"]}, {"text": "far too dear", "label": "price"}]
+    assert find_tool(records) == ""
+    assert flatten(records, "") == records
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+@pytest.mark.parametrize("guesses", [True, False])
+def test_what_is_written_for_a_tool_is_read_back(tool, guesses, tmp_path):
+    place = tmp_path / f"tasks.json{'' if TOOLS[tool].array else 'l'}"
+    table = Labelled(TABLE.ids, TEXTS, LABELS, guesses=guesses, confidence=TABLE.confidence, others=TABLE.others)
+    write_tool_file(place, tool, table)
+    docs = read_collection(place)
+    assert docs.texts == TEXTS
+    assert docs.ids == TABLE.ids
+    assert docs.table()["year"] == [1, 2, 3, 4]
+    # doccano has no place for guesses, and Argilla takes no answer of a user it does not know.
+    if tool == "argilla" or (guesses and tool != "doccano"):
+        assert docs.labels == [None] * 4
+        assert docs.table()["prediction"] == LABELS
+    else:
+        assert docs.labels == LABELS
+    assert any(TOOLS[tool].title in note for note in docs.notes)
+
+
+def test_fasttext_lines_come_back_with_blanks_as_it_cuts_them(tmp_path):
+    for name in ("lines.ft", "lines.txt"):
+        write_tool_file(tmp_path / name, "fasttext", TABLE)
+        docs = read_collection(tmp_path / name)
+        assert docs.labels == ["service", "price", None, "size-&-colour"]
+        assert docs.texts == ["kind staff", "far too dear", 'a "quoted" line and another', "größer als 你好"]
+
+
+def test_blocks_of_a_tools_file_are_those_of_the_whole(tmp_path):
+    place = tmp_path / "answers.jsonl"
+    write_tool_file(place, "doccano", TABLE)
+    blocks = [read_block(block) for block in cut_shard(str(place), 2)]
+    whole = read_collection(place)
+    assert [text for block in blocks for text in block.texts(["text"])] == whole.texts
+    assert [label for block in blocks for label in block.labels("label")] == whole.labels
+
+
+def test_what_people_answered_in_a_tool_is_a_table_of_answers(tmp_path):
+    task = {"id": 1, "data": {"id": "a1", "text": "kind staff"}, "annotations": [_choice("service", completed_by=1)]}
+    (tmp_path / "export.json").write_text(json.dumps([task]))
+    table = read_table(tmp_path / "export.json")
+    assert (table["id"], table["true_label"]) == (["a1"], ["service"])
+    assert "label" not in table
