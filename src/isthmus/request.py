@@ -98,7 +98,17 @@ class Option:
 
 def option(default: Any, help: str, *flags: str, **more: Any) -> Any:
     """A field of a request with everything that is known about it."""
-    return dataclasses.field(default=default, metadata={"help": help, "flags": flags, **more})
+    usual = _OF_GROUP.get(more.get("group", ""), {})
+    return dataclasses.field(default=default, metadata={"help": help, "flags": flags, **usual, **more})
+
+
+# What options of a group have in common, unless they say otherwise.
+_OF_GROUP = {
+    "write": {"outcome": False},
+    "talk": {"outcome": False},
+    "texts": {"model": False},
+    "blocks": {"model": False, "outcome": False},
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,34 +132,24 @@ class Request:
         low=0,
         high=LARGEST_SEED,
         python="random_state",
-        model=False,
         form="Seed",
         group="texts",
     )
     analyzer: str = option(
-        "auto", "auto, words, bigrams, trigrams or chars.", "--analyzer", choices=ANALYZERS, model=False, group="texts"
+        "auto", "auto, words, bigrams, trigrams or chars.", "--analyzer", choices=ANALYZERS, group="texts"
     )
-    min_df: int | str = option("auto", "Documents that a term must stand in.", model=False, blocks=False, group="texts")
+    min_df: int | str = option("auto", "Documents that a term must stand in.", blocks=False, group="texts")
     language: str = option(
         "auto",
         "Language of the texts, such as German or de; identified if omitted.",
         "--language",
-        model=False,
         form="Language",
         group="texts",
     )
     output: str = option(
-        "-",
-        "Where the target goes, with what was found; - is stdout.",
-        "-o",
-        "--output",
-        metavar="OUT",
-        outcome=False,
-        group="write",
+        "-", "Where the target goes, with what was found; - is stdout.", "-o", "--output", metavar="OUT", group="write"
     )
-    report: Path | None = option(
-        None, "Write a report page.", "--report", metavar="HTML", blocks=False, outcome=False, group="write"
-    )
+    report: Path | None = option(None, "Write a report page.", "--report", metavar="HTML", blocks=False, group="write")
     save: Path | None = option(
         None,
         "Save the model with its texts and what was found.",
@@ -157,7 +157,6 @@ class Request:
         metavar="FILE",
         blocks=False,
         model=False,
-        outcome=False,
         group="write",
     )
     engine: str | None = option(
@@ -165,46 +164,19 @@ class Request:
         "Read the files in blocks, in this process (local) or on a cluster (dask).",
         "--engine",
         choices=ENGINES,
-        model=False,
-        outcome=False,
         group="blocks",
     )
     workers: int | None = option(
-        None,
-        "With --engine dask: processes to start.",
-        "--workers",
-        metavar="N",
-        low=1,
-        model=False,
-        outcome=False,
-        group="blocks",
+        None, "With --engine dask: processes to start.", "--workers", metavar="N", low=1, group="blocks"
     )
     scheduler: str | None = option(
-        None,
-        "A dask scheduler that is running already.",
-        "--scheduler",
-        metavar="ADDRESS",
-        model=False,
-        outcome=False,
-        group="blocks",
+        None, "A dask scheduler that is running already.", "--scheduler", metavar="ADDRESS", group="blocks"
     )
     tls: tuple[str, ...] = option(
-        (),
-        "For --scheduler: ca, cert or key; repeatable.",
-        "--tls",
-        metavar="NAME=FILE",
-        model=False,
-        outcome=False,
-        group="blocks",
+        (), "For --scheduler: ca, cert or key; repeatable.", "--tls", metavar="NAME=FILE", group="blocks"
     )
     memory_limit: str | None = option(
-        None,
-        "With --workers: memory of each, such as 2GB.",
-        "--memory-limit",
-        metavar="SIZE",
-        model=False,
-        outcome=False,
-        group="blocks",
+        None, "With --workers: memory of each, such as 2GB.", "--memory-limit", metavar="SIZE", group="blocks"
     )
     block_rows: int | None = option(
         None,
@@ -212,19 +184,19 @@ class Request:
         "--block-rows",
         metavar="N",
         low=1,
-        model=False,
+        outcome=True,
         group="blocks",
     )
     sample: int = option(
-        SAMPLE, "Documents of each side that the evidence rests on.", low=50, model=False, group="blocks"
+        SAMPLE, "Documents of each side that the evidence rests on.", low=50, outcome=True, group="blocks"
     )
-    resume: bool = option(
-        False, "Continue a run in blocks that was stopped.", "--resume", model=False, outcome=False, group="blocks"
+    resume: bool = option(False, "Continue a run in blocks that was stopped.", "--resume", group="blocks")
+    exact: bool = option(
+        False, "csv and tsv: texts byte for byte, also those like =1+1.", "--exact", outcome=True, group="write"
     )
-    exact: bool = option(False, "csv and tsv: texts byte for byte, also those like =1+1.", "--exact", group="write")
-    as_json: bool = option(False, "Print a summary as JSON on stdout.", "--json", outcome=False, group="talk")
-    force: bool = option(False, "Replace outputs that exist.", "--force", outcome=False, group="talk")
-    quiet: bool = option(False, "Hide progress and notes.", "--quiet", outcome=False, group="talk")
+    as_json: bool = option(False, "Print a summary as JSON on stdout.", "--json", group="talk")
+    force: bool = option(False, "Replace outputs that exist.", "--force", group="talk")
+    quiet: bool = option(False, "Hide progress and notes.", "--quiet", group="talk")
 
     @property
     def target(self) -> str:
@@ -399,16 +371,16 @@ class LabelRequest(Request):
         None, "Column with a vector of each document.", "--vectors", metavar="COL", blocks=False
     )
     by: str | None = option(
-        None,
-        "Break the report down by a column of the target.",
-        "--by",
-        metavar="COL",
-        blocks=False,
-        outcome=False,
-        group="write",
+        None, "Break the report down by a column of the target.", "--by", metavar="COL", blocks=False, group="write"
     )
     model: Path | None = option(
-        None, "Label by a saved model, without SOURCE.", "--model", metavar="FILE", blocks=False, group="write"
+        None,
+        "Label by a saved model, without SOURCE.",
+        "--model",
+        metavar="FILE",
+        blocks=False,
+        outcome=True,
+        group="write",
     )
     error_budget: float | None = option(
         None,
@@ -431,7 +403,7 @@ class LabelRequest(Request):
         "Set rows aside that cannot be read, instead of stopping.",
         "--bad-rows",
         metavar="FILE",
-        model=False,
+        outcome=True,
         group="blocks",
     )
 
