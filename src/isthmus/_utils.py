@@ -1,14 +1,16 @@
-"""Small things that several rooms need: optional packages, versions, plain values, counts in words."""
+"""Small things that several rooms need: optional packages, versions, plain values, counts in words, warnings."""
 
 from __future__ import annotations
 
 import importlib
 import math
 import platform
+import sys
+import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from isthmus.exceptions import MissingExtraError
+from isthmus.exceptions import IsthmusWarning, MissingExtraError
 
 PACKAGES = ("isthmus", "numpy", "scipy", "scikit-learn", "numba", "PyStemmer", "polars")
 
@@ -57,3 +59,11 @@ def to_plain(value: Any) -> Any:
 def plural(n: int, one: str, many: str | None = None) -> str:
     """``3 texts``, ``1 text``, with a thousands separator."""
     return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def warn(message: str, *, code: str) -> None:
+    """Warn at the line of the first caller outside this package."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "isthmus":
+        level, frame = level + 1, frame.f_back
+    warnings.warn(IsthmusWarning(message, code=code), stacklevel=level)

@@ -126,7 +126,7 @@ def check_texts(texts: Any, name: str = "X", *, fill: bool = False) -> list[str]
 
 
 def _fill_missing(texts: list, name: str) -> list:
-    missing = [i for i, text in enumerate(texts) if _is_missing(text)]
+    missing = [i for i, text in enumerate(texts) if is_missing(text)]
     if not missing:
         return texts
     message = (
@@ -134,7 +134,7 @@ def _fill_missing(texts: list, name: str) -> list:
         "texts, and a label for them is a guess from the rest."
     )
     warnings.warn(IsthmusWarning(message, code="empty-documents"), stacklevel=4)
-    return ["" if _is_missing(text) else text for text in texts]
+    return ["" if is_missing(text) else text for text in texts]
 
 
 def mask_target(y: Any, domain: np.ndarray) -> np.ndarray:
@@ -155,7 +155,7 @@ def read_labels(y: Any) -> tuple[np.ndarray, np.ndarray]:
     """
     array = label_array(y)
     if array.dtype.kind == "O":
-        known = np.array([not _is_missing(value) for value in array], dtype=bool)
+        known = np.array([not is_missing(value) for value in array], dtype=bool)
         array = _native(array, known)
     else:
         known = np.ones(len(array), dtype=bool)
@@ -276,7 +276,8 @@ def _array_of(values: list) -> np.ndarray:
     return array
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
+    """None, NaN, or one of pandas' markers, by name: they cannot be compared, and pandas is not required."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(value, (float, np.floating)) and bool(np.isnan(value))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
@@ -18,7 +17,7 @@ from isthmus._math.confidence import (
     sharpen,
     with_caution,
 )
-from isthmus._utils import import_optional, plural
+from isthmus._utils import import_optional, plural, warn
 from isthmus._validation import check_seed, check_texts, read_source_labels
 from isthmus.api._cards import card
 from isthmus.api.methods import build_method, check_labelled
@@ -32,7 +31,7 @@ from isthmus.choose.sources import weigh_sources
 from isthmus.choose.texts import TransferTexts
 from isthmus.choose.trust import assess, confidence_outside, disputed, estimate_accuracy, novel_names
 from isthmus.corpus.guess import check_label_kind
-from isthmus.exceptions import DataError, IsthmusWarning, MissingExtraError, UsageError
+from isthmus.exceptions import DataError, MissingExtraError, UsageError
 from isthmus.explain import explain_document
 from isthmus.features.embeddings import VectorTable, check_vectors, has_static_vectors, resolve_embedder
 from isthmus.features.languages import resolve_language
@@ -185,7 +184,7 @@ class LabelResult(Labelling):
                 "labels are guesses; label these texts afresh from the source, and look whether the two share a "
                 "language."
             )
-            warnings.warn(IsthmusWarning(message, code="weak-bridge"), stacklevel=2)
+            warn(message, code="weak-bridge")
         probabilities = self.model.predict_proba(texts)
         codes = probabilities.argmax(axis=1)
         taught = taught_part(self.model) is not None
@@ -607,7 +606,7 @@ def _warn_of_same_texts(source: list[str], target: list[str], domain: np.ndarray
                 "from themselves and the expected accuracy says nothing about others; give the texts to label as the "
                 "target."
             )
-            warnings.warn(IsthmusWarning(message, code="data-checks"), stacklevel=4)
+            warn(message, code="data-checks")
 
 
 def _fit(job: LabelJob, method: str | BaseEstimator) -> Choice:

@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from isthmus._progress import listen
-from isthmus._utils import import_optional, versions
+from isthmus._utils import import_optional, versions, warn
 from isthmus.corpus import check_output, replacing
 from isthmus.corpus.limits import too_large, unpack_limit
-from isthmus.exceptions import DataError, IsthmusWarning, UsageError
+from isthmus.exceptions import DataError, UsageError
 
 FORMAT = 2  # raise it when an older isthmus could no longer read what this one writes
 _HEADER, _TEXTS, _MODEL = "isthmus.json", "texts.json", "model.skops"
@@ -207,7 +207,7 @@ def _read_model(path: Path, model: bytes, skops_io, trusted: Set[str]) -> dict[s
         raise _bad(path, "is damaged, or was saved with other versions of its parts") from error
     if caught:
         message = f"{path.name!r} was saved with other versions of its parts ({caught[0].message})"
-        warnings.warn(IsthmusWarning(" ".join(message.split())[:300], code="bad-model"), stacklevel=4)
+        warn(" ".join(message.split())[:300], code="bad-model")
     return content
 
 
@@ -285,7 +285,7 @@ def _warn_of_types(strange: list[str]) -> None:
             f"The model holds {strange[0]}, which is not part of isthmus and so is not loaded on trust; load the file "
             f"with isthmus.load(…, trusted={strange!r})."
         )
-        warnings.warn(IsthmusWarning(message, code="untrusted-type"), stacklevel=4)
+        warn(message, code="untrusted-type")
 
 
 def _full_names(trusted: Iterable) -> Set[str]:

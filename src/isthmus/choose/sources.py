@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,8 +11,8 @@ from sklearn.metrics import confusion_matrix
 
 from isthmus._math.content import content_order
 from isthmus._math.samples import two_sided_z, wilson_ends
+from isthmus._utils import warn
 from isthmus.choose.evidence import FEWEST, class_accuracy, cross_validated, plain_learner
-from isthmus.exceptions import IsthmusWarning
 from isthmus.features.vectorizer import TextVectorizer
 
 SAMPLE = 1_000  # documents of a source, and of the target, that are looked at
@@ -100,7 +99,7 @@ def weigh_sources(
         )
         if why:
             message = f"The labels of {name} {why}; it was left out."
-            warnings.warn(IsthmusWarning(message, code="data-checks"), stacklevel=2)
+            warn(message, code="data-checks")
     return found
 
 

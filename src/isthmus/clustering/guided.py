@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from numbers import Real
 
@@ -26,13 +25,14 @@ from isthmus._parameters import (
     check_parameters,
 )
 from isthmus._progress import progress
+from isthmus._utils import warn
 from isthmus._validation import check_rows, shorten
 from isthmus.base import check_transfer_data
 from isthmus.clustering.alignment import Match, alignment_table
 from isthmus.clustering.guidance import choose_n_clusters, count_counterparts
 from isthmus.clustering.kmeans import KMeansRun, assign_rows, threads_for
 from isthmus.clustering.run import Prepared, clean_rows, guided_kmeans, initial_centers, metric_rows, prepare
-from isthmus.exceptions import DataError, IsthmusWarning
+from isthmus.exceptions import DataError
 from isthmus.features.contexts import Contexts
 
 
@@ -274,13 +274,10 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
                 code="empty-vocabulary",
             )
         if self.n_empty_:
-            warnings.warn(
-                IsthmusWarning(
-                    f"{self.n_empty_} of {len(empty)} target documents have no known word; they are kept and put into "
-                    "the least specific cluster.",
-                    code="empty-documents",
-                ),
-                stacklevel=3,
+            warn(
+                f"{self.n_empty_} of {len(empty)} target documents have no known word; they are kept and put into "
+                "the least specific cluster.",
+                code="empty-documents",
             )
         prepared = prepare(
             rows.X[rows.source] if self.guidance > 0 else None,
@@ -299,13 +296,10 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
         )
         if prepared.groups is not None and prepared.aligner is None:
             words = [len(np.unique(rows.X[side].indices)) for side in (rows.source, rows.target)]
-            warnings.warn(
-                IsthmusWarning(
-                    f"Source ({words[0]} words) and target ({words[1]} words) share no word, so no group can be "
-                    "matched; the target was grouped by plain k-means.",
-                    code="fallback",
-                ),
-                stacklevel=3,
+            warn(
+                f"Source ({words[0]} words) and target ({words[1]} words) share no word, so no group can be "
+                "matched; the target was grouped by plain k-means.",
+                code="fallback",
             )
         return prepared
 

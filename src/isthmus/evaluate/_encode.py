@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from isthmus._validation import is_missing
 from isthmus.exceptions import DataError
 
 _NUMBERS = "biuf"
@@ -58,7 +59,7 @@ def _codes_of_objects(arrays: list[np.ndarray], names: tuple[str, ...]) -> tuple
     codes = []
     for array in arrays:
         column = array.tolist()
-        if any(_is_missing(label) for label in column):
+        if any(is_missing(label) for label in column):
             raise _missing(names)
         codes.append(np.array([seen.setdefault(label, len(seen)) for label in column], dtype=np.int64))
     values = list(seen)
@@ -69,13 +70,6 @@ def _codes_of_objects(arrays: list[np.ndarray], names: tuple[str, ...]) -> tuple
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))
     return [rank[column] for column in codes], [values[i] for i in order]
-
-
-def _is_missing(label: Any) -> bool:
-    # pandas' own markers by name: they cannot be compared, and pandas is not required
-    if label is None or type(label).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(label, (float, np.floating)) and bool(np.isnan(label))
 
 
 def _missing(names: tuple[str, ...]) -> DataError:

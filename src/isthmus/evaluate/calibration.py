@@ -48,10 +48,6 @@ def expected_calibration_error(
     strategy : {"uniform", "quantile"}, default="uniform"
         Bins of equal width between 0 and 1, or of (nearly) equal numbers of rows.
 
-    Returns
-    -------
-    float
-
     Examples
     --------
     >>> from isthmus.evaluate import expected_calibration_error

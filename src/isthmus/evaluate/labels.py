@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.metrics import adjusted_rand_score, f1_score
+from sklearn.metrics.cluster import contingency_matrix, pair_confusion_matrix
 
 from isthmus.evaluate._encode import label_array, shared_codes
 from isthmus.exceptions import UsageError
@@ -21,10 +23,6 @@ def accuracy(y_true: Any, y_pred: Any) -> float:
     ----------
     y_true, y_pred : array-like of shape (n_rows,)
         Labels of any kind. ``1`` and ``"1"`` are different labels.
-
-    Returns
-    -------
-    float
 
     Examples
     --------
@@ -43,10 +41,6 @@ def error_rate(y_true: Any, y_pred: Any) -> float:
     ----------
     y_true, y_pred : array-like of shape (n_rows,)
         Labels of any kind.
-
-    Returns
-    -------
-    float
 
     Examples
     --------
@@ -69,19 +63,13 @@ def macro_f1(y_true: Any, y_pred: Any, *, classes: Sequence | None = None) -> fl
         Classes to average over; if omitted, every class seen in either column. A class that is never right counts 0,
         as does a listed class that never occurs.
 
-    Returns
-    -------
-    float
-
     Examples
     --------
     >>> from isthmus.evaluate import macro_f1
     >>> round(macro_f1(["a", "a", "a", "b"], ["a", "a", "a", "a"]), 4)
     0.4286
     """
-    hits, errors = _per_class(y_true, y_pred, classes)
-    whole = 2 * hits + errors
-    return float(np.mean(np.divide(2 * hits, whole, out=np.zeros(len(hits)), where=whole > 0)))
+    return _f1(y_true, y_pred, classes, "macro")
 
 
 def micro_f1(y_true: Any, y_pred: Any, *, classes: Sequence | None = None) -> float:
@@ -97,10 +85,6 @@ def micro_f1(y_true: Any, y_pred: Any, *, classes: Sequence | None = None) -> fl
     classes : sequence, optional
         Classes to pool; if omitted, every class seen in either column.
 
-    Returns
-    -------
-    float
-
     Examples
     --------
     >>> from isthmus.evaluate import micro_f1
@@ -109,29 +93,23 @@ def micro_f1(y_true: Any, y_pred: Any, *, classes: Sequence | None = None) -> fl
     >>> round(micro_f1(["a", "b", "rest", "rest"], ["a", "rest", "rest", "rest"], classes=["a", "b"]), 4)
     0.6667
     """
-    hits, errors = _per_class(y_true, y_pred, classes)
-    whole = 2 * hits.sum() + errors.sum()
-    return float(2 * hits.sum() / whole) if whole else 0.0
+    return _f1(y_true, y_pred, classes, "micro")
 
 
-def _per_class(y_true: Any, y_pred: Any, classes: Sequence | None) -> tuple[np.ndarray, np.ndarray]:
-    """Per class: rows that are right, and rows wrongly given to it plus rows it lost."""
+def _f1(y_true: Any, y_pred: Any, classes: Sequence | None, average: str) -> float:
     (true, pred), values = shared_codes(y_true, y_pred, names=_NAMES)
-    k = len(values)
-    hits = np.bincount(true[true == pred], minlength=k)
-    errors = np.bincount(true, minlength=k) + np.bincount(pred, minlength=k) - 2 * hits
-    if classes is None:
-        return hits, errors
-    wanted = label_array(list(classes), "classes").tolist()
-    if not wanted:
-        raise UsageError("classes is empty; name at least one class or leave it out.", code="bad-parameter")
-    place = {value: i for i, value in enumerate(values)}
-    # Classes that never occur get the extra, empty last place.
-    index = [place.get(value, k) for value in wanted]
-    return np.append(hits, 0)[index], np.append(errors, 0)[index]
+    places = np.arange(len(values))
+    if classes is not None:
+        wanted = label_array(list(classes), "classes").tolist()
+        if not wanted:
+            raise UsageError("classes is empty; name at least one class or leave it out.", code="bad-parameter")
+        known = {value: place for place, value in enumerate(values)}
+        # Classes that never occur get numbers of their own.
+        places = np.array([known.get(value, len(values) + i) for i, value in enumerate(wanted)])
+    return float(f1_score(true, pred, labels=places, average=average, zero_division=0.0))
 
 
-# -- Scores of a grouping on pairs of rows, from the contingency table: no pair is ever visited
+# -- Scores of a grouping on pairs of rows
 
 
 class Contingency(NamedTuple):
@@ -178,10 +156,6 @@ def contingency(y_true: Any, y_pred: Any) -> Contingency:
     y_true, y_pred : array-like of shape (n_rows,)
         Groups of any kind; the two columns need not use the same names.
 
-    Returns
-    -------
-    Contingency
-
     Examples
     --------
     >>> from isthmus.evaluate import contingency
@@ -189,12 +163,9 @@ def contingency(y_true: Any, y_pred: Any) -> Contingency:
     >>> counts.true_groups, counts.predicted_groups, counts.table.toarray().tolist()
     (['bikes', 'cars'], [0, 1], [[0, 1], [1, 1]])
     """
-    (true,), rows = shared_codes(y_true, names=("y_true",))
-    (pred,), columns = shared_codes(y_pred, names=("y_pred",))
-    # Together once more, only for the check that both columns describe the same rows.
-    shared_codes(true, pred, names=("y_true", "y_pred"))
-    ones = np.ones(len(true), dtype=np.int64)
-    table = sp.coo_array((ones, (true, pred)), shape=(len(rows), len(columns))).tocsr()
+    true, pred = _group_codes(y_true, y_pred)
+    table = sp.csr_array(contingency_matrix(true, pred, sparse=True, dtype=np.int64))
+    rows, columns = (shared_codes(side, names=("y",))[1] for side in (y_true, y_pred))
     return Contingency(table, rows, columns)
 
 
@@ -210,10 +181,6 @@ def pair_scores(y_true: Any, y_pred: Any) -> PairScores:
     y_true, y_pred : array-like of shape (n_rows,)
         True groups and predicted groups.
 
-    Returns
-    -------
-    PairScores
-
     Examples
     --------
     >>> from isthmus.evaluate import pair_scores
@@ -221,20 +188,17 @@ def pair_scores(y_true: Any, y_pred: Any) -> PairScores:
     >>> scores.precision, round(scores.recall, 4), scores.f1
     (0.5, 0.3333, 0.4)
     """
-    table = contingency(y_true, y_pred).table
-    # Python integers from here on: products of pair counts do not fit 64 bits beyond some 100,000 rows.
-    both = _pairs(table.data)
-    in_true = _pairs(table.sum(axis=1))
-    in_pred = _pairs(table.sum(axis=0))
-    whole = _pairs(np.array([table.sum()]))
+    cells = pair_confusion_matrix(*_group_codes(y_true, y_pred)) // 2  # it counts both orders of a pair
+    (apart, only_pred), (only_true, both) = cells.tolist()
+    claimed = 2 * both + only_pred + only_true
     return PairScores(
-        precision=both / in_pred if in_pred else 1.0,
-        recall=both / in_true if in_true else 1.0,
-        f1=2 * both / (in_pred + in_true) if in_pred + in_true else 1.0,
+        precision=both / (both + only_pred) if both + only_pred else 1.0,
+        recall=both / (both + only_true) if both + only_true else 1.0,
+        f1=2 * both / claimed if claimed else 1.0,
         together_both=both,
-        together_predicted=in_pred - both,
-        together_true=in_true - both,
-        apart_both=whole - in_pred - in_true + both,
+        together_predicted=only_pred,
+        together_true=only_true,
+        apart_both=apart,
     )
 
 
@@ -243,12 +207,8 @@ def adjusted_rand(y_true: Any, y_pred: Any) -> float:
 
     Parameters
     ----------
-    y_true, y_pred : array-like of shape (n_rows,)
-        True groups and predicted groups; names do not matter.
-
-    Returns
-    -------
-    float
+    y_true, y_pred
+        As for :func:`pair_scores`.
 
     Examples
     --------
@@ -258,14 +218,13 @@ def adjusted_rand(y_true: Any, y_pred: Any) -> float:
     >>> adjusted_rand(["a", "a", "b", "b"], [0, 1, 0, 1])
     -0.5
     """
-    scores = pair_scores(y_true, y_pred)
-    tp, fp, fn, tn = scores.together_both, scores.together_predicted, scores.together_true, scores.apart_both
-    if fp == 0 and fn == 0:
-        return 1.0
-    return 2 * (tp * tn - fn * fp) / ((tp + fn) * (fn + tn) + (tp + fp) * (fp + tn))
+    return float(adjusted_rand_score(*_group_codes(y_true, y_pred)))
 
 
-def _pairs(sizes: np.ndarray) -> int:
-    """Number of unordered pairs inside groups of these sizes."""
-    sizes = np.asarray(sizes, dtype=np.int64)
-    return int(np.sum(sizes * (sizes - 1))) // 2
+def _group_codes(y_true: Any, y_pred: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Groups as numbers, each side by itself."""
+    (true,), _ = shared_codes(y_true, names=("y_true",))
+    (pred,), _ = shared_codes(y_pred, names=("y_pred",))
+    # Together once more, only for the check that both columns describe the same rows.
+    shared_codes(true, pred, names=_NAMES)
+    return true, pred

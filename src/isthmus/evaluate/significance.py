@@ -45,10 +45,6 @@ def wilson_interval(successes: int, n: int, *, confidence: float = 0.95) -> Inte
     confidence : float, default=0.95
         Between 0 and 1.
 
-    Returns
-    -------
-    Interval
-
     Examples
     --------
     >>> from isthmus.evaluate import wilson_interval
@@ -92,10 +88,6 @@ def bootstrap_interval(
         Number of draws.
     random_state : int, RandomState or None, default=0
         Same number, same interval.
-
-    Returns
-    -------
-    Interval
 
     Examples
     --------
@@ -180,10 +172,6 @@ def mcnemar(y_true: Any, pred_a: Any, pred_b: Any, *, method: str = "exact") -> 
         True labels and the labels given by the two methods, of any kind.
     method : {"exact", "chi2"}, default="exact"
         Binomial probabilities, or the χ² approximation with continuity correction, ``max(|b − c| − 1, 0)² / (b + c)``.
-
-    Returns
-    -------
-    McNemarResult
 
     Examples
     --------

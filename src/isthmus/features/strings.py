@@ -17,6 +17,7 @@ import numpy as np
 
 from isthmus._parameters import N_JOBS, Lengths, StrOptions, check_parameters
 from isthmus._progress import progress
+from isthmus._utils import warn
 from isthmus._validation import check_texts
 from isthmus.exceptions import DataError, IsthmusWarning
 from isthmus.features.gram import KINDS, inverse_roots, ngram_gram
@@ -292,13 +293,10 @@ class StringKernel:
         np.cumsum([len(text) for text in texts], out=offsets[1:])
         short = int(np.sum(np.diff(offsets)[known:] < lo))
         if short:
-            warnings.warn(
-                IsthmusWarning(
-                    f"{short} of {len(texts) - known} texts are shorter than the shortest n-gram ({lo} characters); "
-                    "they are kept, but resemble no other text. Try a smaller ngram_range.",
-                    code="empty-documents",
-                ),
-                stacklevel=5,
+            warn(
+                f"{short} of {len(texts) - known} texts are shorter than the shortest n-gram ({lo} characters); "
+                "they are kept, but resemble no other text. Try a smaller ngram_range.",
+                code="empty-documents",
             )
         # A lone surrogate is no valid text but occurs in scraped data; it is a symbol like any other here.
         return np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), dtype="<u4"), offsets
@@ -411,14 +409,11 @@ def _room(shape: tuple[int, int], dtype: np.dtype, out: Any) -> np.ndarray:
     with tempfile.NamedTemporaryFile(prefix="isthmus-kernel-", suffix=".npy", delete=False) as file:
         name = file.name
     try:
-        warnings.warn(
-            IsthmusWarning(
-                f"The kernel matrix of {shape[0]:,} × {shape[1]:,} texts takes {size / 1e9:.1f} GB and "
-                f"{free / 1e9:.1f} GB of memory are free; it is written to {name} until it is no longer used. "
-                "Give out= to choose the file, or use landmarks.",
-                code="fallback",
-            ),
-            stacklevel=6,
+        warn(
+            f"The kernel matrix of {shape[0]:,} × {shape[1]:,} texts takes {size / 1e9:.1f} GB and "
+            f"{free / 1e9:.1f} GB of memory are free; it is written to {name} until it is no longer used. "
+            "Give out= to choose the file, or use landmarks.",
+            code="fallback",
         )
         matrix = np.lib.format.open_memmap(name, mode="w+", dtype=dtype, shape=shape)
     except BaseException:  # a warning made an error, a full disk, Ctrl-C

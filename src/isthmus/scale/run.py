@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -16,6 +15,7 @@ import numpy as np
 
 from isthmus import __version__
 from isthmus._math.confidence import AccuracyEstimate, lower_confidence_in_groups
+from isthmus._utils import warn
 from isthmus._validation import check_seed
 from isthmus.choose.budgets import review_warnings, too_few_pass
 from isthmus.choose.choice import YARDSTICK, choose
@@ -23,7 +23,7 @@ from isthmus.corpus.guess import check_label_kind
 from isthmus.corpus.limits import given_limit
 from isthmus.corpus.shards import MANIFEST, Block, choose_columns, cut_shard, find_shards, read_block
 from isthmus.corpus.tables import Rows
-from isthmus.exceptions import DataError, IsthmusWarning, UsageError
+from isthmus.exceptions import DataError, UsageError
 from isthmus.features.block_kernels import best_classes
 from isthmus.features.blocks import add_tuples
 from isthmus.scale.engine import DaskEngine, LocalEngine, connect, local_cluster
@@ -477,7 +477,7 @@ class Run:
         )
         if kind.message:
             message = f"The labels of the source {kind.message}"
-            warnings.warn(IsthmusWarning(message, code="data-checks"), stacklevel=2)
+            warn(message, code="data-checks")
         self.classes = np.array(names, dtype=object)
 
     # -- methods ------------------------------------------------------------------------------------------------------

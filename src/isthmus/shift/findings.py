@@ -7,14 +7,12 @@ mixtures of two domains. ``TRANSFER`` lists the topics that decide the verdict.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from isthmus._utils import plural
-from isthmus.exceptions import IsthmusWarning
+from isthmus._utils import plural, warn
 from isthmus.features.languages import NAMES, guess_languages, language_name, plainly_english
 from isthmus.shift.bridges import Carrying
 from isthmus.shift.novelty import Novelty, simulated_sentence
@@ -375,5 +373,5 @@ def warn_of_two_languages(
         )
     else:
         said += "words do not cross languages. Translate one side, or give vectors of a multilingual model."
-    warnings.warn(IsthmusWarning(said, code="two-languages"), stacklevel=3)
+    warn(said, code="two-languages")
     return True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral, Real
 
 import numpy as np
@@ -12,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from isthmus._parameters import FROM_1, NON_NEGATIVE, Interval, StrOptions
 from isthmus._progress import progress
+from isthmus._utils import warn
 from isthmus._validation import shorten
 from isthmus.base import Domains, TransferClassifier, softmax
 from isthmus.classify.cocc.blocks import Problem, SettlingDocuments, score_rows
@@ -30,7 +30,7 @@ from isthmus.classify.cocc.steps import (
     per_length,
     refine_by_centroids,
 )
-from isthmus.exceptions import DataError, IsthmusWarning
+from isthmus.exceptions import DataError
 from isthmus.features.blocks import Block, MemoryPasses, Passes, RowBlock
 
 DEFAULT_WORD_CLUSTERS = 64
@@ -326,13 +326,10 @@ class CoClusteringClassifier(TransferClassifier):
         unused = np.setdiff1d(np.arange(len(self.classes_)), self.cluster_classes_)
         if len(unused):
             names = ", ".join(shorten(name) for name in self.classes_[unused][:5])
-            warnings.warn(
-                IsthmusWarning(
-                    f'match="printed" left {len(unused)} of {len(self.classes_)} classes without documents ({names}), '
-                    'because two clusters are nearest to one class. Use match="one-to-one" to give every class one.',
-                    code="fallback",
-                ),
-                stacklevel=6,
+            warn(
+                f'match="printed" left {len(unused)} of {len(self.classes_)} classes without documents ({names}), '
+                'because two clusters are nearest to one class. Use match="one-to-one" to give every class one.',
+                code="fallback",
             )
 
     def _finish(self, problem: Problem, best: CoClustering, mapping: np.ndarray) -> SettlingDocuments | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral, Real
@@ -14,9 +13,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._parameters import FROM_1, POSITIVE, StrOptions, check_parameters
+from isthmus._utils import warn
 from isthmus.base import Domains, TransferClassifier, softmax
 from isthmus.classify.dual.kernels import Kernel, Predictor, make_kernel
-from isthmus.exceptions import DataError, IsthmusWarning, UsageError
+from isthmus.exceptions import DataError, UsageError
 from isthmus.features.tokens import NEGATED
 
 # -- Labelled words: reading them, and finding their columns
@@ -329,15 +329,12 @@ class DualClassifier(TransferClassifier):
         column_kernel = make_kernel(self.word_kernel or self.kernel, X.T.tocsr(), width=self.word_width, **settings)
         self.kernels_ = {"documents": describe(row_kernel), "words": describe(column_kernel)}
         if not (row_kernel.exact and column_kernel.exact):
-            warnings.warn(
-                IsthmusWarning(
-                    f"{n} documents × {d} words: the Gaussian kernel over more than {self.max_exact} of "
-                    f"either is approximated "
-                    f"through {self.n_landmarks} of them (max_exact, n_landmarks); linear and cosine kernels "
-                    f"are exact.",
-                    code="approximation",
-                ),
-                stacklevel=4,
+            warn(
+                f"{n} documents × {d} words: the Gaussian kernel over more than {self.max_exact} of "
+                f"either is approximated "
+                f"through {self.n_landmarks} of them (max_exact, n_landmarks); linear and cosine kernels "
+                f"are exact.",
+                code="approximation",
             )
         self.solver_ = self.solver if self.solver != "auto" else ("direct" if n + d <= DIRECT_UP_TO else "cg")
         return Sides(X, row_targets, row_weights, column_targets, column_weights, row_kernel, column_kernel)
@@ -363,13 +360,10 @@ class DualClassifier(TransferClassifier):
         if placed.unknown:
             shown = ", ".join(repr(word) for word in placed.unknown[:5])
             more = f" and {len(placed.unknown) - 5} more" if len(placed.unknown) > 5 else ""
-            warnings.warn(
-                IsthmusWarning(
-                    f"{len(placed.unknown)} of {placed.given} labelled words occur in no "
-                    f"document ({shown}{more}); they are kept for later documents.",
-                    code="unknown-words",
-                ),
-                stacklevel=5,
+            warn(
+                f"{len(placed.unknown)} of {placed.given} labelled words occur in no "
+                f"document ({shown}{more}); they are kept for later documents.",
+                code="unknown-words",
             )
         place = {label: code for code, label in enumerate(word_classes.tolist())}
         targets, weights = np.zeros((d, len(word_classes))), np.zeros(d)
@@ -393,14 +387,11 @@ class DualClassifier(TransferClassifier):
         seen = np.unique(domains.source_codes)
         bare = [repr(label) for code, label in enumerate(domains.classes.tolist()) if code not in seen]
         if len(seen) and bare:
-            warnings.warn(
-                IsthmusWarning(
-                    f"Labelled words name {', '.join(bare)}, of which no document is labelled; that class "
-                    f"rests on its words "
-                    "alone. Check the spelling if that is not meant.",
-                    code="data-checks",
-                ),
-                stacklevel=5,
+            warn(
+                f"Labelled words name {', '.join(bare)}, of which no document is labelled; that class "
+                f"rests on its words "
+                "alone. Check the spelling if that is not meant.",
+                code="data-checks",
             )
 
     def _finish(self, domains: Domains, sides: Sides, rows: np.ndarray, columns: np.ndarray, functions) -> np.ndarray:
@@ -486,6 +477,4 @@ def describe(kernel: Kernel) -> str:
 
 def warn_of_limit(what: str, try_this: str):
     """Say that an iterative method ended at its limit."""
-    warnings.warn(
-        IsthmusWarning(f"{what} before its tolerance was reached; {try_this}.", code="not-converged"), stacklevel=5
-    )
+    warn(f"{what} before its tolerance was reached; {try_this}.", code="not-converged")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -11,10 +10,11 @@ import scipy.sparse as sp
 
 from isthmus._math.calibration import fit_temperature
 from isthmus._parameters import FROM_1, NON_NEGATIVE, POSITIVE, SHARE, StrOptions
+from isthmus._utils import warn
 from isthmus.base import Domains, TransferClassifier, softmax
 from isthmus.classify.centroids import unit_rows
 from isthmus.classify.names.settling import compare_names, learn_shares, settle_softly
-from isthmus.exceptions import DataError, IsthmusError, IsthmusWarning, UsageError
+from isthmus.exceptions import DataError, IsthmusError, UsageError
 from isthmus.features.class_names import ClassName, read_classes
 from isthmus.features.latent import leading_directions
 from isthmus.features.tokens import tokenize_words
@@ -282,15 +282,12 @@ class ClassNameClassifier(TransferClassifier):
                 code="empty-class",
             )
         if unknown:
-            warnings.warn(
-                IsthmusWarning(
-                    f"Nothing is known of the class {unknown[0]!r}"
-                    f"{'' if len(unknown) == 1 else f' and {len(unknown) - 1} more'}: its name holds no word that the "
-                    "documents know, and no document carries its label; no document will get it. Describe it by words, "
-                    "as in 'business: shares, market'.",
-                    code="unknown-words",
-                ),
-                stacklevel=5,
+            warn(
+                f"Nothing is known of the class {unknown[0]!r}"
+                f"{'' if len(unknown) == 1 else f' and {len(unknown) - 1} more'}: its name holds no word that the "
+                "documents know, and no document carries its label; no document will get it. Describe it by words, "
+                "as in 'business: shares, market'.",
+                code="unknown-words",
             )
         return unit_rows(weight * names + (1 - weight) * documents)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -17,10 +16,11 @@ from sklearn.utils.validation import check_is_fitted
 from isthmus._math.calibration import fit_temperature
 from isthmus._parameters import FROM_0, POSITIVE, Interval, Options, StrOptions, check_parameters
 from isthmus._progress import progress
+from isthmus._utils import warn
 from isthmus._validation import check_rows
 from isthmus.base import Domains, TransferClassifier, softmax
 from isthmus.classify.projection.hinge import fit_squared_hinge
-from isthmus.exceptions import IsthmusWarning, UsageError
+from isthmus.exceptions import UsageError
 from isthmus.features.blocks import (
     BINS,
     Block,
@@ -585,14 +585,11 @@ class TermProjectionClassifier(TransferClassifier):
 
     def _warn_of_reversal(self, adapted: Adaptation) -> None:
         last, best = adapted.leads_back[-1], max(adapted.leads_back)
-        warnings.warn(
-            IsthmusWarning(
-                f"Adaptation to the target stopped in round {len(adapted.leads_back)} of {self.max_iter}: its labels "
-                f"lead back to {last:.0%} of the source's, {best:.0%} before, so classes were growing at the cost of "
-                f"others. Round {adapted.kept} was kept; max_iter=0 does not adapt at all.",
-                code="adaptation-stopped",
-            ),
-            stacklevel=5,
+        warn(
+            f"Adaptation to the target stopped in round {len(adapted.leads_back)} of {self.max_iter}: its labels "
+            f"lead back to {last:.0%} of the source's, {best:.0%} before, so classes were growing at the cost of "
+            f"others. Round {adapted.kept} was kept; max_iter=0 does not adapt at all.",
+            code="adaptation-stopped",
         )
 
     def _store(self):
@@ -603,13 +600,10 @@ class TermProjectionClassifier(TransferClassifier):
         self.prior_ = self.source_prior_
         if len(self.empty_classes_):
             names = ", ".join(str(name) for name in self.empty_classes_[:5])
-            warnings.warn(
-                IsthmusWarning(
-                    f"{len(self.empty_classes_)} of {len(self.classes_)} classes have no term left at "
-                    f"purity={self.purity:g} ({names}); no document gets them by rule. Lower purity or raise n_terms.",
-                    code="fallback",
-                ),
-                stacklevel=6,
+            warn(
+                f"{len(self.empty_classes_)} of {len(self.classes_)} classes have no term left at "
+                f"purity={self.purity:g} ({names}); no document gets them by rule. Lower purity or raise n_terms.",
+                code="fallback",
             )
 
     def _decision(self, features: np.ndarray) -> np.ndarray:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from numbers import Integral
@@ -17,6 +16,7 @@ from isthmus._math.calibration import fit_temperature
 from isthmus._packing import pack_texts, unpack_texts
 from isthmus._parameters import FROM_0, FROM_1, N_JOBS, NON_NEGATIVE, SHARE, Lengths, StrOptions, refusal
 from isthmus._progress import progress
+from isthmus._utils import warn
 from isthmus.base import Domains, TransferClassifier, row_blocks, softmax
 from isthmus.classify.strings.kernel_ridge import (
     GrowingRidge,
@@ -30,7 +30,7 @@ from isthmus.classify.strings.kernel_ridge import (
     rbf,
 )
 from isthmus.classify.strings.ridge_gpu import DeviceRidge, DeviceRows, new_scores, solve_bytes
-from isthmus.exceptions import DataError, IsthmusWarning
+from isthmus.exceptions import DataError
 from isthmus.features.gram import KINDS, inverse_roots, n_threads
 from isthmus.features.gram_gpu import DEVICES, array_module, gram_bytes, has_memory, whole_counts
 from isthmus.features.languages import IDEOGRAPHIC, guess_language, resolve_language
@@ -554,13 +554,10 @@ class TransductiveKernelClassifier(TransferClassifier):
             if domains.n_rows <= most or xp is not None:
                 return None
             wanted = LANDMARKS
-            warnings.warn(
-                IsthmusWarning(
-                    f"{domains.n_rows:,} documents are more than max_exact={most:,}; each is compared with "
-                    f"{wanted:,} landmark documents instead of with all. Set n_landmarks or max_exact to choose.",
-                    code="approximation",
-                ),
-                stacklevel=5,
+            warn(
+                f"{domains.n_rows:,} documents are more than max_exact={most:,}; each is compared with "
+                f"{wanted:,} landmark documents instead of with all. Set n_landmarks or max_exact to choose.",
+                code="approximation",
             )
         if wanted >= domains.n_rows:
             return None

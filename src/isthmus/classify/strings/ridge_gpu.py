@@ -10,14 +10,14 @@ Like :mod:`isthmus.features.gram_gpu`, every function takes the array module, an
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from isthmus._utils import warn
 from isthmus.classify.strings.kernel_ridge import leave_one_out
-from isthmus.exceptions import DataError, IsthmusWarning
+from isthmus.exceptions import DataError
 from isthmus.features.gram import inverse_roots
 from isthmus.features.gram_gpu import SLACK, GramIndex, add_products, fill_rows, free_bytes, padded
 
@@ -268,13 +268,10 @@ class DeviceRidge:
             along = (residual * solved).sum(axis=1)
             direction = solved + turn * direction
         left = float((xp.sqrt((residual * residual).sum(axis=1)) / xp.where(size > 0, size, 1.0)).max())
-        warnings.warn(
-            IsthmusWarning(
-                f"The ridge on the GPU stopped after {MOST_STEPS} steps with a residual of {left:.1g}; "
-                "a larger alpha makes it converge, device='cpu' solves it directly.",
-                code="not-converged",
-            ),
-            stacklevel=2,
+        warn(
+            f"The ridge on the GPU stopped after {MOST_STEPS} steps with a residual of {left:.1g}; "
+            "a larger alpha makes it converge, device='cpu' solves it directly.",
+            code="not-converged",
         )
         return X
 
