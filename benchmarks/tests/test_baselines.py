@@ -4,9 +4,14 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from isthmus.classify.dual.laplacian import neighbour_laplacian
-from isthmus.clustering.baselines import cocluster
-from isthmus_bench.baselines import KernelLeastSquares, LaplacianLeastSquares, factorise, nmf_groups
+from isthmus_bench.baselines import (
+    KernelLeastSquares,
+    LaplacianLeastSquares,
+    cocluster,
+    factorise,
+    neighbour_laplacian,
+    nmf_groups,
+)
 
 
 def blocks(n=30, d=12, seed=0):

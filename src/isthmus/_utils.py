@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import math
+import os
 import platform
 import sys
 import warnings
@@ -54,6 +55,19 @@ def to_plain(value: Any) -> Any:
     if isinstance(value, (list, tuple, set, frozenset)):
         return [to_plain(item) for item in value]
     return value if value is None or isinstance(value, (bool, int, str)) else str(value)
+
+
+def as_python(value: Any) -> Any:
+    """A numpy scalar as Python's own; anything else as it is."""
+    return value.item() if hasattr(value, "item") and not getattr(value, "shape", ()) else value
+
+
+def n_threads(n_jobs: int | None) -> int:
+    """Threads that ``n_jobs`` means, in joblib's way of counting: negative numbers from all cores down."""
+    if n_jobs is None:
+        return 1
+    cores = os.cpu_count() or 1
+    return max(1, cores + 1 + n_jobs if n_jobs < 0 else n_jobs)
 
 
 def plural(n: int, one: str, many: str | None = None) -> str:

@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
+from isthmus._utils import as_python
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 
 UNLABELLED = -1
@@ -341,5 +342,5 @@ def find_classes(labels: np.ndarray, extras: list, min_classes: int) -> np.ndarr
 
 
 def shorten(value: Any, width: int = 40) -> str:
-    text = repr(value.item() if isinstance(value, np.generic) else value)
+    text = repr(as_python(value))
     return text if len(text) <= width else text[: width - 1] + "…"

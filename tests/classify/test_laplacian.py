@@ -6,7 +6,8 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isthmus.classify.dual.laplacian import BipartiteLaplacian, neighbour_laplacian, normalised_edges
+from isthmus.classify.dual.laplacian import BipartiteLaplacian, normalised_edges
+from isthmus_bench.baselines import neighbour_laplacian
 
 
 def random_matrix(seed, n=7, d=5, density=0.6):

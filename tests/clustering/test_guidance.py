@@ -9,11 +9,11 @@ from sklearn.metrics import adjusted_rand_score
 from isthmus.clustering import CrossGuidedKMeans
 from isthmus.clustering import guidance as choice
 from isthmus.clustering.alignment import Aligner, alignment_table, source_groups
-from isthmus.clustering.baselines import cocluster, kmeans_with_source, plain_kmeans
 from isthmus.clustering.guidance import choose_n_clusters, count_counterparts
 from isthmus.clustering.run import clean_rows, guided_kmeans, initial_centers, metric_rows, prepare
 from isthmus.exceptions import UsageError
 from isthmus.shift.similarity import cross_similarity
+from isthmus_bench.baselines import cocluster, kmeans_with_source, plain_kmeans
 
 
 def sides(task):

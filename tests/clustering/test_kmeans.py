@@ -4,8 +4,10 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans
+from sklearn.utils.extmath import row_norms
 
 from isthmus._math.rows import group_means, unit_rows
+from isthmus._utils import n_threads
 from isthmus.clustering.kmeans import (
     ClusterSums,
     Pull,
@@ -14,8 +16,6 @@ from isthmus.clustering.kmeans import (
     combined_divergence,
     kmeans,
     pulled_means,
-    row_norms,
-    threads_for,
 )
 
 
@@ -72,10 +72,12 @@ def test_combined_divergence_never_rises_while_the_alignment_stays(seed, guidanc
     run = kmeans(X, X[:3].toarray(), align=lambda centers, iteration: pull, guidance=guidance, max_iter=30)
     # The assignment ignores the pull's term |C|·δ·d², so a step may trade some of it; each re-estimation may not.
     labels, _, stats = assign_rows(X, run.centers)
-    best = combined_divergence(stats, row_norms(X), pulled_means(stats, run.centers, pull, guidance), pull, guidance)
+    best = combined_divergence(
+        stats, row_norms(X, squared=True), pulled_means(stats, run.centers, pull, guidance), pull, guidance
+    )
     for _ in range(5):
         other = run.centers + 0.05 * rng.standard_normal(run.centers.shape)
-        assert combined_divergence(stats, row_norms(X), other, pull, guidance) >= best - 1e-9
+        assert combined_divergence(stats, row_norms(X, squared=True), other, pull, guidance) >= best - 1e-9
     assert len(labels) == X.shape[0]
 
 
@@ -153,10 +155,10 @@ def test_boost_multiplies_the_odds(guidance, expected):
     assert boosted_guidance(guidance, 4.0) == pytest.approx(expected)
 
 
-def test_threads_for_counts_like_joblib():
-    assert threads_for(None) == 1
-    assert threads_for(2) == 2
-    assert threads_for(-1) >= 1
+def test_n_threads_counts_like_joblib():
+    assert n_threads(None) == 1
+    assert n_threads(2) == 2
+    assert n_threads(-1) >= 1
 
 
 def test_combined_divergence_by_hand_in_the_cosine_metric():

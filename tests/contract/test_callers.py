@@ -29,6 +29,7 @@ ALLOWED = {
     ("choose/learning.py", "mix_learned"): _NAMES_VOTE,
     ("corpus/classes.py", "read_class_table"): _NAMES_VOTE,
     ("features/class_names.py", "without_words"): _NAMES_VOTE,
+    ("evaluate/labels.py", "contingency"): "the table behind the scores of pairs, for users",
 }
 _REFERENCE = re.compile(r":(?:func|class|meth|attr):`~?[!\w.]*?(\w+)`")
 _WORD = re.compile(r"\w+")

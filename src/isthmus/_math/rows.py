@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
+from sklearn.preprocessing import normalize
 
 
-def unit_rows(rows: np.ndarray) -> np.ndarray:
-    """Rows of length one; empty rows stay empty."""
+def unit_rows(rows: Any) -> Any:
+    """Rows of length one, dense or sparse; empty rows stay empty."""
+    if sp.issparse(rows):
+        return normalize(rows)
     lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
     return rows / np.where(lengths > 0, lengths, 1.0)[:, None]
 

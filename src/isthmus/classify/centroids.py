@@ -6,14 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.preprocessing import normalize
+
+from isthmus._math.rows import unit_rows
 
 _BLOCK = 4_096  # rows squared in one go
-
-
-def unit_rows(rows: Any) -> Any:
-    """Rows of length one; rows of zeros stay as they are."""
-    return normalize(rows)
 
 
 @dataclass

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from isthmus._math.calibration import fit_temperature
+from isthmus._math.rows import unit_rows
 from isthmus._parameters import FROM_1, SHARE
 from isthmus.base import Domains, TransferClassifier
-from isthmus.classify.centroids import CentredRows, move_centroids, settle, unit_rows
+from isthmus.classify.centroids import CentredRows, move_centroids, settle
 from isthmus.features.blocks import Block, Passes, add_tuples
 from isthmus.features.embeddings import resolve_embedder
 from isthmus.features.fixed_point import ONE, as_steps, block_steps, exact_product, square_sums

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
 
 from isthmus._math.rows import group_means, unit_rows
+from isthmus._utils import as_python
 from isthmus.clustering.kmeans import Pull
 from isthmus.shift.similarity import CrossSimilarity
 
@@ -156,7 +157,7 @@ def alignment_table(weights: np.ndarray, groups: SourceGroups, classes: np.ndarr
             matches.append(Match(cluster, None, 0.0, None))
             continue
         group = classes[groups.codes[best]]
-        group = group.item() if isinstance(group, np.generic) else group
+        group = as_python(group)
         matches.append(Match(cluster, group, float(row[best]), int(groups.collections[best])))
     return matches
 

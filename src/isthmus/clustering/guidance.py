@@ -124,7 +124,7 @@ _PLAIN = 0.15  # contrast from which a match is plain; unrelated groups lie arou
 def choose_n_clusters(
     target: sp.csr_matrix, source: sp.csr_matrix | None, n_groups: int, *, cosine: bool = True, random_state=0
 ) -> tuple[int, list[dict]]:
-    """Number of target clusters whose last one gains as little as the source's last group does, and a tab of all tried.
+    """Number of target clusters whose last one gains as little as the source's last group, and a table of all tried.
 
     More clusters always lower the mean divergence J(k). What a cluster must gain to be worth having is read off the
     source: at the source's own number of groups k′, its k-means curve has the slope λ (the mean gain per cluster where

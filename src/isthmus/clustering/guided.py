@@ -25,15 +25,21 @@ from isthmus._parameters import (
     check_parameters,
 )
 from isthmus._progress import progress
-from isthmus._utils import warn
+from isthmus._utils import n_threads, warn
 from isthmus._validation import check_rows, shorten
 from isthmus.base import check_transfer_data
 from isthmus.clustering.alignment import Match, alignment_table
 from isthmus.clustering.guidance import choose_n_clusters, count_counterparts
-from isthmus.clustering.kmeans import KMeansRun, assign_rows, threads_for
+from isthmus.clustering.kmeans import KMeansRun, assign_rows
 from isthmus.clustering.run import Prepared, clean_rows, guided_kmeans, initial_centers, metric_rows, prepare
 from isthmus.exceptions import DataError
 from isthmus.features.contexts import Contexts
+
+# Parameters that say how clusters and groups are aligned.
+_ALIGNMENT = (
+    *("warmup", "min_contrast", "pivot_weights", "projection"),
+    *("smoothing", "contexts", "context_counts", "own_words"),
+)
 
 
 class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
@@ -285,14 +291,7 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
             rows.collections,
             target[~empty],
             cosine=self.metric == "cosine",
-            warmup=self.warmup,
-            min_contrast=self.min_contrast,
-            pivot_weights=self.pivot_weights,
-            projection=self.projection,
-            smoothing=self.smoothing,
-            contexts=self.contexts,
-            context_counts=self.context_counts,
-            own_words=self.own_words,
+            **{name: getattr(self, name) for name in _ALIGNMENT},
         )
         if prepared.groups is not None and prepared.aligner is None:
             words = [len(np.unique(rows.X[side].indices)) for side in (rows.source, rows.target)]
@@ -348,7 +347,7 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
                 tol=tol,
                 boost=self.boost,
                 boost_iter=self.boost_iter,
-                n_threads=threads_for(self.n_jobs),
+                n_threads=n_threads(self.n_jobs),
             )
             progress("grouping", i + 1, n_init)
             if best is None or run.divergence < best.divergence:

@@ -6,13 +6,13 @@ files larger than memory and several machines can run the same three steps.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils.extmath import row_norms
 
 from isthmus._math.rows import unit_rows
 
@@ -107,7 +107,7 @@ def assign_rows(
     n_clusters, n_words = centers.shape
     by_word = np.ascontiguousarray(centers.T)
     center_norms = np.ones(n_clusters) if cosine else np.einsum("ij,ij->i", centers, centers)
-    norms = row_norms(X) if norms is None else norms
+    norms = row_norms(X, squared=True) if norms is None else norms
     labels = np.empty(X.shape[0], dtype=np.int32)
     distances = np.empty(X.shape[0])
 
@@ -160,7 +160,7 @@ def kmeans(
     (2).
     """
     centers = np.array(start, dtype=np.float64)
-    norms = row_norms(X) if norms is None else norms
+    norms = row_norms(X, squared=True) if norms is None else norms
     share = guidance if align is not None else 0.0
     before, before_pairs, pull = None, None, None
     boosted = boost_iter if boost > 1 else 0
@@ -253,18 +253,3 @@ def relocate_empty(X: sp.csr_matrix, labels: np.ndarray, distances: np.ndarray, 
         np.add.at(stats.sums[cluster], X.indices[entries], X.data[entries])
         stats.counts[old] -= 1
         stats.counts[cluster] = 1
-
-
-def row_norms(X: sp.csr_matrix) -> np.ndarray:
-    """‖x‖² of every row."""
-    from isthmus.clustering.kmeans_kernels import squared_norms
-
-    return squared_norms(X.data, X.indptr)
-
-
-def threads_for(n_jobs: int | None) -> int:
-    """Number of threads that ``n_jobs`` asks for, in joblib's way of counting."""
-    if n_jobs is None:
-        return 1
-    cores = os.cpu_count() or 1
-    return max(1, n_jobs if n_jobs > 0 else cores + 1 + n_jobs)

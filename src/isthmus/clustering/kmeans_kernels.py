@@ -34,15 +34,3 @@ def assign_and_add(data, indices, indptr, centers_by_word, center_norms, labels,
         counts[best] += 1
         for p in range(indptr[row], indptr[row + 1]):
             sums[best, indices[p]] += data[p]
-
-
-@njit(cache=True, nogil=True)
-def squared_norms(data, indptr):
-    """‖x‖² of every row."""
-    norms = np.empty(len(indptr) - 1)
-    for row in range(len(norms)):
-        total = 0.0
-        for p in range(indptr[row], indptr[row + 1]):
-            total += data[p] * data[p]
-        norms[row] = total
-    return norms

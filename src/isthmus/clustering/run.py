@@ -9,9 +9,10 @@ import scipy.sparse as sp
 from sklearn.cluster import kmeans_plusplus
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
+from sklearn.utils.extmath import row_norms
 
 from isthmus.clustering.alignment import Aligner, SourceGroups, source_groups
-from isthmus.clustering.kmeans import KMeansRun, kmeans, row_norms
+from isthmus.clustering.kmeans import KMeansRun, kmeans
 from isthmus.exceptions import UsageError
 from isthmus.shift.similarity import cross_similarity
 
@@ -87,7 +88,7 @@ def prepare(
 ) -> Prepared:
     """Source centres, pivots and weights, computed once for all starts; without shared words there is no aligner."""
     target = metric_rows(target, cosine)
-    norms = row_norms(target)
+    norms = row_norms(target, squared=True)
     if source is None or source.shape[0] == 0:
         return Prepared(target, norms, None, None)
     source = metric_rows(source, cosine)

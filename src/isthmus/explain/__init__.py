@@ -166,11 +166,8 @@ def own_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
             "per term.",
             code="bad-parameter",
         )
-    return [
-        {"class": label, "term": str(term if names is None else names[term]), "contribution": float(values[code])}
-        for code, label in enumerate(classes)
-        for term, values in contributions.items()
-    ]
+    terms = list(contributions) if names is None else [names[column] for column in contributions]
+    return occlusion.contribution_rows(model.classes_, terms, list(contributions.values()))
 
 
 def _columns_are_terms(pipeline: TransferPipeline) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from isthmus._utils import as_python
 from isthmus.classify.cocc.classifier import CoClusteringClassifier
 from isthmus.pipeline import TransferPipeline
 
@@ -44,7 +45,7 @@ def cluster_table(
     >>> [(row["class"], row["words"]) for row in cluster_table(model, ["engine", "court", "wheel", "judge"])]
     [('car', ['wheel', 'engine']), ('law', ['judge', 'court'])]
     """
-    labels = [_plain(label) for label in model.classes_]
+    labels = [as_python(label) for label in model.classes_]
     names = np.arange(len(model.word_clusters_)).astype(str) if names is None else np.asarray(names, dtype=str)
     target, source = _leaning(model.target_table_), _leaning(model.source_table_)
     strength = _strength(model.target_table_) + model.trade_off_ * _strength(model.source_table_)
@@ -112,7 +113,7 @@ def document_table(
     rows = [
         {
             "document": document,
-            "class": _plain(label),
+            "class": as_python(label),
             "word": str(names[word]),
             "contribution": float(value),
             "cluster": int(model.word_clusters_[word]),
@@ -153,7 +154,7 @@ def bridge_words(model: CoClusteringClassifier, names: Any, *, top: int = 20) ->
             {
                 "word": str(names[word]),
                 "cluster": int(cluster),
-                "class": _plain(model.classes_[code]),
+                "class": as_python(model.classes_[code]),
                 "share": float(share[word] / share.sum()),
                 "companions": names[companions].tolist(),
             }
@@ -174,7 +175,3 @@ def _strength(table: np.ndarray) -> np.ndarray:
     outer = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0)
     ratio = np.where(joint > 0, joint / np.where(outer > 0, outer, 1.0), 1.0)
     return (joint * np.log(ratio)).sum(axis=1)
-
-
-def _plain(label):
-    return label.item() if isinstance(label, np.generic) else label

@@ -33,13 +33,8 @@ def document_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
     if per_column is None:
         return occlusion.document_terms(pipeline, text)
     row = pipeline[:-1].transform([text]).tocsr()
-    weights = per_column[:, row.indices] * row.data
     names = pipeline[:-1].get_feature_names_out()[row.indices]
-    return [
-        {"class": label, "term": str(term), "contribution": float(weights[code, column])}
-        for code, label in enumerate(model.classes_.tolist())
-        for column, term in enumerate(names)
-    ]
+    return occlusion.contribution_rows(model.classes_, names, (per_column[:, row.indices] * row.data).T)
 
 
 # -- Graph methods: a document's score is a mean over its nearest fitted documents, so shared words carry it exactly
@@ -57,8 +52,4 @@ def graph_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
     # cosine = Σ over shared words; a neighbour's scores enter the mean with that weight
     shares = np.asarray(neighbours.T @ model.node_scores_[weights.indices]) * row.data[:, None] / total
     names = pipeline[:-1].get_feature_names_out()[row.indices]
-    return [
-        {"class": label, "term": str(term), "contribution": float(shares[place, code])}
-        for code, label in enumerate(model.classes_.tolist())
-        for place, term in enumerate(names)
-    ]
+    return occlusion.contribution_rows(model.classes_, names, shares)

@@ -12,7 +12,7 @@ from isthmus.base import row_blocks
 from isthmus.features.languages import UNSPACED, guess_language
 from isthmus.pipeline import TransferPipeline
 
-_MARKS = ".,;:!?…\"'()[]{}<>*_-–—"
+MARKS = ".,;:!?…\"'()[]{}<>*_-–—"
 _BLOCK = 256  # documents asked about in one go; each is a copy of the one that is explained
 
 
@@ -44,7 +44,7 @@ def word_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
     """The same by words of the text, each left out wherever it stands; characters in scripts without blanks."""
     unspaced = guess_language([text]) in UNSPACED
     parts = [part for part in text if not part.isspace()] if unspaced else text.split()
-    words = [part.strip(_MARKS) or part for part in parts]
+    words = [part.strip(MARKS) or part for part in parts]
     names = list(dict.fromkeys(words))
     glue = "" if unspaced else " "
 
@@ -66,10 +66,15 @@ def _losses(model: Any, names: Any, whole: Any, without: Callable[[range], Any])
             for part in row_blocks(len(names), _BLOCK)
         ]
     )
+    return contribution_rows(model.classes_, names, losses)
+
+
+def contribution_rows(classes: np.ndarray, terms: Any, contributions: Any) -> list[dict]:
+    """Rows of class, term and contribution, from a table of terms × classes."""
     return [
-        {"class": label, "term": str(term), "contribution": float(losses[place, code])}
-        for code, label in enumerate(model.classes_.tolist())
-        for place, term in enumerate(names)
+        {"class": label, "term": str(term), "contribution": float(values[code])}
+        for code, label in enumerate(classes.tolist())
+        for term, values in zip(terms, contributions, strict=True)
     ]
 
 

@@ -12,15 +12,12 @@ from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
-import scipy.sparse as sp
 
 from isthmus.exceptions import UsageError
 from isthmus.explain import occlusion
 from isthmus.features.gram import inverse_roots
-from isthmus.features.strings import StringKernel
+from isthmus.features.strings import StringKernel, shared_values
 from isthmus.pipeline import TransferPipeline
-
-_MARKS = ".,;:!?…\"'()[]{}<>*_-–—"
 
 
 def ngram_contributions(model, text: str) -> tuple[dict[str, np.ndarray], np.ndarray]:
@@ -44,12 +41,11 @@ def ngram_contributions(model, text: str) -> tuple[dict[str, np.ndarray], np.nda
     """
     kernel, rows = _kernel_of(model), model._rows
     names, own, counts = kernel.counts(text, rows.columns)
-    values = _shared_values(counts, own, kernel.kind)
+    values, size = shared_values(kernel.kind, own, counts.astype(float))
     diagonal = rows.diagonal
     if diagonal is None:  # a model saved before it was kept
         diagonal = kernel.cross_and_diagonals([text], rows.columns)[2]
-    own_diagonal = np.array([_self_value(own, kernel.kind)])
-    scale = inverse_roots(own_diagonal)[0] * inverse_roots(diagonal)
+    scale = inverse_roots(np.array([size]))[0] * inverse_roots(diagonal)
     weights = model._model.weights if rows.root is None else rows.root @ model._model.weights
     total = scale * np.asarray(values.sum(axis=1)).ravel()
     slope = np.ones(len(total))
@@ -103,13 +99,9 @@ def document_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
         return occlusion.document_terms(pipeline, text)
     total: dict[str, np.ndarray] = {}
     for word, values in word_contributions(model, text):
-        name = word.strip(_MARKS) or word
+        name = word.strip(occlusion.MARKS) or word
         total[name] = total.get(name, 0.0) + values
-    return [
-        {"class": label, "term": word, "contribution": float(values[code])}
-        for code, label in enumerate(model.classes_.tolist())
-        for word, values in total.items()
-    ]
+    return occlusion.contribution_rows(model.classes_, list(total), list(total.values()))
 
 
 def nearest_documents(model, text: str, source_texts: list[str], source_labels, *, top: int = 5) -> list[dict]:
@@ -144,21 +136,3 @@ def _kernel_of(model) -> StringKernel:
 
 def _ngrams(text: str, lo: int, hi: int) -> Iterator[str]:
     return (text[i : i + n] for n in range(lo, hi + 1) for i in range(len(text) - n + 1))
-
-
-def _self_value(own: np.ndarray, kind: str) -> int:
-    if kind == "spectrum":
-        return int(own @ own)
-    return len(own) if kind == "presence" else int(own.sum())
-
-
-def _shared_values(counts: sp.csr_matrix, own: np.ndarray, kind: str) -> sp.csr_matrix:
-    """What each n-gram of the text adds to its kernel value with each fitted document."""
-    values = counts.astype(float)
-    if kind == "presence":
-        values.data[:] = 1.0
-    elif kind == "intersection":
-        values.data = np.minimum(values.data, own[values.indices])
-    else:
-        values.data *= own[values.indices]
-    return values

@@ -6,7 +6,6 @@ run on scipy and need no compiler; larger ones go through :mod:`isthmus.features
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -14,6 +13,8 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+
+from isthmus._utils import n_threads
 
 KINDS = ("presence", "intersection", "spectrum")
 SMALL = 150_000  # symbols; below this the scipy path is faster than loading the compiled one
@@ -121,12 +122,6 @@ def _mirror(out: np.ndarray, a: int, b: int, tile: int = 128) -> None:
     corner = out[a:b, a:b]
     upper = np.triu_indices(b - a, 1)
     corner[upper] = corner.T[upper]
-
-
-def n_threads(n_jobs: int) -> int:
-    """Threads that ``n_jobs`` means; negative numbers count from all cores down."""
-    cores = os.cpu_count() or 1
-    return max(1, cores + 1 + n_jobs if n_jobs < 0 else n_jobs)
 
 
 def rank_symbols(codes: np.ndarray) -> tuple[np.ndarray, int]:

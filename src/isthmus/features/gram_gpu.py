@@ -92,6 +92,26 @@ def has_memory(xp: Any, needed: int, what: str, device: str) -> bool:
     )
 
 
+# -- Small things
+
+
+def spans(first: int, last: int, size: int) -> list[tuple[int, int]]:
+    """first..last cut into stretches of ``size``."""
+    return [(a, min(a + size, last)) for a in range(first, last, size)]
+
+
+def to_host(array: Any) -> np.ndarray:
+    """A numpy array, wherever it was."""
+    return array if isinstance(array, np.ndarray) else array.get()
+
+
+def _changes(xp: Any, *columns: Any) -> Any:
+    """Where a row of the columns differs from the one before it; the first does."""
+    new = xp.ones(len(columns[0]), bool)
+    new[1:] = (columns[0][1:] != columns[0][:-1]) | (columns[-1][1:] != columns[-1][:-1])
+    return new
+
+
 # -- Steps with CUDA code of their own, and their twins
 
 
@@ -176,7 +196,14 @@ def add_lists(xp: Any, index: GramIndex, a: int, b: int, tile: Any) -> None:
     if not len(index.docs):
         return
     if xp is np:
-        _add_lists_twin(index, a, b, tile)
+        for row in range(a, b):
+            for e in range(index.entry_ptr[row], index.entry_ptr[row + 1]):
+                before = slice(index.begins[e], index.places[e])
+                near = index.docs[before] < (index.split or row)
+                own = 1
+                if index.values is not None:
+                    own = index.values[index.places[e]] * index.values[before][near]
+                tile[row - a, index.docs[before][near]] += own
         return
     values = index.values if index.values is not None else index.docs
     arguments = (
@@ -184,18 +211,6 @@ def add_lists(xp: Any, index: GramIndex, a: int, b: int, tile: Any) -> None:
         index.entry_ptr, index.places, index.begins, tile, np.int64(tile.shape[1]),
     )  # fmt: skip
     _cuda(xp, "add_lists")((b - a,), (256,), arguments)
-
-
-def _add_lists_twin(index: GramIndex, a: int, b: int, tile: np.ndarray) -> None:
-    for row in range(a, b):
-        limit = index.split or row
-        for e in range(index.entry_ptr[row], index.entry_ptr[row + 1]):
-            place = index.places[e]
-            before = slice(index.begins[e], place)
-            others = index.docs[before]
-            near = others < limit
-            own = 1 if index.values is None else index.values[place] * index.values[before][near]
-            tile[row - a, others[near]] += own
 
 
 def fill_rows(xp: Any, values: Any, rows: Any, a: int, b: int, how: Any, dtype: Any) -> Any:
@@ -256,9 +271,7 @@ def _sorted_positions(xp: Any, codes: np.ndarray, offsets: np.ndarray, lo: int, 
             continue
         at = every[left >= length]
         keys, at = _sorted_numbers(xp, ids[at], used, at, place_bits)
-        new = xp.ones(len(keys), bool)
-        new[1:] = keys[1:] != keys[:-1]
-        number = xp.cumsum(new, dtype=np.int64) - 1
+        number = xp.cumsum(_changes(xp, keys), dtype=np.int64) - 1
         yield number, document[at]
         ids = xp.zeros(len(codes), np.int64)
         ids[at] = number
@@ -267,17 +280,14 @@ def _sorted_positions(xp: Any, codes: np.ndarray, offsets: np.ndarray, lo: int, 
 
 def _pairs(xp: Any, number: Any, docs: Any) -> tuple[Any, Any, Any]:
     """Each n-gram and document once, and how often."""
-    new = xp.ones(len(number), bool)
-    new[1:] = (number[1:] != number[:-1]) | (docs[1:] != docs[:-1])
-    at = xp.flatnonzero(new)
+    at = xp.flatnonzero(_changes(xp, number, docs))
     counts = xp.diff(at, append=xp.asarray([len(number)], dtype=at.dtype))
     return number[at], docs[at], counts.astype(np.int32)
 
 
 def _shared(xp: Any, number: Any, docs: Any, counts: Any, split: int) -> tuple[Any, Any, Any, Any]:
     """Without the n-grams that connect no two documents; and how many documents each of the others has."""
-    new = xp.ones(len(number), bool)
-    new[1:] = number[1:] != number[:-1]
+    new = _changes(xp, number)
     starts = xp.flatnonzero(new)
     ends = xp.concatenate([starts, xp.asarray([len(number)], dtype=starts.dtype)])[1:]
     kept = ends - starts >= 2
@@ -339,7 +349,7 @@ class GramIndex:
     def build(cls, xp: Any, codes, offsets, lo: int, hi: int, kind: str, split: int) -> GramIndex:
         n = len(offsets) - 1
         docs, counts, sizes, diag = _lists(xp, codes, offsets, lo, hi, kind, split)
-        diag = diag if xp is np else diag.get()
+        diag = to_host(diag)
         if n and int(diag.max()) >= 2**31:
             raise DataError(
                 f"A text has a kernel value of {int(diag.max()):,} with itself, more than 32 bits hold; use "
@@ -347,7 +357,7 @@ class GramIndex:
                 code="out-of-range",
             )
         values = counts if kind == "spectrum" else None
-        frequent = _frequent(xp, sizes, counts if kind == "spectrum" else None, n)
+        frequent = _frequent(xp, sizes, values, n)
         number = xp.searchsorted(xp.cumsum(sizes), xp.arange(len(docs)), side="right")
         inside = frequent[number] if len(sizes) else xp.zeros(0, bool)
         column = (xp.cumsum(frequent) - 1)[number[inside]] if len(sizes) else number
@@ -356,9 +366,7 @@ class GramIndex:
         del number, column
         docs = docs[~inside]
         values = None if values is None else values[~inside]
-        sizes = sizes[~frequent]
-        entry_ptr, places, begins = _entries(xp, docs, sizes, n)
-        return cls(xp, diag, split, dense, docs, values, entry_ptr, places, begins)
+        return cls(xp, diag, split, dense, docs, values, *_entries(xp, docs, sizes[~frequent], n))
 
     def tile(self, a: int, b: int) -> Any:
         """Rows a..b-1 against the documents before b (before ``split``); below the diagonal complete, on it not."""
@@ -370,8 +378,8 @@ class GramIndex:
 
     def add_rows(self, a: int, b: int, out: np.ndarray) -> None:
         """Rows a..b-1 to the host."""
-        tile = self.tile(a, b)
-        out[:, : tile.shape[1]] = tile if self.xp is np else tile.get()
+        tile = to_host(self.tile(a, b))
+        out[:, : tile.shape[1]] = tile
 
 
 def _frequent(xp: Any, sizes: Any, counts: Any, n: int) -> Any:
@@ -409,8 +417,7 @@ def whole_counts(index: GramIndex) -> Any:
     top = second if index.values is None else math.isqrt(first * second)
     free_bytes(xp)  # gives back what sorting left, so that the matrix and later arrays do not share blocks with it
     out = xp.zeros((n, n), np.uint16 if top < 2**16 else np.int32)
-    for a in range(0, n, TILE_ROWS):
-        b = min(a + TILE_ROWS, n)
+    for a, b in spans(0, n, TILE_ROWS):
         tile = index.tile(a, b)
         corner = xp.tril(tile[:, a:b], -1)
         out[a:b, :a] = tile[:, :a]

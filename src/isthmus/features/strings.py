@@ -243,8 +243,8 @@ class StringKernel:
                 continue
             within = codes[: offsets[n_others]], offsets[: n_others + 1]
             _, own, counts = shared_ngrams(codes[start:end], *within, *self._lengths())
-            raw, size = _kernel_values(self.kind, own, counts)
-            K[row] = raw * inverse_roots(np.array([size]))
+            values, size = shared_values(self.kind, own, counts)
+            K[row] = np.asarray(values.sum(axis=1)).ravel() * inverse_roots(np.array([size]))
             K[row] *= roots
         return K
 
@@ -377,15 +377,20 @@ class KernelSum:
         return total
 
 
-def _kernel_values(kind: str, own: np.ndarray, counts: Any) -> tuple[np.ndarray, int]:
-    """Kernel of a text with others from the counts of its n-grams there, and with itself."""
+def shared_values(kind: str, own: np.ndarray, counts: Any) -> tuple[Any, int]:
+    """What each n-gram of a text adds to its kernel with each other text, by its counts there; its kernel with itself.
+
+    ``own`` has the counts in the text, ``counts`` is texts × n-grams.
+    """
+    values = counts.copy()
     if kind == "presence":
-        return np.diff(counts.indptr), len(own)
+        values.data = np.ones_like(counts.data)
+        return values, len(own)
     if kind == "spectrum":
-        return counts @ own, int(own @ own)
-    least = counts.copy()
-    least.data = np.minimum(counts.data, own[counts.indices])
-    return np.asarray(least.sum(axis=1)).ravel(), int(own.sum())
+        values.data = counts.data * own[counts.indices]
+        return values, int(own @ own)
+    values.data = np.minimum(counts.data, own[counts.indices])
+    return values, int(own.sum())
 
 
 def normalize_kernel(K: np.ndarray, diag_rows: np.ndarray, diag_columns: np.ndarray) -> np.ndarray:

@@ -31,6 +31,7 @@ from sklearn.naive_bayes import ComplementNB
 from sklearn.svm import LinearSVC
 
 from isthmus._math.content import content_order
+from isthmus._math.rows import unit_rows
 from isthmus._math.samples import wilson_ends
 
 DIRECTIONS = 40
@@ -148,11 +149,6 @@ class Novelty:
             return np.full(rows.shape[0], -1)
         places = self.learner.predict(rows)
         return np.where(places >= self.n_classes, places - self.n_classes, -1)
-
-
-def unit_rows(rows: np.ndarray) -> np.ndarray:
-    """Rows of length one; rows of zeros stay."""
-    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
 
 
 def settle(

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from isthmus.classify.dual.kernels import LinearKernel, unit_rows
+from isthmus._math.rows import unit_rows
+from isthmus.classify.dual.kernels import LinearKernel
 from isthmus.classify.dual.laplacian import BipartiteLaplacian
 from isthmus.classify.dual.manifold_system import ManifoldProblem, solve_manifold
 from isthmus_bench.engine.suite import SpeedCase

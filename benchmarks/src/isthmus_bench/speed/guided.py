@@ -37,12 +37,13 @@ def time_iteration(n: int) -> dict:
     """Seconds of one iteration, ours (one thread and all cores) and scikit-learn's, from the same centres."""
     from sklearn.cluster import KMeans
 
-    from isthmus.clustering.kmeans import kmeans, threads_for
+    from isthmus._utils import n_threads
+    from isthmus.clustering.kmeans import kmeans
 
     X, _ = made_rows(n)
     start = X[np.random.default_rng(1).choice(n, N_CLUSTERS, replace=False)].toarray()
     kmeans(X[:200], start, max_iter=1)  # compile before the clock starts
-    threads = threads_for(-1)
+    threads = n_threads(-1)
     rounds = 4
     began, cpu = time.perf_counter(), time.process_time()
     ours = kmeans(X, start, max_iter=rounds, n_threads=threads)

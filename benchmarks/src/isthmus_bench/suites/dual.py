@@ -23,12 +23,11 @@ from isthmus._progress import progress
 from isthmus.classify.dual.factor import FactorDualClassifier
 from isthmus.classify.dual.kernels import quantile_width
 from isthmus.classify.dual.manifold import ManifoldDualClassifier
-from isthmus.clustering.baselines import cocluster
 from isthmus.evaluate.labels import pair_scores
 from isthmus.exceptions import IsthmusWarning
 from isthmus.explain.dual import top_words
 from isthmus.recipes import make_recipe
-from isthmus_bench.baselines import KernelLeastSquares, LaplacianLeastSquares, nmf_groups
+from isthmus_bench.baselines import KernelLeastSquares, LaplacianLeastSquares, cocluster, nmf_groups
 from isthmus_bench.engine.suite import Method, Study, Suite, Task, TaskData
 from isthmus_bench.suites.dual_data import (
     FIVE_GROUPS,

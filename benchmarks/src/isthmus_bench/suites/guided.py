@@ -14,13 +14,13 @@ from sklearn.preprocessing import normalize
 
 from isthmus._math.rows import group_means
 from isthmus._progress import progress
-from isthmus.clustering.baselines import cocluster, kmeans_with_source, plain_kmeans
 from isthmus.clustering.guidance import choose_n_clusters, count_counterparts, estimate_guidance_gain
 from isthmus.clustering.run import Prepared, guided_kmeans, initial_centers, prepare
 from isthmus.evaluate import adjusted_rand, pair_scores, paired_t_test
 from isthmus.features.embeddings import embed_texts
 from isthmus.recipes import grouping_settings
 from isthmus.shift.groups import Matchability, clusterability, cross_clusterability, matchability
+from isthmus_bench.baselines import cocluster, kmeans_with_source, plain_kmeans
 from isthmus_bench.engine.suite import Method, Study, Suite, TaskData
 from isthmus_bench.suites.guided_tasks import (
     BOOST_FILES,

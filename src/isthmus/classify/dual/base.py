@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._parameters import FROM_1, POSITIVE, StrOptions, check_parameters
-from isthmus._utils import warn
+from isthmus._utils import as_python, warn
 from isthmus.base import Domains, TransferClassifier, softmax
 from isthmus.classify.dual.kernels import Kernel, Predictor, make_kernel
 from isthmus.exceptions import DataError, UsageError
@@ -281,9 +281,9 @@ class DualClassifier(TransferClassifier):
         order = np.argsort(-use, kind="stable")[: min(n_words, int((use > 0).sum()))]
         return [
             {
-                "word": plain(self.word_names_[column]),
+                "word": as_python(self.word_names_[column]),
                 "column": int(column),
-                "likely": plain(names[chances[column].argmax()]),
+                "likely": as_python(names[chances[column].argmax()]),
                 "sureness": float(chances[column].max()),
                 "target_documents": int(holds[column]),
                 "expected_use": float(use[column]),
@@ -460,11 +460,6 @@ def mean_margin(scores: np.ndarray) -> float:
 def word_chances(scores: np.ndarray) -> np.ndarray:
     """Scores of words as probabilities of classes: at the mean margin the better of two classes has 0.88."""
     return softmax(scores * (2.0 / max(mean_margin(scores), 1e-12)))
-
-
-def plain(value):
-    """A numpy scalar as Python's own."""
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def describe(kernel: Kernel) -> str:

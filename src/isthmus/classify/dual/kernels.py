@@ -7,6 +7,8 @@ from typing import Protocol
 import numpy as np
 import scipy.sparse as sp
 
+from isthmus._math.rows import unit_rows
+
 BLOCK = 2048  # new rows are compared with fitted ones in blocks of this many
 
 
@@ -174,12 +176,3 @@ def squared_distances(X: sp.spmatrix, Y: sp.spmatrix) -> np.ndarray:
 def squared_norms(X: sp.spmatrix) -> np.ndarray:
     """Squared length of each row."""
     return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
-
-
-def unit_rows(X: sp.spmatrix) -> sp.csr_matrix:
-    """Rows brought to length 1; empty rows stay empty."""
-    X = sp.csr_matrix(X, copy=True)
-    lengths = np.sqrt(squared_norms(X))
-    lengths[lengths == 0] = 1.0
-    X.data /= np.repeat(lengths, np.diff(X.indptr))
-    return X

@@ -52,17 +52,6 @@ class BipartiteLaplacian:
         return scores
 
 
-def neighbour_laplacian(X: sp.spmatrix, n_neighbors: int) -> sp.csr_matrix:
-    """Normalised Laplacian of the symmetric nearest-neighbour graph of the rows of ``X`` (0/1 weights, Euclidean)."""
-    from sklearn.neighbors import kneighbors_graph
-
-    graph = kneighbors_graph(X, n_neighbors=min(n_neighbors, X.shape[0] - 1), include_self=False)
-    graph = graph.maximum(graph.T).tocsr()
-    roots = inverse_root(np.asarray(graph.sum(axis=1)).ravel())
-    scaled = sp.diags(roots) @ graph @ sp.diags(roots)
-    return sp.csr_matrix(sp.identity(X.shape[0], format="csr") - scaled)
-
-
 # -- ``X b`` and ``Xᵀ a`` in one pass over the non-zeros: half the memory traffic, and no transposed copy
 
 

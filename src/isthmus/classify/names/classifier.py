@@ -9,10 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from isthmus._math.calibration import fit_temperature
+from isthmus._math.rows import unit_rows
 from isthmus._parameters import FROM_1, NON_NEGATIVE, POSITIVE, SHARE, StrOptions
 from isthmus._utils import warn
 from isthmus.base import Domains, TransferClassifier, softmax
-from isthmus.classify.centroids import unit_rows
 from isthmus.classify.names.settling import compare_names, learn_shares, settle_softly
 from isthmus.exceptions import DataError, IsthmusError, UsageError
 from isthmus.features.class_names import ClassName, read_classes

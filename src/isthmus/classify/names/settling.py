@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from isthmus._math.rows import unit_rows
 from isthmus.base import softmax
-from isthmus.classify.centroids import unit_rows
 
 RIDGES = (0.1, 0.3, 1.0, 3.0, 10.0)  # of the mean eigenvalue
 

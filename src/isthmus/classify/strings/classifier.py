@@ -16,7 +16,7 @@ from isthmus._math.calibration import fit_temperature
 from isthmus._packing import pack_texts, unpack_texts
 from isthmus._parameters import FROM_0, FROM_1, N_JOBS, NON_NEGATIVE, SHARE, Lengths, StrOptions, refusal
 from isthmus._progress import progress
-from isthmus._utils import warn
+from isthmus._utils import n_threads, warn
 from isthmus.base import Domains, TransferClassifier, row_blocks, softmax
 from isthmus.classify.strings.kernel_ridge import (
     GrowingRidge,
@@ -31,7 +31,7 @@ from isthmus.classify.strings.kernel_ridge import (
 )
 from isthmus.classify.strings.ridge_gpu import DeviceRidge, DeviceRows, new_scores, solve_bytes
 from isthmus.exceptions import DataError
-from isthmus.features.gram import KINDS, inverse_roots, n_threads
+from isthmus.features.gram import KINDS, inverse_roots
 from isthmus.features.gram_gpu import DEVICES, array_module, gram_bytes, has_memory, whole_counts
 from isthmus.features.languages import IDEOGRAPHIC, guess_language, resolve_language
 from isthmus.features.strings import StringKernel, normalize_kernel

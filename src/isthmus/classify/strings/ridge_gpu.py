@@ -10,6 +10,7 @@ Like :mod:`isthmus.features.gram_gpu`, every function takes the array module, an
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +20,7 @@ from isthmus._utils import warn
 from isthmus.classify.strings.kernel_ridge import leave_one_out
 from isthmus.exceptions import DataError
 from isthmus.features.gram import inverse_roots
-from isthmus.features.gram_gpu import SLACK, GramIndex, add_products, fill_rows, free_bytes, padded
+from isthmus.features.gram_gpu import SLACK, GramIndex, add_products, fill_rows, free_bytes, padded, spans, to_host
 
 PANEL = 4_096  # columns of the rows made in one go
 FACTOR_BLOCK = 2_048  # rows of the factor whose triangle is inverted
@@ -70,7 +71,7 @@ class DeviceRows:
         if how is None:
             return None, 1.0
         xp, n = self.xp, self.n
-        blocks = [xp.arange(start, min(start + ROW_BLOCK, n)) for start in range(0, n, ROW_BLOCK)]
+        blocks = [xp.arange(a, b) for a, b in spans(0, n, ROW_BLOCK)]
         whole = how == "mean" or not len(target)
         kinds, group = np.unique(np.zeros(n) if whole else domain, return_inverse=True)
         sums = xp.zeros((len(kinds), n))
@@ -158,16 +159,14 @@ class DeviceRidge:
         """The lower triangle of the new rows' kernel with all training rows, in single precision, into the factor."""
         xp, factor, total = self._xp, self._factor, len(self.train)
         factor[old:total, :total] = 0
-        stripes = [(a, min(a + FACTOR_BLOCK, total)) for a in range(old, total, FACTOR_BLOCK)]
+        stripes = spans(old, total, FACTOR_BLOCK)
         if not self.linear:
             for a, b in stripes:
                 block = self.rows.block(self._index[a:b], 0, self.rows.n, dtype=np.float32)
                 factor[a:b, :b] = block[:, self._index[:b]]
             return
         Z = xp.ascontiguousarray(self._Z.T, dtype=np.float32)
-        for start in range(0, self.rows.n, PANEL):
-            stop = min(start + PANEL, self.rows.n)
-            panel = self.rows.block(self._index, start, stop, dtype=np.float32)
+        for start, stop, panel in self._panels(self._index, np.float32):
             add_products(xp, panel, Z, xp.ascontiguousarray(self._Q[:, start:stop].T, dtype=np.float32), sign=-1)
             for a, b in stripes:
                 add_products(xp, factor[a:b, :b], panel[a:b], panel[:b], fast=True)
@@ -175,8 +174,7 @@ class DeviceRidge:
     def _factorise(self, old: int) -> bool:
         """Cholesky factor of the new rows, by blocks of columns; False where a block is not positive definite."""
         xp, factor, total = self._xp, self._factor, len(self.train)
-        starts = [(a, b) for a, b, _ in self._triangles]
-        starts += [(a, min(a + FACTOR_BLOCK, total)) for a in range(old, total, FACTOR_BLOCK)]
+        starts = [(a, b) for a, b, _ in self._triangles] + spans(old, total, FACTOR_BLOCK)
         for number, (a, b) in enumerate(starts):
             if a >= old:
                 triangle = _cholesky(xp, factor[a:b, a:b])
@@ -188,8 +186,7 @@ class DeviceRidge:
             below = xp.zeros((total - first, b - a), np.float32)
             add_products(xp, below, factor[first:total, a:b], self._triangles[number][2])
             factor[first:total, a:b] = below
-            for c in range(first, total, FACTOR_BLOCK):
-                d = min(c + FACTOR_BLOCK, total)
+            for c, d in spans(first, total, FACTOR_BLOCK):
                 add_products(xp, factor[c:d, b:d], factor[c:d, a:b], factor[b:d, a:b], sign=-1, fast=True)
         return True
 
@@ -216,10 +213,9 @@ class DeviceRidge:
 
     # -- Products in double precision, and the solution
 
-    def _panels(self):
-        for start in range(0, self.rows.n, PANEL):
-            stop = min(start + PANEL, self.rows.n)
-            yield start, stop, self.rows.block(self._index, start, stop)
+    def _panels(self, rows: Any, dtype: Any = np.float64):
+        for start, stop in spans(0, self.rows.n, PANEL):
+            yield start, stop, self.rows.block(rows, start, stop, dtype=dtype)
 
     def _spread(self, X: Any) -> Any:
         """Weights of the training rows as weights of all documents."""
@@ -230,7 +226,7 @@ class DeviceRidge:
     def _products(self, X: Any) -> Any:
         """X·R for the training rows R."""
         out = self._xp.empty((len(X), self.rows.n))
-        for start, stop, panel in self._panels():
+        for start, stop, panel in self._panels(self._index):
             out[:, start:stop] = X @ panel
         return out
 
@@ -239,7 +235,7 @@ class DeviceRidge:
         if not self.linear:
             return self.scores_on_device(self._spread(X), self._index) + self.alpha * X
         total = self.alpha * X
-        for _, _, panel in self._panels():
+        for _, _, panel in self._panels(self._index):
             total += (X @ panel) @ panel.T
         return total
 
@@ -283,9 +279,8 @@ class DeviceRidge:
     def scores_on_device(self, W: Any, rows: Any) -> Any:
         """W·Rᵀ for the given rows R, with one row of W per class."""
         out = self._xp.empty((len(W), len(rows)))
-        for start in range(0, len(rows), ROW_BLOCK):
-            part = rows[start : start + ROW_BLOCK]
-            out[:, start : start + len(part)] = W @ self.rows.block(part, 0, self.rows.n).T
+        for a, b in spans(0, len(rows), ROW_BLOCK):
+            out[:, a:b] = W @ self.rows.block(rows[a:b], 0, self.rows.n).T
         return out
 
     def scores(self, weights: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -297,13 +292,10 @@ class DeviceRidge:
     def held_out_scores(self, places: np.ndarray, Y: np.ndarray) -> np.ndarray:
         """Scores that some of the training rows (by place) would get from a ridge fitted on the others among them."""
         rows = self._index[self._xp.asarray(places)]
-        if not self.linear:
+        if self.linear:
+            kernel = sum(panel @ panel.T for _, _, panel in self._panels(rows))
+        else:
             kernel = self.rows.block(rows, 0, self.rows.n)[:, rows]
-            return leave_one_out(to_host(kernel), Y, self.alpha)
-        kernel = self._xp.zeros((len(rows), len(rows)))
-        for start in range(0, self.rows.n, PANEL):
-            block = self.rows.block(rows, start, min(start + PANEL, self.rows.n))
-            kernel += block @ block.T
         return leave_one_out(to_host(kernel), Y, self.alpha)
 
 
@@ -314,8 +306,7 @@ def new_scores(index: GramIndex, rows: Any, weights: np.ndarray) -> np.ndarray:
     W = xp.asarray(weights)
     centre = None if rows.centre is None else xp.asarray(rows.centre)
     parts = []
-    for a in range(split, n, ROW_BLOCK):
-        b = min(a + ROW_BLOCK, n)
+    for a, b in spans(split, n, ROW_BLOCK):
         K = index.tile(a, b) * roots[a:b, None]
         K *= roots[:split]
         K = xp.exp(K - 1.0) if rows.use_rbf else K
@@ -335,19 +326,14 @@ def _orthonormal(xp: Any, X: Any) -> Any:
 
 def _cholesky(xp: Any, block: Any) -> Any:
     """Lower factor of a small block, or None where it is not positive definite."""
-    try:
-        if xp is np:
-            lower = np.linalg.cholesky(block)
-        else:
-            from cupyx import errstate  # type: ignore[import-not-found]
+    raising: Any = nullcontext()
+    if xp is not np:
+        from cupyx import errstate  # type: ignore[import-not-found]
 
-            with errstate(linalg="raise"):
-                lower = xp.linalg.cholesky(block)
+        raising = errstate(linalg="raise")
+    try:
+        with raising:
+            lower = xp.linalg.cholesky(block)
     except np.linalg.LinAlgError:
         return None
     return lower if bool(xp.isfinite(lower).all()) else None
-
-
-def to_host(array: Any) -> np.ndarray:
-    """A numpy array, wherever it was."""
-    return array if isinstance(array, np.ndarray) else array.get()
