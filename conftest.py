@@ -3,11 +3,14 @@
 import os
 import random
 import shutil
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+sys.path.insert(0, str(Path(__file__).parent / "tests" / "helpers"))  # what several rooms share
 
 # Every worker of pytest-xdist would start as many threads of linear algebra as there are cores; on a full machine these
 # spend most of their time waiting for one another. Set before numpy is loaded; child processes inherit it.

@@ -143,16 +143,16 @@ def test_ctrl_c_keeps_finished_rows_and_ends_the_workers(suite_file, folder, cac
         seen = [process.stdout.readline().strip() for _ in range(4)]
         assert seen == ["plan", "begin", "done", "begin"]  # the slow one has begun
         os.killpg(process.pid, signal.SIGINT)
-        process.wait(timeout=30)
-    assert _group_ends(process.pid, within=20)
+        process.wait(timeout=300)
+    assert _group_ends(process.pid)
     kept = Record.open(cache, "tiny")
     assert [row["method"] for row in kept.rows()] == ["first"]
     assert not list((cache / "tiny").glob(".*"))
 
 
-def _group_ends(group, within):
+def _group_ends(group):
     """Whether no process of the group is left; the interpreter's own helper takes a moment to notice."""
-    limit = time.monotonic() + within
+    limit = time.monotonic() + 300
     while time.monotonic() < limit:
         try:
             os.killpg(group, 0)

@@ -8,16 +8,10 @@ from pathlib import Path
 import pytest
 
 from isthmus.cli.app import run_command
+from made_texts import COMMENTS_CSV as SOURCE
 
 pytest.importorskip("skops")
 
-SOURCE = "id,comment,category\n" + "".join(
-    f"{i},{text},{label}\n"
-    for i, (text, label) in enumerate(
-        [("the staff was friendly", "staff"), ("the price was high", "price"), ("rude staff there", "staff"),
-         ("a fair price to pay", "price"), ("helpful staff and friendly", "staff"), ("high price again", "price")]
-    )
-)  # fmt: skip
 TARGET = "id,comment,extra\nk1,friendly staff at the desk,007\nk2,=price of the sedan,1.0\nk1,nothing known,NA\n"
 
 

@@ -15,6 +15,7 @@ import pytest
 from isthmus.cli import blocks
 from isthmus.cli.app import run_command
 from isthmus.corpus import read_collection, write_rows
+from made_texts import COMMENTS as ROWS
 
 STEMS = {
     "markup": "<script>alert(1)<b>",
@@ -25,14 +26,6 @@ STEMS = {
     "not UTF-8": os.fsdecode(b"caf\xe9"),
     "long": "日" * 75,
 }
-ROWS = [
-    ("the staff was friendly", "staff"),
-    ("the price was high", "price"),
-    ("rude staff there", "staff"),
-    ("a fair price to pay", "price"),
-    ("helpful staff and friendly", "staff"),
-    ("high price again", "price"),
-]
 SOURCE = "id,comment,category\n" + "".join(f"{i},{text},{label}\n" for i, (text, label) in enumerate(ROWS * 3))
 TARGET = "id,comment\n" + "".join(f"{i},{text} today\n" for i, (text, _) in enumerate(ROWS * 2))
 

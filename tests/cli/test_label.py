@@ -15,14 +15,8 @@ import pytest
 from isthmus.cli.app import run_command
 from isthmus.corpus import load_sample
 from isthmus.corpus.sample import sample_file
+from made_texts import COMMENTS_CSV as SOURCE
 
-SOURCE = "id,comment,category\n" + "".join(
-    f"{i},{text},{label}\n"
-    for i, (text, label) in enumerate(
-        [("the staff was friendly", "staff"), ("the price was high", "price"), ("rude staff there", "staff"),
-         ("a fair price to pay", "price"), ("helpful staff and friendly", "staff"), ("high price again", "price")]
-    )
-)  # fmt: skip
 TARGET = "id,comment,extra\n1,friendly staff at the desk,007\n2,the price of the sedan,1.0\n3,nothing known,NA\n"
 
 

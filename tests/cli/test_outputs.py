@@ -13,14 +13,8 @@ from isthmus.cli.app import run_command
 from isthmus.cli.common import talking
 from isthmus.corpus import load_sample, write_rows
 from isthmus.exceptions import IsthmusWarning
+from made_texts import COMMENTS_CSV as SOURCE
 
-SOURCE = "id,comment,category\n" + "".join(
-    f"{i},{text},{label}\n"
-    for i, (text, label) in enumerate(
-        [("the staff was friendly", "staff"), ("the price was high", "price"), ("rude staff there", "staff"),
-         ("a fair price to pay", "price"), ("helpful staff and friendly", "staff"), ("high price again", "price")]
-    )
-)  # fmt: skip
 TARGET = "id,comment\n1,friendly staff at the desk\n2,the price of the sedan\n3,nothing known\n4,rude staff\n"
 
 

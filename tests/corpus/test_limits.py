@@ -163,9 +163,9 @@ def test_a_small_parquet_file_of_many_rows(tmp_path):
 
 
 def test_three_thousand_equal_column_names_take_no_time(tmp_path):
-    begin = time.monotonic()
+    begin = time.process_time()
     names, notes = unique_names(["text"] * 30_000 + ["text_3"])
-    assert time.monotonic() - begin < 5
+    assert time.process_time() - begin < 5
     assert len(set(names)) == 30_001
     assert names[1] == "text_2"
     assert names[-1] == "text_3"
@@ -218,11 +218,11 @@ def test_the_csv_limit_holds_for_two_readers_at_once():
     def long_reader():
         with long_cells():
             inside.set()
-            leave.wait(10)
+            leave.wait(300)
 
     thread = threading.Thread(target=long_reader)
     thread.start()
-    inside.wait(10)
+    assert inside.wait(300)
     with long_cells():
         pass
     assert csv.field_size_limit() > before  # the other one is still reading

@@ -79,6 +79,6 @@ def test_a_pipe_is_written_to(tmp_path):
     reader = threading.Thread(target=lambda: got.append(pipe.read_bytes()))
     reader.start()
     write_rows(pipe, {"text": ["through the pipe"]})
-    reader.join(10)
+    reader.join()
     assert got == [b"text\nthrough the pipe\n"]
     assert stat.S_ISFIFO(pipe.stat().st_mode)

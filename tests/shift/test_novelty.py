@@ -24,14 +24,7 @@ from isthmus.shift.novelty import (
     typical_words,
     unit_rows,
 )
-
-WORDS = {
-    "bikes": ["saddle", "pedal", "wheel", "brake", "chain", "gear", "fork", "helmet", "tyre", "frame"],
-    "staff": ["manager", "clerk", "friendly", "rude", "service", "desk", "polite", "helpful", "smile", "phone"],
-    "price": ["cheap", "dear", "cost", "euro", "bill", "refund", "discount", "pay", "invoice", "fee"],
-    "food": ["soup", "bread", "cheese", "salad", "coffee", "cake", "taste", "lunch", "dinner", "menu"],
-}
-COMMON = ["the", "a", "was", "very", "we", "they", "it", "is", "at", "with", "for", "on", "again", "today", "shop"]
+from made_texts import COMMON, WORDS
 
 
 def texts_of(shares, rng, marks=()):

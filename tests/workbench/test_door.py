@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 from itsdangerous import timed
+from workbench_server import kept_loggers
 
 from isthmus.exceptions import UsageError
 from isthmus.workbench import gate, server
@@ -368,11 +369,8 @@ def test_a_worker_that_died_is_started_again_and_the_last_one_is_ended(monkeypat
 
 
 def test_the_log_is_lines_of_json_and_no_library_chats_in_it():
-    names = ("isthmus", "uvicorn")
-    before = {name: (logging.getLogger(name).handlers[:], logging.getLogger(name).level,
-                     logging.getLogger(name).propagate) for name in names}  # fmt: skip
     lines = io.StringIO()
-    try:
+    with kept_loggers():
         log_lines(logging.StreamHandler(lines))
         logging.getLogger("isthmus.workbench").info("started", extra={"facts": {"port": 1}})
         logging.getLogger("isthmus.workbench").debug("not told")
@@ -381,11 +379,6 @@ def test_the_log_is_lines_of_json_and_no_library_chats_in_it():
             1 / 0  # noqa: B018
         except ZeroDivisionError as error:
             logging.getLogger("uvicorn.error").warning("broke é", exc_info=error)
-    finally:
-        for name, (handlers, level, propagate) in before.items():
-            logger = logging.getLogger(name)
-            logger.handlers[:], logger.propagate = handlers, propagate
-            logger.setLevel(level)
     first, second = (json.loads(line) for line in lines.getvalue().splitlines())
     assert (first["event"], first["level"], first["port"], "trace" in first) == ("started", "info", 1, False)
     assert first["at"].endswith("+00:00")

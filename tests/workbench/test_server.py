@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import logging
 import os
 import re
 import socket
@@ -10,6 +9,7 @@ import time
 
 import httpx
 import pytest
+from workbench_server import kept_loggers
 
 from isthmus.cli.app import run_command
 from isthmus.exceptions import UsageError
@@ -60,18 +60,12 @@ def start(monkeypatch):
     """Start a server that stops at once, without a worker: what it says to the person at the door."""
 
     def start_(workspace, **options):
-        loggers = [logging.getLogger(name) for name in ("isthmus", "uvicorn")]
-        before = [(logger.handlers[:], logger.level, logger.propagate) for logger in loggers]
         said = []
-        with monkeypatch.context() as patch:
+        with monkeypatch.context() as patch, kept_loggers():
             patch.setattr(server_module.uvicorn.Server, "run", lambda self, sockets: None)
             patch.setattr(server_module, "Worker", lambda *more: contextlib.nullcontext())
             patch.setattr(server_module, "load_languages", lambda: None)
             server_module.serve(workspace, **{"port": 0, "say": said.append, **options})
-        for logger, (handlers, level, propagate) in zip(loggers, before, strict=True):
-            logger.handlers[:] = handlers
-            logger.setLevel(level)
-            logger.propagate = propagate
         return "\n".join(said)
 
     return start_

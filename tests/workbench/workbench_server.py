@@ -1,6 +1,7 @@
 """A workspace with a small labelled project, made once; servers over copies of it; a browser."""
 
 import io
+import logging
 import re
 import shutil
 import signal
@@ -10,6 +11,7 @@ import sys
 import threading
 import time
 import warnings
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -144,6 +146,20 @@ class Client(httpx.Client):
     def renew(self):
         self.headers.pop("x-csrf-token", None)
         self.headers["x-csrf-token"] = self.get("/api/session").json()["csrf"]
+
+
+@contextmanager
+def kept_loggers():
+    """The loggers that a server sends to its own log, as they were afterwards."""
+    loggers = [logging.getLogger(name) for name in ("isthmus", "uvicorn")]
+    before = [(logger.handlers[:], logger.level, logger.propagate) for logger in loggers]
+    try:
+        yield
+    finally:
+        for logger, (handlers, level, propagate) in zip(loggers, before, strict=True):
+            logger.handlers[:] = handlers
+            logger.setLevel(level)
+            logger.propagate = propagate
 
 
 @pytest.fixture(scope="module")

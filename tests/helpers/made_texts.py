@@ -1,0 +1,20 @@
+"""Small made collections that several rooms read."""
+
+COMMENTS = [
+    ("the staff was friendly", "staff"),
+    ("the price was high", "price"),
+    ("rude staff there", "staff"),
+    ("a fair price to pay", "price"),
+    ("helpful staff and friendly", "staff"),
+    ("high price again", "price"),
+]
+COMMENTS_CSV = "id,comment,category\n" + "".join(f"{i},{text},{label}\n" for i, (text, label) in enumerate(COMMENTS))
+
+# Words of four topics, no two of which share one, and words of any topic.
+WORDS = {
+    "bikes": ["saddle", "pedal", "wheel", "brake", "chain", "gear", "fork", "helmet", "tyre", "frame"],
+    "staff": ["manager", "clerk", "friendly", "rude", "service", "desk", "polite", "helpful", "smile", "phone"],
+    "price": ["cheap", "dear", "cost", "euro", "bill", "refund", "discount", "pay", "invoice", "fee"],
+    "food": ["soup", "bread", "cheese", "salad", "coffee", "cake", "taste", "lunch", "dinner", "menu"],
+}
+COMMON = ["the", "a", "was", "very", "we", "they", "it", "is", "at", "with", "for", "on", "again", "today", "shop"]
