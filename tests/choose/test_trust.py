@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from made_texts import COMMON, WORDS
 
 import isthmus
 from isthmus._math.confidence import with_caution
@@ -25,7 +26,6 @@ from isthmus.choose.trust import (
     trust_features,
 )
 from isthmus.shift.novelty import Novelty
-from made_texts import COMMON, WORDS
 
 
 def texts_of(shares, seed):

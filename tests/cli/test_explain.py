@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
+from made_texts import COMMENTS_CSV as SOURCE
 
 from isthmus.cli.app import run_command
-from made_texts import COMMENTS_CSV as SOURCE
 
 pytest.importorskip("skops")
 

@@ -11,11 +11,11 @@ import re
 from pathlib import Path
 
 import pytest
+from made_texts import COMMENTS as ROWS
 
 from isthmus.cli import blocks
 from isthmus.cli.app import run_command
 from isthmus.corpus import read_collection, write_rows
-from made_texts import COMMENTS as ROWS
 
 STEMS = {
     "markup": "<script>alert(1)<b>",

@@ -11,11 +11,11 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from made_texts import COMMENTS_CSV as SOURCE
 
 from isthmus.cli.app import run_command
 from isthmus.corpus import load_sample
 from isthmus.corpus.sample import sample_file
-from made_texts import COMMENTS_CSV as SOURCE
 
 TARGET = "id,comment,extra\n1,friendly staff at the desk,007\n2,the price of the sedan,1.0\n3,nothing known,NA\n"
 

@@ -7,13 +7,13 @@ import warnings
 from pathlib import Path
 
 import pytest
+from made_texts import COMMENTS_CSV as SOURCE
 
 from isthmus.cli import common, main
 from isthmus.cli.app import run_command
 from isthmus.cli.common import talking
 from isthmus.corpus import load_sample, write_rows
 from isthmus.exceptions import IsthmusWarning
-from made_texts import COMMENTS_CSV as SOURCE
 
 TARGET = "id,comment\n1,friendly staff at the desk\n2,the price of the sedan\n3,nothing known\n4,rude staff\n"
 

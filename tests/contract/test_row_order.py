@@ -80,6 +80,11 @@ def test_the_same_documents_are_drawn_for_a_check(sample):
     assert other.sample(20)["text"] == first.sample(20)["text"]
 
 
+# On one worker: two threads on each of several workers spend their time waiting for one another.
+one_worker = pytest.mark.xdist_group("threads")
+
+
+@one_worker
 @pytest.mark.parametrize("method", [*RECIPES, "auto"])
 def test_the_number_of_threads_changes_no_label(sample, method):
     source, labels, target = (part[:40] for part in sample[:3])
@@ -95,6 +100,7 @@ def test_the_number_of_threads_changes_no_label(sample, method):
     assert other.method == first.method
 
 
+@one_worker
 def test_the_number_of_threads_changes_no_group_and_no_diagnosis(sample):
     source, labels, target = (part[:40] for part in sample[:3])
     told = []

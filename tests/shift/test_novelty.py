@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from made_texts import COMMON, WORDS
 
 from isthmus.features.vectorizer import TextVectorizer
 from isthmus.shift import novelty
@@ -24,7 +25,6 @@ from isthmus.shift.novelty import (
     typical_words,
     unit_rows,
 )
-from made_texts import COMMON, WORDS
 
 
 def texts_of(shares, rng, marks=()):
