@@ -17,9 +17,15 @@ def unit_rows(rows: Any) -> Any:
     return rows / np.where(lengths > 0, lengths, 1.0)[:, None]
 
 
+def group_sums(rows: Any, codes: np.ndarray, n_groups: int) -> np.ndarray:
+    """Sum of the rows of each group, row after row: a sparse product, many times faster than ``np.add.at``."""
+    members = sp.csr_matrix((np.ones(len(codes)), (codes, np.arange(len(codes)))), shape=(n_groups, len(codes)))
+    sums = members @ rows
+    return sums.toarray() if sp.issparse(sums) else np.asarray(sums)
+
+
 def group_means(X: sp.csr_matrix, codes: np.ndarray, n_groups: int) -> np.ndarray:
     """Mean row of each group; ``codes`` < 0 belong to none."""
     rows = np.flatnonzero(codes >= 0)
-    picked = sp.csr_matrix((np.ones(len(rows)), (codes[rows], rows)), shape=(n_groups, X.shape[0]))
     counts = np.bincount(codes[rows], minlength=n_groups)
-    return (picked @ X).toarray() / np.maximum(counts, 1)[:, None]
+    return group_sums(X[rows], codes[rows], n_groups) / np.maximum(counts, 1)[:, None]

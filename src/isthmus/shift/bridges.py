@@ -15,6 +15,7 @@ from scipy.special import ndtr
 from sklearn.model_selection import StratifiedKFold
 
 from isthmus._math.information import safe_log
+from isthmus._math.rows import group_sums
 from isthmus._progress import progress
 from isthmus.features.weights import document_frequency
 
@@ -26,8 +27,7 @@ _TIED = 3.0  # standard errors
 
 def log_weights(X: sp.csr_matrix, codes: np.ndarray, n_classes: int) -> np.ndarray:
     """log p(word | class), classes × words, smoothed; ``X`` holds presences."""
-    member = sp.csr_matrix((np.ones(len(codes)), (codes, np.arange(len(codes)))), shape=(n_classes, len(codes)))
-    sums = np.asarray((member @ X).todense()) + _SMOOTHING  # classes × words: small and full
+    sums = group_sums(X, codes, n_classes) + _SMOOTHING  # classes × words: small and full
     total = np.maximum(sums.sum(axis=1, keepdims=True), _SMOOTHING)  # texts of signs alone have no words to add up
     return np.log(sums) - np.log(total)
 
@@ -138,8 +138,7 @@ def pivot_table(
     frequent = (in_source >= max(3, 0.005 * n)) & (in_target >= max(3, 0.005 * target.shape[0]))
     columns = np.flatnonzero(frequent)
     sizes = np.bincount(codes, minlength=len(classes)).astype(float)
-    member = sp.csr_matrix((np.ones(n), (codes, np.arange(n))), shape=(len(classes), n))
-    with_word = np.asarray((member @ X[:, columns]).todense())
+    with_word = group_sums(X[:, columns], codes, len(classes))
     information = _presence_information(with_word, sizes)
     lift = with_word / np.maximum(sizes, 1)[:, None]
     best = lift.argmax(axis=0) if len(columns) else np.zeros(0, dtype=int)
@@ -271,8 +270,7 @@ def class_shifted_words(
 
 def _ties(X: sp.csr_matrix, codes: np.ndarray, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
     """Class that the labels tie each word to most plainly, and whether by more than 3 standard errors."""
-    member = sp.csr_matrix((np.ones(len(codes)), (codes, np.arange(len(codes)))), shape=(n_classes, len(codes)))
-    odds, variance = _log_odds(np.asarray((member @ X).todense()), np.bincount(codes, minlength=n_classes))
+    odds, variance = _log_odds(group_sums(X, codes, n_classes), np.bincount(codes, minlength=n_classes))
     tie = odds / np.sqrt(variance)
     return tie.argmax(axis=0), tie.max(axis=0) > _TIED
 

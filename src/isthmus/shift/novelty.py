@@ -31,7 +31,7 @@ from sklearn.naive_bayes import ComplementNB
 from sklearn.svm import LinearSVC
 
 from isthmus._math.content import content_order
-from isthmus._math.rows import unit_rows
+from isthmus._math.rows import group_sums, unit_rows
 from isthmus._math.samples import wilson_ends
 
 DIRECTIONS = 40
@@ -194,12 +194,6 @@ def _cosines(rows: np.ndarray, squares: np.ndarray, centre: np.ndarray, directio
 def class_means(rows: np.ndarray, codes: np.ndarray) -> np.ndarray:
     """Mean row of each class."""
     return group_sums(rows, codes, codes.max() + 1) / np.bincount(codes)[:, None]
-
-
-def group_sums(rows: np.ndarray, groups: np.ndarray, n_groups: int) -> np.ndarray:
-    """Sum of the rows of each group, row after row; a sparse product does it many times faster than ``np.add.at``."""
-    members = sp.csr_matrix((np.ones(len(groups)), (groups, np.arange(len(groups)))), shape=(n_groups, len(groups)))
-    return np.asarray(members @ rows)
 
 
 def corrected_cosine(

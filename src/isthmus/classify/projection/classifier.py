@@ -42,6 +42,7 @@ from isthmus.features.projection import (
 )
 from isthmus.features.term_chi2 import TermStatistics, count_terms
 from isthmus.features.weights import smooth_idf
+from isthmus.shift.shares import likely_shares
 
 # -- Steps of the projection classifier: hold rows out, adapt to the target, turn scores into probabilities
 
@@ -255,23 +256,6 @@ def class_shares(features: np.ndarray) -> np.ndarray:
     return normalize(features, norm="l1")
 
 
-def estimate_prior(probabilities: np.ndarray, source_prior: np.ndarray, max_iter: int = 100) -> np.ndarray:
-    """Class prior of unlabelled rows by expectation-maximisation (Saerens, Latinne and Decaestecker, 2002).
-
-    ``probabilities`` were made under ``source_prior``; the result is the prior under which re-weighted probabilities
-    average to the prior itself.
-    """
-    prior = source_prior.copy()
-    for _ in range(max_iter):
-        weighted = probabilities * (prior / source_prior)
-        weighted /= weighted.sum(axis=1, keepdims=True)
-        new = weighted.mean(axis=0)
-        if np.abs(new - prior).max() < 1e-6:
-            return new
-        prior = new
-    return prior
-
-
 _BACK_ROWS = 3_000  # source rows that a round of adaptation is checked on
 _BACK_FALL = 0.05  # by how much the share it labels rightly may fall
 _MAX_TEMPERATURE_ROWS = 4_000  # enough to place one number
@@ -434,7 +418,7 @@ class TermProjectionClassifier(TransferClassifier):
         if not len(domains.target):
             return np.zeros(0, dtype=int)
         if self.target_prior:
-            self.prior_ = estimate_prior(softmax(self._scores(X_target)), self.source_prior_)
+            self.prior_, _ = likely_shares(softmax(self._scores(X_target)), self.source_prior_)
         return self._scores(X_target).argmax(axis=1)
 
     def partial_fit(self, X, y, classes=None, sample_domain=None):
