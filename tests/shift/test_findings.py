@@ -191,7 +191,7 @@ def test_target_only_words():
     rows = [{"word": f"w{i}", "target": 1_000 + i} for i in range(9)]
     little, much = (findings.target_only_finding(rows, share) for share in (0.2, 0.21))
     assert said(little)[::2] == (0, "Too few to matter much.")
-    assert said(much)[::2] == (1, "If some of them tell a class, name them with --words.")
+    assert said(much)[::2] == (1, "If some of them tell a class, name them as labelled words (word_labels=…).")
     assert "21 % of the target's running words" in much["finding"]
     assert "w0 (1,000)" in much["finding"]
     assert "w7 (1,007)" in much["finding"]
