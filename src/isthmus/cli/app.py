@@ -39,7 +39,11 @@ class _Commands(Mapping):
         if name not in COMMANDS:
             raise KeyError(name)
         program = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-        importlib.import_module(f"isthmus.cli.{name}").register(program)
+        module = importlib.import_module(f"isthmus.cli.{name}")
+        if hasattr(module, "register"):
+            module.register(program)
+        else:
+            program.command(name, epilog=module.EXAMPLE)(getattr(module, name))
         command = typer.main.get_command(program)
         # A module that registers a group of commands comes wrapped in the program that held it.
         return getattr(command, "commands", {}).get(name, command)

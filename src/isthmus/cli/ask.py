@@ -16,10 +16,7 @@ from isthmus.corpus import check_output
 from isthmus.corpus.sheets import Layout
 from isthmus.exceptions import UsageError
 
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the program."""
-    app.command("ask", epilog="Example: isthmus ask cars.isthmus -n 50 -o to_answer.xlsx")(ask)
+EXAMPLE = "Example: isthmus ask cars.isthmus -n 50 -o to_answer.xlsx"
 
 
 def ask(

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from isthmus._utils import versions
 from isthmus.cli._exit import emit
 from isthmus.cli.command import shared
-from isthmus.cli.common import Target, file_hash, one_line, print_json, run_record_path, say, talking, write_json
-from isthmus.cli.outputs import Makers, announced, check_outputs, target_table, write_files
+from isthmus.cli.common import Target, one_line, print_json, say, talking
+from isthmus.cli.outputs import (
+    check_outputs,
+    file_records,
+    report_and_model,
+    run_record,
+    target_table,
+    write_files,
+    write_record,
+)
 from isthmus.corpus import check_output, read_collection, with_columns
 from isthmus.corpus.cells import bare_cells, cell_text
 from isthmus.exceptions import DataError, UsageError
@@ -21,12 +27,8 @@ from isthmus.exceptions import DataError, UsageError
 if TYPE_CHECKING:
     from isthmus.choose import AccuracyEstimate, LabelCheck
 
+EXAMPLE = "Example: isthmus check dealer.isthmus --sample 100 -o to_check.csv"
 TRUTH, DONE, ANSWERED, GIVEN = "true_label", "checked", "answered", "given"
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the program."""
-    app.command("check", epilog="Example: isthmus check dealer.isthmus --sample 100 -o to_check.csv")(check)
 
 
 @dataclass
@@ -126,7 +128,8 @@ def check(
         else:
             found = check_answers(labelling, checked, label_column)
             table, outcome, lines = corrected_table(labelling.table, found), found.to_dict(), str(found).splitlines()
-        written = write_outcome(labelling, output, table, report, save, force=force, exact=exact)
+        makers = report_and_model(labelling.saved, report, save)
+        written = write_files(output, table, makers, force=force, exact=exact)
     if as_json:
         print_json(outcome)
     for line in map(one_line, [] if as_json else lines):
@@ -135,10 +138,13 @@ def check(
             emit(line)
         elif not quiet:
             say(line)
-    if checked is not None and output not in (None, "-") and Path(str(output)).is_file():
-        place = run_record_path(Path(str(output)))
-        write_json(place, _record((result, checked, target), str(output), outcome, found))
-        written.append(str(place))
+    if checked is not None and output is not None:
+        from isthmus.cli.label_run import expectation_record
+
+        read = file_records(path for path in (result, checked, target) if path != "-")
+        expected = expectation_record(found.estimate)  # what was found stands in its place
+        record = run_record("check", output, read, check=outcome, expected_accuracy=expected)
+        written = write_record(output, record, written)
     for file in written if not quiet else ():
         say(one_line(f"wrote {file}"))
 
@@ -148,44 +154,6 @@ def saved_table(saved: Any, target: Path | None, quiet: bool) -> dict[str, list]
     from isthmus.cli.label_run import added_columns
 
     return with_columns(target_table(saved, target, quiet), added_columns(saved))
-
-
-def write_outcome(
-    labelling: Labelling,
-    output: str | None,
-    table: dict[str, list],
-    report: Path | None,
-    save: Path | None,
-    *,
-    force: bool,
-    exact: bool,
-) -> list[str]:
-    """The table, the report and the labelling that knows the outcome; names of the files written."""
-
-    def write_report(path):
-        from isthmus.report import write_label_report
-
-        write_label_report(labelling.saved, path, force=True)
-
-    makers: Makers = {
-        report: announced("writing the report", write_report),
-        save: announced("saving the model", lambda path: labelling.saved.save(path, force=True)),
-    }
-    return write_files(output, table, makers, force=force, exact=exact)
-
-
-def _record(inputs: tuple, output: str, outcome: dict[str, Any], found: LabelCheck) -> dict[str, Any]:
-    from isthmus.cli.label_run import expectation_record
-
-    return {
-        "command": "isthmus check",
-        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-        "output": Path(output).name,
-        "inputs": [{"path": str(path), "sha256": file_hash(str(path))} for path in inputs if path not in (None, "-")],
-        "check": outcome,
-        "expected_accuracy": expectation_record(found.estimate),  # what was found stands in its place
-        "versions": versions(),
-    }
 
 
 def open_labelling(path: str, text: str | None) -> Labelling:
@@ -204,8 +172,7 @@ def open_labelling(path: str, text: str | None) -> Labelling:
         from isthmus.api.loading import load
 
         saved = load(path, kind="label")
-        ids = saved.ids or [str(number + 1) for number in range(len(saved.texts))]
-        return Labelling(saved.labels, saved.texts, ids, saved.columns(), saved)
+        return Labelling(saved.labels, saved.texts, saved.document_ids, saved.columns(), saved)
     table = docs.table()
     if DONE in table:
         # Its own sample would find every label right.

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from isthmus._streams import check_standard_output
-from isthmus._utils import plural, versions
+from isthmus._utils import plural
 from isthmus.cli.blocks import (
     NOT_IN_MEMORY,
     asks_for_blocks,
@@ -20,8 +18,17 @@ from isthmus.cli.blocks import (
     resumable,
 )
 from isthmus.cli.command import add_command
-from isthmus.cli.common import describe, one_line, print_json, run_record_path, say, talking, write_json
-from isthmus.cli.outputs import Makers, announced, check_outputs, describe_input, keeping, write_files
+from isthmus.cli.common import describe, one_line, print_json, say, talking
+from isthmus.cli.outputs import (
+    Makers,
+    announced,
+    check_outputs,
+    describe_input,
+    keeping,
+    run_record,
+    write_files,
+    write_record,
+)
 from isthmus.corpus import read_collection, with_columns
 from isthmus.corpus.guess import list_columns, shorten
 from isthmus.corpus.write import check_table
@@ -57,10 +64,7 @@ def cluster(request: ClusterRequest) -> None:
     else:
         check_outputs(request.output, request.report, request.force, request.save, inputs=request.files)
         summary, record = cluster_in_memory(request)
-    if request.output != "-" and Path(request.output).is_file():  # not a device
-        place = run_record_path(Path(request.output))
-        write_json(place, record)
-        summary["files"] = [*summary["files"], str(place)]
+    summary["files"] = write_record(request.output, record, summary["files"])
     if not request.quiet:
         tell(summary)
     if request.as_json:
@@ -151,17 +155,8 @@ def _write(result, source, target, request: ClusterRequest) -> list[str]:
 def _record(
     request: ClusterRequest, inputs: list[dict], settings: dict[str, Any], outcome: dict[str, Any]
 ) -> dict[str, Any]:
-    """Everything needed to repeat a run."""
-    return {
-        "command": "isthmus cluster",
-        "options": request.for_record(),
-        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-        "output": Path(request.output).name,
-        "inputs": inputs,
-        "settings": settings,
-        **outcome,
-        "versions": versions(),
-    }
+    options = request.for_record()
+    return run_record("cluster", request.output, inputs, options=options, settings=settings, **outcome)
 
 
 def summarise(result, source, target, output: str, written: list[str]) -> dict[str, Any]:

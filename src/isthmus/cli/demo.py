@@ -9,18 +9,15 @@ import typer
 
 from isthmus.cli._exit import emit
 from isthmus.cli.command import shared
-from isthmus.cli.common import describe, one_line, run_record_path, say, talking, write_json
+from isthmus.cli.common import describe, one_line, say, talking
 from isthmus.cli.inputs import Inputs
-from isthmus.cli.label_run import label_collections, run_record, write_outputs
-from isthmus.cli.outputs import check_outputs, describe_input
+from isthmus.cli.label_run import label_collections, label_record, write_outputs
+from isthmus.cli.outputs import check_outputs, describe_input, write_record
 from isthmus.corpus.sample import load_sample
 from isthmus.recipes import get_recipe
 from isthmus.request import LabelRequest
 
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the program."""
-    app.command("demo", epilog="Example: isthmus demo --method cocc -o demo-output")(demo)
+EXAMPLE = "Example: isthmus demo --method cocc -o demo-output"
 
 
 def demo(
@@ -45,9 +42,9 @@ def demo(
         result = label_collections(request, Inputs(source, target))
         written = write_outputs(request, result, source, target)
     inputs = [describe_input(docs.name, docs) for docs in (source, target)]
-    record = run_record_path(table)
     options = {"method": method, "seed": seed, "output": str(table)}
-    write_json(record, run_record(options, inputs, result.settings, result.method, result.decision))
+    record = label_record(options, inputs, result.settings, result.method, result.decision)
+    written = write_record(str(table), record, written)
     from isthmus.evaluate import accuracy, wilson_interval
     from isthmus.report.hero import why_this_method
 
@@ -64,7 +61,7 @@ def demo(
     kept = ~result.needs_review
     if kept.any():
         emit(f"of the {int(kept.sum())} labels that need no review: {_share(true_labels, result, kept):.1%} right")
-    for file in (*written, str(record)):
+    for file in written:
         emit(one_line(f"wrote {file}"))
 
 

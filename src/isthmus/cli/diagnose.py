@@ -17,10 +17,7 @@ from isthmus.exceptions import UsageError
 from isthmus.features.languages import resolve_language
 from isthmus.request import in_flags
 
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the program."""
-    app.command("diagnose", epilog="Example: isthmus diagnose motorcycles.csv cars.csv --report shift.html")(diagnose)
+EXAMPLE = "Example: isthmus diagnose motorcycles.csv cars.csv --report shift.html"
 
 
 def diagnose(

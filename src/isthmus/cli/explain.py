@@ -14,12 +14,8 @@ from isthmus.cli.outputs import check_output_is_not_input
 from isthmus.corpus import check_output, write_rows
 from isthmus.exceptions import DataError, UsageError
 
+EXAMPLE = "Example: isthmus explain dealer.isthmus --document c0002 --top 3"
 _COLUMNS = ("document", "class", "term", "contribution")
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the program."""
-    app.command("explain", epilog="Example: isthmus explain dealer.isthmus --document c0002 --top 3")(explain)
 
 
 def explain(
@@ -69,7 +65,7 @@ def explain(
 
 def find_documents(saved, wanted: list[str], path: Path) -> list[int]:
     """Rows with the wanted ids, in that order; an id that several documents share gives all of them."""
-    ids = names_of(saved)
+    ids = saved.document_ids
     found = []
     for name in wanted:
         rows = [row for row, known in enumerate(ids) if known == name]
@@ -83,14 +79,9 @@ def find_documents(saved, wanted: list[str], path: Path) -> list[int]:
     return found
 
 
-def names_of(saved) -> list[str]:
-    """The documents' ids, or their numbers from 1 where they came without."""
-    return saved.ids or [str(number + 1) for number in range(len(saved.texts))]
-
-
 def name_of(saved, row: int) -> str:
     """The document's id, with its number where another document has the same id."""
-    ids = names_of(saved)
+    ids = saved.document_ids
     return ids[row] if ids.count(ids[row]) == 1 else f"{ids[row]} (document {row + 1})"
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from isthmus.cli.blocks import NOT_IN_MEMORY, block_settings, check_blocks, files_written, resumable
 from isthmus.cli.common import note_guarded, say, talking
 from isthmus.cli.inputs import check_not_machine, warn_of_own_target, warn_of_same_file
-from isthmus.cli.label_run import expectation_record, finish, run_record
+from isthmus.cli.label_run import expectation_record, finish, label_record
 from isthmus.request import LabelRequest, in_flags
 
 
@@ -55,6 +55,6 @@ def label_large(request: LabelRequest) -> None:
         "output": request.output,
     }
     inputs = [{"path": path} for path in request.files]
-    record = run_record(request.for_record(), inputs, {"blocks": True}, result.method, result.decision)
+    record = label_record(request.for_record(), inputs, {"blocks": True}, result.method, result.decision)
     record |= {name: summary[name] for name in ("expected_accuracy", "novel", "warnings", "bad_rows")}
     finish(request, summary, record | {"files": result.files}, files_written(request.output, result.files))

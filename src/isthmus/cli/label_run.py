@@ -6,23 +6,22 @@ import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from isthmus._utils import plural, versions
-from isthmus.cli.common import (
-    describe,
-    file_hash,
-    one_line,
-    print_json,
-    run_record_path,
-    say,
-    talking,
-    write_json,
-)
+from isthmus._utils import plural
+from isthmus.cli.common import describe, one_line, print_json, say, talking
 from isthmus.cli.inputs import Inputs, label_half, read_as, read_inputs
-from isthmus.cli.outputs import Makers, announced, describe_input, keeping, remember_table, write_files
+from isthmus.cli.outputs import (
+    describe_input,
+    file_records,
+    keeping,
+    remember_table,
+    report_and_model,
+    run_record,
+    write_files,
+    write_record,
+)
 from isthmus.corpus import Collection, with_columns
 from isthmus.corpus.decode import shown_name
 from isthmus.corpus.guess import check_label_kind, list_columns, shorten
@@ -51,9 +50,7 @@ def label_files(request: LabelRequest) -> None:
         whole = inputs.half_labelled
         table = None if whole is None else with_columns(whole.table(), label_half(whole, result))
         written = write_outputs(request, result, source, target, table=table)
-    for path in (request.words, request.answers, *request.extra):
-        if path is not None:
-            inputs.records.append({"path": str(path), "sha256": file_hash(path)})
+    inputs.records += file_records((request.words, request.answers, *request.extra))
     if result.learned is not None and not request.quiet:
         for line in str(result.learned).splitlines():
             say(one_line(line))
@@ -78,10 +75,7 @@ def label_with_model(request: LabelRequest) -> None:
         name = f"source of {shown_name(Path(str(request.model)).name)}"
         source = Collection.from_texts(saved.source_texts, list(saved.source_labels), name=name)
         written = write_outputs(request, result, source, target)
-    inputs = [
-        {"path": str(request.model), "sha256": file_hash(str(request.model))},
-        describe_input(request.target, target),
-    ]
+    inputs = [*file_records([request.model]), describe_input(request.target, target)]
     conclude(request, result, len(source), inputs, written)
 
 
@@ -165,16 +159,7 @@ def write_outputs(
     places = {"table": None if output == "-" else output, "saved": save}
     files = {name: str(place) for name, place in places.items() if place is not None}
     column = None if by is None else (by, find_column(target, by))
-
-    def write_report(path):
-        from isthmus.report import write_label_report  # here, for most runs write none
-
-        write_label_report(result, path, force=True, source=source, target=target, files=files, by=column)
-
-    makers: Makers = {
-        report: announced("writing the report", write_report),
-        save: announced("saving the model", lambda path: result.save(path, force=True)),
-    }
+    makers = report_and_model(result, report, save, source=source, target=target, files=files, by=column)
     table = with_columns(target.table(), added) if table is None else table
     layout = review_layout(result, output)
     with keeping(added, target.ids, output):
@@ -197,11 +182,10 @@ def review_layout(result, output: str) -> Layout | None:
         return None
     order = sorted(range(len(result.texts)), key=lambda row: (not result.needs_review[row], result.confidence[row]))
     answered = {} if result.answers is None else dict(zip(result.answers.rows, result.answers.labels, strict=True))
-    ids = result.ids or [str(row + 1) for row in range(len(result.texts))]
     columns = result.columns()
     review = {
         "document": [row + 1 for row in order],
-        "id": [ids[row] for row in order],
+        "id": [result.document_ids[row] for row in order],
         **{name: [columns[name][row] for row in order] for name in ("text", "label", "confidence", "needs_review")},
         "true_label": [answered.get(row) for row in order],
     }
@@ -219,26 +203,17 @@ def find_column(docs: Collection, name: str, option: str = "--by") -> list:
     return table[name]
 
 
-def run_record(
+def label_record(
     options: dict[str, Any], inputs: list[dict], settings: dict, method: str, decision: list[dict]
 ) -> dict[str, Any]:
-    """Everything needed to repeat a run."""
-    return {
-        "command": "isthmus label",
-        "options": options,
-        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-        "output": Path(options.get("output", "-")).name,
-        "inputs": inputs,
-        "settings": settings,
-        "method": method,
-        "decision": decision,
-        "versions": versions(),
-    }
+    """Everything needed to repeat a labelling."""
+    outcome = {"settings": settings, "method": method, "decision": decision}
+    return run_record("label", options.get("output", "-"), inputs, options=options, **outcome)
 
 
 def conclude(request: LabelRequest, result, n_source: int, inputs: list[dict], written: list[str]) -> None:
     """The record beside the output, and the outcome on the terminal."""
-    record = run_record(request.for_record(), inputs, result.settings, result.method, result.decision)
+    record = label_record(request.for_record(), inputs, result.settings, result.method, result.decision)
     summary = summarise(result, n_source, request.output)
     for name in ("expected_accuracy", "novel", "warnings", "sources"):
         record[name] = summary[name]
@@ -247,12 +222,7 @@ def conclude(request: LabelRequest, result, n_source: int, inputs: list[dict], w
 
 def finish(request: LabelRequest, summary: dict[str, Any], record: dict[str, Any], written: list[str]) -> None:
     """Write the record where the output is a file, and tell the outcome."""
-    output = Path(request.output)
-    if request.output != "-" and output.is_file():
-        place = run_record_path(output)
-        write_json(place, record)
-        written = [*written, str(place)]
-    summary["files"] = written
+    summary["files"] = write_record(request.output, record, written)
     if not request.quiet:
         tell(summary)
     if request.as_json:

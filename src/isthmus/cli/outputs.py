@@ -9,13 +9,15 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from isthmus._progress import progress
 from isthmus._streams import abandon
+from isthmus._utils import versions
 from isthmus.cli._exit import stop_if_asked
-from isthmus.cli.common import file_hash, note_guarded, say
+from isthmus.cli.common import file_hash, note_guarded, run_record_path, say, write_json
 from isthmus.corpus import Collection, check_output, read_collection, write_rows
 from isthmus.corpus.formats import split_sheet
 from isthmus.corpus.sheets import Layout
@@ -184,6 +186,49 @@ def announced(phase: str, make: Callable[[Path], Any]) -> Callable[[Path], Any]:
     return make_and_tell
 
 
+def report_and_model(result: Any, report: Path | None, save: Path | None, **facts: Any) -> Makers:
+    """What writes the report about a labelling, where one is wanted, and its model."""
+
+    def write_report(path: Path) -> None:
+        from isthmus.report import write_label_report  # here, for most runs write none
+
+        write_label_report(result, path, force=True, **facts)
+
+    return {
+        report: announced("writing the report", write_report),
+        save: announced("saving the model", lambda path: result.save(path, force=True)),
+    }
+
+
+def run_record(
+    command: str, output: str, inputs: list[dict], *, options: dict[str, Any] | None = None, **outcome: Any
+) -> dict[str, Any]:
+    """Everything needed to repeat a run."""
+    return {
+        "command": f"isthmus {command}",
+        **({} if options is None else {"options": options}),
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "output": Path(output).name,
+        "inputs": inputs,
+        **outcome,
+        "versions": versions(),
+    }
+
+
+def write_record(output: str | None, record: dict[str, Any], written: list[str]) -> list[str]:
+    """Write the record beside an output that is a file, not a stream or a device; names of all files written."""
+    if output in (None, "-") or not Path(str(output)).is_file():
+        return written
+    place = run_record_path(Path(str(output)))
+    write_json(place, record)
+    return [*written, str(place)]
+
+
+def file_records(paths: Iterable[str | Path | None]) -> list[dict[str, Any]]:
+    """What the record says about files that were read beside the collections."""
+    return [{"path": str(path), "sha256": file_hash(path)} for path in paths if path is not None]
+
+
 def write_table(
     output: str, table: dict[str, list], *, force: bool, exact: bool = False, layout: Layout | None = None
 ) -> None:
@@ -229,7 +274,7 @@ def target_table(result: Any, given: str | Path | None, quiet: bool) -> dict[str
     if not quiet:
         named = f" ({', '.join(record['names'][:8])})" if record.get("names") else ""
         say(f"The labelling does not hold the other columns of the target{named}; --target FILE adds them.")
-    return {"id": result.ids or [str(row + 1) for row in range(len(result.texts))], "text": list(result.texts)}
+    return {"id": result.document_ids, "text": list(result.texts)}
 
 
 def _read_again(result: Any, path: str, text: Sequence[str] | None) -> dict[str, list]:

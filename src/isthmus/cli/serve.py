@@ -10,10 +10,7 @@ from isthmus._utils import import_optional
 from isthmus.cli._exit import say
 from isthmus.cli.workspace import Database, Folder, need_workspace
 
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the program."""
-    app.command("serve", epilog="Example: isthmus serve --workspace survey-2026")(serve)
+EXAMPLE = "Example: isthmus serve --workspace survey-2026"
 
 
 def serve(

@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from isthmus._utils import versions
 from isthmus.api.saving import check_saved_file
 from isthmus.cli.command import shared
-from isthmus.cli.common import Target, file_hash, one_line, print_json, run_record_path, say, talking, write_json
+from isthmus.cli.common import Target, one_line, print_json, say, talking
 from isthmus.cli.label_run import added_columns, review_layout, summarise, teach_from_file
-from isthmus.cli.outputs import Makers, announced, check_outputs, target_table, write_files
+from isthmus.cli.outputs import (
+    check_outputs,
+    file_records,
+    report_and_model,
+    run_record,
+    target_table,
+    write_files,
+    write_record,
+)
 from isthmus.corpus import read_table, with_columns
 from isthmus.corpus.cells import cell_text
 from isthmus.corpus.formats import split_sheet
 from isthmus.exceptions import DataError, UsageError
 
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the program."""
-    example = "Example: isthmus teach cars.isthmus answers.xlsx -o labelled.csv --save cars2.isthmus"
-    app.command("teach", epilog=example)(teach)
+EXAMPLE = "Example: isthmus teach cars.isthmus answers.xlsx -o labelled.csv --save cars2.isthmus"
 
 
 def teach(
@@ -73,20 +75,13 @@ def teach(
         check_saved_file(split_sheet(path)[0])
     with talking(quiet):
         from isthmus.api.loading import load
-        from isthmus.report import write_label_report
 
         taught = load(result, kind="label")
         if rename is not None:
             taught = taught.rename_classes(read_renames(rename))
         if answers is not None or words is not None or without is not None:
             taught = teach_from_file(taught, answers, words=words, without=without)
-        files = {"saved": str(save or result)}
-        makers: Makers = {
-            report: announced(
-                "writing the report", lambda path: write_label_report(taught, path, force=True, files=files)
-            ),
-            save: announced("saving the model", lambda path: taught.save(path, force=True)),
-        }
+        makers = report_and_model(taught, report, save, files={"saved": str(save or result)})
         added = {"answered": [False] * len(taught.texts)} | added_columns(taught)
         added["answered"] = added.pop("answered")  # the last column, with or without answers
         table = with_columns(target_table(taught, target, quiet), added)
@@ -95,11 +90,16 @@ def teach(
     summary = summarise(taught, len(taught.source_texts), output)
     summary["learned"] = None if taught.learned is None else asdict(taught.learned)
     summary["history"] = taught.history
-    if output != "-" and Path(output).is_file():
-        place = run_record_path(Path(output))
-        write_json(place, _record(result, inputs, summary, taught))
-        written = [*written, str(place)]
-    summary["files"] = written
+    record = run_record(
+        "teach",
+        output,
+        file_records(inputs),
+        settings=taught.settings,
+        method=taught.method,
+        decision=taught.decision,
+        **{name: summary[name] for name in ("learned", "history", "expected_accuracy")},
+    )
+    summary["files"] = write_record(output, record, written)
     if as_json:
         print_json(summary)
     if not quiet:
@@ -110,7 +110,7 @@ def teach(
             basis = {"random": "from answers drawn at random", "weighted": "from answers of all kinds, weighted"}
             end = basis.get("" if taught.learned is None else taught.learned.basis, "")
             lines.append(f"expected accuracy: {taught.expected_accuracy}" + (f", {end}" if end else ""))
-        for line in [*lines, *(f"wrote {file}" for file in written)]:
+        for line in [*lines, *(f"wrote {file}" for file in summary["files"])]:
             say(one_line(line))
 
 
@@ -132,19 +132,3 @@ def read_renames(path: Path) -> dict[str, str]:
                 code="bad-answers",
             )
     return names
-
-
-def _record(result: Path, inputs: tuple, summary: dict, taught) -> dict:
-    return {
-        "command": "isthmus teach",
-        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-        "output": Path(summary["output"]).name,
-        "inputs": [{"path": str(path), "sha256": file_hash(path)} for path in inputs if path is not None],
-        "settings": taught.settings,
-        "method": taught.method,
-        "decision": taught.decision,
-        "learned": summary["learned"],
-        "history": taught.history,
-        "expected_accuracy": summary["expected_accuracy"],
-        "versions": versions(),
-    }

@@ -248,10 +248,9 @@ def ask(labelling: Labelling, n: int = 50, *, suggest: bool = False) -> dict[str
         groups=getattr(labelling, "novel_group", None),
     )
     rows = [question.row for question in questions]
-    ids = labelling.ids or [str(row + 1) for row in range(len(labelling.texts))]
     table: dict[str, list] = {
         "document": [row + 1 for row in rows],
-        "id": [ids[row] for row in rows],
+        "id": [labelling.document_ids[row] for row in rows],
         "text": [labelling.texts[row] for row in rows],
         TRUTH: [None] * len(rows),
     }

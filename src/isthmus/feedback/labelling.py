@@ -141,6 +141,11 @@ class Labelling:
         return Answers() if self.answers is None else self.answers
 
     @property
+    def document_ids(self) -> list[str]:
+        """Names of the texts: those they came with, or their numbers from 1."""
+        return self.ids or [str(number) for number in range(1, len(self.texts) + 1)]
+
+    @property
     def seed(self) -> int | None:
         return self.settings.get("random_state", 0)
 
