@@ -22,16 +22,9 @@ from isthmus.recipes import RECIPES, Options, get_recipe
 def build_method(
     method: Any, *, parameters: Mapping[str, Any] | None = None, **options: Any
 ) -> tuple[TransferPipeline, str]:
-    """Unfitted pipeline of a recipe, or of the caller's own estimator, and what to call it.
+    """Unfitted pipeline of a recipe or of an own estimator (:func:`adapt_estimator`), and what to call it.
 
-    Parameters
-    ----------
-    method : str, estimator or pipeline
-        A key of ``isthmus.recipes.RECIPES``, or what :func:`adapt_estimator` takes.
-    parameters : mapping, optional
-        Parameters of a recipe's estimator, by name, instead of the recipe's own values.
-    **options
-        Fields of :class:`isthmus.recipes.Options`.
+    ``parameters`` of a recipe's estimator come instead of the recipe's own; options are fields of ``recipes.Options``.
     """
     if not isinstance(method, str):
         if parameters:
@@ -87,19 +80,12 @@ def read_parameters(given: Sequence[str]) -> dict[str, Any]:
 
 
 def adapt_estimator(estimator: Any, **options: Any) -> TransferPipeline:
-    """An unfitted pipeline of raw texts from any estimator or pipeline that keeps the transfer contract.
+    """An unfitted pipeline of raw texts from a copy of any estimator or pipeline that keeps the transfer contract.
 
     A pipeline is taken as it is, and so is an estimator of texts (its tags say ``input_tags.string``). An estimator of
     matrices gets a :class:`isthmus.features.TextVectorizer` in front: counts where it asks for non-negative entries
-    (``input_tags.positive_only``), tf-idf otherwise.
-
-    Parameters
-    ----------
-    estimator : estimator or pipeline
-        With ``fit(X, y, sample_domain=…)`` and ``predict_proba``. It is copied; the original stays as it is.
-    **options
-        Fields of :class:`Options`. ``analyzer``, ``min_df`` and ``language`` are the vectoriser's, ``word_labels`` goes
-        to an estimator with such a parameter, and ``random_state`` to every parameter of that name that is None.
+    (``input_tags.positive_only``), tf-idf otherwise. ``word_labels`` goes to an estimator with such a parameter, and
+    ``random_state`` to every parameter of that name that is None.
     """
     settings = Options(**options)
     method = _last_step(estimator)

@@ -63,16 +63,7 @@ class Kind(NamedTuple):
 
 
 def save_result(result, path, *, force: bool = False) -> Path:
-    """Write a labelling or a grouping with its model and its texts; see :func:`isthmus.load`.
-
-    Parameters
-    ----------
-    result : LabelResult or GroupingResult
-    path : path
-        Any name; ``.isthmus`` is customary. The file appears whole or not at all.
-    force : bool
-        Replace a file that exists.
-    """
+    """Write a labelling or a grouping with its model and its texts, whole or not at all; see :func:`isthmus.load`."""
     from isthmus._packing import pack_names
 
     check_output(path, force=force, table=False)

@@ -29,21 +29,9 @@ def add_command(
     arguments: Mapping[str, Any],
     epilog: str,
 ) -> None:
-    """Add a command that takes the options of a request.
+    """Add a command that takes the options of a request and hands it to ``run``, whose docstring is its help.
 
-    Parameters
-    ----------
-    app : Typer
-    name : str
-        Of the command.
-    run : callable
-        Called with the request; its docstring is the command's help.
-    request : type
-        A subclass of :class:`isthmus.request.Request`.
-    arguments : mapping of str to annotation
-        What stands before the options; fields of the request, too.
-    epilog : str
-        An example.
+    ``arguments`` are annotations of what stands before the options: fields of the request, too.
     """
     known = request.options()
 

@@ -75,24 +75,9 @@ def write_files(
 ) -> list[str]:
     """The table and the other files of a run; names of the files written.
 
-    Parameters
-    ----------
-    output : str
-        Where the table goes; ``"-"`` is standard output, None nowhere.
-    table : dict
-        Its columns.
-    makers : mapping of Path to function
-        The other files: each function writes the file whose path it is given. None as a path is passed over.
-    force : bool
-        Replace files that exist.
-    exact : bool
-        Write csv and tsv as they are, also cells that a spreadsheet would run.
-    layout : Layout, optional
-        What a workbook gets beside its cells.
-
-    Notes
-    -----
-    The other files are made under temporary names first, so that an error leaves older files as they were.
+    The table goes to ``output``, ``"-"`` is standard output, None nowhere. ``makers`` are the other files: each
+    function writes the file whose path it is given, and None as a path is passed over. They are made under temporary
+    names first, so that an error leaves older files as they were.
     """
     wanted = {path: make for path, make in makers.items() if path is not None}
     ready: dict[Path, Path] = {}
@@ -135,16 +120,9 @@ def _make_beside(path: Path, make: Callable[[Path], Any]) -> Path:
 
 @contextmanager
 def keeping(added: Mapping[str, list], ids: list[str], output: str) -> Iterator[None]:
-    """What the work found is kept in a file of its own where the outputs cannot be written after all.
+    """What the work found (the columns that it adds) is kept in a file of its own where the outputs cannot be written.
 
-    Parameters
-    ----------
-    added : mapping of str to list
-        The columns that the work has made.
-    ids : list of str
-        Of the documents.
-    output : str
-        Where the table should have gone; the fallback goes beside it, or into the folder for temporary files.
+    That file goes beside the output, or into the folder for temporary files.
     """
     try:
         yield

@@ -97,9 +97,7 @@ _NUMBER = re.compile(r"[+-][0-9]+(?:[.,][0-9]+)?(?:[eE][+-]?[0-9]+)?")
 
 
 class FormulaEscaper:
-    """Puts ``'`` before text that begins with ``= + - @`` (also full-width), tab or a line break.
-
-    Numbers such as -0.5 stay.
+    """Puts ``'`` before text that begins with ``= + - @`` (also full-width), tab or a line break; numbers stay.
 
     A spreadsheet shows such a cell instead of running it. ``count`` says how many cells were changed.
     """

@@ -13,18 +13,10 @@ _WORD_NAMES = ("words", "description", "keywords", "definition")
 
 
 def read_class_table(path: str | Path) -> dict[str, str]:
-    """Classes of a csv, tsv, jsonl, json, parquet or xlsx file and the words or sentence that describe each.
+    """Classes of a table and the words or sentence that describe each, empty where there is none.
 
-    Parameters
-    ----------
-    path : str or Path
-        File with a column ``class`` and, optionally, ``words`` or ``description``; both are joined where a file has
-        both. Several rows of one class are joined, so that a file may have one word a row.
-
-    Returns
-    -------
-    dict
-        Class to its description, empty where there is none.
+    The file has a column ``class`` and, optionally, ``words`` or ``description``. Both are joined, and so are several
+    rows of one class: a file may have one word a row.
     """
     name = shown_name(Path(path).name)
     columns = read_table(path)

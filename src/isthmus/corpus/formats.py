@@ -11,30 +11,15 @@ from isthmus.exceptions import UsageError
 
 @dataclass(frozen=True)
 class Format:
-    """A format of tables.
-
-    Attributes
-    ----------
-    name : str
-    endings : tuple of str
-        Of file names, with the dot.
-    text : bool
-        Whether it is plain text, so that it is also read in blocks and written with ``.gz``.
-    blocks, written : bool
-        Whether files can be read block by block, and written.
-    guarded : bool
-        Whether an apostrophe before ``=`` and the like keeps spreadsheets from running a cell.
-    delimiters : str
-        What may separate cells, the usual one first.
-    """
+    """A format of tables."""
 
     name: str
-    endings: tuple[str, ...]
-    text: bool = True
-    blocks: bool = True
+    endings: tuple[str, ...]  # of file names, with the dot
+    text: bool = True  # plain text: also read in blocks, and written with .gz
+    blocks: bool = True  # can be read block by block
     written: bool = True
-    guarded: bool = False
-    delimiters: str = ""
+    guarded: bool = False  # an apostrophe before "=" and the like keeps spreadsheets from running a cell
+    delimiters: str = ""  # what may separate cells, the usual one first
 
 
 FORMATS = {

@@ -167,25 +167,10 @@ def resolve_columns(
     id: str | None = None,
     want_labels: bool | None = None,
 ) -> ColumnRoles:
-    """Which columns of a table hold what: those that are named, and guesses for the others.
+    """Which columns of a table (or of its first rows) hold what: those that are named, and guesses for the others.
 
-    Parameters
-    ----------
-    columns : mapping of str to list
-        The table, or its first rows.
-    name : str
-        Of the file, for messages.
-    text : str or sequence of str, optional
-        Text column; several as a sequence or joined by commas.
-    label, id : str, optional
-    want_labels : bool, optional
-        True: a label column is needed. False: none is read, even if one is named. None: one is read if it is called so.
-
-    Raises
-    ------
-    DataError
-        Where a named column is missing (``unknown-column``), or one that is needed cannot be guessed
-        (``no-text-column``, ``no-label-column``).
+    Several text columns come as a sequence or joined by commas. ``want_labels``: True where a label column is needed,
+    False where none is read, even if one is named, None where one is read if it is called so.
 
     >>> table = {"respondent": ["r1", "r2"], "comment": ["too dear", "kind staff"], "topic": ["price", "staff"]}
     >>> roles = resolve_columns(table, "survey.csv", want_labels=True)
@@ -355,20 +340,11 @@ _SCALES = (
 
 @dataclass(frozen=True)
 class LabelKind:
-    """What a column of labels holds.
+    """What a column of labels holds."""
 
-    Attributes
-    ----------
-    kind : {"classes", "grades", "several", "dates", "ids", "free-text", "measurements"}
-    message : str
-        One sentence: what was found and what to do; empty for classes.
-    order : tuple
-        The grades from low to high; empty for anything else.
-    """
-
-    kind: str
-    message: str = ""
-    order: tuple = ()
+    kind: str  # classes, grades, several, dates, ids, free-text or measurements
+    message: str = ""  # what was found and what to do; empty for classes
+    order: tuple = ()  # the grades from low to high
 
     @property
     def are_classes(self) -> bool:
@@ -417,13 +393,7 @@ def _odd_values(names: list[str], sizes: Counter) -> LabelKind:
 
 
 def check_label_kind(labels: Any, *, name: str = "The labels", force_classes: bool = False) -> LabelKind:
-    """The kind of the labels; refuses those that are not classes unless ``force_classes``.
-
-    Raises
-    ------
-    DataError
-        With code ``labels-not-classes``.
-    """
+    """The kind of the labels; refuses those that are not classes unless ``force_classes``."""
     kind = label_kind(labels)
     if not kind.are_classes and not force_classes:
         raise DataError(f"{name} {kind.message}", code="labels-not-classes")

@@ -125,19 +125,7 @@ _PLACE = re.compile(rb"<(?:\w+:)?(?:c|row)\b[^>]*?\br\s*=\s*[\"']([A-Za-z]{0,3})
 
 
 def check_sheet(data: bytes, name: str, most_cells: int = MOST_CELLS, *, sheet: int = 0) -> None:
-    """Refuse a workbook of which a sheet is wider or longer than memory allows; leave all other faults to the reader.
-
-    Parameters
-    ----------
-    data : bytes
-        The file.
-    name : str
-        As it is shown in the refusal.
-    most_cells : int
-        Cells between the first and the last that are allowed.
-    sheet : int
-        Which sheet, from 0.
-    """
+    """Refuse a workbook of which a sheet reaches further than memory allows; leave other faults to the reader."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as book:
             size = sum(entry.file_size for entry in book.infolist())

@@ -122,18 +122,9 @@ def read_collection(
 
 
 def read_whole(data: bytes, name: str, kind: str | None = None, *, sheet: str | None = None) -> Rows:
-    """All rows of a table: the case of one block, in which no row may be bad.
+    """All rows of a table, packed or not: the case of one block, in which no row may be bad.
 
-    Parameters
-    ----------
-    data : bytes
-        The file, packed or not.
-    name : str
-        For messages.
-    kind : str, optional
-        Name of the format; by its first bytes if omitted.
-    sheet : str, optional
-        Of a workbook.
+    Without ``kind``, the name of a format, its first bytes tell; ``sheet`` is one of a workbook.
     """
     data = _unzip(data, name)
     kind = kind or sniff_format(data)

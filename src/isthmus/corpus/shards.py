@@ -40,31 +40,16 @@ MANIFEST = "manifest.json"
 
 @dataclass(frozen=True)
 class Shard:
-    """A file of the input and how it is read.
-
-    Attributes
-    ----------
-    path : str
-    kind : {"csv", "tsv", "jsonl", "parquet"}
-    encoding, delimiter : str
-    columns : tuple of str
-        Of a jsonl file those of its first rows.
-    start : int
-        Byte of the unpacked file at which the first record begins.
-    quotes : bool
-        Whether cells may stand between quotation marks.
-    tool : str
-        jsonl: the labelling tool that wrote it, or ''.
-    """
+    """A file of the input and how it is read."""
 
     path: str
     kind: str
     encoding: str = "utf-8"
     delimiter: str = ","
-    columns: tuple[str, ...] = ()
-    start: int = 0
-    quotes: bool = True
-    tool: str = ""
+    columns: tuple[str, ...] = ()  # of a jsonl file those of its first rows
+    start: int = 0  # byte of the unpacked file at which the first record begins
+    quotes: bool = True  # cells may stand between quotation marks
+    tool: str = ""  # jsonl: the labelling tool that wrote it
 
     @property
     def name(self) -> str:
@@ -100,13 +85,7 @@ class Block:
 
 
 def find_shards(sources: str | os.PathLike | Sequence[str | os.PathLike]) -> list[str]:
-    """Files that are named, that a pattern matches or that lie in a folder; each once, in the order of their names.
-
-    Parameters
-    ----------
-    sources : path, pattern or folder, or a sequence of them
-        csv, tsv, jsonl (also .gz) and parquet files.
-    """
+    """Files that are named, that a pattern matches or that lie in a folder; each once, in the order of their names."""
     given = [sources] if isinstance(sources, (str, os.PathLike)) else list(sources)
     found: dict[str, None] = {}
     for place in map(Path, given):

@@ -17,18 +17,10 @@ _NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,14})(?:\.\d{0,9}[1-9])?")
 
 @dataclass(frozen=True)
 class Layout:
-    """What a workbook gets beside its cells.
+    """What a workbook gets beside its cells."""
 
-    Attributes
-    ----------
-    choices : mapping of str to sequence of str
-        Column to the entries of its drop-down list; other entries are allowed, with a question.
-    review : mapping of str to list
-        A second sheet, for a person to fill in; none if empty.
-    """
-
-    choices: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    review: Mapping[str, list] = field(default_factory=dict)
+    choices: Mapping[str, Sequence[str]] = field(default_factory=dict)  # entries of a column's drop-down list
+    review: Mapping[str, list] = field(default_factory=dict)  # a second sheet, for a person to fill in
 
 
 def write_sheets(

@@ -35,39 +35,18 @@ _OPEN = "unexpected end of data"  # the csv module's words for a cell that is ne
 
 @dataclass
 class Rows:
-    """Rows of a table: columns, or for jsonl records; and those that could not be read.
+    """Rows of a table: columns, or for jsonl records; and those that could not be read."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        The columns in the order of the file.
-    columns : dict of str to list
-        Their cells, all of one length; empty where there are records.
-    records : list of dict, or None
-        Rows that do not all have the same columns.
-    bad : list of dict
-        Rows that could not be read: ``file``, ``row``, ``reason``, ``content``.
-    guarded : bool
-        Whether cells may begin with an apostrophe for the sake of spreadsheets.
-    encoding : str or None
-    notes : list of str
-        What was guessed or noticed, one sentence each.
-    sheet, sheets : str or None, tuple of str
-        Of a workbook: the sheet that was read, and the names of all.
-    tool : str
-        Name of the labelling tool whose file it is, or ''.
-    """
-
-    names: tuple[str, ...]
-    columns: dict[str, list] = field(default_factory=dict)
-    records: list[dict] | None = None
-    bad: list[dict] = field(default_factory=list)
-    guarded: bool = False
+    names: tuple[str, ...]  # in the order of the file
+    columns: dict[str, list] = field(default_factory=dict)  # their cells; empty where there are records
+    records: list[dict] | None = None  # rows that do not all have the same columns
+    bad: list[dict] = field(default_factory=list)  # file, row, reason and content of what could not be read
+    guarded: bool = False  # cells may begin with an apostrophe for the sake of spreadsheets
     encoding: str | None = None
-    notes: list[str] = field(default_factory=list)
-    sheet: str | None = None
+    notes: list[str] = field(default_factory=list)  # what was guessed or noticed, one sentence each
+    sheet: str | None = None  # of a workbook: the one that was read
     sheets: tuple[str, ...] = ()
-    tool: str = ""
+    tool: str = ""  # name of the labelling tool whose file it is
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), ())) if self.records is None else len(self.records)
@@ -217,10 +196,7 @@ def read_rows(
 ) -> list[list[str]]:
     """Rows of ``width`` cells; blank lines are passed over and spare empty cells dropped.
 
-    Raises
-    ------
-    BadRow
-        At the first row that is neither; ``line`` lines stand above the stream.
+    BadRow is raised at the first row that is neither; ``line`` lines stand above the stream.
     """
     start = stream.tell()
     with long_cells(), suppress(csv.Error):
@@ -394,13 +370,7 @@ def _read_record(text: str, line: int) -> dict:
 
 
 def read_json(text: str, name: str) -> list[dict]:
-    """The records of a JSON array of objects, or of one object; a file that holds one object a line is read as jsonl.
-
-    Raises
-    ------
-    BadRow
-        Where it holds something else.
-    """
+    """The records of a JSON array of objects, or of one object; a file with one object a line is read as jsonl."""
     try:
         records = json.loads(text)
     except json.JSONDecodeError as error:

@@ -14,13 +14,6 @@ from isthmus.exceptions import DataError
 def read_vectors(values: Sequence, column: str, name: str) -> np.ndarray:
     """One row of numbers per cell, all of one length, or a sentence that names the first cell that is not one.
 
-    Parameters
-    ----------
-    values : sequence
-        Cells of the column.
-    column, name : str
-        The column and the collection, for messages.
-
     >>> read_vectors(["[1, 2]", [3, 4.5]], "vector", "a.csv").tolist()
     [[1.0, 2.0], [3.0, 4.5]]
     """

@@ -17,22 +17,12 @@ _WEIGHT_NAMES = ("weight", "score")
 
 
 def read_words(path: str | Path, *, blanks: bool = False) -> dict[str, dict[str, float]]:
-    """Labelled words of a csv, tsv, jsonl, json, parquet or xlsx file, as ``word_labels`` takes them.
+    """Labelled words of a table, as ``word_labels`` takes them: word to {class: weight}.
 
-    A row without a weight counts 1. A negative weight speaks against the class. One word may have several rows with
-    different classes if their weights are below 1; otherwise they contradict each other and the file is refused.
-
-    Parameters
-    ----------
-    path : str or Path
-        File with the columns ``word``, ``label`` and optionally ``weight``.
-    blanks : bool
-        Pass over words without a label instead of refusing them.
-
-    Returns
-    -------
-    dict
-        Word to {class: weight}.
+    The columns are ``word``, ``label`` and optionally ``weight``; a row without a weight counts 1, and a negative
+    weight speaks against the class. One word may have several rows with different classes if their weights are below 1;
+    otherwise they contradict each other and the file is refused. ``blanks``: pass over words without a label instead of
+    refusing.
     """
     name = shown_name(Path(path).name)
     table = read_table(path)

@@ -244,20 +244,11 @@ def confidence_power(model: Any, settings: Mapping[str, Any]) -> float:
 def calibrated_proba(
     model: Any, probabilities: np.ndarray, settings: Mapping[str, Any], vote: np.ndarray | None = None
 ) -> np.ndarray:
-    """A model's probabilities brought to the accuracy expected of it.
+    """A model's probabilities brought to the accuracy expected of it; ``vote``: those before it was taught.
 
-    Learning puts a floor under what the vote gives a class, so that answers can overrule it. Where a document keeps
-    the label of the vote, the floor is taken off again: one labelled word must not lower the confidence of documents
-    that it says nothing about.
-
-    Parameters
-    ----------
-    model : fitted model
-    probabilities : ndarray of shape (n_texts, n_classes)
-    settings : mapping
-        Of the labelling; see :func:`confidence_power`.
-    vote : ndarray, optional
-        Probabilities of the same texts before any answer (:func:`voting_part`), where the model was taught.
+    Learning puts a floor under what the vote gives a class, so that answers can overrule it. Where a document keeps the
+    label of the vote, the floor is taken off again: one labelled word must not lower the confidence of documents that
+    it says nothing about.
     """
     power = confidence_power(model, settings)
     if vote is None or power == 1.0:

@@ -25,22 +25,9 @@ def fit_softmax_ridge(
 ) -> np.ndarray:
     """Coefficients W (columns × classes) that minimise −Σ targets · log softmax(offset + rows W) + strength/2 · ‖W‖².
 
-    Parameters
-    ----------
-    rows : ndarray or sparse matrix of shape (n_rows, n_columns)
-    targets : ndarray of int of shape (n_rows,), or of float of shape (n_rows, n_classes)
-        Class of each row, a column of ``offset``; or how much each row speaks for each class.
-    offset : ndarray of shape (n_rows, n_classes)
-        Scores to start from; without rows that say otherwise they are the answer.
-    strength : float
-        Of the ridge; the larger, the nearer to the offset.
-    max_iter : int
-        Steps of L-BFGS.
-    start : ndarray of shape (n_columns, n_classes), optional
-        Coefficients to begin with; zeros if omitted.
+    ``targets`` are the class of each row, or how much each row speaks for each class; ``offset`` the scores to start
+    from, which without rows that say otherwise are the answer; ``start`` coefficients to begin with.
 
-    Notes
-    -----
     The minimum lies in the span of the rows (W = rowsᵀ A). With fewer rows than columns the problem is therefore solved
     in a basis of that span (:func:`span_rows`), which is exact and does not depend on the number of columns.
     """

@@ -168,25 +168,14 @@ def _accuracy_after(
 
 @dataclass(frozen=True)
 class AnswerFit:
-    """A model that has learned from answers and words.
-
-    Attributes
-    ----------
-    model : TaughtModel
-    rows, vote : sparse matrix, ndarray
-        Of all documents.
-    places, codes : ndarrays of int
-        The answered documents and their answers, in the order in which they were learned.
-    at_random : ndarray of bool
-        Which of them were drawn at random.
-    """
+    """A model that has learned from answers and words."""
 
     model: TaughtModel
     rows: sp.csr_matrix
     vote: np.ndarray
-    places: np.ndarray
-    codes: np.ndarray
-    at_random: np.ndarray
+    places: np.ndarray  # the answered documents, in the order in which they were learned
+    codes: np.ndarray  # their answers
+    at_random: np.ndarray  # which of them were drawn at random
 
     @property
     def answered(self) -> np.ndarray:

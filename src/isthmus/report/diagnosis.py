@@ -23,17 +23,7 @@ def write_diagnosis_report(
     source: Collection | None = None,
     target: Collection | None = None,
 ) -> Path:
-    """Write the page about a diagnosis.
-
-    Parameters
-    ----------
-    result : Diagnosis
-    path : path of the page
-    force : bool
-        Replace a page that exists.
-    source, target : Collection, optional
-        Where the texts came from; with them the page tells what was read, and shows near-duplicates as text.
-    """
+    """Write the page about a diagnosis; with the collections it tells what was read, and shows near-duplicates."""
     check_output(path, force=force, table=False)
     return write_page("diagnosis.html.j2", diagnosis_facts(result, source, target), path, force=force)
 

@@ -12,14 +12,9 @@ MAPPED = {"target": 700, "source": 400}  # documents drawn
 
 
 def map_figure(places: np.ndarray, n_source: int, source: dict[str, Any], target: dict[str, Any]) -> dict[str, Any]:
-    """Points of the map, placed in percent of its room.
+    """Points of the map, placed in percent of its room. ``places`` are of the source first, between −1 and 1.
 
-    Parameters
-    ----------
-    places : ndarray of shape (n_documents, 2)
-        Source rows first, between −1 and 1.
-    source, target : dict
-        ``rows`` (documents to draw, numbered within their side) and ``codes`` (class of each, −1 where unknown).
+    Each side has ``rows`` (documents to draw, numbered within their side) and ``codes`` (class, −1 where unknown).
     """
     drawn = {}
     for side, start, facts in (("source", 0, source), ("target", n_source, target)):
@@ -67,14 +62,7 @@ def line_figure(
 
 
 def lines_figure(shares: np.ndarray, names: Sequence[str], *, most_ticks: int = 6) -> dict[str, Any]:
-    """A line per class over periods in order, placed in percent of its room.
-
-    Parameters
-    ----------
-    shares : ndarray of shape (n_classes, n_periods)
-    names : sequence of str
-        The periods.
-    """
+    """A line per class (a row of ``shares``) over periods in order, placed in percent of its room."""
     ticks_y = _ticks(0.0, float(shares.max()))
     xs = [round(1 + 98 * place / (len(names) - 1), 2) for place in range(len(names))]
 

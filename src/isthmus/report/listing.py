@@ -47,10 +47,7 @@ def list_data(
 ) -> dict[str, Any]:
     """Everything the script needs: documents, classes, near documents of the source, weights of words.
 
-    Parameters
-    ----------
-    mapped : ndarray of int, optional
-        Source documents shown on the map; their texts are needed there.
+    ``mapped`` are source documents shown on the map; their texts are needed there.
     """
     rows = listed_rows(result)
     near = _near(result, rows, space)

@@ -104,16 +104,9 @@ class _Inlet:
 class Gate:
     """ASGI middleware around the whole application.
 
-    Parameters
-    ----------
-    app : the application
-    settings : Settings
-    cookies : Cookies
-    who : callable
-        Takes a session and an address; the person signed in, or None, and what they see of the address's project.
-        Called in a thread.
-    files : sequence of re.Pattern
-        The addresses that take a file; no other takes more than ``settings.max_body``.
+    ``who`` takes a session and an address, and gives the person signed in, or None, and what they see of the address's
+    project; it is called in a thread. ``files`` are the addresses that take a file: no other takes more than
+    ``settings.max_body``.
     """
 
     def __init__(self, app: ASGIApp, settings: Settings, cookies: Cookies, who, files: Sequence[re.Pattern] = ()):

@@ -46,23 +46,12 @@ class Answers(Part):
         """Say what a document is. An earlier answer stays in the history; this one holds from now on.
 
         Who was given the document as its second reader adds an answer of the kind "second" instead: the first one goes
-        on holding. When this returns, the answer is on the disk.
+        on holding. When this returns, the answer is on the disk. ``run`` is the run in whose queue the document stood;
+        ``drawn`` ("asked", "random" or "picked") says how it came to be answered, and if omitted is "asked" where that
+        queue offered it.
 
-        Parameters
-        ----------
-        document : str
-            Id.
-        label : str
-            A class, or the name of a new one.
-        by : str
-            Id of the person.
-        run : str, optional
-            The run in whose queue the document stood.
-        drawn : {"asked", "random", "picked"}, optional
-            How the document came to be answered; if omitted, "asked" where the queue of ``run`` offered it.
-        token : str, optional
-            Any text of up to 64 characters, new for each answer that is meant. The same token again adds nothing and
-            gives back the answer that is there: for a client that did not see whether its request arrived.
+        ``token``: any text of up to 64 characters, new for each answer that is meant. The same token again adds nothing
+        and gives back the answer that is there: for a client that did not see whether its request arrived.
         """
         label = check_label(label)
         token = check_token(token)

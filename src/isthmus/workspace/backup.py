@@ -53,10 +53,7 @@ _ALEMBIC = "alembic_version"
 def write_backup(context: Context, path: str | Path, *, force: bool = False) -> dict[str, Any]:
     """Write everything into one file (tar), while people go on working; what it holds is of one moment.
 
-    Returns
-    -------
-    dict
-        ``tables`` (rows by table), ``files`` (how many), ``made``.
+    Gives back ``tables`` (rows by table), ``files`` (how many) and ``made``.
     """
     check_output(path, force=force, table=False)
     manifest: dict[str, Any] = {

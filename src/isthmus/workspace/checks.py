@@ -31,20 +31,10 @@ class Checks(LabelledPart):
     def draw(
         self, run: str, n: int | None = None, *, by: str, threshold: float | None = None, seed: int | None = None
     ) -> Check:
-        """Draw documents of a run at random.
+        """Draw documents of a run at random: ``n``, or as many as tell the accuracy to five points.
 
-        Parameters
-        ----------
-        run : str
-            Id.
-        n : int, optional
-            How many; as many as tell the accuracy to five points if omitted.
-        by : str
-            Id of the person.
-        threshold : float, optional
-            Draw only from labels that are at least so sure, to accept them afterwards (:meth:`accept`).
-        seed : int, optional
-            For the draw; a new one each time if omitted, and kept.
+        With a threshold, only from labels that are at least so sure, to accept them afterwards (:meth:`accept`). The
+        seed of the draw is a new one each time if omitted, and kept.
         """
         least = None if threshold is None else check_threshold(threshold)
         self._finished(run)

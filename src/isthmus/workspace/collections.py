@@ -58,18 +58,8 @@ class Collections(Part):
     ) -> Collection:
         """Keep a file and look at it; :meth:`preview` says what was seen, :meth:`map` makes documents of it.
 
-        Parameters
-        ----------
-        project : str
-            Id.
-        filename : str
-            As the client calls it: shown to people, and its ending tells the format. Never a path.
-        stream : binary file
-        kind : {"source", "target", "extra"}
-        by : str
-            Id of the person.
-        limit : int
-            Most bytes that are taken.
+        ``filename`` is what the client calls it: shown to people, and its ending tells the format; never a path.
+        ``kind`` is "source", "target" or "extra"; no more than ``limit`` bytes are taken.
         """
         choose_one(kind, KINDS, "kind of the collection")
         name = check_name(str(filename).replace("\\", "/").rpartition("/")[2] or "file", "file", 300)

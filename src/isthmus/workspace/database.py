@@ -53,13 +53,7 @@ def storable(text: str) -> str:
 
 
 class Database:
-    """An open database.
-
-    Parameters
-    ----------
-    url : str
-        As SQLAlchemy reads it: ``sqlite:///FILE`` or ``postgresql://USER@HOST/NAME``.
-    """
+    """An open database, by its address for SQLAlchemy: ``sqlite:///FILE`` or ``postgresql://USER@HOST/NAME``."""
 
     def __init__(self, url: str):
         self.url = read_url(url)

@@ -35,13 +35,7 @@ _SETTINGS: dict[str, Any] = {"min_df": 1, "stop_words": None, "weighting": "bina
 
 
 class TermIndex:
-    """The terms of a collection.
-
-    Attributes
-    ----------
-    settings : dict
-        ``analyzer`` and ``language``: how a query must be read to find the same terms.
-    """
+    """The terms of a collection; ``settings`` says how a query must be read to find the same ones."""
 
     def __init__(self, texts: Sequence[str]):
         vectorizer = TextVectorizer(**_SETTINGS)

@@ -60,21 +60,11 @@ class Exports(Part):
         return self._jobs.enqueue("export", payload, by=by, project=project, run=run)
 
     def make(self, project: str, kind: str, *, by: str, run: str | None = None, ending: str = "") -> Export:
-        """Write an export now.
+        """Write an export now: "labels", "report" and "model" of a run, or "answers" and "audit" of the project.
 
-        Parameters
-        ----------
-        project : str
-            Id.
-        kind : {"labels", "answers", "audit", "report", "model"}
-            ``labels``: the target's table with the label that holds (a person's, else the run's), its confidence,
-            whether it needs review, and who decided when.
-        by : str
-            Id of the person.
-        run : str, optional
-            For ``labels``, ``report`` and ``model``.
-        ending : str
-            ".csv", ".xlsx", ".jsonl" or ".parquet" for tables; each kind's first if omitted.
+        Labels are the target's table with the label that holds (a person's, else the run's), its confidence, whether it
+        needs review, and who decided when. Tables end in ".csv", ".xlsx", ".jsonl" or ".parquet"; each kind's first if
+        omitted.
         """
         ending = self._check(project, kind, run, ending)
         write: dict[str, Callable[[Path, str, Any], None]] = {

@@ -29,18 +29,9 @@ class ParsedFiles:
         self._folder = folder
 
     def rows(self, sha256: str, ending: str, name: str, *, sheet: str | None = None, file: Path | None = None) -> Rows:
-        """All rows of a file, or of a sheet of it.
+        """All rows of a file, or of a sheet of it; ``name`` is what people call it, in messages and notes.
 
-        Parameters
-        ----------
-        sha256, ending : str
-            Which file, and the ending that names its format.
-        name : str
-            As people call the file, for messages and notes.
-        sheet : str, optional
-            Of a workbook; the first if omitted.
-        file : Path, optional
-            Where its content lies while it is not part of the store.
+        ``file`` says where its content lies while it is not part of the store.
         """
         rows = _load(self._place(sha256, ending, sheet), name)
         if rows is None:

@@ -331,21 +331,10 @@ class Projects(Part):
     # Members
 
     def hand_over(self, taker: str, *, by: str | None, giver: str | None = None) -> builtins.list[Project]:
-        """Make a person the owner of projects; archived ones go along, and answers stay under the names they have.
+        """Make a person the owner of projects, and give those back by name; archived ones go along.
 
-        Parameters
-        ----------
-        taker : str
-            Id of the person who gets them.
-        by : str or None
-            Id of the person who does it; None for the command line.
-        giver : str, optional
-            Whose projects: this person leaves them. If omitted, every project that nobody owns who can sign in.
-
-        Returns
-        -------
-        list of Project
-            What was handed over, by name.
+        They are the projects of ``giver``, who leaves them; if omitted, every project that nobody owns who can sign in.
+        Answers stay under the names they have. ``by`` is None for the command line.
         """
         with self._db.writing() as connection:
             _check_taker(connection, taker, giver)

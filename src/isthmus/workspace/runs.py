@@ -65,21 +65,11 @@ class Runs(LabelledPart):
     def start(
         self, project: str, parameters: Mapping[str, Any] | None = None, *, by: str, kind: str = LABEL, name: str = ""
     ) -> Run:
-        """Queue a run. Answers and words as they are now are written into its record.
+        """Queue a run, "label" or "diagnose". Answers and words as they are now are written into its record.
 
-        Parameters
-        ----------
-        project : str
-            Id.
-        parameters : mapping, optional
-            ``method`` (a recipe or "auto"), ``random_state``, ``sources``, ``target``, ``extras`` (ids of collections;
-            if omitted all sources, the latest target, all extras), ``use_answers``, ``use_words``, ``language``,
-            ``error_budget``, ``vectors`` (False: no vectors).
-        by : str
-            Id of the person.
-        kind : {"label", "diagnose"}
-        name : str
-            For people; "Run 3" if omitted.
+        ``parameters`` are the options of a labelling (:class:`isthmus.request.LabelRequest`) and ``sources``,
+        ``target``, ``extras`` (ids of collections; if omitted all sources, the latest target, all extras),
+        ``use_answers``, ``use_words``, ``vectors`` (False: no vectors). The name is for people; "Run 3" if omitted.
         """
         choose_one(kind, (LABEL, DIAGNOSE), "kind of the run")
         settings = check_run_parameters(parameters or {})
@@ -179,20 +169,11 @@ class Runs(LabelledPart):
         search: str | None = None,
         order: str = "position",
     ) -> builtins.list[Prediction]:
-        """What the run says, a page at a time: in the order of the file, or the least sure first.
+        """What the run says, a page at a time: by "position" in the file, or by "confidence", the least sure first.
 
-        Parameters
-        ----------
-        run : str
-            Id.
-        after : int, optional
-            Position of the last document of the page before, in either order.
-        limit : int
-        label, review, group : optional
-            Only documents with this label, that need review (or do not), of this new group.
-        search : str, optional
-            Only documents that hold every word of it.
-        order : {"position", "confidence"}
+        ``after`` is the position of the last document of the page before, in either order. With ``label``, ``review``,
+        ``group`` and ``search`` only documents with this label, that need review (or do not), of this new group, or
+        that hold every one of these words.
         """
         after, limit = check_page(after, limit)
         choose_one(order, ORDERS, "order")
