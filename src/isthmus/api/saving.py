@@ -291,28 +291,29 @@ def _full_name(one: Any) -> str:
 
 def _is_ours(name: str) -> bool:
     """Whether it names a class of a room that only computes."""
-    module_name, _, class_name = name.rpartition(".")
-    if not any(module_name == room or module_name.startswith(f"{room}.") for room in _ROOMS):
-        return False
-    try:
-        found = getattr(importlib.import_module(module_name), class_name, None)
-    except ImportError:
-        return False
-    return isinstance(found, type) and found.__module__ == module_name
+    module_name = name.rpartition(".")[0]
+    in_a_room = any(module_name == room or module_name.startswith(f"{room}.") for room in _ROOMS)
+    return in_a_room and _find_type(name) is not None
 
 
 def _is_estimator(name: str) -> bool:
     """Whether it names an estimator of scikit-learn."""
-    module_name, _, class_name = name.rpartition(".")
-    if not module_name.startswith("sklearn."):
+    if not name.startswith("sklearn."):
         return False
     from sklearn.base import BaseEstimator  # here, for looking at a file's name loads no numpy
 
+    found = _find_type(name)
+    return found is not None and issubclass(found, BaseEstimator)
+
+
+def _find_type(name: str) -> type | None:
+    """The class of this full name, if its module defines it."""
+    module_name, _, class_name = name.rpartition(".")
     try:
         found = getattr(importlib.import_module(module_name), class_name, None)
     except ImportError:
-        return False
-    return isinstance(found, type) and issubclass(found, BaseEstimator) and found.__module__ == module_name
+        return None
+    return found if isinstance(found, type) and found.__module__ == module_name else None
 
 
 def _bad(path: Path, what: str) -> DataError:

@@ -11,7 +11,7 @@ from typing import Any
 
 from isthmus._utils import plural
 from isthmus.cli.common import describe, one_line, print_json, say, talking
-from isthmus.cli.inputs import Inputs, label_half, read_as, read_inputs
+from isthmus.cli.inputs import Inputs, join_collections, label_half, read_as, read_inputs
 from isthmus.cli.outputs import (
     describe_input,
     file_records,
@@ -140,11 +140,7 @@ def column_vectors(collection: Collection, column: str) -> Any:
 
 def _parts(source: Collection, target: Collection, extra: Sequence[Collection]) -> list[Collection]:
     """Collections in the order of their vectors; further ones count as one."""
-    if not extra:
-        return [source, target]
-    texts = [text for part in extra for text in part.texts]
-    columns = {name: [cell for part in extra for cell in part.columns[name]] for name in extra[0].columns}
-    return [source, target, Collection.from_texts(texts, name=extra[0].name, columns=columns)]
+    return [source, target, join_collections(extra)[0]] if extra else [source, target]
 
 
 def write_outputs(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from isthmus._utils import plural
@@ -120,16 +120,14 @@ class Collection:
         def take(values: list) -> list:
             return [values[i] for i in index]
 
-        return Collection(
+        return replace(
+            self,
             ids=take(self.ids),
             texts=take(self.texts),
             labels=take(self.labels),
             domain=None if self.domain is None else take(self.domain),
             columns={key: take(values) for key, values in self.columns.items()},
-            name=self.name,
             notes=list(self.notes),
-            encoding=self.encoding,
-            sha256=self.sha256,
             cells=None if self.cells is None else {key: take(values) for key, values in self.cells.items()},
         )
 

@@ -6,7 +6,7 @@ import gzip
 import json
 import os
 import zlib
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from isthmus.corpus.collection import Collection
@@ -79,16 +79,7 @@ def list_datasets(folder: str | Path | None = None) -> list[dict]:
         if folder is not None:
             raise
         path = None
-    return [
-        {
-            "name": data.name,
-            "file": data.file,
-            "documents": data.documents,
-            "summary": data.summary,
-            "present": path is not None and (path / data.file).is_file(),
-        }
-        for data in DATASETS.values()
-    ]
+    return [asdict(data) | {"present": path is not None and (path / data.file).is_file()} for data in DATASETS.values()]
 
 
 def load_dataset(name: str, folder: str | Path | None = None) -> Collection:

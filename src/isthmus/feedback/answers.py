@@ -16,6 +16,7 @@ from isthmus.corpus.decode import shown_name
 
 RANDOM, ASKED, PICKED = "random", "asked", "picked"
 DRAWN = (RANDOM, ASKED, PICKED)
+_COLUMNS = {"row": "rows", "label": "labels", "drawn": "drawn", "by": "by", "batch": "batch"}  # of one answer, of all
 
 
 @dataclass(frozen=True)
@@ -106,21 +107,16 @@ class Answers:
         A document drawn at random stays so, whatever is said about it later: the draw was random all the same.
         """
         new = set(later.rows)
-        kept = [place for place, row in enumerate(self.rows) if row not in new]
-        replaced = [self._entry(place) for place, row in enumerate(self.rows) if row in new]
-        was_random = {row for row, kind in zip(self.rows, self.drawn, strict=True) if kind == RANDOM}
-        drawn = [RANDOM if row in was_random else kind for row, kind in zip(later.rows, later.drawn, strict=True)]
-        answered = {*self.rows, *new}
+        was_random = {entry["row"] for entry in self._entries() if entry["drawn"] == RANDOM}
+        given = [entry | ({"drawn": RANDOM} if entry["row"] in was_random else {}) for entry in later._entries()]
+        kept = [entry for entry in self._entries() if entry["row"] not in new]
+        replaced = [entry for entry in self._entries() if entry["row"] in new]
         blank_in = dict(self.blank_in)
         for name, rows in later.blank_in.items():
             blank_in[name] = sorted({*blank_in.get(name, []), *rows})
-        return Answers(
-            rows=[*_take(self.rows, kept), *later.rows],
-            labels=[*_take(self.labels, kept), *later.labels],
-            drawn=[*_take(self.drawn, kept), *drawn],
-            by=[*_take(self.by, kept), *later.by],
-            batch=[*_take(self.batch, kept), *later.batch],
-            blank=sorted({*self.blank, *later.blank} - answered),
+        return self._with(
+            [*kept, *given],
+            blank=sorted({*self.blank, *later.blank} - {*self.rows, *new}),
             words={**self.words, **later.words},
             origins={**self.origins, **later.origins},
             replaced=[*self.replaced, *replaced],
@@ -130,24 +126,19 @@ class Answers:
 
     def without(self, batch: str) -> Answers:
         """All that was said but what came in the table of this name; answers that it replaced hold again."""
-        found = self._select(place for place, name in enumerate(self.batch) if name != batch)
+        found = [entry for entry in self._entries() if entry["batch"] != batch]
         earlier = [entry for entry in self.replaced if entry["batch"] != batch]
-        held = set(found.rows)
+        held = {entry["row"] for entry in found}
         back = {entry["row"]: entry for entry in earlier if entry["row"] not in held}  # the latest of each document
         log = [entry for entry in self.word_log if entry[2] != batch]
         logged = {word for word, _, _ in self.word_log}
         blank_in = {name: rows for name, rows in self.blank_in.items() if name != batch}
         only_here = set(self.blank_in.get(batch, [])) - {row for rows in blank_in.values() for row in rows}
-        return Answers(
-            rows=[*found.rows, *back],
-            labels=[*found.labels, *(entry["label"] for entry in back.values())],
-            drawn=[*found.drawn, *(entry["drawn"] for entry in back.values())],
-            by=[*found.by, *(entry["by"] for entry in back.values())],
-            batch=[*found.batch, *(entry["batch"] for entry in back.values())],
+        return self._with(
+            [*found, *back.values()],
             blank=sorted(set(self.blank) - only_here - set(back)),
             words={word: label for word, label in self.words.items() if word not in logged}
             | {word: label for word, label, _ in log},
-            origins=self.origins,
             replaced=[entry for entry in earlier if back.get(entry["row"]) is not entry],
             word_log=log,
             blank_in=blank_in,
@@ -155,18 +146,18 @@ class Answers:
 
     def news(self, later: Answers) -> Answers:
         """What of later answers says more than is known: not those that repeat an answer and name nobody."""
-        known = {row: (label, by) for row, label, by in zip(self.rows, self.labels, self.by, strict=True)}
-        return later._select(
-            place
-            for place, row in enumerate(later.rows)
-            if (later.labels[place], later.by[place] or known.get(row, ("", ""))[1]) != known.get(row)
-            or later.drawn[place] != PICKED
+        known = {entry["row"]: (entry["label"], entry["by"]) for entry in self._entries()}
+        return later._with(
+            entry
+            for entry in later._entries()
+            if (entry["label"], entry["by"] or known.get(entry["row"], ("", ""))[1]) != known.get(entry["row"])
+            or entry["drawn"] != PICKED
         )
 
     def keep(self, rows: Iterable[int]) -> Answers:
         """The answers to these documents, and all words."""
         wanted = set(rows)
-        return self._select(place for place, row in enumerate(self.rows) if row in wanted)
+        return self._with(entry for entry in self._entries() if entry["row"] in wanted)
 
     def renamed(self, names: dict) -> Answers:
         """The same answers with classes renamed."""
@@ -176,21 +167,16 @@ class Answers:
         replaced = [entry | {"label": names.get(entry["label"], entry["label"])} for entry in self.replaced]
         return replace(self, labels=labels, words=words, word_log=log, replaced=replaced)
 
-    def _entry(self, place: int) -> dict[str, Any]:
-        return {
-            "row": self.rows[place],
-            "label": self.labels[place],
-            "drawn": self.drawn[place],
-            "by": self.by[place],
-            "batch": self.batch[place],
-        }
+    def _entries(self) -> list[dict[str, Any]]:
+        """One dict a document."""
+        columns = (getattr(self, name) for name in _COLUMNS.values())
+        return [dict(zip(_COLUMNS, values, strict=True)) for values in zip(*columns, strict=True)]
 
-    def _select(self, places: Iterable[int]) -> Answers:
-        kept = list(places)
-        rows, labels, drawn, by, batch = (
-            _take(values, kept) for values in (self.rows, self.labels, self.drawn, self.by, self.batch)
-        )
-        return replace(self, rows=rows, labels=labels, drawn=drawn, by=by, batch=batch)
+    def _with(self, entries: Iterable[dict[str, Any]], **others: Any) -> Answers:
+        """These answers instead of all, and other parts that change with them."""
+        entries = list(entries)
+        columns: dict[str, Any] = {name: [entry[part] for entry in entries] for part, name in _COLUMNS.items()}
+        return replace(self, **columns, **others)
 
 
 def origin_of(path: str | PathLike) -> str:
@@ -205,7 +191,3 @@ def _renamed(label: Any, names: dict) -> Any:
     for name, weight in label.items():  # weights of merged classes add up
         weights[names.get(name, name)] = weights.get(names.get(name, name), 0.0) + weight
     return weights
-
-
-def _take(values: list, places: list[int]) -> list:
-    return [values[place] for place in places]

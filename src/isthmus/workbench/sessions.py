@@ -189,25 +189,19 @@ class RateLimiter:
 
     def _wait(self, key: str, now: float) -> float:
         times = self._recent(key, now)
-        if not times or len(times) < self.most:
-            return 0.0
-        return times[0] + self.seconds - now
+        return times[0] + self.seconds - now if len(times) >= self.most else 0.0
 
     def _note(self, key: str, now: float) -> None:
         times = self._recent(key, now)
-        if times is None:
-            while len(self._failures) >= self._keys:
-                self._failures.pop(next(iter(self._failures)))
-            times = self._failures.setdefault(key, deque(maxlen=self.most))
+        while not times and len(self._failures) >= self._keys:
+            self._failures.pop(next(iter(self._failures)))
         times.append(now)
+        self._failures[key] = times
 
-    def _recent(self, key: str, now: float) -> deque[float] | None:
-        times = self._failures.get(key)
-        if times is None:
-            return None
+    def _recent(self, key: str, now: float) -> deque[float]:
+        times = self._failures.get(key, deque(maxlen=self.most))
         while times and times[0] <= now - self.seconds:
             times.popleft()
         if not times:
-            del self._failures[key]
-            return None
+            self._failures.pop(key, None)
         return times

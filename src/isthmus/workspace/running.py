@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -33,20 +32,9 @@ _MANY = 20_000
 _LEFT_OUT = ("data", "title", "made", "check")  # parts of the report's page that mean nothing here
 
 
-@dataclass(frozen=True)
-class Texts:
-    """Documents of one or more collections."""
-
-    ids: list[str]
-    names: list[str]
-    texts: list[str]
-    labels: list[str | None]
-    domain: list[str]
-
-
 def do_run(context: Context, run: Run) -> dict[str, Any]:
     """Carry out a run and store what came of it; what an interrupted attempt left is used or replaced."""
-    texts, parts = _texts_of(context, run)
+    texts = _texts_of(context, run)
     if run.kind == DIAGNOSE:
         return _do_diagnosis(context, run, texts)
     with warnings.catch_warnings(record=True) as caught:
@@ -54,7 +42,7 @@ def do_run(context: Context, run: Run) -> dict[str, Any]:
         result = _make_result(context, run, texts)
     notes = list(dict.fromkeys(str(warning.message) for warning in caught))
     progress("preparing the pages", 0, 3)
-    facts = label_summary(result, *_text_collections(texts, parts))
+    facts = label_summary(result, texts["source"], texts["target"])
     progress("preparing the pages", 1, 3)
     listed = facts.pop("listing")
     facts = {name: value for name, value in facts.items() if name not in _LEFT_OUT}
@@ -70,26 +58,16 @@ def do_run(context: Context, run: Run) -> dict[str, Any]:
 
 def write_report(context: Context, run: Run, path: Path) -> None:
     """The report of a run that is done, as one page."""
-    texts, parts = _texts_of(context, run)
-    source, target = _text_collections(texts, parts)
-    write_label_report(load_result(context, run.id), path, source=source, target=target)
+    texts = _texts_of(context, run)
+    write_label_report(load_result(context, run.id), path, source=texts["source"], target=texts["target"])
 
 
-def _texts_of(context: Context, run: Run) -> tuple[dict[str, Texts], dict[str, list[dict[str, Any]]]]:
+def _texts_of(context: Context, run: Run) -> dict[str, TextCollection]:
+    """Documents of the run's collections by their kind, in order; labels of the source alone."""
     parts: dict[str, list[dict[str, Any]]] = {"source": [], "target": [], "extra": []}
     for part in run.record["collections"]:
         parts[part["kind"]].append(part)
-    return {kind: read_texts(context, found) for kind, found in parts.items()}, parts
-
-
-def _text_collections(
-    texts: dict[str, Texts], parts: dict[str, list[dict[str, Any]]]
-) -> tuple[TextCollection, TextCollection]:
-    source, target = texts["source"], texts["target"]
-    return (
-        TextCollection.from_texts(source.texts, source.labels, ids=source.names, name=_names(parts["source"])),
-        TextCollection.from_texts(target.texts, ids=target.names, name=_names(parts["target"])),
-    )
+    return {kind: _read_texts(context, found, labels=kind == "source") for kind, found in parts.items()}
 
 
 def load_result(context: Context, run: str, *, base: bool = False) -> LabelResult:
@@ -97,23 +75,28 @@ def load_result(context: Context, run: str, *, base: bool = False) -> LabelResul
     return load(context.find_model(run, base=base), kind="label")
 
 
-def read_texts(context: Context, parts: list[dict[str, Any]]) -> Texts:
-    """Documents of collections, in order."""
+def _read_texts(context: Context, parts: list[dict[str, Any]], *, labels: bool) -> TextCollection:
+    """Documents of several collections as one; the column ``document`` holds their ids in the workspace."""
     d = DOCUMENTS.c
-    texts = Texts([], [], [], [], [])
+    rows: list[Any] = []
+    domain: list[str] = []
     with context.db.reading() as connection:
         for part in parts:
             query = sa.select(d.id, d.name, d.text, d.label).where(d.collection_id == part["id"]).order_by(d.position)
-            for row in connection.execute(query):
-                texts.ids.append(row.id)
-                texts.names.append(row.name)
-                texts.texts.append(row.text)
-                texts.labels.append(row.label)
-                texts.domain.append(f"{part['name']} ({part['id'][:6]})")
-    return texts
+            found = connection.execute(query).all()
+            rows += found
+            domain += [f"{part['name']} ({part['id'][:6]})"] * len(found)
+    return TextCollection.from_texts(
+        [row.text for row in rows],
+        [row.label for row in rows] if labels else None,
+        ids=[row.name for row in rows],
+        domain=domain,
+        columns={"document": [row.id for row in rows]},
+        name=", ".join(part["name"] for part in parts),
+    )
 
 
-def _do_diagnosis(context: Context, run: Run, texts: dict[str, Texts]) -> dict[str, Any]:
+def _do_diagnosis(context: Context, run: Run, texts: dict[str, TextCollection]) -> dict[str, Any]:
     source = texts["source"]
     found = diagnose(source.texts, source.labels, texts["target"].texts)
     content = {"verdict": found.verdict, "level": found.level, "findings": found.findings, "tables": found.tables}
@@ -123,7 +106,7 @@ def _do_diagnosis(context: Context, run: Run, texts: dict[str, Texts]) -> dict[s
     return summary
 
 
-def _make_result(context: Context, run: Run, texts: dict[str, Texts]) -> LabelResult:
+def _make_result(context: Context, run: Run, texts: dict[str, TextCollection]) -> LabelResult:
     path = context.model_path(run.id)
     path.parent.mkdir(exist_ok=True)
     if path.exists():  # an attempt that was interrupted had come this far
@@ -139,7 +122,7 @@ def _make_result(context: Context, run: Run, texts: dict[str, Texts]) -> LabelRe
         with context.db.reading() as connection:
             base = connection.execute(RUNS.select().where(RUNS.c.id == run.base)).one()
         known = method_words(base.record["words"], base.parameters["method"], texts["source"].labels)
-    result.ids = list(texts["target"].names)  # so that tables with the ids of the file fit the exported model
+    result.ids = list(texts["target"].ids)  # so that tables with the ids of the file fit the exported model
     words = {word: name for word, name in words.items() if known.get(word) != name}
     renamed = run.record["class_names"]
     names = {old: new for old, new in renamed.items() if old in result.classes.tolist()}
@@ -166,9 +149,9 @@ def method_words(words: dict[str, str], method: str, labels: list[str | None]) -
     return {word: name for word, name in words.items() if name in set(labels)}
 
 
-def _label(run: Run, texts: dict[str, Texts], words: dict[str, str]) -> LabelResult:
+def _label(run: Run, texts: dict[str, TextCollection], words: dict[str, str]) -> LabelResult:
     source, target, settings = texts["source"], texts["target"], run.parameters
-    several = len(set(source.domain)) > 1
+    several = len(set(source.domain or ())) > 1
     return label(
         source.texts,
         source.labels,
@@ -195,7 +178,7 @@ def _answer_table(answers: list[list]) -> dict[str, list] | None:
 
 
 def _store_predictions(
-    context: Context, run: Run, result: LabelResult, texts: dict[str, Texts], listed: dict[str, Any]
+    context: Context, run: Run, result: LabelResult, texts: dict[str, TextCollection], listed: dict[str, Any]
 ) -> None:
     with context.db.writing() as connection:
         connection.execute(PREDICTIONS.delete().where(PREDICTIONS.c.run_id == run.id))
@@ -216,7 +199,7 @@ def _store_predictions(
 def _prediction_rows(
     run: str,
     result: LabelResult,
-    texts: dict[str, Texts],
+    texts: dict[str, TextCollection],
     listed: dict[str, Any],
     rank: np.ndarray,
     reasons: dict[int, str],
@@ -227,10 +210,10 @@ def _prediction_rows(
     others[np.arange(len(own)), own] = -1.0
     second = others.argmax(axis=1)
     source_rows = listed["source"]["id"]
-    near = {row - 1: [texts["source"].ids[source_rows[i]] for i in found]
+    near = {row - 1: [texts["source"].columns["document"][source_rows[i]] for i in found]
             for row, found in zip(listed["row"], listed["near"], strict=True)}  # fmt: skip
     names = [storable(str(name)) for name in result.classes.tolist()]
-    for i, document in enumerate(texts["target"].ids):
+    for i, document in enumerate(texts["target"].columns["document"]):
         if i % PROGRESS_ROWS == 0:
             progress("storing", i, len(own))
         yield {
@@ -303,7 +286,3 @@ def _close_run(context: Context, run: Run, summary: dict[str, Any]) -> None:
     record = {**run.record, "versions": versions()}
     with context.db.writing() as connection:
         set_row(connection, RUNS, run.id, summary=plain_detail(summary), record=plain_detail(record))
-
-
-def _names(parts: list[dict[str, Any]]) -> str:
-    return ", ".join(part["name"] for part in parts)
