@@ -1,4 +1,4 @@
-"""Charts: a plain table and a description in, a Vega-Lite picture out. One file a kind of picture.
+"""Charts: a plain table and a description in, a Vega-Lite picture out.
 
 Charts only draw: every number in them is already in the table. They need no network, on screen or on paper.
 """
@@ -6,7 +6,6 @@ Charts only draw: every number in them is already in the table. They need no net
 from __future__ import annotations
 
 import hashlib
-import importlib
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -59,7 +58,9 @@ def draw(table: Sequence[Mapping[str, Any]], spec: Mapping[str, Any]) -> Any:
         raise UsageError(f"A chart has no option {unknown[0]!r}; see isthmus.report.charts.draw.", code="bad-parameter")
     _check_columns(table, spec, kind)
     _need_altair()
-    return importlib.import_module(f"isthmus.report.charts.{kind}").draw(drawable(table), dict(spec))
+    from isthmus.report.charts import kinds  # needs altair
+
+    return getattr(kinds, kind)(drawable(table), dict(spec))
 
 
 # What XML 1.0 cannot hold; the drawing library would end the whole process over it.
