@@ -21,25 +21,13 @@ _FEWEST = 50  # target documents; fewer teach nothing that the vote does not kno
 
 @dataclass
 class TargetLearner:
-    """What was learned of a vote.
+    """What was learned of a vote."""
 
-    Attributes
-    ----------
-    mean : ndarray
-        Of the target's rows at length one.
-    weights, intercepts : ndarray
-        Of the regression, on rows at length one about the mean, at length one again.
-    held_out : ndarray of shape (n_documents, n_classes)
-        Probabilities of the target's documents, each by the model without it.
-    agreement : float
-        Share of the documents for which that is the vote's own answer.
-    """
-
-    mean: np.ndarray
-    weights: np.ndarray
+    mean: np.ndarray  # of the target's rows at length one
+    weights: np.ndarray  # of the regression, on rows about the mean, at length one again
     intercepts: np.ndarray
-    held_out: np.ndarray
-    agreement: float
+    held_out: np.ndarray  # probabilities of the target's documents, each by the model without it
+    agreement: float  # share of the documents for which that is the vote's own answer
 
     def predict_proba(self, rows: np.ndarray) -> np.ndarray:
         """Probabilities of new documents."""
@@ -56,13 +44,7 @@ def to_probabilities(shares: np.ndarray) -> np.ndarray:
 def learn_in_target(rows: np.ndarray, vote: np.ndarray) -> TargetLearner | None:
     """Learn a vote's probabilities from vectors of the target's documents; None where there are too few.
 
-    Parameters
-    ----------
-    rows : ndarray of shape (n_documents, n_features)
-        Vectors of the target's documents: those of a model, latent semantic ones, or both next to each other, each at
-        length one.
-    vote : ndarray of shape (n_documents, n_classes)
-        Probabilities.
+    ``rows`` are those of a model, latent semantic ones, or both next to each other, each at length one.
     """
     if len(rows) < _FEWEST:
         return None
@@ -75,13 +57,5 @@ def learn_in_target(rows: np.ndarray, vote: np.ndarray) -> TargetLearner | None:
 
 
 def mix_learned(vote: np.ndarray, learned: np.ndarray) -> np.ndarray:
-    """Vote and what was learned of it, each counted half.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus.choose.learning import mix_learned
-    >>> mix_learned(np.array([[0.6, 0.4]]), np.array([[0.1, 0.9]])).round(2).tolist()
-    [[0.29, 0.71]]
-    """
+    """Vote and what was learned of it, each counted half."""
     return pool({"vote": vote, "learned": learned}, {"vote": 1.0, "learned": 1.0})

@@ -19,11 +19,7 @@ _DISTANCES = np.linspace(0.0, 4.0, 401)
 def shared_errors(scorer: LabelScorer, lexicon_proba: np.ndarray) -> float:
     """Correlation, within the source's classes, of the lexicon with a plain classifier that has not seen the document.
 
-    Parameters
-    ----------
-    scorer : LabelScorer
-    lexicon_proba : ndarray of shape (n_source, n_classes)
-        The lexicon's probabilities for the labelled source texts; documents without a labelled word are left out.
+    Documents without a labelled word are left out.
     """
     own = lexicon_proba[scorer.source]
     counts = np.unique(scorer.source_labels, return_counts=True)[1]
@@ -46,29 +42,10 @@ def weigh_lexicon(
     """How much the lexicon counts next to the vote, from 0 (it adds nothing) to 1 (independent of the vote).
 
     Vote and lexicon are read as scores with a spread of one about their class, the classes as far apart as their
-    accuracy says, their errors correlated by ``common``. How alike the two are over the target then says how far apart
-    the classes are for the lexicon there; the source is an upper limit. The answer is the weight that a linear
-    discriminant gives to the lexicon's log-odds, relative to what it would have on its own.
-
-    Parameters
-    ----------
-    own, lexicon_proba : ndarray of shape (n_documents, n_classes)
-        Probabilities for the target; documents without a labelled word are left out.
-    accuracy : float
-        Expected of the vote.
-    lexicon_accuracy : float
-        Of the lexicon in the source, over documents with a labelled word.
-    common : float
-        As :func:`shared_errors` finds it in the source.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus.choose.lexicon import weigh_lexicon
-    >>> own = np.array([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7], [0.2, 0.8]])
-    >>> other = np.array([[0.9, 0.1], [0.3, 0.7], [0.6, 0.4], [0.2, 0.8]])
-    >>> weigh_lexicon(own, other, 0.8, 0.5, 0.3), weigh_lexicon(own, other, 0.8, 0.8, 0.0)
-    (0.0, 1.0)
+    accuracy says, their errors correlated by ``common`` (:func:`shared_errors`). How alike the two are over the target
+    then says how far apart the classes are for the lexicon there; the source, where it has ``lexicon_accuracy``, is an
+    upper limit. The answer is the weight that a linear discriminant gives to the lexicon's log-odds, relative to what
+    it would have on its own. Documents without a labelled word are left out.
     """
     has_words = np.ptp(lexicon_proba, axis=1) > 0
     n_classes = own.shape[1]

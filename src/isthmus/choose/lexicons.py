@@ -20,24 +20,12 @@ _FEWEST = 20  # of each class; fewer cannot show that a lexicon agrees
 
 @dataclass(frozen=True)
 class FoundLexicon:
-    """A lexicon that fits a source.
-
-    Attributes
-    ----------
-    lexicon : Lexicon
-    polarity : dict
-        Class to valence.
-    agreement : float or None
-        Share of pairs of source documents, one of either end, that it puts in the right order; None where the source
-        has too few.
-    by_name : bool
-        Whether the names of the classes say that they are verdicts.
-    """
+    """A lexicon that fits a source."""
 
     lexicon: Lexicon
-    polarity: dict[Any, float]
-    agreement: float | None
-    by_name: bool
+    polarity: dict[Any, float]  # class to valence
+    agreement: float | None  # share of pairs, one document of either end, put in the right order; None: too few
+    by_name: bool  # the names of the classes say that they are verdicts
 
     @property
     def word_labels(self) -> dict[str, dict[Any, float]]:
@@ -59,20 +47,11 @@ class FoundLexicon:
 
 
 def find_lexicon(texts: Sequence[str], labels: Sequence, language: str = "auto") -> FoundLexicon | None:
-    """The installed lexicon that fits the source's classes; None where there is none.
+    """The installed lexicon that fits the classes of the labelled source documents; None where there is none.
 
     Classes are verdicts by their names (:func:`isthmus.features.lexicons.read_polarity`), unless the lexicon puts the
     source's documents in an order that is hardly better than chance; or, for two classes, because it puts them in an
     order that is much better than chance.
-
-    Parameters
-    ----------
-    texts : sequence of str
-        Labelled source documents.
-    labels : sequence
-        Their labels; documents without one are passed over.
-    language : str
-        Of the texts; "auto" guesses it.
     """
     known = [place for place, label in enumerate(labels) if label is not None]
     known = [known[i * len(known) // _SAMPLE] for i in range(_SAMPLE)] if len(known) > _SAMPLE else known

@@ -41,24 +41,10 @@ def weigh_sources(
     than chance about the other, in both directions: of such camps the one is used that is nearest to the target, each
     source counted by its likeness. Where there are too few documents to be sure, a source is used.
 
-    Parameters
-    ----------
-    texts, labels, domain : sequences
-        Labelled source texts, and the name of the source of each.
-    target_texts : sequence of str
-    analyzer, min_df, language
-        As for :class:`isthmus.features.TextVectorizer`.
-    random_state : int or None
-        For the sample of large sources.
-    in_order : bool, default=False
-        All texts are sorted by content already.
-
-    Returns
-    -------
-    list of dict
-        ``source``, ``documents``, ``learned`` (share of its labels, averaged over classes, that a classifier repeats on
-        documents held out; None where there are too few), ``agreement`` (the same by a classifier trained on the other
-        sources that are used), ``likeness`` (cosine of its mean tf-idf row and the target's), ``used``, ``why``.
+    ``domain`` names the source of each text; ``in_order``: all texts are sorted by content already. A row has
+    ``source``, ``documents``, ``learned`` (share of its labels, averaged over classes, that a classifier repeats on
+    documents held out; None where there are too few), ``agreement`` (the same by a classifier trained on the other
+    sources that are used), ``likeness`` (cosine of its mean tf-idf row and the target's), ``used``, ``why``.
     """
     names, place = np.unique(np.asarray(domain, dtype=object).astype(str), return_inverse=True)
     rng = np.random.default_rng(random_state)

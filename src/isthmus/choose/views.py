@@ -86,10 +86,7 @@ class Ridge:
 def count_pairs(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Table of two sequences of numbers, with a row and a column for every number that occurs in either.
 
-    Examples
-    --------
     >>> import numpy as np
-    >>> from isthmus.choose.views import count_pairs
     >>> count_pairs(np.array([4, 4, 7]), np.array([4, 7, 7])).tolist()
     [[1, 1], [0, 1]]
     """
@@ -104,12 +101,6 @@ def even_lengths(source: Sequence[str], target: Sequence[str]) -> tuple[list[str
     Long texts are easier to tell apart than short ones, whatever their labels, so learnability is compared at equal
     length: the text at a quantile of lengths keeps as many words, evenly spaced, as the other side has there. Texts
     without blanks stay as they are.
-
-    Examples
-    --------
-    >>> from isthmus.choose.views import even_lengths
-    >>> even_lengths(["one two", "three four"], ["a b c d e f", "g h i j k l"])[1]
-    ['a d', 'g j']
     """
     lengths = [np.array([len(text.split()) for text in side]) for side in (source, target)]
     middle = [max(1.0, float(np.median(side))) for side in lengths]

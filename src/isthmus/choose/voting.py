@@ -73,14 +73,6 @@ def shared_labels(
     as it reaches that share: fully from ten points above it, not at all from ten points below. Methods that agree with
     each other more than the source's words agree with its labels have seen through noise in those labels, or the target
     is cleaner; methods that agree less have no such excuse for labels that are easy to learn.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus.choose.voting import shared_labels
-    >>> said = {"a": np.array([0, 0, 1, 1]), "b": np.array([0, 0, 1, 1]), "c": np.array([0, 0, 1, 0])}
-    >>> shared_labels(said, 2)
-    {'a': 0.75, 'b': 0.75, 'c': 0.5}
     """
     chance = 1 / max(2, n_classes)
     found = {}
