@@ -76,15 +76,7 @@ class Diagnosis:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain values, ready for JSON (what could not be measured is None)."""
-        return to_plain(
-            {
-                "verdict": self.verdict,
-                "level": self.level,
-                "findings": self.findings,
-                "tables": self.tables,
-                "settings": self.settings,
-            }
-        )
+        return to_plain(vars(self))
 
     def to_frame(self):
         """The findings as a polars data frame (extra ``app``)."""

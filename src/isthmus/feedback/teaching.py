@@ -47,6 +47,7 @@ FEWEST_FOR_OUTLOOK = 20
 SETTLES = 5  # answers within a new group that settle whether it was announced wrongly
 # What teaching changes and taking back restores, beside model and probabilities.
 BEFORE = ("labels", "confidence", "needs_review", "expected_accuracy", "novel_group", "novel", "warnings")
+HISTORY = ("name", "answers", "total", "changed", "towards")  # what is kept of each time
 ABOUT_THE_VOTE = ("review", "not estimated")  # warnings that answers make void
 
 
@@ -151,7 +152,7 @@ def learn_answers(untaught: AnyLabelling, earlier: Labelling, known: Answers, gi
         before={name: getattr(untaught, name) for name in BEFORE},
         checked=None,
         **groups,
-        history=[*earlier.history, _history_row(learned)],
+        history=[*earlier.history, {name: getattr(learned, name) for name in HISTORY}],
     )
 
 
@@ -354,16 +355,6 @@ def _new_classes(labels: Sequence, known: list) -> dict[str, str]:
 def _counts(labels: list) -> dict:
     names, counts = np.unique(np.array(labels, dtype=str), return_counts=True)
     return dict(zip(names.tolist(), counts.tolist(), strict=True))
-
-
-def _history_row(learned: Learned) -> dict:
-    return {
-        "name": learned.name,
-        "answers": learned.answers,
-        "total": learned.total,
-        "changed": learned.changed,
-        "towards": learned.towards,
-    }
 
 
 def extend_classes(classes: np.ndarray, names: Sequence) -> np.ndarray:
