@@ -98,7 +98,9 @@ def test_help_lists_every_command_with_a_whole_line(ran):
 
 def test_every_command_module_is_listed():
     files = (Path(isthmus.__file__).parent / "cli").glob("*.py")
-    modules = {path.stem for path in files if re.search(r"^def register\(", path.read_text("utf-8"), re.M)}
+    modules = {
+        path.stem for path in files if re.search(r"^(?:def register\(|EXAMPLE = )", path.read_text("utf-8"), re.M)
+    }
     assert modules == set(COMMANDS)
 
 
