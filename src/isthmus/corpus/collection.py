@@ -144,14 +144,30 @@ class Collection:
 
     def checks(self) -> list[dict]:
         """Oddities worth a look, each with a count, examples and one sentence; nothing is changed."""
-        found = [
-            _empty_texts(self),
-            *_repeated_texts(self),
-            *_odd_labels(self),
-            _repeated_ids(self),
-            _long_documents(self),
+        repeats, torn = _repeated_texts(self)
+        single, similar = _odd_labels(self)
+        empty = [name for name, text in zip(self.ids, self.texts, strict=True) if not text.strip()]
+        twice = [name for name, size in Counter(self.ids).items() if size > 1]
+        long = [name for name, text in zip(self.ids, self.texts, strict=True) if len(text) > LONG_DOCUMENT]
+        found = {
+            "empty-texts": (empty, "document", "without text: kept, but a label for them is a guess from the rest."),
+            "duplicate-texts": (repeats, "document", "with exactly the text of an earlier one: they count twice."),
+            "two-labels": (torn, "text", "with more than one label: no method can get all of them right."),
+            "single-document-classes": (single, "class", "with a single document: too little to learn from."),
+            "similar-labels": (similar, "group", "of label names that differ only by case or blanks: counted apart."),
+            "duplicate-ids": (twice, "id", "used for more than one document: rows are kept apart by position."),
+            "long-documents": (long, "document", f"longer than {LONG_DOCUMENT:,} characters: read in full."),
+        }
+        return [
+            {
+                "check": check,
+                "count": len(examples),
+                "examples": examples[:_EXAMPLES],
+                "message": f"{plural(len(examples), what, 'classes' if what == 'class' else None)} {sentence}",
+            }
+            for check, (examples, what, sentence) in found.items()
+            if examples
         ]
-        return [finding for finding in found if finding["count"]]
 
 
 def _row_numbers(rows: Any, n: int) -> list[int]:
@@ -167,18 +183,8 @@ def _row_numbers(rows: Any, n: int) -> list[int]:
     return np.arange(n)[index if index.dtype == bool else index.astype(np.int64)].tolist()
 
 
-def _finding(check: str, examples: Sequence, message: str, count: int | None = None) -> dict:
-    count = len(examples) if count is None else count
-    return {"check": check, "count": count, "examples": list(examples[:_EXAMPLES]), "message": message}
-
-
-def _empty_texts(docs: Collection) -> dict:
-    empty = [docs.ids[i] for i, text in enumerate(docs.texts) if not text.strip()]
-    message = f"{plural(len(empty), 'document')} without text: kept, but a label for them is a guess from the rest."
-    return _finding("empty-texts", empty, message)
-
-
-def _repeated_texts(docs: Collection) -> list[dict]:
+def _repeated_texts(docs: Collection) -> tuple[list[str], list[str]]:
+    """Ids of documents with the text of an earlier one, and of texts that have more than one label."""
     first: dict[str, int] = {}
     repeats: list[str] = []
     labels_of: dict[int, set] = defaultdict(set)
@@ -190,49 +196,14 @@ def _repeated_texts(docs: Collection) -> list[dict]:
             repeats.append(docs.ids[i])
         if docs.labels[i] is not None:
             labels_of[origin].add(docs.labels[i])
-    torn = [docs.ids[i] for i, labels in labels_of.items() if len(labels) > 1]
-    return [
-        _finding(
-            "duplicate-texts",
-            repeats,
-            f"{plural(len(repeats), 'document')} with exactly the text of an earlier one: they count twice.",
-        ),
-        _finding(
-            "two-labels",
-            torn,
-            f"{plural(len(torn), 'text')} with more than one label: no method can get all of them right.",
-        ),
-    ]
+    return repeats, [docs.ids[i] for i, labels in labels_of.items() if len(labels) > 1]
 
 
-def _odd_labels(docs: Collection) -> list[dict]:
+def _odd_labels(docs: Collection) -> tuple[list[str], list[str]]:
+    """Labels of a single document, and groups of labels that are written almost alike."""
     sizes = Counter(label for label in docs.labels if label is not None)
-    single = [label for label, size in sizes.items() if size == 1]
     forms: dict[str, list[str]] = defaultdict(list)
     for label in sizes:
         forms["".join(str(label).split()).casefold()].append(label)
     similar = [" / ".join(repr(name) for name in names) for names in forms.values() if len(names) > 1]
-    return [
-        _finding(
-            "single-document-classes",
-            single,
-            f"{plural(len(single), 'class', 'classes')} with a single document: too little to learn from.",
-        ),
-        _finding(
-            "similar-labels",
-            similar,
-            f"{plural(len(similar), 'group')} of label names that differ only by case or blanks: counted apart.",
-        ),
-    ]
-
-
-def _repeated_ids(docs: Collection) -> dict:
-    twice = [name for name, size in Counter(docs.ids).items() if size > 1]
-    message = f"{plural(len(twice), 'id')} used for more than one document: rows are kept apart by position."
-    return _finding("duplicate-ids", twice, message)
-
-
-def _long_documents(docs: Collection) -> dict:
-    long = [docs.ids[i] for i, text in enumerate(docs.texts) if len(text) > LONG_DOCUMENT]
-    message = f"{plural(len(long), 'document')} longer than {LONG_DOCUMENT:,} characters: read in full."
-    return _finding("long-documents", long, message)
+    return [label for label, size in sizes.items() if size == 1], similar
