@@ -16,8 +16,6 @@ from isthmus.request import BLOCK_ROWS, Request
 
 STREAM_BYTES = 256 * 2**20  # files larger than this together are read in blocks where the method can
 _BLOCKS = ("engine", "workers", "scheduler", "tls", "memory_limit", "block_rows", "resume", "bad_rows")
-_AS_THEY_ARE = ("engine", "workers", "scheduler", "memory_limit", "resume", "text", "label", "target_text", "analyzer")
-_AS_THEY_ARE += ("language", "force")
 _TLS = {"ca": "tls_ca_file", "cert": "tls_client_cert", "key": "tls_client_key"}
 NOT_IN_MEMORY = "Reading in blocks; files are not loaded into memory."
 
@@ -57,10 +55,20 @@ def check_blocks(request: Request) -> None:
 def block_settings(request: Request) -> dict[str, Any]:
     """How the work is spread, as the functions of ``isthmus.scale`` take it."""
     return {
-        **{name: getattr(request, name) for name in _AS_THEY_ARE},
+        "engine": request.engine,
+        "workers": request.workers,
+        "scheduler": request.scheduler,
         "tls": _security(request.tls),
+        "memory_limit": request.memory_limit,
+        "resume": request.resume,
         "block_rows": request.block_rows or BLOCK_ROWS,
+        "text": request.text,
+        "label": request.label,
+        "target_text": request.target_text,
+        "analyzer": request.analyzer,
+        "language": request.language,
         "random_state": request.seed,
+        "force": request.force,
         "spreadsheet_safe": not request.exact,
     }
 
