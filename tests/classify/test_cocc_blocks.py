@@ -58,6 +58,15 @@ def test_blocks_give_the_labels_of_rows_in_memory():
     assert all(later <= before + 1e-9 for before, later in zip(blocks.history_, blocks.history_[1:], strict=False))
 
 
+def test_values_left_to_auto_are_chosen_in_blocks_as_in_memory():
+    source, target, codes = two_domains(n=60)
+    settings = {"n_word_clusters": "auto", "n_init": 1, "max_iter": 5, "random_state": 0}
+    y = np.concatenate([codes, np.full(target.shape[0], -1)])
+    memory = CoClusteringClassifier(**settings).fit(sp.vstack([source, target]).tocsr(), y)
+    blocks = CoClusteringClassifier(**settings).fit_passes(CutPasses(source, target, codes, np.array([0, 1])))
+    assert blocks.choice_ == memory.choice_
+
+
 def test_co_clustering_stops_where_a_step_gains_little_of_all_that_was_gained(monkeypatch):
     """The tolerance as a share of the objective, of the last step, or of what came after the first one."""
     # after the start, then after each word step and each document step
