@@ -10,9 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from isthmus._math.content import content_order
-from isthmus._utils import import_optional, plural
+from isthmus._utils import plural
 from isthmus._validation import check_seed, check_texts, read_source_labels
 from isthmus.api._cards import card
+from isthmus.api.frames import FrameResult, takes_frames
 from isthmus.api.saving import Kind, save_result
 from isthmus.clustering.alignment import Match, name_clusters
 from isthmus.clustering.guidance import GuidanceEstimate, estimate_guidance_gain
@@ -27,7 +28,7 @@ _SAMPLE = 3_000  # target documents on which the source is judged
 
 
 @dataclass(repr=False)
-class GroupingResult:
+class GroupingResult(FrameResult):
     """Clusters of the target, what each is aligned with, and why.
 
     Attributes
@@ -106,10 +107,6 @@ class GroupingResult:
             "strength": [round(self.alignment[cluster].strength, 4) for cluster in found],
         }
 
-    def to_frame(self):
-        """The result as a polars data frame (extra ``app``)."""
-        return import_optional("polars", "to_frame()").DataFrame(self.columns())
-
     def predict(self, texts: Sequence[str]) -> np.ndarray:
         """Cluster of each new target text, without refitting."""
         return self.model.predict(self.vectorizer.transform(check_texts(texts, "texts", fill=True)))
@@ -125,6 +122,7 @@ class GroupingResult:
         return save_result(self, path, force=force)
 
 
+@takes_frames
 def cluster(
     source_texts: Sequence[str],
     source_groups: Sequence,

@@ -10,6 +10,7 @@ from typing import Any
 
 from isthmus._utils import import_optional, to_plain
 from isthmus.api._cards import card
+from isthmus.api.frames import takes_frames
 from isthmus.shift.diagnose import SEVERITIES, measure_shift
 
 
@@ -89,6 +90,7 @@ class Diagnosis:
         return write_diagnosis_report(self, path, force=force)
 
 
+@takes_frames
 def diagnose(
     source_texts: Sequence[str],
     source_labels: Sequence,

@@ -17,9 +17,10 @@ from isthmus._math.confidence import (
     sharpen,
     with_caution,
 )
-from isthmus._utils import import_optional, plural, warn
+from isthmus._utils import plural, warn
 from isthmus._validation import check_seed, check_texts, read_source_labels
 from isthmus.api._cards import card
+from isthmus.api.frames import FrameResult, takes_frames
 from isthmus.api.methods import build_method, check_labelled
 from isthmus.api.saving import Kind, save_result
 from isthmus.choose.budgets import budget_curve, review_all_if_few_pass, review_warnings
@@ -57,7 +58,7 @@ _CARD_CLASSES = 12  # shown in a notebook
 
 
 @dataclass(kw_only=True, repr=False)
-class LabelResult(Labelling):
+class LabelResult(FrameResult, Labelling):
     """Labels for the target, how sure they are, and why.
 
     Attributes
@@ -362,7 +363,7 @@ class LabelResult(Labelling):
         >>> str(taught.labels[2]), float(taught.confidence[2]), taught.answers.drawn
         ('parking', 1.0, ['picked'])
         """
-        return teach(self, answers, drawn=drawn, word_labels=word_labels, name=name, without=without)
+        return teach(self, answers, drawn=drawn, word_labels=word_labels, name=name, without=without)._like(self)
 
     def rename_classes(self, names: Mapping) -> Self:
         """The labelling with classes renamed, ``{old: new}``; classes that get one name are merged.
@@ -370,7 +371,7 @@ class LabelResult(Labelling):
         All names change at once: ``{"a": "b", "b": "a"}`` swaps two classes. Without a merger no label and no figure
         changes, and renaming back restores everything. Tables that use former names are still understood.
         """
-        return rename_classes(self, names)
+        return rename_classes(self, names)._like(self)
 
     def columns(self) -> dict[str, list]:
         """The result as columns: text, label, confidence, needs_review, novel_group."""
@@ -388,10 +389,6 @@ class LabelResult(Labelling):
         As :func:`isthmus.choose.budget_curve`; documents in new groups are reviewed early, for their confidence is low.
         """
         return budget_curve(self.confidence, steps)
-
-    def to_frame(self):
-        """The result as a polars data frame (extra ``app``)."""
-        return import_optional("polars", "to_frame()").DataFrame(self.columns())
 
     def report(self, path, *, force: bool = False, by: Mapping[str, Sequence] | None = None):
         """Write one self-contained HTML page about this result; returns its path.
@@ -421,6 +418,7 @@ class LabelResult(Labelling):
         return save_result(self, path, force=force)
 
 
+@takes_frames
 def label(
     source_texts: Sequence[str],
     source_labels: Sequence,

@@ -1,0 +1,98 @@
+"""Data frames where lists of texts and labels are taken, and the same kind of frame back."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from isthmus._utils import import_optional
+from isthmus.corpus.frames import convert_frame, extend_frame, holds_categories, is_frame, read_frame
+from isthmus.exceptions import UsageError
+
+_COLUMNS = ("text", "label", "id")
+
+
+class FrameResult:
+    """What a result gives back as a data frame: that of the target with further columns, or a new one."""
+
+    _frame: Any = None  # the target's, where frames came in
+    _categories: tuple[str, ...] = ()
+
+    def columns(self) -> dict[str, list]:
+        """The result as columns."""
+        raise NotImplementedError
+
+    def to_frame(self) -> Any:
+        """The result as a data frame: the target's own with further columns where frames came in, else a polars one."""
+        if self._frame is None:
+            return import_optional("polars", "to_frame()").DataFrame(self.columns())
+        added = {name: cells for name, cells in self.columns().items() if name != "text"}
+        return extend_frame(self._frame, added, self._categories)
+
+    def to_pandas(self) -> Any:
+        """:meth:`to_frame` for pandas."""
+        return convert_frame(self.to_frame(), "pandas")
+
+    def to_polars(self) -> Any:
+        """:meth:`to_frame` for polars."""
+        return convert_frame(self.to_frame(), "polars")
+
+    def _like(self, other: FrameResult) -> Any:
+        """This result, about the same documents as another one."""
+        self._frame, self._categories = other._frame, other._categories
+        return self
+
+
+def takes_frames(function: Callable) -> Callable:
+    """Let a function of source texts, labels and target texts take two data frames instead.
+
+    ``function(source_frame, target_frame, text="comment", label="topic", id="nr")``: columns that are not named are
+    guessed as in files. The source may be left out (None) where the function allows it.
+    """
+
+    @wraps(function)
+    def taking(*given: Any, text: Any = None, label: str | None = None, id: str | None = None, **options: Any) -> Any:
+        named = [options[name] for name in ("source_texts", "target_texts") if name in options]
+        if not any(map(is_frame, (*given[:3], *named))):
+            if text is not None or label is not None or id is not None:
+                raise UsageError(
+                    "text=, label= and id= name columns of data frames, and none was given; pass two frames, or leave "
+                    "them out.",
+                    code="bad-parameter",
+                )
+            return function(*given, **options)
+        source, target, rest = _two_frames(given, options)
+        documents = read_frame(target, "target", text=text, id=id, want_labels=False)
+        texts, labels = None, None
+        if source is not None:
+            labelled = read_frame(source, "source", text=text, label=label, want_labels=True)
+            texts, labels = labelled.texts, labelled.labels
+        result = function(texts, labels, documents.texts, *rest, **options)
+        if isinstance(result, FrameResult):
+            result._frame = target
+            result._categories = ("label",) if source is not None and holds_categories(source, label) else ()
+        if id is not None and hasattr(result, "ids"):
+            result.ids = documents.ids
+        return result
+
+    signature = inspect.signature(function)
+    columns = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in _COLUMNS]
+    taking.__signature__ = signature.replace(parameters=[*signature.parameters.values(), *columns])  # type: ignore[attr-defined]
+    return taking
+
+
+def _two_frames(given: tuple, options: dict[str, Any]) -> tuple[Any, Any, tuple]:
+    """The source's frame or None, the target's, and what stands behind them."""
+    last = max((i for i, value in enumerate(given[:3]) if is_frame(value)), default=-1)
+    front = [value for value in given[: last + 1] if value is not None]
+    front += [options.pop(name) for name in ("source_texts", "target_texts") if name in options]
+    if len(front) > 2 or not all(map(is_frame, front)):
+        raise UsageError(
+            "Data frames and other collections were given together; pass a frame with labels and a frame to be "
+            "labelled, and name their columns with text= and label=.",
+            code="bad-parameter",
+        )
+    source = front[0] if len(front) == 2 else None
+    return source, front[-1], given[last + 1 :]

@@ -1,0 +1,95 @@
+"""Data frames in, the same kind of frame back, and the labels of lists."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import isthmus
+from isthmus.exceptions import DataError, UsageError
+
+SOURCE = {"comment": ["kind staff", "great bike", "polite staff", "fast bike"] * 3, "topic": ["staff", "product"] * 6}
+TARGET = {"nr": ["a", "b", "c"], "comment": ["rude staff", "slow bike", None], "label": ["x", "y", "z"]}
+
+
+def make(kind: str, columns: dict, **options):
+    if kind == "datasets":
+        return pytest.importorskip("datasets").Dataset.from_dict(columns)
+    if kind == "pyarrow":
+        return pytest.importorskip("pyarrow").table(columns)
+    return pytest.importorskip(kind).DataFrame(columns, **options)
+
+
+def read(kind: str, frame) -> dict[str, list]:
+    if kind == "datasets":
+        return {name: list(frame[name]) for name in frame.column_names}
+    if kind == "pyarrow":
+        return frame.to_pydict()
+    return {name: list(frame[name]) for name in frame.columns}
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow", "datasets"])
+def test_the_targets_frame_comes_back_with_the_labels_of_lists(kind):
+    source, target = make(kind, SOURCE), make(kind, TARGET)
+    result = isthmus.label(source, target, "nbc", text="comment", label="topic", id="nr")
+    lists = isthmus.label(SOURCE["comment"], SOURCE["topic"], [*TARGET["comment"][:2], ""], method="nbc")
+    frame = result.to_frame()
+    assert type(frame) is type(target)
+    found = read(kind, frame)
+    assert list(found)[:4] == ["nr", "comment", "label_input", "label"]
+    assert found["label"] == lists.labels.tolist()
+    assert found["label_input"] == TARGET["label"]
+    assert result.ids == TARGET["nr"]
+
+
+def test_a_pandas_index_and_categories_are_kept():
+    pandas = pytest.importorskip("pandas")
+    source = make("pandas", SOURCE).astype({"topic": "category"})
+    target = make("pandas", TARGET, index=[7, 7, 9])
+    frame = isthmus.label(source, target, text="comment", label="topic", method="nbc").to_frame()
+    assert frame.index.tolist() == [7, 7, 9]
+    assert isinstance(frame["label"].dtype, pandas.CategoricalDtype)
+    assert list(target.columns) == ["nr", "comment", "label"], "the frame that was given stays as it was"
+
+
+def test_columns_that_are_not_named_are_guessed_and_numbers_stay_numbers():
+    source = {"review": SOURCE["comment"], "stars": [5, 1] * 6}
+    result = isthmus.label(make("polars", source), make("polars", TARGET), label="stars", method="nbc")
+    assert result.labels.tolist()[:2] == [5, 1]
+
+
+def test_later_texts_are_not_taken_for_rows_of_the_frame_and_answers_are():
+    source, target = make("polars", SOURCE), make("polars", TARGET)
+    result = isthmus.label(source, target, text="comment", label="topic", method="nbc")
+    assert result.label_new(["rude staff"]).to_frame().shape == (1, 5)
+    taught = result.teach(["staff", "product", "staff"])
+    assert taught.to_frame().columns[:3] == ["nr", "comment", "label_input"]
+
+
+@pytest.mark.parametrize(("library", "kind"), [("pandas", "polars"), ("polars", "pandas")])
+def test_one_kind_of_frame_from_the_other(library, kind):
+    source, target = make(kind, SOURCE), make(kind, TARGET)
+    result = isthmus.label(source, target, text="comment", label="topic", method="nbc")
+    other = getattr(result, f"to_{library}")()
+    assert type(other).__module__.startswith(library)
+    assert list(other["nr"]) == TARGET["nr"]
+
+
+def test_frames_to_cluster_and_diagnose():
+    source, target = make("polars", SOURCE), make("polars", {"comment": SOURCE["comment"]})
+    grouped = isthmus.cluster(source, target, n_clusters=2, text="comment", label="topic")
+    assert grouped.to_frame().columns[:2] == ["comment", "cluster"]
+    assert (
+        isthmus.diagnose(source, target, text="comment", label="topic").level
+        == isthmus.diagnose(SOURCE["comment"], SOURCE["topic"], SOURCE["comment"]).level
+    )
+
+
+def test_what_cannot_be_meant_is_refused():
+    source = make("polars", SOURCE)
+    with pytest.raises(UsageError, match="name columns of data frames, and none was given"):
+        isthmus.label(SOURCE["comment"], SOURCE["topic"], ["rude staff"], text="comment")
+    with pytest.raises(UsageError, match="given together"):
+        isthmus.label(source, np.array(SOURCE["topic"]), make("polars", TARGET), text="comment")
+    with pytest.raises(DataError, match="no column 'remark'"):
+        isthmus.label(source, make("polars", TARGET), text="remark", label="topic")
