@@ -21,8 +21,7 @@ def is_frame(value: Any) -> bool:
     >>> is_frame(["kind staff"]), is_frame({"text": ["kind staff"]})
     (False, False)
     """
-    library = type(value).__module__.partition(".")[0]
-    return library in _LIBRARIES and (hasattr(value, "columns") or hasattr(value, "column_names"))
+    return _library(value) in _LIBRARIES and (hasattr(value, "columns") or hasattr(value, "column_names"))
 
 
 def frame_columns(frame: Any) -> dict[str, list]:
@@ -102,7 +101,7 @@ def extend_frame(frame: Any, added: Mapping[str, Sequence], categories: Sequence
 
 def convert_frame(frame: Any, library: str) -> Any:
     """The frame as one of ``library``: pandas or polars."""
-    if type(frame).__module__.partition(".")[0] == library:
+    if _library(frame) == library:
         return frame
     # Cell by cell: the libraries' own ways to each other need pyarrow.
     columns = {name: [None if cell != cell else cell for cell in cells] for name, cells in frame_columns(frame).items()}
@@ -114,8 +113,12 @@ def frame_names(frame: Any) -> list[str]:
     return list(frame.column_names if _is_dataset(frame) else _narwhals(frame).columns)
 
 
+def _library(value: Any) -> str:
+    return type(value).__module__.partition(".")[0]
+
+
 def _is_dataset(frame: Any) -> bool:
-    return hasattr(frame, "column_names") and hasattr(frame, "add_column")
+    return _library(frame) == "datasets"
 
 
 def _narwhals(frame: Any) -> Any:
