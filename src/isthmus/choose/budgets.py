@@ -60,7 +60,7 @@ def review_all_if_few_pass(review: np.ndarray) -> np.ndarray:
 
     A budget is a share of wrong labels, and a handful of labels is too few for a share to mean anything.
     """
-    return np.ones_like(review) if too_few_pass(np.count_nonzero(~review), len(review)) else review
+    return np.ones_like(review) if too_few_pass(int(np.count_nonzero(~review)), len(review)) else review
 
 
 def review_warnings(expected: AccuracyEstimate, budget: float, *, all_reviewed: bool, alone: bool) -> list[dict]:
