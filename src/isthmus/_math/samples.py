@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from math import inf, sqrt
+from typing import Any
 
-from scipy.special import ndtri
+import numpy as np
+from scipy.special import betainc, betaln, gammaln, ndtri
 
 from isthmus.exceptions import UsageError
 
@@ -52,3 +54,35 @@ def difference_ends(more: float, fewer: float, n: float, z: float) -> tuple[floa
     plus, minus = (more + 1 / n) / (1 + 2 / n), (fewer + 1 / n) / (1 + 2 / n)
     half = z * sqrt((plus + minus - (plus - minus) ** 2) / (n + 2))
     return plus - minus - half, plus - minus + half
+
+
+def budget_evidence(wrong: Any, n: Any, population: Any, budget: float) -> np.ndarray:
+    """How strongly ``n`` documents drawn at random speak against more than ``budget`` wrong: the log of an e-value.
+
+    The likelihood of ``wrong`` among ``n`` under error rates below the budget (their density falls as 1/√rate), over
+    its likelihood with the fewest wrong labels that break the budget, drawn without replacement. If the budget is
+    broken, the chance that the e-value ever reaches 1/α, however long one reads, is at most α (Ville's inequality); it
+    does not depend on the order of the documents.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus._math.samples import budget_evidence
+    >>> [int(budget_evidence(wrong, 70, 1000, 0.1) >= np.log(20)) for wrong in (0, 1, 2)]
+    [1, 1, 0]
+    """
+    wrong, n, population = (np.asarray(part, dtype=float) for part in (wrong, n, population))
+    breaking = np.floor(budget * population + 1e-9) + 1
+    a, b = wrong + 0.5, n - wrong + 1
+    below = np.log(np.maximum(betainc(a, b, budget), 1e-300))
+    for_budget = np.log(0.5) - 0.5 * np.log(budget) + betaln(a, b) + below
+    against = (
+        _log_falling(breaking, wrong) + _log_falling(population - breaking, n - wrong) - _log_falling(population, n)
+    )
+    found = np.where(n - wrong > population - breaking, np.inf, for_budget - against)
+    return np.where(wrong >= breaking, -np.inf, found)
+
+
+def _log_falling(number: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """Logarithm of number·(number − 1)· … , ``times`` factors; anything where there are too few."""
+    return gammaln(np.maximum(number, 0) + 1) - gammaln(np.maximum(number - times, 0) + 1)

@@ -6,6 +6,7 @@ from isthmus.choose.checking import LabelCheck, check_labels, estimate_shares
 from isthmus.choose.choice import Choice, choose
 from isthmus.choose.combined import CombinedModel
 from isthmus.choose.evidence import Evidence, LabelScorer
+from isthmus.choose.guaranteed import Guarantee, guarantee, reading_frame
 from isthmus.choose.sampling import draw_sample, sample_margin, sample_size, sample_table
 from isthmus.choose.trust import estimate_accuracy
 from isthmus.choose.voting import VotingRule
@@ -16,6 +17,7 @@ __all__ = [
     "Choice",
     "CombinedModel",
     "Evidence",
+    "Guarantee",
     "LabelCheck",
     "LabelScorer",
     "VotingRule",
@@ -25,7 +27,9 @@ __all__ = [
     "draw_sample",
     "estimate_accuracy",
     "estimate_shares",
+    "guarantee",
     "read_sample",
+    "reading_frame",
     "review_mask",
     "sample_margin",
     "sample_size",

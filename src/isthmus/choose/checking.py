@@ -12,6 +12,7 @@ import numpy as np
 from isthmus._math.confidence import AccuracyEstimate
 from isthmus._math.samples import difference_ends, effective_size, two_sided_z, wilson_ends
 from isthmus._utils import plural
+from isthmus.choose.guaranteed import Guarantee
 from isthmus.corpus.filled import check_row, match_classes
 from isthmus.corpus.guess import grade_distance, grade_order
 from isthmus.exceptions import DataError
@@ -48,6 +49,10 @@ class LabelCheck:
     learned : int
         Checked documents whose answers had been learned from. Each counts by the label it gets without its own answer;
         ``accuracy``, ``low`` and ``high`` count all answered documents as right.
+    guarantee : Guarantee or None
+        The labels that may pass unread, where a budget was given.
+    among : int or None
+        Where the sample was drawn from the surest documents alone, their number; everything speaks of these then.
     """
 
     right: int
@@ -67,6 +72,8 @@ class LabelCheck:
     true_labels: list = field(default_factory=list, repr=False)
     grade_distance: float | None = None
     learned: int = 0
+    guarantee: Guarantee | None = None
+    among: int | None = None
 
     @property
     def estimate(self) -> AccuracyEstimate:
@@ -139,10 +146,11 @@ class LabelCheck:
         """Everything but the documents, ready for JSON."""
         names = ["right", "n", "population", "accuracy", "low", "high", "confidence_level", "expectation"]
         tables = ["shares", "precision", "confusion", "new_classes", "blank", "grade_distance"]
-        if self.learned:
-            tables.append("learned")
+        tables += [name for name in ("learned", "among") if getattr(self, name)]
         expected = None if self.expected is None else vars(self.expected)
         first = {name: getattr(self, name) for name in names}
+        if self.guarantee is not None:
+            first["guarantee"] = self.guarantee.to_dict()
         return first | {"expected": expected} | {name: getattr(self, name) for name in tables}
 
     def __str__(self) -> str:
@@ -320,11 +328,12 @@ _EXPECTATIONS = {
 
 def _lines(found: LabelCheck) -> list[str]:
     """The outcome in a few lines."""
-    lines = [
+    whole = f"{found.population:,} in all" if found.among is None else f"drawn from the {found.among:,} surest alone"
+    lines = [] if found.guarantee is None else [str(found.guarantee)]
+    lines.append(
         f"accuracy {found.accuracy:.2f}, between {found.low:.2f} and {found.high:.2f} in "
-        f"{100 * found.confidence_level:g} % of cases ({found.right:,} of {found.n:,} checked documents right, "
-        f"{found.population:,} in all)"
-    ]
+        f"{100 * found.confidence_level:g} % of cases ({found.right:,} of {found.n:,} checked documents right, {whole})"
+    )
     if found.learned:
         lines.append(
             f"{plural(found.learned, 'checked document')} had been learned from: each counts by the label it gets "

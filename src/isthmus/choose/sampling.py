@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import ceil, inf, sqrt
 from typing import Any
 
@@ -143,11 +143,19 @@ def _check_size(n: int, population: int | None) -> None:
         raise UsageError(f"A sample of {n:,} cannot be drawn; give a number {most}.", code="bad-parameter")
 
 
-def sample_table(rows: Any, texts: Sequence[str], ids: Sequence[str] | None = None) -> dict[str, list]:
+def sample_table(
+    rows: Any,
+    texts: Sequence[str],
+    ids: Sequence[str] | None = None,
+    *,
+    among: int | None = None,
+    known: Mapping[int, Any] | None = None,
+) -> dict[str, list]:
     """Columns to be filled in by a person: ``document`` (numbered from 1), ``id``, ``text``, ``true_label`` (empty).
 
     The labels are left out, so that nobody is led by them. ``drawn`` says that the documents were drawn at random, so
-    that their answers may be counted when they come back.
+    that their answers may be counted when they come back. With ``among`` they were drawn from so many of the surest
+    documents alone, which a column of that name says. ``known`` holds true labels, by row, that need no more reading.
 
     Examples
     --------
@@ -156,10 +164,11 @@ def sample_table(rows: Any, texts: Sequence[str], ids: Sequence[str] | None = No
     {'document': [2], 'id': ['2'], 'text': ['high price'], 'true_label': [None], 'drawn': ['random']}
     """
     rows = np.asarray(rows).tolist()
-    return {
+    table: dict[str, list] = {
         "document": [row + 1 for row in rows],
         "id": [str(row + 1) if ids is None else str(ids[row]) for row in rows],
         "text": [texts[row] for row in rows],
-        "true_label": [None] * len(rows),
-        "drawn": ["random"] * len(rows),
+        "true_label": [(known or {}).get(row) for row in rows],
+        "drawn": ["random" if among is None else "asked"] * len(rows),
     }
+    return table if among is None else table | {"among": [among] * len(rows)}
