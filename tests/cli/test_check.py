@@ -261,3 +261,36 @@ def test_an_output_never_replaces_what_was_read(checked, capsys, output, code):
     assert run_command(["check", result, "checked.csv", "-o", output, "--force"]) == 2
     assert code in capsys.readouterr().err
     assert Path(output).read_bytes() == before
+
+
+def test_a_budget_draws_among_the_surest_and_says_what_passes(folder, capsys):
+    assert run_command(["check", "m.isthmus", "--sample", "30", "--budget", "0.1", "-o", "few.csv"]) == 0
+    assert "isthmus check m.isthmus few.csv --budget 0.1" in capsys.readouterr().err
+    among = {row["among"] for row in read("few.csv")}
+    assert len(among) == 1
+    fill_in("few.csv", "read.csv", truth=lambda row: ["staff", "price"][(int(row["document"]) - 1) % 3 == 0])
+    assert run_command(["check", "m.isthmus", "read.csv", "--sample", "20", "--budget", "0.1", "-o", "more.csv"]) == 0
+    rows = read("more.csv")
+    assert [bool(row["true_label"]) for row in rows] == [True] * 30 + [False] * 20
+    fill_in("more.csv", "all.csv", truth=lambda row: ["staff", "price"][(int(row["document"]) - 1) % 3 == 0])
+    for result in ("m.isthmus", "out.csv"):
+        capsys.readouterr()
+        assert run_command(["check", result, "all.csv", "--budget", "0.1", "-o", "kept.csv", "--force"]) == 0
+        line = capsys.readouterr().out.splitlines()[0]
+        passing = json.loads(Path("kept.csv.run.json").read_text())["check"]["guarantee"]
+        assert line.startswith(f"guaranteed: {passing['documents']} of 60 labels can pass unread"), result
+        review = [row["needs_review"].lower() for row in read("kept.csv")]
+        assert review.count("false") >= passing["documents"] > 40, result
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--margin", "0.1", "--budget", "0.1"],
+        ["checked.csv", "--margin", "0.1", "--budget", "0.1"],
+        ["--budget", "0.1"],
+    ],
+)
+def test_a_budget_goes_with_a_number_of_documents_or_a_sample(folder, options, capsys):
+    assert run_command(["check", "m.isthmus", *options]) == 2
+    assert "--sample N" in capsys.readouterr().err

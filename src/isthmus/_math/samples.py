@@ -60,9 +60,10 @@ def budget_evidence(wrong: Any, n: Any, population: Any, budget: float) -> np.nd
     """How strongly ``n`` documents drawn at random speak against more than ``budget`` wrong: the log of an e-value.
 
     The likelihood of ``wrong`` among ``n`` under error rates below the budget (their density falls as 1/√rate), over
-    its likelihood with the fewest wrong labels that break the budget, drawn without replacement. If the budget is
-    broken, the chance that the e-value ever reaches 1/α, however long one reads, is at most α (Ville's inequality); it
-    does not depend on the order of the documents.
+    its likelihood with the fewest wrong labels that break the budget, drawn without replacement. Wrong labels that
+    were found do not count any more: the budget is one for the other documents. If it is broken, the chance that the
+    e-value ever reaches 1/α, however long one reads, is at most α (Ville's inequality, for each number of wrong
+    labels); it does not depend on the order of the documents.
 
     Examples
     --------
@@ -72,15 +73,14 @@ def budget_evidence(wrong: Any, n: Any, population: Any, budget: float) -> np.nd
     [1, 1, 0]
     """
     wrong, n, population = (np.asarray(part, dtype=float) for part in (wrong, n, population))
-    breaking = np.floor(budget * population + 1e-9) + 1
+    breaking = wrong + np.floor(budget * (population - wrong) + 1e-9) + 1
     a, b = wrong + 0.5, n - wrong + 1
     below = np.log(np.maximum(betainc(a, b, budget), 1e-300))
     for_budget = np.log(0.5) - 0.5 * np.log(budget) + betaln(a, b) + below
     against = (
         _log_falling(breaking, wrong) + _log_falling(population - breaking, n - wrong) - _log_falling(population, n)
     )
-    found = np.where(n - wrong > population - breaking, np.inf, for_budget - against)
-    return np.where(wrong >= breaking, -np.inf, found)
+    return np.where(n - wrong > population - breaking, np.inf, for_budget - against)
 
 
 def _log_falling(number: np.ndarray, times: np.ndarray) -> np.ndarray:

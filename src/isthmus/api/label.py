@@ -24,9 +24,10 @@ from isthmus.api.frames import FrameResult, takes_frames
 from isthmus.api.methods import build_method, check_labelled
 from isthmus.api.saving import Kind, save_result
 from isthmus.choose.budgets import budget_curve, review_all_if_few_pass, review_warnings
-from isthmus.choose.checking import LabelCheck, check_labels, estimate_shares
+from isthmus.choose.checking import LabelCheck, check_sample, estimate_shares
 from isthmus.choose.choice import Choice, FittedCandidate, decide, fit_candidate, make_scorer, try_methods
 from isthmus.choose.combined import CombinedModel, sharpness_for
+from isthmus.choose.guaranteed import NOMINAL, draw_to_decide
 from isthmus.choose.sampling import draw_sample, sample_size, sample_table
 from isthmus.choose.sources import weigh_sources
 from isthmus.choose.texts import TransferTexts
@@ -148,7 +149,10 @@ class LabelResult(FrameResult, Labelling):
         labels, counts = np.unique(self.labels.astype(str), return_counts=True)
         order = np.argsort(-counts, kind="stable")[:_CARD_CLASSES]
         facts = [
-            ("found to be right" if self.checked else "expected to be right", str(self.accuracy or "not estimated")),
+            (
+                "found to be right" if self.measured else "expected to be right",
+                str(self.accuracy or "not estimated"),
+            ),
             ("to review", f"{int(self.needs_review.sum()):,} of {plural(len(self.texts), 'text')}"),
             ("method", self.method),
         ]
@@ -157,7 +161,12 @@ class LabelResult(FrameResult, Labelling):
     @property
     def accuracy(self) -> AccuracyEstimate | None:
         """Share of right labels: what the latest check found, or else what is expected."""
-        return self.expected_accuracy if self.checked is None else self.checked.estimate
+        return self.expected_accuracy if self.measured is None else self.measured.estimate
+
+    @property
+    def measured(self) -> LabelCheck | None:
+        """The latest check, if its documents were drawn from all of them."""
+        return self.checked if self.checked is not None and self.checked.among is None else None
 
     def predict(self, texts: Sequence[str]) -> np.ndarray:
         """Label of each later text, without refitting."""
@@ -236,7 +245,12 @@ class LabelResult(FrameResult, Labelling):
         return estimate_shares(self.probabilities, self.labels, self.classes, self.source_labels)
 
     def sample(
-        self, n: int | None = None, *, margin: float | None = None, random_state: int | None = 0
+        self,
+        n: int | None = None,
+        *,
+        margin: float | None = None,
+        budget: float | None = None,
+        random_state: int | None = 0,
     ) -> dict[str, list]:
         """Documents drawn at random for a person to label, as columns: document, id, text, true_label (empty), drawn.
 
@@ -246,17 +260,48 @@ class LabelResult(FrameResult, Labelling):
             How many.
         margin : float, optional
             How exactly the accuracy should be known, instead of ``n``; 0.05, five points, if both are omitted.
+        budget : float, optional
+            Draw where reading decides most about how many labels can pass with at most this share wrong: from the
+            surest documents alone, whose number stands in the column ``among``. After a :meth:`check` with a budget,
+            the documents that were read come first with their labels, and ``n`` more follow.
         random_state : int, default=0
             A larger draw with the same number begins with the smaller one.
         """
         if n is not None and margin is not None:
             raise UsageError(f"n={n!r} and margin={margin!r} were given; give one of them.", code="bad-parameter")
+        if budget is not None:
+            return self._sample_to_decide(NOMINAL if n is None else n, budget, random_state)
         if n is None:
             margin = 0.05 if margin is None else margin
             n = sample_size(margin, accuracy=self.expected_accuracy, population=len(self.texts))
         return sample_table(draw_sample(len(self.texts), n, random_state, texts=self.texts), self.texts, self.ids)
 
-    def check(self, sample, true_labels: Sequence | None = None) -> LabelCheck:
+    def _sample_to_decide(self, n: int, budget: float, random_state: int | None) -> dict[str, list]:
+        found, read, known = self.checked, None, {}
+        if found is not None and found.guarantee is not None:
+            right = self.labels[found.rows] == np.array(found.true_labels, dtype=object)
+            read = found.rows, right, found.guarantee.among
+            known = dict(zip(found.rows, found.true_labels, strict=True))
+        rows, among = draw_to_decide(
+            self.confidence,
+            self.texts,
+            budget,
+            n,
+            random_state=random_state,
+            eligible=self.may_pass,
+            expected=self.expected_accuracy,
+            read=read,
+        )
+        return sample_table(rows, self.texts, self.ids, among=among, known=known)
+
+    @property
+    def may_pass(self) -> np.ndarray:
+        """Documents that a guarantee may let pass: nobody answered them, and they are in no new group."""
+        allowed = np.asarray(self.novel_group == "", dtype=bool)
+        allowed[self.known_answers.rows] = False
+        return allowed
+
+    def check(self, sample, true_labels: Sequence | None = None, *, budget: float | None = None) -> LabelCheck:
         """What a sample says about all labels, once a person has labelled it.
 
         Parameters
@@ -266,12 +311,16 @@ class LabelResult(FrameResult, Labelling):
             With ``true_labels``, the numbers of the documents alone (from 1, as in the column ``document``).
         true_labels : sequence, optional
             The true labels of these documents.
+        budget : float, optional
+            Also say which labels can pass unread so that, with 95 % confidence, at most this share of them is wrong
+            (``guarantee``); ``needs_review`` then goes by it.
 
         Returns
         -------
         LabelCheck
             Accuracy with an interval, corrected class shares, precision by class; ``print`` shows all of it. It is
-            kept as ``checked`` and stands in the place of the expected accuracy in the report and on the card.
+            kept as ``checked`` and stands in the place of the expected accuracy in the report and on the card, unless
+            the sample was drawn from the surest documents alone (``among``).
 
         Notes
         -----
@@ -279,10 +328,16 @@ class LabelResult(FrameResult, Labelling):
         over the answers); otherwise every such label would be right.
         """
         table = sample if true_labels is None else {"document": sample, "true_label": true_labels}
-        self.checked = self._check(*read_truths(self, table))
+        rows, truths, among = read_truths(self, table)
+        if budget is None and among is not None:
+            budget = self.error_budget
+        self.checked = self._check(rows, truths, budget, among)
+        if self.checked.guarantee is not None:
+            self.needs_review = self.checked.review(self.labels)
+            self.needs_review[self.known_answers.rows] = False
         return self.checked
 
-    def _check(self, rows: list[int], truths: list) -> LabelCheck:
+    def _check(self, rows: list[int], truths: list, budget: float | None, among: int | None) -> LabelCheck:
         """What the sample says about documents that nobody answered; those that were answered count as right."""
         known = self.known_answers
         answers = dict(zip(known.rows, known.labels, strict=True))
@@ -291,7 +346,17 @@ class LabelResult(FrameResult, Labelling):
         labels = self.labels.astype(object)
         if learned:
             labels[learned] = labels_without_own_answer(self, learned)
-        found = check_labels(labels, rows, truths, classes=self.classes, expected=self.expected_accuracy)
+        found = check_sample(
+            labels,
+            self.confidence,
+            rows,
+            truths,
+            budget=budget,
+            among=among,
+            eligible=self.may_pass,
+            classes=self.classes,
+            expected=self.expected_accuracy,
+        )
         if not learned:
             return found
         wrong = sum(checked[row] != answers[row] for row in learned)

@@ -12,7 +12,7 @@ import numpy as np
 from isthmus._math.confidence import AccuracyEstimate
 from isthmus._math.samples import difference_ends, effective_size, two_sided_z, wilson_ends
 from isthmus._utils import plural
-from isthmus.choose.guaranteed import Guarantee
+from isthmus.choose.guaranteed import Guarantee, another_labelling, guarantee, rank_documents
 from isthmus.corpus.filled import check_row, match_classes
 from isthmus.corpus.guess import grade_distance, grade_order
 from isthmus.exceptions import DataError
@@ -111,6 +111,14 @@ class LabelCheck:
             confusion=rows(self.confusion),
             true_labels=[names.get(label, label) for label in self.true_labels],
         )
+
+    def review(self, labels: Any) -> np.ndarray:
+        """Which documents need review by the guarantee; those that were read do where their label is wrong."""
+        assert self.guarantee is not None
+        review = ~self.guarantee.passes
+        for row, truth in zip(self.rows, self.true_labels, strict=True):
+            review[row] = labels[row] != truth
+        return review
 
     @property
     def expectation(self) -> str | None:
@@ -246,6 +254,53 @@ def check_labels(
         rows=list(checked),
         true_labels=list(checked.values()),
     )
+
+
+def check_sample(
+    labels: Any,
+    confidence: Any,
+    rows: Any,
+    true_labels: Sequence,
+    *,
+    budget: float | None = None,
+    among: int | None = None,
+    eligible: Any = None,
+    classes: Any = None,
+    expected: AccuracyEstimate | None = None,
+) -> LabelCheck:
+    """As :func:`check_labels`, also for a sample of the ``among`` surest documents, and with a guarantee for a budget.
+
+    Parameters
+    ----------
+    confidence : array-like of shape (n_documents,)
+        Ranks the documents.
+    budget : float, optional
+        Share of wrong labels tolerated among those that pass; see :func:`isthmus.choose.guarantee`.
+    among : int, optional
+        The number of surest documents that the sample was drawn from; all if omitted.
+    eligible : array-like of bool, optional
+        Which documents may pass unread, and are counted by ``among``.
+    """
+    labels, rows = np.asarray(labels), np.asarray(rows)
+    if among is None:
+        found = check_labels(labels, rows, true_labels, classes=classes, expected=expected)
+    else:
+        order, rank = rank_documents(np.asarray(confidence, dtype=float), eligible)
+        if len(rows) and rank[rows].max() >= among:
+            raise another_labelling(among)
+        found = check_labels(labels[order[:among]], rank[rows], true_labels, classes=classes)
+        found = replace(found, rows=order[found.rows].tolist(), among=among)
+    if budget is None:
+        return found
+    right = labels[found.rows] == np.array(found.true_labels, dtype=object)
+    passing = guarantee(confidence, found.rows, right, budget, among=among, eligible=eligible, expected=expected)
+    if not passing.read:
+        raise DataError(
+            "All checked documents were answered before or need review anyway, and say nothing about the others; for a "
+            "guarantee check documents that nobody answered.",
+            code="bad-check",
+        )
+    return replace(found, guarantee=passing)
 
 
 def share_interval(count: int, n: int, population: int, z: float) -> tuple[float, float]:

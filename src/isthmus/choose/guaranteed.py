@@ -27,9 +27,10 @@ RUNGS = 40  # sets from none to all
 NOMINAL = 120  # documents that a person is assumed to read when the sets are chosen
 SHIFTS = np.linspace(-3.0, 3.0, 25)  # how far true log-odds may lie from the confidences'
 UNKNOWN = 1.0  # standard deviation of that where no accuracy was estimated
-PLAYED = 200  # readings behind one figure of a forecast
+PLAYED = 100  # readings behind one figure of a forecast
 STEPS = (25, 50, 100, 200, 400)  # further documents that a forecast speaks of
-_POINTS = 4_000  # documents by which the confidences are remembered
+_FRAMES = 8  # frames that are compared for the next draw
+_POINTS = 1_000  # documents by which the confidences are remembered
 _EDGE = 1e-4
 
 
@@ -95,6 +96,8 @@ class Reading(NamedTuple):
 @dataclass(frozen=True)
 class Guarantee:
     """The labels that may pass unread: at most ``budget`` of them are wrong, with ``confidence_level``.
+
+    Labels that were read and found wrong do not count among them: they are known.
 
     Attributes
     ----------
@@ -205,21 +208,26 @@ def guarantee(
     rows, right = rows[kept], right[kept]
     frame = len(order) if among is None else among
     if np.any(rank[rows] >= frame):
-        raise DataError(
-            f"The sample was drawn among the {frame:,} surest documents of another labelling; give the one that it was "
-            "drawn from.",
-            code="bad-check",
-        )
+        raise another_labelling(frame)
     passes = np.zeros(len(confidence), dtype=bool)
     more: list[dict] = []
     if len(order):
         belief = Belief.of(confidence[order], expected)
         ladder = make_ladder(belief, budget, confidence_level)
         reading = count_reading(ladder, rank[rows], right, frame)
-        passed = climb(ladder, budget_evidence(reading.wrong, reading.n, ladder.sizes, budget))
+        passed = int(climb(ladder, budget_evidence(reading.wrong, reading.n, ladder.sizes, budget)))
         passes[order[:passed]] = True
         more = forecast(belief.after(confidence[rows], right), ladder, budget, reading, passed)
     return Guarantee(budget, passes, len(order), len(rows), int(np.sum(~right)), more, frame, confidence_level)
+
+
+def another_labelling(among: int) -> DataError:
+    """What to say of a sample with documents that are not among the surest."""
+    return DataError(
+        f"The sample was drawn from the {among:,} surest documents of another labelling; give the one it was drawn "
+        "from.",
+        code="bad-check",
+    )
 
 
 def check_budget(budget: float) -> None:
@@ -256,9 +264,7 @@ def make_ladder(belief: Belief, budget: float, level: float = CONFIDENCE_LEVEL) 
     return Ladder(sizes, own)
 
 
-def best_set(
-    belief: Belief, budget: float, sizes: np.ndarray, reading: int, level: float = CONFIDENCE_LEVEL
-) -> int:
+def best_set(belief: Belief, budget: float, sizes: np.ndarray, reading: int, level: float = CONFIDENCE_LEVEL) -> int:
     """The set of which most labels can be expected to pass after so much reading in it."""
     n = np.minimum(reading, sizes)
     room = _tolerated(n, sizes, budget, np.full(len(sizes), -np.log(1 - level)))
@@ -335,24 +341,28 @@ def draw_to_decide(
     belief = Belief.of(confidence[order], expected)
     ladder = make_ladder(belief, budget)
     reading = count_reading(ladder, rank[rows], right, among)
-    passed = climb(ladder, budget_evidence(reading.wrong, reading.n, ladder.sizes, budget))
-    frame = wider_frame(belief.after(confidence[rows], right), ladder, budget, reading, n, int(passed))
+    passed = int(climb(ladder, budget_evidence(reading.wrong, reading.n, ladder.sizes, budget)))
+    frame, _ = wider_frame(belief.after(confidence[rows], right), ladder, budget, reading, n, passed)
     wider = drawn[rank[drawn] < frame][: len(rows) + n]
     if not np.isin(rows, wider).all():  # read in another order, which a wider frame would not complete
         frame, wider = among, drawn[rank[drawn] < among]
     return np.r_[rows, wider[~np.isin(wider, rows)][:n]], frame
 
 
-def wider_frame(belief: Belief, ladder: Ladder, budget: float, reading: Reading, more: int, passed: int) -> int:
-    """From how many to draw further documents after some were read: the frame that lets most pass, or the same one.
+def wider_frame(
+    belief: Belief, ladder: Ladder, budget: float, reading: Reading, more: int, passed: int
+) -> tuple[int, int]:
+    """From how many to draw further documents after some were read, and how many labels should pass then.
 
-    A wider frame must first be read as densely as the present one.
+    It is the frame that lets most pass, or the same one. A wider one must first be read as densely as the present one.
     """
-    dense = reading.total / reading.frame
-    frames = [reading.frame, *(s for s in ladder.sizes.tolist() if s > reading.frame)]
-    frames = [frame for frame in frames if frame == reading.frame or (reading.total + more) / frame >= dense]
-    found = [expected_to_pass(belief, ladder, budget, reading, more, frame, passed) for frame in frames]
-    return frames[int(np.argmax(found))]
+    frames = ladder.sizes[ladder.sizes > reading.frame]
+    frames = frames[(reading.total + more) / frames >= reading.total / reading.frame]
+    places = np.linspace(0, len(frames) - 1, min(len(frames), _FRAMES)).round().astype(int)
+    candidates = [reading.frame, *frames[places].tolist()]
+    found = [expected_to_pass(belief, ladder, budget, reading, more, frame, passed) for frame in candidates]
+    best = int(np.argmax(found))
+    return candidates[best], found[best]
 
 
 def climb(ladder: Ladder, evidence: np.ndarray) -> np.ndarray:
@@ -362,7 +372,7 @@ def climb(ladder: Ladder, evidence: np.ndarray) -> np.ndarray:
     passed = np.zeros(evidence.shape[:-1], dtype=int)
     for place, size in enumerate(ladder.sizes.tolist()):
         share = ladder.own[place] + handed
-        holds = (share > 0) & (np.exp(-np.minimum(evidence[..., place], 700)) <= share)
+        holds = (share > 0) & (np.exp(-np.minimum(evidence[..., place], 700)) <= share * (1 + 1e-9))
         handed, passed = np.where(holds, share, 0.0), np.where(holds, size, passed)
     return passed
 
@@ -378,9 +388,7 @@ def forecast(belief: Belief, ladder: Ladder, budget: float, reading: Reading, pa
     left = belief.size - reading.total
     rows = []
     for more in [step for step in STEPS if step < left] + ([left] if left else []):
-        frame = wider_frame(belief, ladder, budget, reading, more, passed)
-        documents = expected_to_pass(belief, ladder, budget, reading, more, frame, passed)
-        rows.append({"read": more, "documents": documents})
+        rows.append({"read": more, "documents": wider_frame(belief, ladder, budget, reading, more, passed)[1]})
     return rows
 
 

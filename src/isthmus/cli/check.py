@@ -22,9 +22,13 @@ from isthmus.cli.outputs import (
 )
 from isthmus.corpus import check_output, read_collection, with_columns
 from isthmus.corpus.cells import bare_cells, cell_text
+from isthmus.corpus.filled import cell_content
 from isthmus.exceptions import DataError, UsageError
+from isthmus.request import ERROR_BUDGET
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from isthmus.choose import AccuracyEstimate, LabelCheck
 
 EXAMPLE = "Example: isthmus check dealer.isthmus --sample 100 -o to_check.csv"
@@ -49,6 +53,34 @@ class Labelling:
         return [row for row in range(len(self.texts)) if row not in self.given]
 
     @property
+    def confidence(self) -> np.ndarray:
+        """How sure each label is."""
+        import numpy as np  # here, for most runs of a command need none
+
+        if self.saved is not None:
+            return self.saved.confidence
+        try:
+            return np.array([float(cell_text(cell)) for cell in self.table["confidence"]])
+        except (KeyError, ValueError):
+            raise DataError(
+                "The labelled table has no column 'confidence' with a number in each cell, by which labels would pass; "
+                "give it as isthmus label wrote it.",
+                code="unknown-column",
+            ) from None
+
+    @property
+    def may_pass(self) -> np.ndarray:
+        """Documents whose label may pass unread: neither given nor answered, and in no new group."""
+        import numpy as np
+
+        if self.saved is not None:
+            return self.saved.may_pass
+        groups = self.table.get("novel_group", [None] * len(self.texts))
+        allowed = np.array([not cell_content(cell) for cell in groups], dtype=bool)
+        allowed[list(self.given | self.answered)] = False
+        return allowed
+
+    @property
     def expected(self) -> AccuracyEstimate | None:
         """What was expected, where RESULT knows it."""
         return None if self.saved is None else self.saved.expected_accuracy
@@ -67,6 +99,14 @@ def check(
     margin: Annotated[
         float | None,
         typer.Option("--margin", metavar="M", help="Draw as many as give the accuracy to about ± M (0.05)."),
+    ] = None,
+    budget: Annotated[
+        float | None,
+        typer.Option(
+            "--budget",
+            metavar="B",
+            help="Say which labels can pass unread with at most this share wrong, with 95 % confidence (0.1).",
+        ),
     ] = None,
     label_column: Annotated[
         str, typer.Option("--label", metavar="COL", help="Column of CHECKED with the true labels.")
@@ -97,11 +137,17 @@ def check(
 
     First isthmus check RESULT --sample 100 -o to_check.csv; then fill in true_label; then isthmus check RESULT
     to_check.csv. The labels that were given are not in the sample, so that nobody is led by them.
+
+    With --budget the sample is drawn where it decides most, and CHECKED says which labels can pass unread: isthmus
+    check RESULT --sample 100 --budget 0.1 -o to_check.csv, and to read 50 more, isthmus check RESULT to_check.csv
+    --sample 50 --budget 0.1 -o more.csv.
     """
     drawing = sample is not None or margin is not None
-    if drawing == (checked is not None) or (sample is not None and margin is not None):
+    going_on = checked is not None and sample is not None and budget is not None
+    if (drawing == (checked is not None) and not going_on) or (margin is not None and (sample or budget) is not None):
         raise UsageError(
-            "Give one of these: --sample N or --margin M to draw documents, or CHECKED, the sample with true labels.",
+            "Give one of these: --sample N or --margin M to draw documents, or CHECKED, the sample with true labels; "
+            "with --budget also CHECKED and --sample N, to draw more.",
             code="bad-parameter",
         )
     if checked == "-" and result == "-":
@@ -119,14 +165,15 @@ def check(
             raise UsageError(
                 "--target, --report and --save need a RESULT that isthmus label --save wrote.", code="bad-parameter"
             )
-        if labelling.saved is not None and checked is not None and output is not None:
+        found = None if checked is None else check_answers(labelling, checked, label_column, budget)
+        if labelling.saved is not None and found is not None and not drawing and output is not None:
             labelling.table = saved_table(labelling.saved, target, quiet)
-        if checked is None:
-            table, outcome = draw(labelling, sample, margin, seed)
+        if drawing:
+            table, outcome = draw(labelling, sample, margin, seed, budget, found)
             output = output or "-"
             lines = [draw_sentence(outcome, result, output)]
         else:
-            found = check_answers(labelling, checked, label_column)
+            assert found is not None
             table, outcome, lines = corrected_table(labelling.table, found), found.to_dict(), str(found).splitlines()
         makers = report_and_model(labelling.saved, report, save)
         written = write_files(output, table, makers, force=force, exact=exact)
@@ -134,15 +181,16 @@ def check(
         print_json(outcome)
     for line in map(one_line, [] if as_json else lines):
         # The outcome of a check is data, unless the table itself goes to stdout; how to go on is talk.
-        if checked is not None and output != "-":
+        if not drawing and output != "-":
             emit(line)
         elif not quiet:
             say(line)
-    if checked is not None and output is not None:
+    if found is not None and not drawing and output is not None:
         from isthmus.cli.label_run import expectation_record
 
         read = file_records(path for path in (result, checked, target) if path != "-")
-        expected = expectation_record(found.estimate)  # what was found stands in its place
+        # What was found stands in the place of what was expected, unless it speaks of the surest alone.
+        expected = expectation_record(found.estimate if found.among is None else labelling.expected)
         record = run_record("check", output, read, check=outcome, expected_accuracy=expected)
         written = write_record(output, record, written)
     for file in written if not quiet else ():
@@ -194,10 +242,19 @@ def open_labelling(path: str, text: str | None) -> Labelling:
     return Labelling(docs.labels, docs.texts, docs.ids, table, answered=answered, given=given)
 
 
-def draw(labelling: Labelling, n: int | None, margin: float | None, seed: int) -> tuple[dict[str, list], dict]:
+def draw(
+    labelling: Labelling,
+    n: int | None,
+    margin: float | None,
+    seed: int,
+    budget: float | None = None,
+    read: LabelCheck | None = None,
+) -> tuple[dict[str, list], dict]:
     """The sample as columns, and what is to be told about it."""
     from isthmus.choose.sampling import draw_sample, sample_margin, sample_size, sample_table
 
+    if budget is not None:
+        return draw_to_decide(labelling, n or 0, budget, seed, read)
     found = labelling.found
     population = len(found)
     if margin is not None:
@@ -209,19 +266,51 @@ def draw(labelling: Labelling, n: int | None, margin: float | None, seed: int) -
     return sample_table(rows, labelling.texts, labelling.ids), outcome
 
 
+def draw_to_decide(
+    labelling: Labelling, n: int, budget: float, seed: int, read: LabelCheck | None
+) -> tuple[dict[str, list], dict]:
+    """A sample from which most follows about a budget; after ``read``, whose documents come first, ``n`` more."""
+    from isthmus.choose import guaranteed
+    from isthmus.choose.sampling import sample_table
+
+    known, before = {}, None
+    if read is not None and read.guarantee is not None:
+        known = dict(zip(read.rows, read.true_labels, strict=True))
+        right = [labelling.labels[row] == truth for row, truth in known.items()]
+        before = list(known), right, read.guarantee.among
+    rows, among = guaranteed.draw_to_decide(
+        labelling.confidence,
+        labelling.texts,
+        budget,
+        n,
+        random_state=seed,
+        eligible=labelling.may_pass,
+        expected=labelling.expected,
+        read=before,
+    )
+    new = len(rows) - len(known)
+    outcome = {"sample": new, "population": len(labelling.found), "among": among, "budget": budget, "seed": seed}
+    return sample_table(rows, labelling.texts, labelling.ids, among=among, known=known), outcome
+
+
 def draw_sentence(drawn: dict[str, Any], result: str, output: str) -> str:
     """What to do with the sample, and what it will tell."""
-    return (
-        f"Label these {drawn['sample']:,} of {drawn['population']:,} documents in the column {TRUTH}, then run isthmus "
-        f"check {result} {'CHECKED' if output == '-' else output}: the accuracy will be known to about "
-        f"± {drawn['margin']:.2f}."
-    )
+    checked = "CHECKED" if output == "-" else output
+    what = f"Label these {drawn['sample']:,} of {drawn['population']:,} documents in the column {TRUTH}, then run"
+    if "budget" in drawn:
+        return (
+            f"{what} isthmus check {result} {checked} --budget {drawn['budget']:g}: it says how many labels can pass "
+            f"unread. They were drawn from the {drawn['among']:,} surest, where reading decides most."
+        )
+    return f"{what} isthmus check {result} {checked}: the accuracy will be known to about ± {drawn['margin']:.2f}."
 
 
-def check_answers(labelling: Labelling, path: str, label: str) -> LabelCheck:
+def check_answers(labelling: Labelling, path: str, label: str, budget: float | None = None) -> LabelCheck:
     """Read the checked sample and do the arithmetic."""
-    from isthmus.choose import check_labels
-    from isthmus.corpus.filled import read_sample
+    import numpy as np
+
+    from isthmus.choose.checking import check_sample
+    from isthmus.corpus.filled import read_among, read_sample
 
     try:
         # The numbers are asked for as the text, because a person may have taken the column of texts out.
@@ -235,11 +324,13 @@ def check_answers(labelling: Labelling, path: str, label: str) -> LabelCheck:
             code="unknown-column",
         ) from None
     cells = docs.table()
-    columns = {"document": docs.texts, label: docs.labels}
+    columns: dict[str, list] = {"document": docs.texts, label: docs.labels}
     columns |= {"id": docs.ids} if "id" in cells else {}
     columns |= {"text": bare_cells(cells["text"])} if "text" in cells else {}
+    columns |= {"among": cells["among"]} if "among" in cells else {}
     if labelling.saved is not None:
-        return labelling.saved.check({TRUTH if name == label else name: cells for name, cells in columns.items()})
+        table = {TRUTH if name == label else name: cells for name, cells in columns.items()}
+        return labelling.saved.check(table, budget=budget)
     rows, truths = read_sample(columns, labelling.texts, labelling.ids, label=label)
     learned = sum(
         row in labelling.answered and truth is not None for row, truth in zip(rows.tolist(), truths, strict=True)
@@ -259,9 +350,23 @@ def check_answers(labelling: Labelling, path: str, label: str) -> LabelCheck:
             code="bad-check",
         )
     place = {row: number for number, row in enumerate(labelling.found)}
-    labels = [labelling.labels[row] for row in labelling.found]
-    found = check_labels(labels, [place[row] for row in rows.tolist()], truths)
-    return replace(found, rows=[labelling.found[number] for number in found.rows])
+    among = read_among(columns.get("among", ()))
+    needs_confidence = among is not None or budget is not None
+    found = check_sample(
+        [labelling.labels[row] for row in labelling.found],
+        labelling.confidence[labelling.found] if needs_confidence else None,
+        [place[row] for row in rows.tolist()],
+        truths,
+        budget=ERROR_BUDGET if budget is None and among is not None else budget,
+        among=among,
+        eligible=labelling.may_pass[labelling.found],
+    )
+    passing = found.guarantee
+    if passing is not None:
+        passes = np.zeros(len(labelling.texts), dtype=bool)
+        passes[labelling.found] = passing.passes
+        passing = replace(passing, passes=passes)
+    return replace(found, rows=[labelling.found[number] for number in found.rows], guarantee=passing)
 
 
 def corrected_table(table: dict[str, list], found: LabelCheck) -> dict[str, list]:
@@ -277,5 +382,11 @@ def corrected_table(table: dict[str, list], found: LabelCheck) -> dict[str, list
                 cell if row not in truths else str(value) if isinstance(cell, str) else value
                 for row, cell in enumerate(table[name])
             ]
+    if found.guarantee is not None and "needs_review" in table:
+        as_text = any(isinstance(cell, str) for cell in table["needs_review"])
+        known = [cell_text(cell).lower() == "true" for cell in table.get(GIVEN, [""] * len(new["label"]))]
+        known = [flag or row in truths for row, flag in enumerate(known)]
+        review = [not (passes or flag) for passes, flag in zip(found.guarantee.passes.tolist(), known, strict=True)]
+        new["needs_review"] = [str(flag) if as_text else flag for flag in review]
     done = [row in truths for row in range(len(new["label"]))]
     return with_columns(table | new, {DONE: done})

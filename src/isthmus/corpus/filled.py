@@ -58,6 +58,20 @@ def read_sample(
     return rows, columns[label]
 
 
+def read_among(cells: Sequence) -> int | None:
+    """The one number in a column ``among`` of a sample; None where it says nothing."""
+    found = {as_number(cell_content(cell)) for cell in cells if cell_content(cell)}
+    if not found:
+        return None
+    number = found.pop()
+    if found or number is None or number < 1 or not number.is_integer():
+        raise DataError(
+            "The column among does not hold one number, so the rows come from several draws; check each by itself.",
+            code="bad-check",
+        )
+    return int(number)
+
+
 def cell_content(cell: Any) -> str:
     """A cell as text without blanks around it; nothing for a missing one."""
     # pandas' own marker by name: pandas is not required

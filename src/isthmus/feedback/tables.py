@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from isthmus.corpus.filled import as_number, cell_content, match_classes, read_sample
+from isthmus.corpus.filled import as_number, cell_content, match_classes, read_among, read_sample
 from isthmus.corpus.read import read_table
 from isthmus.corpus.sheets import REVIEW_SHEET
 from isthmus.exceptions import DataError, UsageError
@@ -59,10 +59,14 @@ def read_answers(labelling: Labelling, table: Any, *, drawn: str | None = None, 
     )
 
 
-def read_truths(labelling: Labelling, table: Any) -> tuple[list[int], list]:
-    """Rows (from 0) and true labels of a checked sample, which may be all that answers may be; None where unknown."""
+def read_truths(labelling: Labelling, table: Any) -> tuple[list[int], list, int | None]:
+    """Rows (from 0) and true labels of a checked sample, which may be all that answers may be; None where unknown.
+
+    Last comes the number of surest documents that it was drawn from; None where it was drawn from all.
+    """
     try:
-        return _find_rows(_as_columns(table, labelling), labelling)
+        columns = _as_columns(table, labelling)
+        return *_find_rows(columns, labelling), read_among(columns.get("among", ()))
     except DataError as error:
         if error.code != "bad-answers":
             raise

@@ -44,6 +44,7 @@ def hero_facts(result, *, target: str = "", source: str = "") -> dict[str, Any]:
         "verdict": verdict(result),
         "about": about(result, source, target),
         "right": right_tile(result),
+        "guaranteed": guaranteed_tile(result),
         "review": {
             "n": review,
             "of": len(result.labels),
@@ -96,10 +97,27 @@ def right_tile(result) -> dict[str, Any]:
     }
 
 
+def guaranteed_tile(result) -> dict[str, Any] | None:
+    """The labels that can pass unread by a checked sample; None where none was checked with a budget."""
+    found = None if result.checked is None else result.checked.guarantee
+    if found is None:
+        return None
+    step = found.next_step
+    more = "Reading more would change little."
+    if step is not None:
+        more = f"Read {step['read']:,} more, and about {step['documents']:,} should pass."
+    terms = f"At most {100 * found.budget:g} % of them are wrong, with {100 * found.confidence_level:g} % confidence"
+    return {
+        "n": found.documents,
+        "of": len(result.labels),
+        "note": f"{terms}, by {plural(found.read, 'document')} read at random. {more}",
+    }
+
+
 def _basis(result) -> str:
     """What the share of right labels rests on."""
-    if result.checked is not None:
-        return f"measured on {plural(result.checked.n, 'document')} checked at random"
+    if result.measured is not None:
+        return f"measured on {plural(result.measured.n, 'document')} checked at random"
     basis = "" if result.learned is None else result.learned.basis
     if basis == "random":
         return "judged by answers to documents drawn at random"
@@ -112,6 +130,8 @@ def review_note(result) -> str:
     """What reading buys."""
     budget = f"at most {100 * result.settings.get('error_budget', 0.1):.0f} %"
     review, expected = int(result.needs_review.sum()), result.accuracy
+    if guaranteed_tile(result) is not None:
+        return "The others pass by the guarantee, or were read."
     if expected is not None and expected.estimate is None and review < len(result.needs_review):
         return "How many of the others are wrong is not known."
     if not review:

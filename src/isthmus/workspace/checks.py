@@ -10,9 +10,11 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from isthmus._utils import to_plain
-from isthmus.choose import check_labels, draw_sample, sample_size
+from isthmus.choose import draw_sample, sample_size
+from isthmus.choose.checking import check_sample
 from isthmus.exceptions import DataError, UsageError
 from isthmus.feedback.answers import PICKED, RANDOM
+from isthmus.request import ERROR_BUDGET
 from isthmus.workspace.answers import add_answer, add_batch, check_threshold, check_token, find_answer
 from isthmus.workspace.context import add_row, check_count, check_label, find_row, missing, note_event, to_record
 from isthmus.workspace.database import new_id, utc_now
@@ -108,7 +110,8 @@ class Checks(LabelledPart):
     def estimate(self, check: str) -> dict[str, Any] | None:
         """What the answers so far say about all labels (as :class:`isthmus.choose.LabelCheck`); None before the first.
 
-        Accuracy with an interval, precision by class, corrected shares; with a threshold, of the labels above it.
+        Accuracy with an interval, precision by class, corrected shares; with a threshold, of the labels above it,
+        without one also ``guarantee``: how many labels can pass unread within the run's error budget.
         """
         c = CHECKED.c
         query = (
@@ -118,13 +121,21 @@ class Checks(LabelledPart):
         )
         with self._db.reading() as connection:
             found = find_row(connection, CHECKS, check, "check")
+            budget = find_row(connection, RUNS, found.run_id, "run").parameters.get("error_budget", ERROR_BUDGET)
             rows = connection.execute(query).all()
         if not rows:
             return None
         labels = self._labels.of(found.run_id)
         positions = _eligible(labels, found.threshold)
         places = np.searchsorted(positions, [row.position for row in rows])
-        result = check_labels(labels.names[positions], places, [row.label for row in rows], classes=labels.classes)
+        result = check_sample(
+            labels.names[positions],
+            labels.confidence[positions],
+            places,
+            [row.label for row in rows],
+            classes=labels.classes,
+            budget=budget if found.threshold is None and 0 < budget < 1 else None,
+        )
         return to_plain(result.to_dict()) | {"answered": result.n, "estimate": result.accuracy}
 
     def above(self, run: str, threshold: float) -> int:

@@ -18,7 +18,7 @@ import numpy as np
 import isthmus
 from isthmus.evaluate import expected_calibration_error
 from isthmus_bench.engine.suite import Method, Study, Suite, Task, TaskData, pack_correct
-from isthmus_bench.suites import trust_groups, trust_tune
+from isthmus_bench.suites import trust_groups, trust_guarantee, trust_tune
 from isthmus_bench.tasks import (
     AMAZON_FILE,
     CHINESE_FILES,
@@ -290,6 +290,12 @@ SUITE = Suite(
     hidden=tuple(name for name in (*MEASURED, "expected_accuracy") if name not in ("accuracy", "expected_error")),
     derived={"promises": promises},
     studies={
+        "guarantee": Study(
+            "guarantee",
+            "How often a guarantee was broken in 2,000 checks of each pair, and documents read until half passes",
+            trust_guarantee.simulate,
+            files=trust_tune.FILES,
+        ),
         "constants": Study(
             "constants",
             "Constants of the accuracy estimate, and its error on corpora left out of the fit",

@@ -1,0 +1,203 @@
+"""Guaranteed labels: exact small cases, budgets that are kept however long one looks, and what is drawn for them."""
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from scipy.stats import hypergeom
+
+import isthmus
+from isthmus._math.confidence import AccuracyEstimate
+from isthmus._math.samples import budget_evidence
+from isthmus.choose import guarantee, reading_frame
+from isthmus.choose.guaranteed import Belief, Ladder, climb, draw_to_decide, make_ladder
+from isthmus.exceptions import DataError, UsageError
+
+
+def world(n=1000, shift=0.0, seed=0, mean=2.0):
+    """Confidences from the surest down, and which labels are wrong."""
+    rng = np.random.default_rng(seed)
+    log_odds = np.sort(rng.normal(mean, 1.5, n))[::-1]
+    return expit(log_odds), rng.random(n) > expit(log_odds + shift)
+
+
+@pytest.mark.parametrize(("population", "n"), [(20, 8), (40, 25)])
+def test_evidence_is_worth_at_most_one_where_the_budget_is_just_broken(population, n):
+    # Before any label is found wrong, the fewest that break a budget of 0.1 are one more than a tenth.
+    breaking = population // 10 + 1
+    wrong = np.arange(breaking + 1)
+    chance = hypergeom.pmf(wrong, population, breaking, n)
+    # Wrong labels that were found are forgiven, so that only the first term meets the null exactly.
+    value = np.exp(np.minimum(budget_evidence(wrong, n, population, 0.1), 700))
+    likelihood = value[0] * chance[0]
+    assert likelihood <= 1, f"the e-value of no wrong label counts {likelihood:.2f}, expected at most 1"
+
+
+def test_all_read_says_all():
+    assert budget_evidence(2, 20, 20, 0.1) == np.inf, "nothing is left that could be wrong"
+    assert budget_evidence(0, 17, 20, 0.1) < np.inf, "three unread labels can be three wrong ones: more than a tenth"
+    assert budget_evidence(0, 18, 20, 0.1) == np.inf, "two unread labels are at most a tenth"
+
+
+def test_evidence_asks_for_more_the_more_is_wrong():
+    found = budget_evidence(np.arange(8), 100, 1000, 0.1)
+    assert (np.diff(found) < 0).all(), f"expected falling evidence, found {found}"
+
+
+def test_climbing_hands_the_error_probability_on():
+    ladder = Ladder(np.array([10, 20, 30]), np.array([0.01, 0.04, 0.0]))
+    needed = -np.log([0.01, 0.05])
+    cases = {
+        (needed[0], needed[1], needed[1]): 30,
+        (needed[0], needed[1] - 0.1, 9.0): 10,  # the second fails, and the third has nothing of its own
+        (0.0, needed[1], 9.0): 0,  # alone the second needs more
+        (0.0, -np.log(0.04), -np.log(0.04)): 30,
+    }
+    for evidence, passed in cases.items():
+        assert climb(ladder, np.array(evidence)) == passed, f"evidence {evidence}"
+
+
+def test_the_error_probability_is_spent_once():
+    confidence, _ = world()
+    for budget in (0.02, 0.1, 0.3):
+        ladder = make_ladder(Belief.of(confidence), budget)
+        assert ladder.own.sum() == pytest.approx(0.05)
+        assert ladder.sizes[-1] == len(confidence)
+        assert (np.diff(ladder.sizes) > 0).all()
+
+
+@pytest.mark.parametrize("shift", [-1.5, 0.0])
+def test_a_guarantee_is_rarely_broken_though_one_looks_after_every_page(shift):
+    confidence, wrong = world(400, shift)
+    ladder = make_ladder(Belief.of(confidence), 0.1)
+    drawn = np.array([np.random.default_rng(seed).permutation(400) for seed in range(400)])
+    broken = np.zeros(len(drawn), dtype=bool)
+    in_all = np.cumsum(wrong)[ladder.sizes - 1]
+    for n in range(20, 241, 20):
+        inside = drawn[:, :n, None] < ladder.sizes
+        read, found = inside.sum(axis=1), (inside & wrong[drawn[:, :n, None]]).sum(axis=1)
+        passed = climb(ladder, budget_evidence(found, read, ladder.sizes, 0.1))
+        place = np.searchsorted(ladder.sizes, passed)
+        left = in_all[place] - np.take_along_axis(found, place[:, None], axis=1)[:, 0]
+        broken |= (passed > 0) & (left > 0.1 * passed)
+    # 5 % of 400 are 20; more than 31 would happen by chance once in a hundred times.
+    assert broken.sum() <= 31, f"{broken.sum()} of 400 guarantees were broken, expected at most one in twenty"
+
+
+def test_more_right_labels_let_more_pass():
+    confidence, _ = world()
+    read = np.random.default_rng(0).permutation(1000)[:200]
+    sizes = [
+        guarantee(confidence, read, np.arange(200) >= wrong, 0.1, expected=AccuracyEstimate(0.85, 0.75, 0.92)).documents
+        for wrong in (0, 12, 60)
+    ]
+    assert 1000 == sizes[0] >= sizes[1] >= sizes[2] == 0, f"{sizes} passed with 0, 12 and 60 wrong of 200"
+
+
+def test_what_cannot_pass_does_not():
+    confidence, wrong = world(600, 2.0)
+    eligible = np.arange(600) % 3 > 0
+    drawn = np.random.default_rng(0).permutation(600)[:300]
+    found = guarantee(confidence, drawn, ~wrong[drawn], 0.1, eligible=eligible)
+    assert found.documents
+    assert not (found.passes & ~eligible).any()
+    assert found.eligible == 400
+    assert found.read == int(eligible[drawn].sum())
+
+
+def test_forecast_grows_with_reading_and_ends_with_all_read():
+    confidence, wrong = world(500)
+    drawn = np.random.default_rng(0).permutation(500)[:60]
+    more = guarantee(confidence, drawn, ~wrong[drawn], 0.1).more
+    read, documents = zip(*((row["read"], row["documents"]) for row in more), strict=True)
+    assert read == (25, 50, 100, 200, 400, 440)
+    assert documents[-1] == 500
+    assert documents[0] <= documents[2] <= documents[4]
+
+
+@pytest.mark.parametrize("budget", [0, 1, 10, -0.1])
+def test_a_budget_is_a_share(budget):
+    with pytest.raises(UsageError, match="share between 0 and 1"):
+        reading_frame([0.9, 0.8], budget, 1)
+
+
+def test_what_is_drawn_is_among_the_surest_and_goes_on_from_what_was_read():
+    confidence, wrong = world(1000, 1.0)
+    texts = [f"text {i}" for i in range(1000)]
+    first, frame = draw_to_decide(confidence, texts, 0.1, 60)
+    assert len(first) == 60
+    assert first.max() < frame < 1000
+    assert draw_to_decide(confidence, texts, 0.1, 40)[0].tolist() == first[:40].tolist()
+    more, wider = draw_to_decide(confidence, texts, 0.1, 60, read=(first, ~wrong[first], frame))
+    assert more[:60].tolist() == first.tolist()
+    assert len(set(more.tolist())) == 120
+    assert wider >= frame
+    assert more.max() < wider
+    other, same = draw_to_decide(confidence, texts, 0.1, 60, random_state=1, read=(first, ~wrong[first], frame))
+    assert (same, len(other)) == (frame, 120), "another order cannot fill up a wider frame"
+
+
+# -- the door in Python ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def result():
+    source = [f"{word} {i % 7}" for i in range(40) for word in ("kind staff", "high price")]
+    target = [f"{'staff' if i % 2 else 'price'} of visit {i % 13} {i}" for i in range(300)]
+    return isthmus.label(source, ["staff", "price"] * 40, target, method="nbc")
+
+
+def truth_of(result, wrong=()):
+    return ["parking" if i in wrong else str(label) for i, label in enumerate(result.labels)]
+
+
+def filled(table, truth):
+    return table | {"true_label": [truth[number - 1] for number in table["document"]]}
+
+
+def test_sample_and_check_with_a_budget(result):
+    sample = result.sample(80, budget=0.1)
+    assert set(sample["drawn"]) == {"asked"}
+    assert len(set(sample["among"])) == 1
+    first = sample["document"][0] - 1
+    found = result.check(filled(sample, truth_of(result, {first})), budget=0.1)
+    passing = found.guarantee
+    assert passing.read == 80
+    assert passing.wrong == 1
+    assert passing.documents > 100
+    assert found.among == sample["among"][0] == found.population
+    assert result.accuracy is result.expected_accuracy, "the surest are not all"
+    assert result.needs_review[first], "a label that was read and is wrong cannot pass as it is"
+    assert (~result.needs_review).sum() == passing.documents - 1
+    assert str(found).startswith(f"guaranteed: {passing.documents} of 300 labels can pass unread, at most 10 % of them")
+    more = result.sample(20, budget=0.1)
+    assert more["true_label"][:80] == found.true_labels
+    assert more["true_label"][80:] == [None] * 20
+
+
+def test_a_whole_sample_tells_both(result):
+    found = result.check(filled(result.sample(100), truth_of(result)), budget=0.1)
+    assert found.among is None
+    assert found.guarantee.documents == 300
+    assert result.accuracy.estimate == 1.0
+
+
+def test_without_a_budget_nothing_is_guaranteed(result):
+    review = result.needs_review.copy()
+    assert result.check(filled(result.sample(50), truth_of(result))).guarantee is None
+    assert result.needs_review.tolist() == review.tolist()
+
+
+def test_answers_that_were_learned_from_guarantee_nothing(result):
+    sample = filled(result.sample(30), truth_of(result))
+    taught = result.teach(sample)
+    with pytest.raises(DataError, match="nobody answered") as error:
+        taught.check(sample, budget=0.1)
+    assert error.value.code == "bad-check"
+
+
+def test_a_sample_of_another_labelling_is_refused(result):
+    sample = filled(result.sample(80, budget=0.1), truth_of(result))
+    with pytest.raises(DataError, match="another labelling"):
+        result.check(sample | {"among": [5] * len(sample["document"])}, budget=0.1)
+    with pytest.raises(DataError, match="several draws"):
+        result.check(sample | {"among": [200] * 40 + [300] * (len(sample["document"]) - 40)}, budget=0.1)
