@@ -99,6 +99,33 @@ def lower_confidence_in_groups(confidence: np.ndarray, groups: np.ndarray) -> np
     return np.where(groups != "", WRONGLY_MARKED * confidence, confidence)
 
 
+# Why a document needs review; of several reasons the first counts.
+REVIEW_REASONS = {
+    "found wrong": "read in a check: the label is wrong",
+    "new group": "belongs to a group that fits no class of the source",
+    "no known words": "the methods find nothing in it that they know",
+    "methods disagree": "plain methods contradict the label",
+    "low confidence": "less sure than the error budget allows",
+    "too few are sure": "so few labels would pass the budget that none does",
+    "not guaranteed": "outside the set that a checked sample guarantees",
+}
+
+
+def review_reasons(size: int, **found: Any) -> np.ndarray:
+    """Why each document needs review, '' where it does not; masks by reason, written with _ for blanks.
+
+    >>> review_reasons(3, low_confidence=[True, False, True], new_group=[True, False, False]).tolist()
+    ['new group', '', 'low confidence']
+    """
+    reasons = np.full(size, "", dtype=object)
+    masks = {name.replace("_", " "): np.asarray(mask, dtype=bool) for name, mask in found.items()}
+    for name in REVIEW_REASONS:
+        if name in masks:
+            reasons[masks.pop(name) & (reasons == "")] = name
+    assert not masks, f"{masks} are not among the reasons"
+    return reasons
+
+
 def review_mask(confidence, error_budget: float = 0.1, *, among_equals=None) -> np.ndarray:
     """Documents to review so that the rest is expected to hold at most ``error_budget`` wrong labels.
 

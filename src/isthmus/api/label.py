@@ -14,6 +14,7 @@ from isthmus._math.confidence import (
     AccuracyEstimate,
     lower_confidence_in_groups,
     review_mask,
+    review_reasons,
     sharpen,
     with_caution,
 )
@@ -32,11 +33,13 @@ from isthmus.choose.sampling import draw_sample, sample_size, sample_table
 from isthmus.choose.sources import weigh_sources
 from isthmus.choose.texts import TransferTexts
 from isthmus.choose.trust import assess, confidence_outside, disputed, estimate_accuracy, novel_names
+from isthmus.classify.centroids import CentredRows, unit_rows
 from isthmus.corpus.guess import check_label_kind
 from isthmus.exceptions import DataError, MissingExtraError, UsageError
 from isthmus.explain import explain_document
 from isthmus.features.embeddings import VectorTable, check_vectors, has_static_vectors, resolve_embedder
 from isthmus.features.languages import resolve_language
+from isthmus.features.vectorizer import TextVectorizer
 from isthmus.feedback.asking import ask, ask_about_words
 from isthmus.feedback.labelling import Labelling
 from isthmus.feedback.model import (
@@ -72,6 +75,8 @@ class LabelResult(FrameResult, Labelling):
         Texts a person should look at, so that the others keep to the error budget even at the low end of the accuracy
         to expect; see :func:`isthmus.choose.review_mask`. Texts in which the method finds nothing it knows and those
         of new groups are always among them. With a named method, a text that plain methods contradict counts as wrong.
+    review_reason : ndarray of str
+        Why: one of ``isthmus.choose.REVIEW_REASONS``, '' where no review is needed.
     method : str
         The recipe that made the labels; several joined by ``+`` where they voted; the class of an estimator that was
         given.
@@ -119,7 +124,17 @@ class LabelResult(FrameResult, Labelling):
         plain=("texts", "source_texts", "ids"),
         can="predict_proba",
         alike=(
-            ("texts", "ids", "labels", "confidence", "needs_review", "probabilities", "vote", "novel_group"),
+            (
+                "texts",
+                "ids",
+                "labels",
+                "confidence",
+                "needs_review",
+                "review_reason",
+                "probabilities",
+                "vote",
+                "novel_group",
+            ),
             ("source_texts", "source_labels"),
         ),
     )
@@ -197,18 +212,22 @@ class LabelResult(FrameResult, Labelling):
             warn(message, code="weak-bridge")
         probabilities = self.model.predict_proba(texts)
         codes = probabilities.argmax(axis=1)
+        groups = self._groups_of(texts)
         taught = taught_part(self.model) is not None
         vote = voting_part(self.model).predict_proba(texts) if taught else None
         calibrated = calibrated_proba(self.model, probabilities, self.settings, vote)
-        confidence = calibrated[np.arange(len(codes)), codes]
+        confidence = lower_confidence_in_groups(calibrated[np.arange(len(codes)), codes], groups)
         cautious_confidence = confidence
         if "caution" in self.settings:  # an accuracy was estimated
             cautious_confidence = with_caution(confidence, self.settings["caution"], self.settings["surest"])
+        low = review_mask(cautious_confidence, self.error_budget)
+        reasons = review_reasons(len(texts), new_group=groups != "", no_known_words=unknown, low_confidence=low)
         return replace(
             self,
             labels=self.classes[codes],
             confidence=confidence,
-            needs_review=review_mask(cautious_confidence, self.error_budget) | unknown,
+            needs_review=np.asarray(reasons != "", dtype=bool),
+            review_reason=reasons,
             decision=_earlier_decision(self.decision),
             probabilities=probabilities,
             texts=texts,
@@ -219,14 +238,33 @@ class LabelResult(FrameResult, Labelling):
             answers=None,
             learned=None,
             history=[],
-            novel_group=None,
-            novel=[],
+            novel_group=groups,
+            novel=[
+                group | {"documents": int(np.sum(groups == group["group"]))}
+                for group in self.novel
+                if group["group"] in groups
+            ],
             warnings=[],
             before=None,
             checked=None,
             input_table=None,
             given_vectors=None,
         )
+
+    def _groups_of(self, texts: list[str]) -> np.ndarray:
+        """The new group that each later text belongs to, '' for none: the nearest centre among groups and classes."""
+        groups = np.full(len(texts), "", dtype=object)
+        if not self.novel:
+            return groups
+        marked = self.novel_group != ""
+        kinds = np.where(marked, 1, 0), np.where(marked, self.novel_group, self.labels.astype(object))
+        names, codes = np.unique([f"{kind} {name}" for kind, name in zip(*kinds, strict=True)], return_inverse=True)
+        wanted = ("analyzer", "min_df", "language")
+        vectorizer = TextVectorizer(**{name: self.settings[name] for name in wanted if name in self.settings})
+        rows = CentredRows.about(vectorizer.fit_transform(self.texts))
+        centres = unit_rows(rows.sums(np.eye(len(names))[codes]))
+        nearest = names[CentredRows.about(vectorizer.transform(texts), rows.mean).dot(centres).argmax(axis=1)]
+        return np.array([name[2:] if name.startswith("1 ") else "" for name in nearest.tolist()], dtype=object)
 
     @property
     def needs_vectors(self) -> bool:
@@ -333,8 +371,9 @@ class LabelResult(FrameResult, Labelling):
             budget = self.error_budget
         self.checked = self._check(rows, truths, budget, among)
         if self.checked.guarantee is not None:
-            self.needs_review = self.checked.review(self.labels)
-            self.needs_review[self.known_answers.rows] = False
+            self.review_reason = self.checked.review_reasons(self.labels)
+            self.review_reason[self.known_answers.rows] = ""
+            self.needs_review = np.asarray(self.review_reason != "", dtype=bool)
         return self.checked
 
     def _check(self, rows: list[int], truths: list, budget: float | None, among: int | None) -> LabelCheck:
@@ -439,13 +478,14 @@ class LabelResult(FrameResult, Labelling):
         return rename_classes(self, names)._like(self)
 
     def columns(self) -> dict[str, list]:
-        """The result as columns: text, label, confidence, needs_review, novel_group."""
+        """The result as columns: text, label, confidence, needs_review, novel_group, review_reason."""
         return {
             "text": list(self.texts),
             "label": self.labels.tolist(),
             "confidence": [round(float(value), 4) for value in self.confidence],
             "needs_review": self.needs_review.tolist(),
             "novel_group": self.novel_group.tolist(),
+            "review_reason": self.review_reason.tolist(),
         }
 
     def budget_curve(self, steps: int = 20) -> list[dict]:
@@ -610,6 +650,7 @@ class JudgedLabels:
 
     confidence: np.ndarray
     needs_review: np.ndarray
+    review_reason: np.ndarray
     novel_group: np.ndarray
     novel: list[dict]
     warnings: list[dict]
@@ -715,13 +756,22 @@ def _judge(job: LabelJob, fitted: Choice) -> JudgedLabels:
         calibration["caution"] = expected.caution
         calibration["surest"] = expected.surest_alone if combined is None else 1.0
         cautious_confidence = with_caution(confidence, calibration["caution"], calibration["surest"])
+    in_dispute = np.zeros(len(labels), dtype=bool)
     if expected.estimate is not None and combined is None and scorer is not None:
         in_dispute = disputed(scorer, labels, job.texts.given_target)
         cautious_confidence = np.where(in_dispute, 0.0, cautious_confidence)
     budget = job.request.budget
-    review = review_mask(cautious_confidence, budget, among_equals=confidence) | fitted.no_known_terms | (groups != "")
-    if expected.estimate is not None:
-        review = review_all_if_few_pass(review)
+    low = review_mask(cautious_confidence, budget, among_equals=confidence)
+    marked = low | fitted.no_known_terms | (groups != "")
+    reasons = review_reasons(
+        len(labels),
+        new_group=groups != "",
+        no_known_words=fitted.no_known_terms,
+        methods_disagree=low & in_dispute,
+        low_confidence=low,
+        too_few_are_sure=review_all_if_few_pass(marked) if expected.estimate is not None else marked,
+    )
+    review = np.asarray(reasons != "", dtype=bool)
     found = assess(
         scorer,
         expected,
@@ -734,7 +784,7 @@ def _judge(job: LabelJob, fitted: Choice) -> JudgedLabels:
     novel = [group.to_dict() for group in found.novelty.groups] if found.novelty else []
     more = review_warnings(expected, budget, all_reviewed=bool(review.all()), alone=combined is None)
     settings = _settings(job, fitted, calibration)
-    return JudgedLabels(confidence, review, groups, novel, [*found.warnings, *more], settings)
+    return JudgedLabels(confidence, review, reasons, groups, novel, [*found.warnings, *more], settings)
 
 
 def _assemble(job: LabelJob, fitted: Choice, judged: JudgedLabels) -> LabelResult:

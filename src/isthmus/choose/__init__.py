@@ -1,6 +1,6 @@
 """Judge: which method, and how far to trust its labels, without target labels."""
 
-from isthmus._math.confidence import AccuracyEstimate, review_mask
+from isthmus._math.confidence import REVIEW_REASONS, AccuracyEstimate, review_mask
 from isthmus.choose.budgets import budget_curve
 from isthmus.choose.checking import LabelCheck, check_labels, estimate_shares
 from isthmus.choose.choice import Choice, choose
@@ -13,6 +13,7 @@ from isthmus.choose.voting import VotingRule
 from isthmus.corpus.filled import read_sample
 
 __all__ = [
+    "REVIEW_REASONS",
     "AccuracyEstimate",
     "Choice",
     "CombinedModel",

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._math.confidence import AccuracyEstimate
+from isthmus._math.confidence import AccuracyEstimate, review_reasons
 from isthmus._math.samples import difference_ends, effective_size, two_sided_z, wilson_ends
 from isthmus._utils import plural
 from isthmus.choose.guaranteed import Guarantee, another_labelling, guarantee, rank_documents
@@ -112,13 +112,14 @@ class LabelCheck:
             true_labels=[names.get(label, label) for label in self.true_labels],
         )
 
-    def review(self, labels: Any) -> np.ndarray:
-        """Which documents need review by the guarantee; those that were read do where their label is wrong."""
+    def review_reasons(self, labels: Any) -> np.ndarray:
+        """Why documents need review by the guarantee; those that were read do where their label is wrong."""
         assert self.guarantee is not None
-        review = ~self.guarantee.passes
-        for row, truth in zip(self.rows, self.true_labels, strict=True):
-            review[row] = labels[row] != truth
-        return review
+        wrong, read = np.zeros((2, len(self.guarantee.passes)), dtype=bool)
+        read[self.rows] = True
+        wrong[self.rows] = [labels[row] != truth for row, truth in zip(self.rows, self.true_labels, strict=True)]
+        left = ~self.guarantee.passes & ~read
+        return review_reasons(len(left), found_wrong=wrong, not_guaranteed=left)
 
     @property
     def expectation(self) -> str | None:

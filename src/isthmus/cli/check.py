@@ -375,7 +375,7 @@ def corrected_table(table: dict[str, list], found: LabelCheck) -> dict[str, list
     new: dict[str, list] = {"label": list(table["label"])}
     for row, truth in truths.items():
         new["label"][row] = truth
-    for name, value in (("confidence", 1.0), ("needs_review", False)):
+    for name, value in (("confidence", 1.0), ("needs_review", False), ("review_reason", "")):
         if name in table:
             # In a csv file all cells are texts; a column stays of one kind.
             new[name] = [
@@ -388,5 +388,6 @@ def corrected_table(table: dict[str, list], found: LabelCheck) -> dict[str, list
         known = [flag or row in truths for row, flag in enumerate(known)]
         review = [not (passes or flag) for passes, flag in zip(found.guarantee.passes.tolist(), known, strict=True)]
         new["needs_review"] = [str(flag) if as_text else flag for flag in review]
+        new["review_reason"] = ["not guaranteed" if flag else "" for flag in review]
     done = [row in truths for row in range(len(new["label"]))]
     return with_columns(table | new, {DONE: done})

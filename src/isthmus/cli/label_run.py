@@ -32,7 +32,7 @@ from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 from isthmus.request import LabelRequest, in_flags
 
 SHOWN = 30  # classes counted on the terminal
-ADDED = ("label", "confidence", "needs_review", "novel_group")
+ADDED = ("label", "confidence", "needs_review", "novel_group", "review_reason")
 
 
 def label_files(request: LabelRequest) -> None:
@@ -179,10 +179,11 @@ def review_layout(result, output: str) -> Layout | None:
     order = sorted(range(len(result.texts)), key=lambda row: (not result.needs_review[row], result.confidence[row]))
     answered = {} if result.answers is None else dict(zip(result.answers.rows, result.answers.labels, strict=True))
     columns = result.columns()
+    shown = ("text", "label", "confidence", "needs_review", "review_reason")
     review = {
         "document": [row + 1 for row in order],
         "id": [result.document_ids[row] for row in order],
-        **{name: [columns[name][row] for row in order] for name in ("text", "label", "confidence", "needs_review")},
+        **{name: [columns[name][row] for row in order] for name in shown},
         "true_label": [answered.get(row) for row in order],
     }
     return Layout({"true_label": [str(name) for name in result.classes]}, review)

@@ -8,7 +8,7 @@ from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 
-from isthmus._math.confidence import AccuracyEstimate
+from isthmus._math.confidence import AccuracyEstimate, review_reasons
 from isthmus._utils import plural
 from isthmus.corpus.filled import cell_content
 from isthmus.features.embeddings import STATIC, TextEmbedder, VectorTable, has_static_vectors
@@ -129,11 +129,16 @@ class Labelling:
     before: dict[str, Any] | None = None  # what taking all answers back restores
     checked: Check | None = None
     given_vectors: VectorTable | None = None  # where no method uses them: teaching does
+    review_reason: Any = None  # per text one of REVIEW_REASONS, '' where no review is needed
     given_words: list[str] = field(default_factory=list)  # labelled words that the methods knew
 
     def __post_init__(self) -> None:
         if self.novel_group is None:  # nothing was looked for
             self.novel_group = np.full(len(self.texts), "", dtype=object)
+        if self.review_reason is None:  # saved before reasons were kept
+            group = self.novel_group != ""
+            found = {"new_group": self.needs_review & group, "low_confidence": self.needs_review}
+            self.review_reason = review_reasons(len(self.texts), **found)
 
     @property
     def known_answers(self) -> Answers:

@@ -117,11 +117,13 @@ def _merged(untaught: AnyLabelling, names: dict) -> AnyLabelling:
     cautious_confidence = with_caution(confidence, settings.get("caution", 0.0), settings.get("surest", 1.0))
     rose = confidence > untaught.confidence + 1e-9
     review = review_mask(cautious_confidence, untaught.error_budget) | (untaught.novel_group != "")
+    needs_review = untaught.needs_review & (review | ~rose)
     return replace(
         untaught,
         labels=classes[codes],
         confidence=confidence,
-        needs_review=untaught.needs_review & (review | ~rose),
+        needs_review=needs_review,
+        review_reason=np.where(needs_review, untaught.review_reason, ""),
         expected_accuracy=expected,
         settings=settings,
         classes=classes,

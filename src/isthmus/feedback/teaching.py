@@ -21,6 +21,7 @@ from isthmus._math.confidence import (
     AccuracyEstimate,
     lower_confidence_in_groups,
     review_mask,
+    review_reasons,
     with_caution,
 )
 from isthmus.corpus.filled import match_classes
@@ -46,7 +47,10 @@ MORE = 50  # answers that the outlook speaks of
 FEWEST_FOR_OUTLOOK = 20
 SETTLES = 5  # answers within a new group that settle whether it was announced wrongly
 # What teaching changes and taking back restores, beside model and probabilities.
-BEFORE = ("labels", "confidence", "needs_review", "expected_accuracy", "novel_group", "novel", "warnings")
+BEFORE = (
+    *("labels", "confidence", "needs_review", "review_reason", "expected_accuracy", "settings"),
+    *("novel_group", "novel", "warnings"),
+)
 HISTORY = ("name", "answers", "total", "changed", "towards")  # what is kept of each time
 ABOUT_THE_VOTE = ("review", "not estimated")  # warnings that answers make void
 
@@ -135,12 +139,19 @@ def learn_answers(untaught: AnyLabelling, earlier: Labelling, known: Answers, gi
     learned = _compare(earlier, labels, known, given, expected, ahead)
     no_known_terms = np.asarray(earlier.views.words_of(rows).getnnz(axis=1)).ravel() == 0
     accuracy, cautious_confidence = _accuracy_after(expected, confidence, untaught.settings)
-    review = review_mask(cautious_confidence, untaught.error_budget) | no_known_terms | in_group
+    low = review_mask(cautious_confidence, untaught.error_budget)
+    found = {"new_group": in_group, "no_known_words": no_known_terms, "low_confidence": low}
+    reasons = review_reasons(len(labels), **{name: mask & ~fit.answered for name, mask in found.items()})
+    settings = untaught.settings
+    if accuracy.estimate is not None:  # later texts are promised what these are
+        settings = settings | {"caution": accuracy.caution, "surest": 1.0}
     return replace(
         untaught,
         labels=labels,
         confidence=confidence,
-        needs_review=review & ~fit.answered,
+        needs_review=np.asarray(reasons != "", dtype=bool),
+        review_reason=reasons,
+        settings=settings,
         classes=model.classes_,
         probabilities=probabilities,
         model=model,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
 
 from isthmus._utils import plural
-from isthmus.choose import estimate_shares
+from isthmus.choose import REVIEW_REASONS, estimate_shares
 
 _FRACTIONS = (
     (0.97, "Nearly all of the"),
@@ -50,6 +51,7 @@ def hero_facts(result, *, target: str = "", source: str = "") -> dict[str, Any]:
             "of": len(result.labels),
             "share": review / max(1, len(result.labels)),
             "note": review_note(result),
+            "reasons": review_counts(result),
         },
         "classes": classes,
         "banners": banners(result),
@@ -139,6 +141,15 @@ def review_note(result) -> str:
     if review == len(result.needs_review):
         return "The method is not sure enough of any label."
     return f"Even in the pessimistic case, {budget} of the other labels are wrong."
+
+
+def review_counts(result) -> list[dict[str, Any]]:
+    """Why documents need review: ``reason``, ``meaning``, ``documents``; the most frequent first."""
+    found = Counter(reason for reason in result.review_reason.tolist() if reason)
+    return [
+        {"reason": reason, "meaning": REVIEW_REASONS.get(reason, reason), "documents": n}
+        for reason, n in found.most_common()
+    ]
 
 
 def class_table(result) -> list[dict[str, Any]]:

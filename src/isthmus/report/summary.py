@@ -188,6 +188,7 @@ def quote(result, words: Words, target: Collection, i: int, size: int = 170) -> 
         "label": str(result.labels[i]),
         "colour": code % 8,
         "sure": float(result.confidence[i]),
+        "reason": str(result.review_reason[i]),
         "second": str(result.classes[second]) if second != code else "",
         "second_sure": float(probabilities[second]),
         "text": excerpt(result.texts[i], size),

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from isthmus import __version__
-from isthmus._math.confidence import AccuracyEstimate, lower_confidence_in_groups
+from isthmus._math.confidence import AccuracyEstimate, lower_confidence_in_groups, review_reasons
 from isthmus._utils import warn
 from isthmus._validation import check_seed
 from isthmus.choose.budgets import review_warnings, too_few_pass
@@ -49,7 +49,7 @@ from isthmus.scale.views import View, build_view, make_rows
 BLOCK_ROWS = 50_000
 SAMPLE = 3_000  # documents of each side that evidence, expectation and calibration rest on
 _HEAD_SHARDS, _HEAD_ROWS = 10, 300  # what the language is told from
-ADDED = ("label", "confidence", "needs_review", "novel_group")
+ADDED = ("label", "confidence", "needs_review", "novel_group", "review_reason")
 ENGINES = ("local", "dask", "memory")
 Census = tuple[np.ndarray, np.ndarray, np.ndarray]  # see take_census
 
@@ -164,7 +164,8 @@ def label_files(
         Labelled documents, and documents to be labelled: csv, tsv and jsonl files (also .gz) and parquet files.
     output : path
         A folder, which gets a file for each file of the target and ``manifest.json``; or one file (.csv, .tsv, .jsonl,
-        also .gz, or .parquet). All columns of the target, then label, confidence, needs_review and novel_group.
+        also .gz, or .parquet). All columns of the target, then label, confidence, needs_review, novel_group and
+        review_reason.
     method : str, default="auto"
         One of ``isthmus.scale.METHODS``, or "auto": methods are weighed on a sample of both sides and those that the
         evidence supports are fitted on everything.
@@ -652,10 +653,16 @@ def write_labels(
 ) -> tuple[int, int]:
     """Write the labelled rows of a piece; cells guarded and documents to review."""
     held = job.store.load(f"labelled/{piece.number}")
-    review = (held["steps"] < limits[held["disputed"].astype(int)]) | held["no_known_terms"]
     names = np.array([group["group"] for group in novel] + [""], dtype=object)
-    if novel:
-        review |= held["groups"] >= 0
+    low = held["steps"] < limits[held["disputed"].astype(int)]
+    reasons = review_reasons(
+        len(low),
+        new_group=held["groups"] >= 0 if novel else np.zeros(len(low), dtype=bool),
+        no_known_words=held["no_known_terms"],
+        methods_disagree=low & held["disputed"],
+        low_confidence=low,
+    )
+    review = reasons != ""
     if output.part(piece).is_file():  # a stopped run has written it
         return 0, int(review.sum())
     rows: Rows = job.read(piece)
@@ -664,5 +671,6 @@ def write_labels(
         "confidence": (held["steps"] / STEPS).tolist(),
         "needs_review": review.tolist(),
         "novel_group": names[held["groups"]].tolist() if novel else [""] * len(review),
+        "review_reason": reasons.tolist(),
     }
     return write_part(output, piece, rows, added), int(review.sum())

@@ -27,7 +27,7 @@ _TALLIES, _RUNS, _GRADES = 1_000, 100, 8  # kept in memory
 EXPORTS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "labels": (
         "Labels",
-        "Your table with label, confidence, needs_review, novel_group and what people answered.",
+        "Your table with label, confidence, needs_review, novel_group, review_reason and what people answered.",
         ("csv", "xlsx", "jsonl", "parquet"),
     ),
     "report": ("Report", "One page that works offline, to mail or archive.", ("html",)),

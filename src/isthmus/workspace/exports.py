@@ -43,6 +43,8 @@ KINDS: dict[str, tuple[str, ...]] = {
 }
 _OF_A_RUN = ("labels", "report", "model")
 
+_LABELLED = ("label", "confidence", "needs_review", "novel_group", "review_reason")
+
 
 class Exports(Part):
     """Files for elsewhere."""
@@ -132,7 +134,7 @@ class Exports(Part):
         a, p = ANSWERS.c, PREDICTIONS.c
         query = (
             sa.select(
-                p.label, p.confidence, p.needs_review, p.novel_group, a.label.label("said"), a.kind, a.at,
+                p.label, p.confidence, p.needs_review, p.novel_group, p.reason, a.label.label("said"), a.kind, a.at,
                 PEOPLE.c.name.label("person"),
             )
             .outerjoin(ANSWERS, sa.and_(a.document_id == p.document_id, a.current == sa.true()))
@@ -140,9 +142,7 @@ class Exports(Part):
             .where(p.run_id == run)
             .order_by(p.position)
         )  # fmt: skip
-        columns: dict[str, builtins.list] = {
-            name: [] for name in ("label", "confidence", "needs_review", "novel_group", "decided_by", "decided_at")
-        }
+        columns: dict[str, builtins.list] = {name: [] for name in (*_LABELLED, "decided_by", "decided_at")}
         with self._db.reading() as connection:
             found = find_row(connection, RUNS, run, "run")
             target, renamed = found.target_id, found.record.get("class_names", {})
@@ -153,6 +153,7 @@ class Exports(Part):
                 columns["confidence"].append(1.0 if read else round(row.confidence, 4))
                 columns["needs_review"].append(bool(row.needs_review) and not decided)
                 columns["novel_group"].append("" if decided else row.novel_group)
+                columns["review_reason"].append(row.reason.split("; ")[0] if row.needs_review and not decided else "")
                 columns["decided_by"].append(row.person if decided else "")
                 columns["decided_at"].append(row.at.isoformat(timespec="seconds") if decided else "")
         write_rows(path, with_columns(self._collections.table(target), columns), spreadsheet_safe=True)

@@ -228,7 +228,7 @@ def _prediction_rows(
             "novel_group": storable(str(result.novel_group[i])),
             "near": near.get(i, []),
             "rank": int(rank[i]),
-            "reason": storable(reasons.get(i, "")),
+            "reason": storable("; ".join(filter(None, (result.review_reason[i], reasons.get(i, ""))))),
             "state": OPEN,
         }
 

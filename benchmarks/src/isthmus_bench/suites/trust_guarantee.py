@@ -34,7 +34,7 @@ PAIRS = (
     *("books-kitchen", "electronics-dvd", "sogou-thucf", "thuct-toutiao"),
     *("people-places", "reuters-usa", "rcv1"),
 )
-BUDGET, RUNS, STEP, MOST = 0.1, 2_000, 10, 400
+BUDGET, RUNS, STEP, MOST = 0.1, 2_000, 10, 200
 FOLLOWED, PAGE = 20, 30  # runs that follow the advice of each draw, and documents that they read at a time
 
 
@@ -128,7 +128,7 @@ def measure(name: str, known: Known) -> dict:
         "pair": name,
         "documents": len(wrong),
         "right": round(float(np.mean(~known.wrong)), 3),
-        "could pass": round((possible.max(initial=-1) + 1) / len(wrong), 3),
+        "could pass": round(float(possible.max(initial=-1) + 1) / len(wrong), 3),
         "broken": round(float(broken.mean()), 4),
         "passed at the end": round(float(passed.mean()) / len(wrong), 3),
         "read to half": int(np.median(to_half)),

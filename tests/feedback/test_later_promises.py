@@ -1,0 +1,58 @@
+"""Later texts get the promises and the marks of the labelling whose model labels them; reasons for review."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import isthmus
+from isthmus._math.confidence import REVIEW_REASONS, review_reasons
+from isthmus.corpus import load_sample
+
+
+@pytest.fixture(scope="module")
+def labelled():
+    motorcycles, cars, truth = load_sample()
+    result = isthmus.label(motorcycles.texts, motorcycles.labels, cars.texts, method="nbc")
+    return result, [truth[name] for name in cars.ids]
+
+
+def test_every_document_to_review_has_a_reason_from_the_table(labelled):
+    result, _ = labelled
+    assert ((result.review_reason != "") == result.needs_review).all()
+    assert set(result.review_reason.tolist()) <= {"", *REVIEW_REASONS}
+    assert result.columns()["review_reason"] == result.review_reason.tolist()
+
+
+def test_the_first_reason_of_the_table_counts():
+    reasons = review_reasons(2, low_confidence=[True, True], no_known_words=[True, False])
+    assert reasons.tolist() == ["no known words", "low confidence"]
+    with pytest.raises(AssertionError, match="not among"):
+        review_reasons(1, bad_mood=[True])
+
+
+def test_after_teaching_later_texts_are_reviewed_as_the_present_ones(labelled):
+    result, truth = labelled
+    drawn = result.sample(60)
+    taught = result.teach(drawn | {"true_label": [truth[number - 1] for number in drawn["document"]]})
+    left = np.ones(len(truth), dtype=bool)
+    left[taught.answers.rows] = False
+    later = taught.label_new([text for text, wanted in zip(taught.texts, left, strict=True) if wanted])
+    now, then = taught.needs_review[left].mean(), later.needs_review.mean()
+    # Answered documents are certain, which leaves the present ones somewhat more of the budget.
+    assert abs(now - then) < 0.1, f"{now:.0%} to review after teaching, {then:.0%} by the model of it"
+    assert taught.untaught().settings == result.settings, "taking the answers back restores what was promised before"
+
+
+def test_later_texts_of_a_new_group_are_marked(labelled):
+    result, _ = labelled
+    groups = np.full(len(result.texts), "", dtype=object)
+    parking = [i for i, text in enumerate(result.texts) if "price" in text.lower()][:60]
+    groups[parking] = "money"
+    marked = replace(
+        result, novel_group=groups, novel=[{"group": "money", "words": "price", "documents": len(parking)}]
+    )
+    later = marked.label_new([result.texts[parking[0]], "Friendly staff, thank you"])
+    assert later.novel_group.tolist() == ["money", ""]
+    assert later.review_reason[0] == "new group"
+    assert later.novel[0]["documents"] == 1
