@@ -69,7 +69,8 @@ def test_new_groups_are_marked_told_and_reviewed(lacking):
     assert result.columns()["novel_group"] == result.novel_group.tolist()
     assert result.warnings[0]["topic"] == "new group"
     later = result.label_new(["soup and bread"])
-    assert later.novel_group.tolist() == [""]
+    assert later.novel_group.tolist() == [result.novel[0]["group"]], "later texts of the group are of it, too"
+    assert later.review_reason.tolist() == ["new group"]
     assert later.expected_accuracy is None
 
 

@@ -15,7 +15,7 @@ STAFF = ["friendly", "rude", "helpful", "polite"]
 PRICE = ["expensive", "cheap", "costly", "bargain"]
 TRUTH = ["staff" if i % 5 else "price" for i in range(30)] + ["price" if i % 5 else "staff" for i in range(30)]
 COLUMNS = ["store", "comment", "stars"]
-ADDED = ["label", "confidence", "needs_review", "novel_group"]
+ADDED = ["label", "confidence", "needs_review", "novel_group", "review_reason"]
 
 
 def label_and_check():

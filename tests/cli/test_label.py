@@ -38,7 +38,16 @@ def test_labels_and_keeps_every_column(folder, capsys):
     code = run_command(["label", "source.csv", "target.csv", "--method", "nbc", "-o", "out.csv"])
     assert code == 0
     rows = rows_of("out.csv")
-    assert list(rows[0]) == ["id", "comment", "extra", "label", "confidence", "needs_review", "novel_group"]
+    assert list(rows[0]) == [
+        "id",
+        "comment",
+        "extra",
+        "label",
+        "confidence",
+        "needs_review",
+        "novel_group",
+        "review_reason",
+    ]
     assert [row["label"] for row in rows[:2]] == ["staff", "price"]
     assert [row["extra"] for row in rows] == ["007", "1.0", "NA"]
     talk = capsys.readouterr()
@@ -100,7 +109,7 @@ def test_same_seed_same_bytes(folder):
 def test_without_output_rows_go_to_stdout_and_quiet_is_quiet(folder, capfdbinary):
     assert run_command(["label", "source.csv", "target.csv", "--method", "nbc", "--quiet"]) == 0
     out, err = capfdbinary.readouterr()
-    assert out.decode().splitlines()[0] == "id,comment,extra,label,confidence,needs_review,novel_group"
+    assert out.decode().splitlines()[0] == "id,comment,extra,label,confidence,needs_review,novel_group,review_reason"
     assert err == b""
     assert not Path("run.json").exists()
 

@@ -133,7 +133,7 @@ def test_labels_that_cannot_be_written_are_kept_elsewhere(folder, monkeypatch, c
     assert code == 1
     kept = folder / "isthmus.kept.csv"
     assert str(kept) in said
-    assert kept.read_text().startswith("id,label,confidence,needs_review,novel_group\n0,")
+    assert kept.read_text().startswith("id,label,confidence,needs_review,novel_group,review_reason\n0,")
     assert len(kept.read_text().splitlines()) == 13
 
 

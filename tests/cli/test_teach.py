@@ -154,7 +154,16 @@ def test_a_workbook_goes_out_and_comes_back(files):
     book = fastexcel.read_excel("out.xlsx")
     assert book.sheet_names == ["Sheet1", "review", "isthmus_choices"]
     review = book.load_sheet("review").to_polars()
-    assert review.columns == ["document", "id", "text", "label", "confidence", "needs_review", "true_label"]
+    assert review.columns == [
+        "document",
+        "id",
+        "text",
+        "label",
+        "confidence",
+        "needs_review",
+        "review_reason",
+        "true_label",
+    ]
     assert review["confidence"].dtype == polars.Float64
     first = review["confidence"].to_list()
     assert first[0] == min(first)

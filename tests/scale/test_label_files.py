@@ -90,7 +90,7 @@ def test_every_column_is_kept_and_a_name_that_is_taken_is_changed(corpus, tmp_pa
     place = tmp_path / "out.csv"
     label_files(corpus / "source.csv", path, place, method="nbc", text="text", spreadsheet_safe=True, sample=60)
     rows = list(csv.reader(place.read_text().splitlines()))
-    assert rows[0] == ["label_input", "text", "label", "confidence", "needs_review", "novel_group"]
+    assert rows[0] == ["label_input", "text", "label", "confidence", "needs_review", "novel_group", "review_reason"]
     assert [row[:3] for row in rows[1:]] == [
         ["old", "the team and the coach", "sport"],
         ["old", "'=bank(share)", "money"],
@@ -100,7 +100,7 @@ def test_every_column_is_kept_and_a_name_that_is_taken_is_changed(corpus, tmp_pa
 def test_jsonl_records_keep_what_they_hold(corpus, tmp_path):
     result = label_files(corpus / "source.csv", corpus / "target", tmp_path / "out", method="nbc", **FAST)
     first = json.loads((tmp_path / "out" / "c.jsonl").read_text().splitlines()[0])
-    assert list(first) == ["id", "text", "more", "label", "confidence", "needs_review", "novel_group"]
+    assert list(first) == ["id", "text", "more", "label", "confidence", "needs_review", "novel_group", "review_reason"]
     assert first["more"] == [1]
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert [row["output"] for row in manifest["files"]] == ["a.csv", "b.csv.gz", "c.jsonl", "d.parquet"]
