@@ -18,6 +18,7 @@ from isthmus._math.confidence import (
     sharpen,
     with_caution,
 )
+from isthmus._math.rows import unit_rows
 from isthmus._utils import plural, warn
 from isthmus._validation import check_seed, check_texts, read_source_labels
 from isthmus.api._cards import card
@@ -33,7 +34,7 @@ from isthmus.choose.sampling import draw_sample, sample_size, sample_table
 from isthmus.choose.sources import weigh_sources
 from isthmus.choose.texts import TransferTexts
 from isthmus.choose.trust import assess, confidence_outside, disputed, estimate_accuracy, novel_names
-from isthmus.classify.centroids import CentredRows, unit_rows
+from isthmus.classify.centroids import CentredRows
 from isthmus.corpus.guess import check_label_kind
 from isthmus.exceptions import DataError, MissingExtraError, UsageError
 from isthmus.explain import explain_document
