@@ -179,6 +179,7 @@ def review_layout(result, output: str) -> Layout | None:
     order = sorted(range(len(result.texts)), key=lambda row: (not result.needs_review[row], result.confidence[row]))
     answered = {} if result.answers is None else dict(zip(result.answers.rows, result.answers.labels, strict=True))
     columns = result.columns()
+    shown = ("text", "label", "confidence", "needs_review", "review_reason")
     review = {
         "document": [row + 1 for row in order],
         "id": [result.document_ids[row] for row in order],
