@@ -17,6 +17,13 @@ def labelled():
     return result, [truth[name] for name in cars.ids]
 
 
+@pytest.fixture(scope="module")
+def taught(labelled):
+    result, truth = labelled
+    drawn = result.sample(60)
+    return result.teach(drawn | {"true_label": [truth[number - 1] for number in drawn["document"]]})
+
+
 def test_every_document_to_review_has_a_reason_from_the_table(labelled):
     result, _ = labelled
     assert ((result.review_reason != "") == result.needs_review).all()
@@ -31,10 +38,8 @@ def test_the_first_reason_of_the_table_counts():
         review_reasons(1, bad_mood=[True])
 
 
-def test_after_teaching_later_texts_are_reviewed_as_the_present_ones(labelled):
+def test_after_teaching_later_texts_are_reviewed_as_the_present_ones(labelled, taught):
     result, truth = labelled
-    drawn = result.sample(60)
-    taught = result.teach(drawn | {"true_label": [truth[number - 1] for number in drawn["document"]]})
     left = np.ones(len(truth), dtype=bool)
     left[taught.answers.rows] = False
     later = taught.label_new([text for text, wanted in zip(taught.texts, left, strict=True) if wanted])
@@ -42,6 +47,11 @@ def test_after_teaching_later_texts_are_reviewed_as_the_present_ones(labelled):
     # Answered documents are certain, which leaves the present ones somewhat more of the budget.
     assert abs(now - then) < 0.1, f"{now:.0%} to review after teaching, {then:.0%} by the model of it"
     assert taught.untaught().settings == result.settings, "taking the answers back restores what was promised before"
+
+
+def test_after_teaching_later_texts_are_judged_by_what_the_answers_left(taught):
+    kept = taught.settings["caution"], taught.settings["surest"]
+    assert kept == (taught.expected_accuracy.caution, 1.0), "what the answers left to doubt"
 
 
 def test_later_texts_of_a_new_group_are_marked(labelled):

@@ -763,15 +763,16 @@ def _judge(job: LabelJob, fitted: Choice) -> JudgedLabels:
         cautious_confidence = np.where(in_dispute, 0.0, cautious_confidence)
     budget = job.request.budget
     low = review_mask(cautious_confidence, budget, among_equals=confidence)
-    marked = low | fitted.no_known_terms | (groups != "")
     reasons = review_reasons(
         len(labels),
         new_group=groups != "",
         no_known_words=fitted.no_known_terms,
         methods_disagree=low & in_dispute,
         low_confidence=low,
-        too_few_are_sure=review_all_if_few_pass(marked) if expected.estimate is not None else marked,
     )
+    if expected.estimate is not None:
+        marked = np.asarray(reasons != "", dtype=bool)
+        reasons[review_all_if_few_pass(marked) & ~marked] = "too few are sure"
     review = np.asarray(reasons != "", dtype=bool)
     found = assess(
         scorer,
