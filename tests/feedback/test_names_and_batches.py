@@ -143,6 +143,11 @@ def test_words_and_blank_rows_can_be_taken_back(labelling, tmp_path):
     assert left.teach(answers([9]), name="c").teach(without="b").answers.blank == []
 
 
+def test_words_of_the_fit_cannot_be_taken_back_and_that_is_said(labelling):
+    with pytest.raises(UsageError, match="Words given to label belong to the fit: label again without them"):
+        replace(labelling, given_words=["kind"]).teach(without="words.csv")
+
+
 def test_answers_that_are_given_back_unchanged_keep_who_said_so(labelling):
     given = answers([3, 43]) | {"by": ["Kim", "Lee"], "drawn": ["random", "asked"]}
     taught = labelling.teach(given, name="people").teach(answers([3, 43]), name="workbook")

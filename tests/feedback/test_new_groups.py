@@ -109,3 +109,35 @@ def test_a_group_that_no_answer_settled_counts_for_its_confidence():
     drawn = np.ones(40, bool)
     at_random = expect_accuracy(drawn, drawn, np.ones(40), np.ones(30), 100, in_groups=np.full(30, 0.2))
     assert at_random.estimate == 1.0
+
+
+def test_merging_classes_leaves_a_new_group_as_doubtful_as_it_was():
+    """Its confidence rose from .19 to .97, and its nearest class kept the old name."""
+    rng = np.random.default_rng(0)
+    words = {"staff": STAFF[:4], "price": PRICE[:4], "bikes": ["engine", "tyre", "wheel", "brake"]}
+    source = [text for seed, name in enumerate(words) for text in make_texts(words[name], 40, seed)]
+    mixed = [" ".join(rng.choice(STAFF[:4] + PRICE[:4], 3)) for _ in range(60)]
+    target = [*mixed, *make_texts(words["bikes"], 30, 8), *make_texts(PARKING, 30, 9)]
+    result = isthmus.label(source, [name for name in words for _ in range(40)], target, method="logistic")
+    groups = np.array([""] * 90 + ["garage lot"] * 30, dtype=object)
+    group = {"group": "garage lot", "words": "garage lot", "documents": 30, "nearest_class": "price"}
+    before = replace(
+        result,
+        novel_group=groups,
+        novel=[group],
+        settings=result.settings | {"sharpness": 1.0},
+        confidence=lower_confidence_in_groups(result.probabilities.max(axis=1), groups),
+        needs_review=np.ones(120, dtype=bool),
+        warnings=[{"topic": "review", "message": "All documents need review."}],
+        expected_accuracy=replace(result.expected_accuracy, estimate=0.6, low=0.55, high=0.7, outside_groups=0.75),
+    )
+    merged = before.rename_classes({"staff": "shop", "price": "shop"})
+    gain = merged.confidence - before.confidence
+    assert gain[:60].mean() > 0.1, "what was doubtful between the two is no longer"
+    assert merged.confidence[90:].max() < 0.5, "a document that fits no class became sure"
+    assert merged.needs_review[90:].all()
+    assert merged.novel[0]["nearest_class"] == "shop"
+    assert merged.expected_accuracy.estimate == pytest.approx(0.6 + gain.mean())
+    assert merged.expected_accuracy.outside_groups == pytest.approx(min(1.0, 0.75 + gain[:90].mean()))
+    assert not merged.needs_review.all()
+    assert merged.warnings == [], "the warning that all documents need review is not true any more"

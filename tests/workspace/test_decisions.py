@@ -1,6 +1,7 @@
 """Words, groups, checks and what is accepted unread."""
 
 import pytest
+import sqlalchemy as sa
 
 from isthmus.exceptions import DataError, UsageError
 from isthmus.workspace import work
@@ -39,6 +40,33 @@ def test_words_teach(done):
     work(done, until_idle=True)
     assert done.runs.get(taught.id).state == "done", done.runs.get(taught.id).error
     assert "service" in done.runs.get(taught.id).summary["classes"]
+
+
+def predictions(workspace, run):
+    """Label and confidence of every document by a run."""
+    columns = PREDICTIONS.c.position, PREDICTIONS.c.label, PREDICTIONS.c.confidence
+    with workspace._context.db.reading() as connection:
+        return connection.execute(sa.select(*columns).where(PREDICTIONS.c.run_id == run).order_by(columns[0])).all()
+
+
+@pytest.mark.parametrize("then", [None, "price"])
+def test_words_that_the_fit_used_can_be_taken_back(done, then):
+    """A run whose record says no words reused the fit with words."""
+    by, project = done.by, done.project.id
+    done.words.assign(project, "workshop", "product", by=by)
+    run = done.runs.start(project, {"method": "dual-factor", "vectors": False}, by=by)
+    work(done, until_idle=True)
+    assert done.runs.teach(run.id, by=by).base == run.id, "nothing was taken back: the fit is used again"
+    if then is None:
+        done.words.remove(project, "workshop", by=by)
+    else:
+        done.words.assign(project, "workshop", then, by=by)
+    taught = done.runs.teach(run.id, by=by)
+    fresh = done.runs.start(project, {"method": "dual-factor", "vectors": False}, by=by)
+    assert taught.base is None, "the methods are fitted again"
+    work(done, until_idle=True)
+    found = [predictions(done, id) for id in (taught.id, fresh.id)]
+    assert found[0] == found[1]
 
 
 def test_the_latest_run_suggests_words(done):

@@ -50,11 +50,14 @@ class AccuracyEstimate:
         """What a document of a single method can count for at most: its own confidences say little beyond that."""
         return 1.0 if self.estimate is None else float(expit(clipped_logit(self.estimate) + ALONE))
 
-    def raised(self, by: float) -> AccuracyEstimate:
-        """The estimate and its interval, higher by so much, as where two classes that were confused became one."""
+    def raised(self, by: float, by_outside: float) -> AccuracyEstimate:
+        """The estimate and its interval, higher by so much, as where two classes that were confused became one.
+
+        ``by_outside`` is the rise among documents outside new groups.
+        """
         if self.estimate is None:
             return self
-        outside = None if self.outside_groups is None else min(1.0, self.outside_groups + by)
+        outside = None if self.outside_groups is None else min(1.0, self.outside_groups + by_outside)
         return replace(
             self,
             estimate=min(1.0, self.estimate + by),

@@ -112,7 +112,8 @@ def _merged(untaught: AnyLabelling, names: dict) -> AnyLabelling:
     confidence = np.maximum(confidence, untaught.confidence)
     expected = untaught.expected_accuracy
     if expected is not None and expected.estimate is not None:
-        expected = expected.raised(float(np.mean(confidence - untaught.confidence)))
+        gain, outside = confidence - untaught.confidence, untaught.novel_group == ""
+        expected = expected.raised(float(gain.mean()), float(gain[outside].mean()) if outside.any() else 0.0)
         settings = settings | {"caution": expected.caution}
     cautious_confidence = with_caution(confidence, settings.get("caution", 0.0), settings.get("surest", 1.0))
     rose = confidence > untaught.confidence + 1e-9
@@ -133,6 +134,8 @@ def _merged(untaught: AnyLabelling, names: dict) -> AnyLabelling:
         opinions=_merge_opinions(untaught.opinions, untaught.classes, names),
         vote=None,
         novel=_rename_nearest(untaught.novel, names),
+        # that all documents need review may have ceased to be true
+        warnings=[row for row in untaught.warnings if row["topic"] != "review" or needs_review.all()],
         checked=None,
     )
 

@@ -72,8 +72,12 @@ def teach(
         batch = known.find_batch(without)
         if batch is None:
             names = ", ".join(map(repr, known.batches)) or "none"
+            fitted = " Words given to label are part of the fit: label again without them." * bool(
+                labelling.given_words
+            )
             raise UsageError(
-                f"No answers came in a table called {str(without)!r}; those that did: {names}.", code="bad-parameter"
+                f"No answers came in a table called {str(without)!r}; those that did: {names}.{fitted}",
+                code="bad-parameter",
             )
         known = known.without(batch)
     if answers is None and without is None and not word_labels:

@@ -16,13 +16,12 @@ from isthmus.api.diagnose import diagnose
 from isthmus.api.label import LabelResult, label
 from isthmus.api.loading import load
 from isthmus.corpus import Collection as TextCollection
-from isthmus.recipes import get_recipe
 from isthmus.report import write_label_report
 from isthmus.report.summary import label_summary
 from isthmus.workspace.context import Context, plain_detail, set_row
 from isthmus.workspace.database import PROGRESS_ROWS, storable
 from isthmus.workspace.queue import ANSWERED, OPEN
-from isthmus.workspace.runs import DIAGNOSE, read_table
+from isthmus.workspace.runs import DIAGNOSE, read_table, takes_words
 from isthmus.workspace.schema import ANSWERS, DOCUMENTS, PREDICTIONS, RUN_TABLES, RUNS, Run
 
 _ASKED = 500  # documents that are put in order by what an answer would teach; the others by how doubtful they are
@@ -144,7 +143,7 @@ def _make_result(context: Context, run: Run, texts: dict[str, TextCollection]) -
 
 def method_words(words: dict[str, str], method: str, labels: list[str | None]) -> dict[str, str]:
     """Words that the method itself can use: of a class that the source has. The others are taught on top of it."""
-    if method != "auto" and not get_recipe(method).takes_words:
+    if not takes_words(method):
         return {}
     return {word: name for word, name in words.items() if name in set(labels)}
 

@@ -13,7 +13,7 @@ from sqlalchemy.engine import Connection
 from isthmus._utils import versions
 from isthmus.exceptions import DataError, UsageError
 from isthmus.features.languages import resolve_language
-from isthmus.recipes import RECIPES
+from isthmus.recipes import RECIPES, get_recipe
 from isthmus.request import LabelRequest
 from isthmus.workspace.context import (
     add_row,
@@ -80,7 +80,10 @@ class Runs(LabelledPart):
         return self.get(run)
 
     def teach(self, run: str, *, by: str, name: str = "") -> Run:
-        """A new run that learns from the answers and words given since, on top of the methods that ``run`` fitted."""
+        """A new run that learns from the answers and words given since, on top of the methods that ``run`` fitted.
+
+        Methods are fitted again where one of the words that they used was taken back or means another class now.
+        """
         with self._db.writing() as connection:
             parent = find_row(connection, RUNS, run, "run")
             if parent.kind != LABEL or parent.state != DONE:
@@ -88,10 +91,14 @@ class Runs(LabelledPart):
             find_row(connection, PROJECTS, parent.project_id, "project", lock=True)
             chosen = _collection_rows(connection, [part["id"] for part in parent.record["collections"]])
             settings = {**parent.parameters, "use_answers": True, "use_words": True}
-            base = parent.base_id or parent.id
+            base = find_row(connection, RUNS, parent.base_id or parent.id, "run")
+            words = word_snapshot(connection, parent.project_id)
+            used = base.record["words"] if takes_words(base.parameters["method"]) else {}
+            stays = all(words.get(word) == name for word, name in used.items())
             run = _add_run(
-                connection, parent.project_id, LABEL, name, settings, chosen, by=by, base=base, parent=parent.id
-            )
+                connection, parent.project_id, LABEL, name, settings, chosen, by=by, base=base.id if stays else None,
+                parent=parent.id,
+            )  # fmt: skip
         return self.get(run)
 
     def repeat(self, run: str, *, by: str) -> Run:
@@ -298,6 +305,11 @@ def _choose_collections(connection: Connection, project: str, settings: Mapping[
 def _collection_rows(connection: Connection, ids: list[str]) -> list[Any]:
     rows = {row.id: row for row in connection.execute(COLLECTIONS.select().where(COLLECTIONS.c.id.in_(ids)))}
     return [rows[id] for id in ids]
+
+
+def takes_words(method: str) -> bool:
+    """Whether the method itself uses labelled words."""
+    return method == "auto" or get_recipe(method).takes_words
 
 
 def _add_run(
