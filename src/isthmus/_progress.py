@@ -1,6 +1,6 @@
-"""Progress: methods report, and whoever runs them decides whether anybody listens.
+"""Progress of methods: they report, and what runs them decides whether anybody listens.
 
-A context variable, so that no constructor needs a parameter for it.
+Context variables, so that no constructor needs a parameter for it, and methods in several threads stay apart.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from contextvars import ContextVar
 from typing import Any
 
 _listener: ContextVar[Callable[[dict], None] | None] = ContextVar("isthmus_progress", default=None)
+_is_candidate: ContextVar[bool] = ContextVar("isthmus_candidate", default=False)
 
 
 def progress(phase: str, done: int, total: int | None = None, **facts: Any) -> None:
@@ -34,3 +35,18 @@ def listen(listener: Callable[[dict], None] | None) -> Iterator[None]:
         yield
     finally:
         _listener.reset(token)
+
+
+def is_candidate() -> bool:
+    """Whether the method is one of several that are compared: then its own warnings are of no use to the caller."""
+    return _is_candidate.get()
+
+
+@contextmanager
+def as_candidate() -> Iterator[None]:
+    """Methods fitted inside the block are compared with others; see :func:`is_candidate`."""
+    token = _is_candidate.set(True)
+    try:
+        yield
+    finally:
+        _is_candidate.reset(token)

@@ -163,7 +163,6 @@ def test_labelling_by_auto_reports_reasons_and_repeats(pair):
     assert first.expected_accuracy.estimate is not None
 
 
-@pytest.mark.filterwarnings("ignore:Adaptation to the target stopped")
 def test_labels_that_cannot_be_learned_leave_source_only_and_no_expectation(pair):
     source, labels, target, *_ = pair
     shuffled = np.random.default_rng(3).permutation(labels)

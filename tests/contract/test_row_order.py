@@ -42,11 +42,26 @@ def test_shuffled_documents_keep_their_labels(sample, method):
     )
     np.testing.assert_array_equal(other.labels, first.labels[places])
     np.testing.assert_allclose(other.confidence, first.confidence[places], atol=1e-9)
+    np.testing.assert_array_equal(other.needs_review, first.needs_review[places])
+    assert other.expected_accuracy.estimate == pytest.approx(first.expected_accuracy.estimate, abs=1e-9)
     assert other.method == first.method
     assert (
         other.predict(["the bill was too high", "kind people"]).tolist()
         == first.predict(["the bill was too high", "kind people"]).tolist()
     )
+
+
+@pytest.mark.parametrize("method", ["vectors", "vectors-logistic", "vectors-kernel"])
+def test_shuffled_documents_keep_their_labels_by_given_vectors(sample, method):
+    source, labels, target, rows, places = sample
+    vectors = np.random.default_rng(0).normal(size=(2, N, 8)).astype(np.float32)
+    first = quietly(isthmus.label, source, labels, target, method=method, vectors=vectors)
+    shuffled = vectors[0][rows], vectors[1][places]
+    other = quietly(
+        isthmus.label, take(source, rows), take(labels, rows), take(target, places), method=method, vectors=shuffled
+    )
+    np.testing.assert_array_equal(other.labels, first.labels[places])
+    np.testing.assert_array_equal(other.needs_review, first.needs_review[places])
 
 
 def test_shuffled_documents_keep_their_groups(sample):

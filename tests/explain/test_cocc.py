@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import isthmus
 from isthmus import CoClusteringClassifier
@@ -125,3 +126,21 @@ def test_bridge_words_are_the_commonest_of_the_unknown_and_name_known_companions
     assert rows[0]["word"] == "common"
     assert {row["word"]: row["class"] for row in rows} == {"rare": "a", "common": "a", "other": "b"}
     assert {row["word"]: row["companions"] for row in rows}["common"] == ["a0"]
+
+
+def test_a_printed_map_that_repeats_a_class_names_its_words_by_that_class(pipeline):
+    """Columns were named one to one, so that words of a class's second cluster spoke for another class."""
+    vectorizer = pipeline[:-1]
+    model = clone(pipeline.steps[-1][1]).set_params(refine=None)
+    labels = np.array([*NAMES, *[None] * len(TARGET)], dtype=object)
+    rows = vectorizer.transform([*SOURCE, *TARGET])
+    model.fit(rows, labels, sample_domain=np.repeat([1, -1], 12))
+    model.cluster_classes_ = model.score_classes_ = np.array([0, 0])  # both clusters are nearest to cars
+    names = vectorizer.get_feature_names_out()
+    assert {row["class"] for row in document_table(model, rows[-1], names)} == {"car"}
+    assert model.predict(rows[-1]).tolist() == ["car"]
+    total = {row["word"]: row["contribution"] for row in document_table(model, rows[-1], names)}
+    best = max(document_contributions(model, rows[-1])[0].sum(axis=0))
+    assert sum(total.values()) == pytest.approx(best), "the cluster that decides is the one that is explained"
+    assert all(row["target"]["law"] == 0 for row in cluster_table(model, names))
+    assert {row["class"] for row in bridge_words(model, names)} == {"car"}

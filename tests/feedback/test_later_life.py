@@ -149,7 +149,6 @@ def test_all_answers_count_when_the_next_question_is_chosen():
 # -- votes with words -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.filterwarnings("ignore:Adaptation to the target stopped")
 def test_a_vote_with_words_says_the_same_of_a_text_that_comes_later(tmp_path):
     hard = make_shifted_texts(90, 80, noise=0.4, shared=0.2, class_shares=[0.7, 0.3], random_state=4)
     words = {}

@@ -85,6 +85,19 @@ def test_a_second_reading_is_left_for_later(pair):
     assert pair.queue.next(pair.run.id, pair.lee)[0].document != first.document
 
 
+def test_what_is_held_in_another_project_stays_held(pair, add_file, source_csv):
+    """Putting everything back in one project put back the second readings of all."""
+    answer(pair, pair.kim, "staff")
+    pair.queue.next(pair.run.id, pair.lee)
+    other = pair.projects.create("Other", by=pair.by).id
+    add_file(pair, other, "s.csv", source_csv.decode(), "source", pair.by)
+    add_file(pair, other, "t.csv", "text\nkind staff\nhigh price\n", "target", pair.by)
+    run = pair.runs.start(other, {"method": "nbc", "vectors": False}, by=pair.by)
+    work(pair, until_idle=True)
+    assert pair.queue.release(run.id, pair.lee) == 0, "nothing of the other project was held"
+    assert pair.queue.release(pair.run.id, pair.lee) == 1
+
+
 def test_both_answers_can_be_taken_back(pair):
     (first,) = answer(pair, pair.kim, "staff")
     (second,) = answer(pair, pair.lee, "price")

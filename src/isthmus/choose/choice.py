@@ -14,7 +14,7 @@ from joblib import cpu_count
 
 from isthmus._math.calibration import fit_affine
 from isthmus._math.confidence import AccuracyEstimate, sharpen
-from isthmus._progress import listen, progress
+from isthmus._progress import as_candidate, listen, progress
 from isthmus.choose.combined import (
     LEXICON,
     CombinedModel,
@@ -187,7 +187,8 @@ def try_methods(
                 model = RECIPES[name].build_with(word_labels=words, embed=embedder, **options)
                 if threads > 1:
                     model.steps[-1][1].set_params(n_jobs=threads)
-                return fit_candidate(name, model, texts)
+                with as_candidate():
+                    return fit_candidate(name, model, texts)
             except IsthmusError as error:
                 if name == YARDSTICK:
                     raise

@@ -47,8 +47,9 @@ def cluster_table(
     """
     labels = [as_python(label) for label in model.classes_]
     names = np.arange(len(model.word_clusters_)).astype(str) if names is None else np.asarray(names, dtype=str)
-    target, source = _leaning(model.target_table_), _leaning(model.source_table_)
-    strength = _strength(model.target_table_) + model.trade_off_ * _strength(model.source_table_)
+    target_table = _by_class(model)
+    target, source = _leaning(target_table), _leaning(model.source_table_)
+    strength = _strength(target_table) + model.trade_off_ * _strength(model.source_table_)
     weight = model.target_words_.sum(axis=1) + 1e-9 * model.source_words_.sum(axis=1)
     sizes = np.bincount(model.word_clusters_, minlength=model.n_word_clusters_)
     rows = []
@@ -75,10 +76,11 @@ def cluster_table(
 
 
 def document_contributions(model: CoClusteringClassifier, X) -> list[np.ndarray]:
-    """Contribution of each word of each row to each class (words of the row × classes), centred over the classes.
+    """Contribution of each word of each row to each column of scores (words of the row × columns), centred over these.
 
     They add up to the document's centred scores: log p(ŵ|d̂) summed over words, or, after a finish, the cosine with
-    each class's centroid.
+    each class's centroid. Columns are the classes, unless the printed map gave several clusters to one; see
+    ``score_classes_``.
     """
     rows = model._weigh(sp.csr_matrix(model._check_new(X)))
     centred = model.word_scores_ - model.word_scores_.mean(axis=1, keepdims=True)
@@ -110,17 +112,19 @@ def document_table(
     words = matrix.indices[matrix.indptr[0] : matrix.indptr[1]]
     names = np.arange(len(model.word_clusters_)).astype(str) if names is None else np.asarray(names, dtype=str)
     floor = model.source_words_.min() * (1 + 1e-9)
+    parts = document_contributions(model, matrix[:1])[0]
+    columns = _deciding_columns(model, parts.sum(axis=0))
     rows = [
         {
             "document": document,
-            "class": as_python(label),
+            "class": as_python(model.classes_[code]),
             "word": str(names[word]),
             "contribution": float(value),
             "cluster": int(model.word_clusters_[word]),
             "target_only": bool(np.all(model.source_words_[word] <= floor)),
         }
-        for word, values in zip(words, document_contributions(model, matrix[:1])[0], strict=True)
-        for label, value in zip(model.classes_, values, strict=True)
+        for word, values in zip(words, parts[:, list(columns.values())], strict=True)
+        for code, value in zip(columns, values, strict=True)
     ]
     rows.sort(key=lambda row: (-abs(row["contribution"]), row["word"], str(row["class"])))
     return rows if top is None else rows[:top]
@@ -143,7 +147,7 @@ def bridge_words(model: CoClusteringClassifier, names: Any, *, top: int = 20) ->
     floor = model.source_words_.min() * (1 + 1e-9)
     unknown = np.all(model.source_words_ <= floor, axis=1)
     share = model.target_words_.sum(axis=1)
-    leaning = _leaning(model.target_table_)
+    leaning = _leaning(_by_class(model))
     rows = []
     for word in np.flatnonzero(unknown)[np.argsort(-share[unknown], kind="stable")][:top]:
         cluster = model.word_clusters_[word]
@@ -160,6 +164,21 @@ def bridge_words(model: CoClusteringClassifier, names: Any, *, top: int = 20) ->
             }
         )
     return rows
+
+
+def _by_class(model: CoClusteringClassifier) -> np.ndarray:
+    """The target's table with clusters of documents joined to classes, as the printed map may give two to one class."""
+    table = np.zeros((len(model.target_table_), len(model.classes_)))
+    np.add.at(table.T, model.cluster_classes_, model.target_table_.T)
+    return table
+
+
+def _deciding_columns(model: CoClusteringClassifier, scores: np.ndarray) -> dict[int, int]:
+    """For each class that has one, the column of scores that decides about a document: of several the best."""
+    columns: dict[int, int] = {}
+    for column in np.argsort(-scores, kind="stable").tolist():
+        columns.setdefault(int(model.score_classes_[column]), column)
+    return dict(sorted(columns.items()))
 
 
 def _leaning(table: np.ndarray) -> np.ndarray:

@@ -51,7 +51,8 @@ class Queue(Part):
             held.append(p.document_id == document)
         with self._db.writing(durable=False) as connection:
             changed = PREDICTIONS.update().where(*held)
-            again = give_up_seconds(connection, user, document, later)
+            project = find_row(connection, RUNS, run, "run").project_id
+            again = give_up_seconds(connection, project, user, document, later)
             free = changed.values(state=OPEN, leased_to=None, leased_until=None, **values)
             return again + connection.execute(free).rowcount
 

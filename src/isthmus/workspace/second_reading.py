@@ -54,9 +54,11 @@ def lease_seconds(connection: Connection, documents: list[str], user: str, until
     connection.execute(_LEASE, {"documents": documents, "user": user, "until": until})
 
 
-def give_up_seconds(connection: Connection, user: str, document: str | None, later: timedelta | None) -> int:
-    """Put back what a second reader holds, one document or all; for a while behind the others if ``later``."""
-    held = [_s.leased_to == user, _s.answer_id.is_(None)]
+def give_up_seconds(
+    connection: Connection, project: str, user: str, document: str | None, later: timedelta | None
+) -> int:
+    """Put back what a second reader holds in a project, one document or all; behind the others if ``later``."""
+    held = [_s.project_id == project, _s.leased_to == user, _s.answer_id.is_(None)]
     if document is not None:
         held.append(_s.document_id == document)
     values: dict[str, Any] = {"leased_to": None, "leased_until": None}

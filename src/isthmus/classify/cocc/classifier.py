@@ -89,6 +89,8 @@ class CoClusteringClassifier(TransferClassifier):
         finish some documents end in another class than that of their cluster.
     cluster_classes_ : ndarray of int
         Position in ``classes_`` of each cluster's class: 0, 1, … unless ``match="printed"``.
+    score_classes_ : ndarray of int
+        The same of each column by which documents are scored: clusters, or classes once documents settled at these.
     word_clusters_ : ndarray of int
         Word cluster of every column.
     target_table_, source_table_ : ndarray of shape (k, n_classes)
@@ -335,7 +337,7 @@ class CoClusteringClassifier(TransferClassifier):
     def _finish(self, problem: Problem, best: CoClustering, mapping: np.ndarray) -> SettlingDocuments | None:
         """What new documents are scored with: the tables, or the centroids if documents settled there."""
         self.word_scores_, self.word_weights_ = _finite(document_logs(self.target_table_)[self.word_clusters_]), None
-        self._column_classes = self.cluster_classes_  # class that each column of scores stands for
+        self.score_classes_ = self.cluster_classes_  # class that each column of scores stands for
         self.refine_history_, self.refine_condition_ = [], "off"
         if self.refine is None or problem.fixed:
             return None
@@ -347,7 +349,7 @@ class CoClusteringClassifier(TransferClassifier):
             return None
         self.word_scores_ = np.ascontiguousarray(result.centroids * weights[:, None])
         self.word_weights_ = weights
-        self._column_classes = np.arange(len(self.classes_))
+        self.score_classes_ = np.arange(len(self.classes_))
         return documents
 
     def __sklearn_tags__(self):
@@ -358,11 +360,11 @@ class CoClusteringClassifier(TransferClassifier):
 
     def _by_class(self, scores: np.ndarray) -> np.ndarray:
         """Scores of clusters as scores of classes: of a class with several clusters the best one counts."""
-        if np.array_equal(self._column_classes, np.arange(len(self.classes_))):
+        if np.array_equal(self.score_classes_, np.arange(len(self.classes_))):
             return scores
         # A class without a cluster: far below the others, and finite.
         found = np.repeat(scores.min(axis=1, keepdims=True) - 700.0, len(self.classes_), axis=1)
-        for column, code in enumerate(self._column_classes):
+        for column, code in enumerate(self.score_classes_):
             found[:, code] = np.maximum(found[:, code], scores[:, column])
         return found
 

