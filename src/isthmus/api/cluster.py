@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from isthmus._cards import card
 from isthmus._math.content import content_order
 from isthmus._utils import plural
 from isthmus._validation import check_seed, check_texts, read_source_labels
-from isthmus.api._cards import card
 from isthmus.api.frames import FrameResult, takes_frames
 from isthmus.api.saving import Kind, save_result
 from isthmus.clustering.alignment import Match, name_clusters

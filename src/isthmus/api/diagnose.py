@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from isthmus._cards import card
 from isthmus._utils import import_optional, to_plain
-from isthmus.api._cards import card
 from isthmus.api.frames import takes_frames
 from isthmus.shift.diagnose import SEVERITIES, measure_shift
 

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from isthmus._cards import card
 from isthmus._math.confidence import (
     AccuracyEstimate,
     lower_confidence_in_groups,
@@ -21,7 +22,6 @@ from isthmus._math.confidence import (
 from isthmus._math.rows import unit_rows
 from isthmus._utils import plural, warn
 from isthmus._validation import check_seed, check_texts, read_source_labels
-from isthmus.api._cards import card
 from isthmus.api.frames import FrameResult, takes_frames
 from isthmus.api.methods import build_method, check_labelled
 from isthmus.api.saving import Kind, save_result

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from isthmus._cards import card
 from isthmus._math.confidence import AccuracyEstimate, review_reasons
 from isthmus._math.samples import difference_ends, effective_size, two_sided_z, wilson_ends
 from isthmus._utils import plural
@@ -164,6 +165,13 @@ class LabelCheck:
 
     def __str__(self) -> str:
         return "\n".join(_lines(self))
+
+    def _repr_html_(self) -> str:
+        facts = [
+            ("found to be right", str(self.estimate)),
+            ("checked", f"{self.right:,} of {plural(self.n, 'document')} right"),
+        ]
+        return card("Checked labels", facts, [(str(row["class"]), row["estimate"]) for row in self.shares])
 
 
 def check_labels(

@@ -44,7 +44,7 @@ def label_files(request: LabelRequest) -> None:
             find_column(target, request.by)  # a wrong name is told before the work, not after it
         check_table(request.output, target.table(), added=len(ADDED))
         result = label_collections(request, inputs)
-        remember_table(result, target, request.target_text or request.text)
+        remember_table(result, source, target, request.target_text or request.text)
         if request.answers is not None:
             result = teach_from_file(result, request.answers)
         whole = inputs.half_labelled

@@ -170,7 +170,7 @@ def report_and_model(result: Any, report: Path | None, save: Path | None, **fact
     def write_report(path: Path) -> None:
         from isthmus.report import write_label_report  # here, for most runs write none
 
-        write_label_report(result, path, force=True, **facts)
+        write_label_report(result, path, force=True, **(named_collections(result) | facts))
 
     return {
         report: announced("writing the report", write_report),
@@ -223,10 +223,14 @@ def describe_input(path: str, docs: Collection) -> dict[str, Any]:
     return {"path": path, "documents": len(docs), "sha256": file_hash(path, docs.sha256), "notes": docs.notes}
 
 
-def remember_table(result: Any, target: Collection, text: Sequence[str] | None) -> None:
-    """Keep the target's columns with the labelling, so that later commands can write them; large ones by name alone."""
+def remember_table(result: Any, source: Collection, target: Collection, text: Sequence[str] | None) -> None:
+    """Keep the target's columns and the names of the files with the labelling, for later commands.
+
+    Of a large target only the names of the columns are kept.
+    """
     table = target.table()
-    record: dict[str, Any] = {"text": list(text) if text else None, "names": list(table), "cells": table}
+    files = {"source": source.name, "target": target.name}
+    record: dict[str, Any] = {"text": list(text) if text else None, "names": list(table), "cells": table, **files}
     try:
         kept = json.dumps(record)
     except (TypeError, ValueError):  # cells that JSON has no word for, such as dates of a workbook
@@ -234,6 +238,16 @@ def remember_table(result: Any, target: Collection, text: Sequence[str] | None) 
     if not 0 < len(kept) <= KEPT_CHARACTERS:
         kept = json.dumps(record | {"cells": None})
     result.input_table = kept
+
+
+def named_collections(result: Any) -> dict[str, Collection]:
+    """Source and target of a saved labelling under the names of the files that they came from, for its report."""
+    record = json.loads(result.input_table) if result.input_table else {}
+    names = {side: record.get(side) or f"{side} texts" for side in ("source", "target")}
+    return {
+        "source": Collection.from_texts(result.source_texts, list(result.source_labels), name=names["source"]),
+        "target": Collection.from_texts(result.texts, ids=result.ids, name=names["target"]),
+    }
 
 
 def target_table(result: Any, given: str | Path | None, quiet: bool) -> dict[str, list]:
