@@ -144,7 +144,7 @@ def test_words_and_blank_rows_can_be_taken_back(labelling, tmp_path):
 
 
 def test_words_of_the_fit_cannot_be_taken_back_and_that_is_said(labelling):
-    with pytest.raises(UsageError, match="Words given to label belong to the fit: label again without them"):
+    with pytest.raises(UsageError, match="Words given to label belong to the fit; label again without them"):
         replace(labelling, given_words=["kind"]).teach(without="words.csv")
 
 

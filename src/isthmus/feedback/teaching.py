@@ -72,8 +72,8 @@ def teach(
         batch = known.find_batch(without)
         if batch is None:
             names = ", ".join(map(repr, known.batches)) or "none"
-            fitted = " Words given to label are part of the fit: label again without them." * bool(
-                labelling.given_words
+            fitted = (
+                " Words given to label belong to the fit; label again without them." if labelling.given_words else ""
             )
             raise UsageError(
                 f"No answers came in a table called {str(without)!r}; those that did: {names}.{fitted}",
