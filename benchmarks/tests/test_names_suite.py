@@ -4,7 +4,17 @@ import numpy as np
 
 from isthmus_bench import SUITES
 from isthmus_bench.engine.suite import TaskData
-from isthmus_bench.suites.names import CORPORA, MEANS, METHODS, TASKS, against, left_out, score
+from isthmus_bench.suites.names import (
+    CORPORA,
+    MEANS,
+    METHODS,
+    TASKS,
+    VOTE_GRID,
+    against,
+    choose_vote_rule,
+    left_out,
+    score,
+)
 
 
 def test_every_task_that_is_named_is_there():
@@ -44,3 +54,13 @@ def test_names_alone_see_no_source():
     truth = ["sport"] * 15 + ["business"] * 15
     data = TaskData(["nothing of use"], ["sport"], texts, truth)
     assert METHODS["names-words"](data, 0)[0]["value"] == 1.0
+
+
+def test_a_rule_for_the_vote_costs_no_corpus_much_that_it_is_chosen_on():
+    one, other = np.zeros(len(VOTE_GRID)), np.zeros(len(VOTE_GRID))
+    one[:3] = 0.04, 0.03, 0.02
+    other[:3] = -0.05, 0.01, 0.02
+    table = {row["left out"]: row for row in choose_vote_rule({"a": one[None], "b": other[None]})}
+    assert table["a"]["gain"] == 0.02, "the third rule is best on b, and 0.02 is what it gives on a"
+    assert table["b"]["worst"] == -0.05, "on a alone nothing speaks against the first"
+    assert table["none"]["gain"] == 0.02

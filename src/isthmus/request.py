@@ -348,8 +348,29 @@ class LabelRequest(Request):
         blocks=False,
         model=False,
     )
+    classes: tuple[str, ...] = option(
+        (),
+        "A class by its name, or by name and words; repeatable. Classes that SOURCE lacks are added.",
+        "--class",
+        metavar="'NAME: words'",
+        blocks=False,
+        model=False,
+    )
+    class_table: Path | None = option(
+        None,
+        "The same as a table: columns class, words or description.",
+        "--classes",
+        metavar="FILE",
+        blocks=False,
+        model=False,
+    )
     words: Path | None = option(
-        None, "Labelled words (columns word, label, weight).", "--words", metavar="FILE", blocks=False, model=False
+        None,
+        "Labelled words (columns word, label, weight); none: no general lexicon either.",
+        "--words",
+        metavar="FILE",
+        blocks=False,
+        model=False,
     )
     extra: tuple[Path, ...] = option(
         (),

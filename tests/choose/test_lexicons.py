@@ -1,9 +1,14 @@
 """When a lexicon becomes labelled words by itself."""
 
+import numpy as np
 import pytest
 
+import isthmus
+from isthmus._math.confidence import sharpen
 from isthmus.choose import lexicons
+from isthmus.choose.choice import expect_anew, try_methods
 from isthmus.choose.lexicons import find_lexicon
+from isthmus.choose.texts import TransferTexts
 from isthmus.features.lexicons import Lexicon
 
 OWN = Lexicon("own", "en", {"superb": 0.9, "lovely": 0.5, "awful": -0.8, "dull": -0.4})
@@ -53,3 +58,52 @@ def test_otherwise_there_is_none(labels, language):
 
 def test_the_language_is_guessed():
     assert find_lexicon((GOOD + BAD) * 15, (["x"] * 2 + ["y"] * 2) * 15) is not None
+
+
+@pytest.fixture(scope="module")
+def verdicts():
+    """Reviews of two kinds of things; the lexicon's words cross over, the others do not."""
+    rng = np.random.default_rng(0)
+    words = {"positive": ["superb", "lovely"], "negative": ["awful", "dull"]}
+    sides = []
+    for own in (["story", "plot", "pages", "chapter"], ["pan", "oven", "knife", "handle"]):
+        labels = rng.permutation(["positive", "negative"] * 40)
+        texts = [
+            f"the {' '.join(rng.choice(own, 3))} was {rng.choice(words[name])} nr{i}" for i, name in enumerate(labels)
+        ]
+        sides.append((texts, labels.tolist()))
+    return sides
+
+
+def label_verdicts(verdicts, **settings):
+    (source, labels), (target, truth) = verdicts
+    result = isthmus.label(source, labels, target, embed=False, language="en", **settings)
+    return result, float(np.mean(result.labels == np.array(truth)))
+
+
+def test_auto_takes_a_general_lexicon_by_itself(verdicts, tmp_path):
+    result, right = label_verdicts(verdicts)
+    row = next(row for row in result.decision if row["method"] == "words alone")
+    assert row["why"].startswith("a general lexicon (4 words of own, because the classes are verdicts by their names")
+    assert right >= 0.95
+    if row["chosen"]:
+        model = result.model
+        np.testing.assert_allclose(model.from_opinions(result.opinions), result.probabilities, atol=1e-9)
+
+
+def test_it_is_switched_off_with_false(verdicts):
+    result, _ = label_verdicts(verdicts, word_labels=False)
+    assert "words alone" not in {row["method"] for row in result.decision}
+
+
+def test_confidence_with_words_is_brought_to_the_accuracy_expected(verdicts):
+    """Vote and words share errors: together they are surer than they are right."""
+    (source, labels), (target, _) = verdicts
+    texts = TransferTexts.of(source, np.array(labels, dtype=object), target)
+    candidates = try_methods(texts, embed=False, language="en", n_jobs=1)
+    assert candidates.lexicon is not None
+    joint = np.tile([[0.99, 0.01], [0.01, 0.99]], (40, 1))
+    said = np.array(["negative", "positive"] * 40)
+    accuracy, power = expect_anew(candidates, joint, said)
+    if accuracy.estimate is not None:
+        assert sharpen(joint, power).max(axis=1).mean() == pytest.approx(accuracy.for_calibration, abs=0.01)

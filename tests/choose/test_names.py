@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from isthmus.choose import Evidence
-from isthmus.choose.names import add_named_classes, add_names, why_names_stay_out
+from isthmus.choose.combined import add_named_classes, add_names
+from isthmus.choose.names import NamedClasses, check_names_alone, why_names_stay_out
 from isthmus.classify.names.settling import NameAgreement
+from isthmus.exceptions import UsageError
 
 TOPICS = ["sport", "business"]
 
@@ -16,7 +18,7 @@ def back(reverse):
 
 @pytest.mark.parametrize(
     ("names", "documents", "may"),
-    [(0.5, 0.6, True), (0.3, 0.3, True), (0.05, 0.0, False), (0.3, 0.9, False), (0.0, 0.0, False)],
+    [(0.5, 0.6, True), (0.1, 0.9, True), (0.05, 0.0, False), (0.09, 0.9, False), (0.0, 0.0, False)],
 )
 def test_names_vote_where_they_tell_the_source_apart(names, documents, may):
     why = why_names_stay_out(TOPICS, NameAgreement(names, documents), back(0.7), back(0.7), 500)
@@ -36,10 +38,12 @@ def test_verdicts_and_codes_stay_out():
     assert "two classes" in why_names_stay_out(["C13", "C14"], None, None, None, 40)
 
 
-def test_names_count_a_third():
+def test_a_share_of_a_third():
     vote, named = np.array([[0.6, 0.4]]), np.array([[0.2, 0.8]])
     odds = (0.6 / 0.4) ** (2 / 3) * (0.2 / 0.8) ** (1 / 3)
-    np.testing.assert_allclose(add_names(vote, named), [[odds / (1 + odds), 1 / (1 + odds)]], rtol=1e-5, atol=1e-8)
+    np.testing.assert_allclose(
+        add_names(vote, named, 1 / 3), [[odds / (1 + odds), 1 / (1 + odds)]], rtol=1e-5, atol=1e-8
+    )
 
 
 def test_added_classes_take_their_part_and_the_vote_shares_out_the_rest():
@@ -59,3 +63,33 @@ def test_without_added_classes_the_vote_stays():
     np.testing.assert_allclose(
         add_named_classes(vote, classes, np.array([[0.9, 0.1]]), classes), vote, rtol=1e-5, atol=1e-8
     )
+
+
+def test_named_classes_next_to_those_of_the_source():
+    found = NamedClasses.of(["C13", "law: court", "sport"], ["law: court", "C13"])
+    assert found.added == ["sport"]
+    assert found.meaningless == ["C13"]
+    assert "C13" in found.classes
+    assert "goes by its labelled documents alone" in found.warnings()[0]["message"]
+    assert "No word of the class 'sport'" in found.warnings(["sport"])[1]["message"]
+
+
+def test_words_of_added_classes_describe_them_and_the_others_stay_words():
+    words = {"goal": "sport", "shares": {"business": 0.5, "sport": 0.5}, "court": {"sport": -1.0}}
+    found = NamedClasses.of(["sport"], ["business"], words)
+    assert found.descriptions == {"sport": "goal shares"}
+    assert found.other_words(words) == {"shares": {"business": 0.5}}
+    assert NamedClasses.of(["business"], ["business"]).other_words(words) == words
+    assert found.other_words(None) is None
+
+
+@pytest.mark.parametrize(
+    ("names", "can"), [(["sport", "law"], True), (["C1", "C2"], False), (["sport"], False), (["good", "bad"], False)]
+)
+def test_names_that_can_vote(names, can):
+    assert NamedClasses.of(None, names).can_vote is can
+
+
+def test_two_classes_are_needed():
+    with pytest.raises(UsageError, match=r"1 class is described .* \(C13: the name means nothing\)"):
+        check_names_alone(NamedClasses.of(["sport", "C13"], []))

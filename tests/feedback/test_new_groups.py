@@ -7,6 +7,7 @@ import pytest
 
 import isthmus
 from isthmus._math.confidence import lower_confidence_in_groups
+from isthmus.exceptions import UsageError
 from isthmus.feedback import expect_accuracy
 from isthmus.feedback.correction import pseudo_answers
 
@@ -141,3 +142,20 @@ def test_merging_classes_leaves_a_new_group_as_doubtful_as_it_was():
     assert merged.expected_accuracy.outside_groups == pytest.approx(min(1.0, 0.75 + gain[:90].mean()))
     assert not merged.needs_review.all()
     assert merged.warnings == [], "the warning that all documents need review is not true any more"
+
+
+@pytest.mark.parametrize("group", ["garage lot", "1"])
+def test_a_group_becomes_a_class_with_one_action(labelling, group):
+    named = labelling.name_groups({group: "parking"})
+    assert named.labels[GROUP].tolist() == ["parking"] * 30
+    assert set(named.novel_group) == {""}
+    assert named.novel == []
+    assert named.predict(["parking garage barrier"]).tolist() == ["parking"]
+    assert labelling.novel, "the labelling that was named stays as it is"
+    assert named.teach(without="garage lot").novel == labelling.novel
+
+
+@pytest.mark.parametrize(("names", "sentence"), [({"2": "parking"}, r"1 \(garage lot\)"), ({"1": " "}, "gets no name")])
+def test_groups_that_are_not_there_are_refused(labelling, names, sentence):
+    with pytest.raises(UsageError, match=sentence):
+        labelling.name_groups(names)

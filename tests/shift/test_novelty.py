@@ -1,6 +1,7 @@
 """Groups that belong to no class: found where there is one, not where there is none; numbers worked out by hand."""
 
 import dataclasses
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +12,8 @@ from isthmus.features.vectorizer import TextVectorizer
 from isthmus.shift import novelty
 from isthmus.shift.novelty import (
     FURTHER,
+    NovelGroup,
+    Novelty,
     class_means,
     compare_pair,
     corrected_cosine,
@@ -292,3 +295,16 @@ def test_beside_two_classes_a_group_must_be_as_disputed_as_a_further_one(monkeyp
     search({"bikes": 80, "staff": 80, "price": 80}, {"bikes": 80, "staff": 80, "price": 80, "food": 60})
     assert asked
     assert all(cases is novelty.CASES for cases in asked)
+
+
+def test_documents_that_have_a_class_leave_their_group():
+    first, second = (NovelGroup(name, [], 4, 0.4, 0.3, 0.5, "a", 0.1) for name in ("first", "second"))
+    membership = np.array([0, 0, 0, 1, 1, 1, -1])
+    learner = SimpleNamespace(predict=lambda rows: np.array([2, 3, 0]))
+    found = Novelty([first, second], membership, learner=learner, n_classes=2)
+    settled = np.array([True, True, False, True, False, False, False])
+    left = found.without(settled)
+    assert [group.name for group in left.groups] == ["second"]
+    assert left.membership.tolist() == [-1, -1, -1, -1, 0, 0, -1]
+    assert found.assign(np.zeros((3, 1))).tolist() == [0, 1, -1]
+    assert left.assign(np.zeros((3, 1))).tolist() == [-1, 0, -1], "numbers of the learner count, not of those left"

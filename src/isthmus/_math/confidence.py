@@ -109,6 +109,7 @@ REVIEW_REASONS = {
     "no known words": "the methods find nothing in it that they know",
     "methods disagree": "plain methods contradict the label",
     "low confidence": "less sure than the error budget allows",
+    "names alone": "classes are known by their names alone, and nothing says how often these are right",
     "too few are sure": "so few labels would pass the budget that none does",
     "not guaranteed": "outside the set that a checked sample guarantees",
 }

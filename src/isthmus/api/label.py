@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -28,12 +28,21 @@ from isthmus.api.saving import Kind, save_result
 from isthmus.choose.budgets import budget_curve, review_all_if_few_pass, review_warnings
 from isthmus.choose.checking import LabelCheck, check_sample, estimate_shares
 from isthmus.choose.choice import Choice, FittedCandidate, decide, fit_candidate, make_scorer, try_methods
-from isthmus.choose.combined import CombinedModel, sharpness_for
+from isthmus.choose.combined import NAMES, CombinedModel, sharpness_for
+from isthmus.choose.evidence import LabelScorer
 from isthmus.choose.guaranteed import NOMINAL, draw_to_decide
+from isthmus.choose.names import NamedClasses, check_names_alone
 from isthmus.choose.sampling import draw_sample, sample_size, sample_table
 from isthmus.choose.sources import weigh_sources
 from isthmus.choose.texts import TransferTexts
-from isthmus.choose.trust import assess, confidence_outside, disputed, estimate_accuracy, novel_names
+from isthmus.choose.trust import (
+    assess,
+    confidence_outside,
+    disputed,
+    estimate_accuracy,
+    novel_names,
+    with_added,
+)
 from isthmus.classify.centroids import CentredRows
 from isthmus.corpus.guess import check_label_kind
 from isthmus.exceptions import DataError, MissingExtraError, UsageError
@@ -53,13 +62,18 @@ from isthmus.feedback.model import (
 )
 from isthmus.feedback.renaming import rename_classes
 from isthmus.feedback.tables import read_truths
-from isthmus.feedback.teaching import labels_without_own_answer, teach
+from isthmus.feedback.teaching import labels_without_own_answer, name_groups, teach
 from isthmus.pipeline import TransferPipeline
 from isthmus.recipes import RECIPES, get_recipe
 from isthmus.request import ERROR_BUDGET, LabelRequest
 from isthmus.shift.findings import warn_of_two_languages
 
 _CARD_CLASSES = 12  # shown in a notebook
+BY_NAMES_ALONE = "names and words of the classes, because no two classes have labelled documents"
+NOTHING_LABELLED = (
+    "no two classes have labelled documents; answer about a hundred (isthmus ask, or .ask(100)) and teach them, then "
+    "it is estimated"
+)
 
 
 @dataclass(kw_only=True, repr=False)
@@ -222,7 +236,10 @@ class LabelResult(FrameResult, Labelling):
         if "caution" in self.settings:  # an accuracy was estimated
             cautious_confidence = with_caution(confidence, self.settings["caution"], self.settings["surest"])
         low = review_mask(cautious_confidence, self.error_budget)
-        reasons = review_reasons(len(texts), new_group=groups != "", no_known_words=unknown, low_confidence=low)
+        alone = np.full(len(texts), self.unverified)
+        reasons = review_reasons(
+            len(texts), new_group=groups != "", no_known_words=unknown, low_confidence=low, names_alone=alone
+        )
         return replace(
             self,
             labels=self.classes[codes],
@@ -470,6 +487,15 @@ class LabelResult(FrameResult, Labelling):
         """
         return teach(self, answers, drawn=drawn, word_labels=word_labels, name=name, without=without)._like(self)
 
+    def name_groups(self, names: Mapping[str, str]) -> Self:
+        """The labelling with groups that fit no class made classes, ``{group: class}``.
+
+        A group is given by its name or by its number in ``novel``, from 1. Every document in it counts as an answer
+        that names the class, new or known, so that later documents can get it too; take it back with
+        ``teach(without=…)`` and the group's name.
+        """
+        return name_groups(self, names)
+
     def rename_classes(self, names: Mapping) -> Self:
         """The labelling with classes renamed, ``{old: new}``; classes that get one name are merged.
 
@@ -526,13 +552,14 @@ class LabelResult(FrameResult, Labelling):
 
 @takes_frames
 def label(
-    source_texts: Sequence[str],
-    source_labels: Sequence,
+    source_texts: Sequence[str] | None,
+    source_labels: Sequence | None,
     target_texts: Sequence[str],
     method: str | BaseEstimator = "auto",
-    word_labels: Mapping | None = None,
+    word_labels: Mapping | Literal[False] | None = None,
     random_state: int | None = 0,
     *,
+    classes: Sequence[str] | Mapping | None = None,
     source_domain: Sequence[str] | None = None,
     target_labels: Sequence | None = None,
     extra_texts: Sequence[str] | None = None,
@@ -545,11 +572,12 @@ def label(
     language: str = "auto",
     parameters: Mapping[str, Any] | None = None,
 ) -> LabelResult:
-    """Label the target texts from labelled source texts.
+    """Label the target texts from labelled source texts, from names of classes, or from both.
 
     Parameters
     ----------
     source_texts, target_texts : sequences of str
+        With ``classes``, ``source_texts`` and ``source_labels`` may be None.
     source_labels : sequence
         One label per source text; None where unknown.
     method : str, estimator or pipeline, default="auto"
@@ -557,10 +585,16 @@ def label(
         looking at target labels, and those that the evidence supports vote; see :func:`isthmus.choose.choose`. Or an
         estimator that takes ``sample_domain``, or a pipeline that ends in one: it is copied and fitted, with a
         :class:`isthmus.features.TextVectorizer` in front if it reads matrices.
-    word_labels : mapping, optional
-        Labelled words, for the methods that take them.
+    word_labels : mapping or False, optional
+        Labelled words, for the methods that take them. If omitted, "auto" takes an installed lexicon of opinion words
+        (extra ``lexicons``) where the classes are verdicts (positive and negative, stars) and it agrees with the
+        source's labels; False: it does not.
     random_state : int, default=0
         For recipes, and for those ``random_state`` parameters of an estimator that are None.
+    classes : sequence of str or mapping, optional
+        Classes by their names: ``["sport", "business: shares, market"]``, or ``{name: words or a sentence}``. Classes
+        of the source are described by it; others are added, and labels can come out as them. Needs method "auto" or
+        "names". Without a source the names alone decide, and no accuracy is expected until answers are given.
     source_domain : sequence of str, optional
         Name of the source of each source text, where there are several. Each is compared with the others and with the
         target (``result.sources``). One whose labels cannot be learned, or contradict those of the sources nearest to
@@ -606,6 +640,12 @@ def label(
     ['staff', 'product']
     >>> result.reasons(0, top=1)[-1]["term"]
     'staff'
+
+    Without a single labelled text:
+
+    >>> texts = ["the match and the goal", "a late goal, a fast match", "profit of the market", "shares and profit"]
+    >>> isthmus.label(None, None, texts, classes=["sport: goal", "business: profit"], embed=False).labels.tolist()
+    ['sport', 'sport', 'business', 'business']
     """
     check_seed(random_state)
     request = LabelRequest.build(
@@ -620,7 +660,7 @@ def label(
         }
     )
     collections = source_texts, source_labels, target_texts
-    job = _read(request, *collections, source_domain, extra_texts, vectors, embed, word_labels)
+    job = _read(request, *collections, source_domain, extra_texts, vectors, embed, word_labels, classes)
     job = replace(job, parameters=parameters)
     answers = _read_target_labels(target_labels, job.texts.n_target)
     fitted = _fit(job, method)
@@ -635,9 +675,15 @@ class LabelJob:
     request: LabelRequest
     texts: TransferTexts
     embed: Any = None
-    word_labels: Mapping | None = None
+    word_labels: Mapping | Literal[False] | None = None
     parameters: Mapping[str, Any] | None = None
     sources: list[dict] = field(default_factory=list)
+    classes: NamedClasses | None = None
+
+    @property
+    def by_names(self) -> bool:
+        """Whether names must decide: they are given, and fewer than two classes have labelled documents."""
+        return self.classes is not None and len(set(self.texts.known_labels)) < 2
 
     @property
     def options(self) -> dict[str, Any]:
@@ -660,31 +706,36 @@ class JudgedLabels:
 
 def _read(
     request: LabelRequest,
-    source_texts: Sequence[str],
-    source_labels: Sequence,
+    source_texts: Sequence[str] | None,
+    source_labels: Sequence | None,
     target_texts: Sequence[str],
     source_domain: Sequence | None,
     extra_texts: Sequence[str] | None,
     vectors: Any,
     embed: Any,
-    word_labels: Mapping | None,
+    word_labels: Mapping | Literal[False] | None,
+    classes: Any,
 ) -> LabelJob:
     """First step: the collections, checked and sorted by content; of several sources those that count."""
-    source = check_texts(source_texts, "source_texts", fill=True)
+    alone = source_texts is None and source_labels is None and classes is not None
+    source = [] if alone else check_texts(source_texts, "source_texts", fill=True)
     target = check_texts(target_texts, "target_texts", fill=True)
     has_extra = extra_texts is not None and len(extra_texts) > 0
     extra = check_texts(extra_texts, "extra_texts", fill=True) if has_extra else []
-    values, known = read_source_labels(source_labels, len(source))
+    values, known = read_source_labels([] if alone else source_labels, len(source))
     labels = np.full(len(source), None, dtype=object)
     labels[known] = values[known].tolist()
     domain = None if source_domain is None else _read_domain(source_domain, len(source))
     _warn_of_same_texts(source, target, domain)
     texts = TransferTexts.of(source, labels, target, extra, domain=domain)
-    if resolve_language(request.language) == "auto":
+    if resolve_language(request.language) == "auto" and source:
         sides = texts.texts[: texts.n_source], texts.texts[texts.target]
         warn_of_two_languages(*sides, vectors=vectors is not None or bool(embed), in_order=True)
-    check_label_kind(labels, force_classes=request.force_classes)
-    job = LabelJob(request, texts, _one_view(source, target, extra, vectors, embed), word_labels)
+    if known.any() or classes is None:
+        check_label_kind(labels, force_classes=request.force_classes)
+    named = None if classes is None else NamedClasses.of(classes, texts.known_labels, word_labels or None)
+    word_labels = word_labels if named is None or not word_labels else named.other_words(word_labels)
+    job = LabelJob(request, texts, _one_view(source, target, extra, vectors, embed), word_labels, classes=named)
     if domain is None or len(np.unique(domain)) < 2:
         return job
     sources = weigh_sources(
@@ -719,23 +770,43 @@ def _fit(job: LabelJob, method: str | BaseEstimator) -> Choice:
     if isinstance(method, str) and method == "auto":
         if job.parameters:
             raise UsageError("Parameters are for one method; name it instead of auto.", code="bad-parameter")
-        return decide(try_methods(job.texts, word_labels=job.word_labels, embed=job.embed, **job.options))
+        if not job.by_names:
+            return decide(
+                try_methods(job.texts, word_labels=job.word_labels, classes=job.classes, embed=job.embed, **job.options)
+            )
+        method = NAMES
     options = job.options
-    more = _embed_option(method, job.embed)
-    model, name = build_method(method, parameters=job.parameters, word_labels=job.word_labels, **options, **more)
+    more = _embed_option(method, job.embed) | _classes_option(method, job)
+    words = job.word_labels or None
+    model, name = build_method(method, parameters=job.parameters, word_labels=words, **options, **more)
     fit = fit_candidate if isinstance(method, str) else _fit_own
     fitted = fit(name, model, job.texts)
-    scorer = make_scorer(job.texts, options)
-    confidence = confidence_outside(scorer, fitted.probabilities)
+    added = [] if job.classes is None else job.classes.added
+    scorer = None if job.by_names else make_scorer(job.texts, options)
+    if scorer is not None and added:
+        scorer = scorer.without_groups_of(fitted.labels, added)
     return Choice(
         fitted.model,
         fitted.labels,
         fitted.probabilities,
-        [{"method": name, "chosen": True, "why": "named by the caller"}],
-        estimate_accuracy(scorer, fitted.labels, confidence),
+        [{"method": name, "chosen": True, "why": BY_NAMES_ALONE if job.by_names else "named by the caller"}],
+        _expect_of_one(job, fitted, scorer, added),
         no_known_terms=fitted.no_known_terms,
         scorer=scorer,
     )
+
+
+def _expect_of_one(job: LabelJob, fitted: FittedCandidate, scorer: LabelScorer | None, added: list) -> AccuracyEstimate:
+    """The accuracy to expect of one method, which may have labelled by names of classes alone."""
+    if job.by_names:
+        return AccuracyEstimate(None, reason=NOTHING_LABELLED)
+    known = ~np.isin(fitted.labels, added)
+    confidence = confidence_outside(scorer, fitted.probabilities)
+    found = estimate_accuracy(scorer, fitted.labels, confidence, known=known)
+    if known.all():
+        return found
+    agreement = fitted.model.agreement_
+    return with_added(found, float(np.mean(~known)), None if agreement is None else agreement.right)
 
 
 def _judge(job: LabelJob, fitted: Choice) -> JudgedLabels:
@@ -745,6 +816,8 @@ def _judge(job: LabelJob, fitted: Choice) -> JudgedLabels:
     labels = fitted.labels
     combined = fitted.model if isinstance(fitted.model, CombinedModel) else None
     groups = novel_names(scorer, job.texts.given_target)
+    if job.classes is not None:
+        groups[np.isin(labels, job.classes.added)] = ""
     calibration: dict[str, float] = {}
     if combined is None and expected.for_calibration is not None:
         # The figure speaks of the documents outside new groups; those inside would hide how sure the method is.
@@ -773,6 +846,8 @@ def _judge(job: LabelJob, fitted: Choice) -> JudgedLabels:
     if expected.estimate is not None:
         marked = np.asarray(reasons != "", dtype=bool)
         reasons[review_all_if_few_pass(marked) & ~marked] = "too few are sure"
+    elif job.by_names:
+        reasons[reasons == ""] = "names alone"
     review = np.asarray(reasons != "", dtype=bool)
     found = assess(
         scorer,
@@ -785,8 +860,16 @@ def _judge(job: LabelJob, fitted: Choice) -> JudgedLabels:
     )
     novel = [group.to_dict() for group in found.novelty.groups] if found.novelty else []
     more = review_warnings(expected, budget, all_reviewed=bool(review.all()), alone=combined is None)
+    if job.classes is not None:
+        more += job.classes.warnings(_nameless(fitted.model))
     settings = _settings(job, fitted, calibration)
     return JudgedLabels(confidence, review, reasons, groups, novel, [*found.warnings, *more], settings)
+
+
+def _nameless(model: Any) -> list:
+    """Classes whose names, and words, the documents do not know."""
+    named = getattr(model, "names_model", model)
+    return getattr(named, "nameless_", [])
 
 
 def _assemble(job: LabelJob, fitted: Choice, judged: JudgedLabels) -> LabelResult:
@@ -806,6 +889,7 @@ def _assemble(job: LabelJob, fitted: Choice, judged: JudgedLabels) -> LabelResul
         opinions=fitted.opinions or None,
         sources=job.sources,
         given_words=sorted(map(str, job.word_labels or ())),
+        descriptions={} if job.classes is None else job.classes.descriptions,
         given_vectors=job.embed if unused_vectors else None,
         **vars(judged),
     )
@@ -825,6 +909,8 @@ def _settings(job: LabelJob, fitted: Choice, calibration: dict[str, float]) -> d
     }
     if job.parameters:
         settings["parameters"] = dict(job.parameters)
+    if job.classes is not None:
+        settings["classes"] = {str(name): text for name, text in job.classes.for_recipe.items()}
     if job.texts.given_extra:
         settings["extra_texts"] = len(job.texts.given_extra)
     if fitted.name in RECIPES or isinstance(fitted.model, CombinedModel):
@@ -901,9 +987,29 @@ def _fit_own(name: str, model: TransferPipeline, texts: TransferTexts) -> Fitted
 
 def _embed_option(method: Any, embed: Any) -> dict[str, Any]:
     """The model of vectors as a recipe's option; refused where the method would not use it."""
-    if embed is None or embed is False:
+    if embed is None:
+        return {}
+    if method == NAMES:  # with words alone where vectors are switched off, or exist for documents alone
+        return {"embed": embed}
+    if embed is False:
         return {}
     if not isinstance(method, str) or not get_recipe(method).takes_vectors:
         takers = ", ".join(name for name, recipe in RECIPES.items() if recipe.takes_vectors)
         raise UsageError(f"Method {method!r} takes no vectors; use auto or one of {takers}.", code="bad-parameter")
     return {"embed": embed}
+
+
+def _classes_option(method: Any, job: LabelJob) -> dict[str, Any]:
+    """Names of classes as a recipe's option; refused where the method would not use them, or where they are too few."""
+    classes = job.classes
+    if classes is None:
+        return {}
+    if not isinstance(method, str) or not get_recipe(method).takes_classes:
+        takers = ", ".join(name for name, recipe in RECIPES.items() if recipe.takes_classes)
+        raise UsageError(
+            f"Method {method!r} does not read names of classes; use auto or {takers}, or leave classes out.",
+            code="bad-parameter",
+        )
+    if job.by_names:
+        check_names_alone(classes)
+    return {"classes": classes.for_recipe}

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextvars import copy_context
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 import numpy as np
 from joblib import cpu_count
@@ -17,6 +17,7 @@ from isthmus._math.confidence import AccuracyEstimate, sharpen
 from isthmus._progress import as_candidate, listen, progress
 from isthmus.choose.combined import (
     LEXICON,
+    NAMES,
     CombinedModel,
     agree,
     lexicon_proba,
@@ -27,6 +28,8 @@ from isthmus.choose.combined import (
 )
 from isthmus.choose.evidence import Evidence, LabelScorer
 from isthmus.choose.lexicon import shared_errors, weigh_lexicon
+from isthmus.choose.lexicons import find_lexicon
+from isthmus.choose.names import NamedClasses, names_share, why_names_stay_out
 from isthmus.choose.texts import TransferTexts
 from isthmus.choose.trust import (
     CARRIED,
@@ -38,6 +41,7 @@ from isthmus.choose.trust import (
     moved_to,
     outside_groups,
     shares_moved,
+    with_added,
 )
 from isthmus.choose.views import View
 from isthmus.choose.voting import VotingRule, excess, shared_labels
@@ -82,6 +86,7 @@ class FittedLexicon(FittedCandidate):
     offsets: np.ndarray | None = None  # how frequent it takes the classes for
     accuracy: float = 0.0  # in the source, over documents with a labelled word
     source_proba: np.ndarray | None = None  # of the labelled source texts, sorted by content
+    found: str = ""  # which general lexicon, and why it was taken; empty for words that were given
 
 
 @dataclass
@@ -93,6 +98,8 @@ class Candidates:
     left_out: list[dict] = field(default_factory=list)
     lexicon: FittedLexicon | None = None
     vectors: str | None = None
+    names: FittedCandidate | None = None  # classes by their names, outside the candidates
+    added: list = field(default_factory=list)  # classes that only their names describe
 
     @property
     def evidence(self) -> dict[str, Evidence]:
@@ -112,7 +119,12 @@ class Candidates:
         """Accuracy to expect of labels, by comparison with all candidates."""
         confidence = confidence_outside(self.scorer, probabilities)
         others = [candidate.labels for candidate in self.fitted]
-        return estimate_accuracy(self.scorer, labels, confidence, others=others)
+        known = ~np.isin(labels, self.added)
+        found = estimate_accuracy(self.scorer, labels, confidence, others=others, known=known)
+        if known.all() or self.names is None:
+            return found
+        agreement = self.names.model.agreement_
+        return with_added(found, float(np.mean(~known)), None if agreement is None else agreement.right)
 
 
 @dataclass
@@ -138,7 +150,8 @@ def choose(
     source_labels: np.ndarray,
     target_texts: Sequence[str],
     *,
-    word_labels: Mapping | None = None,
+    word_labels: Mapping | Literal[False] | None = None,
+    classes: NamedClasses | None = None,
     extra_texts: Sequence[str] = (),
     embed: Any = None,
     n_jobs: int | None = None,
@@ -151,9 +164,12 @@ def choose(
     source_texts, target_texts : sequences of str
     source_labels : ndarray of object
         None where unknown.
-    word_labels : mapping, optional
+    word_labels : mapping or False, optional
         Labelled words. They count as a model of their own next to the vote; where they cannot, dual supervision joins
-        the candidates.
+        the candidates. If omitted, an installed lexicon is taken where classes are verdicts (:func:`find_lexicon`);
+        False: none.
+    classes : NamedClasses, optional
+        Names and descriptions; the classes that the source lacks are added.
     extra_texts : sequence of str
         Unlabelled texts of either kind; they take part in the fit and get no label.
     embed : str, callable or VectorTable, optional
@@ -165,13 +181,14 @@ def choose(
         ``random_state``, ``analyzer``, ``min_df``, ``language``, as for a recipe.
     """
     texts = TransferTexts.of(source_texts, source_labels, target_texts, extra_texts)
-    return decide(try_methods(texts, word_labels=word_labels, embed=embed, n_jobs=n_jobs, **options))
+    return decide(try_methods(texts, word_labels=word_labels, classes=classes, embed=embed, n_jobs=n_jobs, **options))
 
 
 def try_methods(
     texts: TransferTexts,
     *,
-    word_labels: Mapping | None = None,
+    word_labels: Mapping | Literal[False] | None = None,
+    classes: NamedClasses | None = None,
     embed: Any = None,
     n_jobs: int | None = None,
     **options,
@@ -180,17 +197,21 @@ def try_methods(
     with sharing():
         options = {**options, "language": texts.one_language(options.get("language", "auto"))}
         embedder = _embedder(embed)
+        if classes is None:
+            classes = NamedClasses.of(None, texts.known_labels)
+        added = classes.added
 
         def fit(name: str, threads: int = 1) -> FittedCandidate | dict:
-            words = word_labels if RECIPES[name].takes_words else None
+            words = word_labels or None if RECIPES[name].takes_words else None
+            own = {"classes": classes.for_recipe} if RECIPES[name].takes_classes else {}
             try:
-                model = RECIPES[name].build_with(word_labels=words, embed=embedder, **options)
+                model = RECIPES[name].build_with(word_labels=words, embed=embedder, **own, **options)
                 if threads > 1:
                     model.steps[-1][1].set_params(n_jobs=threads)
                 with as_candidate():
                     return fit_candidate(name, model, texts)
             except IsthmusError as error:
-                if name == YARDSTICK:
+                if name == YARDSTICK or (name == NAMES and added):
                     raise
                 return {"method": name, "chosen": False, "why": f"not possible: {error}"}
 
@@ -201,11 +222,16 @@ def try_methods(
             progress("trying strings", 0, 1)
             ready["strings"] = fit("strings", n_jobs or cpu_count())
         scorer = make_scorer(texts, options, _views(texts, embedder, options))
-        lexicon = fit_lexicon(texts, word_labels, options) if word_labels and scorer is not None else None
+        lexicon = None
+        if scorer is not None:
+            lexicon = fit_lexicon(texts, word_labels, options) if word_labels else None
+            lexicon = _find_general_lexicon(texts, options) if word_labels is None else lexicon
         # Words that count as a model of their own must not count twice, mixed with the source's documents.
-        names, left_out = candidates_for(texts.texts, word_labels if lexicon is None else None, embedder)
+        names, left_out = candidates_for(texts.texts, word_labels or None if lexicon is None else None, embedder)
         if scorer is None:
             names = [*([WITH_WORDS] if word_labels else []), YARDSTICK]
+        if classes.can_vote:
+            names.append(NAMES)
 
         def scored(name: str) -> FittedCandidate | dict:
             outcome = ready.pop(name) if name in ready else fit(name)
@@ -216,7 +242,9 @@ def try_methods(
         outcomes = _run_all(scored, names, n_jobs)
         fitted = [outcome for outcome in outcomes if isinstance(outcome, FittedCandidate)]
         left_out += [outcome for outcome in outcomes if isinstance(outcome, dict)]
-    return Candidates(fitted, scorer, left_out, lexicon, getattr(embedder, "name", None))
+        named = next((candidate for candidate in fitted if candidate.name == NAMES), None)
+        fitted = [candidate for candidate in fitted if candidate is not named]
+    return Candidates(fitted, scorer, left_out, lexicon, getattr(embedder, "name", None), named, added)
 
 
 def fit_candidate(name: str, model: TransferPipeline, texts: TransferTexts) -> FittedCandidate:
@@ -364,6 +392,13 @@ def fit_lexicon(texts: TransferTexts, word_labels: Mapping, options: Mapping) ->
     )
 
 
+def _find_general_lexicon(texts: TransferTexts, options: Mapping) -> FittedLexicon | None:
+    """An installed lexicon of opinion words, where the classes are verdicts and it agrees with the source."""
+    found = find_lexicon(texts.known_texts, texts.known_labels, options["language"])
+    lexicon = None if found is None else fit_lexicon(texts, found.word_labels, options)
+    return lexicon if lexicon is None or found is None else replace(lexicon, found=found.why)
+
+
 def decide(candidates: Candidates, rule: VotingRule | None = None) -> Choice:
     """Weights from the evidence, one pooled answer, and the accuracy to expect of it."""
     rule = rule or VotingRule()
@@ -390,10 +425,19 @@ def decide(candidates: Candidates, rule: VotingRule | None = None) -> Choice:
         own = add_lexicon(model, candidates, probabilities, accuracy)
         if own is not None:
             opinions = {**opinions, LEXICON: own}
-            probabilities = agree(probabilities, own, model.lexicon_weight)
-            labels = model.classes_[probabilities.argmax(axis=1)]
+            joint = agree(probabilities, own, model.lexicon_weight)
+            labels = model.classes_[joint.argmax(axis=1)]
+            accuracy, model.lexicon_sharpness = expect_anew(candidates, joint, labels)
+            probabilities = sharpen(joint, model.lexicon_sharpness)
         table.append(lexicon_row(candidates.lexicon, labels, model.lexicon_weight))
-        accuracy = candidates.estimate(labels, probabilities)
+    if candidates.names is not None:
+        joined = join_names(model, candidates, probabilities, labels, accuracy)
+        table.append(names_row(candidates, joined.labels, model, joined.why))
+        if not joined.why:
+            opinions = {name: spread_columns(own, model.own_classes_, model.classes_) for name, own in opinions.items()}
+            opinions[NAMES] = joined.named
+        candidates = replace(candidates, scorer=joined.scorer)
+        probabilities, labels, accuracy = joined.probabilities, joined.labels, joined.accuracy
     no_known_terms = np.all(
         [
             candidate.no_known_terms
@@ -487,9 +531,103 @@ def add_lexicon(
     return own
 
 
+@dataclass
+class JoinedNames:
+    """A vote after names of classes joined it, or why they stayed out."""
+
+    probabilities: np.ndarray
+    labels: np.ndarray
+    accuracy: AccuracyEstimate
+    scorer: LabelScorer | None
+    named: np.ndarray  # probabilities by the names
+    why: str = ""
+
+
+def join_names(
+    model: CombinedModel,
+    candidates: Candidates,
+    probabilities: np.ndarray,
+    labels: np.ndarray,
+    accuracy: AccuracyEstimate,
+) -> JoinedNames:
+    """Names of classes join the vote: classes that only they describe are added, or they have a share in the vote.
+
+    New groups that added classes explain are no longer announced. Otherwise the probabilities are brought to the
+    accuracy that is expected with names.
+    """
+    names = candidates.names
+    assert names is not None
+    scorer = candidates.scorer
+    if not candidates.added:
+        why = _why_without_names(candidates, labels)
+        if why:
+            return JoinedNames(probabilities, labels, accuracy, scorer, names.probabilities, why)
+    agreement = names.model.agreement_
+    model.add_names_model(names.model, 0.0 if agreement is None else names_share(agreement))
+    named = spread_columns(names.probabilities, names.model.classes_, model.classes_)
+    joint = model.with_names(probabilities, named)
+    labels = model.classes_[joint.argmax(axis=1)]
+    if candidates.added and scorer is not None:
+        scorer = scorer.without_groups_of(labels, candidates.added)
+        candidates = replace(candidates, scorer=scorer)
+    if candidates.added:
+        return JoinedNames(joint, labels, candidates.estimate(labels, joint), scorer, named)
+    accuracy, model.names_sharpness = expect_anew(candidates, joint, labels)
+    return JoinedNames(sharpen(joint, model.names_sharpness), labels, accuracy, scorer, named)
+
+
+def expect_anew(candidates: Candidates, joint: np.ndarray, labels: np.ndarray) -> tuple[AccuracyEstimate, float]:
+    """Accuracy to expect of a vote that words or names joined, and the power that brings its confidence there.
+
+    Two opinions that share errors are surer together than they are right.
+    """
+    accuracy = candidates.estimate(labels, joint)
+    if accuracy.for_calibration is None:
+        return accuracy, 1.0
+    outside = outside_groups(candidates.scorer, len(labels))
+    return accuracy, sharpness_for(joint[outside], accuracy.for_calibration)
+
+
+def _why_without_names(candidates: Candidates, labels: np.ndarray) -> str:
+    """Why names have no share in the vote; the evidence about the vote is gathered where nothing else speaks first."""
+    names = candidates.names
+    assert names is not None
+    scorer = candidates.scorer
+    if scorer is None:
+        return "there are too few documents to weigh methods against each other"
+    n_labelled = len(scorer.source_labels)
+    about = names.model.classes_.tolist(), names.model.agreement_
+    why = why_names_stay_out(*about, None, None, n_labelled)
+    return why or why_names_stay_out(*about, names.evidence, scorer.score(labels), n_labelled)
+
+
+def names_row(candidates: Candidates, labels: np.ndarray, model: CombinedModel, why: str) -> dict:
+    """What the table says about names of classes."""
+    names = candidates.names
+    assert names is not None
+    agreement = names.model.agreement_
+    row: dict[str, Any] = {"method": NAMES, "chosen": not why}
+    if not candidates.added:
+        row["weight"] = 0.0 if why else round(model.names_share, 3)
+    if why:
+        said = f"not counted: {why}"
+    elif candidates.added:
+        said = f"adds classes that only their names describe: {', '.join(map(str, candidates.added))}"
+    else:
+        said = "the names of the classes mean what their documents are about"
+    if agreement is not None:
+        said += f"; names alone get {agreement.right:.0%} of the source's labels right"
+    return row | {
+        "agreement": round(float(np.mean(names.labels == labels)), 4),
+        "seconds": round(names.seconds, 1),
+        "why": said,
+    }
+
+
 def lexicon_row(lexicon: FittedLexicon, labels: np.ndarray, weight: float) -> dict:
     """What the table says about the labelled words."""
-    right = f"the labelled words on their own, right about {lexicon.accuracy:.0%} of the source"
+    words = f"a general lexicon ({lexicon.found})" if lexicon.found else "the labelled words on their own"
+    right = f"{words}, right about {lexicon.accuracy:.0%} of the source"
     why = f"{right}; counted for what they say beyond the vote" if weight else f"{right}, say nothing beyond the vote"
     return {
         "method": lexicon.name,

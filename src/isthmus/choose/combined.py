@@ -12,6 +12,7 @@ from isthmus._math.confidence import sharpen
 from isthmus.base import softmax
 
 LEXICON = "words alone"  # the labelled words, next to the vote
+NAMES = "names"  # classes by their names, next to the vote
 _SHARPNESS = (0.05, 20.0)
 _FLOOR = 1e-3  # no member can veto a class by calling it impossible
 
@@ -33,12 +34,21 @@ class CombinedModel:
     Attributes
     ----------
     classes_ : ndarray
+        Those of the members, and classes that only a name describes.
+    own_classes_ : ndarray
+        Those of the members.
     sharpness : float
         Power to which probabilities are raised before they are made to sum to one again; see ``sharpness_for``.
     lexicon_weight : float
         How much it counts next to the vote; see ``isthmus.choose.lexicon.weigh_lexicon``.
     share_factors : ndarray or None
         By how much more frequent each class is in the target than in the source, where labels follow moved shares.
+    names_model : TransferPipeline or None
+        Classes by their names; see :meth:`add_names_model`.
+    names_share : float
+        Of the names in the vote, where they add no class.
+    lexicon_sharpness, names_sharpness : float
+        Powers that bring the vote with words, and with names, to the accuracy that is expected of it.
     """
 
     def __init__(
@@ -58,7 +68,18 @@ class CombinedModel:
         self.lexicon_power = lexicon_power
         self.lexicon_offsets: np.ndarray | None = None
         self.lexicon_weight = 1.0
-        self.classes_ = joint_classes(self.members.values())
+        self.names_model: Any = None
+        self.names_share = 0.0
+        self.names_sharpness = 1.0
+        self.lexicon_sharpness = 1.0
+        self.own_classes_ = joint_classes(self.members.values())
+        self.classes_ = self.own_classes_
+
+    def add_names_model(self, model: Any, share: float = 0.0) -> None:
+        """Let names of classes join: they add the classes that no member knows, or have a share in the vote."""
+        self.names_model = model
+        self.names_share = share
+        self.classes_ = joint_classes([*self.members.values(), model])
 
     def predict_proba(self, texts: Sequence[str]) -> np.ndarray:
         """Probability of each class for each text."""
@@ -78,13 +99,25 @@ class CombinedModel:
             rows = self.lexicon_model[:-1].transform(texts)
             own = lexicon_proba(self.lexicon_model.steps[-1][1], rows, self.lexicon_power, self.lexicon_offsets)
             opinions[LEXICON] = spread_columns(own, self.lexicon_model.classes_, self.classes_)
+        if self.names_model is not None:
+            own = self.names_model.predict_proba(texts)
+            opinions[NAMES] = spread_columns(own, self.names_model.classes_, self.classes_)
         return opinions
 
     def from_opinions(self, opinions: Mapping[str, np.ndarray]) -> np.ndarray:
         """Probabilities of the vote from those of its members."""
-        own = sharpen(pool({name: opinions[name] for name in self.members}, self.weights), self.sharpness)
+        known = np.searchsorted(self.classes_, self.own_classes_)
+        own = sharpen(pool({name: opinions[name][:, known] for name in self.members}, self.weights), self.sharpness)
         own = to_shares(own, self.share_factors)
-        return agree(own, opinions[LEXICON], self.lexicon_weight) if LEXICON in opinions else own
+        if LEXICON in opinions:
+            own = sharpen(agree(own, opinions[LEXICON][:, known], self.lexicon_weight), self.lexicon_sharpness)
+        return sharpen(self.with_names(own, opinions[NAMES]), self.names_sharpness) if NAMES in opinions else own
+
+    def with_names(self, own: np.ndarray, named: np.ndarray) -> np.ndarray:
+        """Probabilities over all classes, from those of the vote over its own and those by the names over all."""
+        if len(self.classes_) > len(self.own_classes_):
+            return add_named_classes(own, self.own_classes_, named, self.classes_)
+        return add_names(own, named, self.names_share)
 
 
 def joint_classes(models: Iterable) -> np.ndarray:
@@ -146,6 +179,53 @@ def agree(own: np.ndarray, other: np.ndarray, weight: float = 1.0) -> np.ndarray
     [[0.27, 0.73]]
     """
     return softmax(np.log(np.maximum(own, _FLOOR)) + weight * np.log(np.maximum(other, _FLOOR)))
+
+
+def add_names(vote: np.ndarray, named: np.ndarray, share: float) -> np.ndarray:
+    """Probabilities of a vote and of names over the same classes, together.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.choose.combined import add_names
+    >>> add_names(np.array([[0.6, 0.4]]), np.array([[0.1, 0.9]]), 1 / 3).round(2).tolist()
+    [[0.39, 0.61]]
+    """
+    return pool({"vote": vote, "names": named}, {"vote": 1 - share, "names": share})
+
+
+def add_named_classes(vote: np.ndarray, known: np.ndarray, named: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Probabilities of a vote over the source's classes, with the classes added that only have a name.
+
+    An added class has the probability that names give it, and the vote shares out the rest: a method that does not
+    know a class says nothing against it.
+
+    Parameters
+    ----------
+    vote : ndarray of shape (n_documents, n_known)
+    known : ndarray
+        Classes of the vote, in order.
+    named : ndarray of shape (n_documents, n_classes)
+        Probabilities by the classifier of names.
+    classes : ndarray
+        All classes, in order.
+
+    Returns
+    -------
+    ndarray of shape (n_documents, n_classes)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.choose.combined import add_named_classes
+    >>> vote, named = np.array([[0.75, 0.25]]), np.array([[0.1, 0.6, 0.3]])
+    >>> add_named_classes(vote, np.array(["a", "c"]), named, np.array(["a", "b", "c"])).round(2).tolist()
+    [[0.3, 0.6, 0.1]]
+    """
+    own = spread_columns(vote, known, classes)
+    added = ~np.isin(classes, known)
+    rest = 1 - named[:, added].sum(axis=1, keepdims=True)
+    return np.where(added, named, rest * own)
 
 
 def to_shares(probabilities: np.ndarray, factors: np.ndarray | None) -> np.ndarray:

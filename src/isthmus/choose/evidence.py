@@ -15,6 +15,7 @@ and hold next to nothing. For the same reason reverse accuracy is averaged over 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -254,6 +255,12 @@ class LabelScorer:
             if uneven and view.make is not None:
                 rows = view.make(even[0]), view.make(even[1])
             self.others[name] = DenseView(rows[0], self.source_labels, rows[1])
+
+    def without_groups_of(self, labels: np.ndarray, classes: Sequence) -> LabelScorer:
+        """The same where documents labelled with some classes, which the source lacks, belong to no new group."""
+        found = copy(self)
+        found.novelty = self.novelty.without(np.isin(labels[self.target], classes))
+        return found
 
     def bare(self) -> LabelScorer:
         """The same without its views of vectors, and without what was found in them."""

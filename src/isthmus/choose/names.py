@@ -1,4 +1,4 @@
-"""Names of classes as a voter: when they may count, how much, and how classes that only have a name join a vote.
+"""Names of classes as a voter: which classes they add, when they may count, and how much.
 
 The names know nothing of the source's labels, so the labelled source itself says how far they mean something. In the
 target their labels must lead back to the source about as well as the vote's own; a source of a few documents cannot
@@ -7,21 +7,147 @@ show that, and there names count anyway.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from isthmus._math.confidence import clipped_logit
-from isthmus.choose.combined import pool, spread_columns
+from isthmus._utils import plural
 from isthmus.choose.evidence import Evidence
 from isthmus.choose.trust import THIN
+from isthmus.exceptions import DataError, UsageError
+from isthmus.features.class_names import ClassName, class_texts, read_classes, without_words
 from isthmus.features.lexicons import read_polarity
 
 LEAST_AGREEMENT = 0.1  # Cohen's kappa of the names alone with the source's labels
-LEAST_PART = 1 / 3  # of the names in what names and labelled documents tell apart
 LEAST_WAY_BACK = -0.2  # log-odds by which the way back to the source may be worse than the vote's
-NAMES_SHARE = 1 / 3  # of the names in the vote
+MOST_SHARE = 1 / 3  # of the names in the vote
+
+
+@dataclass(frozen=True)
+class NamedClasses:
+    """The classes of one labelling: those of the source, and those that were given by their names.
+
+    Attributes
+    ----------
+    classes : dict
+        Every class that can be described: those of the source, then those that are added.
+    added : list
+        Classes that the source lacks.
+    meaningless : list
+        Classes that were given and whose names mean nothing ("C13"): those of the source go by its documents alone,
+        others are left out.
+    descriptions : dict
+        Words or sentences that were given, by class.
+
+    Examples
+    --------
+    >>> from isthmus.choose.names import NamedClasses
+    >>> found = NamedClasses.of(["sport", "C13", "business: shares, profit"], ["price", "sport"])
+    >>> found.added, found.meaningless, found.descriptions
+    (['business'], ['C13'], {'business': 'shares, profit'})
+    """
+
+    classes: dict[Any, ClassName]
+    added: list
+    meaningless: list
+    descriptions: dict[Any, str]
+
+    @classmethod
+    def of(cls, given: Any, known: Iterable, word_labels: Mapping | None = None) -> NamedClasses:
+        """Read ``classes`` as a caller gave them, next to the classes of the source.
+
+        Labelled words of a class that the source lacks are part of its description.
+        """
+        known = list(dict.fromkeys(known))
+        texts = class_texts(given, known)
+        for word, name in _labelled(word_labels):
+            if name in texts and name not in known:
+                texts[name] = f"{texts[name]} {word}".strip()
+        classes = read_classes(texts, known)
+        added = [name for name in texts if name not in known]
+        if added and not all(isinstance(name, str) for name in known):
+            raise DataError(
+                f"{str(added[0])[:40]!r} is not one of the classes of the source, which are numbers; a class that is "
+                "added needs names as classes.",
+                code="bad-labels",
+            )
+        meaningless = [name for name in without_words(classes) if name in texts]
+        left_out = {name for name in meaningless if name not in known}
+        return cls(
+            {name: one for name, one in classes.items() if name not in left_out},
+            [name for name in added if name not in left_out],
+            meaningless,
+            {name: text for name, text in texts.items() if text},
+        )
+
+    @property
+    def for_recipe(self) -> dict[Any, str]:
+        """Class to description, as the recipe ``names`` takes it."""
+        return {name: one.description for name, one in self.classes.items()}
+
+    @property
+    def can_vote(self) -> bool:
+        """Whether names can say anything next to labelled documents: two mean something, and they are not verdicts."""
+        named = sum(bool(one.text) for one in self.classes.values())
+        return bool(self.added) or (named > 1 and read_polarity(self.classes) is None)
+
+    def other_words(self, word_labels: Mapping | None) -> dict | None:
+        """Labelled words without those of added classes, which describe them."""
+        if word_labels is None or not self.added:
+            return None if word_labels is None else dict(word_labels)
+        others: dict = {}
+        for word, label in word_labels.items():
+            weights = label if isinstance(label, Mapping) else {label: 1.0}
+            left = {name: weight for name, weight in weights.items() if name not in self.added}
+            if left:
+                others[word] = left
+        return others or None
+
+    def warnings(self, nameless: Iterable = ()) -> list[dict]:
+        """What to know about classes that names do not describe; ``nameless``: those whose words no document knows."""
+        rows = []
+        for name in self.meaningless:
+            if name in self.classes:
+                message = (
+                    f"The name {str(name)[:60]!r} means nothing, so the class goes by its labelled documents alone"
+                )
+            else:
+                message = (
+                    f"The name {str(name)[:60]!r} means nothing and no document carries it, so no label will be it"
+                )
+            rows.append({"topic": "classes", "message": f"{message}; describe it by words: '{str(name)[:60]}: …'."})
+        for name in nameless:
+            if name in self.added:
+                message = (
+                    f"No word of the class {str(name)[:60]!r} is known to the documents, so no label will be it; "
+                    f"describe it by words that its documents use: '{str(name)[:60]}: …'."
+                )
+                rows.append({"topic": "classes", "message": message})
+        return rows
+
+
+def _labelled(word_labels: Mapping | None) -> Iterator[tuple[str, Any]]:
+    """Every word with each class that it speaks for."""
+    for word, label in (word_labels or {}).items():
+        weights = label if isinstance(label, Mapping) else {label: 1.0}
+        for name, weight in weights.items():
+            if weight > 0:
+                yield str(word), name
+
+
+def check_names_alone(classes: NamedClasses) -> None:
+    """Refuse to label by names alone where fewer than two classes can be described."""
+    if len(classes.classes) > 1:
+        return
+    lost = f" ({', '.join(map(str, classes.meaningless))}: the name means nothing)" if classes.meaningless else ""
+    raise UsageError(
+        f"{plural(len(classes.classes), 'class is', 'classes are')} described by documents, by a name or by words"
+        f"{lost}; name at least two, as in 'business: shares, market'.",
+        code="empty-class",
+    )
 
 
 def why_names_stay_out(
@@ -48,70 +174,36 @@ def why_names_stay_out(
     >>> back = Evidence(0.6, 0.6, 0.7, 0.8)
     >>> why_names_stay_out(["sport", "business"], NameAgreement(names=0.5, documents=0.7), back, back, 500)
     ''
-    >>> why_names_stay_out(["sport", "business"], NameAgreement(names=0.1, documents=0.7), back, back, 500)
+    >>> why_names_stay_out(["sport", "business"], NameAgreement(names=0.05, documents=0.7), back, back, 500)
     "the names alone agree too little with the source's labels"
     """
     if read_polarity(classes) is not None:
         return "the classes are verdicts, which names of classes do not tell apart"
     if agreement is None:
         return "fewer than two classes have both a name that means something and labelled documents"
-    if agreement.names < LEAST_AGREEMENT or agreement.weight < LEAST_PART:
+    if agreement.names < LEAST_AGREEMENT:
         return "the names alone agree too little with the source's labels"
-    if n_labelled >= THIN and named is not None and vote is not None and _way_back(named, vote) < LEAST_WAY_BACK:
+    if n_labelled >= THIN and named is not None and vote is not None and way_back(named, vote) < LEAST_WAY_BACK:
         return "trained on their labels, a classifier gets fewer of the source's right than with those of the vote"
     return ""
 
 
-def _way_back(named: Evidence, vote: Evidence) -> float:
+def names_share(agreement: Any) -> float:
+    """Share of the names in the vote: their part of what names and labelled documents tell apart in the source.
+
+    Examples
+    --------
+    >>> from isthmus.choose.names import names_share
+    >>> from isthmus.classify.names.settling import NameAgreement
+    >>> names_share(NameAgreement(names=0.2, documents=0.6)), names_share(NameAgreement(names=0.9, documents=0.3))
+    (0.25, 0.3333333333333333)
+    """
+    return float(min(MOST_SHARE, agreement.weight))
+
+
+def way_back(named: Evidence, vote: Evidence) -> float:
     """By how much, in log-odds over all views, the names' labels lead back to the source better than the vote's."""
     pairs = zip(named.views, vote.views, strict=True)
     return float(
         np.mean([clipped_logit(one.reverse_accuracy) - clipped_logit(other.reverse_accuracy) for one, other in pairs])
     )
-
-
-def add_names(vote: np.ndarray, named: np.ndarray, share: float = NAMES_SHARE) -> np.ndarray:
-    """Probabilities of a vote and of names over the same classes, together.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus.choose.names import add_names
-    >>> add_names(np.array([[0.6, 0.4]]), np.array([[0.1, 0.9]])).round(2).tolist()
-    [[0.39, 0.61]]
-    """
-    return pool({"vote": vote, "names": named}, {"vote": 1 - share, "names": share})
-
-
-def add_named_classes(vote: np.ndarray, known: np.ndarray, named: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """Probabilities of a vote over the source's classes, with the classes added that only have a name.
-
-    An added class has the probability that names give it, and the vote shares out the rest: those who do not know a
-    class cannot speak against it.
-
-    Parameters
-    ----------
-    vote : ndarray of shape (n_documents, n_known)
-    known : ndarray
-        Classes of the vote, in order.
-    named : ndarray of shape (n_documents, n_classes)
-        Probabilities by the classifier of names, which knows all classes.
-    classes : ndarray
-        Its classes, in order.
-
-    Returns
-    -------
-    ndarray of shape (n_documents, n_classes)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus.choose.names import add_named_classes
-    >>> vote, named = np.array([[0.75, 0.25]]), np.array([[0.1, 0.6, 0.3]])
-    >>> add_named_classes(vote, np.array(["a", "c"]), named, np.array(["a", "b", "c"])).round(2).tolist()
-    [[0.3, 0.6, 0.1]]
-    """
-    own = spread_columns(vote, known, classes)
-    added = ~np.isin(classes, known)
-    rest = 1 - named[:, added].sum(axis=1, keepdims=True)
-    return np.where(added, named, rest * own)

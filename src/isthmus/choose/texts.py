@@ -101,8 +101,8 @@ class TransferTexts:
     @cached_property
     def domain(self) -> np.ndarray:
         """1 for ``texts`` on the source's side, -1 on the target's; further ones join the side they read like."""
-        domain = np.repeat([1, -1, 1], [self.n_source, self.n_target, len(self.given_extra)])
-        if self.given_extra:
+        domain = np.repeat([1, -1, -1], [self.n_source, self.n_target, len(self.given_extra)])
+        if self.given_extra and self.n_source:
             rest = self.n_source + self.n_target
             sides = self.texts[: self.n_source], self.texts[self.target], self.texts[rest:]
             domain[rest:] = np.where(nearer_target(*sides, self.one_language("auto")), -1, 1)

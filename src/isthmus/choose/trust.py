@@ -115,7 +115,12 @@ def novel_names(scorer: LabelScorer | None, target_texts: Sequence[str]) -> np.n
 
 
 def trust_features(
-    scorer: LabelScorer, labels: Any, confidence: float, evidence: Evidence, others: Sequence = ()
+    scorer: LabelScorer,
+    labels: Any,
+    confidence: float,
+    evidence: Evidence,
+    others: Sequence = (),
+    known: np.ndarray | None = None,
 ) -> dict[str, float]:
     """The figures that speak about the accuracy of labels.
 
@@ -128,9 +133,12 @@ def trust_features(
     of the labels.
 
     Agreement, likeness and shares are those of documents outside new groups, of which the estimate speaks: about
-    documents of no class methods disagree, which says nothing about the others.
+    documents of no class methods disagree, which says nothing about the others. Nor do methods know classes that were
+    added by name: ``known`` says which labels are of the source's classes.
     """
     outside = scorer.novelty.membership < 0
+    if known is not None:
+        outside &= known[scorer.target]
     given = np.asarray(labels).astype(str)[scorer.target][outside]
     plain = [said[outside] for said in scorer.plain_labels]
     rivals = [np.asarray(other).astype(str)[scorer.target][outside] for other in others] or plain
@@ -174,7 +182,12 @@ def disputed(scorer: LabelScorer, labels: Any, target_texts: Sequence[str]) -> n
 
 
 def estimate_accuracy(
-    scorer: LabelScorer | None, labels: Any, confidence: float, *, others: Sequence = ()
+    scorer: LabelScorer | None,
+    labels: Any,
+    confidence: float,
+    *,
+    others: Sequence = (),
+    known: np.ndarray | None = None,
 ) -> AccuracyEstimate:
     """Accuracy to expect of labels that no one has checked.
 
@@ -193,16 +206,20 @@ def estimate_accuracy(
     others : sequence of sequences
         Labels by other methods, the voters among them; at least three. Without them four plain methods are asked,
         which know less.
+    known : ndarray of bool, optional
+        Which labels are of the source's classes, where others were added; the estimate is about these labels.
     """
     if scorer is None:
         return AccuracyEstimate(None, reason="fewer than 30 different documents in source or target")
+    if known is not None and not known[scorer.target].any():
+        return AccuracyEstimate(None, reason="no document got a class of the source")
     evidence = scorer.score(labels)
     if not evidence.source_learned:
         return AccuracyEstimate(None, reason="the source's labels cannot be told apart by their words")
     if not evidence.learned:
         return AccuracyEstimate(None, reason="the labels cannot be told apart by the target's words")
     others = others if len(others) > 2 else ()
-    features = trust_features(scorer, labels, confidence, evidence, others)
+    features = trust_features(scorer, labels, confidence, evidence, others, known)
     centre = log_odds(features, weights_for(len(scorer.source_labels), single=not others))
     width = _half_width(features, len(scorer.source_labels), single=not others)
     return _with_groups(scorer, features, centre, width, len(labels))
@@ -265,6 +282,30 @@ def _with_groups(
         min(1.0, float(high)),
         reason=", ".join(reasons),
         outside_groups=_share(centre) if groups else None,
+    )
+
+
+def with_added(accuracy: AccuracyEstimate, share: float, right: float | None) -> AccuracyEstimate:
+    """The estimate for labels of which a share are classes that were added by their names.
+
+    Nothing but the source says how well names describe classes: ``right``, the share of its labels that names alone
+    get right. As few as one class may be added, so that the interval about it is twice as wide as about a method's.
+    """
+    if accuracy.estimate is None:
+        return accuracy
+    if right is None:
+        why = "nothing shows how well names describe the classes that were added; answer about a hundred (isthmus ask)"
+        return AccuracyEstimate(None, reason=why)
+    width = 2 * (SPREAD["constant"] + SPREAD["single"])
+    low, centre, high = (_share(clipped_logit(right) + sign * width) for sign in (-1, 0, 1))
+    outside = accuracy.outside_groups
+    return replace(
+        accuracy,
+        estimate=(1 - share) * accuracy.estimate + share * centre,
+        low=(1 - share) * accuracy.low + share * low,
+        high=(1 - share) * accuracy.high + share * high,
+        reason=", ".join(part for part in (accuracy.reason, "classes were added by their names") if part),
+        outside_groups=None if outside is None else (1 - share) * outside + share * centre,
     )
 
 
@@ -344,7 +385,8 @@ def assess(
                 f"{worth}"
             ).rstrip()
             warnings.append({"topic": "new group", "message": message})
-    if shares.moved or followed:
+    known = np.isin(classes, [label for label in source_labels if label is not None])
+    if known.any() and (shares.moved or followed):
         gained = int(np.argmax(shares.by_probabilities - shares.source))
         lost = int(np.argmin(shares.by_probabilities - shares.source))
         message = (
@@ -360,6 +402,8 @@ def assess(
 def source_warnings(scorer: LabelScorer | None, source_labels: Any) -> list[dict]:
     """What is wrong with the source: few documents, classes of few documents, labels its words contradict."""
     known = [str(label) for label in source_labels if label is not None]
+    if not known:
+        return []
     names, counts = np.unique(known, return_counts=True)
     rows: list[dict[str, Any]] = []
     few = [str(name) for name, count in zip(names, counts, strict=True) if count < 10]

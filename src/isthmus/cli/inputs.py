@@ -32,6 +32,11 @@ class Inputs:
     half_labelled: Collection | None = None  # the one file that both came from
     records: list[dict] = field(default_factory=list)
 
+    @property
+    def by_names_alone(self) -> bool:
+        """Whether no document is labelled, so that classes are known by their names alone."""
+        return not len(self.source)
+
 
 def read_as(request: LabelRequest, path: str, *, target: bool, want_labels: bool | None = None) -> Collection:
     """One file, as source or as target."""
@@ -122,10 +127,14 @@ def _split(path: str, request: LabelRequest) -> Inputs:
             "the source, named by --label.",
             code="bad-parameter",
         )
-    docs = read_as(request, path, target=True, want_labels=True)
+    named = bool(request.classes or request.class_table)
+    docs = read_as(request, path, target=True, want_labels=None if named else True)
     describe(docs, "documents", request.quiet)
-    check_not_machine(docs.name, docs.table(), request)
     known = [label is not None for label in docs.labels]
+    if named and not any(known):
+        nothing = Collection.from_texts([], [], name="")
+        return Inputs(nothing, docs, records=[describe_input(path, docs)])
+    check_not_machine(docs.name, docs.table(), request)
     if all(known):
         raise DataError(
             f"All {plural(len(docs), 'document')} of {docs.name} have a label, so there is nothing to label; leave "

@@ -21,7 +21,8 @@ from isthmus.request import LabelRequest
 
 FILES = (
     "Labelled documents, one file or several, then the documents to label: csv, tsv, jsonl, parquet, xlsx, a folder, "
-    "or -. One file alone: its labelled rows are the source. With --model, TARGET alone."
+    "or -. One file alone: its labelled rows are the source, or the classes named by --class. With --model, TARGET "
+    "alone."
 )
 
 
@@ -79,7 +80,8 @@ def check_request(request: LabelRequest, *, large: bool = False) -> None:
     if request.by is not None and request.report is None:
         raise UsageError("--by breaks the report down; name one with --report HTML.", code="bad-parameter")
     if not large:
-        inputs = (*request.files, request.words, request.model, request.answers, *request.extra)
+        tables = request.words, request.class_table, request.answers
+        inputs = (*request.files, *tables, request.model, *request.extra)
         check_outputs(request.output, request.report, request.force, request.save, inputs=inputs)
 
 

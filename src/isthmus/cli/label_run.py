@@ -23,14 +23,17 @@ from isthmus.cli.outputs import (
     write_record,
 )
 from isthmus.corpus import Collection, with_columns
+from isthmus.corpus.classes import read_class_table
 from isthmus.corpus.decode import shown_name
 from isthmus.corpus.guess import check_label_kind, list_columns, shorten
 from isthmus.corpus.sheets import Layout
 from isthmus.corpus.words import read_words
 from isthmus.corpus.write import check_table
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
+from isthmus.features.class_names import class_texts
 from isthmus.request import LabelRequest, in_flags
 
+NONE = "none"  # of an option that is switched off
 SHOWN = 30  # classes counted on the terminal
 ADDED = ("label", "confidence", "needs_review", "novel_group", "review_reason")
 
@@ -50,7 +53,8 @@ def label_files(request: LabelRequest) -> None:
         whole = inputs.half_labelled
         table = None if whole is None else with_columns(whole.table(), label_half(whole, result))
         written = write_outputs(request, result, source, target, table=table)
-    inputs.records += file_records((request.words, request.answers, *request.extra))
+    words = None if str(request.words) == NONE else request.words
+    inputs.records += file_records((words, request.class_table, request.answers, *request.extra))
     if result.learned is not None and not request.quiet:
         for line in str(result.learned).splitlines():
             say(one_line(line))
@@ -85,26 +89,29 @@ def label_collections(request: LabelRequest, inputs: Inputs):
     from isthmus.api.methods import read_parameters
 
     source, target = inputs.source, inputs.target
-    _check_classes(source, request.force_classes)
+    classes = read_class_options(request, source)
+    if not inputs.by_names_alone:
+        _check_classes(source, request.force_classes, added=classes)
     extra = [read_as(request, str(path), target=True) for path in request.extra]
     vectors = None
     if request.vectors is not None:
         vectors = [column_vectors(part, request.vectors) for part in _parts(source, target, extra)]
     result = label_texts(
-        source.texts,
-        source.labels,
+        source.texts or None,
+        source.labels or None,
         target.texts,
         method=request.method,
-        word_labels=None if request.words is None else read_words(request.words),
+        word_labels=_read_words_option(request),
         random_state=request.seed,
         error_budget=request.budget,
         analyzer=request.analyzer,
         force_classes=True,  # looked at above, under the file's name
         language=request.language,
+        classes=classes,
         source_domain=inputs.source_domain,
         target_labels=inputs.target_labels,
         extra_texts=[text for part in extra for text in part.texts],
-        embed=False if request.embed == "none" else request.embed,
+        embed=False if request.embed == NONE else request.embed,
         vectors=vectors,
         parameters=read_parameters(request.parameters),
     )
@@ -112,10 +119,33 @@ def label_collections(request: LabelRequest, inputs: Inputs):
     return result
 
 
-def _check_classes(source: Collection, force_classes: bool) -> None:
+def _read_words_option(request: LabelRequest) -> Any:
+    """Labelled words of ``--words``; False for "none"."""
+    if request.words is None:
+        return None
+    return False if str(request.words) == NONE else read_words(request.words)
+
+
+def read_class_options(request: LabelRequest, source: Collection) -> dict | None:
+    """Classes of ``--class`` and ``--classes`` with their descriptions; None where neither was given."""
+    if not request.classes and request.class_table is None:
+        return None
+    known = {name for name in source.labels if name is not None}
+    table = {} if request.class_table is None else read_class_table(request.class_table)
+    typed = class_texts(list(request.classes), known)
+    twice = [name for name in typed if name in table and typed[name] not in ("", table[name])]
+    if twice:
+        raise UsageError(
+            f"The class {twice[0]!r} has words in --class and in {request.class_table}; give them in one place.",
+            code="bad-parameter",
+        )
+    return typed | table
+
+
+def _check_classes(source: Collection, force_classes: bool, added: dict | None = None) -> None:
     """Refuse labels that are no classes, under the file's name."""
     names = {name for name in source.labels if name is not None}
-    if len(names) < 2:
+    if len(names) < 2 and not set(added or ()) - names:
         raise DataError(
             f"All labelled documents of {source.name} carry the label {names.pop()!r}; at least two classes are "
             "needed. Check --label.",

@@ -45,6 +45,12 @@ def teach(
     rename: Annotated[
         Path | None, typer.Option("--rename", metavar="FILE", help="Rename or merge classes (columns old, new).")
     ] = None,
+    name_group: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--name-group", metavar="GROUP=CLASS", help="Make a class of a group that fits none, by name or number."
+        ),
+    ] = None,
     target: Target = None,
     output: Annotated[
         str, typer.Option("-o", "--output", metavar="OUT", help="Where the labelled table goes; - is stdout.")
@@ -63,10 +69,12 @@ def teach(
     Answered documents keep their answer at confidence 1. An answer may name a new class. RESULT stays as it is; save
     the taught labelling with --save for the next round. Rows without a true label are passed over.
     """
-    if answers is None and words is None and without is None and rename is None:
+    if answers is None and words is None and without is None and rename is None and not name_group:
         raise UsageError(
-            "There is nothing to learn; give ANSWERS, --words, --without or --rename.", code="bad-parameter"
+            "There is nothing to learn; give ANSWERS, --words, --without, --rename or --name-group.",
+            code="bad-parameter",
         )
+    groups = read_group_names(name_group or [])
     if as_json and output == "-":
         raise UsageError("--json prints on stdout; name a file for the labels with -o OUT.", code="bad-parameter")
     inputs = (result, answers, words, rename, target)
@@ -81,6 +89,8 @@ def teach(
             taught = taught.rename_classes(read_renames(rename))
         if answers is not None or words is not None or without is not None:
             taught = teach_from_file(taught, answers, words=words, without=without)
+        if groups:
+            taught = taught.name_groups(groups)
         makers = report_and_model(taught, report, save, files={"saved": str(save or result)})
         added = {"answered": [False] * len(taught.texts)} | added_columns(taught)
         added["answered"] = added.pop("answered")  # the last column, with or without answers
@@ -112,6 +122,19 @@ def teach(
             lines.append(f"expected accuracy: {taught.expected_accuracy}" + (f", {end}" if end else ""))
         for line in [*lines, *(f"wrote {file}" for file in summary["files"])]:
             say(one_line(line))
+
+
+def read_group_names(given: list[str]) -> dict[str, str]:
+    """Classes by group, typed as GROUP=CLASS."""
+    names = {}
+    for pair in given:
+        group, sign, name = pair.rpartition("=")
+        if not sign or not group.strip() or not name.strip():
+            raise UsageError(
+                f"--name-group {pair[:60]!r}; give GROUP=CLASS, such as --name-group 1=parking.", code="bad-parameter"
+            )
+        names[group.strip()] = name.strip()
+    return names
 
 
 def read_renames(path: Path) -> dict[str, str]:

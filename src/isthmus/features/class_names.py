@@ -190,14 +190,23 @@ def read_classes(classes: Any, known: Iterable = ()) -> dict[Any, ClassName]:
     {'sport': 'sport', 'business': 'business shares market', 'C13': 'rules of the European Union'}
     """
     known = list(known)
-    given = dict.fromkeys(known, "") | _pairs(classes, set(known))
+    given = dict.fromkeys(known, "") | class_texts(classes, known)
     found = {}
     for name, description in given.items():
         found[name] = ClassName(name, read_name(name), normalize_text(description).strip())
     return found
 
 
-def _pairs(classes: Any, known: set) -> dict[Any, str]:
+def class_texts(classes: Any, known: Iterable = ()) -> dict[Any, str]:
+    """The description of each class that was given, '' where there is none; parameters as for :func:`read_classes`.
+
+    Examples
+    --------
+    >>> from isthmus.features.class_names import class_texts
+    >>> class_texts(["sport", "business: shares", "law: court"], known=["law: court"])
+    {'sport': '', 'business': 'shares', 'law: court': ''}
+    """
+    known = set(known)
     if classes is None:
         return {}
     if isinstance(classes, Mapping):

@@ -13,7 +13,7 @@ from isthmus._utils import plural
 from isthmus.corpus.filled import cell_content
 from isthmus.features.embeddings import STATIC, TextEmbedder, VectorTable, has_static_vectors
 from isthmus.feedback.answers import Answers
-from isthmus.feedback.model import ask_voters, renames_of, taught_part, vector_steps, voting_part
+from isthmus.feedback.model import FEWEST_ANSWERS, ask_voters, renames_of, taught_part, vector_steps, voting_part
 from isthmus.feedback.views import DocumentViews
 
 
@@ -131,6 +131,7 @@ class Labelling:
     given_vectors: VectorTable | None = None  # where no method uses them: teaching does
     review_reason: Any = None  # per text one of REVIEW_REASONS, '' where no review is needed
     given_words: list[str] = field(default_factory=list)  # labelled words that the methods knew
+    descriptions: dict[Any, str] = field(default_factory=dict)  # what was said about a class: words, or a sentence
 
     def __post_init__(self) -> None:
         if self.novel_group is None:  # nothing was looked for
@@ -157,6 +158,13 @@ class Labelling:
     @property
     def error_budget(self) -> float:
         return self.settings.get("error_budget", 0.1)
+
+    @property
+    def unverified(self) -> bool:
+        """Whether no label of a person says how often these are right: classes by name alone, and too few answers."""
+        taught = taught_part(self.model)
+        n_answers = 0 if taught is None else len(taught.correction.held_out)
+        return n_answers < FEWEST_ANSWERS and len({label for label in self.source_labels if label is not None}) < 2
 
     @cached_property
     def views(self) -> DocumentViews:

@@ -87,6 +87,7 @@ def _renamed(labelling: AnyLabelling, names: dict) -> AnyLabelling:
         answers=None if labelling.answers is None else labelling.known_answers.renamed(names),
         learned=None if labelling.learned is None else labelling.learned.renamed(names),
         novel=_rename_nearest(labelling.novel, names),
+        descriptions=_rename_descriptions(labelling.descriptions, names),
         before=before,
         checked=None if labelling.checked is None else labelling.checked.renamed(names),
     )
@@ -118,7 +119,7 @@ def _merged(untaught: AnyLabelling, names: dict) -> AnyLabelling:
     cautious_confidence = with_caution(confidence, settings.get("caution", 0.0), settings.get("surest", 1.0))
     rose = confidence > untaught.confidence + 1e-9
     review = review_mask(cautious_confidence, untaught.error_budget) | (untaught.novel_group != "")
-    needs_review = untaught.needs_review & (review | ~rose)
+    needs_review = untaught.needs_review & (review | ~rose | untaught.unverified)
     return replace(
         untaught,
         labels=classes[codes],
@@ -136,12 +137,22 @@ def _merged(untaught: AnyLabelling, names: dict) -> AnyLabelling:
         novel=_rename_nearest(untaught.novel, names),
         # that all documents need review may have ceased to be true
         warnings=[row for row in untaught.warnings if row["topic"] != "review" or needs_review.all()],
+        descriptions=_rename_descriptions(untaught.descriptions, names),
         checked=None,
     )
 
 
 def _rename(labels: np.ndarray, names: dict, dtype: Any = None) -> np.ndarray:
     return np.array([names.get(label, label) for label in labels.tolist()], dtype=dtype)
+
+
+def _rename_descriptions(descriptions: dict, names: dict) -> dict:
+    """Descriptions under new names; those of merged classes are joined."""
+    joined: dict[Any, str] = {}
+    for name, text in descriptions.items():
+        new = names.get(name, name)
+        joined[new] = f"{joined[new]}; {text}" if new in joined else text
+    return joined
 
 
 def _rename_nearest(groups: list[dict], names: dict) -> list[dict]:

@@ -99,6 +99,22 @@ def teach(
     return replace(taught, learned=replace(taught.learned, taken_back=answers_back, words_taken_back=words_back))
 
 
+def name_groups(labelling: AnyLabelling, names: Mapping[str, str]) -> AnyLabelling:
+    """Groups that fit no class as classes; see :meth:`isthmus.api.label.LabelResult.name_groups`."""
+    known = [group["group"] for group in labelling.novel]
+    for given, name in names.items():
+        group = known[int(given) - 1] if given.isdecimal() and 0 < int(given) <= len(known) else given
+        if group not in known:
+            groups = ", ".join(f"{number} ({group})" for number, group in enumerate(known, 1)) or "none"
+            raise UsageError(f"There is no group {given[:60]!r}; the groups are: {groups}.", code="bad-parameter")
+        if not name.strip():
+            raise UsageError(f"The group {group!r} gets no name; give one.", code="bad-parameter")
+        rows = np.flatnonzero(labelling.novel_group == group)
+        answers = {"document": (rows + 1).tolist(), "true_label": [name.strip()] * len(rows)}
+        labelling = teach(labelling, answers, drawn=PICKED, name=group)
+    return labelling
+
+
 def _read_given(
     labelling: Labelling, known: Answers, answers: Any, word_labels: Any, *, drawn: str | None, name: str | None
 ) -> Answers:
@@ -127,7 +143,7 @@ def learn_answers(untaught: AnyLabelling, earlier: Labelling, known: Answers, gi
     """The labelling with all known answers learned; ``given`` are those that ``earlier`` had not learned yet."""
     opinions = untaught.voters()
     rows = earlier.views.transform(untaught.texts, list(opinions.values()))
-    fit = fit_answers(untaught, earlier.views, rows, len(opinions), known)
+    fit = fit_answers(untaught, earlier.views, rows, known)
     model = fit.model
     probabilities = model.from_rows(rows, fit.vote)
     probabilities[known.rows] = np.eye(len(model.classes_))[class_codes(model.classes_, known.labels)]
@@ -144,7 +160,8 @@ def learn_answers(untaught: AnyLabelling, earlier: Labelling, known: Answers, gi
     no_known_terms = np.asarray(earlier.views.words_of(rows).getnnz(axis=1)).ravel() == 0
     accuracy, cautious_confidence = _accuracy_after(expected, confidence, untaught.settings)
     low = review_mask(cautious_confidence, untaught.error_budget)
-    found = {"new_group": in_group, "no_known_words": no_known_terms, "low_confidence": low}
+    unverified = np.full(len(labels), untaught.unverified and len(known) < FEWEST_ANSWERS)
+    found = {"new_group": in_group, "no_known_words": no_known_terms, "low_confidence": low, "names_alone": unverified}
     reasons = review_reasons(len(labels), **{name: mask & ~fit.answered for name, mask in found.items()})
     settings = untaught.settings
     if accuracy.estimate is not None:  # later texts are promised what these are
@@ -201,9 +218,7 @@ class AnswerFit:
         return answered
 
 
-def fit_answers(
-    untaught: Labelling, views: DocumentViews, rows: sp.csr_matrix, n_opinions: int, known: Answers
-) -> AnswerFit:
+def fit_answers(untaught: Labelling, views: DocumentViews, rows: sp.csr_matrix, known: Answers) -> AnswerFit:
     """Learn from answers and words on top of a model that has not seen them."""
     vote = untaught.probabilities
     classes = extend_classes(untaught.classes, [*known.labels, *_word_classes(known.words)])
@@ -211,7 +226,7 @@ def fit_answers(
     order = order_answers([untaught.texts[row] for row in known.rows], codes)
     places = np.array(known.rows, dtype=int)[order]
     codes = codes[order]
-    extra = _word_rows(views, known.words, classes, n_opinions)
+    extra = _word_rows(views, known.words, classes, rows.shape[1])
     picked = np.array([kind == PICKED for kind in known.drawn], dtype=bool)[order]
     standing = pseudo_answers(vote, untaught.texts, places, codes, picked)
     unnamed = None if standing is None else (rows[standing[0]], vote[standing[0]], standing[1])
@@ -315,7 +330,7 @@ def labels_without_own_answer(labelling: Labelling, rows: Sequence[int]) -> list
         if not len(others) and not others.words:
             labels.update({row: untaught.labels[row] for row in held_out})
             continue
-        model = fit_answers(untaught, labelling.views, own_rows, len(opinions), others).model
+        model = fit_answers(untaught, labelling.views, own_rows, others).model
         best = model.from_rows(own_rows[held_out], untaught.probabilities[held_out]).argmax(axis=1)
         labels.update(zip(held_out, model.classes_[best].tolist(), strict=True))
     return [labels[row] for row in rows]
@@ -408,13 +423,13 @@ def _word_classes(words: Mapping[str, dict]) -> list:
 
 
 def _word_rows(
-    views: DocumentViews, words: Mapping[str, dict], classes: np.ndarray, n_opinions: int
+    views: DocumentViews, words: Mapping[str, dict], classes: np.ndarray, n_columns: int
 ) -> tuple[sp.csr_matrix, np.ndarray] | None:
     """A labelled word is a document that holds this word alone; words that no document holds teach nothing."""
     pairs = [(word, name) for word, weights in sorted(words.items()) for name, weight in weights.items() if weight > 0]
     if not pairs:
         return None
-    rows = views.words([word for word, _ in pairs], n_opinions)
+    rows = views.words([word for word, _ in pairs], n_columns)
     filled = np.flatnonzero(np.asarray(rows.getnnz(axis=1)).ravel())
     codes = class_codes(classes, [name for _, name in pairs])
     return (rows[filled], codes[filled]) if len(filled) else None

@@ -78,6 +78,8 @@ class DocumentViews:
         vectors, target_vectors = self._fit_vectors(source_texts, target_texts)
         _READ[self] = target_texts, words[len(source_texts) :], target_vectors
         self.plain_ = []
+        if not len(known):  # classes by their names alone: there is no source to learn from
+            return self
         for rows, strength in ((words[known], 3.0), (self._meaning(words[known]), 10.0), (vectors[known], 10.0)):
             if rows.shape[1] and len(self.classes_) > 1:
                 model = LogisticRegression(C=strength, max_iter=300).fit(rows, labels)
@@ -91,21 +93,23 @@ class DocumentViews:
         words, vectors = self._read(texts)
         meaning = self._meaning(words)
         views = [rows for rows in (words, meaning, vectors) if rows.shape[1]]
-        scores = [
-            np.asarray(rows @ coef.T) + intercept for rows, (coef, intercept) in zip(views, self.plain_, strict=True)
-        ]
+        pairs = zip(views, self.plain_, strict=True) if self.plain_ else ()
+        scores = [np.asarray(rows @ coef.T) + intercept for rows, (coef, intercept) in pairs]
         log_odds = [centred_logs(probabilities) for probabilities in [*opinions, *map(softmax, scores)]]
         dense = [np.sqrt(MEANING) * meaning, np.sqrt(VECTORS) * vectors]
         dense += [np.full((len(texts), 1), np.sqrt(CONSTANT))]
         dense += [np.sqrt(OPINIONS) * part for part in log_odds]
         return sp.hstack([np.sqrt(WORDS) * words, sp.csr_matrix(np.hstack(dense))], format="csr")
 
-    def words(self, terms: Sequence[str], n_opinions: int) -> sp.csr_matrix:
-        """Rows of single words, as documents that hold nothing else and that no method has an opinion about."""
+    def words(self, terms: Sequence[str], n_columns: int) -> sp.csr_matrix:
+        """Rows of single words, as documents that hold nothing else and that no method has an opinion about.
+
+        ``n_columns`` is that of the documents' rows.
+        """
         words = self.vectorizer_.transform(terms)
         parts = [np.sqrt(WORDS) * words, sp.csr_matrix(np.sqrt(MEANING) * self._meaning(words))]
         # Vectors of single words lie elsewhere than those of documents, whose mean was taken off: they say nothing.
-        rest = len(self.vector_mean_) + 1 + (n_opinions + len(self.plain_)) * len(self.classes_)
+        rest = n_columns - sum(part.shape[1] for part in parts)
         return sp.hstack([*parts, sp.csr_matrix((len(terms), rest))], format="csr")
 
     def meaning(self, texts: Sequence[str]) -> np.ndarray:
@@ -141,7 +145,9 @@ class DocumentViews:
         vectors = normalize(self.embedder.fit_transform([*source_texts, *target_texts]).astype(np.float64))
         source, target = vectors[: len(source_texts)], vectors[len(source_texts) :]
         self.vector_mean_ = target.mean(axis=0)
-        return normalize(source - source.mean(axis=0)), normalize(target - self.vector_mean_)
+        if len(source):
+            source = normalize(source - source.mean(axis=0))
+        return source, normalize(target - self.vector_mean_)
 
     def _vectors(self, texts: Sequence[str]) -> np.ndarray:
         if self.embedder is None:

@@ -44,6 +44,7 @@ def hero_facts(result, *, target: str = "", source: str = "") -> dict[str, Any]:
     return {
         "verdict": verdict(result),
         "about": about(result, source, target),
+        "learnt": len(result.source_labels) > 0,
         "right": right_tile(result),
         "guaranteed": guaranteed_tile(result),
         "review": {
@@ -77,6 +78,8 @@ def about(result, source: str, target: str) -> str:
     """What was done, in a sentence."""
     n, m = len(result.labels), len(result.source_labels)
     labelled = plural(n, "document") + (f" of {target}" if target else "")
+    if not m:
+        return f"{labelled}, labelled with {plural(len(result.classes), 'class', 'classes')} known by name alone."
     learnt = plural(m, "document") + (f" of {source}" if source else "")
     return f"{labelled}, labelled with {plural(len(result.classes), 'class', 'classes')} learnt from {learnt}."
 

@@ -52,7 +52,7 @@ def label_summary(
     """Every number and text about a labelling."""
     words = Words(result)
     hero = hero_facts(result, source=source.name or "", target=target.name or "")
-    map_ = words.map()
+    map_ = words.map() if result.source_texts else None  # documents lie between the classes of the source
     if map_:
         map_["table"] = map_rows(result, target, map_["target"])
     mapped = np.array([point["i"] for point in map_["source"]]) if map_ else None
@@ -67,10 +67,10 @@ def label_summary(
         "agreement": words.list.agreement if words.list else None,
         "cap": cap_note(result),
         "doubtful": doubtful(result, words, target),
-        "groups": group_facts(result, words),
+        "groups": group_facts(result, words, files),
         "check": check_facts(result, files),
         "taught": taught_facts(result),
-        "moved": moved_words(words.space),
+        "moved": moved_words(words.space) if result.source_texts else [],
         "bridges": bridge_rows(result),
         "examples": clear_cases(result, target),
         "by": by_facts(result, by),
@@ -78,7 +78,9 @@ def label_summary(
         "why": why_this_method(result.decision),
         **decision_facts(result.decision),
         "steps": step_facts(result),
-        "sources": [collection_facts(docs, role) for docs, role in ((source, "source"), (target, "target"))],
+        "sources": [
+            collection_facts(docs, role) for docs, role in ((source, "source"), (target, "target")) if len(docs)
+        ],
         "settings": {**result.settings, "method used": result.method},
         "versions": versions(),
         "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
@@ -168,6 +170,7 @@ def class_cards(result, words: Words, classes: list[dict], target: Collection) -
         cards.append(
             {
                 **row,
+                "description": str(result.descriptions.get(result.classes.tolist()[row["code"]], "")),
                 "words": marking,
                 "sure": [quote(result, words, target, i) for i in sure],
                 "doubtful": [quote(result, words, target, i) for i in doubtful],
@@ -202,12 +205,17 @@ def doubtful(result, words: Words, target: Collection) -> list[dict[str, Any]]:
     return [quote(result, words, target, int(i), 400) for i in order]
 
 
-def group_facts(result, words: Words) -> list[dict[str, Any]]:
-    """Groups the source does not know, with the words that mark them."""
-    return [
-        {**group, "words": words.marking(result.novel_group == group["name"])[1] or group["words"].split(", ")}
-        for group in novel_groups(result)
-    ]
+def group_facts(result, words: Words, files: Mapping[str, str] | None) -> list[dict[str, Any]]:
+    """Groups the source does not know, with the words that mark them and the line that makes each a class."""
+    rows = []
+    for number, group in enumerate(novel_groups(result), 1):
+        saved = shlex.quote((files or {}).get("saved", "SAVED.isthmus"))
+        line = f"isthmus teach {saved} --name-group {number}=NAME -o relabelled.csv"
+        if files is None:
+            line = f'named = result.name_groups({{"{number}": "NAME"}})'
+        marks = words.marking(result.novel_group == group["name"])[1] or group["words"].split(", ")
+        rows.append({**group, "words": marks, "name_it": line})
+    return rows
 
 
 def reading_rows(result) -> list[dict[str, Any]]:
@@ -376,8 +384,10 @@ def bridge_rows(result) -> list[dict[str, Any]]:
     return []
 
 
-def shift_facts(result) -> dict[str, Any]:
-    """What separates the two collections: verdict and findings with advice, from a sample."""
+def shift_facts(result) -> dict[str, Any] | None:
+    """What separates the two collections: verdict and findings with advice, from a sample; None without a source."""
+    if not result.source_texts:
+        return None
     rows = spread(len(result.source_texts), _DIAGNOSED), spread(len(result.texts), _DIAGNOSED)
     measured = measure_shift(
         [result.source_texts[i] for i in rows[0]],

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -142,13 +142,31 @@ class Novelty:
     facts: dict[str, float] = field(default_factory=dict)
     learner: LinearSVC | None = field(default=None, repr=False)  # assigns further rows; see :meth:`assign`
     n_classes: int = 0
+    numbers: list[int] | None = None  # of the groups as the learner knows them, where others were settled
 
     def assign(self, rows: sp.csr_matrix) -> np.ndarray:
         """Group of each further row, -1 for none."""
         if self.learner is None or not self.groups:
             return np.full(rows.shape[0], -1)
-        places = self.learner.predict(rows)
-        return np.where(places >= self.n_classes, places - self.n_classes, -1)
+        places = self.learner.predict(rows) - self.n_classes
+        found = np.full(rows.shape[0], -1)
+        for place, number in enumerate(self.numbers or range(len(self.groups))):
+            found[places == number] = place
+        return found
+
+    def without(self, settled: np.ndarray) -> Novelty:
+        """The same without documents that have a class now; a group goes with most of its documents.
+
+        ``settled`` is one truth value per target row.
+        """
+        membership = np.full(len(self.membership), -1)
+        kept: list[int] = []
+        for number in range(len(self.groups)):
+            inside = self.membership == number
+            if 2 * np.sum(inside & settled) <= inside.sum():
+                membership[inside & ~settled] = len(kept)
+                kept.append(number)
+        return replace(self, groups=[self.groups[number] for number in kept], membership=membership, numbers=kept)
 
 
 def settle(

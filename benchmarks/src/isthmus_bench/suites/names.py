@@ -9,6 +9,7 @@ given by its name.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,11 @@ from typing import Any
 import numpy as np
 
 from isthmus.api.label import label
-from isthmus.choose.choice import decide, fit_lexicon, try_methods
-from isthmus.choose.lexicons import find_lexicon
+from isthmus.choose.choice import Candidates, decide, try_methods
+from isthmus.choose.combined import add_names
+from isthmus.choose.names import LEAST_AGREEMENT, names_share, way_back
 from isthmus.choose.texts import TransferTexts
+from isthmus.choose.trust import THIN
 from isthmus.classify.names.classifier import ClassNameClassifier
 from isthmus.features.class_names import read_classes
 from isthmus.features.counting import sharing
@@ -167,23 +170,32 @@ def by_names(*, source: bool, embed: Any = "static", **settings: Any) -> Callabl
 
 
 def auto(data: TaskData, seed: int) -> list[dict]:
-    """``isthmus.label`` as it comes, which knows the classes of the source alone."""
+    """``isthmus.label`` as it comes, which knows the classes of the source and their names."""
     result = label(data.source_texts, data.source_labels, data.target_texts, random_state=seed)
     return score(data, result.labels)
 
 
+def auto_named(data: TaskData, seed: int) -> list[dict]:
+    """``isthmus.label`` with every class of the target named: those that the source lacks are added."""
+    classes = sorted(set(data.target_labels))
+    result = label(data.source_texts, data.source_labels, data.target_texts, random_state=seed, classes=classes)
+    return score(data, result.labels)
+
+
+def tried(data: TaskData, seed: int) -> Candidates:
+    """All candidates of ``auto``, with names and with the lexicon that it finds."""
+    labels = np.array(data.source_labels, dtype=object)
+    return try_methods(TransferTexts.of(data.source_texts, labels, data.target_texts), random_state=seed, n_jobs=1)
+
+
 def auto_lexicon(data: TaskData, seed: int) -> list[dict]:
     """``auto`` without and with the installed lexicon, where one fits the source; no row where none does."""
-    found = find_lexicon(data.source_texts, data.source_labels)
-    if found is None:
+    candidates = tried(data, seed)
+    if candidates.lexicon is None:
         return []
-    labels = np.array(data.source_labels, dtype=object)
-    texts = TransferTexts.of(data.source_texts, labels, data.target_texts)
-    candidates = try_methods(texts, random_state=seed, n_jobs=1)
-    before = decide(candidates)
-    candidates.lexicon = fit_lexicon(texts, found.word_labels, {"random_state": seed})
     rows = score(data, decide(candidates).labels)
-    rows[0] |= {"without": score(data, before.labels)[0]["value"], "lexicon": found.why}
+    without = decide(replace(candidates, lexicon=None))
+    rows[0] |= {"without": score(data, without.labels)[0]["value"], "lexicon": candidates.lexicon.found}
     return rows
 
 
@@ -199,6 +211,63 @@ def tune(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
         name: np.mean([_grid(TASKS[task].load(folder)) for task in tasks], axis=0) for name, tasks in CORPORA.items()
     }
     return left_out(found, GRID)
+
+
+VOTE_KINDS = ("plain", "thin")
+VOTE_GRID = [*product((0.0, 0.25, 1 / 3), (-np.inf, -0.4, -0.2, 0.0))]
+MOST_LOST = 0.011  # accuracy that a rule may cost on any pair it is chosen on
+
+
+def tune_vote(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
+    """When names may vote: least part in the source and least way back, chosen on all corpora but one."""
+    gains: dict[str, list[np.ndarray]] = {}
+    for name in sorted(WRONG):
+        base, _, kind = name.rpartition("-")
+        if kind in VOTE_KINDS:
+            gains.setdefault(base, []).append(_vote_gains(WRONG[name].load(folder), seeds[0]))
+    return choose_vote_rule({base: np.array(found) for base, found in gains.items()})
+
+
+def choose_vote_rule(gains: dict[str, np.ndarray]) -> list[dict]:
+    """For each corpus: the rule of the grid with the best mean on the others, of those that cost none of them much.
+
+    ``gains``: by corpus, pairs × rules.
+    """
+    table = []
+    for name in [*gains, "none"]:
+        others = [found for base, found in gains.items() if base != name]
+        mean = np.mean([found.mean(axis=0) for found in others], axis=0)
+        worst = np.min([found.min(axis=0) for found in others], axis=0)
+        best = int(np.argmax(np.where(worst >= -MOST_LOST, mean, -np.inf)))
+        own = gains.get(name)
+        seen = np.vstack(others) if own is None else own
+        table.append(
+            {
+                "left out": name,
+                "least part, way back": str(tuple(round(value, 3) for value in VOTE_GRID[best])),
+                "gain": float(seen[:, best].mean()),
+                "worst": float(seen[:, best].min()),
+            }
+        )
+    return table
+
+
+def _vote_gains(data: TaskData, seed: int) -> np.ndarray:
+    """By rule of the grid, what the vote gains by names on a pair: 0 where the rule keeps them out."""
+    candidates = tried(data, seed)
+    named = candidates.names
+    without = decide(replace(candidates, names=None))
+    agreement = None if named is None else named.model.agreement_
+    if named is None or agreement is None or agreement.names < LEAST_AGREEMENT:
+        return np.zeros(len(VOTE_GRID))
+    joint = add_names(without.probabilities, named.probabilities, names_share(agreement))
+    truth = np.array(data.target_labels, dtype=object).astype(str)
+    right = np.mean(without.model.classes_[joint.argmax(axis=1)].astype(str) == truth)
+    gain = float(right - np.mean(without.labels.astype(str) == truth))
+    back = 0.0
+    if candidates.scorer is not None and len(candidates.scorer.source_labels) >= THIN and named.evidence is not None:
+        back = way_back(named.evidence, candidates.scorer.score(without.labels))
+    return np.array([gain * (agreement.weight >= part and back >= least) for part, least in VOTE_GRID])
 
 
 def left_out(found: dict[str, np.ndarray], grid: list) -> list[dict]:
@@ -259,6 +328,7 @@ METHODS: dict[str, Callable[[TaskData, int], list[dict]]] = {
     "names-source": by_names(source=True),
     "documents": by_names(source=True, name_weight=0.0),
     "auto": auto,
+    "auto-named": auto_named,
     "auto-lexicon": auto_lexicon,
 }
 SUITE = Suite(
@@ -281,6 +351,12 @@ SUITE = Suite(
             summary="Sharpness of the sharing and weight of the anchor, set on all corpora but one.",
             run=tune,
             tune=True,
-        )
+        ),
+        "vote": Study(
+            name="vote",
+            summary="When names may vote in auto: the rule chosen on all corpora but one, and what it gives there.",
+            run=tune_vote,
+            tune=True,
+        ),
     },
 )

@@ -83,7 +83,7 @@ class ClassNameClassifier(TransferClassifier):
         The share that names had where a class also has labelled documents.
     inverse_temperature_ : float
         Factor that turns scores into log-probabilities: from labelled rows where there are some, and otherwise from how
-        well the settled labels can be learned, which is an upper limit of how often they are right.
+        often the scores give the class that the names gave before they settled.
 
     See Also
     --------
@@ -221,7 +221,7 @@ class ClassNameClassifier(TransferClassifier):
         scores = settled.similarity + self._intercepts
         if self.learn and len(domains.target) >= _LEARN_FROM:
             scores = self._learn(rows, scores)
-        self.inverse_temperature_ = self._fit_temperature(labelled, codes, scores, settled.similarity)
+        self.inverse_temperature_ = self._fit_temperature(labelled, codes, scores, rows)
         self._target_scores = (
             self.inverse_temperature_ * domains.restore_targets(scores) if len(domains.target) else None
         )
@@ -350,10 +350,12 @@ class ClassNameClassifier(TransferClassifier):
         self._intercepts = np.where(unknown, _NEVER, learned.intercepts)
         return np.where(unknown, _NEVER, learned.held_out)
 
-    def _fit_temperature(self, labelled, codes, scores, similarity) -> float:
+    def _fit_temperature(self, labelled, codes, scores, rows) -> float:
         if len(np.unique(codes)) > 1:
             return fit_temperature(labelled @ self._weights + self._intercepts, codes)
-        return fit_temperature(scores, similarity.argmax(axis=1))
+        # What has settled can be learned almost perfectly, right or wrong; the bare names are a second opinion.
+        by_names = np.where(self._intercepts <= _NEVER, _NEVER, rows @ self.anchors_.T)
+        return fit_temperature(scores, by_names.argmax(axis=1))
 
     # -- new documents -----------------------------------------------------------------------------------------------
 

@@ -111,6 +111,7 @@ class NameAgreement:
 
     names: float
     documents: float
+    right: float = 0.0  # share of the labels that names alone get right
 
     @property
     def weight(self) -> float:
@@ -128,7 +129,7 @@ def compare_names(names: np.ndarray, rows: np.ndarray, codes: np.ndarray) -> Nam
     >>> rows = np.array([[1.0, 0.0], [0.8, 0.6], [-1.0, 0.0], [-0.8, -0.6]])
     >>> names = np.array([[1.0, 0.0], [-1.0, 0.0]])
     >>> compare_names(names, rows, np.array([0, 0, 1, 1]))
-    NameAgreement(names=1.0, documents=1.0)
+    NameAgreement(names=1.0, documents=1.0, right=1.0)
     >>> compare_names(names, rows, np.array([1, 1, 0, 0])).weight
     0.0
     """
@@ -138,8 +139,10 @@ def compare_names(names: np.ndarray, rows: np.ndarray, codes: np.ndarray) -> Nam
     kept = both[codes]
     rows = rows[kept]
     codes = (np.cumsum(both) - 1)[codes[kept]]
+    answers = settle_softly(names[both], rows).similarity.argmax(axis=1)
     return NameAgreement(
-        names=beyond_chance(settle_softly(names[both], rows).similarity.argmax(axis=1), codes),
+        names=beyond_chance(answers, codes),
+        right=float(np.mean(answers == codes)),
         documents=beyond_chance(left_out_similarity(rows, codes).argmax(axis=1), codes),
     )
 
