@@ -9,7 +9,7 @@ import isthmus
 from isthmus._math.confidence import AccuracyEstimate
 from isthmus._math.samples import budget_evidence
 from isthmus.choose import guarantee, reading_frame
-from isthmus.choose.guaranteed import Belief, Ladder, climb, draw_to_decide, make_ladder
+from isthmus.choose.guaranteed import Belief, Ladder, climb, draw_to_decide, make_ladder, next_step
 from isthmus.exceptions import DataError, UsageError
 
 
@@ -109,7 +109,7 @@ def test_forecast_grows_with_reading_and_ends_with_all_read():
     drawn = np.random.default_rng(0).permutation(500)[:60]
     more = guarantee(confidence, drawn, ~wrong[drawn], 0.1).more
     read, documents = zip(*((row["read"], row["documents"]) for row in more), strict=True)
-    assert read == (25, 50, 100, 200, 400, 440)
+    assert read == (25, 50, 100, 150, 200, 400, 440)
     assert documents[-1] == 500
     assert documents[0] <= documents[2] <= documents[4]
 
@@ -201,3 +201,36 @@ def test_a_sample_of_another_labelling_is_refused(result):
         result.check(sample | {"among": [5] * len(sample["document"])}, budget=0.1)
     with pytest.raises(DataError, match="several draws"):
         result.check(sample | {"among": [200] * 40 + [300] * (len(sample["document"]) - 40)}, budget=0.1)
+
+
+# -- the next step -----------------------------------------------------------------------------------------------------
+
+
+def test_the_next_step_saves_more_than_it_costs(result):
+    texts = ["four words each here"] * 1000
+    confidence, _ = world(1000, mean=3.0)
+    expected = AccuracyEstimate(0.9, 0.85, 0.94)
+    step = next_step(confidence, np.ones(1000, dtype=bool), 0.1, texts, expected=expected)
+    assert step.now == 1000
+    assert step.now - step.then > step.read, "what is read for a guarantee must save more than that"
+    assert step.minutes == round(step.read * 6 / 60)
+    assert str(step).startswith(f"Read {step.read} drawn at random (about {step.minutes} minutes)")
+    few = next_step(confidence, confidence < confidence[900], 0.1, texts, expected=expected)
+    assert few is None, "a list of a hundred is read at once"
+
+
+def test_the_next_step_comes_true():
+    confidence, wrong = world(1000, mean=3.0)
+    step = next_step(confidence, np.ones(1000, dtype=bool), 0.1, ["text"] * 1000)
+    left = []
+    for seed in range(40):
+        rows, among = draw_to_decide(confidence, [f"text {i}" for i in range(1000)], 0.1, step.read, random_state=seed)
+        passing = guarantee(confidence, rows, ~wrong[rows], 0.1, among=among).passes
+        passing[rows] = True
+        left.append(1000 - passing.sum())
+    assert abs(np.mean(left) - step.then) <= 0.2 * step.now, f"{np.mean(left):.0f} were left, {step.then} forecast"
+
+
+def test_after_a_guarantee_there_is_no_other_step(result):
+    result.check(filled(result.sample(50, budget=0.1), truth_of(result)), budget=0.1)
+    assert result.next_step() is None

@@ -30,7 +30,7 @@ from isthmus.choose.checking import LabelCheck, check_sample, estimate_shares
 from isthmus.choose.choice import Choice, FittedCandidate, decide, fit_candidate, make_scorer, try_methods
 from isthmus.choose.combined import NAMES, CombinedModel, sharpness_for
 from isthmus.choose.evidence import LabelScorer
-from isthmus.choose.guaranteed import NOMINAL, draw_to_decide
+from isthmus.choose.guaranteed import NOMINAL, Step, draw_to_decide, next_step
 from isthmus.choose.names import NamedClasses, check_names_alone
 from isthmus.choose.sampling import draw_sample, sample_size, sample_table
 from isthmus.choose.sources import weigh_sources
@@ -349,6 +349,20 @@ class LabelResult(FrameResult, Labelling):
             read=read,
         )
         return sample_table(rows, self.texts, self.ids, among=among, known=known)
+
+    def next_step(self) -> Step | None:
+        """The reading that should shorten the list most: ``read``, ``now``, ``then``, ``minutes``; ``str`` says it.
+
+        Forecast from the confidences and the guarantee (:meth:`sample` with a budget, :meth:`check`) that it should
+        bring; None where nothing was expected, where a check guarantees something already, or where it would not pay.
+        """
+        expected, budget = self.expected_accuracy, self.error_budget
+        guaranteed = self.checked is not None and self.checked.guarantee is not None
+        if guaranteed or expected is None or expected.estimate is None or not 0 < budget < 1:
+            return None
+        return next_step(
+            self.confidence, self.needs_review, budget, self.texts, eligible=self.may_pass, expected=expected
+        )
 
     @property
     def may_pass(self) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import warnings
 from collections import Counter
 from collections.abc import Sequence
@@ -242,9 +243,20 @@ def conclude(request: LabelRequest, result, n_source: int, inputs: list[dict], w
     """The record beside the output, and the outcome on the terminal."""
     record = label_record(request.for_record(), inputs, result.settings, result.method, result.decision)
     summary = summarise(result, n_source, request.output)
+    step = result.next_step()
+    if step is not None:
+        summary["next_step"] = {**step._asdict(), "command": check_command(request, step.read)}
     for name in ("expected_accuracy", "novel", "warnings", "sources"):
         record[name] = summary[name]
     finish(request, summary, record, written)
+
+
+def check_command(request: LabelRequest, n: int) -> str | None:
+    """The line that draws so many documents for a guarantee; None where nothing was written that it could read."""
+    result = request.save or (None if request.output == "-" else request.output)
+    if result is None:
+        return None
+    return f"isthmus check {shlex.quote(str(result))} --sample {n} --budget {request.budget:g} -o to_check.csv"
 
 
 def finish(request: LabelRequest, summary: dict[str, Any], record: dict[str, Any], written: list[str]) -> None:
@@ -318,3 +330,9 @@ def tell(summary: dict[str, Any]) -> None:
         say(one_line(f"expected accuracy: not estimated: {expected['reason']}"))
     for file in summary["files"]:
         say(one_line(f"wrote {file}"))
+    if "next_step" in summary:
+        from isthmus.choose.guaranteed import Step
+
+        step = dict(summary["next_step"])
+        command = step.pop("command")
+        say(one_line(f"next: {Step(**step)}" + (f" {command}" if command else "")))

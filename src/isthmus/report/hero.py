@@ -56,6 +56,7 @@ def hero_facts(result, *, target: str = "", source: str = "") -> dict[str, Any]:
         },
         "classes": classes,
         "banners": banners(result),
+        "next": str(result.next_step() or ""),
     }
 
 
