@@ -56,8 +56,7 @@ def read_frame(
     columns = frame_columns(frame)
     rows = Rows(tuple(columns), columns)
     roles = resolve_columns(columns, name, text=text, label=label, id=id, want_labels=want_labels)
-    found = {"text": roles.text, "label": roles.label, "id": roles.id}
-    docs = to_collection(rows, name, **found, want_labels=want_labels)
+    docs = to_collection(rows, name, text=roles.text, label=roles.label, id=roles.id, want_labels=want_labels)
     docs.notes = list(roles.notes)
     if roles.label:
         given = zip(columns[roles.label], docs.labels, strict=True)
