@@ -38,7 +38,7 @@ serve: $(VENV)/.workbench    ## the workbench in a browser, with the sample read
 	$(BIN)/isthmus serve --sample --workspace demo-workspace
 
 check: lint                 ## style, types, import rules and the fast tests
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "not slow" $(FAST)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "not slow and not data" $(FAST)
 
 test: lint                  ## style, types, import rules and all tests
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup

@@ -113,6 +113,7 @@ def test_sizes_that_cannot_be(call, code):
 # -- intervals --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("population", "n"), [(2000, 100), (400, 100), (300, 150), (150, 50)])
 def test_accuracy_interval_covers_as_it_says_by_exact_count(population, n):
     """Over all accuracies from one half up: 95 % on average, and not much less where accuracy is not extreme."""

@@ -123,6 +123,7 @@ def test_confidence_is_brought_to_the_expected_accuracy(accuracy):
     np.testing.assert_array_equal(calibrated.argmax(axis=1), votes.argmax(axis=1))
 
 
+@pytest.mark.slow
 def test_choice_is_explained_and_better_than_chance(pair):
     source, labels, target, truth, _ = pair
     choice = choose(source, labels, target, random_state=0)
@@ -152,6 +153,7 @@ def test_only_source_only_is_left_when_nothing_else_is_supported(pair):
     assert choice.table[0]["why"].startswith("source-only, because no method that adapts is better supported")
 
 
+@pytest.mark.slow
 def test_labelling_by_auto_reports_reasons_and_repeats(pair):
     source, labels, target, *_ = pair
     first, second = (isthmus.label(source, labels, target[:60]) for _ in range(2))
@@ -248,6 +250,7 @@ def worded(pair):
     return candidates
 
 
+@pytest.mark.slow
 def test_words_may_name_a_class_the_source_lacks(pair, worded):
     target = pair[2][:60]
     choice = decide(worded)
@@ -285,6 +288,7 @@ def test_long_collections_leave_string_kernels_out_and_say_so():
     assert left_out[0]["method"] == "strings"
 
 
+@pytest.mark.slow
 def test_string_kernels_of_large_collections_come_last_and_alone(pair, monkeypatch):
     source, labels, target, *_ = pair
     labels = np.array(labels, dtype=object)
@@ -296,6 +300,7 @@ def test_string_kernels_of_large_collections_come_last_and_alone(pair, monkeypat
         assert one.labels.tolist() == other.labels.tolist()
 
 
+@pytest.mark.slow
 def test_labelled_words_are_heard_once_as_a_witness(pair):
     source, labels, target, *_ = pair
     result = isthmus.label(source, labels, target[:60], word_labels={"rude": "staff", "fee": "price"})
@@ -314,6 +319,7 @@ def test_review_mask_keeps_the_budget():
     assert review_mask([0.5, 0.5], 0.1).all()
 
 
+@pytest.mark.slow
 def test_later_texts_have_no_expected_accuracy(pair):
     source, labels, target, *_ = pair
     result = isthmus.label(source, labels, target[:60])

@@ -38,6 +38,7 @@ def turned():
     )
 
 
+@pytest.mark.slow
 def test_shares_that_moved_are_applied_once(turned):
     """Weighted geometric mean of the opinions, to a power, times the shares' factors, summing to one: nothing else."""
     result = isthmus.label(turned.source_texts, turned.source_labels, turned.target_texts, embed=False)

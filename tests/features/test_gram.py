@@ -31,6 +31,7 @@ LETTERS = "ab é́яجمال中文字🙂🙃\ud800"
 TEXTS = st.lists(st.text(alphabet=LETTERS, max_size=30), min_size=1, max_size=9)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(texts=TEXTS, lo=st.integers(1, 4), more=st.integers(0, 4), kind=st.sampled_from(KINDS), small=st.booleans())
 def test_equal_to_sets_and_counters(texts, lo, more, kind, small):

@@ -130,6 +130,7 @@ def test_matrix_that_does_not_fit_goes_to_a_file_until_it_is_no_longer_used(monk
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_no_file_is_left_by_a_failure_or_at_the_end_of_the_process(monkeypatch, tmp_path):
     monkeypatch.setattr(strings, "_free_memory", lambda: 10)
     monkeypatch.setattr(strings.tempfile, "tempdir", str(tmp_path))

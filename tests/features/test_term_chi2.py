@@ -125,6 +125,7 @@ def test_growing_vocabulary_and_classes():
     assert equal(small.relabelled(np.array([1]), 2), count_terms(np.array([[1.0, 2.0]]), np.array([1]), 2))
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(corpora(), corpora())
 def test_two_strata_follow_mantel_and_haenszel(first, second):

@@ -212,6 +212,7 @@ def test_broken_input_is_refused():
         isthmus.diagnose(["kind staff"], ["a"], [])
 
 
+@pytest.mark.slow
 def test_the_sample_is_a_shift_that_can_be_crossed():
     source, target, _ = load_sample()
     assert isthmus.diagnose(source.texts, source.labels, target.texts).level in ("small-shift", "shift")

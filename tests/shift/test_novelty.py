@@ -266,6 +266,7 @@ def test_played_on_the_source_left_out_classes_are_found():
     assert simulate_on_source(rows[:50], labels[:50], vectorizer.get_feature_names_out()) is None
 
 
+@pytest.mark.slow
 def test_diagnose_says_it():
     import isthmus
 
