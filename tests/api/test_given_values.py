@@ -140,6 +140,12 @@ def test_check_and_teach_take_truths_of_every_kind(result, kind):
     assert result.teach(as_truths(kind)).labels.tolist() == TRUTH
 
 
+def test_a_check_has_a_card(result):
+    shown = result.check(["<b>", *TRUTH[1:]])._repr_html_()
+    assert "2 of 4 documents right" in shown
+    assert "<b>" not in shown, "names of classes are escaped"
+
+
 def test_check_takes_the_file_of_a_sample(result, tmp_path):
     write_rows(tmp_path / "checked.csv", as_truths("columns"))
     assert result.check(tmp_path / "checked.csv").right == 3

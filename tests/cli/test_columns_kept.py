@@ -94,6 +94,7 @@ def test_the_outcome_of_a_check_is_recorded_reported_and_saved(files, capsys):
     page = Path("report.html").read_text()
     assert "measured on 40 documents checked at random" in page
     assert "judged without true labels" not in page
+    assert "documents of target.csv" in page, "the page names the files, as that of label does"
     assert run("check", "out.csv", "checked.csv", "--report", "other.html") == 2
     assert run("check", "run.isthmus", "--sample", "5", "--save", "other.isthmus") == 2
 

@@ -161,6 +161,16 @@ def test_correct_by_keyboard_undo_reload_download_and_teach(open_page, labelled,
     assert taught[first]["label"] == names[other] != labelled.labels[first]
 
 
+def test_four_classes_stand_two_and_two_and_opened_tables_fit_a_phone(open_page, pages):
+    page = pages["label"]
+    tops = "[...document.querySelectorAll('.cards > *')].map(card => Math.round(card.getBoundingClientRect().top))"
+    first, second, third, fourth = open_page(page, width=1280).tab.evaluate(tops)
+    assert (first == second, third == fourth, first < third) == (True, True, True), "the fourth card stood alone"
+    phone = open_page(page, width=390, height=844).tab
+    phone.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
+    assert phone.evaluate("document.documentElement.scrollWidth") <= 390, "a table is wider than the screen"
+
+
 def test_help_and_copy(open_page, pages):
     tab = open_page(pages["label"]).tab
     tab.locator("#rows").focus()

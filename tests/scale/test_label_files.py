@@ -434,7 +434,7 @@ def test_review_by_counts_is_that_of_the_mask(budget):
 @pytest.mark.parametrize("budget", [0.02, 0.1, 0.3])
 def test_blocks_and_memory_mark_the_same_documents(tmp_path, method, budget):
     """Where the sample holds everything. Blocks knew no dispute: 302 documents to review against 320 in memory."""
-    made = make_shifted_texts(150, 200, shared=0.15, noise=0.3, random_state=0)
+    made = make_shifted_texts(150, 200, shared=0.2, noise=0.2, random_state=0)
     write_rows(tmp_path / "s.csv", {"text": made.source_texts, "label": made.source_labels})
     write_rows(tmp_path / "t.csv", {"text": made.target_texts})
     options = {"method": method, "error_budget": budget}
