@@ -850,18 +850,7 @@ def _judge(job: LabelJob, fitted: Choice) -> JudgedLabels:
         cautious_confidence = np.where(in_dispute, 0.0, cautious_confidence)
     budget = job.request.budget
     low = review_mask(cautious_confidence, budget, among_equals=confidence)
-    reasons = review_reasons(
-        len(labels),
-        new_group=groups != "",
-        no_known_words=fitted.no_known_terms,
-        methods_disagree=low & in_dispute,
-        low_confidence=low,
-    )
-    if expected.estimate is not None:
-        marked = np.asarray(reasons != "", dtype=bool)
-        reasons[review_all_if_few_pass(marked) & ~marked] = "too few are sure"
-    elif job.by_names:
-        reasons[reasons == ""] = "names alone"
+    reasons = _review_reasons(job, fitted, groups, low, in_dispute)
     review = np.asarray(reasons != "", dtype=bool)
     found = assess(
         scorer,
@@ -878,6 +867,25 @@ def _judge(job: LabelJob, fitted: Choice) -> JudgedLabels:
         more += job.classes.warnings(_nameless(fitted.model))
     settings = _settings(job, fitted, calibration)
     return JudgedLabels(confidence, review, reasons, groups, novel, [*found.warnings, *more], settings)
+
+
+def _review_reasons(
+    job: LabelJob, fitted: Choice, groups: np.ndarray, low: np.ndarray, in_dispute: np.ndarray
+) -> np.ndarray:
+    """Why each document needs review; '' where it does not."""
+    reasons = review_reasons(
+        len(low),
+        new_group=groups != "",
+        no_known_words=fitted.no_known_terms,
+        methods_disagree=low & in_dispute,
+        low_confidence=low,
+    )
+    if fitted.accuracy.estimate is not None:
+        marked = np.asarray(reasons != "", dtype=bool)
+        reasons[review_all_if_few_pass(marked) & ~marked] = "too few are sure"
+    elif job.by_names:
+        reasons[reasons == ""] = "names alone"
+    return reasons
 
 
 def _nameless(model: Any) -> list:

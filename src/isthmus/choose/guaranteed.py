@@ -290,7 +290,7 @@ def reading_frame(
     >>> import numpy as np
     >>> from isthmus.choose import reading_frame
     >>> [reading_frame(np.linspace(0.999, 0.5, 2000), 0.1, n) for n in (100, 400)]
-    [350, 400]
+    [300, 800]
     """
     check_budget(budget)
     confidence = np.asarray(confidence, dtype=float)
