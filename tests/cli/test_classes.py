@@ -83,7 +83,7 @@ def test_a_class_is_added_to_those_of_the_source(files, capsys):
 def test_a_half_labelled_file_and_a_class_by_name(files):
     assert label("half.csv", "--label", "class", "--class", "parking: garage, ticket, lot", "-o", "out.csv") == 0
     rows = read_csv("out.csv")
-    assert [row["given"] for row in rows].count("true") == 20
+    assert [row["given"] for row in rows].count("True") == 20
     assert 15 <= [row["label"] for row in rows].count("parking") <= 25
 
 

@@ -38,15 +38,16 @@ class Inputs:
         return not len(self.source)
 
 
-def read_as(request: LabelRequest, path: str, *, target: bool, want_labels: bool | None = None) -> Collection:
-    """One file, as source or as target."""
+def read_as(request: LabelRequest, path: str, *, target: bool, **want_labels: bool | None) -> Collection:
+    """One file, as source (labels are needed) or as target (there are none), unless ``want_labels`` says otherwise."""
+    wanted: Any = {"want_labels": not target} | want_labels
     return read_collection(
         path,
         text=(request.target_text or request.text) if target else request.text,
         label=request.label,
         id=request.id if target else None,
         sheet=request.sheet if is_workbook(path) else None,
-        want_labels=(not target) if want_labels is None else want_labels,
+        **wanted,
     )
 
 
