@@ -48,22 +48,30 @@ def test_public_names_describe_every_parameter(public):
         assert described, f"the docstring of isthmus.{public} does not describe its parameter {name!r}"
 
 
+class Finder(doctest.DocTestFinder):
+    """Finds the examples of decorated functions, too."""
+
+    def _from_module(self, module, object):
+        return super()._from_module(module, inspect.unwrap(object) if callable(object) else object)
+
+
 @pytest.mark.parametrize("name", modules())
 def test_examples_in_docstrings_run(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # an example may write files
     module = importlib.import_module(name)
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
     report: list[str] = []
-    for test in doctest.DocTestFinder(exclude_empty=True).find(module, name):
+    for test in Finder(exclude_empty=True).find(module, name):
         runner.run(test, out=report.append)
     assert runner.failures == 0, "".join(report)
 
 
 def test_the_runner_sees_the_examples():
     # A finder that finds nothing would let every module pass.
-    finder = doctest.DocTestFinder()
-    found = finder.find(importlib.import_module("isthmus.evaluate.labels"))
+    found = Finder().find(importlib.import_module("isthmus.evaluate.labels"))
     assert sum(len(test.examples) for test in found) >= 4
+    wrapped = Finder().find(importlib.import_module("isthmus.api.label"))
+    assert any(test.name == "isthmus.api.label.label" and test.examples for test in wrapped)
 
 
 @pytest.mark.parametrize("public", sorted(isthmus._PUBLIC))

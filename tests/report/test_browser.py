@@ -215,7 +215,7 @@ def test_a_long_list_stays_quick(open_page, labelled, tmp_path):
         texts=[f"{text} {i}" for i in range(times) for text in labelled.texts],
         **{
             name: np.concatenate([getattr(labelled, name)] * times)
-            for name in ("labels", "confidence", "needs_review", "probabilities", "novel_group")
+            for name in ("labels", "confidence", "needs_review", "review_reason", "probabilities", "novel_group")
         },
     )
     page = many.report(tmp_path / "page.html")

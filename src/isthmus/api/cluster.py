@@ -158,6 +158,9 @@ def cluster(
         As for :class:`isthmus.features.TextVectorizer`.
     source_collections : sequence of int, optional
         A number from 1 up per source text, where the source is several collections with groups of their own.
+    text, label, id : str, optional
+        Columns of data frames, where two frames are given instead of lists; guessed if omitted. ``text`` may name
+        several. The id names documents in tables.
 
     Returns
     -------

@@ -111,6 +111,9 @@ def diagnose(
     language : str, default="auto"
         Language of both collections by code or English name; "auto": identified. See
         :class:`isthmus.features.TextVectorizer`.
+    text, label, id : str, optional
+        Columns of data frames, where two frames are given instead of lists; guessed if omitted. ``text`` may name
+        several. The id names documents in tables.
 
     Returns
     -------

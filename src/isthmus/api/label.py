@@ -634,6 +634,9 @@ def label(
     force_classes : bool, default=False
         Learn labels that do not look like classes (several in one cell, dates, ids, numbers, sentences) as they are,
         instead of refusing them with code ``labels-not-classes``.
+    text, label, id : str, optional
+        Columns of data frames, where two frames are given instead of lists; guessed if omitted. ``text`` may name
+        several. The id names documents in tables.
 
     Returns
     -------
