@@ -373,7 +373,7 @@ def test_labels_follow_shares_that_turned(monkeypatch):
     kept = np.r_[first, second[:45]]
     there = np.r_[np.flatnonzero(truth == np.unique(labels)[0])[:15], np.flatnonzero(truth == np.unique(labels)[1])]
     sides = [source[i] for i in kept], labels[kept], [target[i] for i in there], truth[there]
-    candidates = made_candidates(*sides, lean=0.7)
+    candidates = made_candidates(*sides, lean=0.8)
     choice = decide(candidates)
     before = candidates.fitted[0].labels
     assert choice.model.share_factors[1] > 1 > choice.model.share_factors[0]

@@ -269,7 +269,8 @@ def test_a_labelling_by_names_is_saved_and_explained(tmp_path):
     import isthmus
 
     labels = ["sport", None, None, "sport", None, None, "business", None, None, "business", None, None]
-    result = isthmus.label(TEXTS, labels, TEXTS, method="names")
+    with pytest.warns(IsthmusWarning, match="labelled from themselves"):
+        result = isthmus.label(TEXTS, labels, TEXTS, method="names")
     assert result.labels.tolist() == TRUTH
     result.save(tmp_path / "names.isthmus")
     again = isthmus.load(tmp_path / "names.isthmus")
