@@ -172,7 +172,7 @@ def test_a_half_labelled_file_keeps_what_stood_there():
 
 def test_true_labels_are_put_in_as_cells_of_their_column():
     table = {"label": ["a", "b", "a"], "confidence": ["0.5", "0.6", "0.7"], "needs_review": [True, True, True]}
-    found = SimpleNamespace(rows=[2, 0], true_labels=["c", "a"])
+    found = SimpleNamespace(rows=[2, 0], true_labels=["c", "a"], guarantee=None)
     assert check.corrected_table(table, found) == {
         "label": ["a", "b", "c"],
         "confidence": ["1.0", "0.6", "1.0"],

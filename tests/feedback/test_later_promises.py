@@ -26,7 +26,7 @@ def taught(labelled):
 
 def test_every_document_to_review_has_a_reason_from_the_table(labelled):
     result, _ = labelled
-    assert ((result.review_reason != "") == result.needs_review).all()
+    np.testing.assert_array_equal(result.review_reason != "", result.needs_review)
     assert set(result.review_reason.tolist()) <= {"", *REVIEW_REASONS}
     assert result.columns()["review_reason"] == result.review_reason.tolist()
 

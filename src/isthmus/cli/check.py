@@ -21,8 +21,7 @@ from isthmus.cli.outputs import (
     write_record,
 )
 from isthmus.corpus import check_output, read_collection, with_columns
-from isthmus.corpus.cells import bare_cells, cell_text
-from isthmus.corpus.filled import cell_content
+from isthmus.corpus.cells import bare_cells, cell_content, cell_text
 from isthmus.exceptions import DataError, UsageError
 from isthmus.request import ERROR_BUDGET
 

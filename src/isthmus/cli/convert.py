@@ -12,7 +12,7 @@ from isthmus.cli.command import shared
 from isthmus.cli.common import describe, say, talking
 from isthmus.cli.outputs import check_output_is_not_input, write_table
 from isthmus.corpus import Collection, check_output, read_collection
-from isthmus.corpus.cells import cell_text
+from isthmus.corpus.cells import as_number, cell_text
 from isthmus.corpus.exchange import TOOLS, Labelled, write_tool_file
 from isthmus.corpus.formats import format_of
 from isthmus.exceptions import DataError, UsageError
@@ -100,8 +100,6 @@ def _is_true(cell: object) -> bool:
 
 
 def _labelled(docs: Collection, by_people: bool | None) -> Labelled:
-    from isthmus.corpus.filled import as_number  # loads numpy
-
     confidence = docs.columns.get("confidence")
     guesses = not by_people if by_people is not None else confidence is not None
     others = {name: cells for name, cells in docs.columns.items() if name != "confidence"}

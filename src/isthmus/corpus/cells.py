@@ -72,6 +72,21 @@ def cell_text(cell: Any) -> str:
     return str(cell)
 
 
+def cell_content(cell: Any) -> str:
+    """A cell as text without blanks around it; nothing for a missing one."""
+    # pandas' own marker by name: pandas is not required
+    return "" if type(cell).__name__ == "NAType" else cell_text(cell).strip()
+
+
+def as_number(text: str) -> float | None:
+    """What a text is as a number: spreadsheets make 1.0 of 1 once a cell of the column is blank."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) and "_" not in text else None
+
+
 def label_cells(cells: list) -> list[str | None]:
     """Labels as they stand in their cells; blank cells are no label."""
     texts = map(cell_text, cells)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf, isfinite
+from math import inf
 from typing import Any
 
 import numpy as np
 
-from isthmus.corpus.cells import cell_text
+from isthmus.corpus.cells import as_number, cell_content
 from isthmus.exceptions import DataError
 
 
@@ -70,12 +70,6 @@ def read_among(cells: Sequence) -> int | None:
             code="bad-check",
         )
     return int(number)
-
-
-def cell_content(cell: Any) -> str:
-    """A cell as text without blanks around it; nothing for a missing one."""
-    # pandas' own marker by name: pandas is not required
-    return "" if type(cell).__name__ == "NAType" else cell_text(cell).strip()
 
 
 def check_row(row: int, n_documents: int) -> None:
@@ -161,12 +155,3 @@ def match_classes(true_labels: Sequence, classes: Sequence) -> list:
             equal.setdefault(number, []).append(text)
         matched.append(values[text])
     return matched
-
-
-def as_number(text: str) -> float | None:
-    """What a text is as a number: spreadsheets make 1.0 of 1 once a cell of the column is blank."""
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if isfinite(number) and "_" not in text else None

@@ -10,7 +10,7 @@ import numpy as np
 
 from isthmus._math.confidence import AccuracyEstimate, review_reasons
 from isthmus._utils import plural
-from isthmus.corpus.filled import cell_content
+from isthmus.corpus.cells import cell_content
 from isthmus.features.embeddings import STATIC, TextEmbedder, VectorTable, has_static_vectors
 from isthmus.feedback.answers import Answers
 from isthmus.feedback.model import FEWEST_ANSWERS, ask_voters, renames_of, taught_part, vector_steps, voting_part

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from isthmus._math.confidence import lower_confidence_in_groups, review_mask, sharpen, with_caution
-from isthmus.corpus.filled import cell_content
+from isthmus.corpus.cells import cell_content
 from isthmus.exceptions import UsageError
 from isthmus.feedback.answers import Answers
 from isthmus.feedback.labelling import AnyLabelling, Labelling, class_codes

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from isthmus.corpus.filled import as_number, cell_content, match_classes, read_among, read_sample
+from isthmus.corpus.cells import as_number, cell_content
+from isthmus.corpus.filled import match_classes, read_among, read_sample
 from isthmus.corpus.read import read_table
 from isthmus.corpus.sheets import REVIEW_SHEET
 from isthmus.exceptions import DataError, UsageError
