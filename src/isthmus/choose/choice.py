@@ -166,8 +166,8 @@ def choose(
         None where unknown.
     word_labels : mapping or False, optional
         Labelled words. They count as a model of their own next to the vote; where they cannot, dual supervision joins
-        the candidates. If omitted, an installed lexicon is taken where classes are verdicts (:func:`find_lexicon`);
-        False: none.
+        the candidates. If omitted, an installed lexicon is taken where classes are verdicts
+        (``isthmus.choose.lexicons.find_lexicon``); False: none.
     classes : NamedClasses, optional
         Names and descriptions; the classes that the source lacks are added.
     extra_texts : sequence of str

@@ -112,12 +112,13 @@ def guaranteed_tile(result) -> dict[str, Any] | None:
     more = "Reading more would change little."
     if step is not None:
         more = f"Read {step['read']:,} more, and about {step['documents']:,} should pass."
-    terms = f"At most {100 * found.budget:g} % of them are wrong, with {100 * found.confidence_level:g} % confidence"
-    return {
-        "n": found.documents,
-        "of": len(result.labels),
-        "note": f"{terms}, by {plural(found.read, 'document')} read at random. {more}",
-    }
+    read, budget = plural(found.read, "document"), f"{100 * found.budget:g} %"
+    if found.documents:
+        level = f"{100 * found.confidence_level:g} % confidence"
+        shown = f"At most {budget} of them are wrong, with {level}, by {read} read at random."
+    else:
+        shown = f"{read} read at random do not yet show that any part of the labels has at most {budget} wrong."
+    return {"n": found.documents, "of": len(result.labels), "note": f"{shown} {more}"}
 
 
 def _basis(result) -> str:
