@@ -8,7 +8,7 @@ import pytest
 
 import isthmus
 from isthmus._math import content
-from isthmus.api import label as module
+from isthmus.api import label, steps
 from isthmus.choose.texts import TransferTexts
 from isthmus.exceptions import UsageError
 
@@ -86,7 +86,7 @@ def test_options_are_refused_by_their_names_in_python(option, sentence):
 
 
 def test_no_step_is_longer_than_fifty_lines():
-    tree = ast.parse(inspect.getsource(module))
-    steps = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
-    for name in ("_read", "_fit", "_judge", "_assemble"):
-        assert steps[name].end_lineno - steps[name].lineno < 50
+    trees = [ast.parse(inspect.getsource(module)) for module in (label, steps)]
+    functions = {node.name: node for tree in trees for node in tree.body if isinstance(node, ast.FunctionDef)}
+    for name in ("read_job", "fit_job", "judge_job", "_assemble"):
+        assert functions[name].end_lineno - functions[name].lineno < 50, f"{name} is longer than fifty lines"

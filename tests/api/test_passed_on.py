@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import isthmus
-from isthmus.api import label as module
+from isthmus.api import steps as module
 
 
 def test_vectors_belong_to_the_texts_of_their_side():

@@ -240,7 +240,7 @@ def test_label_lets_no_handful_pass(monkeypatch):
     source, labels = texts_of({"bikes": 60, "staff": 60}, 0)
     target, _ = texts_of({"bikes": 60, "staff": 60}, 1)
     handful = np.arange(len(target)) >= 4
-    monkeypatch.setattr("isthmus.api.label.review_mask", lambda confidence, budget, **more: handful)
+    monkeypatch.setattr("isthmus.api.steps.review_mask", lambda confidence, budget, **more: handful)
     result = isthmus.label(source, labels, target, method="logistic")
     assert result.needs_review.all()
     assert "All documents need review" in " ".join(warning["message"] for warning in result.warnings)

@@ -1,0 +1,375 @@
+"""The steps of :func:`isthmus.label` before its result: read, fit, judge."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from isthmus._math.confidence import (
+    AccuracyEstimate,
+    lower_confidence_in_groups,
+    review_mask,
+    review_reasons,
+    sharpen,
+    with_caution,
+)
+from isthmus._utils import warn
+from isthmus._validation import check_texts, read_source_labels
+from isthmus.api.methods import build_method, check_labelled
+from isthmus.choose.budgets import review_all_if_few_pass, review_warnings
+from isthmus.choose.choice import Choice, FittedCandidate, decide, fit_candidate, make_scorer, try_methods
+from isthmus.choose.combined import NAMES, CombinedModel, sharpness_for
+from isthmus.choose.evidence import LabelScorer
+from isthmus.choose.names import NamedClasses, check_names_alone
+from isthmus.choose.sources import weigh_sources
+from isthmus.choose.texts import TransferTexts
+from isthmus.choose.trust import (
+    assess,
+    confidence_outside,
+    disputed,
+    estimate_accuracy,
+    novel_names,
+    with_added,
+)
+from isthmus.corpus.guess import check_label_kind
+from isthmus.exceptions import DataError, UsageError
+from isthmus.features.embeddings import VectorTable, check_vectors, has_static_vectors, resolve_embedder
+from isthmus.features.languages import resolve_language
+from isthmus.feedback.model import (
+    has_no_known_terms,
+)
+from isthmus.pipeline import TransferPipeline
+from isthmus.recipes import RECIPES, get_recipe
+from isthmus.request import LabelRequest
+from isthmus.shift.findings import warn_of_two_languages
+
+BY_NAMES_ALONE = "names and words of the classes, because no two classes have labelled documents"
+NOTHING_LABELLED = (
+    "no two classes have labelled documents; answer about a hundred (isthmus ask, or .ask(100)) and teach them, then "
+    "it is estimated"
+)
+
+
+@dataclass(frozen=True)
+class LabelJob:
+    """What there is to label, and how: the request, the collections, what makes vectors of them, labelled words."""
+
+    request: LabelRequest
+    texts: TransferTexts
+    embed: Any = None
+    word_labels: Mapping | Literal[False] | None = None
+    parameters: Mapping[str, Any] | None = None
+    sources: list[dict] = field(default_factory=list)
+    classes: NamedClasses | None = None
+
+    @property
+    def by_names(self) -> bool:
+        """Whether names must decide: they are given, and fewer than two classes have labelled documents."""
+        return self.classes is not None and len(set(self.texts.known_labels)) < 2
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """How recipes read the texts; their language is identified once."""
+        return self.request.reading() | {"language": self.texts.one_language(self.request.language)}
+
+
+@dataclass(frozen=True)
+class JudgedLabels:
+    """How sure the labels are, which ones a person should look at, and what to know about all of them."""
+
+    confidence: np.ndarray
+    needs_review: np.ndarray
+    review_reason: np.ndarray
+    novel_group: np.ndarray
+    novel: list[dict]
+    warnings: list[dict]
+    settings: dict[str, Any]
+
+
+def read_job(
+    request: LabelRequest,
+    source_texts: Sequence[str] | None,
+    source_labels: Sequence | None,
+    target_texts: Sequence[str],
+    source_domain: Sequence | None,
+    extra_texts: Sequence[str] | None,
+    vectors: Any,
+    embed: Any,
+    word_labels: Mapping | Literal[False] | None,
+    classes: Any,
+) -> LabelJob:
+    """First step: the collections, checked and sorted by content; of several sources those that count."""
+    alone = source_texts is None and source_labels is None and classes is not None
+    source = [] if alone else check_texts(source_texts, "source_texts", fill=True)
+    target = check_texts(target_texts, "target_texts", fill=True)
+    has_extra = extra_texts is not None and len(extra_texts) > 0
+    extra = check_texts(extra_texts, "extra_texts", fill=True) if has_extra else []
+    values, known = read_source_labels([] if alone else source_labels, len(source))
+    labels = np.full(len(source), None, dtype=object)
+    labels[known] = values[known].tolist()
+    domain = None if source_domain is None else _read_domain(source_domain, len(source))
+    _warn_of_same_texts(source, target, domain)
+    texts = TransferTexts.of(source, labels, target, extra, domain=domain)
+    if resolve_language(request.language) == "auto" and source:
+        sides = texts.texts[: texts.n_source], texts.texts[texts.target]
+        warn_of_two_languages(*sides, vectors=vectors is not None or bool(embed), in_order=True)
+    if known.any() or classes is None:
+        check_label_kind(labels, force_classes=request.force_classes)
+    named = None if classes is None else NamedClasses.of(classes, texts.known_labels, word_labels or None)
+    word_labels = word_labels if named is None or not word_labels else named.other_words(word_labels)
+    job = LabelJob(request, texts, _one_view(source, target, extra, vectors, embed), word_labels, classes=named)
+    if domain is None or len(np.unique(domain)) < 2:
+        return job
+    sources = weigh_sources(
+        texts.known_texts,
+        texts.known_labels,
+        texts.known_domain,
+        texts.texts[texts.target],
+        in_order=True,
+        **job.options,
+    )
+    unused = [row["source"] for row in sources if not row["used"]]
+    return replace(job, texts=texts.keep_source(~np.isin(domain, unused)), sources=sources)
+
+
+def _warn_of_same_texts(source: list[str], target: list[str], domain: np.ndarray | None) -> None:
+    """Warn where the target is the source, or one of several: it would say nothing about other texts."""
+    parts = {"": source}
+    if domain is not None:
+        parts = {str(name): [source[row] for row in np.flatnonzero(domain == name)] for name in np.unique(domain)}
+    for name, texts in parts.items():
+        if texts == target:
+            message = (
+                f"The target holds the same texts as the source{f' {name!r}' if name else ''}, so they are labelled "
+                "from themselves and the expected accuracy says nothing about others; give the texts to label as the "
+                "target."
+            )
+            warn(message, code="data-checks")
+
+
+def fit_job(job: LabelJob, method: str | BaseEstimator) -> Choice:
+    """Second step: the vote of ``auto``, or the one method that was named, with the accuracy to expect of it."""
+    if isinstance(method, str) and method == "auto":
+        if job.parameters:
+            raise UsageError("Parameters are for one method; name it instead of auto.", code="bad-parameter")
+        if not job.by_names:
+            return decide(
+                try_methods(job.texts, word_labels=job.word_labels, classes=job.classes, embed=job.embed, **job.options)
+            )
+        method = NAMES
+    options = job.options
+    more = _embed_option(method, job.embed) | _classes_option(method, job)
+    words = job.word_labels or None
+    model, name = build_method(method, parameters=job.parameters, word_labels=words, **options, **more)
+    fit = fit_candidate if isinstance(method, str) else _fit_own
+    fitted = fit(name, model, job.texts)
+    added = [] if job.classes is None else job.classes.added
+    scorer = None if job.by_names else make_scorer(job.texts, options)
+    if scorer is not None and added:
+        scorer = scorer.without_groups_of(fitted.labels, added)
+    return Choice(
+        fitted.model,
+        fitted.labels,
+        fitted.probabilities,
+        [{"method": name, "chosen": True, "why": BY_NAMES_ALONE if job.by_names else "named by the caller"}],
+        _expect_of_one(job, fitted, scorer, added),
+        no_known_terms=fitted.no_known_terms,
+        scorer=scorer,
+    )
+
+
+def _expect_of_one(job: LabelJob, fitted: FittedCandidate, scorer: LabelScorer | None, added: list) -> AccuracyEstimate:
+    """The accuracy to expect of one method, which may have labelled by names of classes alone."""
+    if job.by_names:
+        return AccuracyEstimate(None, reason=NOTHING_LABELLED)
+    known = ~np.isin(fitted.labels, added)
+    confidence = confidence_outside(scorer, fitted.probabilities)
+    found = estimate_accuracy(scorer, fitted.labels, confidence, known=known)
+    if known.all():
+        return found
+    agreement = fitted.model.agreement_
+    return with_added(found, float(np.mean(~known)), None if agreement is None else agreement.right)
+
+
+def judge_job(job: LabelJob, fitted: Choice) -> JudgedLabels:
+    """Third step: confidence at the accuracy to expect, new groups, what needs review, what to know first."""
+    expected = fitted.accuracy
+    scorer = fitted.scorer
+    labels = fitted.labels
+    combined = fitted.model if isinstance(fitted.model, CombinedModel) else None
+    groups = novel_names(scorer, job.texts.given_target)
+    if job.classes is not None:
+        groups[np.isin(labels, job.classes.added)] = ""
+    calibration: dict[str, float] = {}
+    if combined is None and expected.for_calibration is not None:
+        # The figure speaks of the documents outside new groups; those inside would hide how sure the method is.
+        calibration["sharpness"] = sharpness_for(fitted.probabilities[groups == ""], expected.for_calibration)
+    codes = np.searchsorted(fitted.model.classes_, labels)
+    sharp = sharpen(fitted.probabilities, calibration.get("sharpness", 1.0))
+    confidence = lower_confidence_in_groups(sharp[np.arange(len(codes)), codes], groups)
+    cautious_confidence = confidence
+    if expected.estimate is not None:
+        calibration["caution"] = expected.caution
+        calibration["surest"] = expected.surest_alone if combined is None else 1.0
+        cautious_confidence = with_caution(confidence, calibration["caution"], calibration["surest"])
+    in_dispute = np.zeros(len(labels), dtype=bool)
+    if expected.estimate is not None and combined is None and scorer is not None:
+        in_dispute = disputed(scorer, labels, job.texts.given_target)
+        cautious_confidence = np.where(in_dispute, 0.0, cautious_confidence)
+    budget = job.request.budget
+    low = review_mask(cautious_confidence, budget, among_equals=confidence)
+    reasons = _review_reasons(job, fitted, groups, low, in_dispute)
+    review = np.asarray(reasons != "", dtype=bool)
+    found = assess(
+        scorer,
+        expected,
+        job.texts.given_labels,
+        labels,
+        fitted.probabilities,
+        fitted.model.classes_,
+        followed=combined is not None and combined.share_factors is not None,
+    )
+    novel = [group.to_dict() for group in found.novelty.groups] if found.novelty else []
+    more = review_warnings(expected, budget, all_reviewed=bool(review.all()), alone=combined is None)
+    if job.classes is not None:
+        more += job.classes.warnings(_nameless(fitted.model))
+    settings = _settings(job, fitted, calibration)
+    return JudgedLabels(confidence, review, reasons, groups, novel, [*found.warnings, *more], settings)
+
+
+def _review_reasons(
+    job: LabelJob, fitted: Choice, groups: np.ndarray, low: np.ndarray, in_dispute: np.ndarray
+) -> np.ndarray:
+    """Why each document needs review; '' where it does not."""
+    reasons = review_reasons(
+        len(low),
+        new_group=groups != "",
+        no_known_words=fitted.no_known_terms,
+        methods_disagree=low & in_dispute,
+        low_confidence=low,
+    )
+    if fitted.accuracy.estimate is not None:
+        marked = np.asarray(reasons != "", dtype=bool)
+        reasons[review_all_if_few_pass(marked) & ~marked] = "too few are sure"
+    elif job.by_names:
+        reasons[reasons == ""] = "names alone"
+    return reasons
+
+
+def _nameless(model: Any) -> list:
+    """Classes whose names, and words, the documents do not know."""
+    named = getattr(model, "names_model", model)
+    return getattr(named, "nameless_", [])
+
+
+def _settings(job: LabelJob, fitted: Choice, calibration: dict[str, float]) -> dict[str, Any]:
+    """How the labelling was made, for the record and for later texts."""
+    request = job.request
+    settings: dict[str, Any] = {
+        "method": request.method or fitted.name,
+        "random_state": request.seed,
+        "error_budget": request.budget,
+        "analyzer": request.analyzer,
+        "min_df": request.min_df,
+        "language": request.language,
+        **calibration,
+    }
+    if job.parameters:
+        settings["parameters"] = dict(job.parameters)
+    if job.classes is not None:
+        settings["classes"] = {str(name): text for name, text in job.classes.for_recipe.items()}
+    if job.texts.given_extra:
+        settings["extra_texts"] = len(job.texts.given_extra)
+    if fitted.name in RECIPES or isinstance(fitted.model, CombinedModel):
+        settings["vectors"] = _view_name(job.embed)
+    return settings
+
+
+def _read_domain(source_domain: Sequence, n_source: int) -> np.ndarray:
+    """Name of the source of each text; every text needs one."""
+    names, known = read_source_labels(source_domain, n_source, "domain")
+    if not known.all():
+        raise DataError(
+            f"{int((~known).sum()):,} source texts have no domain; name one for every text.", code="bad-domain"
+        )
+    return names.astype(str)
+
+
+def read_target_labels(target_labels: Sequence | None, n_target: int) -> list | None:
+    """Answers that came with the texts, None where unknown; None if there are none at all."""
+    if target_labels is None:
+        return None
+    labels, known = read_source_labels(target_labels, n_target, side="target")
+    return [label if has else None for label, has in zip(labels, known, strict=True)] if known.any() else None
+
+
+def _one_view(source: list[str], target: list[str], extra: list[str], vectors: Any, embed: Any) -> Any:
+    """What makes vectors of the texts: a table of those given, or the model asked for."""
+    if vectors is None:
+        return embed if embed is None or embed is False else resolve_embedder(embed)
+    if embed is not None:
+        raise UsageError("Both vectors and embed were given; give one of them.", code="bad-parameter")
+    sides = [source, target, *([extra] if extra else [])]
+    if isinstance(vectors, str) or len(vectors) != len(sides):
+        raise UsageError(
+            f"vectors has {len(vectors)} parts; give one array each for source and target"
+            + (" and extra texts." if extra else "."),
+            code="bad-parameter",
+        )
+    parts = [check_vectors(part, len(side)) for part, side in zip(vectors, sides, strict=True)]
+    if len({part.shape[1] for part in parts}) > 1:
+        sizes = " and ".join(str(part.shape[1]) for part in parts)
+        raise DataError(f"The vectors have {sizes} numbers; make them with one model.", code="length-mismatch")
+    return VectorTable.of([text for side in sides for text in side], np.vstack(parts))
+
+
+def _view_name(embed: Any) -> str:
+    """The view of vectors, for the record of the run."""
+    if embed is False:
+        return "none"
+    return getattr(embed, "name", "static" if has_static_vectors() else "none")
+
+
+def _fit_own(name: str, model: TransferPipeline, texts: TransferTexts) -> FittedCandidate:
+    """A pipeline of the caller, which may know no more than fit and predict_proba."""
+    model.fit(texts.texts, texts.labels, sample_domain=texts.domain)
+    check_labelled(model)
+    labels = texts.as_given(model.transduction_[texts.target])
+    no_known_terms = has_no_known_terms(model, texts.given_target)
+    return FittedCandidate(
+        name, model, labels, model.predict_proba(texts.given_target), 0.0, no_known_terms=no_known_terms
+    )
+
+
+def _embed_option(method: Any, embed: Any) -> dict[str, Any]:
+    """The model of vectors as a recipe's option; refused where the method would not use it."""
+    if embed is None:
+        return {}
+    if method == NAMES:  # with words alone where vectors are switched off, or exist for documents alone
+        return {"embed": embed}
+    if embed is False:
+        return {}
+    if not isinstance(method, str) or not get_recipe(method).takes_vectors:
+        takers = ", ".join(name for name, recipe in RECIPES.items() if recipe.takes_vectors)
+        raise UsageError(f"Method {method!r} takes no vectors; use auto or one of {takers}.", code="bad-parameter")
+    return {"embed": embed}
+
+
+def _classes_option(method: Any, job: LabelJob) -> dict[str, Any]:
+    """Names of classes as a recipe's option; refused where the method would not use them, or where they are too few."""
+    classes = job.classes
+    if classes is None:
+        return {}
+    if not isinstance(method, str) or not get_recipe(method).takes_classes:
+        takers = ", ".join(name for name, recipe in RECIPES.items() if recipe.takes_classes)
+        raise UsageError(
+            f"Method {method!r} does not read names of classes; use auto or {takers}, or leave classes out.",
+            code="bad-parameter",
+        )
+    if job.by_names:
+        check_names_alone(classes)
+    return {"classes": classes.for_recipe}
