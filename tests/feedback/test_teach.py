@@ -256,7 +256,10 @@ def test_a_vote_is_taught_too(labelling):
     result = isthmus.label(labelling.source_texts, labelling.source_labels.tolist(), target)
     taught = result.teach(answers())
     assert (taught.labels == TRUTH).mean() > (result.labels == TRUTH).mean()
-    np.testing.assert_allclose(taught.model.predict_proba(target)[REST], taught.probabilities[REST], atol=1e-6)
+    # Names learn in the target and judge its documents out of fold, so that they say a little else of later texts.
+    later = taught.model.predict_proba(target)
+    np.testing.assert_allclose(later[REST], taught.probabilities[REST], atol=0.03)
+    np.testing.assert_array_equal(later[REST].argmax(axis=1), taught.probabilities[REST].argmax(axis=1))
 
 
 def test_taking_everything_back_restores_all_that_teaching_changed(labelling, tmp_path):
