@@ -252,14 +252,26 @@ def test_vectors_are_learned_from_and_needed_for_later_texts():
 
 
 def test_a_vote_is_taught_too(labelling):
+    """Names that mean nothing stay out of the vote; without them later texts get the same to the last digit."""
+    codes = {"staff": "C1", "price": "C2", "parking": "C3"}
+    target = labelling.texts
+    truth = np.array([codes[name] for name in TRUTH])
+    result = isthmus.label(labelling.source_texts, [codes[name] for name in labelling.source_labels], target)
+    assert "names" not in result.method
+    taught = result.teach(answers() | {"true_label": truth[ANSWERED].tolist()})
+    assert (taught.labels == truth).mean() > (result.labels == truth).mean()
+    np.testing.assert_allclose(taught.model.predict_proba(target)[REST], taught.probabilities[REST], atol=1e-6)
+
+
+def test_a_vote_with_names_is_taught_too(labelling):
+    """Names judge the documents they learned from out of fold, so only the labels of later texts are the same."""
+    pytest.importorskip("wordllama", reason="names have a vote here by word vectors, the extra 'embed'")
     target = labelling.texts
     result = isthmus.label(labelling.source_texts, labelling.source_labels.tolist(), target)
+    assert "names" in result.method
     taught = result.teach(answers())
     assert (taught.labels == TRUTH).mean() > (result.labels == TRUTH).mean()
-    # Names learn in the target and judge its documents out of fold, so that they say a little else of later texts.
-    later = taught.model.predict_proba(target)
-    np.testing.assert_allclose(later[REST], taught.probabilities[REST], atol=0.03)
-    np.testing.assert_array_equal(later[REST].argmax(axis=1), taught.probabilities[REST].argmax(axis=1))
+    np.testing.assert_array_equal(taught.model.predict(target)[REST], taught.labels[REST])
 
 
 def test_taking_everything_back_restores_all_that_teaching_changed(labelling, tmp_path):
