@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from isthmus.exceptions import MissingExtraError, UsageError
+from isthmus.features import gram_gpu
+from isthmus_bench.engine.suite import Task
 from isthmus_bench.speed import gpu
 from isthmus_bench.suites.speed import SUITE, case_names
 
@@ -105,3 +107,30 @@ def test_the_cases_run_when_they_are_named(folder, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "cupy", None)
     with pytest.raises(MissingExtraError, match="needs CuPy"):
         gpu.CASES[0].run(folder)
+
+
+def test_agreement_counts_every_difference(folder, monkeypatch):
+    """numpy against numpy agrees; one wrong integer, one wrong label and one wrong product are counted."""
+    for room in ("classify.strings.classifier", "features.strings", "features.gram_gpu"):
+        monkeypatch.setattr(f"isthmus.{room}.array_module", lambda device, n: np if device == "cuda" else None)
+    monkeypatch.setattr(gpu, "LENGTHS", {"reviews": (3, 4), "headlines": (3, 4)})
+    task = Task("small", lambda where: gpu.reviews(where, 60))
+    study = gpu.agreement({"small": task})
+    rows = study(folder, (0,))
+    assert {row["what"].split(",")[0] for row in rows} == {
+        "add_products", "add_lists", "fill_rows", "integers", "labels", "scores",
+    }  # fmt: skip
+    assert all(row["compared"] > 0 for row in rows), "a row that compares nothing shows nothing"
+    assert [row for row in rows if row["differ"] and not row["what"].startswith("scores")] == []
+
+    whole = gram_gpu.GramIndex.tile
+
+    def one_more(index, a, b):
+        tile = whole(index, a, b)
+        tile[-1, 0] += 1
+        return tile
+
+    monkeypatch.setattr(gram_gpu.GramIndex, "tile", one_more)
+    wrong = {row["what"]: row["differ"] for row in gpu.same_integers(task.load(folder), (3, 4))}
+    assert wrong["integers, presence"] == 2, "the entry and its mirror image"
+    assert wrong["integers, presence, across"] == 1

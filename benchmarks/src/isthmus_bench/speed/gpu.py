@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from isthmus._progress import progress
 from isthmus.exceptions import IsthmusWarning
-from isthmus_bench.engine.suite import SpeedCase, TaskData
+from isthmus_bench.engine.suite import SpeedCase, Task, TaskData
 from isthmus_bench.tasks import AMAZON_FILE, AMAZON_UNLABELLED_FILE, read_records
 
 SIZES = (10_000, 30_000, 100_000)
@@ -281,6 +282,128 @@ def sizes(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
             seconds = time.perf_counter() - start
             right = float(np.mean(model.transduction_[domain < 0] == np.asarray(data.target_labels)))
             rows.append({**row, "method": "2,000 landmarks, CPU", "accuracy": right, "seconds": seconds})
+    return rows
+
+
+# -- The same numbers as on the CPU
+
+
+FITS: dict[str, dict[str, Any]] = {
+    "the paper's": {},
+    "the recipe's": {"align": "mean", "alpha": 1e-4},
+    "intersection": {"kernel": "intersection"},
+}
+
+
+def agreement(tasks: Mapping[str, Task]) -> Callable[[Path, tuple[int, ...]], list[dict]]:
+    """Study: each CUDA function against its twin, then integers, labels and scores of every task against the CPU's."""
+
+    def run(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
+        from isthmus.features.gram_gpu import array_module
+
+        xp = array_module("cuda", max(SIZES))
+        rows = twins(xp)
+        for name, task in tasks.items():
+            data = task.load(Path(folder))
+            lengths = LENGTHS["headlines" if data.extra.get("chinese") else "reviews"]
+            rows += [{"task": name, **row} for row in same_integers(data, lengths)]
+            rows += [{"task": name, **row} for row in same_fits(data, lengths)]
+            progress("compared", len(rows), None, what=name)
+        return rows
+
+    return run
+
+
+def _difference(found: Any, expected: Any) -> dict[str, Any]:
+    """How many entries differ, and the largest difference relative to the largest entry."""
+    found, expected = np.asarray(found), np.asarray(expected)
+    gap = np.abs(found.astype(float) - expected.astype(float)).max(initial=0.0)
+    largest = np.abs(expected.astype(float)).max(initial=0.0)
+    return {
+        "compared": found.size,
+        "differ": int((found != expected).sum()),
+        "largest": float(gap / largest) if largest else float(gap),
+    }
+
+
+def twins(xp: Any, n: int = 300) -> list[dict]:
+    """The three functions with CUDA code on random input, against the same functions with numpy."""
+    from isthmus.classify.strings.ridge_gpu import DeviceRows
+    from isthmus.features import gram_gpu
+
+    rng = np.random.RandomState(0)
+    rows = []
+    for kind, dtype, fast in (
+        ("int8", np.int8, False),
+        ("float64", np.float64, False),
+        ("float32", np.float32, False),
+        ("tf32", np.float32, True),
+    ):
+        a, b = ((5 * rng.randn(64, 320)).astype(dtype) for _ in range(2))
+        results = []
+        for module in (xp, np):
+            out = module.ones((64, 64), np.int32 if dtype is np.int8 else dtype)
+            gram_gpu.add_products(module, out, module.asarray(a), module.asarray(b), fast=fast)
+            results.append(gram_gpu.to_host(out))
+        rows.append({"task": "random numbers", "what": f"add_products, {kind}", **_difference(*results)})
+    lengths = rng.randint(0, 60, n)
+    codes = rng.randint(97, 102, lengths.sum()).astype(np.uint32)
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    for kind in ("presence", "intersection", "spectrum"):
+        for split in (0, n // 3):
+            built = [gram_gpu.GramIndex.build(module, codes, offsets, 3, 5, kind, split) for module in (xp, np)]
+            tiles = [gram_gpu.to_host(index.tile(split, n)) for index in built]
+            below = [np.tril(tile, -1) if not split else tile for tile in tiles]
+            rows.append({"task": "random texts", "what": f"add_lists, {kind}, split {split}", **_difference(*below)})
+    values = rng.randint(0, 500, (n, n))
+    for dtype in (np.uint16, np.int32, np.float32, np.float64):
+        for wanted in (np.float32, np.float64):
+            found = []
+            for module in (xp, np):
+                roots = module.asarray(1 / np.sqrt(500.0 + np.arange(n)))
+                how = DeviceRows(module, module.asarray(values.astype(dtype)), roots, True, True)
+                how.centre = module.asarray(np.linspace(0, 0.1, n)[None])
+                picked = module.asarray(np.arange(0, n, 7))
+                found.append(gram_gpu.to_host(gram_gpu.fill_rows(module, how.values, picked, 11, n - 5, how, wanted)))
+            what = f"fill_rows, {np.dtype(dtype)} to {np.dtype(wanted)}"
+            rows.append({"task": "random numbers", "what": what, **_difference(*found)})
+    return rows
+
+
+def same_integers(data: TaskData, lengths: tuple[int, int]) -> list[dict]:
+    """Entries of the raw kernel of some documents, square and between the domains."""
+    from isthmus.features.strings import StringKernel
+
+    source, target = data.source_texts[:400], data.target_texts[:400]
+    rows = []
+    for kind in ("presence", "intersection", "spectrum"):
+        on, off = (StringKernel(kind, lengths, device=device) for device in ("cuda", "cpu"))
+        square = _difference(on.gram([*source, *target]), off.gram([*source, *target]))
+        rows.append({"what": f"integers, {kind}", **square})
+        rows.append(
+            {"what": f"integers, {kind}, across", **_difference(on.cross(target, source), off.cross(target, source))}
+        )
+    return rows
+
+
+def same_fits(data: TaskData, lengths: tuple[int, int]) -> list[dict]:
+    """Labels of all documents (both rounds) and scores of the target, exact on both sides."""
+    from isthmus import TransductiveKernelClassifier
+
+    texts, labels, domain = data.joined()
+    rows = []
+    for what, settings in FITS.items():
+        on, off = (
+            TransductiveKernelClassifier(
+                ngram_range=lengths, device=device, max_exact=len(texts), n_jobs=-1, **settings
+            )
+            for device in ("cuda", "cpu")
+        )
+        for model in (on, off):
+            model.fit(texts, labels, domain)
+        other = int((on.transduction_ != off.transduction_).sum())
+        rows.append({"what": f"labels, {what}", "compared": len(texts), "differ": other, "largest": None})
+        rows.append({"what": f"scores, {what}", **_difference(on.target_scores_, off.target_scores_)})
     return rows
 
 

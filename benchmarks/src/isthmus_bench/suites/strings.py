@@ -272,6 +272,12 @@ SUITE = Suite(
             files=gpu.FILES,
             chart={"kind": "line", "x": "n", "y": "accuracy", "color": "method", "facet": "corpus", "log_x": True},
         ),
+        "agreement": Study(
+            "agreement",
+            "On a GPU against the CPU: CUDA functions and their twins, integers, labels and scores",
+            gpu.agreement(_DEFAULT),
+            files=gpu.FILES,
+        ),
         "defaults": Study(
             "defaults",
             "Settings of the recipe on shifts simulated inside each labelled domain",
