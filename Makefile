@@ -90,4 +90,4 @@ mutants: $(VENV)/.dev      ## small wrong changes to a room: which of them do it
 	$(BIN)/python tools/mutate.py $(if $(filter named,$(ROOM)),--named,$(ROOM) --number $(N) --seed $(SEED))
 
 clean:
-	rm -rf $(VENV) .venv-oldest docs/_build docs/api/generated docs/gallery dist htmlcov .coverage* demo-output demo-workspace
+	rm -rf $(VENV) .venv-oldest docs/_build docs/reference/generated docs/gallery dist htmlcov .coverage* demo-output demo-workspace

@@ -1,7 +1,7 @@
 """Pages and tables made from the package itself, so that they cannot go stale.
 
-Everything lands in ``docs/api/generated``: one page per public object, the API index, and tables that pages include
-(``.inc``): error codes, recipes, commands. Benchmark records become pages too.
+Everything lands in ``docs/reference/generated``: one page per public object, the API index, and parts that pages include
+(``.inc``): error codes, recipes, commands, options, benchmark records.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from types import ModuleType
 import isthmus
 from isthmus.exceptions import CODES
 from isthmus.recipes import RECIPES
+from isthmus.request import ClusterRequest, LabelRequest, Option
 
 OURS = ("isthmus", "isthmus_bench")
 
@@ -60,13 +61,14 @@ SELECTED = {
 
 def write_all(docs: Path) -> None:
     """Write every generated file below ``docs``; files that would not change are left alone."""
-    folder = docs / "api" / "generated"
+    folder = docs / "reference" / "generated"
     folder.mkdir(parents=True, exist_ok=True)
     files = {
         **api_pages(),
-        **bench_pages(docs.parent / "benchmarks" / "records"),
+        **bench_parts(docs.parent / "benchmarks" / "records"),
         "codes.inc": codes_table(),
         "commands.inc": command_reference(),
+        "options.inc": options_tables(),
         "recipes.inc": recipes_table(),
     }
     for stale in folder.iterdir():
@@ -182,13 +184,30 @@ def codes_table() -> str:
 
 
 def recipes_table() -> str:
-    """Every recipe with what it does and the page that describes it (paths as seen from ``docs/methods``)."""
+    """Every recipe with what it does and the page that describes it (paths as seen from its folder)."""
     rows = []
     for recipe in RECIPES.values():
         page = recipe.page or recipe.name
         yes_no = ("yes" if recipe.adapts else "no", "yes" if recipe.takes_words else "no")
         rows.append((f"[`{recipe.name}`]({page}.md)", recipe.summary, *yes_no))
     return _table(("`--method`", "What it does", "Learns from the target's texts", "Takes labelled words"), rows)
+
+
+def options_tables() -> str:
+    """Every option of the jobs, as the request objects have them: what the command and Python call it."""
+    parts = []
+    for kind, title in ((LabelRequest, "label"), (ClusterRequest, "cluster")):
+        rows = [
+            (f"`{option.flags[-1]}`" if option.flags else "", f"`{option.key}`", _value(option), option.help)
+            for option in kind.options().values()
+        ]
+        parts.append(f"## `{title}`\n\n{_table(('Command', 'Python', 'Default', 'What it does'), rows)}")
+    return "\n\n".join(parts)
+
+
+def _value(option: Option) -> str:
+    start = option.start
+    return "" if start is None or start == () else f"`{start}`"
 
 
 def command_reference() -> str:
@@ -219,28 +238,23 @@ def _command_sections(command, name: str) -> list[str]:
     return [f"## `{name}`", f"```text\n{usage}\n```", text, _table(("Argument or option", "What it does"), rows)]
 
 
-def bench_pages(folder: Path) -> dict[str, str | bytes]:
-    """A page per recorded suite, its charts, and the list of those pages for the benchmarks page to include."""
+def bench_parts(folder: Path) -> dict[str, str | bytes]:
+    """A part per recorded suite for its page in ``docs/measured`` to include, its charts, and the papers' tables."""
     files: dict[str, str | bytes] = {}
-    suites = sorted(path.parent for path in folder.glob("*/results.md"))
-    for suite in suites:
+    for suite in sorted(path.parent for path in folder.glob("*/results.md")):
         results = (suite / "results.md").read_text(encoding="utf-8")
         # The list of studies links to files beside the record; here the studies follow on the same page.
-        parts = [re.sub(r"^## Studies\n+(?:- .*\n?)+", "", results, flags=re.M).strip()]
+        results = re.sub(r"^## Studies\n+(?:- .*\n?)+", "", results, flags=re.M)
+        parts = [_demote(re.sub(r"^# .*\n+", "", results).strip())]
         for page in sorted(path for path in suite.glob("*.md") if path.name != "results.md"):
-            parts.append(_demote(page.read_text(encoding="utf-8").strip()))
+            parts.append(_demote(_demote(page.read_text(encoding="utf-8").strip())))
         text = "\n\n".join(parts) + "\n"
         for chart in sorted(suite.glob("*.svg")):
             files[f"bench-{suite.name}-{chart.name}"] = chart.read_bytes()
-            text = text.replace(f"]({chart.name})", f"](bench-{suite.name}-{chart.name})")
-        files[f"bench-{suite.name}.md"] = text
+            text = text.replace(f"]({chart.name})", f"](../reference/generated/bench-{suite.name}-{chart.name})")
+        files[f"bench-{suite.name}.inc"] = text
     papers = importlib.import_module("isthmus_bench.engine.papers").paper_tables(folder)
     files |= {f"paper-{suite}.inc": table + "\n" for suite, table in papers.items()}
-    if suites:
-        names = "\n".join(f"api/generated/bench-{suite.name}" for suite in suites)
-        files["records.inc"] = f"```{{toctree}}\n:maxdepth: 1\n\n{names}\n```\n"
-    else:
-        files["records.inc"] = "No record is in the repository yet.\n"
     return files
 
 

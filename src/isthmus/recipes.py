@@ -55,7 +55,7 @@ class Recipe:
     takes_classes : bool
         Whether it uses classes that are given by their names, so that no document need be labelled.
     page : str
-        Page under ``docs/methods`` that describes it.
+        Page under ``docs/understand/methods`` that describes it.
     """
 
     name: str
@@ -224,7 +224,7 @@ _PROJECTION = "projection.classifier.TermProjectionClassifier"
 _MANIFOLD = "dual.manifold.ManifoldDualClassifier"
 _FACTOR = "dual.factor.FactorDualClassifier"
 _STRINGS = "strings.classifier.TransductiveKernelClassifier"
-# Set on held-out halves of source domains (docs/methods/dual-manifold): exact at any size, word pairs for negation.
+# Set on held-out halves of source domains (docs/measured/dual.md): exact at any size, word pairs for negation.
 _LINEAR_MANIFOLD = {"kernel": "linear", "gamma": 3.0, "mu": 1.0, "power": 2, "tol": 1e-6}
 _LINEAR_FACTOR = {"kernel": "linear", "gamma": 1.0, "mu": 0.1, "cg_iter": 50}
 

@@ -14,5 +14,5 @@ def test_sphinx_builds_without_warnings(tmp_path):
     command += ["-d", tmp_path / "trees"]
     done = subprocess.run([*command, pages.DOCS, tmp_path / "html"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    index = (tmp_path / "html" / "api" / "index.html").read_text(encoding="utf-8")
+    index = (tmp_path / "html" / "reference" / "api.html").read_text(encoding="utf-8")
     assert 'href="generated/isthmus.label.html"' in index

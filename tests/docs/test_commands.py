@@ -10,7 +10,7 @@ import pytest
 
 from isthmus.corpus import load_sample
 
-PAGES = ["README.md", "docs/start.md", "docs/guide/checking.md", "docs/guide/listening.md"]
+PAGES = ["README.md", "docs/start/ten-minutes.md", "docs/howto/check.md", "docs/howto/read-and-teach.md"]
 
 
 def commands(name: str) -> list[list[str]]:

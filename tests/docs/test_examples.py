@@ -58,7 +58,7 @@ def test_examples_run(path, tmp_path, monkeypatch, capsys):
 
 def test_there_is_code_to_run():
     names = {pages.name(path) for path in PAGES_WITH_CODE}
-    assert {"README.md", "docs/start.md", "docs/guide/domains.md"} <= names
+    assert {"README.md", "docs/start/ten-minutes.md", "docs/understand/domains.md"} <= names
     assert len(EXAMPLES) >= 10
 
 

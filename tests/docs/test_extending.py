@@ -1,4 +1,4 @@
-"""The estimator written in docs/extending.md does all that a recipe does: labels, reasons, a report, a file."""
+"""The estimator written in docs/howto/own-estimator.md does all that a recipe does: labels, reasons, a report, a file."""
 
 import importlib
 import subprocess
@@ -14,7 +14,7 @@ from isthmus.exceptions import DataError, IsthmusWarning
 
 BLOCKS = [
     block.text
-    for block in pages.blocks((pages.DOCS / "extending.md").read_text(encoding="utf-8"))
+    for block in pages.blocks((pages.DOCS / "howto" / "own-estimator.md").read_text(encoding="utf-8"))
     if block.info == "python"
 ]
 NAME = "NearestCentroidTransfer"

@@ -11,6 +11,7 @@ from isthmus.exceptions import CODES
 from isthmus.recipes import RECIPES
 
 PAGES = pages.pages()
+METHODS = pages.DOCS / "understand" / "methods"
 _LINK = re.compile(r"(?<!!)\[[^\]]*\]\((?P<to>[^)\s]+)\)")
 _MACHINE = re.compile(r"(?<![\w.])/(?:work|tmp|home|root|Users|mnt)/[\w.]")
 
@@ -29,7 +30,7 @@ def built(generate, tmp_path_factory):
     """Everything generated, in an empty folder."""
     folder = tmp_path_factory.mktemp("docs")
     generate.write_all(folder)
-    return folder / "api" / "generated"
+    return folder / "reference" / "generated"
 
 
 def test_every_page_is_reached_from_the_index():
@@ -48,16 +49,16 @@ def test_every_page_is_reached_from_the_index():
 
 
 def test_every_method_page_is_in_the_methods_toctree():
-    folder = pages.DOCS / "methods"
+    folder = METHODS
     missing = {path for path in folder.glob("*.md") if path.name != "index.md"}
-    assert missing, "docs/methods holds no pages"
+    assert missing, "docs/understand/methods holds no pages"
     missing -= pages.toctree_children(folder / "index.md")
-    assert not missing, f"not in docs/methods/index.md: {sorted(path.name for path in missing)}"
+    assert not missing, f"not in docs/understand/methods/index.md: {sorted(path.name for path in missing)}"
 
 
 @pytest.mark.parametrize("recipe", RECIPES.values(), ids=lambda recipe: recipe.name)
 def test_every_recipe_has_a_page_that_names_it(recipe):
-    page = pages.DOCS / "methods" / f"{recipe.page or recipe.name}.md"
+    page = METHODS / f"{recipe.page or recipe.name}.md"
     assert page.is_file(), f"recipe {recipe.name!r} points to {pages.name(page)}: write it or set Recipe(page=...)"
     assert f"`{recipe.name}`" in page.read_text(encoding="utf-8"), f"{pages.name(page)} never names `{recipe.name}`"
 
@@ -79,7 +80,7 @@ def test_no_page_mentions_a_machine(path):
 def test_links_between_pages_lead_somewhere(path):
     for link in _LINK.finditer(pages.prose(path.read_text(encoding="utf-8"))):
         to = link["to"].split("#")[0]
-        if not to or "://" in to or to.startswith(("mailto:", "generated/", "gallery/", "../gallery/")):
+        if not to or "://" in to or to.startswith(("mailto:", "generated/", "gallery/", "../gallery/", "../../gallery/")):
             continue
         assert (path.parent / to).exists(), f"{pages.name(path)} links to {to}, which does not exist"
 
@@ -121,7 +122,7 @@ def test_generating_again_changes_nothing_and_clears_what_is_stale(generate, bui
     assert {path.name: path.stat().st_mtime_ns for path in built.iterdir()} == before
 
 
-def test_benchmark_records_become_pages(generate, tmp_path):
+def test_benchmark_records_become_parts_of_pages(generate, tmp_path):
     suite = tmp_path / "toy"
     suite.mkdir()
     table = "| task | a |\n|---|---|\n| t | 1 |"
@@ -130,35 +131,34 @@ def test_benchmark_records_become_pages(generate, tmp_path):
     (suite / "results.md").write_text(results, encoding="utf-8")
     (suite / "sizes.md").write_text("# sizes\n\n![sizes](sizes.svg)\n\n```\n# kept\n```\n", encoding="utf-8")
     (suite / "sizes.svg").write_bytes(b"<svg/>")
-    files = generate.bench_pages(tmp_path)
-    page = files["bench-toy.md"]
-    assert "Studies" not in page
-    assert "## Made with" in page
-    assert "\n## sizes\n\n![sizes](bench-toy-sizes.svg)\n\n```\n# kept\n" in page
+    files = generate.bench_parts(tmp_path)
+    part = files["bench-toy.inc"]
+    assert "Studies" not in part
+    assert "# Suite toy" not in part
+    assert "### Made with" in part
+    assert "\n### sizes\n\n![sizes](../reference/generated/bench-toy-sizes.svg)\n\n```\n# kept\n" in part
     assert files["bench-toy-sizes.svg"] == b"<svg/>"
-    assert "api/generated/bench-toy\n" in files["records.inc"]
-    assert "No record" in generate.bench_pages(tmp_path / "empty")["records.inc"]
+
+
+@pytest.mark.parametrize("suite", sorted((pages.ROOT / "benchmarks" / "records").glob("*/results.md")), ids=lambda path: path.parent.name)
+def test_every_record_has_a_page(suite):
+    page = pages.DOCS / "measured" / f"{suite.parent.name}.md"
+    assert page.is_file(), f"write {pages.name(page)}"
+    assert f"generated/bench-{suite.parent.name}.inc" in page.read_text(encoding="utf-8")
 
 
 def test_every_code_has_an_example_that_is_run():
     """The page's examples are run as they stand; each code must be what one of them gives back."""
-    page = (pages.DOCS / "guide" / "errors.md").read_text(encoding="utf-8")
+    page = (pages.DOCS / "reference" / "errors.md").read_text(encoding="utf-8")
     for code in CODES:
         assert re.search(rf"^(?:'{code}'|\['{code}'\]|'\[{code}\]')$", page, re.MULTILINE), f"no example gives {code}"
 
 
-METHOD_SECTIONS = [
-    "Use",
-    "Assumes",
-    "How it works",
-    "Measured",
-    "Differs from the paper",
-    "How the defaults were set",
-]
+METHOD_SECTIONS = ["Use", "Assumes", "How it works"]
 
 
 @pytest.mark.parametrize(
-    "path", sorted(set((pages.DOCS / "methods").glob("*.md")) - {pages.DOCS / "methods" / "index.md"}), ids=pages.name
+    "path", sorted(set((METHODS).glob("*.md")) - {METHODS / "index.md"}), ids=pages.name
 )
 def test_method_pages_have_one_order(path):
     prose = pages.prose(path.read_text(encoding="utf-8"))

@@ -6,7 +6,7 @@ import re
 import docs_pages as pages
 import pytest
 
-TEXT = (pages.DOCS / "papers.md").read_text(encoding="utf-8")
+TEXT = (pages.DOCS / "reference" / "papers.md").read_text(encoding="utf-8")
 NAMES = sorted(set(re.findall(r"`(isthmus(?:_bench)?\.[\w.]+)`", TEXT)))
 TESTS = sorted(set(re.findall(r"`((?:benchmarks/)?tests/[\w/]+\.py(?:::\w+)?)`", TEXT)))
 

@@ -9,7 +9,7 @@ import numpy as np
 from isthmus._math.confidence import AccuracyEstimate
 
 # Fewer documents than these pass for none: of a handful, one wrong label more is a broken budget. How they were set is
-# said in docs/guide/trust.md.
+# said in docs/measured/trust.md.
 FEWEST, FEWEST_SHARE = 20, 0.04
 
 

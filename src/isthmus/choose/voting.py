@@ -24,7 +24,7 @@ class VotingRule:
     other methods share them, the less: so much is taken off the difference where it is positive. A clean target of a
     noisy source has such labels.
     Methods within ``near`` of the best vote with weight ``exp(−difference / scale)``. The constants were set on
-    benchmark tasks; ``docs/guide/choosing.md`` has the test on corpora that were left out.
+    benchmark tasks; ``docs/measured/choose.md`` has the test on corpora that were left out.
 
     Examples
     --------

@@ -21,7 +21,7 @@ from isthmus.exceptions import DataError, MissingExtraError, UsageError
 from isthmus.features.gram import rank_symbols
 
 DEVICES = ("auto", "cpu", "cuda")
-AUTO_FROM = 4_000  # documents from which a device pays, its start included (docs/methods/strings.md)
+AUTO_FROM = 4_000  # documents from which a device pays, its start included (docs/measured/strings.md)
 DENSE_SHARE = 0.01  # lists in at least this share of the documents become columns of the int8 matrix
 DENSE_BYTES = 8 << 30  # what that matrix may take
 TILE_ROWS = 4_096  # rows of the kernel computed in one go

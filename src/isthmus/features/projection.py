@@ -31,7 +31,7 @@ from isthmus.features.term_chi2 import (
 )
 from isthmus.features.weights import smooth_idf
 
-# Weight of a term from its probability ratio PR. The paper's own formula is lost; docs/methods/projection.md compares.
+# Weight of a term from its probability ratio PR. The paper's own formula is lost; docs/measured/projection.md compares.
 _RATIO_WEIGHTS: dict[str, Callable[[Any], Any]] = {
     "": np.ones_like,
     "logpr": np.log,

@@ -28,7 +28,7 @@ _MOST_NEW = 0.9
 _OTHERS = 10  # answers with other classes that are thrown in when the share of a new class is guessed
 _SHARPNESS_PRIOR = 10.0  # as many answers as speak for a sharpness of one before any was given
 # A class that nobody named counts as if so many answers had been given at the vote's shares; set on development tasks
-# and on pairs with turned shares that suite "listen" does not have (docs/guide/listening.md).
+# and on pairs with turned shares that suite "listen" does not have (docs/measured/listen.md).
 PSEUDO_ANSWERS = 20
 _PSEUDO_DOCUMENTS = 10  # documents that stand for such a class
 

@@ -16,7 +16,7 @@ from isthmus.features.latent import LatentSemantics
 from isthmus.features.vectorizer import TextVectorizer
 
 FLOOR = 1e-3  # no method can veto a class by calling it impossible
-# Prior variance of a coefficient by view, set on the development tasks; docs/guide/listening.md has the test.
+# Prior variance of a coefficient by view, set on the development tasks; docs/measured/listen.md has the test.
 OPINIONS, MEANING, VECTORS, WORDS, CONSTANT = 0.05, 2.0, 2.0, 2.0, 0.25
 N_COMPONENTS = 100
 # Words and vectors of the texts that views were fitted on, as long as the views live: rounds of teaching ask for them

@@ -44,7 +44,7 @@ MATCHED = 0.35  # mean likeness of groups and their own classes; below it they c
 # A group is announced where all figures of one of three cases hold: it is unlike every class, stands out from further
 # groups and is disputed; or it is less unlike and stands out less, but is most disputed; or nobody disputes it, but it
 # is as far from the classes as they are from each other. Set on plain and spoilt pairs of many corpora, web pages among
-# them; docs/guide/trust.md says what that is worth.
+# them; docs/measured/trust.md says what that is worth.
 CASES = (
     {"unlike": 0.3, "stands_out": 0.3, "disputed": -0.15},
     {"unlike": 0.5, "stands_out": 0.15, "disputed": -0.33},

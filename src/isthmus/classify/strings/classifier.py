@@ -268,7 +268,7 @@ def _take(rows: Any, index: np.ndarray) -> Any:
 
 
 # Beyond the paper: what the recipe uses. The best of 13 settings on shifts simulated inside labelled domains, by the
-# labels of each domain alone (docs/methods/strings.md). Settings with more rounds lost there and are not used.
+# labels of each domain alone (docs/measured/strings.md). Settings with more rounds lost there and are not used.
 ALIGNED = {"align": "mean", "alpha": 1e-4, "max_iter": 2, "n_added": 0.5}
 CALIBRATION_ROWS = 1500  # source rows behind the temperature; more change it little and cost their cube
 
