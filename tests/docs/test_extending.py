@@ -1,4 +1,4 @@
-"""The estimator written in docs/howto/own-estimator.md does all that a recipe does: labels, reasons, a report, a file."""
+"""The estimator of docs/howto/own-estimator.md does all that a recipe does: labels, reasons, a report, a file."""
 
 import importlib
 import subprocess

@@ -80,7 +80,7 @@ def test_no_page_mentions_a_machine(path):
 def test_links_between_pages_lead_somewhere(path):
     for link in _LINK.finditer(pages.prose(path.read_text(encoding="utf-8"))):
         to = link["to"].split("#")[0]
-        if not to or "://" in to or to.startswith(("mailto:", "generated/", "gallery/", "../gallery/", "../../gallery/")):
+        if not to or "://" in to or to.startswith("mailto:") or {"generated", "gallery"} & set(to.split("/")):
             continue
         assert (path.parent / to).exists(), f"{pages.name(path)} links to {to}, which does not exist"
 
@@ -140,11 +140,14 @@ def test_benchmark_records_become_parts_of_pages(generate, tmp_path):
     assert files["bench-toy-sizes.svg"] == b"<svg/>"
 
 
-@pytest.mark.parametrize("suite", sorted((pages.ROOT / "benchmarks" / "records").glob("*/results.md")), ids=lambda path: path.parent.name)
+RECORDS = sorted(path.parent.name for path in (pages.ROOT / "benchmarks" / "records").glob("*/results.md"))
+
+
+@pytest.mark.parametrize("suite", RECORDS)
 def test_every_record_has_a_page(suite):
-    page = pages.DOCS / "measured" / f"{suite.parent.name}.md"
+    page = pages.DOCS / "measured" / f"{suite}.md"
     assert page.is_file(), f"write {pages.name(page)}"
-    assert f"generated/bench-{suite.parent.name}.inc" in page.read_text(encoding="utf-8")
+    assert f"generated/bench-{suite}.inc" in page.read_text(encoding="utf-8")
 
 
 def test_every_code_has_an_example_that_is_run():
@@ -157,9 +160,7 @@ def test_every_code_has_an_example_that_is_run():
 METHOD_SECTIONS = ["Use", "Assumes", "How it works"]
 
 
-@pytest.mark.parametrize(
-    "path", sorted(set((METHODS).glob("*.md")) - {METHODS / "index.md"}), ids=pages.name
-)
+@pytest.mark.parametrize("path", sorted(set((METHODS).glob("*.md")) - {METHODS / "index.md"}), ids=pages.name)
 def test_method_pages_have_one_order(path):
     prose = pages.prose(path.read_text(encoding="utf-8"))
     assert re.findall(r"^## (.+)$", prose, re.M) == METHOD_SECTIONS
