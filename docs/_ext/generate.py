@@ -1,6 +1,6 @@
 """Pages and tables made from the package itself, so that they cannot go stale.
 
-Everything lands in ``docs/reference/generated``: one page per public object, the API index, and parts that pages include
+Everything lands in ``docs/reference/generated``: a page per public object, the API index, and parts that pages include
 (``.inc``): error codes, recipes, commands, options, benchmark records.
 """
 

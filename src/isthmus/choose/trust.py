@@ -20,7 +20,7 @@ from isthmus.shift.novelty import Novelty, simulated_sentence
 from isthmus.shift.shares import MOVED, ShareShift, compare_shares, total_variation
 
 # Log-odds of a right label, from log-odds of shares and from two differences. Set by ridge regression on pairs that are
-# plain, lack a class, have turned shares or a noisy or thin source (``isthmus bench tune trust``); docs/measured/trust.md
+# plain, lack a class, have turned shares or a noisy or thin source (``isthmus bench tune trust``); docs/measured/trust
 # has the errors with each group of corpora left out.
 VOTE = {
     "constant": -0.329,

@@ -28,7 +28,7 @@ _MARKS = (
 )
 WORD = re.compile(rf"[^\W\d_](?:[^\W\d_]|[{_MARKS}])+")
 # Pieces in place of words: pairs of ideographs and kana, syllables and pairs of them in Korean, whose particles cling
-# to words, and three letters in a row in the alphabets that write no blanks (docs/measured/languages.md says how chosen).
+# to words, and three letters in a row in the alphabets that write no blanks (docs/measured/languages.md says why).
 _PIECES = {
     (2, 2): SCRIPTS["han"] + SCRIPTS["kana"],
     (1, 2): SCRIPTS["hangul"],
