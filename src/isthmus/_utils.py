@@ -1,4 +1,4 @@
-"""Small things that several rooms need: optional packages, versions, plain values, counts in words, warnings."""
+"""Small things that several rooms need: optional packages, versions, plain values, threads, words, warnings."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import os
 import platform
 import sys
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from isthmus.exceptions import IsthmusWarning, MissingExtraError
@@ -68,6 +69,19 @@ def n_threads(n_jobs: int | None) -> int:
         return 1
     cores = os.cpu_count() or 1
     return max(1, cores + 1 + n_jobs if n_jobs < 0 else n_jobs)
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """One thread of linear algebra inside the block, or the function that this decorates.
+
+    For many small products, and where several methods run at a time: there further threads wait for one another, by
+    running in circles, and take more time than they save. The number holds for the whole process until the end.
+    """
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1, user_api="blas"):
+        yield
 
 
 def plural(n: int, one: str, many: str | None = None) -> str:

@@ -29,6 +29,10 @@ texts = ["some words here", "other words there"] * 200
 isthmus.StringKernel().gram(texts)
 isthmus.TransductiveKernelClassifier().fit(texts, ["a", "b"] * 100 + [None] * 200)
 tell("fit a few texts")
+from isthmus.corpus.sample import load_sample
+source, target, _ = load_sample()
+isthmus.label(source.texts, source.labels, target.texts)
+tell("label the sample")
 import sklearn
 before = sklearn.get_config()
 [getattr(isthmus, name) for name in isthmus._PUBLIC]
@@ -53,6 +57,7 @@ def steps(tmp_path_factory):
         ("name the packages of vectors", VECTORS),
         ("read csv", ["polars"]),
         ("fit a few texts", ["numba", "cupy"]),
+        ("label the sample", ["numba", "cupy"]),  # nothing is compiled, so the first run is as quick as the second
         ("everything public", ["cupy"]),
     ],
 )

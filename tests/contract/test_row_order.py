@@ -1,12 +1,14 @@
 """Neither the order of the rows nor the number of threads changes a label: all recipes, the vote, groups, diagnosis."""
 
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import isthmus
+from isthmus._utils import one_blas_thread
 from isthmus.corpus import load_sample
 from isthmus.recipes import RECIPES
 
@@ -125,3 +127,14 @@ def test_the_number_of_threads_changes_no_group_and_no_diagnosis(sample):
             found = quietly(isthmus.diagnose, source, labels, target)
             told.append((groups.labels.tolist(), groups.names, groups.guidance_estimate.helps, found.to_dict()))
     assert told[0] == told[1]
+
+
+@one_worker
+def test_methods_that_run_at_a_time_have_one_thread_of_linear_algebra_each():
+    def threads(name=""):
+        return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+    with threadpool_limits(2):
+        with one_blas_thread(), ThreadPoolExecutor(2) as pool:
+            assert list(pool.map(threads, "ab")) == [{1}, {1}]
+        assert threads() == {2}

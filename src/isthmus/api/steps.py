@@ -17,7 +17,7 @@ from isthmus._math.confidence import (
     sharpen,
     with_caution,
 )
-from isthmus._utils import warn
+from isthmus._utils import one_blas_thread, warn
 from isthmus._validation import check_texts, read_source_labels
 from isthmus.api.methods import build_method, check_labelled
 from isthmus.choose.budgets import review_all_if_few_pass, review_warnings
@@ -195,6 +195,7 @@ def _expect_of_one(job: LabelJob, fitted: FittedCandidate, scorer: LabelScorer |
     return with_added(found, float(np.mean(~known)), None if agreement is None else agreement.right)
 
 
+@one_blas_thread()
 def judge_job(job: LabelJob, fitted: Choice) -> JudgedLabels:
     """Third step: confidence at the accuracy to expect, new groups, what needs review, what to know first."""
     expected = fitted.accuracy

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import ExitStack
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -15,6 +16,7 @@ from joblib import cpu_count
 from isthmus._math.calibration import fit_affine
 from isthmus._math.confidence import AccuracyEstimate, sharpen
 from isthmus._progress import as_candidate, listen, progress
+from isthmus._utils import one_blas_thread
 from isthmus.choose.combined import (
     LEXICON,
     NAMES,
@@ -194,7 +196,7 @@ def try_methods(
     **options,
 ) -> Candidates:
     """Fit every candidate and gather the evidence; parameters as for :func:`choose`."""
-    with sharing():
+    with sharing(), ExitStack() as limits:
         options = {**options, "language": texts.one_language(options.get("language", "auto"))}
         embedder = _embedder(embed)
         if classes is None:
@@ -221,6 +223,7 @@ def try_methods(
         if len(texts.texts) > LARGE and "strings" in candidates_for(texts.texts, None)[0]:
             progress("trying strings", 0, 1)
             ready["strings"] = fit("strings", n_jobs or cpu_count())
+        limits.enter_context(one_blas_thread())
         scorer = make_scorer(texts, options, _views(texts, embedder, options))
         lexicon = None
         if scorer is not None:
@@ -399,6 +402,7 @@ def _find_general_lexicon(texts: TransferTexts, options: Mapping) -> FittedLexic
     return lexicon if lexicon is None or found is None else replace(lexicon, found=found.why)
 
 
+@one_blas_thread()
 def decide(candidates: Candidates, rule: VotingRule | None = None) -> Choice:
     """Weights from the evidence, one pooled answer, and the accuracy to expect of it."""
     rule = rule or VotingRule()

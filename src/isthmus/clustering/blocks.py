@@ -9,6 +9,7 @@ from isthmus._math.rows import unit_rows
 from isthmus.clustering.alignment import Aligner, SourceGroups, alignment_table
 from isthmus.clustering.guided import CrossGuidedKMeans
 from isthmus.clustering.kmeans import ClusterSums, pulled_means
+from isthmus.features.block_loops import add_under, row_scores
 from isthmus.features.blocks import Block, Passes, RowBlock, add_tuples
 
 ONE = 1 << 20
@@ -86,8 +87,6 @@ def unit_weights(rows: RowBlock, idf: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 def group_sums(block: Block, idf: np.ndarray, n_groups: int) -> tuple[np.ndarray, np.ndarray]:
     """Rows of a block added up by group: those of the source by their label, those of the target all in one."""
-    from isthmus.features.block_kernels import add_under
-
     rows = block.rows
     codes = block.codes if block.side == "source" else np.zeros(len(rows), dtype=np.int32)
     sums = np.zeros((rows.n_columns, n_groups), dtype=np.int64)
@@ -97,8 +96,6 @@ def group_sums(block: Block, idf: np.ndarray, n_groups: int) -> tuple[np.ndarray
 
 def assign_rows(block: Block, idf: np.ndarray, directions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Rows of a target block added up by the nearest centre; a document without a word goes to none."""
-    from isthmus.features.block_kernels import add_under
-
     rows = block.rows
     labels, units = nearest_centers(rows, idf, directions, -1)
     sums = np.zeros(directions.shape, dtype=np.int64)
@@ -110,9 +107,7 @@ def nearest_centers(
     rows: RowBlock, idf: np.ndarray, directions: np.ndarray, empty: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Number of the nearest centre of each row, ``empty`` for one without a word; and the rows in fixed point."""
-    from isthmus.features.block_kernels import best_classes, row_scores
-
     values, units = unit_weights(rows, idf)
     scores = row_scores(rows.indptr, rows.indices, values, directions, np.zeros(directions.shape[1]))
-    labels, _ = best_classes(scores, 1.0)
+    labels = scores.argmax(axis=1).astype(np.int32)
     return np.where(np.diff(rows.indptr) == 0, empty, labels), units

@@ -15,13 +15,12 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def weigh_rows(indptr, indices, counts, idf, logs):
-    """tf-idf of length one; ``logs`` holds 1 + log(count) for small counts, or the counts themselves."""
+    """tf-idf of length one; ``logs`` holds 1 + log(count) of every count, or the counts themselves."""
     values = np.empty(counts.shape[0])
     for row in range(indptr.shape[0] - 1):
         square = 0.0
         for at in range(indptr[row], indptr[row + 1]):
-            count = counts[at]
-            value = (logs[count] if count < logs.shape[0] else logs[logs.shape[0] - 1]) * idf[indices[at]]
+            value = logs[counts[at]] * idf[indices[at]]
             values[at] = value
             square += value * value
         length = math.sqrt(square) if square > 0.0 else 1.0

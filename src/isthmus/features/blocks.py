@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 
+from isthmus.features.block_loops import weigh_rows
 from isthmus.features.term_chi2 import TermStatistics, count_terms
 from isthmus.features.weights import smooth_idf
 
@@ -51,8 +52,6 @@ class RowBlock:
 
     def tfidf(self, idf: np.ndarray, *, sublinear: bool) -> np.ndarray:
         """tf-idf values of the entries, rows of length one."""
-        from isthmus.features.block_kernels import weigh_rows
-
         most = int(self.counts.max(initial=1)) + 1
         logs = np.arange(most, dtype=np.float64)
         if sublinear:

@@ -15,7 +15,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-_BUCKET_BITS = 11  # terms per bucket of the counting pass: its tables must fit into a second-level cache
+from isthmus.features.term_chi2_loops import (
+    count_pairs,
+    merge_pairs,
+    pooled_ratios,
+    probability_ratios,
+    summarise_strata,
+    summarise_terms,
+)
 
 
 @dataclass(frozen=True)
@@ -91,14 +98,10 @@ class TermStatistics:
         return running[self.starts[1:]] - running[self.starts[:-1]]
 
     def _merge(self, other: TermStatistics, sign: int) -> TermStatistics:
-        from isthmus.features.term_chi2_kernels import merge_pairs
-
         n_terms, n_classes = max(self.n_terms, other.n_terms), max(self.n_classes, other.n_classes)
         a, b = self.widened(n_terms, n_classes), other.widened(n_terms, n_classes)
-        starts, klass, occurrences, documents = merge_pairs(
-            a.starts, a.klass, a.occurrences, a.documents, b.starts, b.klass, b.occurrences, b.documents, sign
-        )
-        return TermStatistics(starts, klass, occurrences, documents, a.class_documents + sign * b.class_documents)
+        pairs = [(one.starts, one.klass, one.occurrences, one.documents) for one in (a, b)]
+        return TermStatistics(*merge_pairs(*pairs, sign), a.class_documents + sign * b.class_documents)
 
 
 @dataclass(frozen=True)
@@ -118,17 +121,10 @@ class TermSummary:
 
 def count_terms(X: Any, codes: np.ndarray, n_classes: int) -> TermStatistics:
     """Statistics of one block of rows (CSR or dense) under their classes; rows of class -1 are left out."""
-    from isthmus.features.term_chi2_kernels import bucket_sizes, fill_buckets, reduce_entries
-
     X = as_counts(X)
     codes = np.ascontiguousarray(codes, dtype=np.int32)
-    order = np.argsort(codes, kind="stable")
-    order = order[np.searchsorted(codes[order], 0) :]
-    buckets = bucket_sizes(X.indptr, X.indices, X.data, order, _BUCKET_BITS, (X.shape[1] >> _BUCKET_BITS) + 1)
-    term, klass, count = fill_buckets(X.indptr, X.indices, X.data, codes, order, _BUCKET_BITS, buckets)
     class_documents = np.bincount(codes[codes >= 0], minlength=n_classes).astype(np.float64)
-    starts, klass, occurrences, documents = reduce_entries(term, klass, count, X.shape[1])
-    return TermStatistics(starts, klass, occurrences, documents, class_documents)
+    return TermStatistics(*count_pairs(X, codes), class_documents)
 
 
 def as_counts(X: Any) -> sp.csr_matrix:
@@ -149,16 +145,10 @@ def summarise(stats: TermStatistics, other: TermStatistics | None = None, *, lev
     Eq. 1). With ``other``, documents of another domain, χ² is Mantel and Haenszel's, which compares classes within each
     stratum only.
     """
-    from isthmus.features.term_chi2_kernels import summarise_pairs, summarise_terms
-
-    joint, totals, everything = _level(stats, level)
+    first = (stats.starts, stats.klass, *_level(stats, level))
     if other is None:
-        order = np.argsort(-totals, kind="stable")
-        klass, best, largest, total = summarise_terms(stats.starts, stats.klass, joint, totals, everything, order)
-        return TermSummary(klass, best, largest, total)
-    second = (other.starts, other.klass, *_level(other, level))
-    klass, best, largest, total = summarise_pairs(stats.starts, stats.klass, joint, totals, everything, *second)
-    return TermSummary(klass, best, largest, total)
+        return TermSummary(*summarise_terms(*first))
+    return TermSummary(*summarise_strata(first, (other.starts, other.klass, *_level(other, level))))
 
 
 def chi2_per_class(stats: TermStatistics, *, level: str = "occurrences") -> np.ndarray:
@@ -188,14 +178,12 @@ def discriminability(
     counts of the term, and twice that to both class sizes, so that a term seen in one class only gets a large ratio,
     not an infinite one. With a second stratum the ratio is Mantel and Haenszel's.
     """
-    from isthmus.features.term_chi2_kernels import pooled_ratios, probability_ratios
-
     klass = np.asarray(klass, dtype=np.int32)
     first = (stats.starts, stats.klass, stats.documents, stats.class_documents)
     if other is None:
-        return probability_ratios(*first, klass, float(smoothing))
+        return probability_ratios(first, klass, float(smoothing))
     second = (other.starts, other.klass, other.documents, other.class_documents)
-    return pooled_ratios(*first, *second, klass, float(smoothing))
+    return pooled_ratios(first, second, klass, float(smoothing))
 
 
 def _level(stats: TermStatistics, level: str) -> tuple[np.ndarray, np.ndarray, float]:

@@ -1,4 +1,4 @@
-"""Compiled loops of :mod:`isthmus.features.term_chi2`; imported on first use, because numba is."""
+"""Compiled loops of :mod:`isthmus.features.term_chi2`; ``term_chi2_loops`` calls them where tables are large."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ def bucket_sizes(indptr, indices, data, order, shift, n_buckets):
         for k in range(indptr[row], indptr[row + 1]):
             if data[k] > 0.0:
                 sizes[(indices[k] >> shift) + 1] += 1
-    return np.cumsum(sizes)
+    for bucket in range(n_buckets):  # numba's cumsum brings a second of code for its messages
+        sizes[bucket + 1] += sizes[bucket]
+    return sizes
 
 
 @njit(cache=True, nogil=True)

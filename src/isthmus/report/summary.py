@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._utils import plural, versions
+from isthmus._utils import one_blas_thread, plural, versions
 from isthmus.choose import sample_size
 from isthmus.classify.cocc.classifier import CoClusteringClassifier
 from isthmus.corpus import Collection
@@ -41,6 +41,7 @@ _SLOW = 8_000  # texts from which on one case is accounted for
 _FEWEST_ANSWERS = 20
 
 
+@one_blas_thread()
 def label_summary(
     result,
     source: Collection,

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from isthmus._math.content import content_order, label_ranks
 from isthmus._progress import progress
+from isthmus._utils import one_blas_thread
 from isthmus._validation import check_texts, read_source_labels
 from isthmus.features.languages import guess_languages, language_name, resolve_language
 from isthmus.features.weights import weigh_tfidf
@@ -37,6 +38,7 @@ _SAMPLE = 2_000  # documents of a side in which groups that fit no class are loo
 _STEPS = 6
 
 
+@one_blas_thread()
 def measure_shift(
     source_texts: Sequence[str],
     source_labels: Sequence,

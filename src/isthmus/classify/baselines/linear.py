@@ -17,6 +17,7 @@ from isthmus._math.calibration import fit_temperature
 from isthmus._parameters import POSITIVE, StrOptions, check_parameters
 from isthmus.base import softmax
 from isthmus.exceptions import DataError
+from isthmus.features.block_loops import row_scores
 from isthmus.features.blocks import Block, MemoryPasses, Passes, RowBlock
 from isthmus.features.term_chi2 import as_counts
 
@@ -88,8 +89,6 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         return self._scores(rows), np.diff(rows.indptr) == 0
 
     def _scores(self, rows: RowBlock) -> np.ndarray:
-        from isthmus.features.block_kernels import row_scores
-
         values = rows.tfidf(self.idf_, sublinear=self.sublinear)
         scores = row_scores(rows.indptr, rows.indices, values, self.coef_, self.intercept_)
         return self.inverse_temperature_ * scores
@@ -142,7 +141,6 @@ def block_loss(
     One flat array of integers: weights, intercepts, loss.
     """
     from isthmus.classify.baselines.linear_kernels import hinge_pass, logistic_pass
-    from isthmus.features.block_kernels import row_scores
 
     rows = block.rows
     codes = block.codes if block.side == "source" else (block.kept(objective.pseudo) or {})["codes"]

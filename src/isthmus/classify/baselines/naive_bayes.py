@@ -8,6 +8,7 @@ from sklearn.naive_bayes import MultinomialNB
 from sklearn.utils.validation import check_non_negative, validate_data
 
 from isthmus._math.information import safe_log
+from isthmus.features.block_loops import row_scores
 from isthmus.features.blocks import Block, ClassCounts, MemoryBlock, Passes, RowBlock, count_classes
 from isthmus.features.term_chi2 import as_counts
 
@@ -61,8 +62,6 @@ class NaiveBayes(MultinomialNB):
 
     def block_scores(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
         """Scores of a block's documents, whose softmax are probabilities, and which documents hold no known word."""
-        from isthmus.features.block_kernels import row_scores
-
         rows = block.rows
         values = rows.counts.astype(np.float64)
         scores = row_scores(rows.indptr, rows.indices, values, self._weights(), self.class_log_prior_)

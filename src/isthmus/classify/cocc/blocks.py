@@ -13,10 +13,13 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.special import xlogy
 
 from isthmus._math.content import content_noise
 from isthmus._math.rows import unit_rows
 from isthmus.classify.baselines.naive_bayes import naive_bayes_scores
+from isthmus.classify.cocc.loops import add_products, best_places, list_moves
+from isthmus.features.block_loops import add_under, entry_rows, row_scores, sums_at
 from isthmus.features.blocks import Block, MemoryPasses, Passes, RowBlock, add_tuples
 
 SKETCH_WIDTH = 24
@@ -86,8 +89,6 @@ def total_weight(block: Block, weighting: str) -> int:
 
 def class_table(block: Block, weigher: Weigher, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
     """Words × classes of a source block, and its documents per class."""
-    from isthmus.features.block_kernels import add_under
-
     rows, codes = block.rows, block.codes
     table = np.zeros((rows.n_columns, n_classes), dtype=np.int64)
     add_under(rows.indptr, rows.indices, weigher.steps(rows), codes, table)
@@ -96,21 +97,17 @@ def class_table(block: Block, weigher: Weigher, n_classes: int) -> tuple[np.ndar
 
 def word_totals(block: Block, weigher: Weigher) -> tuple[np.ndarray, np.ndarray]:
     """Weight of every word in a block, and what its documents' own information needs, in units of 2⁶ steps."""
-    from isthmus.classify.cocc.kernels import own_information
-    from isthmus.features.block_kernels import add_under
-
     rows = block.rows
     totals = np.zeros((rows.n_columns, 1), dtype=np.int64)
     add_under(rows.indptr, rows.indices, weigher.steps(rows), np.zeros(len(rows), dtype=np.int32), totals)
-    own = own_information(rows.indptr, weigher.values(rows), weigher.one / 64)
+    values = weigher.values(rows)
+    sums = sums_at(entry_rows(rows.indptr), values, len(rows))
+    own = [np.rint(xlogy(part, part) * (weigher.one / 64)).astype(np.int64).sum() for part in (values, sums)]
     return totals[:, 0], np.array(own, dtype=np.int64)
 
 
 def sketch_block(block: Block, weigher: Weigher, seed: int, words: np.ndarray | None) -> np.ndarray:
     """Sum over documents of their vectors, for each word: random ones first, then the mean of their words' vectors."""
-    from isthmus.classify.cocc.kernels import add_products
-    from isthmus.features.block_kernels import row_scores
-
     rows = block.rows
     values = weigher.values(rows)
     if words is None:
@@ -130,8 +127,6 @@ class ByScores:
     bias: np.ndarray
 
     def labels(self, block: Block, values: np.ndarray, before: np.ndarray) -> np.ndarray:
-        from isthmus.classify.cocc.kernels import best_places
-
         labels = before.copy()
         best_places(block.rows.indptr, block.rows.indices, values, self.scores, self.bias, labels)
         return labels
@@ -180,11 +175,9 @@ class TableChange:
 
     def added_to(self, table: np.ndarray) -> np.ndarray:
         """The table with the change; ``table`` itself stays."""
-        from isthmus.classify.cocc.kernels import add_at
-
         total = table.copy() if self.table is None else table + self.table
         for places, values in zip(self.places, self.values, strict=True):
-            add_at(total.reshape(-1), places, values)
+            np.add.at(total.reshape(-1), places, values)
         return total
 
 
@@ -197,8 +190,6 @@ def move_documents(
     None if there were none, and after are kept apart, so that a step that is done twice gives the same. With ``idf``
     the table holds tf-idf of length one.
     """
-    from isthmus.classify.cocc.kernels import list_moves
-
     rows = block.rows
     old = kept_labels(block, before)
     labels = by.labels(block, weigher.values(rows), old)
@@ -217,8 +208,6 @@ def score_rows(
     Without ``word_weights``: Σ value · log p(ŵ|d̂), what the document step maximises. With them, ``word_scores`` are
     weighted centroids and rows are scaled to length one: cosines.
     """
-    from isthmus.features.block_kernels import row_scores
-
     values = weigher.values(rows)
     scores = row_scores(rows.indptr, rows.indices, values, word_scores, np.zeros(word_scores.shape[1]))
     if word_weights is not None:

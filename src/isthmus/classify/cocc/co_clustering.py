@@ -30,6 +30,7 @@ from scipy.optimize import linear_sum_assignment
 
 from isthmus._math.information import mutual_information, safe_log
 from isthmus.classify.cocc.blocks import PlacedDocuments, TargetTotals
+from isthmus.classify.cocc.loops import assign_words
 
 
 @dataclass(eq=False)
@@ -100,20 +101,18 @@ class Search:
         self.word_table += self.pinned
 
     def tables(self, words: np.ndarray) -> None:
-        from isthmus.classify.cocc.kernels import sum_by_label
+        self.target_table = self._sums(self.word_table, words)
+        self.source_table = self._sums(self.source, words)
 
-        self.target_table = np.zeros((self.k, self.n_clusters))
-        self.source_table = np.zeros((self.k, self.source.shape[1]))
-        sum_by_label(self.word_table, words, self.target_table)
-        sum_by_label(self.source, words, self.source_table)
+    def _sums(self, table: np.ndarray, words: np.ndarray) -> np.ndarray:
+        """Rows of a words × … table added up by word cluster."""
+        return np.stack([np.bincount(words, weights=column, minlength=self.k) for column in table.T], axis=1)
 
     def objective(self) -> float:
         kept = mutual_information(self.target_table) + self.trade_off * mutual_information(self.source_table)
         return self.constant - kept
 
     def word_step(self, words: np.ndarray) -> int:
-        from isthmus.classify.cocc.kernels import assign_words
-
         alive = np.bincount(words, minlength=self.k) > 0
         logs = np.vstack([_word_logs(self.target_table, alive), _word_logs(self.source_table, alive)])
         # Finite stand-ins for -inf: a weight of zero times them is zero, any other weight rules the cluster out.

@@ -1,8 +1,6 @@
-"""Compiled inner loops of co-clustering; sums over documents are integers. Importing this module loads numba."""
+"""Compiled inner loops of co-clustering; sums over documents are integers. See ``loops``, which calls them."""
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 from numba import njit
@@ -75,14 +73,6 @@ def assign_words(weights, logs, labels):
 
 
 @njit(cache=True, nogil=True)
-def sum_by_label(table, labels, out):
-    """Rows of ``table`` added up by label."""
-    for row in range(table.shape[0]):
-        for c in range(table.shape[1]):
-            out[labels[row], c] += table[row, c]
-
-
-@njit(cache=True, nogil=True)
 def list_moves(indptr, indices, weights, before, after, n_classes):
     """What rows that changed their class take from one column of a terms × classes table and bring to another.
 
@@ -107,32 +97,9 @@ def list_moves(indptr, indices, weights, before, after, n_classes):
 
 
 @njit(cache=True, nogil=True)
-def add_at(table, places, values):
-    """Add values at places of a flat table."""
-    for at in range(places.shape[0]):
-        table[places[at]] += values[at]
-
-
-@njit(cache=True, nogil=True)
 def add_products(indptr, indices, values, rows, scale, out):
     """Xᵀ · rows in fixed point."""
     for row in range(indptr.shape[0] - 1):
         for at in range(indptr[row], indptr[row + 1]):
             for j in range(rows.shape[1]):
                 out[indices[at], j] += np.int64(np.rint(values[at] * rows[row, j] * scale))
-
-
-@njit(cache=True, nogil=True)
-def own_information(indptr, values, scale):
-    """Σ v·log v over the entries and Σ r·log r over the rows' sums, in fixed point."""
-    entries, rows = np.int64(0), np.int64(0)
-    for row in range(indptr.shape[0] - 1):
-        total = 0.0
-        for at in range(indptr[row], indptr[row + 1]):
-            value = values[at]
-            if value > 0.0:
-                total += value
-                entries += np.int64(np.rint(value * math.log(value) * scale))
-        if total > 0.0:
-            rows += np.int64(np.rint(total * math.log(total) * scale))
-    return entries, rows

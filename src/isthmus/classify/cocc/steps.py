@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
+import scipy.sparse as sp
 
 from isthmus._math.calibration import fit_temperature
 from isthmus._math.rows import unit_rows
@@ -21,8 +22,6 @@ from isthmus.classify.cocc.co_clustering import CoClustering
 
 def group_words(vectors: np.ndarray, k: int, rng: np.random.Generator, n_iter: int = 5) -> np.ndarray:
     """Cluster number of each word by k-means on the sphere from ``k`` random words; every cluster keeps a word."""
-    from isthmus.classify.cocc.kernels import sum_by_label
-
     vectors = np.ascontiguousarray(
         vectors, dtype=np.float32
     )  # a start needs no more digits, and half the bytes are quicker
@@ -33,9 +32,8 @@ def group_words(vectors: np.ndarray, k: int, rng: np.random.Generator, n_iter: i
     for _ in range(n_iter):
         labels = (vectors @ centres.T).argmax(axis=1)
         labels[seeds] = np.arange(k)
-        sums = np.zeros_like(centres)
-        sum_by_label(vectors, labels, sums)
-        centres = unit_rows(sums)
+        members = sp.csr_matrix((np.ones(n, dtype=np.float32), (labels, np.arange(n))), shape=(k, n))
+        centres = unit_rows(members @ vectors)
     return labels
 
 
