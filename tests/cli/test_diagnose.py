@@ -66,6 +66,8 @@ REFUSALS = [
     ("report on an input", ["source.csv", "target.csv", "--report", "./source.csv", "--force"], 2, "output-unwritable"),
     ("unwritable report", ["source.csv", "target.csv", "--report", "no/such/page.html"], 1, "output-unwritable"),
     ("two standard inputs", ["-", "-"], 2, "bad-parameter"),
+    ("doubtful labels on stdout", ["source.csv", "target.csv", "--review-source", "-"], 2, "bad-parameter"),
+    ("doubtful labels exist", ["source.csv", "target.csv", "--review-source", "foreign.csv"], 1, "output-exists"),
 ]
 
 
@@ -81,3 +83,25 @@ def test_refusals_are_one_sentence_and_leave_nothing(folder, capsys, case):
     assert lines[0].endswith(f"[{code}]")
     assert sorted(path.name for path in folder.iterdir()) == before
     assert Path("source.csv").read_text(encoding="utf-8") == SOURCE
+
+
+def test_doubtful_source_labels_go_out_to_a_person_and_back(folder, capsys):
+    rows = [f"{i},{text} {'again' * (i % 7 == 0)},{label}" for i, (text, label) in enumerate(ENGLISH)]
+    rows[4] = rows[4].replace(",staff", ",price")
+    Path("noisy.csv").write_text("id,comment,category\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    assert run_command(["diagnose", "noisy.csv", "target.csv", "--review-source", "doubt.csv"]) == 0
+    talk = capsys.readouterr()
+    assert "[worth a look] source labels" in talk.out or "[fine] source labels" in talk.out
+    assert "wrote doubt.csv" in talk.err
+    header, *listed = Path("doubt.csv").read_text(encoding="utf-8").splitlines()
+    assert header == "document,id,text,label,suggested,support,for_label,for_suggested,true_label"
+    assert [line.split(",")[0] for line in listed] == ["5"], "one label was put wrong, that of the fifth document"
+    Path("doubt.csv").write_text(f"{header}\n{listed[0]}staff\n", encoding="utf-8")
+    label = ["label", "noisy.csv", "target.csv", "--method", "nbc", "-o", "out.csv", "--save", "run.isthmus", "--quiet"]
+    assert run_command(label) == 0
+    teach = ["teach", "run.isthmus", "--source-labels", "doubt.csv", "-o", "taught.csv", "--save", "taught.isthmus"]
+    assert run_command(teach) == 0
+    assert "labelled again from the source with 1 label corrected" in capsys.readouterr().err
+    from isthmus import load
+
+    assert load("taught.isthmus").source_labels[4] == "staff"

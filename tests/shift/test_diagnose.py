@@ -14,7 +14,7 @@ from isthmus.shift.diagnose import _verdict
 
 TOPICS = {
     "sizes", "languages", "vocabulary", "distance", "divergence", "target-only words", "near-duplicates",
-    "what carries over", "class balance", "pivots", "moved words", "groups", "new groups",
+    "what carries over", "class balance", "pivots", "moved words", "groups", "new groups", "source labels",
 }  # fmt: skip
 STAFF = ["kind", "polite", "rude", "friendly", "helpful", "patient"]
 PRICE = ["cheap", "expensive", "fair", "high", "discount", "cost"]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from isthmus.shift import findings
+from isthmus.shift.bridges import Carrying
 from isthmus.shift.findings import duplicate_finding
 
 
@@ -114,7 +115,7 @@ def test_divergence(kl, halves, severity, ending):
 
 
 def carried(share, source=0.9):
-    return SimpleNamespace(source=source, thinned=0.7, chance=0.5, share=share, spread=0.1)
+    return Carrying(source=source, thinned=0.7, chance=0.5, share=share, spread=0.1)
 
 
 @pytest.mark.parametrize(
@@ -272,3 +273,18 @@ def test_no_repeated_document_is_said_so():
     told = duplicate_finding([], 10)
     assert "No target document repeats a source document." in told.values()
     assert "1 target document repeats" in " ".join(map(str, duplicate_finding([{}], 10).values()))
+
+
+@pytest.mark.parametrize(
+    ("noise", "low", "severity"), [(0.04, 0.0, 0), (0.05, 0.0, 1), (0.04, 0.01, 1), (0.2, 0.09, 1), (0.2, 0.1, 2)]
+)
+def test_doubtful_source_labels(noise, low, severity):
+    doubt = SimpleNamespace(rows=[3, 5], noise=noise, low=low, high=0.3)
+    row = findings.doubt_finding(doubt)
+    assert row["severity"] == severity
+    assert "2 labels are doubtful" in row["finding"]
+    assert ("teach takes the corrected ones" in row["advice"]) == (severity > 0)
+
+
+def test_labels_that_cannot_be_judged_are_not_doubted():
+    assert findings.doubt_finding(None)["severity"] == 0

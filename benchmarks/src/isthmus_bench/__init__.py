@@ -20,6 +20,7 @@ _NAMES = (
     "choose",
     "trust",
     "names",
+    "doubt",
     "languages",
     "listen",
     "scale",

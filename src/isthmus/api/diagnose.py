@@ -12,6 +12,7 @@ from isthmus._cards import card
 from isthmus._utils import import_optional, to_plain
 from isthmus.api.frames import takes_frames
 from isthmus.shift.diagnose import SEVERITIES, measure_shift
+from isthmus.shift.doubt import review_table
 
 
 @dataclass(repr=False)
@@ -27,8 +28,8 @@ class Diagnosis:
     findings : list of dict
         ``severity`` (0 fine to 3 do not transfer), ``topic``, ``finding``, ``advice``, ``values``; gravest first.
     tables : dict of str to list of dict
-        ``pivots``, ``class_shifted_words``, ``target_only_words``, ``near_duplicates``, ``new_groups``; at most 50 rows
-        each.
+        ``pivots``, ``class_shifted_words``, ``target_only_words``, ``near_duplicates``, ``new_groups``, at most 50 rows
+        each; and ``doubtful_labels``, all of them, the most doubtful first.
     settings : dict
 
     See Also
@@ -82,6 +83,15 @@ class Diagnosis:
     def to_frame(self):
         """The findings as a polars data frame (extra ``app``)."""
         return import_optional("polars", "to_frame()").DataFrame(self.columns())
+
+    def review_source(self, source_texts: Sequence[str], ids: Sequence[str] | None = None) -> dict[str, list]:
+        """Source labels that are probably wrong, as columns for a person to fill in ``true_label``.
+
+        ``document`` (numbered from 1), ``id`` where ``ids`` are given, ``text``, ``label``, ``suggested``, ``support``
+        (0 to 1: what speaks for the label), ``for_label`` and ``for_suggested`` (words that speak for either),
+        ``true_label`` (empty). Give it to :meth:`isthmus.api.label.LabelResult.teach` as ``source_labels``.
+        """
+        return review_table(self.tables.get("doubtful_labels", []), source_texts, ids)
 
     def report(self, path, *, force: bool = False) -> Path:
         """Write one self-contained HTML page about this diagnosis; returns its path."""

@@ -30,7 +30,7 @@ from isthmus.choose.choice import Choice
 from isthmus.choose.guaranteed import NOMINAL, Step, draw_to_decide, next_step
 from isthmus.choose.sampling import draw_sample, sample_size, sample_table
 from isthmus.classify.centroids import CentredRows
-from isthmus.exceptions import MissingExtraError, UsageError
+from isthmus.exceptions import DataError, MissingExtraError, UsageError
 from isthmus.explain import explain_document
 from isthmus.features.embeddings import VectorTable
 from isthmus.features.vectorizer import TextVectorizer
@@ -45,8 +45,9 @@ from isthmus.feedback.model import (
     voting_part,
 )
 from isthmus.feedback.renaming import rename_classes
-from isthmus.feedback.tables import read_truths
-from isthmus.feedback.teaching import labels_without_own_answer, name_groups, teach
+from isthmus.feedback.tables import read_source_corrections, read_truths
+from isthmus.feedback.teaching import labels_without_own_answer, learn_answers, name_groups, teach
+from isthmus.recipes import RECIPES
 from isthmus.request import ERROR_BUDGET, LabelRequest
 
 _CARD_CLASSES = 12  # shown in a notebook
@@ -441,6 +442,7 @@ class LabelResult(FrameResult, Labelling):
         word_labels: Mapping | str | PathLike | None = None,
         name: str | None = None,
         without: str | PathLike | None = None,
+        source_labels: Any = None,
     ) -> Self:
         """The labelling after learning from answers; this one stays as it is.
 
@@ -464,6 +466,10 @@ class LabelResult(FrameResult, Labelling):
         without : str or path
             Take back the answers or the words that came in the table of this name, or in this file. Answers that they
             replaced hold again.
+        source_labels : table, path or mapping, optional
+            Corrected labels of the source: ``document`` (numbered from 1) and ``true_label``, as
+            :meth:`isthmus.api.diagnose.Diagnosis.review_source` gives them, filled in. The texts are then labelled
+            again from the corrected source, and learn the answers given so far.
 
         Examples
         --------
@@ -475,7 +481,10 @@ class LabelResult(FrameResult, Labelling):
         >>> str(taught.labels[2]), float(taught.confidence[2]), taught.answers.drawn
         ('parking', 1.0, ['picked'])
         """
-        return teach(self, answers, drawn=drawn, word_labels=word_labels, name=name, without=without)._like(self)
+        result = self if source_labels is None else _label_again(self, source_labels)
+        if source_labels is not None and answers is None and word_labels is None and without is None:
+            return result
+        return teach(result, answers, drawn=drawn, word_labels=word_labels, name=name, without=without)._like(self)
 
     def name_groups(self, names: Mapping[str, str]) -> Self:
         """The labelling with groups that fit no class made classes, ``{group: class}``.
@@ -682,6 +691,51 @@ def _assemble(job: LabelJob, fitted: Choice, judged: JudgedLabels) -> LabelResul
         given_vectors=job.embed if unused_vectors else None,
         **vars(judged),
     )
+
+
+def _label_again(result: LabelResult, corrections: Any) -> LabelResult:
+    """The labelling made again from a source whose labels a person corrected; answers given so far are learned."""
+    corrected = read_source_corrections(result, corrections)
+    if not corrected:
+        raise DataError(
+            "No source label is corrected; fill in true_label where it differs from label.", code="bad-answers"
+        )
+    base = result.untaught()
+    settings = base.settings
+    lost = {
+        "labelled words": bool(base.given_words),
+        "extra texts": "extra_texts" in settings,
+        "several sources": bool(base.sources),
+        "an estimator of your own": settings["method"] not in ("auto", *RECIPES),
+    }
+    if any(lost.values()):
+        what = ", ".join(name for name, is_so in lost.items() if is_so)
+        raise UsageError(
+            f"The labelling was made with {what}, which it does not keep; correct the labels in the source itself and "
+            "label again.",
+            code="bad-parameter",
+        )
+    labels = base.source_labels.copy()
+    for row, name in corrected.items():
+        labels[row] = name
+    own_vectors = next((step.model for step in vector_steps(base.model)), base.given_vectors)
+    again = label(
+        base.source_texts,
+        labels,
+        base.texts,
+        settings["method"],
+        classes=settings.get("classes"),
+        embed=False if settings.get("vectors") == "none" else own_vectors,
+        parameters=settings.get("parameters"),
+        force_classes=True,  # they were accepted before
+        **{name: settings[name] for name in ("random_state", "error_budget", "analyzer", "min_df", "language")},
+    )
+    again.settings["source_labels_corrected"] = settings.get("source_labels_corrected", 0) + len(corrected)
+    again.ids, again.input_table = base.ids, base.input_table
+    answers = result.answers
+    if answers is not None and (len(answers) or answers.words):
+        again = learn_answers(again, again, answers, answers)
+    return again._like(result)
 
 
 def _earlier_decision(decision: list[dict]) -> list[dict]:

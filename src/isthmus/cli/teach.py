@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from isthmus._utils import plural
 from isthmus.api.saving import check_saved_file
 from isthmus.cli.command import shared
 from isthmus.cli.common import Target, one_line, print_json, say, talking
@@ -45,6 +46,14 @@ def teach(
     rename: Annotated[
         Path | None, typer.Option("--rename", metavar="FILE", help="Rename or merge classes (columns old, new).")
     ] = None,
+    source_labels: Annotated[
+        Path | None,
+        typer.Option(
+            "--source-labels",
+            metavar="FILE",
+            help="Corrected labels of the source, as diagnose --review-source lists them; labels again from them.",
+        ),
+    ] = None,
     name_group: Annotated[
         list[str] | None,
         typer.Option(
@@ -69,15 +78,16 @@ def teach(
     Answered documents keep their answer at confidence 1. An answer may name a new class. RESULT stays as it is; save
     the taught labelling with --save for the next round. Rows without a true label are passed over.
     """
-    if answers is None and words is None and without is None and rename is None and not name_group:
+    given = (answers, words, without, rename, source_labels, name_group or None)
+    if all(part is None for part in given):
         raise UsageError(
-            "There is nothing to learn; give ANSWERS, --words, --without, --rename or --name-group.",
+            "There is nothing to learn; give ANSWERS, --words, --without, --rename, --source-labels or --name-group.",
             code="bad-parameter",
         )
     groups = read_group_names(name_group or [])
     if as_json and output == "-":
         raise UsageError("--json prints on stdout; name a file for the labels with -o OUT.", code="bad-parameter")
-    inputs = (result, answers, words, rename, target)
+    inputs = (result, answers, words, rename, source_labels, target)
     check_outputs(output, report, force, save, inputs=inputs)
     for path in filter(None, inputs):  # before anything slow is loaded
         check_saved_file(split_sheet(path)[0])
@@ -87,6 +97,8 @@ def teach(
         taught = load(result, kind="label")
         if rename is not None:
             taught = taught.rename_classes(read_renames(rename))
+        if source_labels is not None:
+            taught = taught.teach(source_labels=source_labels)
         if answers is not None or words is not None or without is not None:
             taught = teach_from_file(taught, answers, words=words, without=without)
         if groups:
@@ -114,6 +126,9 @@ def teach(
         print_json(summary)
     if not quiet:
         lines = [] if taught.learned is None else str(taught.learned).splitlines()
+        if source_labels is not None:
+            corrected = taught.settings["source_labels_corrected"]
+            lines = [f"labelled again from the source with {plural(corrected, 'label')} corrected", *lines]
         if without is not None and taught.learned is None:
             lines = [f"the answers of {without} were taken back and none is left; the labels are as before any answer"]
         if taught.expected_accuracy is not None:

@@ -27,7 +27,7 @@ def read_answers(labelling: Labelling, table: Any, *, drawn: str | None = None, 
         raise UsageError(f"drawn={drawn!r}; use one of {', '.join(DRAWN)}.", code="bad-parameter")
     if table is None:
         return Answers()
-    columns = _as_columns(table, labelling)
+    columns = _as_columns(table, len(labelling.texts))
     rows, labels = _find_rows(columns, labelling)
     kinds = [drawn or _drawn(cell) for cell in columns.get("drawn", [None] * len(rows))]
     by = [cell_content(cell) for cell in columns.get("by", [None] * len(rows))]
@@ -66,7 +66,7 @@ def read_truths(labelling: Labelling, table: Any) -> tuple[list[int], list, int 
     Last comes the number of surest documents that it was drawn from; None where it was drawn from all.
     """
     try:
-        columns = _as_columns(table, labelling)
+        columns = _as_columns(table, len(labelling.texts))
         return *_find_rows(columns, labelling), read_among(columns.get("among", ()))
     except DataError as error:
         if error.code != "bad-answers":
@@ -74,7 +74,42 @@ def read_truths(labelling: Labelling, table: Any) -> tuple[list[int], list, int 
         raise DataError(str(error).replace("The answers", "The checked sample"), code="bad-check") from None
 
 
-def _as_columns(table: Any, labelling: Labelling) -> dict[str, list]:
+def read_source_corrections(labelling: Labelling, table: Any) -> dict[int, Any]:
+    """Source labels that a person corrected, by row (from 0), from a table of the source's doubtful labels, filled in.
+
+    ``document`` numbers the source's documents from 1; rows without a true label are passed over, and so are those
+    whose true label is the one that was given.
+    """
+    columns = _as_columns(table, len(labelling.source_texts))
+    if TRUTH not in columns or "document" not in columns:
+        raise DataError(
+            f"The source's labels have the columns {', '.join(columns) or 'none'}; document (numbered from 1) and "
+            "true_label are needed.",
+            code="bad-answers",
+        )
+    columns = {name: cells for name, cells in columns.items() if name in ("document", TRUTH, "text")}
+    try:
+        rows, truths = read_sample(columns, labelling.source_texts)
+    except DataError as error:
+        if error.code != "bad-check":
+            raise
+        raise DataError(str(error).replace("checked sample", "source's labels"), code="bad-answers") from None
+    known = [name for name in labelling.source_labels.tolist() if name is not None]
+    matched = match_classes(labelling.in_current_names(truths), list(dict.fromkeys([*known, *labelling.classes])))
+    found: dict[int, Any] = {}
+    for row, label in zip(rows.tolist(), matched, strict=True):
+        if label is None:
+            continue
+        if found.setdefault(row, label) != label:
+            raise DataError(
+                f"Source document {row + 1:,} is corrected twice, to {str(found[row])[:40]!r} and to "
+                f"{str(label)[:40]!r}; decide for one.",
+                code="bad-answers",
+            )
+    return {row: label for row, label in found.items() if label != labelling.source_labels[row]}
+
+
+def _as_columns(table: Any, n_texts: int) -> dict[str, list]:
     if isinstance(table, str | PathLike):
         table = read_table(Path(table), sheet=REVIEW_SHEET, filled=TRUTH)
     if hasattr(table, "columns"):  # a data frame, whatever made it
@@ -93,9 +128,9 @@ def _as_columns(table: Any, labelling: Labelling) -> dict[str, list]:
     if all(isinstance(row, Mapping) for row in rows):
         names = dict.fromkeys(key for row in rows for key in row)
         return {key: [row.get(key) for row in rows] for key in names}
-    if len(rows) != len(labelling.texts):
+    if len(rows) != n_texts:
         raise DataError(
-            f"There are {len(rows):,} answers and {len(labelling.texts):,} texts; give one label per text, None "
+            f"There are {len(rows):,} answers and {n_texts:,} texts; give one label per text, None "
             "where it is unknown, or a table with the columns id and true_label.",
             code="length-mismatch",
         )

@@ -55,6 +55,8 @@ def diagnosis_facts(result, source: Collection | None, target: Collection | None
         "pivots": pivot_bars(result.tables),
         "company": result.tables.get("class_shifted_words", [])[:_SHOWN],
         "tables": word_tables(result.tables),
+        "doubtful": doubtful_labels(result.tables.get("doubtful_labels", []), source),
+        "n_doubtful": len(result.tables.get("doubtful_labels", [])),
         "repeats": repeats(result.tables.get("near_duplicates", []), source, target),
         "settings": result.settings,
         "versions": versions(),
@@ -92,6 +94,22 @@ def word_tables(tables: dict[str, list[dict]]) -> list[dict]:
     ]
 
 
+def doubtful_labels(found: list[dict], source: Collection | None) -> list[dict]:
+    """Source labels that are probably wrong, with id and text where the collection is at hand."""
+    rows = []
+    for row in found[:_SHOWN]:
+        shown = {**row, "document": str(row["document"]), "text": ""}
+        if source is not None:
+            place = row["document"] - 1
+            shown |= {"document": source.ids[place], "text": _excerpt(source.texts[place])}
+        rows.append(shown)
+    return rows
+
+
+def _excerpt(text: str) -> str:
+    return text[:_EXCERPT] + "…" * (len(text) > _EXCERPT)
+
+
 def repeats(found: list[dict], source: Collection | None, target: Collection | None) -> list[dict]:
     """Near-duplicates, with ids and texts where the collections are at hand."""
     rows = []
@@ -100,7 +118,6 @@ def repeats(found: list[dict], source: Collection | None, target: Collection | N
         if source is not None:
             shown["source"] = source.ids[row["source"]]
         if target is not None:
-            text = target.texts[row["target"]]
-            shown |= {"target": target.ids[row["target"]], "text": text[:_EXCERPT] + "…" * (len(text) > _EXCERPT)}
+            shown |= {"target": target.ids[row["target"]], "text": _excerpt(target.texts[row["target"]])}
         rows.append(shown)
     return rows

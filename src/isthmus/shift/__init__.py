@@ -7,6 +7,7 @@ _PUBLIC = {
     "vocabulary_transfer": "isthmus.shift.bridges",
     "guess_languages": "isthmus.features.languages",
     "class_shifted_words": "isthmus.shift.bridges",
+    "doubt_labels": "isthmus.shift.doubt",
     "measure_shift": "isthmus.shift.diagnose",
     "near_duplicates": "isthmus.shift.duplicates",
     "pivot_table": "isthmus.shift.bridges",

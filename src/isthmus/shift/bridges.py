@@ -6,7 +6,7 @@ sum over words, so a word can be taken out of a document's score exactly.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -49,6 +49,11 @@ class Carrying:
     # (thinned − chance) / (source − chance), between 0 and 1; 0 where the source itself is not above chance
     share: float
     spread: float  # standard error of the two accuracies
+
+    @property
+    def above_chance(self) -> bool:
+        """Whether words tell the source's own classes apart."""
+        return self.source - self.chance > 2 * self.spread
 
 
 def vocabulary_transfer(
@@ -107,9 +112,10 @@ def vocabulary_transfer(
     sizes = np.bincount(codes)
     spread = float(np.sqrt(np.sum(np.maximum(recalls[0] * (1 - recalls[0]), 0.01) / sizes)) / len(classes))
     chance = 1.0 / len(classes)
-    above = full - chance
-    share = float(np.clip((left - chance) / above, 0.0, 1.0)) if above > 2 * spread else 0.0
-    return Carrying(float(full), float(left), chance, share, spread)
+    found = Carrying(float(full), float(left), chance, 0.0, spread)
+    if not found.above_chance:
+        return found
+    return replace(found, share=float(np.clip((left - chance) / (full - chance), 0.0, 1.0)))
 
 
 def _credit(scores: np.ndarray, codes: np.ndarray) -> np.ndarray:

@@ -15,6 +15,7 @@ from isthmus._validation import check_texts, read_source_labels
 from isthmus.features.languages import guess_languages, language_name, resolve_language
 from isthmus.features.weights import weigh_tfidf
 from isthmus.shift import bridges, findings
+from isthmus.shift.doubt import LabelDoubt, doubt_labels
 from isthmus.shift.duplicates import near_duplicates
 from isthmus.shift.findings import two_languages
 from isthmus.shift.groups import group_facts
@@ -74,6 +75,8 @@ def measure_shift(
     labelled, label_tables = _judge_labels(counts, np.flatnonzero(known), codes, classes, random_state)
     rows += labelled
     tables |= label_tables
+    for doubtful in tables.get("doubtful_labels", ()):
+        doubtful["document"] = int(orders[0][doubtful["document"]]) + 1
     progress("diagnosing", _STEPS, _STEPS)
     if vectors and two_languages(source_texts, target_texts, in_order=True):
         rows = [{**row, "severity": min(row["severity"], 2)} if row["topic"] in _BY_WORDS else row for row in rows]
@@ -85,7 +88,8 @@ def measure_shift(
         "verdict": _verdict(level, rows, languages),
         "level": LEVELS[level],
         "findings": rows,
-        "tables": {name: table[:_TABLE_ROWS] for name, table in tables.items()},
+        # Doubtful labels are a list to work through, so that it stays whole.
+        "tables": {name: table if name == "doubtful_labels" else table[:_TABLE_ROWS] for name, table in tables.items()},
         "settings": {"random_state": random_state, "language": language},
     }
 
@@ -155,8 +159,30 @@ def _judge_labels(counts: JointCounts, rows, codes, classes, random_state) -> tu
     if useful:
         novelty, simulated = _novelty(source, classes[codes], target, names, random_state)
     found.append(findings.novelty_finding(novelty, simulated))
-    tables = {"pivots": pivots, "class_shifted_words": moved, "new_groups": [g.to_dict() for g in novelty.groups]}
+    learnable = carried is not None and carried.above_chance
+    doubt = doubt_labels(source, codes, len(classes), random_state=random_state) if learnable else None
+    found.append(findings.doubt_finding(doubt))
+    tables = {
+        "pivots": pivots,
+        "class_shifted_words": moved,
+        "new_groups": [g.to_dict() for g in novelty.groups],
+        "doubtful_labels": [] if doubt is None else _doubtful_rows(doubt, rows, codes, classes, names),
+    }
     return found, tables
+
+
+def _doubtful_rows(doubt: LabelDoubt, rows, codes, classes, names) -> list[dict]:
+    """Labels that are probably wrong, with the words that speak for the label and for the class suggested instead."""
+    return [
+        {
+            "document": rows[row],
+            "label": str(classes[codes[row]]),
+            "suggested": str(classes[suggested]),
+            "support": round(float(doubt.support[row]), 4),
+            **{side: ", ".join(map(str, names[columns])) for side, columns in evidence.items()},
+        }
+        for row, suggested, evidence in zip(doubt.rows, doubt.suggested, doubt.evidence, strict=True)
+    ]
 
 
 def _novelty(source, labels, target, names, random_state) -> tuple[Novelty, dict[str, float] | None]:

@@ -15,6 +15,7 @@ import numpy as np
 from isthmus._utils import plural, warn
 from isthmus.features.languages import NAMES, guess_languages, language_name, plainly_english
 from isthmus.shift.bridges import Carrying
+from isthmus.shift.doubt import LabelDoubt
 from isthmus.shift.novelty import Novelty, simulated_sentence
 
 TRANSFER = ("languages", "vocabulary", "distance", "what carries over")
@@ -30,6 +31,7 @@ THINNABLE = 30  # target documents: in fewer, most words of the source are missi
 SMALL_CLASS = 10  # documents
 MOVED_SHARE = 0.15  # difference of a class's share between source and target that is worth a look
 DUPLICATES = 0.05  # share of the target
+NOISY, VERY_NOISY = 0.05, 0.1  # share of wrong source labels: by the estimate, and by its low end
 TOPICAL, NOT_TOPICAL = 0.3, 0.05  # adjusted Rand index of clusters and labels
 _SHOWN = 8
 
@@ -154,7 +156,7 @@ def carrying_finding(measured: Carrying | None, n_target: int) -> dict:
     values = {name: getattr(measured, name) for name in ("source", "thinned", "chance", "share", "spread")}
     kept = f"{percent(measured.source)} of held-out source documents right (classes weighed alike; chance " \
            f"{percent(measured.chance)})"  # fmt: skip
-    if measured.source - measured.chance <= 2 * measured.spread:
+    if not measured.above_chance:
         return finding(
             3, topic, f"Words do not tell the source's own classes apart: naive Bayes gets {kept}.",
             "Check the labels and the text column; a method cannot carry over what is not there.",
@@ -278,6 +280,28 @@ def group_finding(facts: dict[str, float] | None) -> dict:
     else:
         advice = "The labels follow the documents' own groups in part."
     return finding(0, "groups", sentence, advice, **facts)
+
+
+def doubt_finding(doubt: LabelDoubt | None) -> dict:
+    """Source labels that are probably wrong, and how many there are in all."""
+    topic = "source labels"
+    if doubt is None:
+        return finding(0, topic, "Too little is known of the classes to judge single labels.", "None.")
+    values = {"doubtful": len(doubt.rows), "noise": doubt.noise, "low": doubt.low, "high": doubt.high}
+    sentence = (
+        f"About {percent(doubt.noise)} of the source's labels are wrong ({percent(doubt.low)} to "
+        f"{percent(doubt.high)}), judged by the words of other documents; "
+        f"{plural(len(doubt.rows), 'label is', 'labels are')} doubtful."
+    )
+    severity = 2 if doubt.low >= VERY_NOISY else int(doubt.low > 0 or doubt.noise >= NOISY)
+    if not severity or not len(doubt.rows):
+        advice = "None; the list of doubtful labels is worth a look where every label counts."
+        return finding(0, topic, sentence, advice, **values)
+    advice = (
+        "Read these documents before any other and correct their labels (table doubtful_labels): wrong labels mislead "
+        "every method. teach takes the corrected ones."
+    )
+    return finding(severity, topic, sentence, advice, **values)
 
 
 def withhold_methods(rows: list[dict]) -> None:
