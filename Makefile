@@ -10,7 +10,7 @@ FAST   := $(addprefix tests/,api choose clustering corpus docs/test_assertions.p
 
 FUZZ_MINUTES ?= 30
 
-.PHONY: fuzz demo serve check test record lint coverage docs bench wheel fresh clean test-oldest mutants
+.PHONY: fuzz demo serve check test record lint coverage docs pictures bench wheel fresh clean test-oldest mutants
 
 $(VENV)/.app: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -60,6 +60,10 @@ coverage: $(VENV)/.docs     ## lines run by the tests, with a floor (pyproject, 
 
 docs: $(VENV)/.docs         ## the documentation, warnings as errors
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+
+pictures: $(VENV)/.dev      ## screenshots and drawings of the documentation, and the figures in README, made anew
+	$(BIN)/python tools/draw_methods.py
+	$(BIN)/python tools/pictures.py
 
 bench: $(VENV)/.dev         ## the quick benchmark suites (needs ISTHMUS_DATA)
 	$(BIN)/isthmus bench cocc --method nbc,svm,cocc

@@ -20,7 +20,7 @@ author = "The Isthmus authors"
 project_copyright = author
 version = release = isthmus.__version__
 
-extensions = ["sphinx.ext.autodoc", "numpydoc", "myst_parser", "sphinx_gallery.gen_gallery", "mathml"]
+extensions = ["sphinx.ext.autodoc", "numpydoc", "myst_parser", "sphinx_gallery.gen_gallery", "mathml", "records"]
 html_math_renderer = "mathml"
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build", "_ext", "**/*.inc", "gallery/**/*.ipynb", "gallery/**/*.py", "sg_execution_times.rst"]
@@ -66,13 +66,21 @@ if os.environ.get("ISTHMUS_DOCS_LINKS"):
 html_theme = "pydata_sphinx_theme"
 html_title = f"Isthmus {release}"
 html_theme_options = {
+    "logo": {"text": "Isthmus", "image_light": "_static/icon.svg", "image_dark": "_static/icon.svg"},
     "navigation_with_keys": False,
     "show_prev_next": True,
     "navbar_align": "left",
+    "navbar_end": ["theme-switcher"],
     "secondary_sidebar_items": ["page-toc"],
+    "show_toc_level": 2,
+    "pygments_light_style": "tango",
+    "pygments_dark_style": "github-dark",
     "footer_start": ["copyright"],
     "footer_end": [],
 }
+html_favicon = "_static/icon.svg"
+html_sidebars = {"**": ["sidebar-nav-bs"], "index": ["sections"], "search": ["sections"]}
+templates_path = ["_templates"]
 html_show_sourcelink = False
 html_static_path = ["_static"]
 html_css_files = ["isthmus.css"]

@@ -1,0 +1,36 @@
+"""README's figures and pictures are those of the present code (``make pictures`` sets both)."""
+
+import importlib.util
+import json
+import re
+
+import docs_pages as pages
+import pytest
+
+TEXT = (pages.ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def run():
+    """What README's first block prints now, and the figures in it."""
+    spec = importlib.util.spec_from_file_location("pictures", pages.ROOT / "tools" / "pictures.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.run_readme()
+
+
+def test_the_printed_block_is_what_the_code_prints(run):
+    shown = next(block.text for block in pages.blocks(TEXT) if block.info == "text")
+    assert shown == run[0], "README shows other figures than its code prints: run make pictures"
+
+
+def test_the_pictures_show_the_figures_of_the_run(run):
+    kept = json.loads((pages.DOCS / "_static" / "pictures.json").read_text(encoding="utf-8"))
+    assert kept == run[1], "the pictures were taken with other figures: run make pictures"
+    assert f"Here {kept['right']} % of the labels are right" in TEXT
+
+
+def test_every_picture_of_a_page_is_there():
+    for path in pages.pages():
+        for name in re.findall(r"(?:!\[[^\]]*\]\(|\{(?:image|figure)\} )([^)\s]+)", path.read_text(encoding="utf-8")):
+            assert (path.parent / name).is_file(), f"{pages.name(path)} shows {name}, which does not exist"
