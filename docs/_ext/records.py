@@ -2,8 +2,8 @@
 
 ``{measured}`strings books-dvd,books-kitchen strings accuracy` `` is the mean over these tasks, and over the seeds of
 each, in per cent. A task may be a pattern, ``*`` or ``lexicon-*``; further words such as ``documents=20`` choose rows
-by their other columns. ``{count}`choose auto` `` is the number of tasks recorded for a method. A row that is missing stops the
-build.
+by their other columns. ``{count}`choose auto` `` is the number of tasks recorded for a method. A row that is
+missing stops the build.
 """
 
 from __future__ import annotations
