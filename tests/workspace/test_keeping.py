@@ -1,6 +1,7 @@
 """Exports, backups, restoring and checking."""
 
 import csv
+import hashlib
 import io
 import json
 import shutil
@@ -169,11 +170,44 @@ def test_a_damaged_backup_is_refused_and_writes_nothing(done, tmp_path):
             entry = tarfile.TarInfo(name)
             entry.size = len(content)
             archive.addfile(entry, io.BytesIO(content))
-    for path in (cut, changed, evil):
+    for path in (cut, changed, evil, *_made_up(data, tmp_path)):
         with pytest.raises(DataError) as error:
             restore_workspace(path, tmp_path / "new")
         assert error.value.code == "bad-workspace"
-        assert not (tmp_path / "new").exists()
+        assert not (tmp_path / "new").exists(), f"{path.name} left something behind"
+
+
+def _made_up(data, folder):
+    """Backups whose sums are right and whose content is not: tables of the future, a strange column, a wrong value."""
+
+    def forge(name, change):
+        with tarfile.open(fileobj=io.BytesIO(data)) as old:
+            parts = {member.name: old.extractfile(member).read() for member in old.getmembers()}
+        manifest = json.loads(parts["manifest.json"])
+        change(manifest, parts)
+        for table, kept in manifest["tables"].items():
+            kept["sha256"] = hashlib.sha256(parts[f"tables/{table}.jsonl"]).hexdigest()
+        parts["manifest.json"] = json.dumps(manifest).encode()
+        with tarfile.open(folder / name, "w") as new:
+            for part, content in parts.items():
+                entry = tarfile.TarInfo(part)
+                entry.size = len(content)
+                new.addfile(entry, io.BytesIO(content))
+        return folder / name
+
+    def rows(old, new):
+        def change(manifest, parts):
+            assert old in parts["tables/documents.jsonl"]
+            parts["tables/documents.jsonl"] = parts["tables/documents.jsonl"].replace(old, new)
+
+        return change
+
+    return [
+        forge("future.tar", lambda manifest, parts: manifest.update(revision="ffff")),
+        forge("column.tar", rows(b'"position"', b'"place"')),
+        forge("value.tar", rows(b'"position":1,', b'"position":null,')),
+        forge("json.tar", rows(b"}", b"")),
+    ]
 
 
 def test_the_check_finds_what_is_broken(done):

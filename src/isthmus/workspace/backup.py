@@ -8,6 +8,7 @@ import io
 import json
 import os
 import re
+import shutil
 import stat
 import tarfile
 from collections.abc import Iterator
@@ -21,7 +22,7 @@ from sqlalchemy.engine import Connection
 
 from isthmus._utils import plural, versions
 from isthmus.corpus import check_output, replacing
-from isthmus.exceptions import DataError, UsageError
+from isthmus.exceptions import DataError, IsthmusError, UsageError
 from isthmus.workspace.context import Context
 from isthmus.workspace.database import Database, utc_now
 from isthmus.workspace.files import FileStore, is_locked
@@ -144,24 +145,55 @@ def read_backup(path: str | Path, folder: Path, url: str) -> dict[str, Any]:
     if folder.exists() and any(folder.iterdir()):
         raise UsageError(f"{str(folder)!r} is not empty; restore into a new folder.", code="bad-parameter")
     manifest = _check_backup(path)
+    is_new = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     db = Database(url)
     try:
         with db.engine.connect() as connection:
             if sa.inspect(connection).get_table_names():
                 raise UsageError("The database is not empty; restore into a new one.", code="bad-parameter")
-        db.migrate(manifest["revision"])
-        with tarfile.open(path) as archive:
-            for name in manifest["files"]:
-                target = folder / name
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_bytes(_read(archive, name))
-            _load_tables(db, archive, manifest)
-        db.migrate()
+        try:
+            return _fill(db, folder, path, manifest)
+        except BaseException as error:
+            _undo(db, folder)
+            if _is_bad_row(error):
+                raise _bad(path, "has rows that do not fit the tables of a workspace") from error
+            raise
     finally:
         db.close()
+        if is_new and not any(folder.iterdir()):
+            folder.rmdir()
+
+
+def _fill(db: Database, folder: Path, path: Path, manifest: dict[str, Any]) -> dict[str, Any]:
+    db.migrate(manifest["revision"])
+    with tarfile.open(path) as archive:
+        for name in manifest["files"]:
+            target = folder / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(_read(archive, name))
+        _load_tables(db, archive, manifest)
+    db.migrate()
     counts = {name: found["rows"] for name, found in manifest["tables"].items()}
     return {"tables": counts, "files": len(manifest["files"]), "made": manifest["made"]}
+
+
+def _undo(db: Database, folder: Path) -> None:
+    """Both were empty before, so everything in them goes."""
+    with db.engine.begin() as connection:
+        there = sa.MetaData()
+        there.reflect(connection)
+        there.drop_all(connection)
+    db.close()
+    for path in folder.iterdir():
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def _is_bad_row(error: BaseException) -> bool:
+    """Whether a row with other columns or values than its table's was the cause, and not the disk or the database."""
+    if isinstance(error, (IsthmusError, sa.exc.OperationalError)):
+        return False
+    return isinstance(error, (sa.exc.SQLAlchemyError, AttributeError, LookupError, TypeError, ValueError))
 
 
 def _check_backup(path: Path) -> dict[str, Any]:
