@@ -54,8 +54,9 @@ class Option:
 
     @property
     def start(self) -> Any:
-        """What it is where nobody says otherwise."""
-        return self.usual if self.default is None else self.default
+        """What it is where nobody says otherwise, as JSON holds it."""
+        value = self.usual if self.default is None else self.default
+        return list(value) if self.many and value is not None else value
 
     @property
     def key(self) -> str:
@@ -63,7 +64,9 @@ class Option:
         return self.python or self.name
 
     def read(self, text: str) -> Any:
-        """The value that was typed into a form."""
+        """The value that was typed into a form; of several, one a line."""
+        if self.many:
+            return [line.strip() for line in text.splitlines() if line.strip()]
         try:
             value = self.kind(text.strip())
         except ValueError:
@@ -355,6 +358,7 @@ class LabelRequest(Request):
         metavar="'NAME: words'",
         blocks=False,
         model=False,
+        form="Classes by name",
     )
     class_table: Path | None = option(
         None,

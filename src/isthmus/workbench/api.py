@@ -114,8 +114,13 @@ class Mapping(Body):
     sheet: Text | None = None
 
 
+MOST_VALUES = 200  # of an option that takes several
+
+
 def _field(spec: Option) -> Any:
     """An option of the request as a field of a body."""
+    if spec.many:
+        return (Annotated[list[Text], Field(max_length=MOST_VALUES, description=spec.help)], spec.start)
     if spec.kind is str:
         return (Text, spec.start)
     limits = Field(ge=spec.low, le=spec.high, description=spec.help)

@@ -37,6 +37,11 @@ EXPORTS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "Who gave which answer and when, including answers that were taken back.",
         ("csv", "jsonl"),
     ),
+    "codebook": (
+        "Codebook",
+        "Each class, its description and its number of documents; isthmus label takes it by --classes.",
+        ("csv", "xlsx", "jsonl", "parquet"),
+    ),
     "audit": ("Audit log", "Every event of this project, in order.", ("csv", "jsonl")),
 }
 

@@ -17,6 +17,7 @@ from isthmus.workspace.collections import Collections
 from isthmus.workspace.context import Context, Part, add_row, choose_one, find_row, note_event, to_record
 from isthmus.workspace.database import new_id
 from isthmus.workspace.jobs import Jobs
+from isthmus.workspace.runs import read_table
 from isthmus.workspace.schema import (
     ANSWERS,
     COLLECTIONS,
@@ -37,11 +38,12 @@ TABLES = (".csv", ".xlsx", ".jsonl", ".parquet")
 KINDS: dict[str, tuple[str, ...]] = {
     "labels": TABLES,
     "answers": TABLES,
+    "codebook": TABLES,
     "audit": (".jsonl", ".csv"),
     "report": (".html",),
     "model": (".isthmus",),
 }
-_OF_A_RUN = ("labels", "report", "model")
+_OF_A_RUN = ("labels", "codebook", "report", "model")
 
 _LABELLED = ("label", "confidence", "needs_review", "novel_group", "review_reason")
 
@@ -62,16 +64,18 @@ class Exports(Part):
         return self._jobs.enqueue("export", payload, by=by, project=project, run=run)
 
     def make(self, project: str, kind: str, *, by: str, run: str | None = None, ending: str = "") -> Export:
-        """Write an export now: "labels", "report" and "model" of a run, or "answers" and "audit" of the project.
+        """Write an export now: "labels", "codebook", "report", "model" of a run, "answers" and "audit" of the project.
 
         Labels are the target's table with the label that holds (a person's, else the run's), its confidence, whether it
-        needs review, and who decided when. Tables end in ".csv", ".xlsx", ".jsonl" or ".parquet"; each kind's first if
+        needs review, and who decided when. The codebook has each class with its description: ``--classes`` takes it.
+        Tables end in ".csv", ".xlsx", ".jsonl" or ".parquet"; each kind's first if
         omitted.
         """
         ending = self._check(project, kind, run, ending)
         write: dict[str, Callable[[Path, str, Any], None]] = {
             "labels": self._write_labels,
             "answers": self._write_answers,
+            "codebook": self._write_codebook,
             "audit": self._write_audit,
             "report": self._write_report,
             "model": self._write_model,
@@ -179,6 +183,12 @@ class Exports(Part):
             names, rows = list(found.keys()), found.all()
         columns = {name: [_cell(row[place]) for row in rows] for place, name in enumerate(names)}
         write_rows(path, columns, spreadsheet_safe=True)
+
+    def _write_codebook(self, path: Path, project: str, run: str) -> None:
+        with self._db.reading() as connection:
+            rows = read_table(connection, run, "codebook") or []
+        names = ("class", "description", "documents")
+        write_rows(path, {name: [row[name] for row in rows] for name in names}, spreadsheet_safe=True)
 
     def _write_audit(self, path: Path, project: str, run: Any) -> None:
         rows = list(self._audit_rows(project))

@@ -46,13 +46,25 @@ def do_run(context: Context, run: Run) -> dict[str, Any]:
     listed = facts.pop("listing")
     facts = {name: value for name, value in facts.items() if name not in _LEFT_OUT}
     facts |= {"words": listed["words"], "classes": [str(name) for name in result.classes], "notes": notes}
-    facts |= {"novel": result.novel, "ask_words": _ask_words(result)}
+    facts |= {"novel": result.novel, "ask_words": _ask_words(result), "codebook": codebook(result)}
     progress("preparing the pages", 2, 3)
     _store_predictions(context, run, result, texts, listed)
     _store_tables(context, run, facts)
     summary = _summarize(result)
     _close_run(context, run, summary)
     return summary
+
+
+def codebook(result: LabelResult) -> list[dict[str, Any]]:
+    """Each class, what was said about it, and how many documents have it."""
+    return [
+        {
+            "class": str(name),
+            "description": str(result.descriptions.get(name, "")),
+            "documents": int((result.labels == name).sum()),
+        }
+        for name in result.classes.tolist()
+    ]
 
 
 def write_report(context: Context, run: Run, path: Path) -> None:
@@ -152,8 +164,8 @@ def _label(run: Run, texts: dict[str, TextCollection], words: dict[str, str]) ->
     source, target, settings = texts["source"], texts["target"], run.parameters
     several = len(set(source.domain or ())) > 1
     return label(
-        source.texts,
-        source.labels,
+        source.texts or None,
+        source.labels if source.texts else None,
         target.texts,
         settings["method"],
         words or None,
@@ -161,6 +173,7 @@ def _label(run: Run, texts: dict[str, TextCollection], words: dict[str, str]) ->
         source_domain=source.domain if several else None,
         extra_texts=texts["extra"].texts or None,
         embed=None if settings["vectors"] else False,
+        classes=settings.get("classes") or None,
         error_budget=settings["error_budget"],
         language=settings["language"],
     )

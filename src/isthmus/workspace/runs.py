@@ -296,9 +296,15 @@ def _choose_collections(connection: Connection, project: str, settings: Mapping[
         return [by_id[id] for id in ids]
 
     sources, targets = named(settings["sources"], "source"), named(settings["target"], "target")[-1:]
-    if not sources or not targets:
-        lacking = "labelled documents (source)" if not sources else "documents to label (target)"
-        raise DataError(f"The project has no {lacking} yet; add a file and map its columns.", code="no-target")
+    if not targets:
+        raise DataError(
+            "The project has no documents to label (target) yet; add a file and map its columns.", code="no-target"
+        )
+    if not sources and not settings["classes"]:
+        raise DataError(
+            "The run has no labelled documents (source); add a file and map its columns, or name the classes.",
+            code="no-target",
+        )
     return [*sources, *targets, *named(settings["extras"], "extra")]
 
 

@@ -95,7 +95,8 @@ def next_step(access: Access) -> dict[str, str]:
     if waiting is not None:
         address = at("projects", access.project.id, "data", waiting.id)
         return {"title": f"Next, choose the columns of {waiting.name}.", "address": address}
-    return {"title": f"Next, upload the {missing}.", "address": at("projects", access.project.id, "data")}
+    others = "" if missing == "target" else " Without labelled texts, start a run and name the classes."
+    return {"title": f"Next, upload the {missing}.{others}", "address": at("projects", access.project.id, "data")}
 
 
 @router.get("/{collection}/reading")

@@ -55,6 +55,12 @@ def classes_of(access: Access, run: Any) -> list[str]:
     return known_classes(run, access.workspace.answers.labels(access.project.id))
 
 
+def descriptions(access: Access, run: Any) -> dict[str, str]:
+    """What was said about the classes of a run, by class."""
+    rows = access.workspace.runs.tables(run.id, ["codebook"]).get("codebook") or []
+    return {row["class"]: row["description"] for row in rows if row["description"]}
+
+
 def known_classes(run: Any, answered: list[str]) -> list[str]:
     """The classes of a run, then those of the answers that it does not know."""
     known = list((run.summary or {}).get("classes", []))

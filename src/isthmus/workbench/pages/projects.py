@@ -101,10 +101,11 @@ def steps(access: Access, run: Any | None, answers: int) -> list[dict[str, Any]]
     """The way through a project: what is done, what is next."""
     workspace, project = access.workspace, access.project.id
     ready = [row.kind for row in workspace.collections.list(project) if row.state == "ready"]
-    data = "source" in ready and "target" in ready
+    data = "target" in ready and ("source" in ready or run is not None)
     checked = run is not None and any(check.answered for check in workspace.checks.list(run.id))
     rows = [
-        ("Add two files", "One with labels, one without.", data, "data", "Data"),
+        ("Add two files", "One with labels, one without. Or only the second: then name the classes.", data,
+         "data", "Data"),
         ("Label", "Isthmus tries several methods and combines those that the evidence supports.", run is not None,
          "runs", "Runs"),
         ("Review", "Read what is doubtful; 20 answers are a good start. Then teach.", answers > 0, "review", "Review"),

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Form
 from isthmus.workbench import service
 from isthmus.workbench.context import Access, Field, Reviewer, Viewer, go_to
 from isthmus.workbench.pages import check as checking
-from isthmus.workbench.pages.frame import chosen_run, known_classes, part, project_page
+from isthmus.workbench.pages.frame import chosen_run, descriptions, known_classes, part, project_page
 from isthmus.workbench.service import find_check, find_run, queue_run, shown_tally, tally, word_grades
 
 router = APIRouter(prefix="/projects/{project}/review", include_in_schema=False)
@@ -36,6 +36,7 @@ def desk_facts(access: Access, run: Any | None, document: str | None = None, jus
             "grades": grades,
             "code": classes.index(shown.label) if shown.label in classes else -1,
             "near": workspace.documents.many(shown.near),
+            "about": descriptions(access, run),
         }
     return facts
 

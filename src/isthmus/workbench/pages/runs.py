@@ -37,7 +37,7 @@ def runs(access: Viewer):
         access,
         "runs.html.j2",
         runs=workspace.runs.list(access.project.id),
-        ready=bool(by_kind["source"] and by_kind["target"]),
+        ready=bool(by_kind["target"]),
         sources=by_kind["source"],
         targets=by_kind["target"][::-1],
         extras=by_kind["extra"],
@@ -75,8 +75,8 @@ def start(
         "vectors": bool(vectors),
         "extras": extra or [],
     }
-    if source:
-        parameters["sources"] = source
+    if source or options.get("classes"):
+        parameters["sources"] = source or []
     if target:
         parameters["target"] = target
     run = access.workspace.runs.start(access.project.id, parameters, by=access.by, name=name)
