@@ -185,8 +185,15 @@ class Exports(Part):
         write_rows(path, columns, spreadsheet_safe=True)
 
     def _write_codebook(self, path: Path, project: str, run: str) -> None:
+        a = ANSWERS.c
+        answered = sa.select(a.label, sa.func.count().label("n")).where(a.project_id == project, a.current == sa.true())
         with self._db.reading() as connection:
             rows = read_table(connection, run, "codebook") or []
+            renamed = find_row(connection, RUNS, run, "run").record.get("class_names", {})
+            named = {row["class"] for row in rows}
+            for said in connection.execute(answered.group_by(a.label).order_by(a.label)):
+                if renamed.get(said.label, said.label) not in named:  # a class that only people have used so far
+                    rows.append({"class": said.label, "description": "", "documents": said.n})
         names = ("class", "description", "documents")
         write_rows(path, {name: [row[name] for row in rows] for name in names}, spreadsheet_safe=True)
 
