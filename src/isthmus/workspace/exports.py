@@ -194,16 +194,14 @@ class Exports(Part):
             for said in connection.execute(answered.group_by(a.label).order_by(a.label)):
                 if renamed.get(said.label, said.label) not in named:  # a class that only people have used so far
                     rows.append({"class": said.label, "description": "", "documents": said.n})
-        names = ("class", "description", "documents")
-        write_rows(path, {name: [row[name] for row in rows] for name in names}, spreadsheet_safe=True)
+        _write_columns(path, rows, ("class", "description", "documents"))
 
     def _write_audit(self, path: Path, project: str, run: Any) -> None:
         rows = list(self._audit_rows(project))
         if path.suffix == ".jsonl":
             write_records(path, rows)
         else:
-            names = ("number", "at", "by", "event", "subject", "detail")
-            write_rows(path, {name: [row[name] for row in rows] for name in names}, spreadsheet_safe=True)
+            _write_columns(path, rows, ("number", "at", "by", "event", "subject", "detail"))
 
     def _audit_rows(self, project: str) -> Iterator[dict[str, Any]]:
         e = EVENTS.c
@@ -230,6 +228,10 @@ class Exports(Part):
 
     def _write_model(self, path: Path, project: str, run: str) -> None:
         path.write_bytes(self._context.find_model(run).read_bytes())
+
+
+def _write_columns(path: Path, rows: list[dict[str, Any]], names: tuple[str, ...]) -> None:
+    write_rows(path, {name: [row[name] for row in rows] for name in names}, spreadsheet_safe=True)
 
 
 def _cell(value: Any) -> Any:
