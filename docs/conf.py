@@ -73,13 +73,18 @@ html_theme_options = {
     "navbar_end": ["theme-switcher"],
     "secondary_sidebar_items": ["page-toc"],
     "show_toc_level": 2,
+    "collapse_navigation": True,
     "pygments_light_style": "tango",
     "pygments_dark_style": "github-dark",
     "footer_start": ["copyright"],
     "footer_end": [],
 }
 html_favicon = "_static/icon.svg"
-html_sidebars = {"**": ["sidebar-nav-bs"], "index": ["sections"], "search": ["sections"]}
+# The pages of single names would spend a third of the build on a list of each other; they get a short one.
+html_sidebars = dict.fromkeys(
+    ["start/*", "howto/*", "understand/**", "gallery/**", "reference/*", "measured/*"], ["sidebar-nav-bs"]
+)
+html_sidebars |= dict.fromkeys(["index", "search", "genindex", "reference/generated/*"], ["sections"])
 templates_path = ["_templates"]
 html_show_sourcelink = False
 html_static_path = ["_static"]
