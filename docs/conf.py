@@ -81,10 +81,11 @@ html_theme_options = {
 }
 html_favicon = "_static/icon.svg"
 # The pages of single names would spend a third of the build on a list of each other; they get a short one.
-html_sidebars = dict.fromkeys(
-    ["start/*", "howto/*", "understand/**", "gallery/**", "reference/*", "measured/*"], ["sidebar-nav-bs"]
-)
-html_sidebars |= dict.fromkeys(["index", "search", "genindex", "reference/generated/*"], ["sections"])
+html_sidebars = {
+    **{f"{kind}/**": ["sidebar-nav-bs"] for kind in ("start", "howto", "understand", "gallery", "measured")},
+    "reference/*": ["sidebar-nav-bs"],
+    **{page: ["sections"] for page in ("index", "search", "genindex", "reference/generated/*")},
+}
 templates_path = ["_templates"]
 html_show_sourcelink = False
 html_static_path = ["_static"]

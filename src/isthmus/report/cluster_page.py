@@ -127,7 +127,7 @@ def about(result, target: Collection | None) -> str:
     """What was done, in a sentence."""
     name = f" of {target.name}" if target is not None and target.name else ""
     groups = len(getattr(result.model, "classes_", []))
-    return f"{plural(len(result.texts), 'document')}{name}, grouped beside {plural(groups, 'group')} of the source."
+    return f"{plural(len(result.texts), 'document')}{name}, guided by {plural(groups, 'group')} of the source."
 
 
 def unused_groups(result, clusters: list[dict]) -> list[str]:
