@@ -57,6 +57,13 @@ def test_the_start_that_is_kept_goes_on_until_nothing_moves():
         assert min(len(history) for history in loose.restart_histories_) < len(loose.history_)
 
 
+def test_the_start_that_goes_on_keeps_to_the_iterations_that_were_asked_for():
+    counts = np.random.default_rng(0).poisson(0.3, size=(160, 80))
+    y = np.array([0, 1] * 40 + [-1] * 80)
+    model = CoClusteringClassifier(tol=0.9, max_iter=3, n_init=1, refine=None, random_state=0).fit(counts, y)
+    assert (model.termination_condition_, model.n_iter_) == ("max_iter", 3)
+
+
 def test_several_source_domains_are_pooled():
     X, y, domain = two_domains()
     split = domain.copy()

@@ -132,6 +132,13 @@ def test_counterparts_are_counted_and_strangers_are_not(build_task):
     assert count_counterparts(prepare(None, None, None, target)) == 0
 
 
+def test_source_groups_with_a_counterpart_set_the_least_number(build_task, monkeypatch):
+    X, groups, domain = build_task(n_topics=4, seed=8)
+    labels = [int(group) if side > 0 else -1 for group, side in zip(groups, domain, strict=True)]
+    monkeypatch.setattr("isthmus.clustering.guided.choose_n_clusters", lambda *args, **options: (2, []))
+    assert CrossGuidedKMeans(random_state=0).fit(X, labels, sample_domain=domain).n_clusters_ == 4
+
+
 def test_few_rows_give_one_cluster():
     assert choose_n_clusters(sp.csr_matrix(np.eye(3)), None, 0) == (1, [])
 

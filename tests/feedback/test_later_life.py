@@ -50,6 +50,17 @@ def test_later_texts_know_nothing_of_the_answers_about_the_earlier_ones(taught, 
     assert asked["text"] == [later[0][number - 1] for number in asked["document"]]
 
 
+def test_groups_of_later_texts_are_told_by_the_reading_of_the_run():
+    """Pieces of words tell what no whole word does."""
+    source, target = ["kind staff", "fair price"] * 10, ["kindly staffed", "priced fairly", "parkings"] * 8
+    result = isthmus.label(source, ["staff", "price"] * 10, target, method="nbc", analyzer="trigrams", min_df=1)
+    result.novel_group = np.array(["", "", "group 1"] * 8, dtype=object)
+    result.novel = [{"group": "group 1"}]
+    later = result.label_new(["carparking", "unpriced", "overstaffed"])
+    assert later.novel_group.tolist() == ["group 1", "", ""]
+    assert [group["documents"] for group in later.novel] == [1]
+
+
 def test_later_texts_are_taught_by_their_own_answers_alone(taught, later):
     texts, truth = later
     result = taught.label_new(texts)

@@ -184,6 +184,14 @@ def test_ask_never_asks_what_was_answered(labelling):
         labelling.ask(0)
 
 
+def test_what_was_left_blank_is_asked_again_last(labelling):
+    asked = labelling.ask(6)
+    answered = labelling.teach(asked | {"true_label": ["staff", *[None] * 5]})
+    assert not set(asked["document"]) & set(answered.ask(20)["document"])
+    everything = answered.ask(len(labelling.texts))["document"]
+    assert set(everything[-5:]) == set(asked["document"][1:]), "what was left blank comes after all others"
+
+
 def test_words_can_be_asked_and_taught(labelling):
     words = labelling.ask(5, words=True)
     assert list(words) == ["word", "label", "suggestion", "documents", "settles"]

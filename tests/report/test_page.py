@@ -16,7 +16,7 @@ from isthmus.choose import AccuracyEstimate
 from isthmus.cli.app import run_command
 from isthmus.corpus import write_rows
 from isthmus.exceptions import DataError, UsageError
-from isthmus.report.breakdown import time_periods
+from isthmus.report.breakdown import by_facts, time_periods
 from isthmus.report.figures import lines_figure
 from isthmus.report.hero import banners, class_table, hero_facts, in_words, review_note, verdict
 from isthmus.report.listing import _fit, as_json, list_data, listed_rows
@@ -240,6 +240,15 @@ def test_broken_down_by_a_column(tmp_path):
     with pytest.raises(UsageError) as caught:
         result.report(tmp_path / "other.html", by={"year": [1]})
     assert caught.value.code == "length-mismatch"
+
+
+def test_every_value_of_a_breakdown_is_told_by_its_own_documents():
+    result = result_of(["staff", "bike", "kind", "fast bike"])
+    result.needs_review[:] = [True, False, True, False]
+    result.confidence[:] = [0.5, 0.9, 0.7, 0.9]
+    rows = by_facts(result, ("year", [1, 2, 1, 2]))["rows"]
+    assert [(row["review"], row["sure"]) for row in rows] == [(1.0, pytest.approx(0.6)), (0.0, pytest.approx(0.9))]
+    assert [[part["share"] for part in row["shares"]] for row in rows] == [[1.0, 0.0], [0.0, 1.0]]
 
 
 def test_dates_become_periods_in_order_and_a_line_for_each_class(tmp_path):

@@ -175,6 +175,13 @@ def test_source_is_said_to_know_words_only_where_it_does():
     assert "no fewer of the target's words than half of it" in poor["advice"]
 
 
+def test_classes_are_judged_by_the_labelled_documents_wherever_they_stand():
+    source, labels = comments(160, BIKES)
+    half = [label if row % 2 else None for row, label in enumerate(labels)]
+    found = isthmus.diagnose(source, half, comments(80, BIKES, seed=1)[0])["what carries over"]
+    assert found["severity"] == 0, found["finding"]
+
+
 def test_copied_documents_are_counted():
     source, labels = comments(200, BIKES)
     target = comments(150, KITCHEN, seed=1)[0] + source[:50]

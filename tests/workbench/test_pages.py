@@ -130,6 +130,17 @@ def test_the_filters_of_a_list_are_kept_on_the_next_page(client, workspace, proj
     assert link == {"run": run.id, "order": "position", **wanted}
 
 
+def test_predictions_come_as_they_were_asked_for(client, workspace, project, run):
+    label = workspace.runs.predictions(run.id, limit=1)[0].label
+    asked = {"label": label}, {"review": True}, {"review": False}, {"search": "staff"}, {"order": "confidence"}
+    for wanted in asked:
+        expected = [row.document for row in workspace.runs.predictions(run.id, limit=30, **wanted)]
+        found = client.get(
+            f"/api/projects/{project.id}/runs/{run.id}/predictions", params={"limit": 30, **wanted}
+        ).json()
+        assert [row["document"] for row in found] == expected, wanted
+
+
 @pytest.mark.parametrize(("row", "first"), [(1, 0), (2, 1), (51, 50), (0, 0), (-5, 0)])
 def test_a_mark_on_the_map_opens_the_list_at_its_document(client, workspace, project, run, row, first):
     """Marks are numbered from one, as the rows of the table are."""

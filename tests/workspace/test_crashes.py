@@ -190,6 +190,14 @@ def test_cancelling_ends_a_job_that_waits_and_one_that_runs(done):
     assert work(done, until_idle=True) == 0
 
 
+def test_a_job_that_was_cancelled_does_not_go_on_when_its_worker_dies(done):
+    run = done.runs.start(done.project.id, {"method": "nbc", "vectors": False}, by=done.by)
+    done.jobs.cancel(done.jobs.claim().id, by=done.by)
+    assert [job.state for job in done.jobs.recover()] == ["cancelled"]
+    assert done.runs.get(run.id).state == "cancelled"
+    assert work(done, until_idle=True) == 0
+
+
 def test_a_failure_is_told_in_a_sentence(done, add_file, caplog):
     caplog.set_level("INFO", "isthmus.worker")
     one_class = add_file(done, done.project.id, "one.csv", "text,label\nkind staff,a\nfast bike,a\n", "source", done.by)

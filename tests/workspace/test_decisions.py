@@ -5,6 +5,7 @@ import sqlalchemy as sa
 
 from isthmus.exceptions import DataError, UsageError
 from isthmus.workspace import work
+from isthmus.workspace.answers import add_batch
 from isthmus.workspace.schema import PREDICTIONS, RUN_TABLES
 
 # Words
@@ -268,3 +269,15 @@ def test_only_labellings_that_are_done_are_compared(done):
         for pair in ((done.run.id, other.id), (other.id, done.run.id)):
             with pytest.raises(UsageError, match="Only two labellings"):
                 done.compare.of(*pair)
+
+
+def test_answers_stay_where_many_documents_are_decided_at_once(done, monkeypatch):
+    monkeypatch.setattr("isthmus.workspace.answers._BLOCK", 2)  # several statements
+    names = [row.document for row in done.runs.predictions(done.run.id, limit=6)]
+    for name in names[:3]:
+        done.answers.give(name, "staff", by=done.by, run=done.run.id)
+    decision = {"project": done.project.id, "run": done.run.id, "by": done.by, "kind": "group", "drawn": "picked"}
+    with done._context.db.writing() as connection:
+        assert add_batch(connection, [(name, "price") for name in names], **decision) == 3
+    said = [[answer.label for answer in done.answers.history(name)] for name in names]
+    assert said == [["staff"]] * 3 + [["price"]] * 3
