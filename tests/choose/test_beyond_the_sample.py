@@ -7,6 +7,7 @@ import isthmus
 from isthmus.choose import evidence, sources, texts
 from isthmus.choose.evidence import LabelScorer
 from isthmus.choose.trust import disputed
+from isthmus.choose.views import View
 from isthmus.corpus import make_shifted_texts
 
 
@@ -40,6 +41,22 @@ def test_the_evidence_of_a_sample_is_that_of_its_own_labels(monkeypatch, sample)
     assert found.source_learned
     assert np.trace(found.tables[1]) / found.tables[1].sum() > 0.8
     assert found.tables[1].sum() == min(sample, len(set(texts)))
+
+
+@pytest.mark.parametrize("sample", [2_000, 60])
+def test_vectors_and_labels_of_a_sample_are_those_of_its_documents(monkeypatch, sample):
+    """Vectors that tell the classes apart, labels given by the target's numbers."""
+    monkeypatch.setattr(evidence, "SAMPLE", sample)
+    made = make_shifted_texts(120, 120, random_state=1)
+    numbers = np.random.default_rng(0).permutation(120)
+    given = np.array(made.target_labels)[np.argsort(numbers)]  # in the caller's order
+    both = made.source_labels, made.target_labels
+    sides = [np.eye(2)[[int(label == "class 1") for label in labels]] for labels in both]
+    scorer = LabelScorer(
+        made.source_texts, made.source_labels, made.target_texts, views={"own": View(*sides)}, target_numbers=numbers
+    )
+    assert scorer.score(given).others["own"].reverse_accuracy == 1.0
+    assert scorer.score(given).reverse_accuracy > 0.8
 
 
 @pytest.mark.parametrize("sample", [1_000, 40])

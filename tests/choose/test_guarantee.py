@@ -195,6 +195,16 @@ def test_answers_that_were_learned_from_guarantee_nothing(result):
     assert error.value.code == "bad-check"
 
 
+def test_answered_documents_are_not_drawn_for_a_guarantee_and_need_no_review_after_it(result):
+    truth = truth_of(result)
+    taught = result.teach({"document": [*range(1, 41)], "true_label": truth[:40]})
+    sample = taught.sample(80, budget=0.1)
+    assert min(sample["document"]) > 40
+    taught.check(filled(sample, truth), budget=0.1)
+    assert not taught.needs_review[:40].any()
+    assert set(taught.review_reason[:40]) == {""}
+
+
 def test_a_sample_of_another_labelling_is_refused(result):
     sample = filled(result.sample(80, budget=0.1), truth_of(result))
     with pytest.raises(DataError, match="another labelling"):

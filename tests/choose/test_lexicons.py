@@ -38,6 +38,14 @@ def test_verdicts_by_agreement_with_the_source():
     assert "100%" in found.why
 
 
+@pytest.mark.parametrize("sample", [2_000, 60])
+def test_a_large_source_is_asked_from_its_first_document_to_its_last(monkeypatch, sample):
+    monkeypatch.setattr(lexicons, "_SAMPLE", sample)
+    found = find_lexicon([*GOOD * 40, *BAD * 40], ["x"] * 80 + ["y"] * 80, "en")
+    assert found is not None
+    assert found.polarity == {"x": 1.0, "y": -1.0}
+
+
 def test_names_that_the_lexicon_contradicts_are_not_believed():
     assert find_lexicon((GOOD + BAD) * 15, (["negative"] * 2 + ["positive"] * 2) * 15, "en") is None
 

@@ -14,7 +14,7 @@ import pytest
 import isthmus
 from isthmus.choose import AccuracyEstimate
 from isthmus.cli.app import run_command
-from isthmus.corpus import write_rows
+from isthmus.corpus import Collection, write_rows
 from isthmus.exceptions import DataError, UsageError
 from isthmus.report.breakdown import by_facts, time_periods
 from isthmus.report.figures import lines_figure
@@ -297,6 +297,16 @@ def test_the_map_of_clusters_shows_every_document_in_its_clusters_colour(tmp_pat
     }
 
 
+@pytest.mark.parametrize("read", [4_000, 8])
+def test_near_documents_of_the_source_are_labelled_ones_of_like_words(monkeypatch, read):
+    monkeypatch.setattr("isthmus.report.summary._READ", read)  # documents of each side whose words are counted
+    source = ["late invoice"] * 6 + ["kind staff"] * 6 + ["fast bike"] * 6
+    result = isthmus.label(source, [None] * 6 + ["a"] * 6 + ["b"] * 6, ["staff", "bike"] * 6, method="nbc")
+    listed = list_data(result, Collection.from_texts(result.texts), Words(result).space, None)
+    near = [listed["source"]["text"][found[0]] for found in listed["near"]]
+    assert near == ["kind staff", "fast bike"] * 6
+
+
 def test_the_list_keeps_what_most_needs_reading():
     result = result_of(["staff", "bike", "kind", "fast bike"])
     result.confidence[:] = [0.9, 0.5, 0.6, 0.7]
@@ -306,7 +316,6 @@ def test_the_list_keeps_what_most_needs_reading():
 
 
 def test_list_data_is_whole(page):
-    from isthmus.corpus import Collection
 
     result = result_of(["staff", "bike", "kind"])
     data = json.loads(as_json(list_data(result, Collection.from_texts(result.texts), None, None)))
