@@ -100,8 +100,8 @@ class TermStatistics:
     def _merge(self, other: TermStatistics, sign: int) -> TermStatistics:
         n_terms, n_classes = max(self.n_terms, other.n_terms), max(self.n_classes, other.n_classes)
         a, b = self.widened(n_terms, n_classes), other.widened(n_terms, n_classes)
-        pairs = [(one.starts, one.klass, one.occurrences, one.documents) for one in (a, b)]
-        return TermStatistics(*merge_pairs(*pairs, sign), a.class_documents + sign * b.class_documents)
+        first, second = ((one.starts, one.klass, one.occurrences, one.documents) for one in (a, b))
+        return TermStatistics(*merge_pairs(first, second, sign), a.class_documents + sign * b.class_documents)
 
 
 @dataclass(frozen=True)

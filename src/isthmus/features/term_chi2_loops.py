@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from isthmus.features.block_loops import SMALL, entry_rows, sums_at
 
 Pairs = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+Stratum = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, float]
 _BUCKET_BITS = 11  # terms per bucket of the counting pass: its tables must fit into a second-level cache
 
 
@@ -24,8 +25,8 @@ def count_pairs(X: sp.csr_matrix, codes: np.ndarray) -> Pairs:
         order = np.argsort(codes, kind="stable")
         order = order[np.searchsorted(codes[order], 0) :]
         buckets = bucket_sizes(X.indptr, X.indices, X.data, order, _BUCKET_BITS, (X.shape[1] >> _BUCKET_BITS) + 1)
-        entries = fill_buckets(X.indptr, X.indices, X.data, codes, order, _BUCKET_BITS, buckets)
-        return reduce_entries(*entries, X.shape[1])
+        term, klass, count = fill_buckets(X.indptr, X.indices, X.data, codes, order, _BUCKET_BITS, buckets)
+        return reduce_entries(term, klass, count, X.shape[1])
     klass = codes[entry_rows(X.indptr)]
     kept = np.flatnonzero((klass >= 0) & (X.data > 0))
     return _sum_pairs(X.indices[kept], klass[kept], X.data[kept], np.ones(len(kept)), X.shape[1])
@@ -96,8 +97,8 @@ def summarise_terms(
 
 
 def summarise_strata(
-    a: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, float],
-    b: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, float],
+    a: Stratum,
+    b: Stratum,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """As :func:`summarise_terms` for two strata, each with its own margins (Cochran, Mantel and Haenszel).
 
@@ -134,7 +135,7 @@ def _best_class(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.where(best > 0, values.argmax(axis=1), -1).astype(np.int32), best
 
 
-def probability_ratios(pairs: tuple, chosen: np.ndarray, smoothing: float) -> np.ndarray:
+def probability_ratios(pairs: Pairs, chosen: np.ndarray, smoothing: float) -> np.ndarray:
     """PR(t, chosen class of t), smoothed; 1 where there is no chosen class."""
     starts, klass, documents, class_documents = pairs
     if len(klass) > SMALL:
@@ -150,7 +151,7 @@ def probability_ratios(pairs: tuple, chosen: np.ndarray, smoothing: float) -> np
     return np.divide(above, below, out=np.ones(n_terms), where=chosen >= 0)
 
 
-def pooled_ratios(a: tuple, b: tuple, chosen: np.ndarray, smoothing: float) -> np.ndarray:
+def pooled_ratios(a: Pairs, b: Pairs, chosen: np.ndarray, smoothing: float) -> np.ndarray:
     """Mantel and Haenszel's ratio over two strata for the chosen class of each term, smoothed; 1 without a class."""
     if len(a[1]) + len(b[1]) > SMALL:
         from isthmus.features.term_chi2_kernels import pooled_ratios as compiled
