@@ -3,10 +3,11 @@
 import json
 import math
 import re
+import sys
 
 import pytest
 
-from isthmus.exceptions import DataError, UsageError
+from isthmus.exceptions import DataError, MissingExtraError, UsageError
 from isthmus.report.charts import draw, save_chart
 
 pytest.importorskip("altair")
@@ -156,3 +157,11 @@ def test_whole_numbers_have_no_ticks_between(tmp_path):
     labels = re.findall(r">([0-9.]+)</text>", svg.read_text())
     assert labels[:2] == ["1", "2"]
     assert "1.5" not in labels
+
+
+def test_a_picture_names_the_extra_that_draws_it(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    chart = draw(CURVE, {"x": "k", "y": "error"})
+    with pytest.raises(MissingExtraError, match=r"isthmus\[pictures\]"):
+        save_chart(chart, tmp_path / "c.svg")
+    assert save_chart(chart, tmp_path / "c.json").exists()

@@ -82,10 +82,11 @@ def _drawable(value: Any) -> Any:
 
 def to_svg(chart: Any) -> str:
     """A chart as SVG text; whatever the data says is escaped in it."""
-    _need_altair()
-    import vl_convert  # heavy, and needed only here
+    return _stable_ids(_renderer().vegalite_to_svg(chart.to_dict()))
 
-    return _stable_ids(vl_convert.vegalite_to_svg(chart.to_dict()))
+
+def _renderer() -> Any:
+    return import_optional("vl_convert", "A chart as a picture", extra="pictures")
 
 
 def save_chart(chart: Any, path: str | Path) -> Path:
@@ -93,16 +94,13 @@ def save_chart(chart: Any, path: str | Path) -> Path:
     path = Path(path)
     if path.suffix.lower() not in FORMATS:
         raise UsageError(f"A chart cannot be written as {path.name!r}; use .svg, .png or .json.", code="unknown-format")
-    _need_altair()
-    import vl_convert  # heavy, and needed only here
-
     content: bytes
     if path.suffix.lower() == ".json":
         content = (chart.to_json(indent=1) + "\n").encode()
     elif path.suffix.lower() == ".svg":
         content = to_svg(chart).encode()
     else:
-        content = vl_convert.vegalite_to_png(chart.to_dict(), scale=2)
+        content = _renderer().vegalite_to_png(chart.to_dict(), scale=2)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
