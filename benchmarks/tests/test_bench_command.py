@@ -108,6 +108,8 @@ def test_tune_runs_the_studies_that_choose_defaults(suite_file, command, tmp_pat
         (("--study", "sweeps"), UsageError, "unknown-name"),
         (("--seeds", "a"), UsageError, "bad-parameter"),
         (("--seeds", "-1"), UsageError, "bad-parameter"),
+        (("--quick",), UsageError, "bad-parameter"),
+        (("--against", "records"), UsageError, "bad-parameter"),
         (("--task", "maybe"), DataError, "missing-data"),
     ],
 )

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import sys
 
 import numpy as np
 import pytest
@@ -14,7 +15,8 @@ from isthmus_bench.engine.harness import run_suite
 from isthmus_bench.engine.records import compare, compare_best, contrasts
 from isthmus_bench.engine.suite import Study, Suite, pack_correct, unpack_correct
 from isthmus_bench.engine.tables import _study_page, grids, table_grid, to_csv, write_pages
-from isthmus_bench.suites.speed import collect_cases, speed_row, speed_suite
+from isthmus_bench.speed import everyday
+from isthmus_bench.suites.speed import collect_cases, fallen, quick_names, speed_row, speed_suite
 
 
 def row(task, method, value, seed=0, metric="error", **more):
@@ -168,6 +170,32 @@ def test_speed_suite_runs_only_its_pairs_and_fills_in_the_ratio(cache, tmp_path)
     assert run.rows[0]["n"] == 10
     assert run.rows[0]["seconds"] == 0.5
     assert speed_row({"ours_s": 0.0, "peer": "p", "peer_s": 1.0})["ratio"] == float("inf")
+
+
+def test_a_row_of_speed_says_what_it_should_reach(cache, tmp_path):
+    cases = [SpeedCase("fit", "cocc", lambda folder: {"ours_s": 1.0, "peer": "dense", "peer_s": 2.0}, limit=15)]
+    assert run_suite(speed_suite(cases), tmp_path).rows[0]["limit"] == 15
+
+
+@pytest.mark.parametrize(("ratio", "said"), [(6.7, []), (6.6, ["fit cocc: ratio 6.6, 10 in the record"]), (30.0, [])])
+def test_a_ratio_that_fell_by_a_third_is_named(ratio, said):
+    recorded = [{"task": "fit", "method": "cocc", "ratio": 10.0}]
+    new = {"task": "new", "method": "cocc", "ratio": 0.1}  # not in the record
+    assert fallen([{"task": "fit", "method": "cocc", "ratio": ratio}, new], recorded) == said
+
+
+def test_a_command_that_fails_is_told_by_what_it_said(tmp_path):
+    cost = everyday.run_process([sys.executable, "-c", "sum(range(10**6))"], tmp_path)
+    assert 0 < cost.cpu_s < 20
+    assert cost.peak_mb > 1
+    with pytest.raises(RuntimeError, match="no luck"):
+        everyday.run_process([sys.executable, "-c", "raise SystemExit('no luck')"], tmp_path)
+
+
+def test_the_quick_cases_of_speed_have_a_limit_or_a_peer():
+    names = quick_names()
+    assert {"first-run", "import", "help", "cocc-iteration"} <= set(names)
+    assert not {"label-6000-22390", "manifold-5000x10000"} & set(names), "these take minutes"
 
 
 def test_collected_speed_cases_have_distinct_names():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -37,6 +38,17 @@ def bench(
     part: Annotated[
         str | None, typer.Option("--suite", help="With speed: only the cases of one part, for example gpu.")
     ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="With speed: the cases that take two minutes together.")
+    ] = False,
+    against: Annotated[
+        Path | None,
+        typer.Option(
+            "--against",
+            metavar="DIR",
+            help="With speed: measure again and fail where a ratio has fallen by a third since DIR/speed was recorded.",
+        ),
+    ] = None,
     method: Annotated[list[str] | None, typer.Option("--method", help="Methods, by comma or repeated.")] = None,
     study: Annotated[list[str] | None, typer.Option("--study", help="Studies (tables and charts), or all.")] = None,
     seeds: Annotated[str | None, typer.Option("--seeds", help="A list such as 0,1,2, or how many.")] = None,
@@ -70,6 +82,9 @@ def bench(
     tasks, methods, studies = _split(task), _split(method), _split(study)
     if part is not None:
         tasks = [*(tasks or []), *_cases(suite, part)]
+    if quick:
+        tasks = [*(tasks or []), *_quick_cases(suite)]
+    recorded = None if against is None else _recorded(suite, against)
     if tune and not studies:
         studies = tuning_studies(found)
     chosen_seeds = _read_seeds(seeds)
@@ -84,7 +99,7 @@ def bench(
             chosen_seeds,
             jobs,
             record,
-            force,
+            force or recorded is not None,
             talk,
             studies=studies,
             command=f"isthmus bench tune {found.name}" if tune else _command(suite, tasks, methods, studies, seeds),
@@ -99,6 +114,18 @@ def bench(
         _write_record(found, run, quiet)
     if run.failures:
         say(f"{len(run.failures)} of the units failed; the first says: {run.failures[0]['failure']}")
+        raise typer.Exit(1)
+    _check_ratios(run.rows, recorded)
+
+
+def _check_ratios(rows: list[dict], recorded: list[dict] | None) -> None:
+    """Say which ratios have fallen, and fail if any has."""
+    from isthmus_bench.suites.speed import fallen
+
+    slower = [] if recorded is None else fallen(rows, recorded)
+    for line in slower:
+        say(line)
+    if slower:
         raise typer.Exit(1)
 
 
@@ -125,6 +152,24 @@ def _cases(suite: str, part: str) -> list[str]:
     from isthmus_bench.suites.speed import case_names
 
     return case_names(part)
+
+
+def _quick_cases(suite: str) -> list[str]:
+    if suite != "speed":
+        raise UsageError(f"--quick belongs to the suite speed; {suite!r} has none.", code="bad-parameter")
+    from isthmus_bench.suites.speed import quick_names
+
+    return quick_names()
+
+
+def _recorded(suite: str, folder: Path) -> list[dict]:
+    """Rows of the record that this run is compared with."""
+    if suite != "speed":
+        raise UsageError(f"--against belongs to the suite speed; {suite!r} has no ratios.", code="bad-parameter")
+    path = folder / "speed" / "results.json"
+    if not path.is_file():
+        raise DataError(f"There is no record {path}; write one with --record {folder}.", code="missing-file")
+    return json.loads(path.read_text("utf-8"))["rows"]
 
 
 def _split(values: list[str] | None) -> list[str] | None:

@@ -152,7 +152,8 @@ class SpeedCase:
     (``n``, ``peak_mb``, ``difference`` between the two answers). Compile before the clock starts: a first call on tiny
     data.
     A module of ``isthmus_bench.speed`` lists its cases in ``CASES``; the suite "speed" collects them. ``on_demand``:
-    the case needs a machine that not everyone has, and runs only when it is named.
+    the case needs a machine that not everyone has, and runs only when it is named. ``limit``: the ratio that it should
+    reach. ``quick``: among those that take two minutes together.
     """
 
     name: str
@@ -161,3 +162,5 @@ class SpeedCase:
     files: tuple[str, ...] = ()
     summary: str = ""
     on_demand: bool = False
+    limit: float | None = None
+    quick: bool = False

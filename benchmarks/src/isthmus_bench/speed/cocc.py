@@ -240,8 +240,8 @@ def _newsgroup(folder: Path) -> dict:
 
 
 CASES = (
-    SpeedCase("cocc-iteration", "cocc", _iteration, summary="one iteration, published per-cluster updates"),
-    SpeedCase("cocc-iteration-products", "cocc", _products, summary="one iteration, sparse indicator products"),
+    SpeedCase("cocc-iteration", "cocc", _iteration, summary="one iteration, published updates", limit=15, quick=True),
+    SpeedCase("cocc-iteration-products", "cocc", _products, summary="one iteration, sparse products", quick=True),
     SpeedCase("cocc-fit-dense", "cocc", _dense, summary="a whole fit, equations on dense arrays"),
     SpeedCase("cocc-fit-newsgroups", "cocc", _newsgroup, (NEWSGROUPS_FILE,), "five starts on sci-talk, after warm-up"),
 )

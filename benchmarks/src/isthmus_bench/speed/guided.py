@@ -110,7 +110,10 @@ def _case(name: str, work, n: int, summary: str) -> SpeedCase:
     def run(folder: Path) -> dict:
         return work(n)
 
-    return SpeedCase(name=name, method="guided", run=run, summary=summary)
+    iteration = work is time_iteration
+    return SpeedCase(
+        name, "guided", run, summary=summary, limit=6 if iteration else None, quick=iteration and n <= 25_000
+    )
 
 
 CASES = (

@@ -116,6 +116,8 @@ CASES = (
         method="projection-rule",
         run=_statistics,
         summary="χ² and discriminability of 600,000 terms in 20 classes from 70,000 documents",
+        limit=8,
+        quick=True,
     ),
     SpeedCase(
         name="headlines-120000",

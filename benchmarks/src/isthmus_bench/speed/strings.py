@@ -126,12 +126,19 @@ def _ridge(folder: Path, n: int = 4000) -> dict:
     }
 
 
+_LIMITS = {2_000: 45, 8_000: 35}
 CASES = (
     *(
         SpeedCase(
-            f"gram-presence-{n}", "tkc-presence", _gram(n), (AMAZON_FILE,), "Gram matrix, presence, 5-8 characters"
+            f"gram-presence-{n}",
+            "tkc-presence",
+            _gram(n),
+            (AMAZON_FILE,),
+            "Gram matrix, presence, 5-8 characters",
+            limit=_LIMITS.get(n),
+            quick=n == min(SIZES),
         )
         for n in SIZES
     ),
-    SpeedCase("ridge-transductive-4000", "tkc-presence", _ridge, (AMAZON_FILE,), "Ridge on the transductive kernel"),
+    SpeedCase("ridge-transductive-4000", "tkc-presence", _ridge, (AMAZON_FILE,), "Ridge on the kernel", limit=8),
 )

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import isthmus_bench.speed
 from isthmus.exceptions import UsageError
 from isthmus_bench.engine.suite import Method, SpeedCase, Suite, Task, TaskData
+
+FALL = 1 / 3  # of a ratio, from which on it counts as fallen
 
 
 def collect_cases() -> tuple[SpeedCase, ...]:
@@ -37,6 +39,22 @@ def case_names(module: str) -> list[str]:
     return [case.name for case in importlib.import_module(f"isthmus_bench.speed.{module}").CASES]
 
 
+def quick_names() -> list[str]:
+    """Names of the cases that take two minutes together: ``isthmus bench speed --quick``."""
+    return [case.name for case in collect_cases() if case.quick]
+
+
+def fallen(rows: Iterable[Mapping], recorded: Iterable[Mapping]) -> list[str]:
+    """What to say about ratios that have fallen by a third or more since they were recorded."""
+    before = {(row["task"], row["method"]): row["ratio"] for row in recorded}
+    said = []
+    for row in rows:
+        known = before.get((row["task"], row["method"]))
+        if known is not None and row["ratio"] < (1 - FALL) * known:
+            said.append(f"{row['task']} {row['method']}: ratio {row['ratio']:.3g}, {known:.3g} in the record")
+    return said
+
+
 def speed_suite(cases: Iterable[SpeedCase]) -> Suite:
     """A suite whose tasks are the cases' names and whose methods are the cases' methods."""
     cases = tuple(cases)
@@ -56,9 +74,9 @@ def speed_suite(cases: Iterable[SpeedCase]) -> Suite:
     )
 
 
-def speed_row(measured: dict) -> dict:
+def speed_row(measured: dict, limit: float | None = None) -> dict:
     """A row of the contract from what a case measured: the ratio is the value, our seconds are its seconds."""
-    row = dict(measured)
+    row = dict(measured) if limit is None else {"limit": limit, **measured}
     row.setdefault("ratio", row["peer_s"] / row["ours_s"] if row["ours_s"] else float("inf"))
     return {"metric": "ratio", "value": row["ratio"], "seconds": row["ours_s"], **row}
 
@@ -74,7 +92,7 @@ def _task(name: str, cases: list[SpeedCase]) -> Task:
 def _method(name: str, by_pair: dict[tuple[str, str], SpeedCase]) -> Method:
     def run(data: TaskData, seed: int) -> list[dict]:
         case = by_pair[data.extra["case"], name]
-        return [speed_row(case.run(data.extra["folder"]))]
+        return [speed_row(case.run(data.extra["folder"]), case.limit)]
 
     return Method(name=name, run=run, seeded=False)
 
