@@ -117,7 +117,7 @@ def test_words_none_is_an_option_that_is_switched_off(files):
     assert [row["path"] for row in record["inputs"]] == ["source.csv", "target.csv"]
 
 
-@pytest.mark.parametrize("pair", ["parking", "=parking", "1="])
+@pytest.mark.parametrize("pair", [" ", "=parking", "1="])
 def test_a_group_and_its_class_are_typed_with_a_sign_between(files, capsys, pair):
     Path("m.isthmus").write_bytes(b"")
     assert run_command(["teach", "m.isthmus", "--name-group", pair, "-o", "out.csv"]) == 2

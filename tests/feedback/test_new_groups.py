@@ -155,6 +155,14 @@ def test_a_group_becomes_a_class_with_one_action(labelling, group):
     assert named.teach(without="garage lot").novel == labelling.novel
 
 
+def test_a_group_without_a_name_is_called_by_its_most_typical_word(labelling):
+    words = labelling.novel[0]["words"].split(", ")
+    named = labelling.name_groups({"1": None})
+    assert set(named.labels[GROUP]) == {words[0]}
+    taken = replace(labelling, novel=[{**labelling.novel[0], "words": f"24, {labelling.classes[0]}, barrier"}])
+    assert set(taken.name_groups({"1": None}).labels[GROUP]) == {"barrier"}, "neither a number nor a class"
+
+
 @pytest.mark.parametrize(("names", "sentence"), [({"2": "parking"}, r"1 \(garage lot\)"), ({"1": " "}, "gets no name")])
 def test_groups_that_are_not_there_are_refused(labelling, names, sentence):
     with pytest.raises(UsageError, match=sentence):

@@ -486,12 +486,12 @@ class LabelResult(FrameResult, Labelling):
             return result
         return teach(result, answers, drawn=drawn, word_labels=word_labels, name=name, without=without)._like(self)
 
-    def name_groups(self, names: Mapping[str, str]) -> Self:
+    def name_groups(self, names: Mapping[str, str | None]) -> Self:
         """The labelling with groups that fit no class made classes, ``{group: class}``.
 
-        A group is given by its name or by its number in ``novel``, from 1. Every document in it counts as an answer
-        that names the class, new or known, so that later documents can get it too; take it back with
-        ``teach(without=…)`` and the group's name.
+        A group is given by its name or by its number in ``novel``, from 1; None calls it by its most typical
+        word. Every document in it counts as an answer that names the class, new or known, so that later documents can
+        get it too; take it back with ``teach(without=…)`` and the group's name.
         """
         return name_groups(self, names)
 

@@ -57,7 +57,9 @@ def teach(
     name_group: Annotated[
         list[str] | None,
         typer.Option(
-            "--name-group", metavar="GROUP=CLASS", help="Make a class of a group that fits none, by name or number."
+            "--name-group",
+            metavar="GROUP[=CLASS]",
+            help="Make a class of a group that fits none, by name or number; without CLASS its most typical word.",
         ),
     ] = None,
     target: Target = None,
@@ -139,12 +141,15 @@ def teach(
             say(one_line(line))
 
 
-def read_group_names(given: list[str]) -> dict[str, str]:
-    """Classes by group, typed as GROUP=CLASS."""
-    names = {}
+def read_group_names(given: list[str]) -> dict[str, str | None]:
+    """Classes by group, typed as GROUP=CLASS; None where GROUP stands alone."""
+    names: dict[str, str | None] = {}
     for pair in given:
-        group, sign, name = pair.rpartition("=")
-        if not sign or not group.strip() or not name.strip():
+        if pair.strip() and "=" not in pair:
+            names[pair.strip()] = None
+            continue
+        group, _, name = pair.rpartition("=")
+        if not group.strip() or not name.strip():
             raise UsageError(
                 f"--name-group {pair[:60]!r}; give GROUP=CLASS, such as --name-group 1=parking.", code="bad-parameter"
             )

@@ -191,3 +191,14 @@ def _renamed(label: Any, names: dict) -> Any:
     for name, weight in label.items():  # weights of merged classes add up
         weights[names.get(name, name)] = weights.get(names.get(name, name), 0.0) + weight
     return weights
+
+
+def propose_names(words: str, classes: Iterable) -> list[str]:
+    """What a new group may be called: its most typical words (as in ``novel``), without numbers and names of classes.
+
+    >>> propose_names("parking, 24, staff, garage, space", ["staff", "price"])
+    ['parking', 'garage', 'space']
+    """
+    taken = {str(name).casefold() for name in classes}
+    found = [word for word in words.split(", ") if any(map(str.isalpha, word)) and word.casefold() not in taken]
+    return found[:3]

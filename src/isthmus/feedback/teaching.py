@@ -35,7 +35,7 @@ from isthmus.feedback.accounting import (
     outlook,
     right_by_size,
 )
-from isthmus.feedback.answers import PICKED, Answers, origin_of
+from isthmus.feedback.answers import PICKED, Answers, origin_of, propose_names
 from isthmus.feedback.correction import MANY, learn_correction, make_folds, order_answers, pseudo_answers
 from isthmus.feedback.labelling import AnyLabelling, Labelling, Learned, class_codes
 from isthmus.feedback.model import FEWEST_ANSWERS, TaughtModel, calibrated_proba
@@ -99,14 +99,17 @@ def teach(
     return replace(taught, learned=replace(taught.learned, taken_back=answers_back, words_taken_back=words_back))
 
 
-def name_groups(labelling: AnyLabelling, names: Mapping[str, str]) -> AnyLabelling:
+def name_groups(labelling: AnyLabelling, names: Mapping[str, str | None]) -> AnyLabelling:
     """Groups that fit no class as classes; see :meth:`isthmus.api.label.LabelResult.name_groups`."""
-    known = [group["group"] for group in labelling.novel]
+    words = {group["group"]: str(group["words"]) for group in labelling.novel}
+    known = list(words)
     for given, name in names.items():
         group = known[int(given) - 1] if given.isdecimal() and 0 < int(given) <= len(known) else given
         if group not in known:
             groups = ", ".join(f"{number} ({group})" for number, group in enumerate(known, 1)) or "none"
             raise UsageError(f"There is no group {given[:60]!r}; the groups are: {groups}.", code="bad-parameter")
+        if name is None:
+            name = next(iter(propose_names(words[group], labelling.classes)), "")
         if not name.strip():
             raise UsageError(f"The group {group!r} gets no name; give one.", code="bad-parameter")
         rows = np.flatnonzero(labelling.novel_group == group)

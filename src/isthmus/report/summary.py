@@ -21,6 +21,7 @@ from isthmus.exceptions import UsageError
 from isthmus.explain.cocc import cluster_table
 from isthmus.explain.words import WordList, marking_words, word_list
 from isthmus.features.tokens import readable, surface_forms
+from isthmus.feedback.answers import propose_names
 from isthmus.report import figures
 from isthmus.report.breakdown import by_facts
 from isthmus.report.figures import convergence_tables
@@ -211,9 +212,10 @@ def group_facts(result, words: Words, files: Mapping[str, str] | None) -> list[d
     rows = []
     for number, group in enumerate(novel_groups(result), 1):
         saved = shlex.quote((files or {}).get("saved", "SAVED.isthmus"))
-        line = f"isthmus teach {saved} --name-group {number}=NAME -o relabelled.csv"
+        name = next(iter(propose_names(group["words"], result.classes)), "NAME")
+        line = f"isthmus teach {saved} --name-group {shlex.quote(f'{number}={name}')} -o relabelled.csv"
         if files is None:
-            line = f'named = result.name_groups({{"{number}": "NAME"}})'
+            line = f"named = result.name_groups({{'{number}': {name!r}}})"
         marks = words.marking(result.novel_group == group["name"])[1] or group["words"].split(", ")
         rows.append({**group, "words": marks, "name_it": line})
     return rows

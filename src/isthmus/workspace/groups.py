@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from isthmus.exceptions import DataError, UsageError
-from isthmus.feedback.answers import PICKED
+from isthmus.feedback.answers import PICKED, propose_names
 from isthmus.workspace.answers import add_batch
 from isthmus.workspace.context import (
     add_row,
@@ -39,7 +39,8 @@ class Groups(LabelledPart):
     def list(self, run: str) -> builtins.list[dict[str, Any]]:
         """Groups that fit no class, largest first: ``group``, ``name``, ``words``, ``documents``, ``examples``, …
 
-        Groups that somebody gave one name are one group here, and ``parts`` says which.
+        ``proposed``: what each may be called. Groups that somebody gave one name are one group here, and ``parts``
+        says which.
         """
         with self._db.reading() as connection:
             target = find_row(connection, RUNS, run, "run").target_id
@@ -47,6 +48,7 @@ class Groups(LabelledPart):
             if not found:
                 return []
             counts = self._answered(connection, run)
+            classes = (find_row(connection, RUNS, run, "run").summary or {}).get("classes", [])
             merged: dict[str, dict[str, Any]] = {}
             for row in found:
                 empty = {"words": [], "parts": [], "documents": 0, "answered": 0}
@@ -58,6 +60,7 @@ class Groups(LabelledPart):
             groups = self._labels.of(run).groups
             for into in merged.values():
                 positions = np.flatnonzero(np.isin(groups, into["parts"]))
+                into["proposed"] = propose_names(", ".join(into["words"]), classes)
                 into["examples"] = [row.text for row in documents_at(connection, target, positions, limit=_SHOWN)]
         return sorted(merged.values(), key=lambda row: -row["documents"])
 
