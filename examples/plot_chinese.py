@@ -2,8 +2,8 @@
 Chinese headlines
 =================
 
-Isthmus sees which script the texts are written in and takes pairs of characters for Chinese, so nothing has to be cut
-into words first. Here the headlines of a newspaper, sorted into three sections, label short posts.
+Does Chinese need a segmenter? No: Isthmus recognises the script and reads pairs of characters. Here the headlines of a
+newspaper, sorted into three sections, label short posts.
 """
 
 import random
@@ -78,10 +78,6 @@ for method in ("nbc", "projection", "strings"):
     result = isthmus.label(headlines, sections, posts, method=method)
     rows.append({"method": method, "accuracy": accuracy(true, result.labels)})
     print(f"{method}: {rows[-1]['accuracy']:.1%} right")
-chart = draw(
-    rows, {"kind": "bar", "x": "method", "y": "accuracy", "y_format": ".0%", "y_domain": [0, 1], "order": "table"}
-)
-chart
 
 # %%
 # The pairs behind one label:
@@ -91,3 +87,11 @@ print(posts[0], "→", result.labels[0])
 for row in result.reasons(0, top=4):
     if row["class"] == result.labels[0]:
         print(f"{row['contribution']:6.1f}  {row['term']}")
+
+# %%
+# The three methods in one picture:
+
+chart = draw(
+    rows, {"kind": "bar", "x": "method", "y": "accuracy", "y_format": ".0%", "y_domain": [0, 1], "order": "table"}
+)
+chart

@@ -2,7 +2,7 @@
 Groups instead of labels
 ========================
 
-Where the source's categories may not fit, group the target's texts. Clusters follow the source's groups where they
+What if the categories do not fit? Group the target's texts instead. Clusters follow the source's groups where they
 match, and new ones may appear.
 """
 

@@ -2,8 +2,8 @@
 Label new texts with the labels of others
 =========================================
 
-A motorcycle dealer has sorted 600 survey comments into four categories. A car dealer has 600 comments and no
-categories. Carry the labels across, and see how far to trust them before anybody reads a comment.
+Can one dealer use another's categories? A motorcycle dealer has sorted 600 survey comments into four. A car dealer has
+600 comments and no categories. Carry the labels across, and see how far to trust them.
 """
 
 import numpy as np

@@ -2,8 +2,8 @@
 An estimator of your own
 ========================
 
-Two methods are enough: ``_fit`` gets the rows with the target's labels masked, ``_scores`` says how well a row fits
-each class. Checks, masking, ``predict``, ``predict_proba`` and pipelines come from the base class.
+How much code does a new method take? Two functions: ``_fit`` receives the rows with the target's labels masked,
+``_scores`` returns how well a row fits each class. Checks, masking, ``predict`` and pipelines come from the base class.
 """
 
 from numbers import Integral, Real
@@ -60,8 +60,6 @@ for weight in (0.0, 0.25, 0.5, 0.75, 1.0):
     right = np.mean(model.transduction_[target] == made.true_labels[target])
     rows.append({"weight of the target": weight, "accuracy": right})
     print(f"weight {weight}: {right:.1%} right")
-chart = draw(rows, {"kind": "line", "x": "weight of the target", "y": "accuracy", "y_format": ".0%"})
-chart
 
 # %%
 # ``isthmus.label`` takes it in place of a recipe's name. Reasons come for any method: words are left out one at a time.
@@ -83,3 +81,9 @@ checks = list(transfer_checks(MovedCentroids()))
 for check in checks:
     check(MovedCentroids())
 print(f"{len(checks)} checks passed")
+
+# %%
+# What the weight of the target does:
+
+chart = draw(rows, {"kind": "line", "x": "weight of the target", "y": "accuracy", "y_format": ".0%"})
+chart

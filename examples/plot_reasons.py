@@ -2,7 +2,7 @@
 Why this label?
 ===============
 
-Every method accounts for its labels in words: those that speak for a class, and those that speak against it.
+Why did a document get its label? Every method explains its labels by words: those for a class, and those against it.
 """
 
 import isthmus

@@ -2,9 +2,8 @@
 Sentiment with string kernels
 =============================
 
-Was it liked? Book reviews are labelled, reviews of kettles and pans are not. String kernels compare texts by the runs
-of characters they share, so they need no words, no stemmer and no language, and they see "not worth" and "worthless"
-alike.
+Did people like it? Book reviews are labelled, reviews of kettles and pans are not. String kernels compare texts by the
+runs of characters they share. They need no words, no stemmer and no language, and "not worth" resembles "worthless".
 """
 
 import random
@@ -55,10 +54,6 @@ for method in ("nbc", "svm", "strings"):
     result = isthmus.label(books, labels, kitchen, method=method)
     rows.append({"method": method, "accuracy": accuracy(true, result.labels)})
     print(f"{method}: {rows[-1]['accuracy']:.1%} right")
-chart = draw(
-    rows, {"kind": "bar", "x": "method", "y": "accuracy", "y_format": ".0%", "y_domain": [0, 1], "order": "table"}
-)
-chart
 
 # %%
 # What spoke for a label, added up by word: opinions count, and so do words that merely stand beside them.
@@ -67,3 +62,11 @@ print(kitchen[1], "→", result.labels[1])
 for row in result.reasons(1, top=6):
     if row["class"] == result.labels[1]:
         print(f"{row['contribution']:+.2f}  {row['term']}")
+
+# %%
+# The methods in one picture:
+
+chart = draw(
+    rows, {"kind": "bar", "x": "method", "y": "accuracy", "y_format": ".0%", "y_domain": [0, 1], "order": "table"}
+)
+chart

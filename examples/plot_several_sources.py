@@ -2,7 +2,7 @@
 Several sources
 ===============
 
-Labels may come from more than one place, each with words of its own. Number the sources 1, 2, 3 … in
+Do more sources help? Labels may come from several places, each with words of its own. Number the sources 1, 2, 3 … in
 ``sample_domain``; the target is -1.
 """
 

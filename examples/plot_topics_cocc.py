@@ -2,8 +2,8 @@
 Topics: when the target uses other words
 ========================================
 
-Two domains speak of the same topics in different words. Co-clustering groups the words of both along with the
-target's documents, so that a class reaches words the source has never used.
+What if the target uses other words for the same topics? Co-clustering groups the words of both domains along with the
+target's documents, so that a class reaches words the source never used.
 """
 
 import numpy as np

@@ -2,8 +2,8 @@
 Tune on the source, score on the target
 =======================================
 
-Settings are chosen by cross-validation on source rows; target labels play no part. What is best on the source need
-not be best on the target, but before a target label exists it is the only honest ground.
+How to choose settings without target labels? By cross-validation on source rows. What is best there need not be best on
+the target, but before a target label exists it is the only honest ground.
 """
 
 import numpy as np

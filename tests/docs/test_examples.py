@@ -56,6 +56,14 @@ def test_examples_run(path, tmp_path, monkeypatch, capsys):
     assert namespace["chart"].to_dict()["$schema"], f"examples/{path.name} draws nothing; call the picture chart"
 
 
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_examples_begin_with_a_question_and_end_with_a_picture(path):
+    text = path.read_text(encoding="utf-8")
+    opening = text.split("===\n\n", 1)[1].split("\n\n")[0]
+    assert "?" in " ".join(opening.split()).split(". ")[0], f"the first sentence of {path.name} asks nothing"
+    assert text.rstrip().endswith("\nchart"), f"{path.name} does not end with its picture"
+
+
 def test_there_is_code_to_run():
     names = {pages.name(path) for path in PAGES_WITH_CODE}
     assert {"README.md", "docs/start/ten-minutes.md", "docs/understand/domains.md"} <= names
