@@ -21,6 +21,7 @@ _NAMES = (
     "trust",
     "names",
     "doubt",
+    "hands",
     "languages",
     "listen",
     "scale",

@@ -22,6 +22,7 @@ from isthmus._math.rows import unit_rows
 from isthmus._utils import plural, warn
 from isthmus._validation import check_seed, check_texts
 from isthmus.api.frames import FrameResult, takes_frames
+from isthmus.api.hands import HandCheck, compare_hands
 from isthmus.api.saving import Kind, save_result
 from isthmus.api.steps import JudgedLabels, LabelJob, fit_job, judge_job, read_job, read_target_labels
 from isthmus.choose.budgets import budget_curve
@@ -45,7 +46,7 @@ from isthmus.feedback.model import (
     voting_part,
 )
 from isthmus.feedback.renaming import rename_classes
-from isthmus.feedback.tables import read_source_corrections, read_truths
+from isthmus.feedback.tables import read_hands, read_source_corrections, read_truths
 from isthmus.feedback.teaching import labels_without_own_answer, learn_answers, name_groups, teach
 from isthmus.recipes import RECIPES
 from isthmus.request import ERROR_BUDGET, LabelRequest
@@ -410,6 +411,21 @@ class LabelResult(FrameResult, Labelling):
         wrong = sum(checked[row] != answers[row] for row in learned)
         return found.with_answered(len(known) - wrong, len(known), len(learned))
 
+    def check_hands(self, answers: Any = None) -> HandCheck:
+        """How reliable each hand is that answered, and how far they agree beyond chance.
+
+        ``answers``: a table with the columns ``document`` or ``id``, ``true_label`` and ``by``. If omitted, the answers
+        that :meth:`teach` was given.
+        """
+        if answers is not None:
+            return compare_hands(read_hands(self, answers), self.untaught().labels)
+        known = self.known_answers
+        people = [
+            {"row": row, "label": label, "by": by}
+            for row, label, by in zip(known.rows, known.labels, known.by, strict=True)
+        ]
+        return compare_hands([*known.weighed, *people], self.untaught().labels)
+
     def ask(self, n: int = 50, *, words: bool = False, suggest: bool = False) -> dict[str, list]:
         """What a person should answer next, as columns; fill in ``true_label`` and give it to :meth:`teach`.
 
@@ -443,6 +459,7 @@ class LabelResult(FrameResult, Labelling):
         name: str | None = None,
         without: str | PathLike | None = None,
         source_labels: Any = None,
+        by: str | None = None,
     ) -> Self:
         """The labelling after learning from answers; this one stays as it is.
 
@@ -470,6 +487,10 @@ class LabelResult(FrameResult, Labelling):
             Corrected labels of the source: ``document`` (numbered from 1) and ``true_label``, as
             :meth:`isthmus.api.diagnose.Diagnosis.review_source` gives them, filled in. The texts are then labelled
             again from the corrected source, and learn the answers given so far.
+        by : str, optional
+            Who gave these answers, where they are not to be believed but weighed: a language model, a rule, a hurried
+            colleague. How often that hand is right is measured where a person answered the same documents. A column
+            ``by`` in the table does the same for documents that several hands answered.
 
         Examples
         --------
@@ -484,7 +505,8 @@ class LabelResult(FrameResult, Labelling):
         result = self if source_labels is None else _label_again(self, source_labels)
         if source_labels is not None and answers is None and word_labels is None and without is None:
             return result
-        return teach(result, answers, drawn=drawn, word_labels=word_labels, name=name, without=without)._like(self)
+        given = {"drawn": drawn, "word_labels": word_labels, "name": name, "without": without, "by": by}
+        return teach(result, answers, **given)._like(self)
 
     def name_groups(self, names: Mapping[str, str | None]) -> Self:
         """The labelling with groups that fit no class made classes, ``{group: class}``.
@@ -733,7 +755,7 @@ def _label_again(result: LabelResult, corrections: Any) -> LabelResult:
     again.settings["source_labels_corrected"] = settings.get("source_labels_corrected", 0) + len(corrected)
     again.ids, again.input_table = base.ids, base.input_table
     answers = result.answers
-    if answers is not None and (len(answers) or answers.words):
+    if answers is not None and answers.says_something:
         again = learn_answers(again, again, answers, answers)
     return again._like(result)
 

@@ -20,7 +20,7 @@ from isthmus.cli.outputs import (
     write_files,
     write_record,
 )
-from isthmus.corpus import check_output, read_collection, with_columns
+from isthmus.corpus import check_output, read_collection, read_table, with_columns
 from isthmus.corpus.cells import bare_cells, cell_content, cell_text
 from isthmus.exceptions import DataError, UsageError
 from isthmus.request import ERROR_BUDGET
@@ -28,6 +28,7 @@ from isthmus.request import ERROR_BUDGET
 if TYPE_CHECKING:
     import numpy as np
 
+    from isthmus.api.hands import HandCheck
     from isthmus.choose import AccuracyEstimate, LabelCheck
 
 EXAMPLE = "Example: isthmus check dealer.isthmus --sample 100 -o to_check.csv"
@@ -107,6 +108,12 @@ def check(
             help="Say which labels can pass unread with at most this share wrong, with 95 % confidence (0.1).",
         ),
     ] = None,
+    by_hand: Annotated[
+        bool,
+        typer.Option(
+            "--by-hand", help="Say how reliable each hand is that answered CHECKED (column by), and how far they agree."
+        ),
+    ] = False,
     label_column: Annotated[
         str, typer.Option("--label", metavar="COL", help="Column of CHECKED with the true labels.")
     ] = TRUTH,
@@ -141,6 +148,20 @@ def check(
     check RESULT --sample 100 --budget 0.1 -o to_check.csv, and to read 50 more, isthmus check RESULT to_check.csv
     --sample 50 --budget 0.1 -o more.csv.
     """
+    if by_hand:
+        others = (sample, margin, budget, output, target, report, save)
+        if checked is None or any(option is not None for option in others):
+            raise UsageError(
+                "--by-hand says how reliable the hands are that answered CHECKED; give RESULT and CHECKED alone.",
+                code="bad-parameter",
+            )
+        with talking(quiet):
+            hands = check_hands(open_labelling(result, text), checked, label_column)
+        if as_json:
+            print_json(hands.to_dict())
+        for line in [] if as_json else str(hands).splitlines():
+            emit(" " * (len(line) - len(line.lstrip())) + one_line(line))
+        return
     drawing = sample is not None or margin is not None
     going_on = checked is not None and sample is not None and budget is not None
     if (drawing == (checked is not None) and not going_on) or (margin is not None and (sample or budget) is not None):
@@ -366,6 +387,24 @@ def check_answers(labelling: Labelling, path: str, label: str, budget: float | N
         passes[labelling.found] = passing.passes
         passing = replace(passing, passes=passes)
     return replace(found, rows=[labelling.found[number] for number in found.rows], guarantee=passing)
+
+
+def check_hands(labelling: Labelling, path: str, label: str) -> HandCheck:
+    """How reliable each hand of a table is, by a saved labelling or a labelled table."""
+    from isthmus.api.hands import compare_hands
+    from isthmus.corpus.filled import read_sample
+
+    table = read_table(Path(path))
+    if labelling.saved is not None:
+        return labelling.saved.check_hands({TRUTH if name == label else name: cells for name, cells in table.items()})
+    if not {"document", "by"} <= set(table):
+        raise DataError(
+            f"{path!r} has the columns {', '.join(table)}; document, {label} and by are needed.", code="unknown-column"
+        )
+    rows, truths = read_sample(table, labelling.texts, labelling.ids, label=label)
+    said = zip(rows.tolist(), map(cell_content, truths), map(cell_content, table["by"]), strict=True)
+    entries = [{"row": row, "label": truth, "by": by} for row, truth, by in said if truth]
+    return compare_hands(entries, labelling.labels)
 
 
 def corrected_table(table: dict[str, list], found: LabelCheck) -> dict[str, list]:

@@ -157,9 +157,11 @@ def _check_classes(source: Collection, force_classes: bool, added: dict | None =
         warnings.warn(IsthmusWarning(f"The labels of {source.name} {kind.message}", code="data-checks"), stacklevel=2)
 
 
-def teach_from_file(result, path: str | Path | None, *, words: Path | None = None, without: str | None = None):
+def teach_from_file(
+    result, path: str | Path | None, *, words: Path | None = None, without: str | None = None, by: str | None = None
+):
     """A labelling that has learned from a file of answers, and from one of labelled words."""
-    return result.teach(None if path is None else Path(path), word_labels=words, without=without)
+    return result.teach(None if path is None else Path(path), word_labels=words, without=without, by=by)
 
 
 def column_vectors(collection: Collection, column: str) -> Any:

@@ -36,6 +36,14 @@ def teach(
         Path | None,
         typer.Argument(metavar="ANSWERS", help="Table with the columns id (or document) and true_label."),
     ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            "--by",
+            metavar="NAME",
+            help="Who gave ANSWERS, such as a language model: weighed by how often that hand is right.",
+        ),
+    ] = None,
     words: Annotated[
         Path | None, typer.Option("--words", metavar="FILE", help="Labelled words (columns word, label).")
     ] = None,
@@ -86,6 +94,8 @@ def teach(
             "There is nothing to learn; give ANSWERS, --words, --without, --rename, --source-labels or --name-group.",
             code="bad-parameter",
         )
+    if by is not None and answers is None:
+        raise UsageError("--by names who gave ANSWERS, and there are none; give the file.", code="bad-parameter")
     groups = read_group_names(name_group or [])
     if as_json and output == "-":
         raise UsageError("--json prints on stdout; name a file for the labels with -o OUT.", code="bad-parameter")
@@ -102,7 +112,7 @@ def teach(
         if source_labels is not None:
             taught = taught.teach(source_labels=source_labels)
         if answers is not None or words is not None or without is not None:
-            taught = teach_from_file(taught, answers, words=words, without=without)
+            taught = teach_from_file(taught, answers, words=words, without=without, by=by)
         if groups:
             taught = taught.name_groups(groups)
         makers = report_and_model(taught, report, save, files={"saved": str(save or result)})

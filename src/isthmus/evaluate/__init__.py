@@ -1,5 +1,6 @@
 """Score: metrics on labels and on pairs, intervals, calibration, significance tests. Pure functions on arrays."""
 
+from isthmus.evaluate.agreement import count_labels, fleiss_kappa, krippendorff_alpha
 from isthmus.evaluate.calibration import CalibrationBin, expected_calibration_error, reliability_table
 from isthmus.evaluate.labels import (
     Contingency,
@@ -33,8 +34,11 @@ __all__ = [
     "adjusted_rand",
     "bootstrap_interval",
     "contingency",
+    "count_labels",
     "error_rate",
     "expected_calibration_error",
+    "fleiss_kappa",
+    "krippendorff_alpha",
     "macro_f1",
     "mcnemar",
     "micro_f1",

@@ -8,6 +8,7 @@ from isthmus.feedback.accounting import Expectation, Outlook, expect_accuracy, o
 from isthmus.feedback.answers import Answers
 from isthmus.feedback.asking import Question, ask_documents, ask_words
 from isthmus.feedback.correction import Correction, learn_correction
+from isthmus.feedback.hands import HandFit, WeighedAnswers, dawid_skene, weigh_answers
 from isthmus.feedback.labelling import Labelling, Learned
 from isthmus.feedback.model import RenamedModel, TaughtModel
 from isthmus.feedback.self_training import WordModel, train_on_everything
@@ -18,17 +19,21 @@ __all__ = [
     "Correction",
     "DocumentViews",
     "Expectation",
+    "HandFit",
     "Labelling",
     "Learned",
     "Outlook",
     "Question",
     "RenamedModel",
     "TaughtModel",
+    "WeighedAnswers",
     "WordModel",
     "ask_documents",
     "ask_words",
+    "dawid_skene",
     "expect_accuracy",
     "learn_correction",
     "outlook",
     "train_on_everything",
+    "weigh_answers",
 ]

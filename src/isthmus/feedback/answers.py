@@ -48,6 +48,9 @@ class Answers:
         Every word that was labelled, its label and the name of the table it came in, in their order.
     blank_in : dict of str to list of int
         Documents left blank, by the name of the table.
+    weighed : list of dict
+        Answers that count for what their hand is worth: ``row``, ``label``, ``drawn``, ``by``, ``batch``. Those of a
+        machine, and all answers to documents that several hands answered in one table.
 
     Examples
     --------
@@ -71,9 +74,15 @@ class Answers:
     replaced: list[dict[str, Any]] = field(default_factory=list)
     word_log: list[tuple[str, Any, str]] = field(default_factory=list)
     blank_in: dict[str, list[int]] = field(default_factory=dict)
+    weighed: list[dict[str, Any]] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @property
+    def says_something(self) -> bool:
+        """Whether there is an answer or a word to learn from."""
+        return bool(self.rows or self.words or self.weighed)
 
     @property
     def at_random(self) -> np.ndarray:
@@ -85,7 +94,8 @@ class Answers:
         """Names of all tables that answers, words or blank rows came in."""
         earlier = [entry["batch"] for entry in self.replaced]
         words = [batch for _, _, batch in self.word_log]
-        return list(dict.fromkeys([*self.batch, *earlier, *words, *self.blank_in]))
+        weighed = [entry["batch"] for entry in self.weighed]
+        return list(dict.fromkeys([*self.batch, *earlier, *words, *self.blank_in, *weighed]))
 
     def name_of(self, path: str | PathLike) -> str:
         """What the table in this file is called: as the file, with as much of its folder as tells it from others."""
@@ -122,6 +132,7 @@ class Answers:
             replaced=[*self.replaced, *replaced],
             word_log=[*self.word_log, *later.word_log],
             blank_in=blank_in,
+            weighed=list({(entry["row"], entry["by"]): entry for entry in [*self.weighed, *later.weighed]}.values()),
         )
 
     def without(self, batch: str) -> Answers:
@@ -142,17 +153,21 @@ class Answers:
             replaced=[entry for entry in earlier if back.get(entry["row"]) is not entry],
             word_log=log,
             blank_in=blank_in,
+            weighed=[entry for entry in self.weighed if entry["batch"] != batch],
         )
 
     def news(self, later: Answers) -> Answers:
         """What of later answers says more than is known: not those that repeat an answer and name nobody."""
         known = {entry["row"]: (entry["label"], entry["by"]) for entry in self._entries()}
-        return later._with(
+        heard = {(entry["row"], entry["by"], entry["label"]) for entry in self.weighed}
+        weighed = [entry for entry in later.weighed if (entry["row"], entry["by"], entry["label"]) not in heard]
+        new = (
             entry
             for entry in later._entries()
             if (entry["label"], entry["by"] or known.get(entry["row"], ("", ""))[1]) != known.get(entry["row"])
             or entry["drawn"] != PICKED
         )
+        return later._with(new, weighed=weighed)
 
     def keep(self, rows: Iterable[int]) -> Answers:
         """The answers to these documents, and all words."""
@@ -165,7 +180,8 @@ class Answers:
         words = {word: _renamed(label, names) for word, label in self.words.items()}
         log = [(word, _renamed(label, names), batch) for word, label, batch in self.word_log]
         replaced = [entry | {"label": names.get(entry["label"], entry["label"])} for entry in self.replaced]
-        return replace(self, labels=labels, words=words, word_log=log, replaced=replaced)
+        weighed = [entry | {"label": names.get(entry["label"], entry["label"])} for entry in self.weighed]
+        return replace(self, labels=labels, words=words, word_log=log, replaced=replaced, weighed=weighed)
 
     def _entries(self) -> list[dict[str, Any]]:
         """One dict a document."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from isthmus.exceptions import UsageError
 from isthmus.features.tokens import surface_forms
 from isthmus.feedback.answers import ASKED
+from isthmus.feedback.hands import contradictions
 from isthmus.feedback.labelling import Labelling
 from isthmus.feedback.model import voting_part
 from isthmus.feedback.tables import TRUTH
@@ -68,6 +69,7 @@ def ask_documents(
     answered: Sequence[int] = (),
     passed_over: Sequence[int] = (),
     groups: Sequence[str] | None = None,
+    disputed: Mapping[int, str] | None = None,
 ) -> list[Question]:
     """Documents to ask about, the most useful first.
 
@@ -90,6 +92,8 @@ def ask_documents(
         Documents that were asked and left blank: only when nothing else is left.
     groups : sequence of str, optional
         Name of the suspected new group of each document, '' for none.
+    disputed : mapping of int to str, optional
+        Documents about which hands disagree, and what each says: they come first, the most doubtful before others.
 
     Examples
     --------
@@ -116,6 +120,9 @@ def ask_documents(
         np.maximum(nearest, np.clip(meaning @ meaning[row], 0.0, 1.0), out=nearest)
         chosen.append(Question(int(row), float(doubt[row]), float(dispute[row]), reason))
 
+    for row in sorted(disputed or (), key=lambda row: (-doubt[row].round(9), row)):
+        if len(chosen) < n and free[row] and nearest[row] <= _NEAR_COPY:
+            take(row, (disputed or {})[row])
     unseen = free & (rank == 0)
     for row, name in _group_heads(groups, meaning, unseen, list(answered))[: max(1, n // _GROUP_SHARE)]:
         if len(chosen) < n:
@@ -246,6 +253,7 @@ def ask(labelling: Labelling, n: int = 50, *, suggest: bool = False) -> dict[str
         answered=known.rows,
         passed_over=known.blank,
         groups=getattr(labelling, "novel_group", None),
+        disputed=_disputed(labelling),
     )
     rows = [question.row for question in questions]
     table: dict[str, list] = {
@@ -258,6 +266,15 @@ def ask(labelling: Labelling, n: int = 50, *, suggest: bool = False) -> dict[str
         table["label"] = [labelling.labels[row] for row in rows]
         table["confidence"] = [round(float(labelling.confidence[row]), 4) for row in rows]
     return table | {"reason": [question.reason for question in questions], "drawn": [ASKED] * len(rows)}
+
+
+def _disputed(labelling: Labelling) -> dict[int, str]:
+    """Documents about which hands, or a hand and the methods, say different things."""
+    known = labelling.known_answers
+    if not known.weighed:
+        return {}
+    settled = dict(zip(known.rows, known.labels, strict=True))
+    return contradictions(known.weighed, settled, labelling.untaught().labels.tolist())
 
 
 def ask_about_words(labelling: Labelling, n: int = 20) -> dict[str, list]:

@@ -80,6 +80,7 @@ def learn_correction(
     *,
     extra: tuple[Any, np.ndarray] | None = None,
     unnamed: tuple[Any, np.ndarray, np.ndarray] | None = None,
+    weighed: tuple[Any, np.ndarray, np.ndarray] | None = None,
     picked: np.ndarray | None = None,
     trusts: Sequence[float] = TRUSTS,
     strengths: Sequence[float] = STRENGTHS,
@@ -110,6 +111,9 @@ def learn_correction(
         Rows, vote and weights of documents that stand for classes which no answer names (:func:`pseudo_answers`). They
         are answered as the vote would, and judge the pairs too: otherwise a pair that gives such a class away to its
         neighbours looks as good as any other.
+    weighed : (sparse matrix, ndarray, ndarray), optional
+        Rows, vote and probabilities of documents whose answers are weighed (:func:`isthmus.feedback.weigh_answers`);
+        each row of the probabilities sums to what the answers are worth.
     picked : ndarray of bool, optional
         Which answers are to documents that a person picked; see :func:`prior_shares`.
     trusts, strengths : sequences of float
@@ -131,6 +135,12 @@ def learn_correction(
         targets = np.vstack([targets, weights[:, None] * known])
         offset = np.vstack([offset, centred_logs(widen_vote(said, new_shares, doubt))])
         folds = np.concatenate([folds, np.arange(len(said)) % FOLDS])
+    if weighed is not None:
+        own, said, wanted = weighed
+        all_rows = sp.vstack([all_rows, own], format="csr")
+        targets = np.vstack([targets, wanted])
+        offset = np.vstack([offset, centred_logs(widen_vote(said, new_shares, doubt))])
+        folds = np.concatenate([folds, np.arange(len(said)) % FOLDS])
     pairs = [(trust, strength) for trust in trusts for strength in strengths]
     if len(codes) < FEWEST:  # nothing to compare the pairs by
         # Of a class that is new the vote says nothing, so there is less reason to hold back what they teach about it.
@@ -145,6 +155,7 @@ def learn_correction(
             random_state,
             extra=extra,
             unnamed=unnamed,
+            weighed=weighed,
             picked=None if picked is None else picked[part],
             trusts=trusts,
             strengths=strengths,

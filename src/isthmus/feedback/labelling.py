@@ -13,6 +13,7 @@ from isthmus._utils import plural
 from isthmus.corpus.cells import cell_content
 from isthmus.features.embeddings import STATIC, TextEmbedder, VectorTable, has_static_vectors
 from isthmus.feedback.answers import Answers
+from isthmus.feedback.hands import describe_hand
 from isthmus.feedback.model import FEWEST_ANSWERS, ask_voters, renames_of, taught_part, vector_steps, voting_part
 from isthmus.feedback.views import DocumentViews
 
@@ -44,6 +45,10 @@ class Learned:
         Classes that this table named first, with the known class that is written almost alike, or ''.
     words, words_taken_back : int
         Words that were labelled this time, and words of an earlier table that no longer count.
+    weighed : int
+        Answers of this table that count for what their hand is worth.
+    hands : list of dict
+        These hands, all that are known: see :class:`isthmus.feedback.hands.WeighedAnswers`.
     """
 
     name: str
@@ -59,6 +64,8 @@ class Learned:
     new_classes: dict[str, str] = field(default_factory=dict)
     words: int = 0
     words_taken_back: int = 0
+    weighed: int = 0
+    hands: list[dict] = field(default_factory=list)
 
     def __str__(self) -> str:
         parts = (
@@ -66,6 +73,7 @@ class Learned:
             (self.words_taken_back, "word", "taken back"),
             (self.answers, "answer", "learned"),
             (self.words, "word", "learned"),
+            (self.weighed, "answer", "weighed"),
         )
         done = ", ".join(f"{plural(number, what)} {verb}" for number, what, verb in parts if number)
         changed = f"{plural(self.changed, 'label')} changed"
@@ -73,6 +81,7 @@ class Learned:
             changed += f", {self.towards:,} towards the answered classes"
         total = plural(self.total, "answer") if self.words else f"{self.total:,}"
         lines = [f"{done or 'no new answers'}, {total} in all; {changed}"]
+        lines += [describe_hand(hand) for hand in self.hands]
         for name, known in self.new_classes.items():
             meant = f" (did you mean {known}? Correct the table and run teach again)" if known else ""
             lines.append(f"new class: {name}{meant}")

@@ -21,8 +21,14 @@ from isthmus.feedback.labelling import Labelling
 TRUTH = "true_label"
 
 
-def read_answers(labelling: Labelling, table: Any, *, drawn: str | None = None, name: str = "") -> Answers:
-    """Answers from a table or its file, a mapping of ids to labels, or one label per text."""
+def read_answers(
+    labelling: Labelling, table: Any, *, drawn: str | None = None, name: str = "", by: str | None = None
+) -> Answers:
+    """Answers from a table or its file, a mapping of ids to labels, or one label per text.
+
+    ``by`` names the hand that gave them all; they are then weighed, not believed. So are answers to a document that
+    several hands of the column ``by`` answered; where they all say the same, it counts as one person's answer, too.
+    """
     if drawn is not None and drawn not in DRAWN:
         raise UsageError(f"drawn={drawn!r}; use one of {', '.join(DRAWN)}.", code="bad-parameter")
     if table is None:
@@ -30,34 +36,53 @@ def read_answers(labelling: Labelling, table: Any, *, drawn: str | None = None, 
     columns = _as_columns(table, len(labelling.texts))
     rows, labels = _find_rows(columns, labelling)
     kinds = [drawn or _drawn(cell) for cell in columns.get("drawn", [None] * len(rows))]
-    by = [cell_content(cell) for cell in columns.get("by", [None] * len(rows))]
-    found: dict[int, tuple] = {}
-    for row, label, kind, who in zip(rows, labels, kinds, by, strict=True):
+    hands = [by or cell_content(cell) for cell in columns.get("by", [None] * len(rows))]
+    votes: dict[tuple[int, str], dict[str, Any]] = {}
+    for row, label, kind, who in zip(rows, labels, kinds, hands, strict=True):
         if label is None:
             continue
-        if row in found and found[row][0] != label:
+        earlier = votes.get((row, who))
+        if earlier is not None and earlier["label"] != label:
             named = f" (id {str(labelling.ids[row])[:40]!r})" if labelling.ids else ""
             raise DataError(
-                f"Document {row + 1:,}{named} is answered twice, as {str(found[row][0])[:40]!r} and as "
-                f"{str(label)[:40]!r}; decide for one.",
+                f"Document {row + 1:,}{named} is answered twice, as {str(earlier['label'])[:40]!r} and as "
+                f"{str(label)[:40]!r}; decide for one, or name who said so in the column by.",
                 code="bad-answers",
             )
-        found[row] = (label, kind, who)
-    blank = sorted({row for row, label in zip(rows, labels, strict=True) if label is None} - set(found))
-    if not found and len(labels):
+        votes[row, who] = {"row": row, "label": label, "drawn": kind, "by": who, "batch": name}
+    said: dict[int, list[dict]] = {}
+    for entry in votes.values():
+        said.setdefault(entry["row"], []).append(entry)
+    blank = sorted({row for row, label in zip(rows, labels, strict=True) if label is None} - set(said))
+    if not votes and len(labels):
         raise DataError(
             f"None of the {len(labels):,} documents has a true label; fill in at least one.", code="bad-answers"
         )
-    values = list(found.values())
+    one_says = [] if by else [own[-1] for own in said.values() if len({entry["label"] for entry in own}) == 1]
     return Answers(
-        rows=list(found),
-        labels=[label for label, _, _ in values],
-        drawn=[kind for _, kind, _ in values],
-        by=[who for _, _, who in values],
-        batch=[name] * len(found),
+        rows=[entry["row"] for entry in one_says],
+        labels=[entry["label"] for entry in one_says],
+        drawn=[entry["drawn"] for entry in one_says],
+        by=[entry["by"] for entry in one_says],
+        batch=[name] * len(one_says),
         blank=blank,
         blank_in={name: blank} if blank else {},
+        weighed=[entry for own in said.values() if by or len(own) > 1 for entry in own],
     )
+
+
+def read_hands(labelling: Labelling, table: Any) -> list[dict[str, Any]]:
+    """Every answer of a table with who gave it: ``row``, ``label``, ``by``; rows without a true label are left out."""
+    columns = _as_columns(table, len(labelling.texts))
+    if "by" not in columns:
+        raise DataError(
+            f"The answers have the columns {', '.join(columns) or 'none'}; by is needed, which names who gave each.",
+            code="bad-answers",
+        )
+    rows, labels = _find_rows(columns, labelling)
+    hands = [cell_content(cell) for cell in columns["by"]]
+    said = zip(rows, labels, hands, strict=True)
+    return [{"row": row, "label": label, "by": by} for row, label, by in said if label is not None]
 
 
 def read_truths(labelling: Labelling, table: Any) -> tuple[list[int], list, int | None]:

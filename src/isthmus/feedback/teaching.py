@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from functools import partial
 from itertools import count
 from os import PathLike
 from pathlib import Path
@@ -37,6 +38,7 @@ from isthmus.feedback.accounting import (
 )
 from isthmus.feedback.answers import PICKED, Answers, origin_of, propose_names
 from isthmus.feedback.correction import MANY, learn_correction, make_folds, order_answers, pseudo_answers
+from isthmus.feedback.hands import WeighedAnswers, weigh_answers
 from isthmus.feedback.labelling import AnyLabelling, Labelling, Learned, class_codes
 from isthmus.feedback.model import FEWEST_ANSWERS, TaughtModel, calibrated_proba
 from isthmus.feedback.self_training import train_on_everything
@@ -63,6 +65,7 @@ def teach(
     word_labels: Mapping | str | PathLike | None = None,
     name: str | None = None,
     without: str | PathLike | None = None,
+    by: str | None = None,
 ) -> AnyLabelling:
     """A labelling that has learned from answers; see :meth:`isthmus.api.label.LabelResult.teach`."""
     known = labelling.known_answers
@@ -82,13 +85,15 @@ def teach(
         known = known.without(batch)
     if answers is None and without is None and not word_labels:
         raise UsageError("There is nothing to learn; give answers, word_labels or without.", code="bad-parameter")
-    given = _read_given(labelling, known, answers, word_labels, drawn=drawn, name=name)
-    if not len(given) and not given.words and without is None:
+    if by is not None and not by.strip():
+        raise UsageError(f"by={by!r}; name who gave the answers, such as by='gpt'.", code="bad-parameter")
+    given = _read_given(labelling, known, answers, word_labels, drawn=drawn, name=name, by=by)
+    if not given.says_something and without is None:
         raise DataError("The table has no answers; fill in true_label for at least one document.", code="bad-answers")
     given = replace(known.news(given), words=given.words)
     known = known.plus(given)
     untaught = labelling.untaught()
-    if not len(known) and not known.words:
+    if not known.says_something:
         return replace(untaught, answers=known if known.blank else None, learned=None, checked=None)
     taught = learn_answers(untaught, labelling, known, given)
     if batch is None:
@@ -119,7 +124,14 @@ def name_groups(labelling: AnyLabelling, names: Mapping[str, str | None]) -> Any
 
 
 def _read_given(
-    labelling: Labelling, known: Answers, answers: Any, word_labels: Any, *, drawn: str | None, name: str | None
+    labelling: Labelling,
+    known: Answers,
+    answers: Any,
+    word_labels: Any,
+    *,
+    drawn: str | None,
+    name: str | None,
+    by: str | None,
 ) -> Answers:
     """Answers and words that were given now, each under the name of the table they came in."""
     origins = {}
@@ -128,7 +140,7 @@ def _read_given(
     if isinstance(answers, str | PathLike) and name is None:
         batch = known.name_of(answers)
         origins[batch] = origin_of(answers)
-    given = read_answers(labelling, answers, drawn=drawn, name=batch)
+    given = read_answers(labelling, answers, drawn=drawn, name=batch, by=by)
     if not word_labels:
         return replace(given, origins=origins)
     word_batch = name or unnamed
@@ -149,6 +161,8 @@ def learn_answers(untaught: AnyLabelling, earlier: Labelling, known: Answers, gi
     fit = fit_answers(untaught, earlier.views, rows, known)
     model = fit.model
     probabilities = model.from_rows(rows, fit.vote)
+    if fit.weighed is not None:
+        probabilities[fit.weighed.rows] = fit.weighed.update(probabilities)
     probabilities[known.rows] = np.eye(len(model.classes_))[class_codes(model.classes_, known.labels)]
     best = probabilities.argmax(axis=1)
     labels = model.classes_[best]
@@ -160,6 +174,8 @@ def learn_answers(untaught: AnyLabelling, earlier: Labelling, known: Answers, gi
     in_group = groups["novel_group"] != ""
     expected, ahead = account(fit, confidence, in_group, untaught.seed)
     learned = _compare(earlier, labels, known, given, expected, ahead)
+    if fit.weighed is not None:
+        learned = replace(learned, weighed=len(given.weighed), hands=fit.weighed.hands)
     no_known_terms = np.asarray(earlier.views.words_of(rows).getnnz(axis=1)).ravel() == 0
     accuracy, cautious_confidence = _accuracy_after(expected, confidence, untaught.settings)
     low = review_mask(cautious_confidence, untaught.error_budget)
@@ -212,6 +228,7 @@ class AnswerFit:
     places: np.ndarray  # the answered documents, in the order in which they were learned
     codes: np.ndarray  # their answers
     at_random: np.ndarray  # which of them were drawn at random
+    weighed: WeighedAnswers | None = None  # what hands said that nobody's word settles
 
     @property
     def answered(self) -> np.ndarray:
@@ -233,12 +250,23 @@ def fit_answers(untaught: Labelling, views: DocumentViews, rows: sp.csr_matrix, 
     picked = np.array([kind == PICKED for kind in known.drawn], dtype=bool)[order]
     standing = pseudo_answers(vote, untaught.texts, places, codes, picked)
     unnamed = None if standing is None else (rows[standing[0]], vote[standing[0]], standing[1])
-    correction = learn_correction(
-        rows[places], vote[places], codes, classes, untaught.seed, extra=extra, unnamed=unnamed, picked=picked
+    learn = partial(
+        learn_correction, rows[places], vote[places], codes, classes, untaught.seed, extra=extra, unnamed=unnamed
     )
+    correction = learn(picked=picked)
+    weighed = None
+    if known.weighed:
+        # What the hands are worth goes by what people's answers alone teach, and their answers are learned on top.
+        first = correction.probabilities(rows, vote)
+        settled = dict(zip(known.rows, known.labels, strict=True))
+        weighed = weigh_answers(known.weighed, settled, classes.tolist(), first)
+        wanted = weighed.worth[:, None] * weighed.update(first)
+        correction = learn(picked=picked, weighed=(rows[weighed.rows], vote[weighed.rows], wanted))
     answered = np.zeros(len(vote), dtype=bool)
     answered[places] = True
     corrected = correction.probabilities(rows, vote)
+    if weighed is not None:
+        corrected[weighed.rows] = weighed.update(corrected)
     corrected[places] = np.eye(len(classes))[codes]
     source_codes = class_codes(classes, [label for label in untaught.source_labels.tolist() if label is not None])
     n_words = 0 if extra is None else len(extra[1])
@@ -246,7 +274,8 @@ def fit_answers(untaught: Labelling, views: DocumentViews, rows: sp.csr_matrix, 
         views.source_words_, source_codes, views.words_of(rows), corrected, answered, len(known) + n_words
     )
     at_random = known.at_random[order]
-    return AnswerFit(TaughtModel(untaught.model, views, correction, word_model), rows, vote, places, codes, at_random)
+    model = TaughtModel(untaught.model, views, correction, word_model)
+    return AnswerFit(model, rows, vote, places, codes, at_random, weighed)
 
 
 def _remaining_groups(untaught: Labelling, labels: np.ndarray, known: Answers) -> dict[str, Any]:
@@ -330,7 +359,7 @@ def labels_without_own_answer(labelling: Labelling, rows: Sequence[int]) -> list
     for fold in sorted({folds[row] for row in rows}):
         others = known.keep(row for row in known.rows if folds[row] != fold)
         held_out = [row for row in rows if folds[row] == fold]
-        if not len(others) and not others.words:
+        if not others.says_something:
             labels.update({row: untaught.labels[row] for row in held_out})
             continue
         model = fit_answers(untaught, labelling.views, own_rows, others).model
@@ -365,7 +394,7 @@ def _compare(
     moved = [now for was, now in zip(old, new, strict=True) if was != now]
     named = set(given.labels)
     return Learned(
-        name=given.batch[0] if given.batch else "",
+        name=next(iter(given.batches), ""),
         answers=len(given),
         total=len(known),
         changed=len(moved),

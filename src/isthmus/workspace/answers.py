@@ -7,11 +7,14 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from isthmus.evaluate.agreement import count_labels, krippendorff_alpha
 from isthmus.exceptions import UsageError
 from isthmus.feedback.answers import ASKED, DRAWN, PICKED, RANDOM
+from isthmus.feedback.hands import dawid_skene
 from isthmus.workspace.context import (
     Part,
     check_label,
@@ -117,7 +120,8 @@ class Answers(Part):
         """How far people agree where two of them answered the same document.
 
         ``documents`` that two people answered, ``agreed`` among them, ``share``; ``kappa``, what is left of it after
-        chance (Scott's pi over all pairs of answers; None where everybody always says the same); and ``disputed``, the
+        chance (Scott's pi over all pairs of answers; None where everybody always says the same); ``alpha``,
+        Krippendorff's; ``hands``, how often each of them is right, estimated from all together; and ``disputed``, the
         latest fifty documents on which they differ, with who said what.
         """
         a = ANSWERS.c
@@ -338,14 +342,34 @@ def summarize_agreement(said: dict[str, dict[str, str]]) -> dict[str, Any]:
                 same += first == second
                 uses[first] += 0.5
                 uses[second] += 0.5
+    documents = [document for document, answers in said.items() for _ in answers]
+    labels = [label for answers in said.values() for label in answers.values()]
     chance = sum((n / pairs) ** 2 for n in uses.values()) if pairs else 0.0
     return {
         "documents": len(said),
         "agreed": agreed,
         "share": agreed / len(said) if said else None,
         "kappa": (same / pairs - chance) / (1 - chance) if pairs and chance < 1 else None,
+        "alpha": krippendorff_alpha(count_labels(documents, labels)) if said else None,
+        "hands": _reliability(said),
         "disputed": disputed[-50:][::-1],
     }
+
+
+def _reliability(said: dict[str, dict[str, str]]) -> list[dict[str, Any]]:
+    """How often each person is right where two or more answered, estimated from all of them together."""
+    if not said:
+        return []
+    entries = [(document, by, label) for document, answers in said.items() for by, label in answers.items()]
+    (_, documents), (people, hands), (classes, labels) = (
+        np.unique(column, return_inverse=True) for column in zip(*entries, strict=True)
+    )
+    right = dawid_skene(documents, hands, labels, len(classes)).right
+    answers = np.bincount(hands)
+    return [
+        {"by": str(by), "answers": int(n), "right": float(share)}
+        for by, n, share in zip(people, answers, right, strict=True)
+    ]
 
 
 def check_threshold(threshold: Any) -> float:

@@ -70,6 +70,7 @@ def overview(access: Viewer):
         measured=measured(access, run) if run else None,
         tally=numbers,
         disputed=disputed(access, numbers["agreement"]) if numbers else [],
+        hands=named_hands(access, numbers["agreement"]) if numbers else [],
         shares=sorted({*SHARES, access.project.second_reading}),
         steps=steps(access, run, numbers["answers"] if numbers else answer_count(access)),
         members=members if owner else [],
@@ -90,6 +91,13 @@ def disputed(access: Access, agreement: dict[str, Any] | None) -> list[dict[str,
         }
         for row in rows
     ]
+
+
+def named_hands(access: Access, agreement: dict[str, Any] | None) -> list[dict[str, Any]]:
+    """How often each person is right where two answered, by name."""
+    hands = (agreement or {}).get("hands", [])
+    names = {row.id: row.name for row in access.workspace.people.list()} if hands else {}
+    return [hand | {"by": names.get(hand["by"], "?")} for hand in hands]
 
 
 def answer_count(access: Access) -> int:

@@ -1,0 +1,279 @@
+"""Answers of several hands, people and machines: how often each is right, and what their answers together say.
+
+The model of Dawid and Skene (Applied Statistics 1979): every hand has a table of what it says given the truth, and
+truth and tables are estimated in turn. A table has few answers to stand on, so it is drawn towards the one-parameter
+table of that hand: right with one probability, otherwise wrong in any way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import logsumexp
+
+from isthmus._math.confidence import sharpen
+from isthmus._math.rows import group_sums
+from isthmus._math.samples import two_sided_z, wilson_ends
+from isthmus._utils import plural
+
+DRAWN_TO_ONE = 30.0  # answers of a class by which a hand's table is drawn to its one-parameter one
+_PRIOR_RIGHT, _PRIOR_WRONG = 7.0, 3.0  # answers, right and wrong, that a hand begins with
+_POWERS = (1.0, 1.5, 2.0, 3.0)  # of the methods' probabilities: which makes the hands' answers most likely
+_STEPS = 100
+_STILL = 1e-6
+_CONFIDENCE = 0.9
+
+
+@dataclass(frozen=True)
+class HandFit:
+    """What several hands say together.
+
+    Attributes
+    ----------
+    probabilities : ndarray of shape (n_documents, n_classes)
+        Of the truth about each document.
+    tables : ndarray of shape (n_hands, n_classes, n_classes)
+        What a hand says (last axis) given the truth.
+    right : ndarray of shape (n_hands,)
+        How often each hand is right.
+    log_likelihood : float
+        Of the answers.
+    n_iter : int
+    """
+
+    probabilities: np.ndarray
+    tables: np.ndarray
+    right: np.ndarray
+    log_likelihood: float
+    n_iter: int
+
+
+def dawid_skene(
+    documents: np.ndarray,
+    hands: np.ndarray,
+    said: np.ndarray,
+    n_classes: int,
+    *,
+    prior: np.ndarray | None = None,
+    known: Mapping[int, int] | None = None,
+    one_parameter: bool = False,
+) -> HandFit:
+    """The truth about documents, and how often each hand is right, from what the hands said.
+
+    Parameters
+    ----------
+    documents, hands, said : ndarrays of int
+        One entry an answer: which document, which hand, which class; numbered from 0.
+    n_classes : int
+    prior : ndarray of shape (n_documents, n_classes), optional
+        Probabilities before any answer. If omitted, the shares of the classes, which are estimated too.
+    known : mapping of int to int, optional
+        Documents whose class is known.
+    one_parameter : bool
+        Every hand is right with one probability, whatever the class; for few answers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.feedback import dawid_skene
+    >>> documents, hands = np.repeat(np.arange(30), 3), np.tile([0, 1, 2], 30)
+    >>> truth = np.repeat(np.arange(30) % 2, 3)
+    >>> said = np.where(hands == 2, 0, truth)  # the third hand says 0 all the time
+    >>> found = dawid_skene(documents, hands, said, 2)
+    >>> bool(np.array_equal(found.probabilities.argmax(axis=1), truth[::3])), found.right.round(1).tolist()
+    (True, [0.9, 0.9, 0.6])
+    """
+    n_documents = int(documents.max(initial=-1)) + 1 if prior is None else len(prior)
+    n_hands = int(hands.max(initial=-1)) + 1
+    known = {} if known is None else known
+    clamped = np.array(sorted(known), dtype=int)
+    truths = np.eye(n_classes)[[known[place] for place in clamped.tolist()]]
+    start = np.full((n_documents, n_classes), 1.0 / n_classes) if prior is None else prior
+    votes = np.zeros((n_documents, n_classes))
+    np.add.at(votes, (documents, said), 1.0)
+    found = (votes + start) / (votes + start).sum(axis=1, keepdims=True)
+    n_iter, moved, likelihood = 0, 1.0, 0.0
+    while moved >= _STILL and n_iter < _STEPS:
+        n_iter += 1
+        found[clamped] = truths
+        tables, right = _judge(found, documents, hands, said, n_hands, one_parameter)
+        shares = np.maximum(found.mean(axis=0) if prior is None else prior, 1e-12)
+        logs = np.tile(np.log(shares), (n_documents, 1)) if prior is None else np.log(shares)
+        np.add.at(logs, documents, np.log(tables[hands, :, said]))
+        totals = logsumexp(logs, axis=1)
+        totals[clamped] = np.sum(logs[clamped] * truths, axis=1)
+        likelihood = float(totals.sum())
+        new = np.exp(logs - logsumexp(logs, axis=1, keepdims=True))
+        new[clamped] = truths
+        moved = float(np.abs(new - found).max(initial=0.0))
+        found = new
+    return HandFit(found, tables, right, likelihood, n_iter)
+
+
+def _judge(
+    found: np.ndarray,
+    documents: np.ndarray,
+    hands: np.ndarray,
+    said: np.ndarray,
+    n_hands: int,
+    one_parameter: bool,
+) -> tuple[np.ndarray, np.ndarray]:
+    """What each hand says given the truth, and how often it is right, from probabilities of the truth."""
+    n_classes = found.shape[1]
+    counts = group_sums(found[documents], hands * n_classes + said, n_hands * n_classes).reshape(
+        n_hands, n_classes, n_classes
+    )
+    counts = counts.transpose(0, 2, 1)  # hand, truth, said
+    hits = np.trace(counts, axis1=1, axis2=2)
+    right = (hits + _PRIOR_RIGHT) / (counts.sum(axis=(1, 2)) + _PRIOR_RIGHT + _PRIOR_WRONG)
+    same = np.eye(n_classes, dtype=bool)
+    tables = np.where(same, right[:, None, None], ((1 - right) / max(1, n_classes - 1))[:, None, None])
+    if not one_parameter:
+        tables = (counts + DRAWN_TO_ONE * tables) / (counts.sum(axis=2, keepdims=True) + DRAWN_TO_ONE)
+    return tables, right
+
+
+@dataclass(frozen=True)
+class WeighedAnswers:
+    """Documents that hands answered and nobody's word settles.
+
+    Attributes
+    ----------
+    rows : ndarray of int
+    likelihood : ndarray of shape (n_rows, n_classes)
+        How probable what the hands said is, given each class.
+    hands : list of dict
+        ``hand``, ``answers``, ``measured`` (answers to documents that a person settled), ``agreed`` among them,
+        ``right`` with ``low`` and ``high`` (90 %), ``unknown`` (answers that name no class).
+    worth : ndarray of shape (n_rows,)
+        What the answers to a document tell, in answers of somebody who is always right: 0 for a hand that guesses.
+    power : float
+        Of the methods' probabilities, under which the answers are most likely: above one where these are less sure
+        than they should be.
+    """
+
+    rows: np.ndarray
+    likelihood: np.ndarray
+    hands: list[dict[str, Any]]
+    worth: np.ndarray
+    power: float
+
+    def update(self, probabilities: np.ndarray) -> np.ndarray:
+        """Probabilities of the answered documents, given what the hands said too."""
+        joint = sharpen(probabilities[self.rows], self.power) * self.likelihood
+        return joint / joint.sum(axis=1, keepdims=True)
+
+
+def weigh_answers(
+    entries: Sequence[Mapping[str, Any]], settled: Mapping[int, Any], classes: Sequence, vote: np.ndarray
+) -> WeighedAnswers:
+    """What hands said about documents, each counted for what it is worth.
+
+    Parameters
+    ----------
+    entries : sequence of mappings
+        ``row``, ``label`` and ``by`` of each answer.
+    settled : mapping of int to class
+        What is known about documents: hands are measured by it.
+    classes : sequence
+        Answers that name none of them count for nothing: a machine does not make classes.
+    vote : ndarray of shape (n_documents, n_classes)
+        Probabilities before the answers.
+    """
+    codes = {name: code for code, name in enumerate(classes)}
+    names = sorted({entry["by"] for entry in entries})
+    usable = [entry for entry in entries if entry["label"] in codes]
+    documents = np.array([entry["row"] for entry in usable], dtype=int)
+    hands = np.array([names.index(entry["by"]) for entry in usable], dtype=int)
+    said = np.array([codes[entry["label"]] for entry in usable], dtype=int)
+    places, own = np.unique(documents, return_inverse=True)
+    known = {place: codes[settled[row]] for place, row in enumerate(places.tolist()) if settled.get(row) in codes}
+    fits = {
+        power: dawid_skene(own, hands, said, len(classes), prior=sharpen(vote[places], power), known=known)
+        for power in _POWERS
+    }
+    power = max(fits, key=lambda power: fits[power].log_likelihood)
+    fit = fits[power]
+    logs = np.zeros((len(places), len(classes)))
+    np.add.at(logs, own, np.log(fit.tables[hands, :, said]))
+    told = np.zeros(len(places))
+    np.add.at(told, own, _information(fit.tables)[hands])
+    is_known = np.isin(np.arange(len(places)), list(known))
+    free = ~np.isin(places, list(settled))
+    table = [
+        _describe(name, hand, fit, own[hands == hand], said[hands == hand], is_known, entries)
+        for hand, name in enumerate(names)
+    ]
+    return WeighedAnswers(
+        rows=places[free],
+        likelihood=np.exp(logs[free] - logs[free].max(axis=1, keepdims=True)) if free.any() else logs[free],
+        hands=table,
+        worth=np.minimum(told[free], 1.0),
+        power=power,
+    )
+
+
+def _information(tables: np.ndarray) -> np.ndarray:
+    """Information between truth and answer of each hand, over that of a hand that is always right; classes alike."""
+    joint = tables / tables.shape[1]
+    expected = joint.sum(axis=1, keepdims=True) / tables.shape[1]
+    return np.sum(joint * np.log(joint / expected), axis=(1, 2)) / np.log(max(2, tables.shape[1]))
+
+
+def contradictions(
+    entries: Sequence[Mapping[str, Any]], settled: Mapping[int, Any], labels: Sequence
+) -> dict[int, str]:
+    """Documents that nobody settled and about which hands, or a hand and the methods, say different things.
+
+    ``labels`` are those of the methods; the reason says who says what.
+    """
+    said: dict[int, dict[str, Any]] = {}
+    for entry in entries:
+        if entry["row"] not in settled:
+            said.setdefault(entry["row"], {})[entry["by"]] = entry["label"]
+    found = {}
+    for row, votes in said.items():
+        if len({*votes.values(), labels[row]}) > 1:
+            words = ", ".join(f"{hand} says {label}" for hand, label in votes.items())
+            found[row] = f"hands disagree: {words}, the methods {labels[row]}"
+    return found
+
+
+def _describe(
+    name: str, hand: int, fit: HandFit, own: np.ndarray, said: np.ndarray, is_known: np.ndarray, entries: Sequence
+) -> dict[str, Any]:
+    """One hand in the table of reliabilities; the interval goes by documents that somebody settled."""
+    measured = is_known[own]
+    agreed = int(np.sum(fit.probabilities[own[measured]].argmax(axis=1) == said[measured]))
+    n = int(measured.sum())
+    right = float(fit.right[hand]) if len(own) and hand < len(fit.right) else None
+    low, high = wilson_ends(agreed / n, n, two_sided_z(_CONFIDENCE)) if n else (0.0, 1.0)
+    total = sum(entry["by"] == name for entry in entries)
+    return {
+        "hand": name,
+        "answers": total,
+        "measured": n,
+        "agreed": agreed,
+        "right": right,
+        "low": low,
+        "high": high,
+        "unknown": total - len(own),
+    }
+
+
+def describe_hand(row: Mapping[str, Any]) -> str:
+    """One hand of :class:`WeighedAnswers` in a sentence."""
+    sentence = f"{row['hand']}: {plural(row['answers'], 'answer')}"
+    if row["right"] is not None:
+        sentence += f", right in about {100 * row['right']:.0f} %"
+        if row["measured"]:
+            where = plural(row["measured"], "document")
+            sentence += f" ({100 * row['low']:.0f} to {100 * row['high']:.0f} by {where} that a person answered)"
+        else:
+            sentence += " by the methods' labels alone; answer some of these documents yourself to measure it"
+    if row["unknown"]:
+        sentence += f"; {row['unknown']:,} name no class and count for nothing"
+    return sentence

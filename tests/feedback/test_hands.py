@@ -1,0 +1,164 @@
+"""Answers of several hands: how reliable each is, what they say together, and what teach makes of it."""
+
+import json
+
+import numpy as np
+import pytest
+
+import isthmus
+from isthmus.cli.app import run_command
+from isthmus.corpus import make_shifted_texts
+from isthmus.evaluate import count_labels, fleiss_kappa, krippendorff_alpha
+from isthmus.exceptions import DataError, UsageError
+from isthmus.feedback import dawid_skene, weigh_answers
+
+
+def simulated(rights, n=300, n_classes=3, seed=0):
+    """Every document answered by hands that are right with these probabilities."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(n_classes, size=n)
+    documents, hands = np.repeat(np.arange(n), len(rights)), np.tile(np.arange(len(rights)), n)
+    wrong = (np.repeat(truth, len(rights)) + rng.integers(1, n_classes, len(hands))) % n_classes
+    said = np.where(rng.random(len(hands)) < np.array(rights)[hands], np.repeat(truth, len(rights)), wrong)
+    return truth, documents, hands, said
+
+
+@pytest.mark.parametrize("one_parameter", [True, False])
+def test_hands_are_told_apart_without_any_truth(one_parameter):
+    rights = [0.9, 0.75, 0.6]
+    truth, documents, hands, said = simulated(rights)
+    found = dawid_skene(documents, hands, said, 3, one_parameter=one_parameter)
+    assert found.right == pytest.approx(rights, abs=0.07)
+    accuracy = np.mean(found.probabilities.argmax(axis=1) == truth)
+    best = np.mean(said[hands == 0] == truth)
+    assert accuracy >= best, f"together right in {accuracy:.3f}, the best hand alone in {best:.3f}"
+
+
+def test_a_hand_that_is_wrong_on_one_class_gets_a_table_that_says_so():
+    truth, documents, hands, said = simulated([0.95, 0.95, 0.95])
+    said = np.where((hands == 2) & (np.repeat(truth, 3) == 0), 1, said)
+    found = dawid_skene(documents, hands, said, 3)
+    assert found.tables[2, 0].argmax() == 1, "given class 0, the third hand says 1"
+    assert found.tables[2, 2, 2] > 0.85
+    assert np.allclose(found.tables.sum(axis=2), 1.0), f"rows that do not sum to one: {found.tables.sum(axis=2)}"
+
+
+def test_known_documents_are_not_outvoted():
+    found = dawid_skene(np.array([0, 0, 0]), np.array([0, 1, 2]), np.array([1, 1, 1]), 2, known={0: 0})
+    assert found.probabilities.tolist() == [[1.0, 0.0]]
+    assert (found.right < 0.7).all(), "all three were wrong about the one document that is known"
+
+
+def test_a_guessing_hand_tells_nothing_and_unknown_classes_count_for_nothing():
+    rng = np.random.default_rng(0)
+    entries = [{"row": row, "label": "ab"[rng.integers(2)], "by": "coin"} for row in range(200)]
+    entries += [{"row": 0, "label": "zebra", "by": "odd"}]
+    vote = np.tile([0.7, 0.3], (200, 1))
+    settled = {row: "ab"[row % 2] for row in range(60)}
+    found = weigh_answers(entries, settled, ["a", "b"], vote)
+    assert found.worth.max() < 0.1, "a coin is worth less than a tenth of an answer"
+    assert [row["unknown"] for row in found.hands] == [0, 1]
+    assert set(found.rows.tolist()) == set(range(60, 200)), "settled documents are not weighed"
+
+
+def test_agreement_beyond_chance_by_hand():
+    counts = count_labels([1, 1, 2, 2, 3, 3], ["a", "a", "a", "b", "b", "b"])
+    assert counts.tolist() == [[2, 0], [1, 1], [0, 2]]
+    assert fleiss_kappa(counts) == pytest.approx((2 / 3 - 1 / 2) / (1 / 2))
+    assert krippendorff_alpha(counts) == pytest.approx(1 - (1 / 3) / (18 / 30))
+    assert fleiss_kappa(np.array([[1, 0]])) is None
+    assert krippendorff_alpha(np.array([[2, 0], [2, 0]])) is None
+
+
+@pytest.fixture(scope="module")
+def labelled():
+    data = make_shifted_texts(n_source=200, n_target=200, random_state=0)
+    result = isthmus.label(data.source_texts, data.source_labels, data.target_texts, method="nbc")
+    return result, np.array(data.target_labels)
+
+
+def table(rows, labels):
+    return {"document": [int(row) + 1 for row in rows], "true_label": list(labels)}
+
+
+def machine_says(truth, right, seed=0):
+    rng = np.random.default_rng(seed)
+    classes = np.unique(truth)
+    codes = np.searchsorted(classes, truth)
+    other = classes[(codes + 1) % len(classes)]
+    return np.where(rng.random(len(truth)) < right, truth, other)
+
+
+def test_a_machine_is_measured_by_a_person_and_weighed(labelled, tmp_path):
+    result, truth = labelled
+    person = result.teach(table(range(40), truth[:40]), drawn="random")
+    taught = person.teach(table(range(150), machine_says(truth, 0.8)[:150]), by="gpt")
+    hand = taught.learned.hands[0]
+    assert (hand["hand"], hand["answers"], hand["measured"]) == ("gpt", 150, 40)
+    assert hand["low"] <= 0.8 <= hand["high"]
+    assert len(taught.answers) == 40, "a machine's answers are not a person's"
+    assert "gpt: 150 answers, right in about" in str(taught.learned)
+    free = np.arange(40, 150)
+    before, after = (np.mean(part.labels[free] == truth[free]) for part in (person, taught))
+    assert after >= before, f"{before:.3f} right before, {after:.3f} with the machine's answers"
+    assert (taught.confidence[free] < 1).all(), "no machine's answer is certain"
+    taught.save(tmp_path / "run.isthmus")
+    again = isthmus.load(tmp_path / "run.isthmus")
+    assert again.answers.weighed == taught.answers.weighed
+    back = taught.teach(without="answers 2")
+    assert np.array_equal(back.labels, person.labels), "taking the machine's table back restores what was"
+
+
+def test_contradictions_are_asked_first(labelled):
+    result, truth = labelled
+    wrong = machine_says(truth, 0.0)
+    taught = result.teach(table(range(30), np.where(np.arange(30) < 5, wrong[:30], result.labels[:30])), by="gpt")
+    asked = taught.ask(5)
+    disputed = {row + 1 for row in range(30) if taught.answers.weighed[row]["label"] != result.labels[row]}
+    assert set(asked["document"]) & disputed
+    assert asked["reason"][0].startswith("hands disagree: gpt says ")
+
+
+def test_several_hands_in_one_table(labelled):
+    result, truth = labelled
+    other = machine_says(truth, 0.0)
+    answers = {
+        "document": [1, 1, 2, 2, 3],
+        "true_label": [truth[0], truth[0], truth[1], other[1], truth[2]],
+        "by": ["kim", "lee", "kim", "lee", "kim"],
+    }
+    taught = result.teach(answers)
+    assert sorted(taught.answers.rows) == [0, 2], "hands that agree are one answer, and one hand alone is believed"
+    assert {entry["row"] for entry in taught.answers.weighed} == {0, 1}
+    assert "hands disagree: kim says" in " ".join(taught.ask(1)["reason"])
+    found = taught.check_hands(answers)
+    assert found.documents == 2
+    assert {row["hand"] for row in found.hands} == {"kim", "lee", "isthmus"}
+    with pytest.raises(DataError, match="one hand"):
+        result.check_hands({"document": [1], "true_label": [truth[0]], "by": ["kim"]})
+    with pytest.raises(DataError, match="by is needed"):
+        result.check_hands(table([0], truth[:1]))
+    with pytest.raises(UsageError, match="name who gave the answers"):
+        result.teach(table([0], truth[:1]), by=" ")
+
+
+def test_the_command_weighs_and_compares(labelled, tmp_path, monkeypatch, capsys):
+    result, truth = labelled
+    monkeypatch.chdir(tmp_path)
+    result.save("run.isthmus")
+    said = machine_says(truth, 0.8)
+    rows = [f"{row + 1},{said[row]},gpt\n{row + 1},{truth[row]},kim" for row in range(20)]
+    (tmp_path / "both.csv").write_text("document,true_label,by\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    (tmp_path / "llm.csv").write_text(
+        "document,true_label\n" + "".join(f"{row + 1},{said[row]}\n" for row in range(50)), encoding="utf-8"
+    )
+    assert run_command(["teach", "run.isthmus", "llm.csv", "--by", "gpt", "-o", "out.csv"]) == 0
+    assert "50 answers weighed" in capsys.readouterr().err
+    assert run_command(["check", "run.isthmus", "both.csv", "--by-hand", "--json", "--quiet"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [row["hand"] for row in found["hands"]] == ["gpt", "kim", "isthmus"]
+    assert found["documents"] == 20
+    assert run_command(["check", "out.csv", "both.csv", "--by-hand"]) == 0
+    assert "gpt and kim: agree in" in capsys.readouterr().out
+    assert run_command(["check", "run.isthmus", "--by-hand"]) == 2
+    assert run_command(["teach", "run.isthmus", "--by", "gpt", "--words", "llm.csv", "-o", "x.csv"]) == 2
