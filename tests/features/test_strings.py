@@ -14,7 +14,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from isthmus import StringKernel
 from isthmus._progress import listen
 from isthmus.exceptions import DataError, IsthmusError, IsthmusWarning, UsageError
-from isthmus.features import strings
+from isthmus.features import gram_lookup, strings
 from isthmus.features.strings import KernelSum, normalize_kernel
 
 
@@ -180,6 +180,33 @@ def test_few_texts_have_the_kernel_of_many(kind):
     texts = ["banana", "ana ana", ""]
     K, _, diagonal = kernel.cross_and_diagonals(texts, others, normalize=True)
     np.testing.assert_array_equal(kernel.cross_few(texts, others, diagonal), K)
+
+
+@pytest.mark.filterwarnings("ignore:.*shorter than the shortest n-gram")
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("lengths", [(1, 3), (2, 2), (5, 8)])
+def test_sorted_texts_give_few_others_the_same_kernel(lengths, compiled, monkeypatch):
+    """Repeats within a text, symbols that the others lack, empty texts."""
+    if compiled:
+        monkeypatch.setattr(gram_lookup, "SMALL", -1)
+    others = ["banana bread", "a bandana, a banana", "", "xyz", "banana banana banana", "Übermut tut selten gut"]
+    kernel = StringKernel("presence", ngram_range=lengths)
+    texts = ["banana", "ana ana ana", "", "ßßß bananas übermut ßßß", "banana bread banana bread"]
+    lookup = kernel.look_up(others)
+    for text in texts:
+        K, _, diagonal = kernel.cross_and_diagonals([text], others, normalize=True)
+        np.testing.assert_array_equal(kernel.cross_few([text], [], diagonal, lookup), K)
+
+
+@pytest.mark.filterwarnings("ignore:.*shorter than the shortest n-gram")
+def test_what_does_not_fit_a_key_is_compared_as_before():
+    many = "".join(chr(code) for code in range(0x4E00, 0x4E00 + 300))
+    wide, narrow = StringKernel(ngram_range=(5, 8)), StringKernel("intersection", ngram_range=(1, 2))
+    assert wide.look_up([many]) is None, "300 symbols do not fit into 8 bits"
+    assert narrow.look_up(["abc"]) is None
+    lookup = wide.look_up(["abc", "an abc"])
+    K, _, diagonal = wide.cross_and_diagonals([many], ["abc", "an abc"], normalize=True)
+    np.testing.assert_array_equal(wide.cross_few([many], ["abc", "an abc"], diagonal, lookup), K)
 
 
 @pytest.mark.filterwarnings("ignore:.*shorter than the shortest n-gram")

@@ -567,3 +567,16 @@ def place_entries(lists, starts, n_lists, at, places, owners):
             places[at[d]] = k
             owners[at[d]] = f
             at[d] += 1
+
+
+# -- One further sequence against sorted places
+
+
+@njit(cache=True, nogil=True)
+def count_stretches(first, last, docs, before, counts):
+    """In how many stretches of sorted places each document stands."""
+    for f in range(len(first)):
+        start = first[f]
+        for k in range(start, last[f]):
+            if before[k] < start:
+                counts[docs[k]] += 1

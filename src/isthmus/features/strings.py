@@ -10,6 +10,7 @@ import weakref
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -22,6 +23,7 @@ from isthmus._validation import check_texts
 from isthmus.exceptions import DataError, IsthmusWarning
 from isthmus.features.gram import KINDS, inverse_roots, ngram_gram
 from isthmus.features.gram_gpu import DEVICES, GramIndex, array_module, gram_bytes, has_memory
+from isthmus.features.gram_lookup import NgramLookup
 from isthmus.features.spelling import fold_width
 
 # -- Character n-grams as integers
@@ -225,11 +227,31 @@ class StringKernel:
         K, diag = self._compute(codes, offsets, len(texts_b), normalize, None, dtype)
         return K, diag[len(texts_b) :], diag[: len(texts_b)]
 
-    def cross_few(self, texts: Sequence[str], others: Sequence[str], diagonal: np.ndarray) -> np.ndarray:
+    def look_up(self, others: Sequence[str]) -> NgramLookup | None:
+        """What :meth:`cross_few` compares further texts with quickly; None where that is not possible."""
+        if self.kind != "presence":
+            return None
+        others = check_texts(others)
+        return NgramLookup.build(*self._encode(others, known=len(others)), *self._lengths())
+
+    def cross_few(
+        self,
+        texts: Sequence[str],
+        others: Sequence[str],
+        diagonal: np.ndarray,
+        lookup: NgramLookup | None = None,
+    ) -> np.ndarray:
         """``cross(texts, others, normalize=True)`` of a text or two with others whose diagonal is known.
 
-        The others are walked through once per text instead of being sorted, and nothing has to be compiled.
+        The others are walked through once per text instead of being sorted, and nothing has to be compiled; with a
+        ``lookup`` of them, see :meth:`look_up`, they are not even read.
         """
+        if lookup is not None:
+            rows = self._rows(check_texts(texts))
+            found = [row for row in map(lookup.presence, rows) if row is not None]
+            if len(found) == len(rows):
+                K = np.array([counts for counts, _ in found], dtype=np.float64)
+                return normalize_kernel(K, np.array([size for _, size in found]), diagonal)
         from isthmus.features.gram import shared_ngrams
 
         texts = check_texts(texts)
@@ -284,6 +306,10 @@ class StringKernel:
         check_parameters(self)
         lo, hi = self.ngram_range
         return int(lo), int(hi)
+
+    def _rows(self, texts: list[str]) -> list[np.ndarray]:
+        codes, offsets = self._encode(texts)
+        return [codes[start:end] for start, end in pairwise(offsets)]
 
     def _encode(self, texts: list[str], known: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """Code points of all texts and where each begins; the first ``known`` texts have been warned about before."""

@@ -218,7 +218,14 @@ def add_vectors(model: Any, texts: list[str], vectors: Any) -> None:
 
 def has_no_known_terms(model: Any, texts: Sequence[str]) -> np.ndarray:
     """Texts in which no vectoriser of the model finds any term."""
-    return np.all([_no_terms(pipeline, texts) for pipeline in fitted_pipelines(model)], axis=0)
+    left = np.arange(len(texts))
+    # What reads raw texts knows every word: asked first, it leaves the others next to nothing to read.
+    for pipeline in sorted(fitted_pipelines(model), key=lambda pipeline: len(pipeline.steps) > 1):
+        if len(left):
+            left = left[_no_terms(pipeline, [texts[row] for row in left.tolist()])]
+    unknown = np.zeros(len(texts), dtype=bool)
+    unknown[left] = True
+    return unknown
 
 
 def _no_terms(pipeline: Any, texts: Sequence[str]) -> np.ndarray:

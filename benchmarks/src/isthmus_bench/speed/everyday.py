@@ -108,7 +108,8 @@ def _first_run(folder: Path) -> dict:
     """The bundled sample with an empty cache of compiled code, and once more."""
     with tempfile.TemporaryDirectory() as name, resources.as_file(resources.files("isthmus.corpus.sample")) as sample:
         command = _label(sample / "motorcycles.csv", sample / "cars.csv", "--report", "report.html")
-        first, second = [], []
+        first: list[float] = []
+        second: list[float] = []
         for number in range(REPEATS):
             cache = Path(name, f"cache-{number}")
             cache.mkdir()

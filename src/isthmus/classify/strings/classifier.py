@@ -33,6 +33,7 @@ from isthmus.classify.strings.ridge_gpu import DeviceRidge, DeviceRows, new_scor
 from isthmus.exceptions import DataError
 from isthmus.features.gram import KINDS, inverse_roots
 from isthmus.features.gram_gpu import DEVICES, array_module, gram_bytes, has_memory, whole_counts
+from isthmus.features.gram_lookup import NgramLookup
 from isthmus.features.languages import IDEOGRAPHIC, guess_language, resolve_language
 from isthmus.features.strings import StringKernel, normalize_kernel
 
@@ -64,6 +65,8 @@ class KernelRows:
     centre: np.ndarray | None = None
     length: float = 1.0
     diagonal: np.ndarray | None = None  # of a string kernel, for the columns: what normalising divides by
+    asked: int = 0  # how often a few documents were compared with the columns
+    lookup: NgramLookup | None = None  # of the columns, from the third time on
 
     @classmethod
     def from_settings(cls, estimator, documents: Any) -> KernelRows:
@@ -173,7 +176,8 @@ class KernelRows:
 
     def __getstate__(self):
         texts = isinstance(self.columns, list)
-        return {**self.__dict__, "columns": pack_texts(self.columns) if texts else self.columns}
+        kept = {name: value for name, value in self.__dict__.items() if name not in ("asked", "lookup")}
+        return {**kept, "columns": pack_texts(self.columns) if texts else self.columns}
 
     def __setstate__(self, state):
         columns = state["columns"]
@@ -184,7 +188,7 @@ class KernelRows:
         if self._precomputed:
             rows = self._curve(_dense(X).copy() if self.train is None else _dense(X)[:, self.train])
         elif isinstance(self.kernel, StringKernel) and self.diagonal is not None and len(X) <= FEW:
-            rows = self._curve(self.kernel.cross_few(X, self.columns, self.diagonal))
+            rows = self._curve(self._few(X, self.diagonal))
         else:
             rows = self._curve(self._between(X, self.columns))
         if self.root is not None:
@@ -193,6 +197,13 @@ class KernelRows:
             rows -= self.centre
             rows /= self.length
         return _unit(rows) if self.align == "domain" else rows
+
+    def _few(self, X: Any, diagonal: np.ndarray) -> np.ndarray:
+        """A few documents against the columns, which are sorted where more are to be expected."""
+        self.asked += 1
+        if self.asked == 3:  # a file that is loaded is tried once, and one text may be all
+            self.lookup = self.kernel.look_up(self.columns)
+        return self.kernel.cross_few(X, self.columns, diagonal, self.lookup)
 
     @property
     def _precomputed(self) -> bool:
