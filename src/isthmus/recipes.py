@@ -318,7 +318,7 @@ RECIPES: dict[str, Recipe] = {
         ),
         Recipe(
             "projection",
-            "Each word speaks for the class it is typical of; fast, for many classes and large files",
+            "Each word counts for the class it is typical of; fast, for many classes and large files",
             _Method(_PROJECTION),
             page="projection",
         ),

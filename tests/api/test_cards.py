@@ -1,6 +1,7 @@
 """What a result shows of itself: one line, and a card for notebooks."""
 
 import isthmus
+from isthmus.exceptions import MissingExtraError
 
 SOURCE = ["kind staff", "great bike", "polite staff", "fast bike"]
 LABELS = ["<b>staff</b>", "product"] * 2
@@ -23,6 +24,17 @@ def test_a_grouping_is_one_line_and_a_card():
     result = isthmus.cluster(SOURCE, LABELS, [*TARGET, "kind staff"], n_clusters=2, min_df=1)
     assert repr(result) == "GroupingResult(4 texts, 2 clusters, 0 of them new)"
     card = result._repr_html_()
+    assert "2 clusters, and each follows a group of the source." in card
+    assert "<bdi>product</bdi> 50 %" in card
+    assert "<b>staff" not in card
+
+
+def test_without_the_extra_a_grouping_shows_the_same_facts_plainly(monkeypatch):
+    def missing(result):
+        raise MissingExtraError("A card needs jinja2.", code="missing-extra")
+
+    monkeypatch.setattr("isthmus.report.cluster_card", missing)
+    card = isthmus.cluster(SOURCE, LABELS, [*TARGET, "kind staff"], n_clusters=2, min_df=1)._repr_html_()
     assert "2 clusters of 4 texts" in card
     assert card.count(">50%<") == 2
 

@@ -19,6 +19,7 @@ from isthmus.clustering.alignment import Match, name_clusters
 from isthmus.clustering.guidance import GuidanceEstimate, estimate_guidance_gain
 from isthmus.clustering.guided import CrossGuidedKMeans
 from isthmus.clustering.run import prepare
+from isthmus.exceptions import MissingExtraError
 from isthmus.explain.clusters import cluster_table, match_pivots, representative_documents
 from isthmus.features.tokens import readable, surface_forms
 from isthmus.recipes import make_grouping
@@ -77,6 +78,12 @@ class GroupingResult(FrameResult):
         return f"GroupingResult({len(self.texts):,} texts, {len(self.names)} clusters, {new} of them new)"
 
     def _repr_html_(self) -> str:
+        try:
+            from isthmus.report import cluster_card
+
+            return cluster_card(self)
+        except MissingExtraError:  # without the extra: the same facts, plainly
+            pass
         sizes = np.bincount(self.labels, minlength=len(self.names))
         new = [name for name, match in zip(self.names, self.alignment, strict=True) if match.group is None]
         facts = [("new", ", ".join(new) or "none")]

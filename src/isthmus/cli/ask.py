@@ -24,7 +24,7 @@ def ask(
     number: Annotated[int, typer.Option("-n", "--number", metavar="N", min=1, help="How many to ask about.")] = 50,
     words: Annotated[bool, typer.Option("--words", help="Ask about words instead of documents.")] = False,
     suggest: Annotated[
-        bool, typer.Option("--suggest", help="Show the label given so far; whoever sees it tends to agree.")
+        bool, typer.Option("--suggest", help="Show the label given so far; readers who see it tend to agree.")
     ] = False,
     output: Annotated[
         str, typer.Option("-o", "--output", metavar="FILE", help="Where the questions go; - is stdout.")

@@ -55,7 +55,7 @@ def register(app: typer.Typer) -> None:
 def cluster(request: ClusterRequest) -> None:
     """Group the documents of TARGET, following the groups of SOURCE where they fit.
 
-    Every column of TARGET is kept; cluster, cluster_name, aligned_to and strength are added. A run.json beside the
+    Every column of TARGET is kept; cluster, cluster_name, aligned_to and strength are added. A run.json next to the
     output says how to repeat the run. Files that are large together, folders of tables and patterns are read in blocks.
     """
     _check(request)

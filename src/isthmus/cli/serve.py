@@ -21,7 +21,7 @@ def serve(
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", min=1, max=65535, help="The port.")] = 8765,
     accounts: Annotated[bool, typer.Option("--accounts", help="Demand accounts on this machine, too.")] = False,
-    https: Annotated[bool, typer.Option("--https", help="A proxy in front speaks https.")] = False,
+    https: Annotated[bool, typer.Option("--https", help="A proxy in front provides https.")] = False,
     names: Annotated[
         list[str] | None, typer.Option("--name", metavar="NAME", help="A name of the server; may be repeated.")
     ] = None,

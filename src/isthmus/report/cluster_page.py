@@ -13,7 +13,7 @@ from isthmus.corpus import Collection, check_output
 from isthmus.report import figures
 from isthmus.report.figures import convergence_tables
 from isthmus.report.listing import excerpt
-from isthmus.report.page import write_page
+from isthmus.report.page import render_card, write_page
 from isthmus.report.summary import collection_facts
 from isthmus.shift.space import latent_rows, map_places, spread
 
@@ -43,20 +43,11 @@ def write_cluster_report(
 def cluster_facts(result, source: Collection | None = None, target: Collection | None = None) -> dict[str, Any]:
     """Every number and text on the page."""
     clusters = cluster_cards(result)
-    guidance_estimate = getattr(result, "guidance_estimate", None)
     known = [(docs, role) for docs, role in ((source, "source"), (target, "target")) if docs is not None]
-    new = [row for row in clusters if row["aligned_to"] is None]
     return {
+        **first_screen(result, clusters, target),
         "title": f"Isthmus: {plural(len(clusters), 'cluster')} of {plural(len(result.texts), 'document')}",
-        "verdict": cluster_verdict(clusters),
-        "about": about(result, target),
-        "guidance": None if guidance_estimate is None else guidance_estimate.reason,
-        "doubtful_source": guidance_estimate is not None and not guidance_estimate.helps,
-        "clusters": clusters,
         "map": cluster_map(result, clusters),
-        "new": {"groups": len(new), "documents": sum(row["size"] for row in new)},
-        "followed": len(clusters) - len(new),
-        "documents": len(result.texts),
         "unused": unused_groups(result, clusters),
         "sources": [collection_facts(docs, role) for docs, role in known],
         "curves": step_curves(result),
@@ -64,6 +55,27 @@ def cluster_facts(result, source: Collection | None = None, target: Collection |
         "versions": versions(),
         "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
     }
+
+
+def first_screen(result, clusters: list[dict], target: Collection | None = None) -> dict[str, Any]:
+    """The answer in one line and three tiles."""
+    guidance_estimate = getattr(result, "guidance_estimate", None)
+    new = [row for row in clusters if row["aligned_to"] is None]
+    return {
+        "verdict": cluster_verdict(clusters),
+        "about": about(result, target),
+        "guidance": None if guidance_estimate is None else guidance_estimate.reason,
+        "doubtful_source": guidance_estimate is not None and not guidance_estimate.helps,
+        "clusters": clusters,
+        "new": {"groups": len(new), "documents": sum(row["size"] for row in new)},
+        "followed": len(clusters) - len(new),
+        "documents": len(result.texts),
+    }
+
+
+def cluster_card(result) -> str:
+    """The first screen of the page as a card for notebooks."""
+    return render_card("cluster_hero.html.j2", first_screen(result, cluster_cards(result)))
 
 
 def cluster_cards(result) -> list[dict[str, Any]]:

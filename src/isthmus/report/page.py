@@ -53,7 +53,7 @@ def write_label_report(
 
 def label_card(result) -> str:
     """The first screen of the page as a card for notebooks."""
-    return render_card(hero_facts(result))
+    return render_card("hero.html.j2", {"hero": hero_facts(result)})
 
 
 def write_page(template: str, facts: Mapping[str, Any], path, *, force: bool) -> Path:
@@ -80,12 +80,12 @@ def render(template: str, facts: Mapping[str, Any]) -> str:
     return _CONTROL.sub("\ufffd", page)
 
 
-def render_card(hero: Mapping[str, Any]) -> str:
-    """The first screen as a card for notebooks; its style holds inside the card alone."""
+def render_card(part: str, facts: Mapping[str, Any]) -> str:
+    """The first screen, a part of a page, as a card for notebooks; its style holds inside the card alone."""
     environment = make_environment()
     style = _source(environment, "hero.css").replace(":root", "&")
     markup = import_optional("markupsafe", "A card").Markup
-    page = environment.get_template("card.html.j2").render({"hero": hero, "style": markup(style)})
+    page = environment.get_template("card.html.j2").render({**facts, "part": part, "style": markup(style)})
     return _CONTROL.sub("\ufffd", page)
 
 
