@@ -42,6 +42,8 @@ CODES = {
     "output-exists": "The output exists and was not to be replaced.",
     "output-unwritable": "The output cannot be written where it was asked for.",
     "unknown-method": "No method has this name.",
+    "labeller-failed": "A labeller cannot be run, ended with an error, took too long or left texts unanswered.",
+    "labeller-labels": "A labeller answered with something that is not a class.",
     "bad-method": "An estimator given as the method does not keep the transfer contract.",
     "unknown-name": "No data set, task or suite has this name.",
     "missing-data": "The benchmark data folder or a file in it is not there.",

@@ -343,6 +343,14 @@ class LabelRequest(Request):
         model=False,
         form="Method",
     )
+    labeller: str | None = option(
+        None,
+        "A command that labels texts (JSON lines in and out) as one candidate of auto; it is not believed, but judged.",
+        "--labeller",
+        metavar="COMMAND",
+        blocks=False,
+        model=False,
+    )
     parameters: tuple[str, ...] = option(
         (),
         "Parameter of the named method, such as n_word_clusters=64; repeatable.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import Any, ClassVar, Literal, Self
@@ -576,7 +576,7 @@ def label(
     source_texts: Sequence[str] | None,
     source_labels: Sequence | None,
     target_texts: Sequence[str],
-    method: str | BaseEstimator = "auto",
+    method: str | BaseEstimator | Callable = "auto",
     word_labels: Mapping | Literal[False] | None = None,
     random_state: int | None = 0,
     *,
@@ -601,11 +601,13 @@ def label(
         With ``classes``, ``source_texts`` and ``source_labels`` may be None.
     source_labels : sequence
         One label per source text; None where unknown.
-    method : str, estimator or pipeline, default="auto"
+    method : str, estimator, pipeline or function, default="auto"
         A recipe (``isthmus.recipes.RECIPES``), or "auto": several are tried, their labels are weighed without
         looking at target labels, and those that the evidence supports vote; see :func:`isthmus.choose.choose`. Or an
         estimator that takes ``sample_domain``, or a pipeline that ends in one: it is copied and fitted, with a
-        :class:`isthmus.features.TextVectorizer` in front if it reads matrices.
+        :class:`isthmus.features.TextVectorizer` in front if it reads matrices. Or a function of a list of texts that
+        returns labels or mappings of classes to probabilities: it joins the candidates of "auto"; see
+        :class:`isthmus.classify.labeller.LabellerClassifier`.
     word_labels : mapping or False, optional
         Labelled words, for the methods that take them. If omitted, "auto" takes an installed lexicon of opinion words
         (extra ``lexicons``) where the classes are verdicts (positive and negative, stars) and it agrees with the
@@ -672,6 +674,9 @@ def label(
     ['sport', 'sport', 'business', 'business']
     """
     check_seed(random_state)
+    labeller = None
+    if callable(method) and not isinstance(method, type) and not hasattr(method, "fit"):
+        method, labeller = "auto", method
     request = LabelRequest.build(
         {
             "method": method if isinstance(method, str) else "",
@@ -685,7 +690,7 @@ def label(
     )
     collections = source_texts, source_labels, target_texts
     job = read_job(request, *collections, source_domain, extra_texts, vectors, embed, word_labels, classes)
-    job = replace(job, parameters=parameters)
+    job = replace(job, parameters=parameters, labeller=labeller)
     answers = read_target_labels(target_labels, job.texts.n_target)
     fitted = fit_job(job, method)
     result = _assemble(job, fitted, judge_job(job, fitted))
@@ -727,6 +732,7 @@ def _label_again(result: LabelResult, corrections: Any) -> LabelResult:
     lost = {
         "labelled words": bool(base.given_words),
         "extra texts": "extra_texts" in settings,
+        "a labeller": "labeller" in settings,
         "several sources": bool(base.sources),
         "an estimator of your own": settings["method"] not in ("auto", *RECIPES),
     }

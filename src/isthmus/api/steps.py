@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -65,6 +65,7 @@ class LabelJob:
     parameters: Mapping[str, Any] | None = None
     sources: list[dict] = field(default_factory=list)
     classes: NamedClasses | None = None
+    labeller: Callable | None = None  # a function of texts that joins the candidates
 
     @property
     def by_names(self) -> bool:
@@ -157,9 +158,8 @@ def fit_job(job: LabelJob, method: str | BaseEstimator) -> Choice:
         if job.parameters:
             raise UsageError("Parameters are for one method; name it instead of auto.", code="bad-parameter")
         if not job.by_names:
-            return decide(
-                try_methods(job.texts, word_labels=job.word_labels, classes=job.classes, embed=job.embed, **job.options)
-            )
+            given = {"word_labels": job.word_labels, "classes": job.classes, "embed": job.embed}
+            return decide(try_methods(job.texts, own=job.labeller, **given, **job.options))
         method = NAMES
     options = job.options
     more = _embed_option(method, job.embed) | _classes_option(method, job)
@@ -261,6 +261,11 @@ def _review_reasons(
     return reasons
 
 
+def labeller_name(labeller: Callable) -> str:
+    """What the record calls a labeller: its command, or its name."""
+    return str(getattr(labeller, "command", getattr(labeller, "__name__", type(labeller).__name__)))
+
+
 def _nameless(model: Any) -> list:
     """Classes whose names, and words, the documents do not know."""
     named = getattr(model, "names_model", model)
@@ -279,6 +284,8 @@ def _settings(job: LabelJob, fitted: Choice, calibration: dict[str, float]) -> d
         "language": request.language,
         **calibration,
     }
+    if job.labeller is not None:
+        settings["labeller"] = labeller_name(job.labeller)
     if job.parameters:
         settings["parameters"] = dict(job.parameters)
     if job.classes is not None:

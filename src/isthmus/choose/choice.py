@@ -47,10 +47,11 @@ from isthmus.choose.trust import (
 )
 from isthmus.choose.views import View
 from isthmus.choose.voting import VotingRule, excess, shared_labels
+from isthmus.classify.labeller import LabellerClassifier
 from isthmus.exceptions import DataError, IsthmusError
 from isthmus.features.counting import sharing
 from isthmus.features.embeddings import StaticEmbedder, has_static_vectors, resolve_embedder
-from isthmus.pipeline import TransferPipeline
+from isthmus.pipeline import TransferPipeline, make_transfer_pipeline
 from isthmus.recipes import RECIPES
 from isthmus.shift.shares import FOLLOW, compare_shares
 
@@ -58,6 +59,7 @@ YARDSTICK = "logistic"
 CANDIDATES = (YARDSTICK, "self-training", "cocc", "projection", "strings", "lsa")
 WITH_WORDS = "dual-manifold"
 WITH_VECTORS = "vectors"
+LABELLER = "labeller"
 SLOW = ("cocc", "strings", WITH_WORDS, "self-training")
 NEGATION = 3  # words after one that negates in which a labelled word means the opposite
 LARGE = 12_000  # documents
@@ -193,9 +195,13 @@ def try_methods(
     classes: NamedClasses | None = None,
     embed: Any = None,
     n_jobs: int | None = None,
+    own: Callable | None = None,
     **options,
 ) -> Candidates:
-    """Fit every candidate and gather the evidence; parameters as for :func:`choose`."""
+    """Fit every candidate and gather the evidence; parameters as for :func:`choose`.
+
+    ``own``: a function of texts, one candidate more; see :class:`isthmus.classify.labeller.LabellerClassifier`.
+    """
     with sharing(), ExitStack() as limits:
         options = {**options, "language": texts.one_language(options.get("language", "auto"))}
         embedder = _embedder(embed)
@@ -204,10 +210,13 @@ def try_methods(
         added = classes.added
 
         def fit(name: str, threads: int = 1) -> FittedCandidate | dict:
-            words = word_labels or None if RECIPES[name].takes_words else None
-            own = {"classes": classes.for_recipe} if RECIPES[name].takes_classes else {}
             try:
-                model = RECIPES[name].build_with(word_labels=words, embed=embedder, **own, **options)
+                if name == LABELLER:
+                    with as_candidate():
+                        return fit_candidate(name, make_transfer_pipeline(LabellerClassifier(own)), texts)
+                words = word_labels or None if RECIPES[name].takes_words else None
+                named = {"classes": classes.for_recipe} if RECIPES[name].takes_classes else {}
+                model = RECIPES[name].build_with(word_labels=words, embed=embedder, **named, **options)
                 if threads > 1:
                     model.steps[-1][1].set_params(n_jobs=threads)
                 with as_candidate():
@@ -235,6 +244,11 @@ def try_methods(
             names = [*([WITH_WORDS] if word_labels else []), YARDSTICK]
         if classes.can_vote:
             names.append(NAMES)
+        if own is not None and scorer is not None:
+            names.append(LABELLER)
+        elif own is not None:
+            why = "not tried: there are too few documents to judge it by"
+            left_out.append({"method": LABELLER, "chosen": False, "why": why})
 
         def scored(name: str) -> FittedCandidate | dict:
             outcome = ready.pop(name) if name in ready else fit(name)

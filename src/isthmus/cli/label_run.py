@@ -101,7 +101,7 @@ def label_collections(request: LabelRequest, inputs: Inputs):
         source.texts or None,
         source.labels or None,
         target.texts,
-        method=request.method,
+        method=_read_labeller(request) or request.method,
         word_labels=_read_words_option(request),
         random_state=request.seed,
         error_budget=request.budget,
@@ -118,6 +118,20 @@ def label_collections(request: LabelRequest, inputs: Inputs):
     )
     result.ids = list(target.ids)
     return result
+
+
+def _read_labeller(request: LabelRequest) -> Any:
+    """The command that labels texts as one candidate, where one was given."""
+    if request.labeller is None:
+        return None
+    if request.method != "auto":
+        raise UsageError(
+            f"--labeller is one candidate of auto, and --method {request.method} was given; leave one out.",
+            code="bad-parameter",
+        )
+    from isthmus.classify.labeller import CommandLabeller
+
+    return CommandLabeller(request.labeller)
 
 
 def _read_words_option(request: LabelRequest) -> Any:
