@@ -68,7 +68,7 @@ class HandCheck:
         return ", ".join(f"{name} {'unknown' if value is None else f'{value:.2f}'}" for name, value in shown)
 
 
-def compare_hands(entries: Sequence[Mapping[str, Any]], labels: Sequence) -> HandCheck:
+def compare_hands(entries: Sequence[Mapping[str, Any]], labels: Sequence | np.ndarray) -> HandCheck:
     """Reliability and agreement of hands.
 
     Parameters
@@ -114,7 +114,7 @@ def compare_hands(entries: Sequence[Mapping[str, Any]], labels: Sequence) -> Han
 def _compare(first: str, second: str, of_hand: Mapping[str, Mapping[int, int]]) -> dict[str, Any]:
     both = sorted(of_hand[first].keys() & of_hand[second].keys())
     said = [[of_hand[name][place] for place in both] for name in (first, second)]
-    agreed = float(np.mean(np.equal(*said))) if both else 0.0
+    agreed = float(np.mean(np.array(said[0]) == np.array(said[1]))) if both else 0.0
     one_label = len({*said[0], *said[1]}) < 2
     kappa = None if not both or one_label else float(cohen_kappa_score(*said))
     return {"first": first, "second": second, "documents": len(both), "agreed": agreed, "kappa": kappa}

@@ -504,8 +504,8 @@ class LabelResult(FrameResult, Labelling):
         """
         result = self if source_labels is None else _label_again(self, source_labels)
         if source_labels is not None and answers is None and word_labels is None and without is None:
-            return result
-        given = {"drawn": drawn, "word_labels": word_labels, "name": name, "without": without, "by": by}
+            return result._like(self)
+        given: dict[str, Any] = {"drawn": drawn, "word_labels": word_labels, "name": name, "without": without, "by": by}
         return teach(result, answers, **given)._like(self)
 
     def name_groups(self, names: Mapping[str, str | None]) -> Self:

@@ -367,16 +367,16 @@ def twins(xp: Any, n: int = 300) -> list[dict]:
             below = [np.tril(tile, -1) if not split else tile for tile in tiles]
             rows.append({"task": "random texts", "what": f"add_lists, {kind}, split {split}", **_difference(*below)})
     values = rng.randint(0, 500, (n, n))
-    for dtype in (np.uint16, np.int32, np.float32, np.float64):
+    for stored in (np.uint16, np.int32, np.float32, np.float64):
         for wanted in (np.float32, np.float64):
             found = []
             for module in (xp, np):
                 roots = module.asarray(1 / np.sqrt(500.0 + np.arange(n)))
-                how = DeviceRows(module, module.asarray(values.astype(dtype)), roots, True, True)
+                how = DeviceRows(module, module.asarray(values.astype(stored)), roots, True, True)
                 how.centre = module.asarray(np.linspace(0, 0.1, n)[None])
                 picked = module.asarray(np.arange(0, n, 7))
                 found.append(gram_gpu.to_host(gram_gpu.fill_rows(module, how.values, picked, 11, n - 5, how, wanted)))
-            what = f"fill_rows, {np.dtype(dtype)} to {np.dtype(wanted)}"
+            what = f"fill_rows, {np.dtype(stored)} to {np.dtype(wanted)}"
             rows.append({"task": "random numbers", "what": what, **_difference(*found)})
     return rows
 
