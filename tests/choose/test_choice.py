@@ -260,6 +260,7 @@ def test_words_may_name_a_class_the_source_lacks(pair, worded):
 
 
 def test_the_vote_is_heard_whole_and_the_words_as_far_as_they_are_believed(worded, monkeypatch):
+    monkeypatch.setattr("isthmus.choose.choice.by_margin", lambda own, shift: own)
     alone = decide(worded).probabilities
 
     def believe_half(model, candidates, probabilities, accuracy):

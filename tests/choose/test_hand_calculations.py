@@ -40,7 +40,7 @@ def turned():
 
 @pytest.mark.slow
 def test_shares_that_moved_are_applied_once(turned):
-    """Weighted geometric mean of the opinions, to a power, times the shares' factors, summing to one: nothing else."""
+    """Weighted geometric mean of the opinions, to a power, times the shares' factors; of these the margins."""
     result = isthmus.label(turned.source_texts, turned.source_labels, turned.target_texts, embed=False)
     model = result.model
     assert model.share_factors is not None
@@ -49,7 +49,10 @@ def test_shares_that_moved_are_applied_once(turned):
     raised = (pooled / pooled.sum(axis=1, keepdims=True)) ** model.sharpness
     raised /= raised.sum(axis=1, keepdims=True)
     moved = raised * model.share_factors
-    expected = moved / moved.sum(axis=1, keepdims=True)
+    moved /= moved.sum(axis=1, keepdims=True)
+    margin = np.abs(np.log(np.maximum(moved[:, 0], 1e-3)) - np.log(np.maximum(moved[:, 1], 1e-3)))
+    sure = np.maximum(1 / (1 + np.exp(-model.shift - 0.88 * margin)), 0.5 + 1e-6)
+    expected = np.where(moved == moved.max(axis=1, keepdims=True), sure[:, None], 1 - sure[:, None])
     np.testing.assert_allclose(result.probabilities, expected, atol=1e-9)
     np.testing.assert_allclose(result.predict_proba(turned.target_texts), expected, atol=1e-9)
     np.testing.assert_allclose(result.label_new(turned.target_texts).probabilities, expected, atol=1e-9)

@@ -15,6 +15,7 @@ from isthmus.choose.trust import (
     VOTE,
     AccuracyEstimate,
     assess,
+    budget_caution,
     carried_over,
     confidence_outside,
     contradicted,
@@ -228,8 +229,16 @@ def test_budgets_hold_at_the_low_end_of_the_expectation():
     assert review_mask(with_caution(confidence, accuracy.caution)).sum() > review_mask(confidence).sum()
 
 
+def test_a_vote_keeps_its_budget_halfway_to_the_low_end_and_a_thin_source_far_beyond_it():
+    accuracy = AccuracyEstimate(0.9, 0.8, 0.95)
+    whole = np.log(9) - np.log(4)
+    assert budget_caution(accuracy, 100, single=False) == pytest.approx(whole / 2)
+    assert budget_caution(accuracy, 99, single=False) == pytest.approx(2 * whole)
+    assert [budget_caution(accuracy, n, single=True) for n in (99, 100)] == pytest.approx([whole, whole])
+
+
 def test_where_next_to_none_would_pass_none_does():
-    for size, fewest in ((500, 20), (5000, 20), (100, 4), (60, 3)):
+    for size, fewest in ((500, 40), (5000, 40), (100, 8), (60, 5)):
         enough = np.arange(size) >= fewest
         np.testing.assert_array_equal(review_all_if_few_pass(enough), enough)
         assert review_all_if_few_pass(np.arange(size) >= fewest - 1).all()

@@ -65,9 +65,10 @@ class LabelResult(FrameResult, Labelling):
     confidence : ndarray
         Probability of that label: the method's, brought to the accuracy that is expected; low in new groups.
     needs_review : ndarray of bool
-        Texts a person should look at, so that the others keep to the error budget even at the low end of the accuracy
-        to expect; see :func:`isthmus.choose.review_mask`. Texts in which the method finds nothing it knows and those
-        of new groups are always among them. With a named method, a text that plain methods contradict counts as wrong.
+        Texts a person should look at, so that the others keep to the error budget even where somewhat fewer are right
+        than expected (a vote: halfway to the low end of the interval; one method: at the low end); see
+        :func:`isthmus.choose.review_mask`. Texts in which the method finds nothing it knows and those of new groups are
+        always among them. With a named method, a text that plain methods contradict counts as wrong.
     review_reason : ndarray of str
         Why: one of ``isthmus.choose.REVIEW_REASONS``, '' where no review is needed.
     method : str

@@ -29,6 +29,7 @@ from isthmus.choose.sources import weigh_sources
 from isthmus.choose.texts import TransferTexts
 from isthmus.choose.trust import (
     assess,
+    budget_caution,
     confidence_outside,
     disputed,
     estimate_accuracy,
@@ -214,7 +215,8 @@ def judge_job(job: LabelJob, fitted: Choice) -> JudgedLabels:
     confidence = lower_confidence_in_groups(sharp[np.arange(len(codes)), codes], groups)
     cautious_confidence = confidence
     if expected.estimate is not None:
-        calibration["caution"] = expected.caution
+        n_source = len(job.texts.known_labels)
+        calibration["caution"] = budget_caution(expected, n_source, single=combined is None)
         calibration["surest"] = expected.surest_alone if combined is None else 1.0
         cautious_confidence = with_caution(confidence, calibration["caution"], calibration["surest"])
     in_dispute = np.zeros(len(labels), dtype=bool)

@@ -8,9 +8,9 @@ import numpy as np
 
 from isthmus._math.confidence import AccuracyEstimate
 
-# Fewer documents than these pass for none: of a handful, one wrong label more is a broken budget. How they were set is
-# said in docs/measured/trust.md.
-FEWEST, FEWEST_SHARE = 20, 0.04
+# Fewer documents than these pass for none: of a few, one wrong label more is a broken budget. Of 40 labels of which one
+# in twenty is wrong, more than 12 % are wrong in one draw of twenty; of 20, in one of thirteen.
+FEWEST, FEWEST_SHARE = 40, 0.08
 
 
 def budget_curve(confidence: Any, steps: int = 20) -> list[dict]:
@@ -75,7 +75,7 @@ def review_warnings(expected: AccuracyEstimate, budget: float, *, all_reviewed: 
     if not all_reviewed:
         return []
     message = (
-        f"All documents need review: {expected} are expected to be right, and at the low end no part of the labels "
-        f"worth mentioning keeps to {budget:.0%} wrong. A larger error budget lets some pass"
+        f"All documents need review: {expected} are expected to be right, and no part of the labels worth mentioning "
+        f"is sure enough to keep to {budget:.0%} wrong. A larger error budget lets some pass"
     ) + ("; so may method auto, which compares several." if alone else ".")
     return [{"topic": "review", "message": message}]

@@ -22,9 +22,11 @@ from isthmus.choose.combined import (
     NAMES,
     CombinedModel,
     agree,
+    by_margin,
     lexicon_proba,
     pool,
     sharpness_for,
+    shift_for,
     spread_columns,
     to_shares,
 )
@@ -456,6 +458,10 @@ def decide(candidates: Candidates, rule: VotingRule | None = None) -> Choice:
             opinions[NAMES] = joined.named
         candidates = replace(candidates, scorer=joined.scorer)
         probabilities, labels, accuracy = joined.probabilities, joined.labels, joined.accuracy
+    if accuracy.for_calibration is not None:
+        outside = outside_groups(candidates.scorer, len(labels))
+        model.shift = shift_for(probabilities[outside], accuracy.for_calibration)
+        probabilities = by_margin(probabilities, model.shift)
     no_known_terms = np.all(
         [
             candidate.no_known_terms

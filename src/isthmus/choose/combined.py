@@ -7,13 +7,18 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
+from scipy.special import expit
 
 from isthmus._math.confidence import sharpen
 from isthmus.base import softmax
 
 LEXICON = "words alone"  # the labelled words, next to the vote
 NAMES = "names"  # classes by their names, next to the vote
+# Log-odds that a label is right, per unit of its log-odds against the next class ("isthmus bench tune trust").
+SLOPE = 0.88
 _SHARPNESS = (0.05, 20.0)
+_MOST_SHIFT = 20.0
+_AHEAD = 1e-6  # by how much a label stays ahead of the next class
 _FLOOR = 1e-3  # no member can veto a class by calling it impossible
 
 
@@ -49,7 +54,11 @@ class CombinedModel:
         Of the names in the vote, where they add no class.
     lexicon_sharpness, names_sharpness : float
         Powers that bring the vote with words, and with names, to the accuracy that is expected of it.
+    shift : float or None
+        Brings how sure the labels are to the accuracy that is expected; see :func:`by_margin`. None: nothing is.
     """
+
+    shift: float | None = None
 
     def __init__(
         self,
@@ -111,7 +120,9 @@ class CombinedModel:
         own = to_shares(own, self.share_factors)
         if LEXICON in opinions:
             own = sharpen(agree(own, opinions[LEXICON][:, known], self.lexicon_weight), self.lexicon_sharpness)
-        return sharpen(self.with_names(own, opinions[NAMES]), self.names_sharpness) if NAMES in opinions else own
+        if NAMES in opinions:
+            own = sharpen(self.with_names(own, opinions[NAMES]), self.names_sharpness)
+        return by_margin(own, self.shift)
 
     def with_names(self, own: np.ndarray, named: np.ndarray) -> np.ndarray:
         """Probabilities over all classes, from those of the vote over its own and those by the names over all."""
@@ -234,6 +245,44 @@ def to_shares(probabilities: np.ndarray, factors: np.ndarray | None) -> np.ndarr
         return probabilities
     rows = probabilities * factors
     return rows / np.maximum(rows.sum(axis=1, keepdims=True), 1e-300)
+
+
+def by_margin(own: np.ndarray, shift: float | None) -> np.ndarray:
+    """Probabilities whose largest goes by its margin over the next class; labels stay, and so does the rest's order.
+
+    The log-odds of a label are ``shift`` plus a constant times its log-odds against the next class. A power that brings
+    the mean to an accuracy makes the surest too sure wherever it has to raise the others; one shift for all does not.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.choose.combined import by_margin
+    >>> by_margin(np.array([[0.8, 0.1, 0.1], [0.4, 0.3, 0.3]]), 0.5).round(2).tolist()
+    [[0.91, 0.04, 0.04], [0.68, 0.16, 0.16]]
+    """
+    if shift is None or own.shape[1] < 2:
+        return own
+    at = np.arange(len(own)), own.argmax(axis=1)
+    largest, rest = own[at], own.copy()
+    rest[at] = 0.0
+    second, others = rest.max(axis=1), rest.sum(axis=1)
+    margin = np.log(np.maximum(largest, _FLOOR)) - np.log(np.maximum(second, _FLOOR))
+    least = second / np.maximum(others + second, 1e-300) + _AHEAD  # below that the next class would overtake
+    sure = np.where(others > 0, np.clip(expit(shift + SLOPE * margin), least, 1.0), 1.0)
+    rest *= ((1 - sure) / np.maximum(others, 1e-300))[:, None]
+    rest[at] = sure
+    return rest
+
+
+def shift_for(own: np.ndarray, accuracy: float) -> float:
+    """The shift at which the mean confidence of :func:`by_margin` equals ``accuracy``, as far as it can."""
+
+    def gap(shift: float) -> float:
+        return float(by_margin(own, shift).max(axis=1).mean()) - accuracy
+
+    if gap(-_MOST_SHIFT) >= 0:
+        return -_MOST_SHIFT
+    return _MOST_SHIFT if gap(_MOST_SHIFT) <= 0 else float(brentq(gap, -_MOST_SHIFT, _MOST_SHIFT, xtol=1e-6))
 
 
 def sharpness_for(probabilities: np.ndarray, accuracy: float) -> float:

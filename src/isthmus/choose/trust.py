@@ -62,6 +62,9 @@ CARRIED = 0.8  # sureness in the target, as a share of that within the source, f
 PROMISES_MORE = 0.03  # … and by how much source-only must then promise more than the vote to be taken alone
 NOISE = 0.12  # share of source labels that its own words contradict from which the source counts as noisy
 THIN = 100  # labelled source documents below which it counts as thin
+# How far down towards the low end of its interval a vote keeps a budget: halfway; where all methods learned from the
+# same few documents, twice as far as the end. How they were set is said in docs/measured/trust.md.
+CAUTION, CAUTION_THIN = 0.5, 2.0
 
 
 @dataclass(frozen=True)
@@ -307,6 +310,13 @@ def with_added(accuracy: AccuracyEstimate, share: float, right: float | None) ->
         reason=", ".join(part for part in (accuracy.reason, "classes were added by their names") if part),
         outside_groups=None if outside is None else (1 - share) * outside + share * centre,
     )
+
+
+def budget_caution(accuracy: AccuracyEstimate, n_source: int, *, single: bool) -> float:
+    """By how much confidences are lowered, in log-odds, before a budget is kept; ``single``: one method, no vote."""
+    if single:
+        return accuracy.caution
+    return (CAUTION_THIN if n_source < THIN else CAUTION) * accuracy.caution
 
 
 def moved_to(accuracy: AccuracyEstimate, outside: float) -> AccuracyEstimate:

@@ -17,6 +17,7 @@ RATE = 0.9
 FEWEST = 30  # answers drawn at random from which they alone are believed
 BANDS = 5  # of confidence, for answers that were not drawn at random
 BELIEF = 5.0  # a band's mean confidence counts as much as so many answers
+OFF = 0.02  # standard error of answers of any kind beyond chance; how it was set: docs/measured/listen.md
 HALF = 25.0  # answers at which the curve log(1 + n / HALF) has risen by log 2
 
 
@@ -46,6 +47,7 @@ def expect_accuracy(
     population: int,
     *,
     in_groups: np.ndarray | None = None,
+    answered_in_groups: np.ndarray | None = None,
 ) -> Expectation:
     """Accuracy of all labels after answers were learned from.
 
@@ -66,9 +68,10 @@ def expect_accuracy(
     population : int
         All documents, answered or not.
     in_groups : ndarray, optional
-        Confidence of documents that were not answered and belong to a new group that no answer settled. Answers drawn
-        at random speak of these documents, too. Others do not: here they count for their confidence, for nothing at
-        the low end and for twice their confidence at the high end.
+        Confidence of documents that were not answered and belong to a new group that no answer settled. They are a
+        band of their own.
+    answered_in_groups : ndarray of bool of shape (n_answers,), optional
+        Which answers are about documents of such groups.
 
     Examples
     --------
@@ -80,37 +83,37 @@ def expect_accuracy(
     ('random', 0.765)
     """
     z = two_sided_z(RATE)
+    grouped = np.zeros(0) if in_groups is None else in_groups
+    open_ = len(confidence) + len(grouped)
     if drawn_at_random.sum() >= FEWEST:
         counted = right[drawn_at_random]
         basis, share, n = "random", float(counted.mean()), len(counted)
+        outside = share
         low, high = wilson_ends(share, n, z)
     else:
         basis, n = "weighted", len(right)
-        share, spread = _weighted_share(right, held_out_confidence, confidence)
-        low, high = max(0.0, share - z * spread), min(1.0, share + z * spread)
-    grouped = np.zeros(0) if in_groups is None else in_groups
-    answered = population - len(confidence) - len(grouped)
-    in_group = float(grouped.mean()) if len(grouped) else 0.0
+        own = np.zeros(n, dtype=bool) if answered_in_groups is None else answered_in_groups
+        outside, spread = _weighted_share(right[~own], held_out_confidence[~own], confidence)
+        inside, group_spread = _weighted_share(right[own], held_out_confidence[own], grouped, bands=1)
+        part = len(grouped) / max(1, open_)
+        share = (1 - part) * outside + part * inside
+        reach = z * sqrt(((1 - part) * spread) ** 2 + (part * group_spread) ** 2 + OFF**2)
+        low, high = max(0.0, share - reach), min(1.0, share + reach)
 
-    def of_all(value: float, group_value: float) -> float:
-        inside = value if basis == "random" else group_value
-        return (answered + value * len(confidence) + inside * len(grouped)) / population
+    def of_all(value: float) -> float:
+        return (population - open_ + value * open_) / population
 
-    return Expectation(
-        of_all(share, in_group),
-        of_all(low, 0.0),
-        of_all(high, min(1.0, 2 * in_group)),
-        basis,
-        n,
-        outside_groups=share if len(grouped) else None,
-    )
+    found = of_all(share), of_all(low), of_all(high)
+    return Expectation(*found, basis, n, outside_groups=outside if len(grouped) else None)
 
 
-def _weighted_share(right: np.ndarray, held_out: np.ndarray, confidence: np.ndarray) -> tuple[float, float]:
+def _weighted_share(
+    right: np.ndarray, held_out: np.ndarray, confidence: np.ndarray, bands: int = BANDS
+) -> tuple[float, float]:
     """Post-stratified accuracy and its standard error."""
     if not len(confidence):
         return 1.0, 0.0
-    edges = np.unique(np.quantile(confidence, np.linspace(0, 1, BANDS + 1)[1:-1]))
+    edges = np.unique(np.quantile(confidence, np.linspace(0, 1, bands + 1)[1:-1]))
     band, own = np.digitize(confidence, edges), np.digitize(held_out, edges)
     share = variance = 0.0
     for number in np.unique(band):

@@ -113,9 +113,11 @@ def _merged(untaught: AnyLabelling, names: dict) -> AnyLabelling:
     confidence = np.maximum(confidence, untaught.confidence)
     expected = untaught.expected_accuracy
     if expected is not None and expected.estimate is not None:
+        before = expected
         gain, outside = confidence - untaught.confidence, untaught.novel_group == ""
         expected = expected.raised(float(gain.mean()), float(gain[outside].mean()) if outside.any() else 0.0)
-        settings = settings | {"caution": expected.caution}
+        share = settings.get("caution", 0.0) / max(before.caution, 1e-9)
+        settings = settings | {"caution": share * expected.caution}
     cautious_confidence = with_caution(confidence, settings.get("caution", 0.0), settings.get("surest", 1.0))
     rose = confidence > untaught.confidence + 1e-9
     review = review_mask(cautious_confidence, untaught.error_budget) | (untaught.novel_group != "")

@@ -172,7 +172,8 @@ def learn_answers(untaught: AnyLabelling, earlier: Labelling, known: Answers, gi
     confidence[known.rows] = 1.0
     confidence = lower_confidence_in_groups(confidence, groups["novel_group"])
     in_group = groups["novel_group"] != ""
-    expected, ahead = account(fit, confidence, in_group, untaught.seed)
+    left = np.isin(untaught.novel_group, [group["group"] for group in groups["novel"]])
+    expected, ahead = account(fit, confidence, in_group, left[fit.places], untaught.seed)
     learned = _compare(earlier, labels, known, given, expected, ahead)
     if fit.weighed is not None:
         learned = replace(learned, weighed=len(given.weighed), hands=fit.weighed.hands)
@@ -308,14 +309,15 @@ def _remaining_groups(untaught: Labelling, labels: np.ndarray, known: Answers) -
 
 
 def account(
-    fit: AnswerFit, confidence: np.ndarray, in_group: np.ndarray, seed: int | None
+    fit: AnswerFit, confidence: np.ndarray, in_group: np.ndarray, from_group: np.ndarray, seed: int | None
 ) -> tuple[Expectation | None, dict | None]:
     """What to expect now, and what more answers would bring; nothing where there are too few answers to say."""
     correction = fit.model.correction
     n_answers = len(fit.codes)
     if n_answers < FEWEST_ANSWERS:
         return None, None
-    right = correction.held_out.argmax(axis=1) == fit.codes
+    said = correction.held_out.argmax(axis=1)
+    right = said == fit.codes
     held_out = correction.held_out.max(axis=1)
     answered = fit.answered
     expected = expect_accuracy(
@@ -325,6 +327,8 @@ def account(
         confidence[~answered & ~in_group],
         len(answered),
         in_groups=confidence[in_group],
+        # a document that gets a class which answers named is in no group any more
+        answered_in_groups=from_group & (said < fit.vote.shape[1]),
     )
     if not FEWEST_FOR_OUTLOOK <= n_answers <= 2 * MANY or answered.all():  # too few to say, or no reason to ask
         return expected, None

@@ -18,7 +18,7 @@ import numpy as np
 import isthmus
 from isthmus.evaluate import expected_calibration_error
 from isthmus_bench.engine.suite import Method, Study, Suite, Task, TaskData, pack_correct
-from isthmus_bench.suites import trust_groups, trust_guarantee, trust_tune
+from isthmus_bench.suites import trust_groups, trust_guarantee, trust_order, trust_tune
 from isthmus_bench.tasks import (
     AMAZON_FILE,
     CHINESE_FILES,
@@ -300,6 +300,13 @@ SUITE = Suite(
             "constants",
             "Constants of the accuracy estimate, and its error on corpora left out of the fit",
             trust_tune.choose_constants,
+            files=trust_tune.FILES,
+            tune=True,
+        ),
+        "order": Study(
+            "order",
+            "How sure labels are by their margin, and what passes a budget by how cautiously it is kept",
+            trust_order.choose_order,
             files=trust_tune.FILES,
             tune=True,
         ),
