@@ -167,3 +167,15 @@ def test_a_group_without_a_name_is_called_by_its_most_typical_word(labelling):
 def test_groups_that_are_not_there_are_refused(labelling, names, sentence):
     with pytest.raises(UsageError, match=sentence):
         labelling.name_groups(names)
+
+
+def test_answers_in_a_group_speak_of_the_group_and_of_nothing_else():
+    right = np.array([True] * 9 + [False] + [False] * 15)  # nine of ten outside, none of fifteen inside
+    inside = np.arange(25) >= 10
+    given = right, np.zeros(25, dtype=bool), np.full(25, 0.9), np.full(45, 0.9), 100
+    found = expect_accuracy(*given, in_groups=np.full(30, 0.2), answered_in_groups=inside)
+    group = 5 * 0.2 / 20  # five answers' worth of their confidence, beside fifteen wrong ones
+    assert found.outside_groups == pytest.approx(0.9)
+    assert found.estimate == pytest.approx((25 + 45 * 0.9 + 30 * group) / 100)
+    blind = expect_accuracy(*(part[:10] if len(part) == 25 else part for part in given[:3]), *given[3:])
+    assert found.estimate < blind.estimate

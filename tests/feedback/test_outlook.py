@@ -24,6 +24,6 @@ def test_the_gain_is_that_of_unanswered_documents_and_ends_where_all_labels_are_
         codes=np.zeros(n, dtype=int),
         at_random=np.zeros(n, dtype=bool),
     )
-    _, ahead = teaching.account(fit, np.full(4 * n, 0.9), np.zeros(4 * n, dtype=bool), 0)
+    _, ahead = teaching.account(fit, np.full(4 * n, 0.9), np.zeros(4 * n, dtype=bool), np.zeros(n, dtype=bool), 0)
     assert ahead["gain"] == pytest.approx(said)  # three quarters of the documents are not answered
     assert ahead["margin"] == pytest.approx(0.03)
