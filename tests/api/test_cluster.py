@@ -98,6 +98,12 @@ def test_the_number_may_be_left_out():
     assert 2 <= len(found.names) <= 5
 
 
+def test_collections_of_the_source_stay_apart():
+    target, groups = TARGET_STAFF + TARGET_CARS, ["staff"] * 4 + ["bikes"] * 4
+    result = isthmus.cluster(STAFF + BIKES, groups, target, n_clusters=2, source_collections=[1] * 4 + [2] * 4)
+    assert {match.group: match.collection for match in result.alignment} == {"staff": 1, "bikes": 2}
+
+
 def test_unlabelled_source_texts_and_a_sampled_target(monkeypatch):
     """Pivots of labelled rows, or of a sample, are fewer than the words whose contexts were counted."""
     monkeypatch.setattr(cluster_module, "_SAMPLE", 6)

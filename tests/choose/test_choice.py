@@ -89,8 +89,9 @@ def test_spread_shrinks_with_the_number_of_documents():
     assert rule.spread(many) < rule.spread(few) / 3
     rng = np.random.default_rng(0)
     drawn = few.redraw(rng, DRAWS)
-    scores = [rule.score(Evidence.from_tables(*(t[i] for t in drawn.tables))) for i in range(DRAWS)]
-    assert rule.spread(few) == pytest.approx(np.std(scores))
+    for shared in (0.0, 0.8):
+        scores = [rule.score(Evidence.from_tables(*(t[i] for t in drawn.tables)), shared) for i in range(DRAWS)]
+        assert rule.spread(few, shared) == pytest.approx(np.std(scores))
     assert rule.spread(few, random_state=1) != rule.spread(few)
 
 

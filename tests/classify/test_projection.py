@@ -41,6 +41,14 @@ def test_labels_an_easy_target(classifier):
     np.testing.assert_array_equal(model.classes_[probability.argmax(axis=1)], model.transduction_[domain < 0])
 
 
+@pytest.mark.parametrize("most", [3_000, 100])
+def test_rounds_are_checked_on_source_rows_with_their_own_labels(monkeypatch, most):
+    monkeypatch.setattr("isthmus.classify.projection.classifier._BACK_ROWS", most)
+    X, y, domain = shifted()
+    model = TermProjectionClassifier().fit(X, y, sample_domain=domain)
+    assert min(model.leads_back_) > 0.6, "as by chance, a third"
+
+
 def test_adaptation_learns_words_of_the_target():
     X, y, domain = shifted()
     before = TermProjectionClassifier(max_iter=0).fit(X, y, sample_domain=domain)

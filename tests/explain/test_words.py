@@ -5,10 +5,11 @@ from math import log, sqrt
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.preprocessing import normalize
 
 from isthmus import CoClusteringClassifier
 from isthmus.explain.cocc import bridge_words
-from isthmus.explain.words import log_odds, word_list
+from isthmus.explain.words import log_odds, nearest_documents, word_list
 
 # Six documents of three classes, four words; how often a word stands in a document must not matter.
 COUNTS = sp.csr_matrix([[2, 0, 1, 0], [1, 0, 0, 0], [1, 3, 1, 0], [0, 1, 1, 0], [0, 1, 1, 0], [0, 0, 1, 0]])
@@ -70,3 +71,10 @@ def test_companions_are_the_words_the_source_uses_most():
     model = CoClusteringClassifier(n_word_clusters=2, random_state=0).fit(X, y)
     [row] = bridge_words(model, ["seldom", "often", "b0", "new"])
     assert (row["word"], row["class"], row["companions"]) == ("new", "a", ["often", "seldom"])
+
+
+def test_near_documents_are_the_same_in_blocks(monkeypatch):
+    rows = normalize(np.random.default_rng(0).normal(size=(12, 3)))
+    whole = nearest_documents(rows[:7], rows[7:])
+    monkeypatch.setattr("isthmus.explain.words._BLOCK", 3)
+    np.testing.assert_array_equal(nearest_documents(rows[:7], rows[7:]), whole)

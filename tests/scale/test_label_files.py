@@ -57,6 +57,28 @@ def test_same_bytes_whatever_the_blocks(corpus, tmp_path, truth, method):
     assert sum(result.labels.values()) == 1_300
 
 
+def test_pairs_of_words_are_those_of_one_count_and_the_commonest_of_too_many(corpus, tmp_path, monkeypatch):
+    views, build = [], run_module.build_view
+
+    def keep(*arguments):
+        views.append(build(*arguments))
+        return views[-1]
+
+    monkeypatch.setattr(run_module, "build_view", keep)
+    for number, limits_ in enumerate(({}, {"_PAIRS": 300}, {"MAX_TERMS": 100})):
+        for name, most in limits_.items():
+            monkeypatch.setattr(f"isthmus.scale.views.{name}", most)
+        files = corpus / "source.csv", corpus / "target", tmp_path / str(number)
+        label_files(*files, method="logistic", engine="memory", **FAST)
+    whole, in_parts, few = views
+    np.testing.assert_array_equal(in_parts.pairs, whole.pairs)
+    np.testing.assert_array_equal(in_parts.frequency, whole.frequency)
+    n_terms, room = len(whole.terms), 100 - len(whole.terms)
+    assert 0 < room < len(whole.pairs) == few.left_out + room
+    most = np.sort(whole.frequency[n_terms:])[::-1]
+    np.testing.assert_array_equal(np.sort(few.frequency[n_terms:])[::-1], most[:room])
+
+
 @pytest.mark.parametrize("method", ["nbc", "logistic"])
 def test_new_groups_are_the_same_whatever_the_blocks(with_new_topic, tmp_path, method):
     """Of both kinds: a method whose words tell the groups too, and one that reads other words than the sample does."""
