@@ -46,6 +46,14 @@ def test_two_rounds_follow_the_algorithm_step_by_step(data):
     assert [step["added"] for step in model.history_] == [0, 10]
 
 
+def test_the_temperature_of_some_source_rows_is_near_that_of_all(data, monkeypatch):
+    texts, labels, domain = data
+    whole = TransductiveKernelClassifier().fit(texts, labels, domain).inverse_temperature_
+    monkeypatch.setattr(classifier, "CALIBRATION_ROWS", 24)
+    some = TransductiveKernelClassifier().fit(texts, labels, domain).inverse_temperature_
+    assert whole / 3 < some < 3 * whole
+
+
 @pytest.mark.parametrize("kernel", ["presence", "intersection", "spectrum", StringKernel(ngram_range=(2, 4))])
 @pytest.mark.parametrize("settings", [{}, {"transductive": False, "rbf": False}, {"classifier": "discriminant"}])
 def test_kernels_and_variants_solve_an_easy_target(data, kernel, settings):

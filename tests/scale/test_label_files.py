@@ -16,7 +16,7 @@ from isthmus.cli.app import run_command
 from isthmus.corpus import limits, make_shifted_texts, read_collection, write_rows
 from isthmus.corpus.shards import cut_shard
 from isthmus.corpus.write import this_host
-from isthmus.exceptions import DataError, UsageError
+from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 from isthmus.features.embeddings import has_static_vectors
 from isthmus.scale import METHODS, cluster_files, label_files
 from isthmus.scale import run as run_module
@@ -194,8 +194,8 @@ def stop_after(monkeypatch, function, calls):
     ("function", "calls"), [("survey", 5), ("make_rows", 3), ("take_census", 2), ("write_labels", 4)]
 )
 def test_a_stopped_run_goes_on_to_the_same_bytes(corpus, tmp_path, monkeypatch, function, calls):
-    settings = {"method": "nbc", "block_rows": 200, **FAST}
-    label_files(corpus / "source.csv", corpus / "target", tmp_path / "whole", **settings)
+    settings = {"method": "nbc", "block_rows": 200, "error_budget": 0.0, **FAST}
+    whole = label_files(corpus / "source.csv", corpus / "target", tmp_path / "whole", **settings)
     with monkeypatch.context() as patch:
         stop_after(patch, function, calls)
         with pytest.raises(Stopped):
@@ -207,7 +207,8 @@ def test_a_stopped_run_goes_on_to_the_same_bytes(corpus, tmp_path, monkeypatch, 
     with pytest.raises(DataError, match=r"differs from this one in: settings \(random_state\)") as error:
         label_files(corpus / "source.csv", corpus / "target", tmp_path / "out", resume=True, random_state=1, **settings)
     assert error.value.code == "other-run"
-    label_files(corpus / "source.csv", corpus / "target", tmp_path / "out", resume=True, **settings)
+    again = label_files(corpus / "source.csv", corpus / "target", tmp_path / "out", resume=True, **settings)
+    assert 0 < whole.needs_review == again.needs_review
     assert contents(tmp_path / "out") == contents(tmp_path / "whole")
 
 
@@ -386,6 +387,20 @@ def test_groups_are_the_same_whatever_the_blocks_and_follow_the_source(corpus, t
     table = read_collection(tmp_path / "150" / "a.csv", text="text").table()
     assert np.mean([name == topic for name, topic in zip(table["aligned_to"], truth, strict=False)]) > 0.9
     assert list(table)[-4:] == ["cluster", "cluster_name", "aligned_to", "strength"]
+
+
+@pytest.mark.parametrize("loose", ["sport", "money"])
+def test_documents_without_a_word_are_grouped_with_the_least_specific_ones(tmp_path, loose):
+    words = {"sport": ["match", "team", "goal", "coach"], "money": ["bank", "stock", "share", "bond"]}
+    source = {"text": [" ".join(own) for own in words.values()] * 10, "topic": [*words] * 10}
+    texts = ["!?"] + [f"{own[i % 4]} {own[i % 3]}" if name == loose else " ".join(own[:2])
+                      for i in range(30) for name, own in words.items()]  # fmt: skip
+    write_rows(tmp_path / "s.csv", source)
+    write_rows(tmp_path / "t.csv", {"text": texts})
+    files = tmp_path / "s.csv", tmp_path / "t.csv", tmp_path / "out.csv"
+    with pytest.warns(IsthmusWarning, match="no known word"):
+        cluster_files(*files, n_clusters=2, label="topic", text="text", engine="memory")
+    assert read_collection(tmp_path / "out.csv", text="text").table()["aligned_to"][0] == loose
 
 
 @pytest.mark.parametrize(("n_clusters", "found"), [(5, 5), (None, 3)])
