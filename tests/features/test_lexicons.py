@@ -106,3 +106,8 @@ def test_a_negation_turns_the_next_three_words():
     own = Lexicon("own", "en", {"good": 1.0})
     texts = ["not good", "didn't find it good", "not one of the good ones", "Good", "nothing"]
     assert score_texts(own, texts) == [-1.0, -1.0, 1.0, 1.0, 0.0]
+
+
+def test_a_negation_ends_with_its_text():
+    lexicon = Lexicon("own", "en", {"good": 0.5})
+    assert score_texts(lexicon, ["this it is not", "good story"]) == [0.0, 0.5]

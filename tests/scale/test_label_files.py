@@ -348,6 +348,17 @@ def test_the_command(corpus, tmp_path, capsys):
     assert run_command([*arguments, "--tls", "ca=x", "--force"]) == 2
 
 
+def test_methods_are_weighed_on_the_sample_with_the_options_of_the_run(corpus, tmp_path, monkeypatch):
+    def note(*collections, **options):
+        assert options == {"analyzer": "bigrams", "language": "de", "random_state": 7}
+        raise Stopped
+
+    monkeypatch.setattr(run_module, "choose", note)
+    options = {"analyzer": "bigrams", "language": "de", "random_state": 7, **FAST}
+    with pytest.raises(Stopped):
+        label_files(corpus / "source.csv", corpus / "target", tmp_path / "out", **options)
+
+
 def test_auto_chooses_on_a_sample_and_fits_on_everything(corpus, tmp_path):
     outputs = []
     for rows in (200, 10**6):
