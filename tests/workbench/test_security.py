@@ -250,6 +250,9 @@ def test_roles_hold(team, hers, run, workspace):
     assert vera.post(answer[0], json=answer[1]).status_code == 403
     assert vera.post(f"/api/projects/{hers}/exports", json={"run": run.id}).status_code == 403
     assert rita.post(answer[0], json=answer[1]).status_code == 200
+    texts = {"run": run.id, "texts": ["The price was too high."]}
+    assert vera.post("/api/label", json=texts).status_code == 403
+    assert rita.post("/api/label", json=texts).status_code == 200
     assert rita.post(start[0], json=start[1]).status_code == 403
     assert rita.get("/people").status_code == 403
     assert rita.post("/api/projects", json={"name": "x"}).status_code == 403
@@ -257,6 +260,7 @@ def test_roles_hold(team, hers, run, workspace):
     rita_id, anna_id = (workspace.people.by_name(name).id for name in ("rita", "anna"))
     workspace.projects.remove_member(hers, rita_id, by=anna_id)
     assert rita.post(answer[0], json=answer[1]).status_code == 404
+    assert rita.post("/api/label", json=texts).status_code == 404
     workspace.projects.add_member(hers, rita_id, "reviewer", by=anna_id)
 
 

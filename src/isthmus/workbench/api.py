@@ -114,6 +114,31 @@ class Mapping(Body):
     sheet: Text | None = None
 
 
+class TextsBody(Body):
+    """Texts to be labelled by a run."""
+
+    run: Text
+    texts: Annotated[list[Annotated[str, Field(max_length=20_000)]], Field(min_length=1, max_length=100)]
+
+
+class LabelledText(BaseModel):
+    """The label of one text, and how far to trust it."""
+
+    label: str
+    confidence: float
+    needs_review: bool
+    review_reason: str
+    novel_group: str
+
+
+class LabelledTexts(BaseModel):
+    """Labels of texts, in their order."""
+
+    run: str
+    project: str
+    labels: list[LabelledText]
+
+
 MOST_VALUES = 200  # of an option that takes several
 
 
@@ -492,6 +517,17 @@ def predictions(
     return access.workspace.runs.predictions(
         find_run(access, run).id, after=after, limit=limit, label=label, review=review, search=search, order=order
     )
+
+
+@router.post("/label", tags=["runs"])
+def label_texts(bench: BenchNow, person: Person, body: TextsBody) -> LabelledTexts:
+    """Label texts by a run that is done, without keeping them: for programs.
+
+    Needs the role reviewer in the run's project. The first call reads the saved model; later ones take milliseconds.
+    """
+    access = service.enter_run(bench, person, body.run)
+    found = service.label_texts(bench, body.run, body.texts)
+    return LabelledTexts(run=body.run, project=access.id, labels=[LabelledText(**row) for row in found])
 
 
 @router.get(PROJECT + "/compare", tags=["runs"])

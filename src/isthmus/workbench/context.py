@@ -38,6 +38,8 @@ class Bench:
         self.counting = threading.Lock()  # whoever holds it counts them anew
         self.runs: dict[str, Any] = {}  # runs that are done, for the desk
         self.grades: dict[str, Any] = {}  # weights of words for the tints, by run
+        self.models: dict[str, Any] = {}  # saved results that label texts of programs, by run; the latest used last
+        self.loading = threading.Lock()  # one of them is read at a time
 
     def enter(self, session: Session, path: str) -> tuple[Any, tuple[Any, str] | None]:
         """The person behind a session, and the project of the address with their role in it: asked for every request.
@@ -48,12 +50,17 @@ class Bench:
         if self.settings.accounts:
             signed_in = session.person is not None and session.stamp is not None
             person = workspace.people.behind(session.person, session.stamp, session.key) if signed_in else None
-            seen = workspace.projects.seen_by(project, person.id) if person and project else None
-            return person, seen
+            return person, self.enter_project(person, project) if person and project else None
         person = workspace.people.local()
+        return person, self.enter_project(person, project) if project else None
+
+    def enter_project(self, person: Any, project: str) -> tuple[Any, str] | None:
+        """A project and the role of a person in it; None: there is none that they see."""
+        if self.settings.accounts:
+            return self.workspace.projects.seen_by(project, person.id)
         with suppress(IsthmusError):
-            return person, (workspace.projects.get(project), OWNER) if project else None
-        return person, None
+            return self.workspace.projects.get(project), OWNER
+        return None
 
     def projects_of(self, person: Any, *, archived: bool = False) -> list[Any]:
         """Projects that a person sees; without accounts the one person sees all, also those that somebody else made."""

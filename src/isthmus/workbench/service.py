@@ -18,11 +18,11 @@ from isthmus.corpus.limits import unpacking_at_most
 from isthmus.exceptions import IsthmusError, UsageError
 from isthmus.workbench.context import Access, Bench, get_bench
 from isthmus.workspace.people import fold_name
-from isthmus.workspace.schema import DONE, OWNER, Answer, Check, Collection, Job, Person, Run
+from isthmus.workspace.schema import DONE, OWNER, ROLES, Answer, Check, Collection, Job, Person, Project, Run
 
 _FAMILIAR = 10_000  # kept in memory
 _FRESH, _RATIO = 2.0, 50  # how old the numbers above the queue may be: seconds, and times what counting took
-_TALLIES, _RUNS, _GRADES = 1_000, 100, 8  # kept in memory
+_TALLIES, _RUNS, _GRADES, _MODELS = 1_000, 100, 8, 4  # kept in memory
 # What can be exported: title, what it is, formats.
 EXPORTS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "labels": (
@@ -217,6 +217,45 @@ def remove_member(access: Access, other: str) -> None:
 def find_run(access: Access, run: str) -> Run:
     """A run of this project; one of another project is not there."""
     return _own(access, access.workspace.runs.get(run), "run")
+
+
+def enter_run(bench: Bench, person: Person, run: str) -> Project:
+    """The project of a run, for somebody who may review there; one that is not theirs is not there."""
+    found = bench.workspace.runs.get(run)
+    seen = bench.enter_project(person, found.project)
+    if seen is None:
+        raise HTTPException(404, "There is no such run here.")
+    project, role = seen
+    if ROLES.index(role) < ROLES.index("reviewer"):
+        raise HTTPException(403, f"This needs the role reviewer; your role here is {role}.")
+    return project
+
+
+def label_texts(bench: Bench, run: str, texts: list[str]) -> list[dict[str, Any]]:
+    """Labels of texts by the saved result of a run; the latest few results stay in memory."""
+    with bench.loading:
+        result = bench.models.pop(run, None) or bench.workspace.exports.load(run)
+        bench.models[run] = result
+        while len(bench.models) > _MODELS:
+            bench.models.pop(next(iter(bench.models)))
+    labelled = result.label_new(texts)
+    return [
+        {
+            "label": str(label),
+            "confidence": round(float(confidence), 4),
+            "needs_review": bool(review),
+            "review_reason": str(reason),
+            "novel_group": str(group),
+        }
+        for label, confidence, review, reason, group in zip(
+            labelled.labels,
+            labelled.confidence,
+            labelled.needs_review,
+            labelled.review_reason,
+            labelled.novel_group,
+            strict=True,
+        )
+    ]
 
 
 def find_collection(access: Access, collection: str) -> Collection:

@@ -103,6 +103,16 @@ class Exports(Part):
         query = EXPORTS.select().where(EXPORTS.c.project_id == project).order_by(EXPORTS.c.created_at.desc()).limit(100)
         return self._all(Export, query)
 
+    def load(self, run: str) -> Any:
+        """The saved result of a labelling that is done, for labelling other texts."""
+        from isthmus.workspace.running import load_result  # loads the methods
+
+        with self._db.reading() as connection:
+            found = find_row(connection, RUNS, run, "run")
+        if found.state != DONE or found.kind != "label":
+            raise UsageError("Only a labelling that is done can label texts.", code="bad-parameter")
+        return load_result(self._context, run)
+
     def path(self, id: str) -> Path:
         """Where an export lies; note a download with ``workspace.audit.note``."""
         found = self.get(id)
