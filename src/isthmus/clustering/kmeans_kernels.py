@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from isthmus._math.compiled import compiled
 
 
-@njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
+@compiled(fastmath={"contract", "reassoc"})
 def assign_and_add(data, indices, indptr, centers_by_word, center_norms, labels, distances, sums, counts):
     """One pass over the non-zeros of a block of rows: nearest centre of each row, then the row into that centre's sum.
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from isthmus._math.compiled import compiled
 
 START, PLAIN, QUOTED, CLOSED = 0, 1, 2, 3  # within a cell: at its start, without quotes, inside them, behind them
 _QUOTE, _FEED = 34, 10
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def record_ends(data, delimiter, state, ends):
     """Offsets behind each line feed that ends a record, written to ``ends``; how many, and the state at the end.
 

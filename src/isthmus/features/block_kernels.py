@@ -10,10 +10,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from isthmus._math.compiled import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def weigh_rows(indptr, indices, counts, idf, logs):
     """tf-idf of length one; ``logs`` holds 1 + log(count) of every count, or the counts themselves."""
     values = np.empty(counts.shape[0])
@@ -29,7 +30,7 @@ def weigh_rows(indptr, indices, counts, idf, logs):
     return values
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def row_scores(indptr, indices, values, weights, bias):
     """Σ value · weights[term, class] + bias, entry by entry."""
     n_classes = weights.shape[1]
@@ -44,7 +45,7 @@ def row_scores(indptr, indices, values, weights, bias):
     return scores
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def best_classes(scores, power):
     """Class of each row by its scores, and the probability it gets from softmax(power · scores)."""
     labels = np.empty(scores.shape[0], np.int32)
@@ -62,7 +63,7 @@ def best_classes(scores, power):
     return labels, confidence
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def log_softmax(scores):
     """Logarithms of probabilities, row by row."""
     out = np.empty_like(scores)
@@ -78,7 +79,7 @@ def log_softmax(scores):
     return out
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def histogram(labels, values, n_classes, bins):
     """How many rows of each class have a value (0 to 1) in each of ``bins`` equal steps; rows of class -1 are none."""
     table = np.zeros((n_classes, bins), np.int64)
@@ -88,7 +89,7 @@ def histogram(labels, values, n_classes, bins):
     return table
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def add_under(indptr, indices, weights, labels, table):
     """Integer weights of the entries added to the column of their row's label; rows of label -1 are left out."""
     for row in range(indptr.shape[0] - 1):
@@ -97,7 +98,7 @@ def add_under(indptr, indices, weights, labels, table):
                 table[indices[at], labels[row]] += weights[at]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def best_by_weights(indptr, indices, counts, column, idf, weights, bias):
     """Place with the largest score of each row's tf-idf, rows of length one and 1 + log(count), the first of equals.
 

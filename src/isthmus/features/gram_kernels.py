@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
+
+from isthmus._math.compiled import compiled
 
 # -- Single machine instructions that numba does not offer by itself
 
@@ -120,7 +122,7 @@ LOOK_BACK = 8  # how many kept lists a new list is compared with before it is ke
 TOP_WEIGHT = 65535  # weights and places share one 64-bit entry
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def pack_keys(ranks, offsets, width, bits, keys, doc_of):
     """Key of each position: the next ``width`` symbols, first symbol on top, zeros past the end of the document."""
     top = np.uint64(bits * (width - 1))
@@ -133,7 +135,7 @@ def pack_keys(ranks, offsets, width, bits, keys, doc_of):
             doc_of[p] = d
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def long_enough(offsets, lo, pos):
     """Positions where an n-gram of length ``lo`` fits, in order; their number is returned."""
     k = 0
@@ -144,7 +146,7 @@ def long_enough(offsets, lo, pos):
     return k
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def gather_words(keys, pos, doc_of, offsets, ahead, out):
     """Key ``ahead`` symbols further on for each position; zero when the document has ended by then."""
     for t in range(len(pos)):
@@ -153,7 +155,7 @@ def gather_words(keys, pos, doc_of, offsets, ahead, out):
         out[t] = keys[q] if q < offsets[doc_of[p] + 1] else np.uint64(0)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def radix_sort(key_a, pos_a, key_b, pos_b, bits):
     """Stable sort by the lowest ``bits`` of the keys. True when the result lies in (key_b, pos_b)."""
     n = len(key_a)
@@ -188,7 +190,7 @@ def radix_sort(key_a, pos_a, key_b, pos_b, bits):
     return swapped
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def shared_prefix(key, pos, doc_of, width, bits, lcp, fit, docs):
     """Symbols each key shares with the one before it, symbols left in its document (both ≤ width), its document."""
     unused = 64 - bits * width
@@ -201,7 +203,7 @@ def shared_prefix(key, pos, doc_of, width, bits, lcp, fit, docs):
         docs[t] = doc_of[pos[t]]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def shared_prefix_long(keys, pos, doc_of, offsets, width, bits, hi, lcp, fit, docs):
     """The same where one n-gram takes several keys."""
     unused = 64 - bits * width
@@ -227,7 +229,7 @@ def shared_prefix_long(keys, pos, doc_of, offsets, width, bits, hi, lcp, fit, do
         lcp[t] = min(shared, hi)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def collect(docs, pos, before, start, end, df, out, at, marks):
     """Write the distinct documents of the run start..end-1 to out[at:], ascending; return the run's first position."""
     first = np.int64(pos[start])
@@ -262,13 +264,13 @@ def collect(docs, pos, before, start, end, df, out, at, marks):
     return first
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _both_sides(lists, start, end, split):
     """Whether a sorted list has documents on both sides of ``split``; always so when there is no split."""
     return split == 0 or (lists[start] < split and lists[end - 1] >= split)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _collect_repeats(docs, start, end, split, lists, starts, weights, firsts, n_lists, count):
     """Lists of the documents with at least 2, 3, … occurrences, each filtered from the one before (just written)."""
     most = 0
@@ -295,7 +297,7 @@ def _collect_repeats(docs, start, end, split, lists, starts, weights, firsts, n_
     return n_lists
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def scan_runs(docs, pos, lcp, fit, n, lo, hi, split, counting, before, lists, starts, weights, firsts, diag):
     """One list of documents per n-gram (per n-gram and occurrence number when ``counting``); returns how many.
 
@@ -356,7 +358,7 @@ def scan_runs(docs, pos, lcp, fit, n, lo, hi, split, counting, before, lists, st
     return n_lists
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def merge_lists(order, lists, starts, weights, dense_from, out, out_starts, out_weights):
     """Copy the lists in ``order`` (by first position), identical neighbours merged, dense ones left out.
 
@@ -391,7 +393,7 @@ def merge_lists(order, lists, starts, weights, dense_from, out, out_starts, out_
     return kept
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def fill_bits(lists, starts, weights, n_lists, dense_from, bits):
     """One bit column per dense list, repeated by its weight."""
     column = 0
@@ -405,7 +407,7 @@ def fill_bits(lists, starts, weights, n_lists, dense_from, bits):
             column += 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def count_entries(lists, starts, n_lists, split, pair_ptr, entry_ptr):
     """How many entries each document will have: single earlier documents, and longer stretches of earlier documents."""
     for f in range(n_lists):
@@ -424,7 +426,7 @@ def count_entries(lists, starts, n_lists, split, pair_ptr, entry_ptr):
         entry_ptr[d + 1] += entry_ptr[d]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def fill_entries(lists, starts, weights, n_lists, split, pair_at, entry_at, pairs, entries):
     """Entries by document. pair: document << 32 | weight. entry: start << 32 | length << 16 | weight."""
     for f in range(n_lists):
@@ -445,7 +447,7 @@ def fill_entries(lists, starts, weights, n_lists, split, pair_at, entry_at, pair
                 before += 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def add_rows(first, last, split, lists, pair_ptr, pairs, entry_ptr, entries, bits, out):
     """Kernel values of rows first..last-1 against the documents before them (before ``split`` in cross mode).
 
@@ -479,7 +481,7 @@ def add_rows(first, last, split, lists, pair_ptr, pairs, entry_ptr, entries, bit
         _add_common_bits(first, last, split, bits, out)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _add_common_bits(first, last, split, bits, out):
     """Tiles of GROUP rows by TILE earlier rows, so that both sides of the AND stay in the first-level cache."""
     n_words = bits.shape[1]
@@ -500,7 +502,7 @@ def _add_common_bits(first, last, split, bits, out):
 # -- The spectrum kernel, where counts are multiplied
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def scan_counts(docs, pos, lcp, fit, n, lo, hi, before, lists, counts, starts, diag):
     """Lists as in :func:`scan_runs`, each document with its number of occurrences; nothing is merged."""
     levels, total = hi - lo + 1, len(docs)
@@ -543,7 +545,7 @@ def scan_counts(docs, pos, lcp, fit, n, lo, hi, before, lists, counts, starts, d
     return n_lists
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def add_count_rows(first, last, split, lists, counts, starts, entry_ptr, places, owners, out):
     """Rows of the spectrum kernel (int64): every list entry of a row, times the counts of the documents before it."""
     for i in range(first, last):
@@ -558,7 +560,7 @@ def add_count_rows(first, last, split, lists, counts, starts, entry_ptr, places,
                 row[lists[k]] += own * counts[k]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def place_entries(lists, starts, n_lists, at, places, owners):
     """For each document, where it stands in each of its lists; ``at`` is the running end of each document's stretch."""
     for f in range(n_lists):
@@ -572,7 +574,7 @@ def place_entries(lists, starts, n_lists, at, places, owners):
 # -- One further sequence against sorted places
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def count_stretches(first, last, docs, before, counts):
     """In how many stretches of sorted places each document stands."""
     for f in range(len(first)):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from isthmus._math.compiled import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def bucket_sizes(indptr, indices, data, order, shift, n_buckets):
     """Entries above zero in each bucket of 2**shift neighbouring terms, as running starts."""
     sizes = np.zeros(n_buckets + 1, dtype=np.int64)
@@ -19,7 +20,7 @@ def bucket_sizes(indptr, indices, data, order, shift, n_buckets):
     return sizes
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def fill_buckets(indptr, indices, data, codes, order, shift, starts):
     """Entries as (term, class, count), bucket after bucket; inside a bucket classes ascend, because ``order`` does.
 
@@ -44,7 +45,7 @@ def fill_buckets(indptr, indices, data, codes, order, shift, starts):
     return term, klass, count
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def reduce_entries(term, klass, count, n_terms):
     """Occurrences and documents of every (term, class) pair, terms in order, classes ascending within a term.
 
@@ -78,7 +79,7 @@ def reduce_entries(term, klass, count, n_terms):
     return starts, pair_class, occurrences, documents
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def merge_pairs(starts_a, class_a, occ_a, doc_a, starts_b, class_b, occ_b, doc_b, sign):
     """Sum (or difference, ``sign`` = -1) of two tables over the same terms; pairs that come to nothing are dropped."""
     n_terms = len(starts_a) - 1
@@ -110,7 +111,7 @@ def merge_pairs(starts_a, class_a, occ_a, doc_a, starts_b, class_b, occ_b, doc_b
     return starts, klass[:p].copy(), occurrences[:p].copy(), documents[:p].copy()
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def summarise_terms(starts, klass, joint, class_totals, everything, largest_first):
     """χ² of every term against every class, reduced to what the projection needs.
 
@@ -169,7 +170,7 @@ def summarise_terms(starts, klass, joint, class_totals, everything, largest_firs
     return best_class, best, largest, total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def summarise_pairs(
     starts_a, class_a, joint_a, totals_a, everything_a, starts_b, class_b, joint_b, totals_b, everything_b
 ):
@@ -212,7 +213,7 @@ def summarise_pairs(
     return best_class, best, largest, total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def pooled_ratios(starts_a, class_a, docs_a, sizes_a, starts_b, class_b, docs_b, sizes_b, chosen, smoothing):
     """Mantel and Haenszel's ratio over two strata for the chosen class of each term, smoothed; 1 without a class."""
     n_terms = len(starts_a) - 1
@@ -238,7 +239,7 @@ def pooled_ratios(starts_a, class_a, docs_a, sizes_a, starts_b, class_b, docs_b,
     return ratios
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def probability_ratios(starts, klass, documents, class_documents, chosen, smoothing):
     """PR(t, chosen class of t), smoothed; 1 where there is no chosen class."""
     n_terms = len(starts) - 1

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from isthmus._math.compiled import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def number_keys(keys):
     """Numbers 0, 1, … of the different keys, in the order in which they first occur, and these keys.
 
@@ -33,7 +34,7 @@ def number_keys(keys):
     return numbers, distinct[:count].copy()
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def hash_parts(packed, count, parts):
     """Part of each string by a hash of its bytes; a line feed ends a string."""
     part = np.empty(count, np.uint8)
@@ -47,7 +48,7 @@ def hash_parts(packed, count, parts):
     return part
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def place_terms(packed, count, slots, hashes, starts, arena, n, grow):
     """Number of each of ``count`` packed terms in a table of ``n``, told by their bytes, and how many it has now.
 
@@ -85,7 +86,7 @@ def place_terms(packed, count, slots, hashes, starts, arena, n, grow):
     return numbers, n
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def place_hashes(hashes, slots):
     """Put the numbers of all hashes into empty slots."""
     mask = np.uint64(slots.shape[0] - 1)
@@ -96,7 +97,7 @@ def place_hashes(hashes, slots):
         slots[place] = number
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def take_packed(packed, starts, order):
     """Packed terms in another order; ``starts`` is where each begins, and the end of all."""
     size = 0
@@ -111,7 +112,7 @@ def take_packed(packed, starts, order):
     return taken
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def document_frequency(ids, ends, n_terms):
     """In how many documents each local term occurs."""
     frequency = np.zeros(n_terms, np.int64)
@@ -127,7 +128,7 @@ def document_frequency(ids, ends, n_terms):
     return frequency
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def pair_keys(ids, ends, solo, column, width, keys, rows):
     """Key of each two neighbouring terms that are both in the vocabulary, and its document; how many there are."""
     count = 0
@@ -144,7 +145,7 @@ def pair_keys(ids, ends, solo, column, width, keys, rows):
     return count
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _find(sorted_keys, key):
     low, high = 0, sorted_keys.shape[0]
     while low < high:
@@ -156,7 +157,7 @@ def _find(sorted_keys, key):
     return low if low < sorted_keys.shape[0] and sorted_keys[low] == key else -1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def count_rows(ids, ends, solo, column, pairs, width):
     """CSR arrays of the documents: columns of single terms, then those of the pairs, and how often each occurs."""
     size = ids.shape[0] * (2 if pairs.shape[0] else 1)

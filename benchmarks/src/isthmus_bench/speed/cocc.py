@@ -172,9 +172,8 @@ def _keep_ties(scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
 def _compare(peer_class, name: str, n: int, d: int, per_row: int, k: int, rounds: int, *, whole: bool = False) -> dict:
     """CPU seconds (other work on the machine then matters less) of the same iterations from the same start."""
     X, source, documents, words = _start(n, d, per_row, k)
-    rows, few, documents_of_few, words_of_few = _start(50, 60, 5, 4)  # compile before the clock starts
-    warm = problem_in_memory(rows, few.shape[1])
-    co_cluster(warm.target, few, warm.placed(documents_of_few), words_of_few, 4, max_iter=2)
+    warm = problem_in_memory(X, source.shape[1])  # compile before the clock starts; small inputs compile nothing
+    co_cluster(warm.target, source, warm.placed(documents), words, k, max_iter=1)
     began = time.process_time()
     problem = problem_in_memory(X, source.shape[1])
     placed = problem.placed(documents)
@@ -223,7 +222,7 @@ def _newsgroup(folder: Path) -> dict:
     data = NEWSGROUP_TASKS["sci-talk"].load(folder)
     texts, labels, domain = data.joined()
     X = make_recipe("cocc").steps[0][1].fit_transform(texts)
-    CoClusteringClassifier(n_init=1, max_iter=2, random_state=0).fit(X[::40], labels[::40], domain[::40])
+    CoClusteringClassifier(n_init=1, max_iter=2, random_state=0).fit(X, labels, domain)  # compiles
     wall, cpu = time.perf_counter(), time.process_time()
     model = CoClusteringClassifier(n_init=5, random_state=0).fit(X, labels, domain)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
@@ -255,8 +254,8 @@ _CHILD = "import sys; from isthmus_bench.speed.cocc import grow_once; grow_once(
 def grow_once(nonzeros: int, per_row: int = 100, d: int = 50_000, iterations: int = 5) -> None:
     """Fit on so many non-zeros, half of them target, and print CPU seconds and memory; run in a process of its own."""
     n = nonzeros // per_row
-    warm, y = synthetic(200, 300, 10)
-    CoClusteringClassifier(n_init=1, max_iter=2, random_state=0).fit(warm, y, np.where(np.arange(200) % 2, -1, 1))
+    warm, y = synthetic(8_000, d, per_row)  # smaller inputs compile nothing
+    CoClusteringClassifier(n_init=1, max_iter=2, random_state=0).fit(warm, y, np.where(np.arange(8_000) % 2, -1, 1))
     X, y = synthetic(n, d, per_row)
     domain = np.where(np.arange(n) < n // 2, 1, -1)
     matrix = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes

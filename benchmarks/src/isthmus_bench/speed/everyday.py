@@ -50,17 +50,27 @@ class Cost:
     peak_mb: float
 
 
+# A process of its own starts the command: memory is counted from the process on that starts it, and this one is large.
+_STARTER = """
+import json, resource, subprocess, sys
+done = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(json.dumps([done.returncode, done.stderr[-300:], used.ru_utime + used.ru_stime, used.ru_maxrss / 1024]))
+"""
+
+
 def run_process(command: Sequence[str], folder: Path, **environment: str) -> Cost:
     """Run a command to its end; an error says what it said."""
+    starter = [sys.executable, "-S", "-c", _STARTER, *command]
     began = time.perf_counter()
-    with tempfile.TemporaryFile("w+") as said:
-        process = subprocess.Popen(command, cwd=folder, env={**os.environ, **environment}, stdout=said, stderr=said)
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode:
-            said.seek(0)
-            raise RuntimeError(f"{' '.join(command[1:4])} ended with {process.returncode}: {said.read()[-300:]}")
-    return Cost(used.ru_utime + used.ru_stime, time.perf_counter() - began, used.ru_maxrss / 1024)
+    done = subprocess.run(
+        starter, cwd=folder, env={**os.environ, **environment}, capture_output=True, text=True, check=True
+    )
+    wall = time.perf_counter() - began
+    code, said, cpu, peak = json.loads(done.stdout)
+    if code:
+        raise RuntimeError(f"{' '.join(command[1:4])} ended with {code}: {said}")
+    return Cost(cpu, wall, peak)
 
 
 def median_cost(command: Sequence[str], folder: Path, **environment: str) -> Cost:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from isthmus._math.compiled import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _add_row(indptr, indices, values, row, slope, scale, out):
     """Add slope × row to the first rows of ``out`` and the slope itself to the one before the last, in fixed point."""
     width = slope.shape[0]
@@ -19,7 +20,7 @@ def _add_row(indptr, indices, values, row, slope, scale, out):
         out[out.shape[0] - 2, c] += np.int64(np.rint(slope[c] * scale))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def logistic_pass(indptr, indices, values, codes, scores, moved, curved, scale, out):
     """Gradient and loss of logistic regression, or its Hessian times a direction whose scores are ``moved``.
 
@@ -60,7 +61,7 @@ def logistic_pass(indptr, indices, values, codes, scores, moved, curved, scale, 
         _add_row(indptr, indices, values, row, slope, scale, out)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def hinge_pass(indptr, indices, values, codes, scores, moved, curved, scale, out):
     """The same for the squared hinge, one class against the others."""
     width = scores.shape[1]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from isthmus._math.compiled import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def best_places(indptr, indices, values, scores, bias, labels):
     """Cluster of each row with the largest ``bias + Σ value · scores[word]``, in place.
 
@@ -33,7 +34,7 @@ def best_places(indptr, indices, values, scores, bias, labels):
         labels[row] = best
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz", "contract"})
+@compiled(fastmath={"reassoc", "nsz", "contract"})
 def assign_words(weights, logs, labels):
     """Best word cluster of each word (the word step in its cheap form); ties keep the cluster.
 
@@ -72,7 +73,7 @@ def assign_words(weights, logs, labels):
     return changed
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def list_moves(indptr, indices, weights, before, after, n_classes):
     """What rows that changed their class take from one column of a terms × classes table and bring to another.
 
@@ -96,7 +97,7 @@ def list_moves(indptr, indices, weights, before, after, n_classes):
     return places, values
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def add_products(indptr, indices, values, rows, scale, out):
     """Xᵀ · rows in fixed point."""
     for row in range(indptr.shape[0] - 1):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from numba import njit
+from isthmus._math.compiled import compiled
 
 
-@njit(cache=True)
+@compiled
 def add_both_products(indptr, indices, data, a, b, top, bottom):
     """``top += X b`` and ``bottom += Xᵀ a``; two columns, the commonest case, are kept in registers."""
     m = a.shape[1]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from isthmus._math.compiled import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def class_sums(indptr, indices, counts, term_class, weight, n_classes):
     """Σ count · weight over the terms of each class; terms of class -1 are left out."""
     sums = np.zeros((indptr.shape[0] - 1, n_classes))
@@ -18,7 +19,7 @@ def class_sums(indptr, indices, counts, term_class, weight, n_classes):
     return sums
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def leading_shares(features):
     """Class with the largest feature of each row, and by how much its share of the row leads; the first of equals."""
     labels = np.zeros(features.shape[0], np.int32)

@@ -1,0 +1,22 @@
+"""How loops are compiled; importing this module loads numba."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from numba import njit
+
+
+def compiled(function: Callable | None = None, **options: Any) -> Any:
+    """Compile a function when it is first called, without Python's lock, and keep the outcome for other processes.
+
+    It is kept beside the module, or in the user's cache folder, or where ``NUMBA_CACHE_DIR`` says. Where none of them
+    can be written to, every process compiles for itself.
+    """
+    if function is None:
+        return lambda inner: compiled(inner, **options)
+    try:
+        return njit(cache=True, nogil=True, **options)(function)
+    except RuntimeError:  # numba found no folder
+        return njit(nogil=True, **options)(function)
