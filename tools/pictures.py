@@ -8,8 +8,8 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import json
+import os
 import re
 import shutil
 import socket
@@ -34,20 +34,35 @@ def first_block(text: str) -> str:
     return re.search(r"```python\n(.*?)```", text, flags=re.S)[1]
 
 
+FIGURES = """
+import json
+print("figures", json.dumps({
+    "texts": len(result.labels),
+    "review": int(result.needs_review.sum()),
+    "expected": round(100 * result.expected_accuracy.estimate),
+    "right": round(100 * sum(truth[name] == label for name, label in zip(cars.ids, result.labels)) / len(cars)),
+}))
+"""
+
+
+@contextlib.contextmanager
+def as_installed() -> Iterator[dict[str, str]]:
+    """Surroundings of a program in which the extra ``embed`` is missing, as after ``pip install isthmus[app]``."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "wordllama").mkdir()
+        Path(folder, "wordllama", "__init__.py").touch()  # found first, and without vectors
+        paths = [folder, str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]
+        yield {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+
+
 def run_readme() -> tuple[str, dict]:
     """What README's first block prints, and the figures in it."""
-    printed, names = io.StringIO(), {}
-    with contextlib.redirect_stdout(printed):
-        exec(first_block(README.read_text(encoding="utf-8")), names)
-    result, truth, cars = names["result"], names["truth"], names["cars"]
-    right = sum(truth[name] == label for name, label in zip(cars.ids, result.labels, strict=True)) / len(cars)
-    figures = {
-        "texts": len(result.labels),
-        "review": int(result.needs_review.sum()),
-        "expected": round(100 * result.expected_accuracy.estimate),
-        "right": round(100 * right),
-    }
-    return printed.getvalue(), figures
+    code = first_block(README.read_text(encoding="utf-8")) + FIGURES
+    with as_installed() as surroundings:
+        done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], env=surroundings, check=True,
+                              capture_output=True, text=True)  # fmt: skip
+    printed, _, figures = done.stdout.partition("figures ")
+    return printed, json.loads(figures)
 
 
 def set_readme() -> dict:
@@ -89,7 +104,7 @@ def shoot(opened, address: str, name: str, *, size=(1280, 800), dark=False, part
     context.close()
 
 
-def reports(opened, folder: Path) -> None:
+def reports(opened, folder: Path, surroundings: dict[str, str]) -> None:
     """The pages about labels, groups and the diagnosis, and a result in a notebook."""
     commands = (
         "data sample",
@@ -98,20 +113,20 @@ def reports(opened, folder: Path) -> None:
         "diagnose motorcycles.csv cars.csv --report diagnosis.html",
     )
     for command in commands:
-        subprocess.run([sys.executable, "-m", "isthmus", *command.split()], cwd=folder, check=True,
+        subprocess.run([sys.executable, "-m", "isthmus", *command.split()], cwd=folder, env=surroundings, check=True,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
     for dark, ending in ((False, ""), (True, "-dark")):
         shoot(opened, (folder / "report.html").as_uri(), f"report{ending}.png", dark=dark)
     shoot(opened, (folder / "cluster.html").as_uri(), "report-cluster.png")
     shoot(opened, (folder / "diagnosis.html").as_uri(), "report-diagnosis.png")
     motorcycles, cars, _ = load_sample()
-    result = isthmus.label(motorcycles.texts, motorcycles.labels, cars.texts, random_state=0)
+    result = isthmus.label(motorcycles.texts, motorcycles.labels, cars.texts, embed=False)
     cell = f"<meta charset=utf-8><body style='font-family: sans-serif'><div id=cell>{result._repr_html_()}</div>"
     (folder / "cell.html").write_text(cell, encoding="utf-8")
     shoot(opened, (folder / "cell.html").as_uri(), "report-notebook.png", size=(980, 400), part="#cell")
 
 
-def workbench(opened, folder: Path) -> None:
+def workbench(opened, folder: Path, surroundings: dict[str, str]) -> None:
     """The review page, light, dark and on a phone, and the overview, after the sample was labelled."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -128,7 +143,7 @@ def workbench(opened, folder: Path) -> None:
         "--port",
         str(port),
     ]
-    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    server = subprocess.Popen(command, env=surroundings, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         project = f"{address}{_sample_page(address)}"
         for name, page, size, dark in (
@@ -163,6 +178,6 @@ def _ask(address: str) -> list[dict]:
 if __name__ == "__main__":
     print(set_readme())
     if sys.argv[1:] != ["readme"]:
-        with tempfile.TemporaryDirectory() as name, browser() as chromium:
-            reports(chromium, Path(name))
-            workbench(chromium, Path(name))
+        with tempfile.TemporaryDirectory() as name, browser() as chromium, as_installed() as surroundings:
+            reports(chromium, Path(name), surroundings)
+            workbench(chromium, Path(name), surroundings)

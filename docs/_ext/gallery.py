@@ -30,7 +30,7 @@ class ChartScraper:
 
 
 READING_ORDER = (
-    "label", "sentiment_strings", "topics_cocc", "labelled_words", "chinese", "several_sources", "groups",
+    "label", "sentiment_strings", "topics_cocc", "labelled_words", "chinese", "several_sources", "labeller", "groups",
     "diagnose", "shift", "confidence", "check", "reasons", "tune_on_source", "own_estimator",
 )  # fmt: skip
 
