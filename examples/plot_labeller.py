@@ -2,7 +2,7 @@
 A rule file as one more method
 ==============================
 
-Can an old rule file help? Rules, a colleague's classifier or a language model: anything that labels texts can take part.
+Can an old rule file help? Rules, a colleague's classifier, a language model: anything that labels texts can take part.
 Here it is four rules of one line each. They join the methods that ``isthmus.label`` tries, and are judged by the same
 evidence, so you need not decide beforehand how far to trust them.
 """
