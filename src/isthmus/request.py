@@ -468,6 +468,22 @@ class ClusterRequest(Request):
         choices=("guided", "guided-paper"),
         blocks=False,
     )
+    within: str | None = option(
+        None,
+        "Split this class, or group that fits none, of a labelling: isthmus cluster RESULT --within LABEL.",
+        "--within",
+        metavar="LABEL",
+        blocks=False,
+        group="files",
+    )
+    names: tuple[str, ...] = option(
+        (),
+        "With --within: make a class of a subtopic, by its number; repeatable.",
+        "--name",
+        metavar="NUMBER=CLASS",
+        blocks=False,
+        group="files",
+    )
     guidance: float = option(0.5, "Weight of the source; 0 is plain k-means.", "--guidance", low=0, high=1)
     max_iter: int = option(50, "Passes over the whole target at most, in blocks.", low=1)
 

@@ -25,6 +25,7 @@ from isthmus.api.frames import FrameResult, takes_frames
 from isthmus.api.hands import HandCheck, compare_hands
 from isthmus.api.saving import Kind, save_result
 from isthmus.api.steps import JudgedLabels, LabelJob, fit_job, judge_job, read_job, read_target_labels
+from isthmus.api.subtopics import Subtopics, split_label
 from isthmus.choose.budgets import budget_curve
 from isthmus.choose.checking import LabelCheck, check_sample, estimate_shares
 from isthmus.choose.choice import Choice
@@ -517,6 +518,14 @@ class LabelResult(FrameResult, Labelling):
         get it too; take it back with ``teach(without=…)`` and the group's name.
         """
         return name_groups(self, names)
+
+    def split(self, within: str, n_clusters: int | None = None) -> Subtopics:
+        """Subtopics: the documents of a class, or of a group that fits none, in groups of their own.
+
+        ``n_clusters``: how many groups; about one for fifty documents if omitted. ``result.teach(found.name({1: "late",
+        2: "rude"}))`` makes classes of them.
+        """
+        return split_label(self, within, n_clusters)
 
     def rename_classes(self, names: Mapping) -> Self:
         """The labelling with classes renamed, ``{old: new}``; classes that get one name are merged.

@@ -58,6 +58,9 @@ def cluster(request: ClusterRequest) -> None:
     Every column of TARGET is kept; cluster, cluster_name, aligned_to and strength are added. A run.json next to the
     output says how to repeat the run. Files that are large together, folders of tables and patterns are read in blocks.
     """
+    if request.within is not None or request.names:
+        split_result(request)
+        return
     _check(request)
     if asks_for_blocks(request) or in_blocks(request):
         summary, record = cluster_large(request)
@@ -83,6 +86,33 @@ def _check(request: ClusterRequest) -> None:
     if request.as_json and request.output == "-":
         raise UsageError("--json prints on stdout; name a file for the clusters with -o OUT.", code="bad-parameter")
     resolve_language(request.language)
+
+
+def split_result(request: ClusterRequest) -> None:
+    """Groups within one class of a saved labelling: a table to name them in, or answers that make classes of them."""
+    request.check()
+    allowed = ("files", "within", "names", "clusters", "output", "exact", "as_json", "force", "quiet")
+    idle = [spec.shown for spec in request.given() if spec.name not in allowed]
+    if request.within is None or len(request.files) != 1 or idle:
+        extra = f" and leave out {', '.join(idle)}" if idle else ""
+        raise UsageError(
+            f"--within splits a class of one saved labelling; give RESULT and --within LABEL{extra}.",
+            code="bad-parameter",
+        )
+    if request.as_json and request.output == "-":
+        raise UsageError("--json prints on stdout; name a file for the documents with -o OUT.", code="bad-parameter")
+    check_outputs(request.output, None, request.force, inputs=request.files)
+    names = dict(pair.partition("=")[::2] for pair in request.names)
+    with talking(request.quiet):
+        from isthmus.api.loading import load
+
+        found = load(request.files[0], kind="label").split(request.within, request.clusters)
+        table = found.name(names) if names else found.columns()
+        written = write_files(request.output, table, {}, force=request.force, exact=request.exact)
+    if request.as_json:
+        print_json({"within": found.within, "groups": found.groups, "output": request.output, "files": written})
+    for line in [] if request.quiet else [*str(found).splitlines(), *(f"wrote {file}" for file in written)]:
+        say(one_line(line))
 
 
 def cluster_in_memory(request: ClusterRequest) -> tuple[dict[str, Any], dict[str, Any]]:
