@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -684,9 +684,10 @@ def label(
     ['sport', 'sport', 'business', 'business']
     """
     check_seed(random_state)
-    labeller = None
+    labeller: Callable | None = None
     if callable(method) and not isinstance(method, type) and not hasattr(method, "fit"):
-        method, labeller = "auto", method
+        labeller = cast(Callable, method)
+        method = "auto"
     request = LabelRequest.build(
         {
             "method": method if isinstance(method, str) else "",
