@@ -2,6 +2,7 @@
 
 import os
 import sys
+import warnings
 from pathlib import Path
 
 DOCS = Path(__file__).resolve().parent
@@ -28,6 +29,9 @@ exclude_patterns = ["_build", "_ext", "**/*.inc", "gallery/**/*.ipynb", "gallery
 nitpicky = True
 # Other projects' names lead somewhere only with ISTHMUS_DOCS_LINKS.
 nitpick_ignore_regex = [("py:.*", r"(sklearn|numpy|scipy|altair)\..*"), ("py:obj", r"[a-z_]+_")]  # fitted attributes
+
+# A warning in the gallery without the path of the machine that built it.
+warnings.formatwarning = lambda message, category, *_, **__: f"{category.__name__}: {message}\n"
 
 sphinx_gallery_conf = {
     "examples_dirs": str(DOCS.parent / "examples"),
