@@ -35,7 +35,7 @@ def diagnosis_facts(result, source: Collection | None, target: Collection | None
     names = [docs.name for docs, _ in known if docs.name]
     return {
         "title": "Isthmus diagnosis",
-        "about": " beside ".join(names) if len(names) == 2 else "What separates the two collections",
+        "about": " and ".join(names) if len(names) == 2 else "What separates the two collections",
         "verdict": result.verdict,
         "level": result.level,
         "counts": [
