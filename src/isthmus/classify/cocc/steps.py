@@ -32,7 +32,7 @@ def group_words(vectors: np.ndarray, k: int, rng: np.random.Generator, n_iter: i
     for _ in range(n_iter):
         labels = (vectors @ centres.T).argmax(axis=1)
         labels[seeds] = np.arange(k)
-        members = sp.csr_matrix((np.ones(n, dtype=np.float32), (labels, np.arange(n))), shape=(k, n))
+        members = sp.csc_matrix((np.ones(n, dtype=np.float32), labels, np.arange(n + 1)), shape=(k, n))
         centres = unit_rows(members @ vectors)
     return labels
 
