@@ -100,3 +100,22 @@ def test_what_several_sources_bring_is_measured(data):
     row = listen_sources.measure(several)
     assert row["several"] == row["pooled"] > 0.5
     assert row["left_out"] == "1"
+
+
+def test_questions_about_a_class_that_the_source_lacks_are_counted(data):
+    truth = np.array(data.target_labels, dtype=object)
+    asked = np.array(data.extra["labelling"].ask(40)["document"]) - 1
+    truth[asked[[0, 3, 30]]] = "parking"
+    found = listen.first_questions(data.extra["labelling"], truth)
+    assert (found["share"], found["among 20"], found["among 40"]) == (round(3 / 90, 3), 2, 3)
+    assert found["any of 20 by chance"] == pytest.approx(1 - (70 * 69 * 68) / (90 * 89 * 88), abs=1e-3)
+
+
+def test_promises_after_answers_on_paper():
+    values = {"expected_accuracy": 0.8, "table_accuracy": 0.78, "covered": 1.0}
+    values |= {"passed": 0.6, "passed_wrong": 0.115, "unread_wrong": 0.13}
+    rows = [{"task": "t", "method": "random-100", "seed": 0, "metric": m, "value": v} for m, v in values.items()]
+    rows.append({"task": "old", "method": "random-100", "seed": 0, "metric": "expected_accuracy", "value": 0.1})
+    (found,) = listen.promised(rows)  # a case of which not everything was measured does not count
+    expected = {"cases": 1, "error": 0.02, "bias": 0.02, "covered": 1.0, "passed": 0.6, "kept": 1.0, "kept unread": 0.0}
+    assert {name: found[name] for name in expected} == pytest.approx(expected)

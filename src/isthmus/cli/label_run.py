@@ -279,7 +279,7 @@ def finish(request: LabelRequest, summary: dict[str, Any], record: dict[str, Any
     """Write the record where the output is a file, and tell the outcome."""
     summary["files"] = write_record(request.output, record, written)
     if not request.quiet:
-        tell(summary)
+        tell(summary, answered=request.answers is not None)
     if request.as_json:
         print_json(summary)
 
@@ -323,8 +323,8 @@ def describe_worth(row: dict[str, Any]) -> str:
     return f"{row['source']}: {count}, likeness to the target {row['likeness']:.2f}{agrees}{left_out}"
 
 
-def tell(summary: dict[str, Any]) -> None:
-    """The outcome in a few lines, what must be known first."""
+def tell(summary: dict[str, Any], *, answered: bool) -> None:
+    """The outcome in a few lines, what must be known first; ``answered``: people's answers were learned from."""
     for row in summary.get("warnings", ()):
         say(one_line(f"warning: {in_flags(row['message'])}"))
     for row in summary.get("sources", ()):
@@ -341,7 +341,8 @@ def tell(summary: dict[str, Any]) -> None:
     if expected is not None and expected["estimate"] is not None:
         from isthmus.choose import AccuracyEstimate
 
-        say(f"expected accuracy: {AccuracyEstimate(**expected)}")
+        rests = "" if answered else ", if your classes cover the target"
+        say(f"expected accuracy: {AccuracyEstimate(**expected)}{rests}")
     elif expected is not None:
         say(one_line(f"expected accuracy: not estimated: {expected['reason']}"))
     for file in summary["files"]:

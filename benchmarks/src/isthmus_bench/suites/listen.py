@@ -10,7 +10,7 @@ beside real ones; ``isthmus bench tune listen`` compares the constants on the de
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from operator import itemgetter
 from pathlib import Path
@@ -74,6 +74,7 @@ REPORTED = (
     *AMAZON_MULTI,
 )
 MISSING = ("newsgroups-missing", "dmoz-halves-missing", "webkb-missing", "reuters-missing")
+LACKING = {name: task for name, task in trust.TASKS.items() if name.endswith("-missing")}
 TURNED = ("newsgroups-turned", "webkb-turned", "books-kitchen-turned")
 # Not reported: what is learned from few answers, and from examples of a new class alone, was settled on these.
 FEW = ("four-class", "webkb-plain", "dmoz-halves-turned", "reuters-turned", "german-halves-turned")
@@ -355,6 +356,28 @@ def cost(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
     return [few, many | {"accuracy_before": before, "accuracy_after": after}]
 
 
+def surfacing(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
+    """How soon the questions of ``ask`` meet a class that the source lacks."""
+    rows = []
+    for name, task in LACKING.items():
+        data = cut(task).load(folder)
+        rows.append({"task": name, **first_questions(first_labelling(data), data.target_labels)})
+    return rows
+
+
+def first_questions(result: LabelResult, truth: Sequence) -> dict[str, float]:
+    """Documents of a missing class among the first 20 and 40 questions, and how likely a random draw of 20 has one."""
+    missing = ~np.isin(np.array(truth, dtype=str), np.unique(result.source_labels.astype(str)))
+    asked = np.array(result.ask(40)["document"]) - 1
+    chance = 1 - np.prod([1 - missing.sum() / (len(missing) - drawn) for drawn in range(20)])
+    return {
+        "share": round(float(missing.mean()), 3),
+        "among 20": int(missing[asked[:20]].sum()),
+        "among 40": int(missing[asked].sum()),
+        "any of 20 by chance": round(float(chance), 3),
+    }
+
+
 def examples(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
     """A person picks documents of a class that the source lacks, and no others."""
     return [
@@ -422,6 +445,12 @@ SUITE = Suite(
             "Several files at once against one poured together: as they are, and with one that is useless.",
             lambda folder, seeds: listen_sources.compare(folder, {name: TASKS[name] for name in AMAZON_MULTI}),
             files=(AMAZON_FILE, NEWSGROUPS_FILE),
+        ),
+        "surfacing": Study(
+            "surfacing",
+            "How soon the questions of ask meet a class that the source lacks.",
+            surfacing,
+            files=tuple(sorted({file for task in LACKING.values() for file in task.files})),
         ),
         "examples": Study(
             "examples",
