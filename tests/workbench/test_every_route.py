@@ -10,6 +10,7 @@ OWNED = ("run", "a", "b", "collection", "sample", "check", "document", "target",
 OTHERS = {
     "table": "hero", "word": "price", "other": "nobody", "label": "price", "n": 1, "size": 5, "threshold": 0.5,
     "text": ["comment"], "name": "x", "group": "x", "into": "y", "kind": "labels", "format": "csv",
+    "within": "price", "names": {"1": "x"}, "number": "1",
 }  # fmt: skip
 
 

@@ -23,6 +23,7 @@ Name = Annotated[str, Field(min_length=1, max_length=200)]
 Text = Annotated[str, Field(max_length=2_000)]
 After = Annotated[int | None, Query(ge=-1, lt=2**31, description="the last number of the page before")]
 Limit = Annotated[int, Query(ge=1, le=500)]
+Clusters = Annotated[int | None, Query(ge=2, le=20, description="how many groups; by their number if omitted")]
 Role = Literal["viewer", "reviewer", "owner"]
 
 
@@ -112,6 +113,14 @@ class Mapping(Body):
     label: Text | None = None
     id_column: Text | None = None
     sheet: Text | None = None
+
+
+class SubtopicNames(Body):
+    """Which subtopics of a class are to be classes."""
+
+    within: Text
+    clusters: Annotated[int, Field(ge=2, le=20)] | None = None
+    names: Annotated[dict[str, Name], Field(min_length=1, max_length=20)]
 
 
 class TextsBody(Body):
@@ -661,6 +670,20 @@ def group_to_class(access: Reviewer, run: str, body: GroupName) -> list[Any]:
     """Make a class of a group."""
     service.make_class(access, run, body.group, body.name)
     return list_groups(access, run)
+
+
+@router.get(RUN + "/subtopics", tags=["groups"])
+def subtopics(
+    access: Reviewer, run: str, within: Annotated[str, Query(max_length=2_000)], clusters: Clusters = None
+) -> list[dict[str, Any]]:
+    """A class, or a group that fits none, split into groups: number, name, size, words, documents."""
+    return service.split_class(access, run, within, clusters).groups
+
+
+@router.post(RUN + "/subtopics", tags=["groups"])
+def name_subtopics(access: Reviewer, run: str, body: SubtopicNames) -> dict[str, int]:
+    """Make classes of subtopics, by their numbers; how many documents got an answer by it."""
+    return {"answered": service.name_subtopics(access, run, body.within, body.clusters, body.names)}
 
 
 # ---- check and export

@@ -231,14 +231,37 @@ def enter_run(bench: Bench, person: Person, run: str) -> Project:
     return project
 
 
-def label_texts(bench: Bench, run: str, texts: list[str]) -> list[dict[str, Any]]:
-    """Labels of texts by the saved result of a run; the latest few results stay in memory."""
+def saved_result(bench: Bench, run: str) -> Any:
+    """The saved result of a run; the latest few stay in memory."""
     with bench.loading:
         result = bench.models.pop(run, None) or bench.workspace.exports.load(run)
         bench.models[run] = result
         while len(bench.models) > _MODELS:
             bench.models.pop(next(iter(bench.models)))
-    labelled = result.label_new(texts)
+    return result
+
+
+def split_class(access: Access, run: str, within: str, clusters: int | None) -> Any:
+    """Subtopics of a class, or of a group that fits none; the same each time, for nothing is kept."""
+    return saved_result(access.bench, find_run(access, run).id).split(within, clusters)
+
+
+def name_subtopics(access: Access, run: str, within: str, clusters: int | None, names: dict[str, str]) -> int:
+    """Make classes of subtopics, by their numbers; how many documents were answered with it."""
+    found = split_class(access, run, within, clusters)
+    table = found.name(names)
+    count = 0
+    for label in dict.fromkeys(table["true_label"]):
+        numbers = zip(table["document"], table["true_label"], strict=True)
+        positions = [number - 1 for number, name in numbers if name == label]
+        count += access.workspace.groups.label_documents(run, positions, label, by=access.by, group=within)
+    access.bench.tallies.clear()
+    return count
+
+
+def label_texts(bench: Bench, run: str, texts: list[str]) -> list[dict[str, Any]]:
+    """Labels of texts by the saved result of a run."""
+    labelled = saved_result(bench, run).label_new(texts)
     return [
         {
             "label": str(label),

@@ -100,6 +100,24 @@ class Groups(LabelledPart):
             )  # fmt: skip
         return count
 
+    def label_documents(self, run: str, positions: Sequence[int], label: str, *, by: str, group: str) -> int:
+        """Say that documents of a run, by their places in it, are of one class, old or new; how many documents.
+
+        As :meth:`make_class`, for a part of a class or group that somebody split off.
+        """
+        label, wanted = check_label(label), set(positions)
+        p = PREDICTIONS.c
+        query = sa.select(p.document_id, p.position).where(p.run_id == run, p.state != ANSWERED).order_by(p.position)
+        with self._db.writing() as connection:
+            found = find_row(connection, RUNS, run, "run")
+            rows = [(row.document_id, label) for row in connection.execute(query) if row.position in wanted]
+            count = add_batch(connection, rows, project=found.project_id, run=run, by=by, kind="group", drawn=PICKED)
+            note_event(
+                connection, "class made of a group", by=by, project=found.project_id, subject=run,
+                group=group, label=label, documents=count,
+            )  # fmt: skip
+        return count
+
     def rename_class(self, project: str, old: str, new: str, *, by: str) -> None:
         """Another name for a class from the next run on; a name that another class has merges the two."""
         old, new = str(old), check_label(new)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from typing import Annotated
+
+from fastapi import APIRouter, Form, Query
 
 from isthmus.workbench import service
 from isthmus.workbench.context import Access, Field, Reviewer, Viewer, go_to
@@ -12,16 +14,22 @@ from isthmus.workbench.service import find_run
 router = APIRouter(prefix="/projects/{project}/groups", include_in_schema=False)
 
 
+Clusters = Annotated[int | None, Query(ge=2, le=20)]
+
+
 @router.get("")
-def groups(access: Viewer, run: str = ""):
-    """The page of groups."""
+def groups(access: Viewer, run: str = "", within: str = "", clusters: Clusters = None):
+    """The page of groups, and of the subtopics of one of them or of a class."""
     found = chosen_run(access, run)
+    splits = found is not None and bool(within) and access.may("reviewer")
     return project_page(
         access,
         "groups.html.j2",
         run=found,
         groups=access.workspace.groups.list(found.id) if found else [],
         classes=classes_of(access, found) if found else [],
+        subtopics=service.split_class(access, found.id, within, clusters) if splits else None,
+        clusters=clusters,
     )
 
 
@@ -41,6 +49,20 @@ def rename(access: Reviewer, run: Field = "", group: Field = "", name: Field = "
 def merge(access: Reviewer, run: Field = "", group: Field = "", into: Field = ""):
     """Put one group into another."""
     access.workspace.groups.merge(find_run(access, run).id, [group, into], into, by=access.by)
+    return back(access, run)
+
+
+@router.post("/subtopic")
+def make_class_of_subtopic(
+    access: Reviewer,
+    run: Field = "",
+    within: Field = "",
+    number: Field = "",
+    name: Field = "",
+    clusters: Annotated[int | None, Form(ge=2, le=20)] = None,
+):
+    """Make a class of a subtopic: its documents get the label."""
+    service.name_subtopics(access, run, within, clusters, {number: name})
     return back(access, run)
 
 

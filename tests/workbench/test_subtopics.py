@@ -1,0 +1,32 @@
+"""Subtopics in the workbench: a class is split, its parts are named, and their documents answered."""
+
+
+def groups_page(project, run, **more):
+    query = "&".join(f"{name}={value}" for name, value in {"run": run.id, **more}.items())
+    return f"/projects/{project.id}/groups?{query}"
+
+
+def test_a_class_is_split_and_made_classes(client, workspace, untouched):
+    project, run = untouched
+    address = f"/api/projects/{project.id}/runs/{run.id}/subtopics"
+    label = max(run.summary["classes"], key=lambda name: len(workspace.runs.predictions(run.id, label=name, limit=200)))
+    found = client.get(address, params={"within": label, "clusters": 2})
+    assert found.status_code == 200, found.text
+    groups = found.json()
+    assert [row["number"] for row in groups] == [1, 2]
+    page = client.get(groups_page(project, run, within=label, clusters=2)).text
+    assert page.count("/groups/subtopic") == 2
+    form = {"run": run.id, "within": label, "clusters": 2, "number": "1", "name": "part one"}
+    assert client.post(f"/projects/{project.id}/groups/subtopic", data=form).status_code == 303
+    said = [row.label for row in workspace.answers.list(project.id, limit=200)]
+    assert said.count("part one") == groups[0]["size"]
+    body = {"within": label, "clusters": 2, "names": {"2": "part two"}}
+    assert client.post(address, json=body).json() == {"answered": groups[1]["size"]}
+
+
+def test_what_is_refused(client, project, run):
+    address = f"/api/projects/{project.id}/runs/{run.id}/subtopics"
+    assert client.get(address, params={"within": "no such class"}).status_code == 422
+    assert client.get(address, params={"within": "price", "clusters": 1}).status_code == 422
+    wrong = {"within": next(iter(run.summary["classes"])), "clusters": 2, "names": {"9": "x"}}
+    assert client.post(address, json=wrong).status_code == 422
