@@ -33,6 +33,7 @@ ROOMS = (
     ("isthmus.features", "Vectorise", "From texts to sparse matrices and kernels."),
     ("isthmus.shift", "Measure", "How far apart two domains are."),
     ("isthmus.classify", "Label", "Classifiers and the functions behind them."),
+    ("isthmus.classify.labeller", "Label: any labeller", "A rule file or a language model as one more method."),
     ("isthmus.clustering", "Group", "Clustering guided by another domain."),
     ("isthmus.choose", "Judge", "Choosing a method without target labels."),
     ("isthmus.evaluate", "Score", "Metrics, intervals, significance tests."),
@@ -52,6 +53,7 @@ ROOMS = (
 
 # Of modules that are no room of their own, what a user may call.
 SELECTED = {
+    "isthmus.classify.labeller": ["CommandLabeller", "LabellerClassifier"],
     "isthmus.explain.cocc": ["bridge_words", "cluster_table", "document_table"],
     "isthmus.explain.projection": ["explain_projection"],
     "isthmus.explain.strings": ["nearest_documents", "ngram_contributions", "word_contributions"],

@@ -55,7 +55,7 @@ class CombinedModel:
     lexicon_sharpness, names_sharpness : float
         Powers that bring the vote with words, and with names, to the accuracy that is expected of it.
     shift : float or None
-        Brings how sure the labels are to the accuracy that is expected; see :func:`by_margin`. None: nothing is.
+        Brings how sure the labels are to the accuracy that is expected; see ``by_margin``. None: nothing is.
     """
 
     shift: float | None = None
@@ -275,7 +275,7 @@ def by_margin(own: np.ndarray, shift: float | None) -> np.ndarray:
 
 
 def shift_for(own: np.ndarray, accuracy: float) -> float:
-    """The shift at which the mean confidence of :func:`by_margin` equals ``accuracy``, as far as it can."""
+    """The shift at which the mean confidence of ``by_margin`` equals ``accuracy``, as far as it can."""
 
     def gap(shift: float) -> float:
         return float(by_margin(own, shift).max(axis=1).mean()) - accuracy
