@@ -54,3 +54,14 @@ def test_probabilities_of_later_texts_follow_the_classes():
     chances = result.predict_proba(["a fast bike", "the staff"])
     assert chances.shape == (2, 2)
     assert [result.classes[i] for i in chances.argmax(axis=1)] == ["product", "<b>staff</b>"]
+
+
+def test_what_was_taught_has_a_card():
+    result = isthmus.label(SOURCE * 5, LABELS * 5, TARGET * 5, method="nbc")
+    taught = result.teach({"document": [1, 2], "true_label": ["<i>new</i>", "product"]})
+    card = taught.teach({"document": [3, 4], "true_label": ["product"] * 2}, by="gpt").learned._repr_html_()
+    assert "<strong>Taught</strong>" in card
+    assert "gpt: 2 answers" in card
+    first = taught.learned._repr_html_()
+    assert "&lt;i&gt;new&lt;/i&gt;" in first
+    assert "<i>" not in first

@@ -93,3 +93,35 @@ def test_what_cannot_be_meant_is_refused():
         isthmus.label(source, np.array(SOURCE["topic"]), make("polars", TARGET), text="comment")
     with pytest.raises(DataError, match="no column 'remark'"):
         isthmus.label(source, make("polars", TARGET), text="remark", label="topic")
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow", "datasets"])
+def test_questions_samples_and_answers_are_frames_too(kind, tmp_path):
+    source, target = make(kind, SOURCE), make(kind, TARGET)
+    result = isthmus.label(source, target, "nbc", text="comment", label="topic", id="nr")
+    for table in (result.ask(2), result.sample(2)):
+        assert type(table) is type(target)
+        columns = read(kind, table)
+        columns["true_label"] = ["staff", "product"]
+        filled = make(kind, columns)
+        assert len(result.teach(filled).answers) == 2
+        assert result.check(filled).n == 2
+    result.save(tmp_path / "run.isthmus")
+    again = isthmus.load(tmp_path / "run.isthmus")
+    assert again.ids == TARGET["nr"]
+    assert isinstance(again.ask(1), dict), "the frame is not saved"
+
+
+def test_frames_with_classes_sources_and_answers():
+    source = make("polars", SOURCE)
+    target = make("polars", TARGET)
+    named = isthmus.label(source, target, text="comment", label="topic", classes=["speed: slow, fast"], embed=False)
+    assert "speed" in named.classes
+    two = ["shop", "web"] * 6
+    several = isthmus.label(source, target, text="comment", label="topic", method="nbc", source_domain=two)
+    assert several.to_frame().columns[0] == "nr"
+    answered = isthmus.label(
+        source, target, text="comment", label="topic", method="nbc", target_labels=["staff", None, None]
+    )
+    assert answered.labels[0] == "staff"
+    assert answered.to_frame().columns[0] == "nr", "answers given to label keep the frame"

@@ -8,7 +8,7 @@ from functools import wraps
 from typing import Any
 
 from isthmus._utils import import_optional
-from isthmus.corpus.frames import convert_frame, extend_frame, holds_categories, is_frame, read_frame
+from isthmus.corpus.frames import convert_frame, extend_frame, holds_categories, is_frame, make_frame, read_frame
 from isthmus.exceptions import UsageError
 
 _COLUMNS = ("text", "label", "id")
@@ -38,6 +38,10 @@ class FrameResult:
     def to_polars(self) -> Any:
         """:meth:`to_frame` for polars."""
         return convert_frame(self.to_frame(), "polars")
+
+    def _table(self, columns: dict[str, list]) -> Any:
+        """Columns as they are, or as a frame of the kind that came in."""
+        return columns if self._frame is None else make_frame(columns, self._frame)
 
     def _like(self, other: FrameResult) -> Any:
         """This result, about the same documents as another one."""

@@ -290,6 +290,8 @@ class LabelResult(FrameResult, Labelling):
     ) -> dict[str, list]:
         """Documents drawn at random for a person to label, as columns: document, id, text, true_label (empty), drawn.
 
+        Where frames came in, it is a frame of the same kind.
+
         Parameters
         ----------
         n : int, optional
@@ -306,11 +308,12 @@ class LabelResult(FrameResult, Labelling):
         if n is not None and margin is not None:
             raise UsageError(f"n={n!r} and margin={margin!r} were given; give one of them.", code="bad-parameter")
         if budget is not None:
-            return self._sample_to_decide(NOMINAL if n is None else n, budget, random_state)
+            return self._table(self._sample_to_decide(NOMINAL if n is None else n, budget, random_state))
         if n is None:
             margin = 0.05 if margin is None else margin
             n = sample_size(margin, accuracy=self.expected_accuracy, population=len(self.texts))
-        return sample_table(draw_sample(len(self.texts), n, random_state, texts=self.texts), self.texts, self.ids)
+        drawn = draw_sample(len(self.texts), n, random_state, texts=self.texts)
+        return self._table(sample_table(drawn, self.texts, self.ids))
 
     def _sample_to_decide(self, n: int, budget: float, random_state: int | None) -> dict[str, list]:
         found, read, known = self.checked, None, {}
@@ -431,6 +434,8 @@ class LabelResult(FrameResult, Labelling):
     def ask(self, n: int = 50, *, words: bool = False, suggest: bool = False) -> dict[str, list]:
         """What a person should answer next, as columns; fill in ``true_label`` and give it to :meth:`teach`.
 
+        Where frames came in, it is a frame of the same kind.
+
         Documents are chosen that are doubtful, that methods disagree about, and that are unlike those answered already;
         groups that fit no class come first. Answered documents are never asked again.
 
@@ -450,7 +455,7 @@ class LabelResult(FrameResult, Labelling):
             ``suggest`` also ``label`` and ``confidence``. For words: ``word``, ``label`` (empty), ``suggestion``,
             ``documents``, ``settles``.
         """
-        return ask_about_words(self, n) if words else ask(self, n, suggest=suggest)
+        return self._table(ask_about_words(self, n) if words else ask(self, n, suggest=suggest))
 
     def teach(
         self,

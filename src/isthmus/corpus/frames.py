@@ -98,6 +98,20 @@ def extend_frame(frame: Any, added: Mapping[str, Sequence], categories: Sequence
     return table.with_columns(*series).to_native()
 
 
+def make_frame(columns: Mapping[str, Sequence], like: Any) -> Any:
+    """A frame of these columns, of the same kind as another one.
+
+    >>> import polars
+    >>> make_frame({"id": [1, 2]}, polars.DataFrame({"text": ["kind staff"]})).shape
+    (2, 1)
+    """
+    cells = {name: list(values) for name, values in columns.items()}
+    if _is_dataset(like):
+        return type(like).from_dict(cells)
+    narwhals = import_optional("narwhals", "Reading data frames")
+    return narwhals.from_dict(cells, backend=narwhals.get_native_namespace(_narwhals(like))).to_native()
+
+
 def convert_frame(frame: Any, library: str) -> Any:
     """The frame as one of ``library``: pandas or polars."""
     if _library(frame) == library:

@@ -8,6 +8,7 @@ from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 
+from isthmus._cards import card
 from isthmus._math.confidence import AccuracyEstimate, review_reasons
 from isthmus._utils import plural
 from isthmus.corpus.cells import cell_content
@@ -93,6 +94,13 @@ class Learned:
                 f"{100 * self.outlook['margin']:.0f} points"
             )
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        first, *_ = str(self).splitlines()
+        total = max(1, sum(self.after.values()))
+        facts = [("learned", first), *(("hand", describe_hand(hand)) for hand in self.hands)]
+        facts += [("new class", name) for name in self.new_classes]
+        return card("Taught", facts, [(str(name), count / total) for name, count in self.after.items()])
 
     def renamed(self, names: dict) -> Learned:
         """What is known from answers, under new names of the classes: a rename itself teaches and changes nothing."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from isthmus.corpus.cells import as_number, cell_content
 from isthmus.corpus.filled import match_classes, read_among, read_sample
+from isthmus.corpus.frames import frame_columns, is_frame
 from isthmus.corpus.read import read_table
 from isthmus.corpus.sheets import REVIEW_SHEET
 from isthmus.exceptions import DataError, UsageError
@@ -137,7 +138,9 @@ def read_source_corrections(labelling: Labelling, table: Any) -> dict[int, Any]:
 def _as_columns(table: Any, n_texts: int) -> dict[str, list]:
     if isinstance(table, str | PathLike):
         table = read_table(Path(table), sheet=REVIEW_SHEET, filled=TRUTH)
-    if hasattr(table, "columns"):  # a data frame, whatever made it
+    if is_frame(table):
+        return frame_columns(table)
+    if hasattr(table, "columns"):  # a table of a library that is not known here
         return {str(name): list(table[name]) for name in table.columns}
     if isinstance(table, Mapping):
         if TRUTH not in table and not any(map(_is_column, table.values())):
