@@ -28,6 +28,13 @@ def read(kind: str, frame) -> dict[str, list]:
     return {name: list(frame[name]) for name in frame.columns}
 
 
+def test_the_id_is_the_column_that_was_named():
+    target = {"id": [1, 2], "key": ["x", "y"], "comment": ["rude staff", "slow bike"]}
+    frames = make("polars", SOURCE), make("polars", target)
+    result = isthmus.label(*frames, "nbc", text="comment", label="topic", id="key")
+    assert result.ids == ["x", "y"]
+
+
 @pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow", "datasets"])
 def test_the_targets_frame_comes_back_with_the_labels_of_lists(kind):
     source, target = make(kind, SOURCE), make(kind, TARGET)

@@ -153,6 +153,18 @@ def test_classes_are_renamed_from_the_next_run_on(done):
         done.groups.rename_class(project, "nothing", "money", by=by)
 
 
+def test_words_mean_the_class_as_it_is_called_now(done):
+    """A class that words alone name: the methods underneath have never heard of it."""
+    project, by = done.project.id, done.by
+    done.words.assign(project, "tyres", "wheels", by=by)
+    done.runs.teach(done.run.id, by=by)
+    work(done, until_idle=True)
+    done.groups.rename_class(project, "wheels", "tyre shop", by=by)
+    taught = done.runs.teach(done.run.id, by=by)
+    work(done, until_idle=True)
+    assert done.runs.get(taught.id).summary["classes"] == ["price", "product", "staff", "tyre shop"]
+
+
 # Checks
 
 
