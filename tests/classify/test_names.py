@@ -281,6 +281,6 @@ def test_a_labelling_by_names_is_saved_and_explained(tmp_path):
 def test_labelled_rows_are_taken_about_the_mean_of_their_own_source():
     """Two classes of one size lie opposite each other, wherever their source lies."""
     rows = np.tile(np.eye(3)[:2], (20, 1))
-    X = np.vstack([rows + [0, 0, 2], rows + np.random.default_rng(0).normal(0, 0.1, rows.shape)])
+    X = np.vstack([rows + np.array([0, 0, 2]), rows + np.random.default_rng(0).normal(0, 0.1, rows.shape)])
     model = ClassNameClassifier().fit(X, [0, 1] * 20 + [-1] * 40)
     np.testing.assert_allclose(model.anchors_[0], -model.anchors_[1], atol=1e-9)

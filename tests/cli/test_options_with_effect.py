@@ -74,6 +74,15 @@ def test_blocks_do_not_learn_from_labels_that_isthmus_gave(here, capsys):
     assert not Path("never.csv").exists()
 
 
+def test_options_reach_the_labelling(here):
+    options = ["--language", "de", "--analyzer", "bigrams", "--seed", "3", "--error-budget", "0.2", "--quiet"]
+    files = ["source.csv", "target.csv", "-o", "given.csv", "--save", "given.isthmus"]
+    assert run_command(["label", *files, "--method", "nbc", *options]) == 0
+    expected = {"language": "de", "analyzer": "bigrams", "random_state": 3, "error_budget": 0.2, "method": "nbc"}
+    settings = isthmus.load("given.isthmus").settings
+    assert {name: settings[name] for name in expected} == expected
+
+
 def test_several_sources_bring_their_vectors(here):
     arguments = ["source.csv", "more.csv", "target.csv", "--vectors", "v", "--method", "vectors", "-o", "v.csv"]
     assert run_command(["label", *arguments, "--quiet"]) == 0

@@ -202,6 +202,13 @@ def test_words_can_be_asked_and_taught(labelling):
     assert taught.probabilities[held, price].mean() > labelling.probabilities[held, price].mean()
 
 
+def test_words_that_are_labelled_leave_room_for_others(labelling):
+    words = labelling.ask(5, words=True)["word"]
+    again = labelling.teach(word_labels=dict.fromkeys(words, "price")).ask(5, words=True)["word"]
+    assert len(again) == 5
+    assert not set(again) & set(words)
+
+
 def test_classes_are_renamed_and_merged(labelling):
     taught = labelling.teach(answers()).rename_classes({"parking": "price"})
     assert taught.classes.tolist() == ["price", "staff"]

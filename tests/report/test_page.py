@@ -310,10 +310,10 @@ def test_near_documents_of_the_source_are_labelled_ones_of_like_words(monkeypatc
 @pytest.mark.parametrize("read", [4_000, 10])
 def test_words_that_mark_a_group_are_those_of_its_own_documents(monkeypatch, read):
     monkeypatch.setattr("isthmus.report.summary._READ", read)
-    result = result_of(["kind staff"] * 20 + ["dark lot"] * 20)
-    words = Words(result).marking(np.arange(40) >= 20)
-    assert ["lot" in part for part in words] == [False, True]
-    assert ["kind" in part for part in words] == [True, False]
+    result = result_of(["kind staff", "dark lot", "dark lot"] * 14)
+    outside, inside = Words(result).marking(np.arange(42) % 3 > 0)
+    assert {"kind", "staff"} <= set(outside) - set(inside)
+    assert {"dark", "lot"} <= set(inside) - set(outside)
 
 
 def test_the_list_keeps_what_most_needs_reading():

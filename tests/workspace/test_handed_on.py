@@ -6,6 +6,7 @@ import pytest
 
 import isthmus
 from isthmus.workspace import work
+from isthmus.workspace.running import review_order
 
 pytest.importorskip("skops")
 
@@ -82,3 +83,13 @@ def test_what_is_put_back_is_put_back_in_one_run_alone(done):
     assert done.queue.release(other.id, done.by) == 2
     assert done.queue.counts(done.run.id)["leased"] == 2
     assert done.queue.counts(other.id)["leased"] == 0
+
+
+@pytest.mark.parametrize("asked", [500, 3])
+def test_every_document_has_one_place_in_the_queue(done, monkeypatch, asked):
+    monkeypatch.setattr("isthmus.workspace.running._ASKED", asked)
+    result = model_of(done, done.run)
+    rank, reasons = review_order(result)
+    assert sorted(rank.tolist()) == [*range(24)]
+    assert len(reasons) == min(asked, 24)
+    assert sorted(rank[list(reasons)].tolist()) == [*range(len(reasons))], "what is asked comes first"
