@@ -40,7 +40,7 @@ def test_a_hand_that_is_wrong_on_one_class_gets_a_table_that_says_so():
     found = dawid_skene(documents, hands, said, 3)
     assert found.tables[2, 0].argmax() == 1, "given class 0, the third hand says 1"
     assert found.tables[2, 2, 2] > 0.85
-    assert np.allclose(found.tables.sum(axis=2), 1.0), f"rows that do not sum to one: {found.tables.sum(axis=2)}"
+    np.testing.assert_allclose(found.tables.sum(axis=2), 1.0, err_msg="what a hand says given a class")
 
 
 def test_known_documents_are_not_outvoted():
@@ -106,7 +106,7 @@ def test_a_machine_is_measured_by_a_person_and_weighed(labelled, tmp_path):
     again = isthmus.load(tmp_path / "run.isthmus")
     assert again.answers.weighed == taught.answers.weighed
     back = taught.teach(without="answers 2")
-    assert np.array_equal(back.labels, person.labels), "taking the machine's table back restores what was"
+    np.testing.assert_array_equal(back.labels, person.labels, err_msg="taking the table back restores what was")
 
 
 def test_contradictions_are_asked_first(labelled):

@@ -38,7 +38,7 @@ def test_planted_labels_are_found_and_put_right(share):
     named = set(found.rows.tolist())
     assert len(named & wrong) >= 0.8 * len(wrong), f"{len(named & wrong)} of {len(wrong)} planted labels were found"
     assert len(named & wrong) >= 0.9 * len(named), f"{len(named - wrong)} right labels are doubted"
-    assert np.array_equal(found.suggested, 1 - given[found.rows]), "with two classes the other one is suggested"
+    np.testing.assert_array_equal(found.suggested, 1 - given[found.rows], err_msg="of two classes the other one")
     assert found.low <= share <= found.high, f"{share} is not in {found.low:.3f} to {found.high:.3f}"
 
 
@@ -105,7 +105,7 @@ def test_a_diagnosis_lists_them_and_teach_takes_them_back(noisy, tmp_path):
     clean = [wrong.get(row, label) if row in listed else label for row, label in enumerate(labels)]
     assert after.source_labels.tolist() == clean
     fresh = isthmus.label(data.source_texts, clean, data.target_texts, method="nbc")
-    assert np.array_equal(after.untaught().probabilities, fresh.probabilities), "labelled as from the corrected source"
+    np.testing.assert_array_equal(after.untaught().probabilities, fresh.probabilities)
     assert after.answers.labels == [data.target_labels[0]], "answers are kept"
     assert after.settings["source_labels_corrected"] == len(listed & set(wrong))
     path = tmp_path / "page.html"
