@@ -115,9 +115,9 @@ def test_the_note_on_reading_says_what_is_promised_about_the_others():
     assert review_note(result) == "The method is not sure enough of any label."
     result.expected_accuracy = AccuracyEstimate(0.79, 0.7, 0.88)
     result.needs_review[:] = [True, False, False]
-    assert review_note(result) == "Even in the pessimistic case, at most 10 % of the other labels are wrong."
+    assert review_note(result) == "Of the other labels, at most 10 % are expected to be wrong."
     result.needs_review[:] = False
-    assert review_note(result) == "Even in the pessimistic case, at most 10 % of the labels are wrong."
+    assert review_note(result) == "Of the labels, at most 10 % are expected to be wrong."
 
 
 def test_an_excerpt_in_another_script_is_cut_to_the_same_bytes():

@@ -142,10 +142,10 @@ def review_note(result) -> str:
     if expected is not None and expected.estimate is None and review < len(result.needs_review):
         return "How many of the others are wrong is not known."
     if not review:
-        return f"Even in the pessimistic case, {budget} of the labels are wrong."
+        return f"Of the labels, {budget} are expected to be wrong."
     if review == len(result.needs_review):
         return "The method is not sure enough of any label."
-    return f"Even in the pessimistic case, {budget} of the other labels are wrong."
+    return f"Of the other labels, {budget} are expected to be wrong."
 
 
 def review_counts(result) -> list[dict[str, Any]]:
