@@ -21,14 +21,16 @@ Clusters = Annotated[int | None, Query(ge=2, le=20)]
 def groups(access: Viewer, run: str = "", within: str = "", clusters: Clusters = None):
     """The page of groups, and of the subtopics of one of them or of a class."""
     found = chosen_run(access, run)
-    splits = found is not None and bool(within) and access.may("reviewer")
+    subtopics = None
+    if found is not None and within and access.may("reviewer"):
+        subtopics = service.split_class(access, found.id, within, clusters)
     return project_page(
         access,
         "groups.html.j2",
         run=found,
         groups=access.workspace.groups.list(found.id) if found else [],
         classes=classes_of(access, found) if found else [],
-        subtopics=service.split_class(access, found.id, within, clusters) if splits else None,
+        subtopics=subtopics,
         clusters=clusters,
     )
 
