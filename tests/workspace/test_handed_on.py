@@ -63,6 +63,16 @@ def test_answers_reach_the_labelling_with_how_they_were_drawn_and_by_whom(done):
     assert [row["total"] for row in second.history] == [3]
 
 
+def test_teaching_a_run_that_began_with_answers_stands_on_its_methods(done):
+    documents, project = by_name(done), done.project.id
+    done.answers.give(documents["t0"], "staff", by=done.by, run=done.run.id)
+    begun = finish(done, done.runs.start(project, {"method": "nbc", "vectors": False}, by=done.by))
+    done.answers.give(documents["t5"], "price", by=done.by, run=begun.id)
+    taught = model_of(done, finish(done, done.runs.teach(begun.id, by=done.by)))
+    assert sorted(taught.answers.rows) == [0, 5]
+    assert [row["total"] for row in taught.history] == [2], "all answers are learned at once, on top of the methods"
+
+
 def test_what_was_decided_is_exported_under_its_class_and_needs_no_review(done):
     careful = {"method": "nbc", "vectors": False, "error_budget": 0}
     run = finish(done, done.runs.start(done.project.id, careful, by=done.by))
