@@ -1,5 +1,7 @@
 """What the functions hand on: each side's vectors to its own texts, the mean confidence to the expectation."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -40,11 +42,13 @@ def test_a_named_method_is_judged_by_the_mean_of_its_confidences(monkeypatch):
 
 @pytest.mark.parametrize("n_novel", [0, 2])
 def test_the_card_of_a_grouping_names_what_is_new(n_novel):
-    """The word "none" where there are new groups, nothing where there are none."""
+    """By name and size in its headline; without new groups it says that each follows the source."""
     made = isthmus.corpus.make_shifted_texts(90, 120, n_classes=3, n_novel=n_novel, random_state=1)
     result = isthmus.cluster(made.source_texts, made.source_labels, made.target_texts, 3 + n_novel)
     new = [name for name, match in zip(result.names, result.alignment, strict=True) if match.group is None]
     assert bool(new) == (n_novel > 0)
-    card = result._repr_html_()
-    assert (", ".join(new) or "none") in card
-    assert ("none" in card) == (n_novel == 0)
+    headline = re.search(r"<h1>(.*?)</h1>", result._repr_html_())[1]
+    assert ("each follows a group of the source" in headline) == (n_novel == 0)
+    for name in new:
+        size = int((np.asarray(result.labels) == result.names.index(name)).sum())
+        assert f"“{name}” ({size} documents)" in headline, f"the headline says {headline}"

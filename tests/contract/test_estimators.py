@@ -113,6 +113,7 @@ def test_constructors_are_keyword_only(cls):
         "classes",
         "estimator",
         "kernel",
+        "labeller",
         "loss",
         "model",
         "n_clusters",

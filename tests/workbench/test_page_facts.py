@@ -290,7 +290,12 @@ def test_the_next_step_is_the_first_that_is_not_done(files, run, answers, checke
     [
         (["source", "target"], ["source", "target"], "Both files are ready: start a run.", "runs"),
         (["source"], ["source"], "Next, upload the target.", "data"),
-        (["target", "extra"], ["target"], "Next, upload the source.", "data"),
+        (
+            ["target", "extra"],
+            ["target"],
+            "Next, upload the source. Without labelled texts, start a run and name the classes.",
+            "data",
+        ),
         (["source"], ["source", "target"], "Next, choose the columns of target.csv.", "data/new-target"),
     ],
 )

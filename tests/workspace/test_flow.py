@@ -189,8 +189,8 @@ def test_what_does_not_exist_is_not_found(ws):
 def test_a_run_without_a_target_is_refused(ws):
     by = ws.people.local().id
     empty = ws.projects.create("Empty", by=by)
-    with pytest.raises(DataError, match="no labelled documents"):
-        ws.runs.start(empty.id, {}, by=by)
+    with pytest.raises(DataError, match="no documents to label"):
+        ws.runs.start(empty.id, {"classes": ["staff", "price"]}, by=by)
     with pytest.raises(UsageError, match="no parameter"):
         ws.runs.start(empty.id, {"metod": "nbc"}, by=by)
 
