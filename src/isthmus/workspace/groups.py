@@ -89,16 +89,10 @@ class Groups(LabelledPart):
         label = check_label(label)
         p = PREDICTIONS.c
         with self._db.writing() as connection:
-            found = find_row(connection, RUNS, run, "run")
             parts = self._parts(connection, run, group)
             query = sa.select(p.document_id).where(p.run_id == run, p.novel_group.in_(parts), p.state != ANSWERED)
-            rows = [(document, label) for document in connection.execute(query.order_by(p.position)).scalars()]
-            count = add_batch(connection, rows, project=found.project_id, run=run, by=by, kind="group", drawn=PICKED)
-            note_event(
-                connection, "class made of a group", by=by, project=found.project_id, subject=run,
-                group=group, label=label, documents=count,
-            )  # fmt: skip
-        return count
+            documents = connection.execute(query.order_by(p.position)).scalars().all()
+            return _decide(connection, run, documents, label, by=by, group=group)
 
     def label_documents(self, run: str, positions: Sequence[int], label: str, *, by: str, group: str) -> int:
         """Say that documents of a run, by their places in it, are of one class, old or new; how many documents.
@@ -109,14 +103,8 @@ class Groups(LabelledPart):
         p = PREDICTIONS.c
         query = sa.select(p.document_id, p.position).where(p.run_id == run, p.state != ANSWERED).order_by(p.position)
         with self._db.writing() as connection:
-            found = find_row(connection, RUNS, run, "run")
-            rows = [(row.document_id, label) for row in connection.execute(query) if row.position in wanted]
-            count = add_batch(connection, rows, project=found.project_id, run=run, by=by, kind="group", drawn=PICKED)
-            note_event(
-                connection, "class made of a group", by=by, project=found.project_id, subject=run,
-                group=group, label=label, documents=count,
-            )  # fmt: skip
-        return count
+            documents = [row.document_id for row in connection.execute(query) if row.position in wanted]
+            return _decide(connection, run, documents, label, by=by, group=group)
 
     def rename_class(self, project: str, old: str, new: str, *, by: str) -> None:
         """Another name for a class from the next run on; a name that another class has merges the two."""
@@ -173,6 +161,18 @@ def _add_name(
     connection: Connection, project: str, kind: str, old: str, new: str, *, by: str, run: str | None = None
 ) -> None:
     add_row(connection, CLASS_NAMES, project_id=project, run_id=run, kind=kind, old=old, new=new, by=by)
+
+
+def _decide(connection: Connection, run: str, documents: Sequence[str], label: str, *, by: str, group: str) -> int:
+    """One decision about many documents, with its event; how many they are."""
+    project = find_row(connection, RUNS, run, "run").project_id
+    rows = [(document, label) for document in documents]
+    count = add_batch(connection, rows, project=project, run=run, by=by, kind="group", drawn=PICKED)
+    note_event(
+        connection, "class made of a group", by=by, project=project, subject=run, group=group, label=label,
+        documents=count,
+    )  # fmt: skip
+    return count
 
 
 def _known_classes(connection: Connection, project: str) -> set[str]:
