@@ -17,6 +17,10 @@ sys.path.insert(0, str(Path(__file__).parent / "tests" / "helpers"))  # what sev
 if workers := int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "0")):
     os.environ.setdefault("OPENBLAS_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // workers)))
 
+# Commands in processes of their own load the package as users have it, compiled once and kept, on every machine.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 # How long an example takes says how busy the machine is, and nothing about the code: no property test has a deadline.
 settings.register_profile("isthmus", deadline=None)
 settings.load_profile("isthmus")

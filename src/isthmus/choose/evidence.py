@@ -21,8 +21,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.special import xlogy
-from scipy.stats import binom, chi2
+from scipy.special import bdtrc, chdtrc, xlogy
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import LinearSVC
 
@@ -157,10 +156,10 @@ def beyond_chance(counts: np.ndarray) -> bool:
         return False
     shares = rows[rows > 0] / rows.sum()
     statistic = 2 * rows.sum() * information(counts) * -float(np.sum(shares * np.log(shares)))
-    if chi2.sf(statistic, freedom) < CHANCE:
+    if chdtrc(freedom, statistic) < CHANCE:
         return True
     n = rows.sum()
-    return bool(binom.sf(np.trace(counts) - 1, n, float(rows @ columns) / n**2) < CHANCE)
+    return bool(bdtrc(np.trace(counts) - 1, n, float(rows @ columns) / n**2) < CHANCE)
 
 
 def class_accuracy(counts: np.ndarray) -> Any:

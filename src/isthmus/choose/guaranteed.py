@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import expit, log_expit, logit
-from scipy.stats import binom
+from scipy.special import bdtr, expit, log_expit, logit
 
 from isthmus._math.confidence import AccuracyEstimate, clipped_logit
 from isthmus._math.samples import budget_evidence, check_confidence
@@ -269,7 +268,8 @@ def best_set(belief: Belief, budget: float, sizes: np.ndarray, reading: int, lev
     """The set of which most labels can be expected to pass after so much reading in it."""
     n = np.minimum(reading, sizes)
     room = _tolerated(n, sizes, budget, np.full(len(sizes), -np.log(1 - level)))
-    chances = belief.weights @ binom.cdf(room, n, belief.errors(sizes))
+    at_most = np.where(room < 0, 0.0, bdtr(np.maximum(room, 0), n, belief.errors(sizes)))
+    chances = belief.weights @ at_most
     return int(sizes[np.argmax(sizes * chances)])
 
 
