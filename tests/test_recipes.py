@@ -5,7 +5,7 @@ import pytest
 
 import isthmus
 from isthmus import recipes
-from isthmus.choose.choice import CANDIDATES
+from isthmus.choose.candidates import CANDIDATES
 from isthmus.estimator_checks import example_texts
 from isthmus.exceptions import UsageError
 from isthmus.explain import explain_document

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from isthmus.choose.choice import CANDIDATES
+from isthmus.choose.candidates import CANDIDATES
 from isthmus.corpus import make_shifted_texts
 from isthmus_bench import SUITES
 from isthmus_bench.engine.harness import run_suite

@@ -30,7 +30,7 @@ def test_texts_are_sorted_by_content_once_in_a_run(made, monkeypatch, method):
         return keys(rows, *more)
 
     monkeypatch.setattr(content, "content_keys", count)
-    monkeypatch.setattr("isthmus.choose.choice.CANDIDATES", ("logistic", "self-training", "lsa"))
+    monkeypatch.setattr("isthmus.choose.candidates.CANDIDATES", ("logistic", "self-training", "lsa"))
     extra = made.target_texts[:5]
     domain = ["north", "south"] * 30
     isthmus.label(

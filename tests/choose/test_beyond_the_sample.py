@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import isthmus
-from isthmus.choose import choice, evidence, sources, texts
+from isthmus.choose import candidates, evidence, sources, texts
 from isthmus.choose.evidence import LabelScorer
 from isthmus.choose.trust import disputed
 from isthmus.choose.views import View
@@ -89,9 +89,9 @@ def test_further_texts_join_the_side_they_read_like(monkeypatch, sample):
 
 @pytest.mark.parametrize("large", [12_000, 50])
 def test_string_kernels_that_come_first_are_weighed_like_the_others(made, monkeypatch, large):
-    monkeypatch.setattr(choice, "LARGE", large)
-    monkeypatch.setattr(choice, "CANDIDATES", ("logistic", "strings"))
+    monkeypatch.setattr(candidates, "LARGE", large)
+    monkeypatch.setattr(candidates, "CANDIDATES", ("logistic", "strings"))
     labels = np.array(made.source_labels, dtype=object)
     collections = texts.TransferTexts.of(made.source_texts, labels, made.target_texts)
-    found = choice.try_methods(collections, embed=False, word_labels=False, n_jobs=1)
+    found = candidates.try_methods(collections, embed=False, word_labels=False, n_jobs=1)
     assert {"logistic", "strings"} <= set(found.evidence)

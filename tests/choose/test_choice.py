@@ -9,15 +9,8 @@ import pytest
 import isthmus
 from isthmus._math.confidence import sharpen
 from isthmus.choose import CombinedModel, Evidence, LabelScorer, VotingRule, choose, estimate_accuracy, review_mask
-from isthmus.choose.choice import (
-    Candidates,
-    FittedCandidate,
-    _why,
-    candidates_for,
-    decide,
-    try_methods,
-    vote_weights,
-)
+from isthmus.choose.candidates import Candidates, FittedCandidate, candidates_for, try_methods
+from isthmus.choose.choice import _why, decide, vote_weights
 from isthmus.choose.combined import pool, sharpness_for
 from isthmus.choose.evidence import DRAWS, beyond_chance, class_accuracy, information
 from isthmus.choose.texts import TransferTexts
@@ -295,7 +288,7 @@ def test_string_kernels_of_large_collections_come_last_and_alone(pair, monkeypat
     source, labels, target, *_ = pair
     labels = np.array(labels, dtype=object)
     together = try_methods(TransferTexts.of(source, labels, target), random_state=0, embed=False)
-    monkeypatch.setattr("isthmus.choose.choice.LARGE", 50)
+    monkeypatch.setattr("isthmus.choose.candidates.LARGE", 50)
     apart = try_methods(TransferTexts.of(source, labels, target), random_state=0, embed=False)
     assert [candidate.name for candidate in apart.fitted] == [candidate.name for candidate in together.fitted]
     for one, other in zip(apart.fitted, together.fitted, strict=True):

@@ -6,7 +6,8 @@ import pytest
 import isthmus
 from isthmus._math.confidence import sharpen
 from isthmus.choose import lexicons
-from isthmus.choose.choice import expect_anew, try_methods
+from isthmus.choose.candidates import try_methods
+from isthmus.choose.choice import expect_anew
 from isthmus.choose.lexicons import find_lexicon
 from isthmus.choose.texts import TransferTexts
 from isthmus.features.lexicons import Lexicon

@@ -3,7 +3,7 @@
 import numpy as np
 
 from isthmus.choose import Evidence, VotingRule
-from isthmus.choose.choice import try_methods
+from isthmus.choose.candidates import try_methods
 from isthmus.choose.combined import agree
 from isthmus.choose.lexicon import weigh_lexicon
 from isthmus.choose.texts import TransferTexts, nearer_target

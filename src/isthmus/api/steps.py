@@ -21,7 +21,8 @@ from isthmus._utils import one_blas_thread, warn
 from isthmus._validation import check_texts, read_source_labels
 from isthmus.api.methods import build_method, check_labelled
 from isthmus.choose.budgets import review_all_if_few_pass, review_warnings
-from isthmus.choose.choice import Choice, FittedCandidate, decide, fit_candidate, make_scorer, try_methods
+from isthmus.choose.candidates import FittedCandidate, fit_candidate, make_scorer, try_methods
+from isthmus.choose.choice import Choice, decide
 from isthmus.choose.combined import NAMES, CombinedModel, sharpness_for
 from isthmus.choose.evidence import LabelScorer
 from isthmus.choose.names import NamedClasses, check_names_alone

@@ -18,7 +18,8 @@ from isthmus._math.confidence import AccuracyEstimate, lower_confidence_in_group
 from isthmus._utils import warn
 from isthmus._validation import check_seed
 from isthmus.choose.budgets import review_warnings, too_few_pass
-from isthmus.choose.choice import YARDSTICK, choose
+from isthmus.choose.candidates import YARDSTICK
+from isthmus.choose.choice import choose
 from isthmus.corpus.guess import check_label_kind
 from isthmus.corpus.limits import given_limit
 from isthmus.corpus.shards import MANIFEST, Block, choose_columns, cut_shard, find_shards, read_block

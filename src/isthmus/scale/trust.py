@@ -10,7 +10,8 @@ import numpy as np
 from isthmus._math.confidence import AccuracyEstimate, sharpen, with_caution
 from isthmus._math.content import content_keys
 from isthmus.base import softmax
-from isthmus.choose.choice import make_scorer, share_factors
+from isthmus.choose.candidates import make_scorer
+from isthmus.choose.choice import share_factors
 from isthmus.choose.combined import sharpness_for, to_shares
 from isthmus.choose.evidence import LabelScorer
 from isthmus.choose.texts import TransferTexts

@@ -1,6 +1,6 @@
 """Suite "choose": what ``auto`` is worth on all pairs of the other suites, and how far its promises hold.
 
-All methods of a task come from one run of :func:`isthmus.choose.choice.try_methods`: the fixed methods' rows are
+All methods of a task come from one run of :func:`isthmus.choose.candidates.try_methods`: the fixed methods' rows are
 the candidates that ``auto`` weighs. ``auto-sweep`` tries other forms of the evidence and other constants on the same
 candidates; from its rows :func:`left_out` chooses both on all corpora but one and reports what they give on that one.
 """
@@ -17,17 +17,16 @@ import numpy as np
 
 from isthmus._math.confidence import CONFIDENCE_LEVEL, with_caution
 from isthmus.choose import Evidence, VotingRule, estimate_shares, review_mask
-from isthmus.choose.choice import (
+from isthmus.choose.candidates import (
     CANDIDATES,
     WITH_VECTORS,
     YARDSTICK,
     Candidates,
-    Choice,
     FittedLexicon,
-    decide,
     fit_lexicon,
     try_methods,
 )
+from isthmus.choose.choice import Choice, decide
 from isthmus.choose.combined import pool
 from isthmus.choose.evidence import class_accuracy, information
 from isthmus.choose.texts import TransferTexts

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from isthmus.api.label import label
-from isthmus.choose.choice import Candidates, decide, try_methods
+from isthmus.choose.candidates import Candidates, try_methods
+from isthmus.choose.choice import decide
 from isthmus.choose.combined import add_names
 from isthmus.choose.names import LEAST_AGREEMENT, names_share, way_back
 from isthmus.choose.texts import TransferTexts

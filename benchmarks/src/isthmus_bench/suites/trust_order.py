@@ -18,7 +18,8 @@ from scipy.special import expit, logit
 from isthmus._math.confidence import AccuracyEstimate, lower_confidence_in_groups, review_mask, with_caution
 from isthmus._progress import progress
 from isthmus.choose.budgets import review_all_if_few_pass
-from isthmus.choose.choice import Choice, decide, try_methods
+from isthmus.choose.candidates import try_methods
+from isthmus.choose.choice import Choice, decide
 from isthmus.choose.combined import SLOPE, CombinedModel
 from isthmus.choose.texts import TransferTexts
 from isthmus.choose.trust import novel_names

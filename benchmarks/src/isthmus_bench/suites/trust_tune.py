@@ -20,7 +20,8 @@ from sklearn.linear_model import QuantileRegressor, Ridge
 
 from isthmus._math.confidence import clipped_logit
 from isthmus._progress import progress
-from isthmus.choose.choice import Candidates, FittedCandidate, Vote, fit_candidate, try_methods, vote_weights
+from isthmus.choose.candidates import Candidates, FittedCandidate, fit_candidate, try_methods
+from isthmus.choose.choice import Vote, vote_weights
 from isthmus.choose.texts import TransferTexts
 from isthmus.choose.trust import (
     FEW,

@@ -1,0 +1,342 @@
+"""The methods that are tried on a pair: which, each one fitted on both collections, and what speaks for its labels."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import ExitStack
+from contextvars import copy_context
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+from joblib import cpu_count
+
+from isthmus._math.calibration import fit_affine
+from isthmus._math.confidence import AccuracyEstimate
+from isthmus._progress import as_candidate, listen, progress
+from isthmus._utils import one_blas_thread
+from isthmus.choose.combined import (
+    LEXICON,
+    NAMES,
+    lexicon_proba,
+)
+from isthmus.choose.evidence import Evidence, LabelScorer
+from isthmus.choose.lexicons import find_lexicon
+from isthmus.choose.names import NamedClasses
+from isthmus.choose.texts import TransferTexts
+from isthmus.choose.trust import (
+    confidence_outside,
+    estimate_accuracy,
+    with_added,
+)
+from isthmus.choose.views import View
+from isthmus.choose.voting import shared_labels
+from isthmus.classify.labeller import LabellerClassifier
+from isthmus.exceptions import DataError, IsthmusError
+from isthmus.features.counting import sharing
+from isthmus.features.embeddings import StaticEmbedder, has_static_vectors, resolve_embedder
+from isthmus.pipeline import TransferPipeline, make_transfer_pipeline
+from isthmus.recipes import RECIPES
+
+YARDSTICK = "logistic"
+CANDIDATES = (YARDSTICK, "self-training", "cocc", "projection", "strings", "lsa")
+WITH_WORDS = "dual-manifold"
+WITH_VECTORS = "vectors"
+LABELLER = "labeller"
+SLOW = ("cocc", "strings", WITH_WORDS, "self-training")
+NEGATION = 3  # words after one that negates in which a labelled word means the opposite
+LARGE = 12_000  # documents
+MOST_STRINGS = 60_000  # documents; beyond that string kernels cost minutes
+MOST_CHARACTERS = 30_000_000
+
+
+@dataclass
+class FittedCandidate:
+    """One method, fitted on both collections: its labels for the target, as given, and what speaks for them."""
+
+    name: str
+    model: TransferPipeline
+    labels: np.ndarray
+    probabilities: np.ndarray
+    seconds: float
+    evidence: Evidence | None = None
+    no_known_terms: np.ndarray | None = None  # target texts in which it finds nothing it knows
+
+
+@dataclass
+class FittedLexicon(FittedCandidate):
+    """The labelled words alone, brought to how often they are right in the source."""
+
+    power: float = 1.0  # of its probabilities
+    offsets: np.ndarray | None = None  # how frequent it takes the classes for
+    accuracy: float = 0.0  # in the source, over documents with a labelled word
+    source_proba: np.ndarray | None = None  # of the labelled source texts, sorted by content
+    found: str = ""  # which general lexicon, and why it was taken; empty for words that were given
+
+
+@dataclass
+class Candidates:
+    """All methods tried on the collections, and why others were not."""
+
+    fitted: list[FittedCandidate]
+    scorer: LabelScorer | None
+    left_out: list[dict] = field(default_factory=list)
+    lexicon: FittedLexicon | None = None
+    vectors: str | None = None
+    names: FittedCandidate | None = None  # classes by their names, outside the candidates
+    added: list = field(default_factory=list)  # classes that only their names describe
+
+    @property
+    def evidence(self) -> dict[str, Evidence]:
+        return {candidate.name: candidate.evidence for candidate in self.fitted if candidate.evidence is not None}
+
+    @property
+    def shared(self) -> dict[str, float]:
+        """How far each candidate's labels are those of the others; see ``isthmus.choose.voting.shared_labels``."""
+        n_classes = len({str(name) for candidate in self.fitted for name in candidate.model.classes_})
+        right = None
+        if self.scorer is not None:
+            table = self.scorer.words.source_table
+            right = float(np.trace(table) / max(1, table.sum()))
+        return shared_labels({candidate.name: candidate.labels for candidate in self.fitted}, n_classes, right)
+
+    def estimate(self, labels: np.ndarray, probabilities: np.ndarray) -> AccuracyEstimate:
+        """Accuracy to expect of labels, by comparison with all candidates."""
+        confidence = confidence_outside(self.scorer, probabilities)
+        others = [candidate.labels for candidate in self.fitted]
+        known = ~np.isin(labels, self.added)
+        found = estimate_accuracy(self.scorer, labels, confidence, others=others, known=known)
+        if known.all() or self.names is None:
+            return found
+        agreement = self.names.model.agreement_
+        return with_added(found, float(np.mean(~known)), None if agreement is None else agreement.right)
+
+
+def try_methods(
+    texts: TransferTexts,
+    *,
+    word_labels: Mapping | Literal[False] | None = None,
+    classes: NamedClasses | None = None,
+    embed: Any = None,
+    n_jobs: int | None = None,
+    own: Callable | None = None,
+    **options,
+) -> Candidates:
+    """Fit every candidate and gather the evidence; parameters as for :func:`choose`.
+
+    ``own``: a function of texts, one candidate more; see :class:`isthmus.classify.labeller.LabellerClassifier`.
+    """
+    with sharing(), ExitStack() as limits:
+        options = {**options, "language": texts.one_language(options.get("language", "auto"))}
+        embedder = _embedder(embed)
+        if classes is None:
+            classes = NamedClasses.of(None, texts.known_labels)
+        added = classes.added
+
+        def fit(name: str, threads: int = 1) -> FittedCandidate | dict:
+            try:
+                if name == LABELLER:
+                    with as_candidate():
+                        return fit_candidate(name, make_transfer_pipeline(LabellerClassifier(own)), texts)
+                words = word_labels or None if RECIPES[name].takes_words else None
+                named = {"classes": classes.for_recipe} if RECIPES[name].takes_classes else {}
+                model = RECIPES[name].build_with(word_labels=words, embed=embedder, **named, **options)
+                if threads > 1:
+                    model.steps[-1][1].set_params(n_jobs=threads)
+                with as_candidate():
+                    return fit_candidate(name, model, texts)
+            except IsthmusError as error:
+                if name == YARDSTICK or (name == NAMES and added):
+                    raise
+                return {"method": name, "chosen": False, "why": f"not possible: {error}"}
+
+        # Beyond this size string kernels take as much memory as all others together: they come before anything else
+        # has been read, on all cores, and what they took is given back.
+        ready: dict[str, Any] = {}
+        if len(texts.texts) > LARGE and "strings" in candidates_for(texts.texts, None)[0]:
+            progress("trying strings", 0, 1)
+            ready["strings"] = fit("strings", n_jobs or cpu_count())
+        limits.enter_context(one_blas_thread())
+        scorer = make_scorer(texts, options, _views(texts, embedder, options))
+        lexicon = None
+        if scorer is not None:
+            lexicon = fit_lexicon(texts, word_labels, options) if word_labels else None
+            lexicon = _find_general_lexicon(texts, options) if word_labels is None else lexicon
+        # Words that count as a model of their own must not count twice, mixed with the source's documents.
+        names, left_out = candidates_for(texts.texts, word_labels or None if lexicon is None else None, embedder)
+        if scorer is None:
+            names = [*([WITH_WORDS] if word_labels else []), YARDSTICK]
+        if classes.can_vote:
+            names.append(NAMES)
+        if own is not None and scorer is not None:
+            names.append(LABELLER)
+        elif own is not None:
+            why = "not tried: there are too few documents to judge it by"
+            left_out.append({"method": LABELLER, "chosen": False, "why": why})
+
+        def scored(name: str) -> FittedCandidate | dict:
+            outcome = ready.pop(name) if name in ready else fit(name)
+            if scorer is not None and isinstance(outcome, FittedCandidate):
+                outcome.evidence = scorer.score(outcome.labels)
+            return outcome
+
+        outcomes = _run_all(scored, names, n_jobs)
+        fitted = [outcome for outcome in outcomes if isinstance(outcome, FittedCandidate)]
+        left_out += [outcome for outcome in outcomes if isinstance(outcome, dict)]
+        named = next((candidate for candidate in fitted if candidate.name == NAMES), None)
+        fitted = [candidate for candidate in fitted if candidate is not named]
+    return Candidates(fitted, scorer, left_out, lexicon, getattr(embedder, "name", None), named, added)
+
+
+def fit_candidate(name: str, model: TransferPipeline, texts: TransferTexts) -> FittedCandidate:
+    """One method on both collections; evidence about its labels is gathered elsewhere."""
+    start = time.monotonic()
+    rows = model.fit_rows(texts.texts, texts.labels, texts.domain)
+    targets = np.flatnonzero(texts.domain < 0)
+    target_rows = [rows[i] for i in targets] if isinstance(rows, list) else rows[targets]
+    probabilities = model.steps[-1][1].target_proba(target_rows)[: texts.n_target]
+    if isinstance(rows, list):
+        no_known_terms = np.array([not text.strip() for text in rows[texts.target]], dtype=bool)
+    else:
+        no_known_terms = np.asarray((rows[texts.target] != 0).sum(axis=1)).ravel() == 0
+    return FittedCandidate(
+        name,
+        model,
+        texts.as_given(model.transduction_[texts.target]),
+        texts.as_given(probabilities),
+        time.monotonic() - start,
+        no_known_terms=texts.as_given(no_known_terms),
+    )
+
+
+def _run_all(fit: Callable[[str], Any], names: list[str], n_jobs: int | None) -> list:
+    """Outcomes in the order of ``names``, whoever is ready first. Threads: the heavy parts leave Python's lock."""
+    size = min(len(names), n_jobs or cpu_count())
+    progress("trying methods", 0, len(names))
+    if size < 2:
+        outcomes = []
+        for step, name in enumerate(names):
+            progress(f"trying {name}", step, len(names))
+            outcomes.append(fit(name))
+        progress("trying methods", len(names), len(names))
+        return outcomes
+
+    def quietly(name: str) -> Any:
+        with listen(None):  # several methods at a time have no one step to report
+            return fit(name)
+
+    # The slow ones first, so that none of them is left alone at the end.
+    order = sorted(names, key=lambda name: SLOW.index(name) if name in SLOW else len(SLOW))
+    with ThreadPoolExecutor(size) as pool_of_threads:
+        futures = {name: pool_of_threads.submit(copy_context().run, quietly, name) for name in order}
+        for done, _ in enumerate(as_completed(futures.values()), 1):
+            progress("trying methods", done, len(names))
+    return [futures[name].result() for name in names]
+
+
+def candidates_for(
+    texts: Sequence[str], word_labels: Mapping | None, embedder: Any = None
+) -> tuple[list[str], list[dict]]:
+    """Methods worth trying on these texts, and rows for those left out with the reason."""
+    chosen, left_out = list(CANDIDATES), []
+    characters = sum(map(len, texts))
+    if len(texts) > MOST_STRINGS or characters > MOST_CHARACTERS:
+        chosen.remove("strings")
+        why = f"not tried: {len(texts):,} documents with {characters:,} characters would take minutes"
+        left_out.append({"method": "strings", "chosen": False, "why": why})
+    if embedder is not None:
+        chosen.append(WITH_VECTORS)
+    if word_labels:
+        chosen.append(WITH_WORDS)
+    return chosen, left_out
+
+
+def _embedder(embed: Any) -> Any:
+    """The model of the view of vectors: the one asked for, or the packaged one where it is installed."""
+    if embed is False:
+        return None
+    if embed is None:
+        return resolve_embedder("static") if has_static_vectors() else None
+    return resolve_embedder(embed)
+
+
+def make_scorer(texts: TransferTexts, options: Mapping, views: Mapping[str, View] | None = None) -> LabelScorer | None:
+    """The scorer of labels, by words and by ``views``; None where there are too few documents."""
+    settings = {name: options[name] for name in ("analyzer", "min_df", "language", "random_state") if name in options}
+    try:
+        return LabelScorer(
+            texts.known_texts,
+            texts.known_labels,
+            texts.texts[texts.target],
+            views=views,
+            target_numbers=texts.target_numbers,
+            **settings,
+        )
+    except DataError as error:
+        if error.code not in ("no-rows", "empty-vocabulary"):
+            raise
+        return None
+
+
+def _views(texts: TransferTexts, embedder: Any, options: Mapping) -> dict[str, View]:
+    """Vectors in which labels are judged, besides words; the candidates use the same ones."""
+
+    def make(name: str) -> View:
+        steps = RECIPES[name].build_with(**options, embed=embedder)[:-1]
+        rows: Any = texts.texts
+        for _, step in steps.steps:
+            rows = step.fit_transform(rows)
+        # Vectors that were given, or that are slow to make, exist for the texts as they are.
+        again = None if name == WITH_VECTORS and not isinstance(embedder, StaticEmbedder) else steps.transform
+        return View(rows[texts.known], rows[texts.target], again)
+
+    with ThreadPoolExecutor(1) as beside:  # a function of the caller stays in the caller's thread
+        latent = beside.submit(copy_context().run, make, "lsa")
+        given = {} if embedder is None else {WITH_VECTORS: make(WITH_VECTORS)}
+        return {"lsa": latent.result(), **given}
+
+
+def fit_lexicon(texts: TransferTexts, word_labels: Mapping, options: Mapping) -> FittedLexicon | None:
+    """The labelled words alone, without a single labelled document.
+
+    The source's labels took no part, so they show how often the words are right, and their probabilities are brought
+    to that. Documents without a labelled word get no opinion.
+    """
+    model = RECIPES[WITH_WORDS].build_with(word_labels=word_labels, negation=NEGATION, **options)
+    start = time.monotonic()
+    try:
+        rows = model.fit_rows(texts.texts, np.full(len(texts.texts), None, dtype=object), texts.domain)
+    except IsthmusError:
+        return None  # words of one class only, say
+    classes = model.classes_
+    if len(classes) < 2 or set(classes.tolist()) != set(texts.known_labels):
+        return None  # the source cannot show how often words are right about a class it does not have
+    codes = np.searchsorted(classes, np.array(texts.known_labels, dtype=classes.dtype))
+    method = model.steps[-1][1]
+    flat = lexicon_proba(method, rows[texts.known], 1.0, None)
+    has_words = np.ptp(flat, axis=1) > 0
+    if not has_words.any():
+        return None
+    power, offsets = fit_affine(np.log(np.maximum(flat[has_words], 1e-12)), codes[has_words])
+    source_proba = lexicon_proba(method, rows[texts.known], power, offsets)
+    probabilities = texts.as_given(lexicon_proba(method, rows[texts.target], power, offsets))
+    return FittedLexicon(
+        LEXICON,
+        model,
+        classes[probabilities.argmax(axis=1)],
+        probabilities,
+        time.monotonic() - start,
+        power=power,
+        offsets=offsets,
+        accuracy=float(np.mean(source_proba[has_words].argmax(axis=1) == codes[has_words])),
+        source_proba=source_proba,
+    )
+
+
+def _find_general_lexicon(texts: TransferTexts, options: Mapping) -> FittedLexicon | None:
+    """An installed lexicon of opinion words, where the classes are verdicts and it agrees with the source."""
+    found = find_lexicon(texts.known_texts, texts.known_labels, options["language"])
+    lexicon = None if found is None else fit_lexicon(texts, found.word_labels, options)
+    return lexicon if lexicon is None or found is None else replace(lexicon, found=found.why)
