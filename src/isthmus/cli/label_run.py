@@ -41,7 +41,9 @@ ADDED = ("label", "confidence", "needs_review", "novel_group", "review_reason")
 
 def label_files(request: LabelRequest) -> None:
     """Read the collections, label the target, write."""
-    with talking(request.quiet):
+    from isthmus.features.counting import sharing  # loads numpy
+
+    with talking(request.quiet), sharing():  # the report counts words that the methods have read
         inputs = read_inputs(request)
         source, target = inputs.source, inputs.target
         if request.by is not None:

@@ -372,27 +372,44 @@ def shared_ngrams(
     ([[0, 2], [1, 2]], [2, 1], [[1, 0], [0, 1]])
     """
     offsets = np.asarray(offsets, np.int64)
+    n_sequences = len(offsets) - 1
+    if not len(text):
+        return _assemble([], n_sequences)
     symbols, own_symbols = np.unique(np.asarray(text, np.int64), return_inverse=True)
     other_symbols = _find(symbols, np.asarray(codes), int(codes.max(initial=0)) + 1)
     narrow = np.int32 if max(len(codes), len(text) * len(symbols)) < 2**31 else np.int64  # half the memory to walk
-    at = np.flatnonzero(other_symbols >= 0).astype(narrow)
-    ends = np.repeat(offsets[1:].astype(narrow), np.diff(offsets))
-    left = ends[at] - at  # symbols from the place to the end of its sequence
-    own, there = np.zeros(len(text), np.int64), np.zeros(len(at), narrow)  # number of the n-gram at each place
-    n_before, found = 1, []
-    for length in range(1, min(hi, len(text)) + 1):
-        keys = own[: len(text) - length + 1] * len(symbols) + own_symbols[length - 1 :]
-        names, first, own = np.unique(keys, return_index=True, return_inverse=True)
+    base = len(symbols) + 1  # a symbol that the text lacks is one more
+    # The first symbols at once, as far as a table holds all their sequences: most places drop out in one walk.
+    start = max((n for n in (2, 3) if n <= min(lo, len(text)) and base**n <= _TABLE), default=1)
+    names, first, own = np.unique(_pack(own_symbols + 1, start, base), return_index=True, return_inverse=True)
+    there = _find(names, _pack(other_symbols + 1, start, base), base**start)  # number of the n-gram at each place
+    at = np.flatnonzero(there >= 0).astype(narrow)
+    left = np.repeat(offsets[1:].astype(narrow), np.diff(offsets))[at] - at  # symbols to the end of its sequence
+    there = there[at].astype(narrow)
+    found = []
+    for length in range(start, min(hi, len(text)) + 1):
         fits = left >= length
         at, left, there = at[fits], left[fits], there[fits]
-        following = other_symbols[at + length - 1]
-        ahead = _find(names, there * narrow(len(symbols)) + following, n_before * len(symbols))
-        kept = (following >= 0) & (ahead >= 0)
-        at, left, there = at[kept], left[kept], ahead[kept]
-        n_before = len(names)
+        if length > start:
+            size = len(names) * len(symbols)
+            keys = own[: len(text) - length + 1] * len(symbols) + own_symbols[length - 1 :]
+            names, first, own = np.unique(keys, return_index=True, return_inverse=True)
+            following = other_symbols[at + length - 1]
+            ahead = _find(names, there * narrow(len(symbols)) + following, size)
+            kept = (following >= 0) & (ahead >= 0)
+            at, left, there = at[kept], left[kept], ahead[kept]
         if length >= lo:
             found.append((length, first, np.bincount(own), np.searchsorted(offsets, at, side="right") - 1, there))
-    return _assemble(found, len(offsets) - 1)
+    return _assemble(found, n_sequences)
+
+
+def _pack(numbers: np.ndarray, length: int, base: int) -> np.ndarray:
+    """Every ``length`` neighbouring numbers as one."""
+    n = max(0, len(numbers) - length + 1)
+    packed = numbers[:n]
+    for step in range(1, length):
+        packed = packed * base + numbers[step : n + step]
+    return packed
 
 
 def _find(names: np.ndarray, values: np.ndarray, size: int) -> np.ndarray:

@@ -240,6 +240,8 @@ def _identify(text: str) -> tuple[str | None, float]:
     alone = _ONE_LANGUAGE.get(script)
     if alone is not None:
         return alone, 1.0
+    if script == "latin" and _is_plain_english(text):
+        return "en", 1.0
     language, probability = _identifier().classify(text[:_SAMPLE_CHARACTERS])
     return language if probability >= _SURE else script, probability
 
@@ -319,16 +321,19 @@ def plainly_english(texts: Sequence[str], *, in_order: bool = False) -> bool:
     >>> plainly_english(["the engine is loud and the seat was hard"]), plainly_english(["kettle lamp toaster"])
     (True, False)
     """
-    small = stop_words("en")
     sample = spread_sample(texts, _SAMPLE_DOCUMENTS, in_order=in_order)
-    sample_words = [text[:_SAMPLE_CHARACTERS].lower().split() for text in sample]
-    plain = sum(
+    plain = sum(map(_is_plain_english, sample))
+    return plain > 0 and plain >= _NEARLY_ALL * len(sample)
+
+
+def _is_plain_english(text: str) -> bool:
+    small = stop_words("en")
+    words = text[:_SAMPLE_CHARACTERS].lower().split()
+    return (
         len(words) >= _FEW_WORDS
         and not _ENGLISH_ALONE.isdisjoint(words)
         and sum(word in small for word in words) >= _ENGLISH_WORDS * len(words)
-        for words in sample_words
     )
-    return plain > 0 and plain >= _NEARLY_ALL * len(sample)
 
 
 def guess_language(texts: Sequence[str]) -> str:

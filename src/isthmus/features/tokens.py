@@ -63,6 +63,11 @@ def stem_words(words: Iterable[str], language: str = "en") -> list[str]:
     return list(words) if found is None else found.stemWords(list(words))
 
 
+def needs_cut(word: str) -> bool:
+    """Whether a word stands for pieces of it: its script writes no blanks."""
+    return _CUT.search(word) is not None
+
+
 def cut_pieces(word: str) -> list[str]:
     """A word cut where its script writes no blanks: the terms it stands for.
 
@@ -218,7 +223,7 @@ class WordAnalyzer:
             text = lower_text(text, language)
         words = WORD.findall(text)
         if self.segment and (cut := segmenter(language)) is not None:
-            return [part for word in words for part in (cut(word) if _CUT.search(word) else [word]) if len(part) > 1]
+            return [part for word in words for part in (cut(word) if needs_cut(word) else [word]) if len(part) > 1]
         return words
 
     def look_up(self, words: Iterable[str], language: str) -> dict[str, str | tuple[str, ...] | None]:
@@ -236,7 +241,7 @@ class WordAnalyzer:
                 terms = [(term, *cut_subwords(word)) for word, term in zip(kept, terms, strict=True)]
             seen.update(zip(kept, terms, strict=True))
             if not (self.segment and segmenter(language)):
-                seen.update({word: tuple(cut_pieces(word)) for word in kept if _CUT.search(word)})
+                seen.update({word: tuple(cut_pieces(word)) for word in kept if needs_cut(word)})
         return seen
 
     def __call__(self, text: str) -> list[str]:

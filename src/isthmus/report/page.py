@@ -6,6 +6,7 @@ import base64
 import hashlib
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,7 @@ def write_page(template: str, facts: Mapping[str, Any], path, *, force: bool) ->
 
 def render(template: str, facts: Mapping[str, Any]) -> str:
     """Fill a template; everything that comes from data is escaped, and the policy names the page's own code by hash."""
-    environment = make_environment()
+    environment = _environment()
     hero, rest, script = (_source(environment, name) for name in ("hero.css", "style.css", "script.js"))
     style = hero + rest
     markup = import_optional("markupsafe", "A report").Markup
@@ -82,7 +83,7 @@ def render(template: str, facts: Mapping[str, Any]) -> str:
 
 def render_card(part: str, facts: Mapping[str, Any]) -> str:
     """The first screen, a part of a page, as a card for notebooks; its style holds inside the card alone."""
-    environment = make_environment()
+    environment = _environment()
     style = _source(environment, "hero.css").replace(":root", "&")
     markup = import_optional("markupsafe", "A card").Markup
     page = environment.get_template("card.html.j2").render({**facts, "part": part, "style": markup(style)})
@@ -91,6 +92,11 @@ def render_card(part: str, facts: Mapping[str, Any]) -> str:
 
 def _source(environment: Any, name: str) -> str:
     return environment.loader.get_source(environment, name)[0]
+
+
+@lru_cache(maxsize=1)  # compiling the templates takes longer than filling them
+def _environment() -> Any:
+    return make_environment()
 
 
 def make_environment() -> Any:

@@ -12,8 +12,9 @@ from sklearn.svm import LinearSVC
 
 from isthmus._math.information import domain_divergence
 from isthmus._progress import progress
+from isthmus.features.counting import numbering, read_tokens
 from isthmus.features.languages import languages_in_use, resolve_language
-from isthmus.features.tokens import WordAnalyzer, cut_pieces
+from isthmus.features.tokens import WordAnalyzer, cut_pieces, needs_cut
 from isthmus.features.weights import document_frequency, weigh_tfidf
 
 
@@ -55,17 +56,8 @@ def count_joint(source_texts: Sequence[str], target_texts: Sequence[str], *, lan
     found = [name for texts in sides for name in languages_in_use(texts)] if given == "auto" else [given]
     analyzer = WordAnalyzer(tuple(dict.fromkeys(found)), stem=True, stop_words=None)
     total = len(source_texts) + len(target_texts)
-    written: dict[str, int] = {}
-    tokens: list[np.ndarray] = []
-    spoken: list[str] = []  # language of each document
-    for texts in sides:
-        for text in texts:
-            spoken.append(analyzer.language_of(text))
-            pieces = _written(analyzer, text, spoken[-1])
-            tokens.append(np.array([written.setdefault(piece, len(written)) for piece in pieces], dtype=np.int64))
-            if len(tokens) % 5_000 == 0:
-                progress("reading words", len(tokens), total)
-    column_of, names = _merge(list(written), tokens, spoken, analyzer)
+    written, tokens, spoken = _read([*source_texts, *target_texts], analyzer)
+    column_of, names = _merge(written, tokens, spoken, analyzer)
     rows = np.repeat(np.arange(total), [len(row) for row in tokens])
     parts = [column_of[name][row] for name, row in zip(spoken, tokens, strict=True)]
     columns = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
@@ -76,10 +68,26 @@ def count_joint(source_texts: Sequence[str], target_texts: Sequence[str], *, lan
     return JointCounts(counts[:n], counts[n:], names, tokens[:n], tokens[n:])
 
 
-def _written(analyzer: WordAnalyzer, text: str, language: str) -> list[str]:
-    """Words as they are written, in their order; pieces where the script writes no blanks."""
-    words = analyzer.words(text, language)
-    return words if text.isascii() else [piece for word in words for piece in cut_pieces(word)]
+def _read(texts: list[str], analyzer: WordAnalyzer) -> tuple[list[str], list[np.ndarray], list[str]]:
+    """Words as they are written, their numbers in each text, and the language of each text.
+
+    Where the script writes no blanks, a word stands for its pieces.
+    """
+    if texts and len(analyzer.languages) == 1:
+        language = analyzer.languages[0]
+        found = read_tokens(texts, lambda text: analyzer.words(text, language), (language, True, False))
+        if not any(needs_cut(word) for word in found.words):
+            return found.words, np.split(found.ids, found.ends[:-1]), [language] * len(texts)
+    index = numbering()
+    tokens: list[np.ndarray] = []
+    spoken: list[str] = []
+    for text in texts:
+        spoken.append(analyzer.language_of(text))
+        pieces = [piece for word in analyzer.words(text, spoken[-1]) for piece in cut_pieces(word)]
+        tokens.append(np.fromiter(map(index.__getitem__, pieces), np.int32, len(pieces)))
+        if len(tokens) % 5_000 == 0:
+            progress("reading words", len(tokens), len(texts))
+    return list(index), tokens, spoken
 
 
 def _merge(
