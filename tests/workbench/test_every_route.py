@@ -6,7 +6,7 @@ with everything else of one's own project.
 
 from fastapi.params import File
 
-OWNED = ("run", "a", "b", "collection", "sample", "check", "document", "target", "sources", "extras")
+OWNED = ("run", "a", "b", "collection", "sample", "check", "document", "target", "sources", "extras", "hand")
 OTHERS = {
     "table": "hero", "word": "price", "other": "nobody", "label": "price", "n": 1, "size": 5, "threshold": 0.5,
     "text": ["comment"], "name": "x", "group": "x", "into": "y", "kind": "labels", "format": "csv",
@@ -14,13 +14,17 @@ OTHERS = {
 }  # fmt: skip
 
 
+TABLE = b"document,true_label\n1,x\n"
+
+
 def parameters(route):
     """Names that an address takes: in its path, behind the question mark, in a form, in a JSON body."""
     own = route.dependant
     names = {"path": {field.alias for field in own.path_params}, "query": {field.alias for field in own.query_params}}
-    names |= {"form": set(), "json": set()}
+    names |= {"form": set(), "json": set(), "file": set()}
     for field in own.body_params:
         if isinstance(field.field_info, File):  # the content of a file names nothing
+            names["file"].add(field.alias)
             continue
         model = getattr(field.field_info.annotation, "model_fields", None)
         names["form" if model is None else "json"] |= {field.alias} if model is None else set(model)
@@ -37,8 +41,14 @@ def ids_of(workspace, run, place, person):
         **dict.fromkeys(("sample", "check"), sample),
         "sources": [kinds["source"]],
         "extras": [kinds["target"]],
+        "hand": hand_of(workspace, run, person),
         "document": workspace.runs.predictions(run.id, limit=200)[place].document,
     }
+
+
+def hand_of(workspace, run, person):
+    """A file of machine answers of the run's project."""
+    return workspace.hands.add(run.id, [{"row": 0, "label": "x", "by": "gpt"}], file="a.csv", by=person)[-1].id
 
 
 def test_things_of_another_project_are_not_there(server, client, workspace, project, run, untouched):
@@ -55,7 +65,7 @@ def test_things_of_another_project_are_not_there(server, client, workspace, proj
             continue
         names = parameters(route)
         for owned in OWNED:
-            if not any(owned in group for group in names.values()):
+            if not any(owned in names[part] for part in ("path", "query", "form", "json")):
                 continue
             given = {**OTHERS, **mine, owned: theirs[owned]}
             asked += 1
@@ -66,6 +76,7 @@ def test_things_of_another_project_are_not_there(server, client, workspace, proj
                     method, route.path.format(**{**given, "project": own}),
                     params={key: given[key] for key in names["query"] if key in given},
                     **({"json": sent} if names["json"] else {"data": form} if form else {}),
+                    **({"files": dict.fromkeys(names["file"], ("a.csv", TABLE))} if names["file"] else {}),
                 )  # fmt: skip
                 refused = answer.status_code == 404
                 # A page may show what is one's own instead; putting back what one does not hold does nothing.

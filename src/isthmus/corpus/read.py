@@ -179,10 +179,20 @@ def read_table(path: str | Path, *, sheet: str | None = None, filled: str | None
     write where they happen to be.
     """
     place, named = split_sheet(path)
-    name = shown_name(place.name)
     _check_there(place)
-    kind = kind_of(place)
-    data = _read_bytes(place)
+    return read_columns(_read_bytes(place), shown_name(place.name), kind_of(place), named, sheet=sheet, filled=filled)
+
+
+def read_columns(
+    data: bytes,
+    name: str,
+    kind: str,
+    named: str | None = None,
+    *,
+    sheet: str | None = None,
+    filled: str | None = None,
+) -> dict[str, list]:
+    """As :func:`read_table`, from the bytes of a file; ``named`` is the sheet that a person asked for."""
     if kind != "xlsx" or named is not None:
         rows = read_whole(data, name, kind, sheet=named)
     else:
@@ -224,12 +234,13 @@ def _has_cells(rows: Rows, column: str) -> bool:
     return column in rows.names and any(cell_text(cell).strip() for cell in rows.cells(column))
 
 
-def kind_of(path: str | Path, ending: str | None = None) -> str:
-    """Name of the format of a file, by its ending or by the one given."""
+def kind_of(path: str | Path, ending: str | None = None, data: bytes | None = None) -> str:
+    """Name of the format of a file, by its ending or by the one given; ``data``: its content, if it lies elsewhere."""
     format = format_of(path if ending is None else f"file{ending}")
     if format is None:
         ending = table_ending(path)
-        if ending == ".txt" and _begins_with(path, FASTTEXT):
+        begins = _begins_with(path, FASTTEXT) if data is None else data.startswith(FASTTEXT)
+        if ending == ".txt" and begins:
             return "fasttext"
         given = f"ends in {ending!r}" if ending else "has no ending"
         raise DataError(

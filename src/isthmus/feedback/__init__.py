@@ -8,7 +8,7 @@ from isthmus.feedback.accounting import Expectation, Outlook, expect_accuracy, o
 from isthmus.feedback.answers import Answers
 from isthmus.feedback.asking import Question, ask_documents, ask_words
 from isthmus.feedback.correction import Correction, learn_correction
-from isthmus.feedback.hands import HandFit, WeighedAnswers, dawid_skene, weigh_answers
+from isthmus.feedback.hands import HandFit, HandSettings, WeighedAnswers, dawid_skene, weigh_answers
 from isthmus.feedback.labelling import Labelling, Learned
 from isthmus.feedback.model import RenamedModel, TaughtModel
 from isthmus.feedback.self_training import WordModel, train_on_everything
@@ -20,6 +20,7 @@ __all__ = [
     "DocumentViews",
     "Expectation",
     "HandFit",
+    "HandSettings",
     "Labelling",
     "Learned",
     "Outlook",

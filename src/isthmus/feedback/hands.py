@@ -14,17 +14,39 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
-from isthmus._math.confidence import sharpen
 from isthmus._math.rows import group_sums
 from isthmus._math.samples import two_sided_z, wilson_ends
 from isthmus._utils import plural
 
-DRAWN_TO_ONE = 30.0  # answers of a class by which a hand's table is drawn to its one-parameter one
-_PRIOR_RIGHT, _PRIOR_WRONG = 7.0, 3.0  # answers, right and wrong, that a hand begins with
-_POWERS = (1.0, 1.5, 2.0, 3.0)  # of the methods' probabilities: which makes the hands' answers most likely
 _STEPS = 100
 _STILL = 1e-6
 _CONFIDENCE = 0.9
+
+
+@dataclass(frozen=True)
+class HandSettings:
+    """What is believed about hands before they are measured.
+
+    Set by ``isthmus bench tune hands``: simulated hands on collections that are split into two domains by their own
+    labels, none of which stands in the tables of suite "hands".
+
+    Attributes
+    ----------
+    drawn_to_one : float
+        Answers of a class by which a hand's table is drawn to its one-parameter one.
+    prior_right, prior_wrong : float
+        Answers, right and wrong, that a hand begins with.
+    worth : float
+        Factor of what the answers of hands count beside those of a person when a model learns from them.
+    """
+
+    drawn_to_one: float = 30.0
+    prior_right: float = 7.0
+    prior_wrong: float = 3.0
+    worth: float = 1.0
+
+
+DEFAULTS = HandSettings()
 
 
 @dataclass(frozen=True)
@@ -60,6 +82,7 @@ def dawid_skene(
     prior: np.ndarray | None = None,
     known: Mapping[int, int] | None = None,
     one_parameter: bool = False,
+    settings: HandSettings = DEFAULTS,
 ) -> HandFit:
     """The truth about documents, and how often each hand is right, from what the hands said.
 
@@ -74,6 +97,7 @@ def dawid_skene(
         Documents whose class is known.
     one_parameter : bool
         Every hand is right with one probability, whatever the class; for few answers.
+    settings : HandSettings
 
     Examples
     --------
@@ -99,7 +123,9 @@ def dawid_skene(
     while moved >= _STILL and n_iter < _STEPS:
         n_iter += 1
         found[clamped] = truths
-        tables, right = _judge(found, documents, hands, said, n_hands, one_parameter)
+        tables, right = _judge(found, documents, hands, said, n_hands, settings)
+        if one_parameter:
+            tables = _one_parameter(right, n_classes)
         shares = np.maximum(found.mean(axis=0) if prior is None else prior, 1e-12)
         logs = np.tile(np.log(shares), (n_documents, 1)) if prior is None else np.log(shares)
         np.add.at(logs, documents, np.log(tables[hands, :, said]))
@@ -119,7 +145,7 @@ def _judge(
     hands: np.ndarray,
     said: np.ndarray,
     n_hands: int,
-    one_parameter: bool,
+    settings: HandSettings,
 ) -> tuple[np.ndarray, np.ndarray]:
     """What each hand says given the truth, and how often it is right, from probabilities of the truth."""
     n_classes = found.shape[1]
@@ -127,13 +153,17 @@ def _judge(
         n_hands, n_classes, n_classes
     )
     counts = counts.transpose(0, 2, 1)  # hand, truth, said
-    hits = np.trace(counts, axis1=1, axis2=2)
-    right = (hits + _PRIOR_RIGHT) / (counts.sum(axis=(1, 2)) + _PRIOR_RIGHT + _PRIOR_WRONG)
-    same = np.eye(n_classes, dtype=bool)
-    tables = np.where(same, right[:, None, None], ((1 - right) / max(1, n_classes - 1))[:, None, None])
-    if not one_parameter:
-        tables = (counts + DRAWN_TO_ONE * tables) / (counts.sum(axis=2, keepdims=True) + DRAWN_TO_ONE)
+    hits = np.trace(counts, axis1=1, axis2=2) + settings.prior_right
+    right = hits / (counts.sum(axis=(1, 2)) + settings.prior_right + settings.prior_wrong)
+    drawn = settings.drawn_to_one
+    tables = (counts + drawn * _one_parameter(right, n_classes)) / (counts.sum(axis=2, keepdims=True) + drawn)
     return tables, right
+
+
+def _one_parameter(right: np.ndarray, n_classes: int) -> np.ndarray:
+    """Tables of hands that are right so often, whatever the class, and otherwise wrong in any way."""
+    same = np.eye(n_classes, dtype=bool)
+    return np.where(same, right[:, None, None], ((1 - right) / max(1, n_classes - 1))[:, None, None])
 
 
 @dataclass(frozen=True)
@@ -150,25 +180,25 @@ class WeighedAnswers:
         ``right`` with ``low`` and ``high`` (90 %), ``unknown`` (answers that name no class).
     worth : ndarray of shape (n_rows,)
         What the answers to a document tell, in answers of somebody who is always right: 0 for a hand that guesses.
-    power : float
-        Of the methods' probabilities, under which the answers are most likely: above one where these are less sure
-        than they should be.
     """
 
     rows: np.ndarray
     likelihood: np.ndarray
     hands: list[dict[str, Any]]
     worth: np.ndarray
-    power: float
 
     def update(self, probabilities: np.ndarray) -> np.ndarray:
         """Probabilities of the answered documents, given what the hands said too."""
-        joint = sharpen(probabilities[self.rows], self.power) * self.likelihood
+        joint = probabilities[self.rows] * self.likelihood
         return joint / joint.sum(axis=1, keepdims=True)
 
 
 def weigh_answers(
-    entries: Sequence[Mapping[str, Any]], settled: Mapping[int, Any], classes: Sequence, vote: np.ndarray
+    entries: Sequence[Mapping[str, Any]],
+    settled: Mapping[int, Any],
+    classes: Sequence,
+    vote: np.ndarray,
+    settings: HandSettings = DEFAULTS,
 ) -> WeighedAnswers:
     """What hands said about documents, each counted for what it is worth.
 
@@ -182,6 +212,7 @@ def weigh_answers(
         Answers that name none of them count for nothing: a machine does not make classes.
     vote : ndarray of shape (n_documents, n_classes)
         Probabilities before the answers.
+    settings : HandSettings
     """
     codes = {name: code for code, name in enumerate(classes)}
     names = sorted({entry["by"] for entry in entries})
@@ -191,12 +222,7 @@ def weigh_answers(
     said = np.array([codes[entry["label"]] for entry in usable], dtype=int)
     places, own = np.unique(documents, return_inverse=True)
     known = {place: codes[settled[row]] for place, row in enumerate(places.tolist()) if settled.get(row) in codes}
-    fits = {
-        power: dawid_skene(own, hands, said, len(classes), prior=sharpen(vote[places], power), known=known)
-        for power in _POWERS
-    }
-    power = max(fits, key=lambda power: fits[power].log_likelihood)
-    fit = fits[power]
+    fit = dawid_skene(own, hands, said, len(classes), prior=vote[places], known=known, settings=settings)
     logs = np.zeros((len(places), len(classes)))
     np.add.at(logs, own, np.log(fit.tables[hands, :, said]))
     told = np.zeros(len(places))
@@ -211,8 +237,7 @@ def weigh_answers(
         rows=places[free],
         likelihood=np.exp(logs[free] - logs[free].max(axis=1, keepdims=True)) if free.any() else logs[free],
         hands=table,
-        worth=np.minimum(told[free], 1.0),
-        power=power,
+        worth=np.minimum(settings.worth * told[free], 1.0),
     )
 
 

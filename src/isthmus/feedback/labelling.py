@@ -106,7 +106,20 @@ class Learned:
         """What is known from answers, under new names of the classes: a rename itself teaches and changes nothing."""
         written = {str(old): str(new) for old, new in names.items()}
         counts = {written.get(name, name): value for name, value in self.after.items()}
-        return Learned("", 0, self.total, 0, 0, before=counts, after=counts, outlook=self.outlook, basis=self.basis)
+        return replace(
+            self,
+            name="",
+            answers=0,
+            changed=0,
+            towards=0,
+            before=counts,
+            after=counts,
+            taken_back=0,
+            new_classes={},
+            words=0,
+            words_taken_back=0,
+            weighed=0,
+        )
 
 
 class Check(Protocol):

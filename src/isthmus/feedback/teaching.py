@@ -38,7 +38,7 @@ from isthmus.feedback.accounting import (
 )
 from isthmus.feedback.answers import PICKED, Answers, origin_of, propose_names
 from isthmus.feedback.correction import MANY, learn_correction, make_folds, order_answers, pseudo_answers
-from isthmus.feedback.hands import WeighedAnswers, weigh_answers
+from isthmus.feedback.hands import DEFAULTS, HandSettings, WeighedAnswers, weigh_answers
 from isthmus.feedback.labelling import AnyLabelling, Labelling, Learned, class_codes
 from isthmus.feedback.model import FEWEST_ANSWERS, TaughtModel, calibrated_proba
 from isthmus.feedback.self_training import train_on_everything
@@ -239,7 +239,13 @@ class AnswerFit:
         return answered
 
 
-def fit_answers(untaught: Labelling, views: DocumentViews, rows: sp.csr_matrix, known: Answers) -> AnswerFit:
+def fit_answers(
+    untaught: Labelling,
+    views: DocumentViews,
+    rows: sp.csr_matrix,
+    known: Answers,
+    about_hands: HandSettings = DEFAULTS,
+) -> AnswerFit:
     """Learn from answers and words on top of a model that has not seen them."""
     vote = untaught.probabilities
     classes = extend_classes(untaught.classes, [*known.labels, *_word_classes(known.words)])
@@ -260,7 +266,7 @@ def fit_answers(untaught: Labelling, views: DocumentViews, rows: sp.csr_matrix, 
         # What the hands are worth goes by what people's answers alone teach, and their answers are learned on top.
         first = correction.probabilities(rows, vote)
         settled = dict(zip(known.rows, known.labels, strict=True))
-        weighed = weigh_answers(known.weighed, settled, classes.tolist(), first)
+        weighed = weigh_answers(known.weighed, settled, classes.tolist(), first, about_hands)
         wanted = weighed.worth[:, None] * weighed.update(first)
         correction = learn(picked=picked, weighed=(rows[weighed.rows], vote[weighed.rows], wanted))
     answered = np.zeros(len(vote), dtype=bool)

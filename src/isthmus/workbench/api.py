@@ -605,6 +605,31 @@ def undo(access: Reviewer) -> list[schema.Answer]:
     return service.undo_answers(access)
 
 
+@router.get(PROJECT + "/hands", tags=["review"])
+def list_hands(access: Viewer) -> list[dict[str, Any]]:
+    """Files of machine answers, and how often each hand is right by the latest run that weighed them."""
+    return service.known_hands(access)
+
+
+@router.post(RUN + "/hands", tags=["review"])
+def add_hands(
+    access: Owner,
+    run: str,
+    file: Annotated[UploadFile, File()],
+    by: Annotated[str, Form(max_length=200, description="whose answers; the column by if omitted")] = "",
+) -> list[dict[str, Any]]:
+    """Send answers of a machine about the documents of a run; later runs weigh them."""
+    service.add_hands(access, run, file, by)
+    return list_hands(access)
+
+
+@router.delete(PROJECT + "/hands/{hand}", tags=["review"])
+def remove_hand(access: Owner, hand: str) -> list[dict[str, Any]]:
+    """Take a file of machine answers back."""
+    service.remove_hand(access, hand)
+    return list_hands(access)
+
+
 @router.get(PROJECT + "/agreement", tags=["review"])
 def agreement(access: Viewer) -> dict[str, Any]:
     """How far people agree where two of them answered the same document."""

@@ -16,9 +16,11 @@ from fastapi.responses import FileResponse, Response
 from isthmus._utils import plural
 from isthmus.corpus.limits import unpacking_at_most
 from isthmus.exceptions import IsthmusError, UsageError
+from isthmus.feedback.hands import describe_hand
+from isthmus.feedback.tables import read_answers, read_hands
 from isthmus.workbench.context import Access, Bench, get_bench
 from isthmus.workspace.people import fold_name
-from isthmus.workspace.schema import DONE, OWNER, ROLES, Answer, Check, Collection, Job, Person, Project, Run
+from isthmus.workspace.schema import DONE, OWNER, ROLES, Answer, Check, Collection, Hand, Job, Person, Project, Run
 
 _FAMILIAR = 10_000  # kept in memory
 _FRESH, _RATIO = 2.0, 50  # how old the numbers above the queue may be: seconds, and times what counting took
@@ -278,6 +280,33 @@ def label_texts(bench: Bench, run: str, texts: list[str]) -> list[dict[str, Any]
             labelled.novel_group,
             strict=True,
         )
+    ]
+
+
+def add_hands(access: Access, run: str, file: UploadFile, hand: str) -> list[Hand]:
+    """Keep answers of a machine about the documents of a run; without a name, the column ``by`` says whose they are."""
+    settings, name = access.bench.settings, file.filename or "file"
+    result = saved_result(access.bench, find_run(access, run).id)
+    with unpacking_at_most(settings.max_unpacked):
+        columns = access.workspace.collections.read_columns(name, file.file, limit=settings.max_upload)
+    entries = read_answers(result, columns, by=hand).weighed if hand.strip() else read_hands(result, columns)
+    return access.workspace.hands.add(run, entries, file=name, by=access.by)
+
+
+def remove_hand(access: Access, hand: str) -> None:
+    """Take a file of answers back."""
+    found = _own(access, access.workspace.hands.get(hand), "hand")
+    access.workspace.hands.remove(found.id, by=access.by)
+
+
+def known_hands(access: Access) -> list[dict[str, Any]]:
+    """Files of machine answers, and how often each hand is right by the latest run that weighed them."""
+    run = access.workspace.runs.latest(access.project.id)
+    weighed = (access.workspace.runs.table(run.id, "hands") or []) if run else []
+    found = {row["hand"]: row | {"sentence": describe_hand(row)} for row in weighed}
+    return [
+        {"id": row.id, "hand": row.name, "file": row.file, "answers": row.answers, "reliability": found.get(row.name)}
+        for row in access.workspace.hands.list(access.project.id)
     ]
 
 

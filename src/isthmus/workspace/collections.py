@@ -15,7 +15,8 @@ from isthmus.corpus import Collection as TextCollection
 from isthmus.corpus.cells import cell_text
 from isthmus.corpus.formats import is_workbook
 from isthmus.corpus.guess import guess_roles, shorten
-from isthmus.corpus.read import to_collection
+from isthmus.corpus.read import kind_of, read_columns, to_collection
+from isthmus.corpus.sheets import REVIEW_SHEET
 from isthmus.corpus.tables import Rows
 from isthmus.exceptions import DataError, UsageError
 from isthmus.workspace.context import (
@@ -62,7 +63,7 @@ class Collections(Part):
         ``kind`` is "source", "target" or "extra"; no more than ``limit`` bytes are taken.
         """
         choose_one(kind, KINDS, "kind of the collection")
-        name = check_name(str(filename).replace("\\", "/").rpartition("/")[2] or "file", "file", 300)
+        name = check_filename(filename)
         with self._db.reading() as connection:
             find_row(connection, PROJECTS, project, "project")
         with self._files.receive(stream, limit=limit) as arrived:
@@ -81,6 +82,14 @@ class Collections(Part):
                 name=name, role=kind, sha256=sha256, size=size,
             )  # fmt: skip
         return self.get(collection)
+
+    def read_columns(self, filename: str, stream: IO[bytes], *, limit: int = MAX_UPLOAD) -> dict[str, builtins.list]:
+        """Columns of a file that is not kept, such as answers; of a workbook, the sheet that has some."""
+        name = check_filename(filename)
+        with self._files.receive(stream, limit=limit) as arrived:
+            data = self._files.read(arrived.path)
+            kind = kind_of(name, read_ending(name), data)
+            return read_columns(data, name, kind, sheet=REVIEW_SHEET, filled="true_label")
 
     def get(self, id: str) -> Collection:
         """The collection with this id."""
@@ -262,6 +271,11 @@ class Collections(Part):
 # Whether labels are looked for by their name only (None), by their cells too (True), or not at all.
 _WANTED = {"source": True, "target": None, "extra": False}
 _WITH_SIZE = sa.select(COLLECTIONS, FILES.c.size).join(FILES, FILES.c.sha256 == COLLECTIONS.c.sha256)
+
+
+def check_filename(given: str) -> str:
+    """What a client calls its file, without the folders."""
+    return check_name(str(given).replace("\\", "/").rpartition("/")[2] or "file", "file", 300)
 
 
 def _is_used(connection: Any, id: str) -> bool:

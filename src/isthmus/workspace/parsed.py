@@ -35,7 +35,8 @@ class ParsedFiles:
         """
         rows = _load(self._place(sha256, ending, sheet), name)
         if rows is None:
-            rows = read_whole(self._files.read(file or sha256), name, kind_of(name, ending), sheet=sheet)
+            data = self._files.read(file or sha256)
+            rows = read_whole(data, name, kind_of(name, ending, data), sheet=sheet)
             for known_as in {sheet, rows.sheet}:
                 _save(self._place(sha256, ending, known_as), rows, name)
         return rows

@@ -47,6 +47,7 @@ def do_run(context: Context, run: Run) -> dict[str, Any]:
     facts = {name: value for name, value in facts.items() if name not in _LEFT_OUT}
     facts |= {"words": listed["words"], "classes": [str(name) for name in result.classes], "notes": notes}
     facts |= {"novel": result.novel, "ask_words": _ask_words(result), "codebook": codebook(result)}
+    facts["hands"] = [] if result.learned is None else result.learned.hands
     progress("preparing the pages", 2, 3)
     _store_predictions(context, run, result, texts, listed)
     _store_tables(context, run, facts)
@@ -124,6 +125,7 @@ def _make_result(context: Context, run: Run, texts: dict[str, TextCollection]) -
         return load(path, kind="label")
     with context.db.reading() as connection:
         answers = read_table(connection, run.id, "answers") or []
+        machines = read_table(connection, run.id, "machine_answers") or []
     words = dict(run.record["words"])
     if run.base is None:
         known = method_words(words, run.parameters["method"], texts["source"].labels)
@@ -138,9 +140,11 @@ def _make_result(context: Context, run: Run, texts: dict[str, TextCollection]) -
     renamed = run.record["class_names"]
     names = {old: new for old, new in renamed.items() if old in result.classes.tolist()}
     # What was said under an old name is meant for the class as it is called now.
-    answers = [[place, renamed.get(said, said), *rest] for place, said, *rest in answers]
+    answers, machines = (
+        [[place, renamed.get(said, said), *rest] for place, said, *rest in rows] for rows in (answers, machines)
+    )
     words = {word: renamed.get(said, said) for word, said in words.items()}
-    if answers or words or names:
+    if answers or words or names or machines:
         base_path = context.model_path(run.id, base=True)
         if run.base is None:
             result.save(base_path, force=True)
@@ -149,6 +153,10 @@ def _make_result(context: Context, run: Run, texts: dict[str, TextCollection]) -
         if answers or words:
             progress("learning from answers", 0, 1)
             result = result.teach(_answer_table(answers), word_labels=words or None, name=run.name)
+        for hand in dict.fromkeys(hand for *_, hand in machines):
+            own = [row for row in machines if row[2] == hand]
+            table = {"document": [place + 1 for place, *_ in own], "true_label": [said for _, said, _ in own]}
+            result = result.teach(table, by=hand, name=hand)
     result.save(path, force=True)
     return result
 

@@ -27,6 +27,7 @@ from isthmus.workspace.context import (
     to_record,
 )
 from isthmus.workspace.documents import LabelledPart, documents_at, find_positions, read_query, searched_collection
+from isthmus.workspace.hands import hand_snapshot
 from isthmus.workspace.jobs import add_job
 from isthmus.workspace.schema import (
     ANSWERS,
@@ -108,8 +109,8 @@ class Runs(LabelledPart):
             find_row(connection, PROJECTS, old.project_id, "project", lock=True)
             values = {name: getattr(old, name) for name in ("project_id", "kind", "target_id", "base_id", "parameters")}
             record = {**old.record, "repeats": old.id}
-            answers = read_table(connection, old.id, "answers")
-            new = _insert_run(connection, answers, by=by, parent_id=old.id, record=record, **values)
+            said = {name: read_table(connection, old.id, name) or [] for name in SAID}
+            new = _insert_run(connection, said, by=by, parent_id=old.id, record=record, **values)
             note_event(connection, "run repeated", by=by, project=old.project_id, subject=new, repeats=old.id)
         return self.get(new)
 
@@ -331,7 +332,7 @@ def _add_run(
     parent: str | None = None,
 ) -> str:
     target = next(row for row in chosen if row.kind == "target")
-    answers = answer_snapshot(connection, target.id) if settings["use_answers"] else []
+    said = {name: take(connection, target.id) if settings["use_answers"] else [] for name, take in SAID.items()}
     words = word_snapshot(connection, project) if settings["use_words"] else {}
     record = {
         "collections": [
@@ -340,28 +341,29 @@ def _add_run(
         ],
         "words": words,
         "class_names": class_name_snapshot(connection, project),
-        "answers": len(answers),
+        "answers": len(said["answers"]),
         "versions": versions(),
     }
     run = _insert_run(
-        connection, answers, name, by=by, project_id=project, kind=kind, target_id=target.id, base_id=base,
+        connection, said, name, by=by, project_id=project, kind=kind, target_id=target.id, base_id=base,
         parent_id=parent, parameters=plain_detail(settings), record=plain_detail(record),
     )  # fmt: skip
     number = find_row(connection, RUNS, run, "run").number
     note_event(
-        connection, "run started", by=by, project=project, subject=run, run=number, what=kind, answers=len(answers)
+        connection, "run started", by=by, project=project, subject=run, run=number, what=kind, answers=record["answers"]
     )
     return run
 
 
-def _insert_run(connection: Connection, answers: Any, name: str = "", *, by: str, **values: Any) -> str:
+def _insert_run(connection: Connection, said: dict[str, list], name: str = "", *, by: str, **values: Any) -> str:
     """A run and its job. The project's row is locked, so two runs never get one number."""
     project = values["project_id"]
     latest = connection.execute(sa.select(sa.func.max(RUNS.c.number)).where(RUNS.c.project_id == project)).scalar()
     number = (latest or 0) + 1
     name = check_name(name or f"Run {number}", "run")
     run = add_row(connection, RUNS, number=number, name=name, state=QUEUED, created_by=by, **values)
-    add_row(connection, RUN_TABLES, run_id=run, name="answers", content=answers)
+    for table, content in said.items():
+        add_row(connection, RUN_TABLES, run_id=run, name=table, content=content)
     add_job(connection, "run", {}, by=by, project=project, run=run)
     return run
 
@@ -378,6 +380,9 @@ def answer_snapshot(connection: Connection, target: str) -> list[list]:
         .order_by(DOCUMENTS.c.position)
     )
     return [list(row) for row in connection.execute(query)]
+
+
+SAID = {"answers": answer_snapshot, "machine_answers": hand_snapshot}  # what a run learns from, and what notes it
 
 
 def word_snapshot(connection: Connection, project: str) -> dict[str, str]:

@@ -378,6 +378,30 @@ ANSWERS = _table(
     _unique_where("uq_answers_current", "document_id", sqlite="current = 1", postgresql="current"),
     key=("number",),
 )
+
+
+@dataclass(frozen=True)
+class Hand:
+    """A file of answers that a machine gave, or somebody without an account: weighed, not believed."""
+
+    id: Id
+    project: ProjectId
+    target: CollectionId
+    name: Name
+    file: FileName
+    answers: int
+    created_by: PersonId
+    created_at: datetime
+    removed_at: datetime | None
+    removed_by: PersonId | None
+
+
+HANDS = _table(
+    "hands",
+    Hand,
+    sa.Column("said", sa.JSON, nullable=False),  # position and label of each
+    sa.Index("ix_hands_project_id", "project_id", "created_at"),
+)
 # Documents that a second person reads, without the first one's answer, to tell how far people agree.
 SECOND_READINGS = sa.Table(
     "second_readings",

@@ -17,6 +17,7 @@ from isthmus.workspace.documents import Documents, LabelStore
 from isthmus.workspace.exports import Exports
 from isthmus.workspace.files import FileStore, is_locked
 from isthmus.workspace.groups import Groups, Words
+from isthmus.workspace.hands import Hands
 from isthmus.workspace.jobs import Jobs
 from isthmus.workspace.people import People, Projects
 from isthmus.workspace.queue import Queue
@@ -33,7 +34,8 @@ class Workspace:
 
     Attributes
     ----------
-    people, projects, collections, documents, runs, queue, answers, words, groups, checks, compare, jobs, exports, audit
+    people, projects, collections, documents, runs, queue, answers, hands, words, groups, checks, compare, jobs
+    exports, audit
         What can be done, by what it is done to. Calls give back plain records; calls that change something take ``by``,
         the id of the person who does it, and write a line of the audit log.
     folder : Path
@@ -53,6 +55,7 @@ class Workspace:
         self.runs = Runs(self._context, labels)
         self.queue = Queue(self._context)
         self.answers = Answers(self._context)
+        self.hands = Hands(self._context)
         self.jobs = Jobs(self._context)
         self.audit = Audit(self._context)
         self.words = Words(self._context, labels)

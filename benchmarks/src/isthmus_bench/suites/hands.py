@@ -15,10 +15,11 @@ from pathlib import Path
 import numpy as np
 
 import isthmus
-from isthmus_bench.engine.suite import Method, Suite, Task, TaskData
+from isthmus_bench.engine.suite import Method, Study, Suite, Task, TaskData
+from isthmus_bench.suites import hands_tune
 from isthmus_bench.suites.listen import TASKS as LISTEN_TASKS
 
-NAMES = ("books-kitchen", "four-class", "orgs-people")
+NAMES = ("books-kitchen", "four-class", "orgs-people", "thucnews_title-toutiao")
 SOURCE, TARGET = 500, 1_200  # documents
 MACHINE, PERSON, MORE = 1_000, 50, 100  # answers
 HANDS = {"60": 0.6, "75": 0.75, "90": 0.9, "one-class": None}
@@ -67,12 +68,14 @@ def run(data: TaskData, seed: int, *, hand: str | None, people: int, believed: b
     rows = order[:people]
     person = {"document": (rows + 1).tolist(), "true_label": truth[rows].tolist()}
     said, found = None, []
+    if people and not believed:
+        taught = taught.teach(person, drawn="random")
     if hand is not None:
         said = simulate(truth, HANDS[hand], seed)
         answered = order[:MACHINE]
         machine = {"document": (answered + 1).tolist(), "true_label": said[answered].tolist()}
         taught = taught.teach(machine, by=None if believed else "machine", drawn="random")
-    if people:
+    if people and believed:  # what a person says last stands
         taught = taught.teach(person, drawn="random")
     if hand is not None and not believed:
         estimate = next(row for row in taught.learned.hands if row["hand"] == "machine")
@@ -104,5 +107,14 @@ SUITE = Suite(
     summary="a machine's answers beside a few of a person: what they are worth",
     tasks=TASKS,
     methods=METHODS,
-    seeds=(0,),
+    seeds=(0, 1),
+    studies={
+        "tune": Study(
+            "tune",
+            "What is believed about hands before they are measured, by simulated hands on other, labelled collections.",
+            lambda folder, seeds: hands_tune.compare(folder, seeds, simulate, HANDS),
+            files=tuple(hands_tune.FILES.values()),
+            tune=True,
+        )
+    },
 )

@@ -8,9 +8,17 @@ from fastapi import APIRouter, File, Form, Response, UploadFile
 
 from isthmus.corpus.limits import unpacking_at_most
 from isthmus.exceptions import IsthmusError
-from isthmus.workbench.context import Access, Owner, Viewer, at, go_to
+from isthmus.workbench.context import Access, Field, Owner, Viewer, at, go_to
 from isthmus.workbench.pages.frame import project_page
-from isthmus.workbench.service import add_file, find_collection, map_file, remove_file
+from isthmus.workbench.service import (
+    add_file,
+    add_hands,
+    find_collection,
+    known_hands,
+    map_file,
+    remove_file,
+    remove_hand,
+)
 
 router = APIRouter(prefix="/projects/{project}/data", include_in_schema=False)
 
@@ -25,6 +33,8 @@ def collections(access: Viewer):
         collections=rows,
         suggested="target" if any(row.kind == "source" for row in rows) else "source",
         limit=access.bench.settings.max_upload,
+        run=access.workspace.runs.latest(access.project.id),
+        hands=known_hands(access),
     )
 
 
@@ -45,6 +55,20 @@ def send_pair(
     first = add_file(access, source, "source")
     add_file(access, target, "target")
     return go_to(access, "data", first.id)
+
+
+@router.post("/hands")
+def send_hands(access: Owner, file: Annotated[UploadFile, File()], run: Field = "", by: Field = ""):
+    """Answers of a machine arrive."""
+    add_hands(access, run, file, by)
+    return go_to(access, "data")
+
+
+@router.post("/hands/{hand}/remove")
+def take_back_hand(access: Owner, hand: str):
+    """Answers of a machine are taken back."""
+    remove_hand(access, hand)
+    return go_to(access, "data")
 
 
 @router.get("/{collection}")

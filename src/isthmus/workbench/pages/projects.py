@@ -13,7 +13,7 @@ from isthmus.workbench.context import Access, BenchNow, Field, Owner, Person, Vi
 from isthmus.workbench.pages.check import measured
 from isthmus.workbench.pages.frame import latest_run, project_page
 from isthmus.workbench.sample import add_sample
-from isthmus.workbench.service import may_create, require_creator, shown_tally
+from isthmus.workbench.service import known_hands, may_create, require_creator, shown_tally
 
 router = APIRouter(include_in_schema=False)
 _EVENTS = 50
@@ -71,6 +71,7 @@ def overview(access: Viewer):
         tally=numbers,
         disputed=disputed(access, numbers["agreement"]) if numbers else [],
         hands=named_hands(access, numbers["agreement"]) if numbers else [],
+        machines=known_hands(access),
         shares=sorted({*SHARES, access.project.second_reading}),
         steps=steps(access, run, numbers["answers"] if numbers else answer_count(access)),
         members=members if owner else [],

@@ -1,0 +1,90 @@
+"""Machine answers in the workbench: a file comes in, later runs weigh it, contradictions are read first."""
+
+import pytest
+
+from isthmus.exceptions import UsageError
+from isthmus.workspace import work
+
+
+def send(client, project, run, table, **form):
+    files = {"file": ("llm.csv", table.encode(), "text/csv")}
+    return client.post(f"/api/projects/{project.id}/runs/{run.id}/hands", files=files, data=form)
+
+
+def table_of(rows, labels, by=None):
+    head = "document,true_label" + (",by" if by else "")
+    return "\n".join([head, *(f"{row.position + 1},{label}" + (f",{by}" if by else "") for row, label in
+                              zip(rows, labels, strict=True))])  # fmt: skip
+
+
+def test_answers_of_a_machine_are_weighed_and_contradictions_come_first(client, workspace, untouched):
+    project, run = untouched
+    rows = workspace.runs.predictions(run.id, limit=200)[:40]
+    classes = run.summary["classes"]
+    other = {name: classes[(place + 1) % len(classes)] for place, name in enumerate(classes)}
+    disputed = {row.document for row in rows[:4]}
+    said = [other[row.label] if row.document in disputed else row.label for row in rows]
+    sent = send(client, project, run, table_of(rows, said), by="gpt")
+    assert sent.status_code == 200, sent.text
+    assert [(row["hand"], row["answers"], row["reliability"]) for row in sent.json()] == [("gpt", 40, None)]
+    page = client.get(f"/projects/{project.id}/data").text
+    assert "Not weighed yet" in page
+    api = f"/api/projects/{project.id}/runs/{run.id}"
+    for row in rows[10:20]:
+        assert client.post(f"{api}/answers", json={"document": row.document, "label": row.label}).status_code == 200
+    taught = client.post(f"{api}/teach")
+    work(workspace, until_idle=True)
+    taught = workspace.runs.get(taught.json()["id"])
+    assert taught.state == "done", taught.error
+    assert taught.summary["answers"] == 10, "a machine's answers are not counted as people's"
+    first = workspace.queue.next(taught.id, workspace.people.local().id, 4)
+    assert {row.document for row in first} == disputed
+    assert all("hands disagree: gpt says" in row.reason for row in first), [row.reason for row in first]
+    hand = client.get(f"/api/projects/{project.id}/hands").json()[0]
+    assert (hand["reliability"]["measured"], hand["reliability"]["agreed"]) == (10, 10)
+    for part in ("", "/data"):
+        page = client.get(f"/projects/{project.id}{part}").text
+        assert "gpt: 40 answers, right in about" in page, f"how reliable the hand is, on the page {part or 'overview'}"
+    again = workspace.runs.repeat(taught.id, by=workspace.people.local().id)
+    work(workspace, until_idle=True)
+    assert workspace.runs.table(again.id, "hands") == workspace.runs.table(taught.id, "hands")
+
+    assert client.delete(f"/api/projects/{project.id}/hands/{hand['id']}").json() == []
+    later = client.post(f"/api/projects/{project.id}/runs/{taught.id}/teach").json()["id"]
+    work(workspace, until_idle=True)
+    assert workspace.runs.table(later, "hands") == [], "what was taken back is not weighed"
+
+
+def test_a_column_names_the_hands_and_the_form_sends_them(client, workspace, project, run):
+    rows = workspace.runs.predictions(run.id, limit=3)
+    table = table_of(rows, [row.label for row in rows], by="rule")
+    files = {"file": ("rules.csv", table.encode(), "text/csv")}
+    sent = client.post(f"/projects/{project.id}/data/hands", data={"run": run.id, "by": ""}, files=files)
+    assert sent.status_code in (200, 303), sent.text
+    found = [row for row in workspace.hands.list(project.id) if row.name == "rule"]
+    assert [(row.answers, row.file) for row in found] == [(3, "rules.csv")]
+    gone = client.post(f"/projects/{project.id}/data/hands/{found[0].id}/remove")
+    assert gone.status_code in (200, 303), gone.text
+    assert not [row for row in workspace.hands.list(project.id) if row.name == "rule"]
+    kinds = [event.kind for event in workspace.audit.events(project.id, latest=True, limit=2)]
+    assert kinds == ["hand removed", "hand added"]
+
+
+@pytest.mark.parametrize(
+    ("table", "form", "message"),
+    [
+        ("document,true_label\n99999,x\n", {"by": "gpt"}, "99"),
+        ("text,label\na,b\n", {"by": "gpt"}, "true_label and id (or document) are needed"),
+        ("document,true_label\n1,x\n", {}, "by is needed"),
+        ("document,true_label,by\n1,x,\n", {}, "name nobody"),
+    ],
+)
+def test_what_is_refused(client, project, run, table, form, message):
+    refused = send(client, project, run, table, **form)
+    assert refused.status_code == 422, refused.text
+    assert message in refused.json()["detail"]
+
+
+def test_a_hand_needs_a_name(workspace, run):
+    with pytest.raises(UsageError, match="name nobody"):
+        workspace.hands.add(run.id, [{"row": 0, "label": "x", "by": " "}], file="a.csv", by=workspace.people.local().id)
