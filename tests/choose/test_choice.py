@@ -5,17 +5,20 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.special import expit, logit
 
 import isthmus
-from isthmus._math.confidence import sharpen
+from isthmus._math.confidence import AccuracyEstimate, sharpen
 from isthmus.choose import CombinedModel, Evidence, LabelScorer, VotingRule, choose, estimate_accuracy, review_mask
 from isthmus.choose.candidates import Candidates, FittedCandidate, candidates_for, try_methods
-from isthmus.choose.choice import _why, decide, vote_weights
-from isthmus.choose.combined import pool, sharpness_for
+from isthmus.choose.choice import _why, decide, expect_anew, share_factors, vote_weights
+from isthmus.choose.combined import pool, sharpness_for, to_shares
 from isthmus.choose.evidence import DRAWS, beyond_chance, class_accuracy, information
 from isthmus.choose.texts import TransferTexts
 from isthmus.choose.voting import excess, shared_labels
+from isthmus.classify.names.settling import NameAgreement
 from isthmus.exceptions import DataError, IsthmusWarning
+from isthmus.shift.shares import compare_shares
 
 STAFF = ("staff", "friendly", "polite", "rude", "helped", "manager", "smile", "advice")
 PRICE = ("price", "bill", "cheap", "expensive", "discount", "paid", "fee", "deal")
@@ -377,6 +380,50 @@ def test_labels_follow_shares_that_turned(monkeypatch):
     assert choice.accuracy.low <= choice.accuracy.estimate <= choice.accuracy.high
     same = made_candidates(source, labels, target, truth, lean=1.0)  # as many of either class as in the source
     assert decide(same).model.share_factors is None
+
+
+def test_labels_follow_shares_only_as_far_as_every_class_keeps_a_document():
+    """A class to which the shares leave documents does not lose them all; the others follow as far as they can."""
+    source = np.array(["a"] * 100 + ["b"] * 60 + ["c"] * 40, dtype=object)
+    classes = np.array(["a", "b", "c"], dtype=object)
+    scorer = SimpleNamespace(source_labels=source)
+    both = np.array([[0.15, 0.8, 0.05]] * 130 + [[0.15, 0.05, 0.8]] * 60 + [[0.7, 0.28, 0.02]] * 10)
+    labels = classes[both.argmax(axis=1)]
+    factors = share_factors(scorer, both, labels, classes)
+    whole = compare_shares(source, both, labels, classes)
+    assert whole.supported
+    assert not np.any(to_shares(both, whole.factors).argmax(axis=1) == 0), "the whole way leaves nothing of the class"
+    assert np.any(to_shares(both, factors).argmax(axis=1) == 0)
+    np.testing.assert_allclose(factors, whole.factors**0.25, err_msg="a quarter of the way is the first that holds")
+    both[-10:] = [0.52, 0.46, 0.02]
+    assert share_factors(scorer, both, labels, classes) is None, "no step leaves the class a document"
+
+
+def test_names_stay_out_where_the_guard_takes_source_only(monkeypatch, pair):
+    source, labels, target, truth, _ = pair
+    candidates = made_candidates(source, labels, target, truth, lean=1.0)
+    one = candidates.fitted[0]
+    model = SimpleNamespace(classes_=one.model.classes_, agreement_=NameAgreement(0.6, 0.6))
+    candidates.names = replace(one, name="names", model=model, probabilities=one.probabilities[:, ::-1])
+    for carried, takes_part in (((1.0, 1.0), False), ((0.5, 1.0), True)):
+        monkeypatch.setattr("isthmus.choose.choice.carried_over", lambda scorer, carried=carried: carried)
+        choice = decide(candidates)
+        row = next(row for row in choice.table if row["method"] == "names")
+        assert row["chosen"] is takes_part, row["why"]
+        assert (choice.model.names_model is not None) is takes_part
+    monkeypatch.setattr("isthmus.choose.choice.carried_over", lambda scorer: (1.0, 1.0))
+    assert "taken alone" in next(row["why"] for row in decide(candidates).table if row["method"] == "names")
+
+
+def test_what_was_gained_by_following_shares_is_kept_when_others_join(monkeypatch):
+    monkeypatch.setattr("isthmus.choose.choice.outside_groups", lambda scorer, n: np.arange(n))
+    flat = SimpleNamespace(estimate=lambda labels, joint: AccuracyEstimate(0.6, 0.5, 0.7), scorer=None)
+    joint = np.tile([0.7, 0.2, 0.1], (30, 1))
+    plain, _ = expect_anew(flat, joint, np.full(30, "a"))
+    raised, power = expect_anew(flat, joint, np.full(30, "a"), gain=0.4)
+    assert plain.estimate == 0.6
+    assert raised.estimate == pytest.approx(expit(logit(0.6) + 0.4))
+    assert sharpen(joint, power).max(axis=1).mean() == pytest.approx(raised.estimate, abs=1e-6)
 
 
 def test_the_guard_takes_source_only_where_it_is_as_sure_as_at_home(pair, monkeypatch):

@@ -195,10 +195,13 @@ def test_doubts_widen_the_interval():
 
 def test_an_estimate_moves_with_labels_that_follow_shares():
     before = AccuracyEstimate(0.6, 0.5, 0.7, outside_groups=0.75)
-    after = moved_to(before, 0.9)
+    after = moved_to(before, 0.9, n_classes=3)
     assert after.estimate == pytest.approx(0.6 / 0.75 * 0.9)
     assert after.outside_groups == 0.9
     assert 0.5 < after.low < after.estimate < after.high < 1
+    # Of two classes one takes from the other: the vote gets surer, right or wrong.
+    assert moved_to(before, 0.9, n_classes=2) == before
+    assert moved_to(before, 0.6, n_classes=2).outside_groups == 0.6
 
 
 def test_sureness_carries_over_where_nothing_shifted():

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
+from scipy.special import expit
 
-from isthmus._math.confidence import AccuracyEstimate, sharpen
+from isthmus._math.confidence import AccuracyEstimate, clipped_logit, sharpen
 from isthmus._utils import one_blas_thread
 from isthmus.choose.candidates import (
     YARDSTICK,
@@ -46,6 +47,8 @@ from isthmus.pipeline import TransferPipeline
 from isthmus.shift.shares import FOLLOW, compare_shares
 
 FEWEST_OF_A_CLASS = 5  # documents that shares leave to a class, from which it is contradictory that none gets its label
+AS_FAR = (1.0, 0.75, 0.5, 0.25)  # powers of the factors: how far labels follow moved shares, the whole way first
+SURE_ALONE = "source-only is as sure in the target as within the source, and is taken alone"
 _MUCH = 0.5  # log-odds from which the table calls labels noisy, or suspiciously easy
 
 
@@ -111,7 +114,8 @@ def decide(candidates: Candidates, rule: VotingRule | None = None) -> Choice:
     """Weights from the evidence, one pooled answer, and the accuracy to expect of it."""
     rule = rule or VotingRule()
     vote = Vote.of(candidates, vote_weights(candidates, rule))
-    if vote.below_source_only(candidates):
+    guarded = vote.below_source_only(candidates)
+    if guarded:
         vote = Vote.of(candidates, {YARDSTICK: 1.0})
     model = vote.model
     labels = vote.labels
@@ -124,10 +128,13 @@ def decide(candidates: Candidates, rule: VotingRule | None = None) -> Choice:
     probabilities = sharpen(vote.pooled, model.sharpness)
     if accuracy.estimate is not None:
         model.share_factors = share_factors(candidates.scorer, probabilities[outside], labels[outside], model.classes_)
+    gain = 0.0
     if model.share_factors is not None:
         probabilities = to_shares(probabilities, model.share_factors)
         labels = model.classes_[probabilities.argmax(axis=1)]
-        accuracy = moved_to(accuracy, float(probabilities[outside].max(axis=1).mean()))
+        before = accuracy
+        accuracy = moved_to(before, float(probabilities[outside].max(axis=1).mean()), len(model.classes_))
+        gain = clipped_logit(accuracy.for_calibration) - clipped_logit(before.for_calibration)
     table = [*decision_rows(candidates, vote.weights, labels, rule), *candidates.left_out]
     if candidates.lexicon is not None and accuracy.estimate is not None:
         own = add_lexicon(model, candidates, probabilities, accuracy)
@@ -135,11 +142,12 @@ def decide(candidates: Candidates, rule: VotingRule | None = None) -> Choice:
             opinions = {**opinions, LEXICON: own}
             joint = agree(probabilities, own, model.lexicon_weight)
             labels = model.classes_[joint.argmax(axis=1)]
-            accuracy, model.lexicon_sharpness = expect_anew(candidates, joint, labels)
+            accuracy, model.lexicon_sharpness = expect_anew(candidates, joint, labels, gain)
             probabilities = sharpen(joint, model.lexicon_sharpness)
         table.append(lexicon_row(candidates.lexicon, labels, model.lexicon_weight))
     if candidates.names is not None:
-        joined = join_names(model, candidates, probabilities, labels, accuracy)
+        before_names = Unnamed(probabilities, labels, accuracy, gain, guarded)
+        joined = join_names(model, candidates, before_names)
         table.append(names_row(candidates, joined.labels, model, joined.why))
         if not joined.why:
             opinions = {name: spread_columns(own, model.own_classes_, model.classes_) for name, own in opinions.items()}
@@ -208,8 +216,8 @@ def share_factors(
 ) -> np.ndarray | None:
     """How many times as frequent as in the source each class is, where labels should follow; None otherwise.
 
-    They do not follow an estimate that they would contradict: one that leaves documents to a class, none of which would
-    get its label.
+    They follow as far as they do not contradict the estimate: no class to which it leaves documents may lose the label
+    of every one of them.
     """
     if scorer is None or len(scorer.source_labels) < THIN:
         return None
@@ -217,9 +225,13 @@ def share_factors(
     shift = compare_shares(scorer.source_labels, probabilities, labels.astype(str), names)
     if not shift.supported:
         return None
-    left = np.bincount(to_shares(probabilities, shift.factors).argmax(axis=1), minlength=len(names))
-    lost = (left == 0) & (shift.cautious * len(labels) >= FEWEST_OF_A_CLASS)
-    return None if lost.any() else shift.factors
+    expected = shift.cautious * len(labels) >= FEWEST_OF_A_CLASS
+    for power in AS_FAR:
+        factors = shift.factors**power
+        given = np.bincount(to_shares(probabilities, factors).argmax(axis=1), minlength=len(names))
+        if (given[expected] > 0).all():
+            return factors
+    return None
 
 
 def add_lexicon(
@@ -244,6 +256,17 @@ def add_lexicon(
 
 
 @dataclass
+class Unnamed:
+    """A vote before names of classes may join it."""
+
+    probabilities: np.ndarray
+    labels: np.ndarray
+    accuracy: AccuracyEstimate
+    gain: float  # log-odds of a right label that were gained by following moved shares
+    guarded: bool  # source-only was taken alone
+
+
+@dataclass
 class JoinedNames:
     """A vote after names of classes joined it, or why they stayed out."""
 
@@ -255,13 +278,7 @@ class JoinedNames:
     why: str = ""
 
 
-def join_names(
-    model: CombinedModel,
-    candidates: Candidates,
-    probabilities: np.ndarray,
-    labels: np.ndarray,
-    accuracy: AccuracyEstimate,
-) -> JoinedNames:
+def join_names(model: CombinedModel, candidates: Candidates, before: Unnamed) -> JoinedNames:
     """Names of classes join the vote: classes that only they describe are added, or they have a share in the vote.
 
     New groups that added classes explain are no longer announced. Otherwise the probabilities are brought to the
@@ -271,31 +288,38 @@ def join_names(
     assert names is not None
     scorer = candidates.scorer
     if not candidates.added:
-        why = _why_without_names(candidates, labels)
+        why = SURE_ALONE if before.guarded else _why_without_names(candidates, before.labels)
         if why:
-            return JoinedNames(probabilities, labels, accuracy, scorer, names.probabilities, why)
+            own = before.probabilities, before.labels, before.accuracy
+            return JoinedNames(*own, scorer, names.probabilities, why)
     agreement = names.model.agreement_
     model.add_names_model(names.model, 0.0 if agreement is None else names_share(agreement))
     named = spread_columns(names.probabilities, names.model.classes_, model.classes_)
-    joint = model.with_names(probabilities, named)
+    joint = model.with_names(before.probabilities, named)
     labels = model.classes_[joint.argmax(axis=1)]
     if candidates.added and scorer is not None:
         scorer = scorer.without_groups_of(labels, candidates.added)
         candidates = replace(candidates, scorer=scorer)
     if candidates.added:
         return JoinedNames(joint, labels, candidates.estimate(labels, joint), scorer, named)
-    accuracy, model.names_sharpness = expect_anew(candidates, joint, labels)
+    accuracy, model.names_sharpness = expect_anew(candidates, joint, labels, before.gain)
     return JoinedNames(sharpen(joint, model.names_sharpness), labels, accuracy, scorer, named)
 
 
-def expect_anew(candidates: Candidates, joint: np.ndarray, labels: np.ndarray) -> tuple[AccuracyEstimate, float]:
+def expect_anew(
+    candidates: Candidates, joint: np.ndarray, labels: np.ndarray, gain: float = 0.0
+) -> tuple[AccuracyEstimate, float]:
     """Accuracy to expect of a vote that words or names joined, and the power that brings its confidence there.
 
-    Two opinions that share errors are surer together than they are right.
+    Two opinions that share errors are surer together than they are right. ``gain``: log-odds that the vote had gained
+    before by following moved shares, which its figures do not show.
     """
     accuracy = candidates.estimate(labels, joint)
     if accuracy.for_calibration is None:
         return accuracy, 1.0
+    if gain:
+        followed = float(expit(clipped_logit(accuracy.for_calibration) + gain))
+        accuracy = moved_to(accuracy, followed, joint.shape[1])
     outside = outside_groups(candidates.scorer, len(labels))
     return accuracy, sharpness_for(joint[outside], accuracy.for_calibration)
 

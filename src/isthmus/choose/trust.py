@@ -319,11 +319,17 @@ def budget_caution(accuracy: AccuracyEstimate, n_source: int, *, single: bool) -
     return (CAUTION_THIN if n_source < THIN else CAUTION) * accuracy.caution
 
 
-def moved_to(accuracy: AccuracyEstimate, outside: float) -> AccuracyEstimate:
-    """The estimate after labels followed moved shares: as much right outside new groups, the interval shifted along."""
+def moved_to(accuracy: AccuracyEstimate, outside: float, n_classes: int) -> AccuracyEstimate:
+    """The estimate after labels followed moved shares: as much right outside new groups, the interval shifted along.
+
+    Of two classes one takes documents from the other, and the vote gets surer whether it is right or not: there the
+    estimate does not rise.
+    """
     assert accuracy.estimate is not None
     before = accuracy.for_calibration
     assert before is not None
+    if n_classes == 2:
+        outside = min(outside, before)
     estimate = accuracy.estimate / max(before, 1e-9) * outside
     shift = clipped_logit(estimate) - clipped_logit(accuracy.estimate)
     low, high = (_share(clipped_logit(end) + shift) for end in (accuracy.low, accuracy.high))

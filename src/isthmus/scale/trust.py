@@ -182,7 +182,7 @@ def weigh_sample(
         if factors is not None:
             probabilities = to_shares(raised, factors)
             labels = classes[probabilities.argmax(axis=1)]
-            expected = moved_to(expected, float(probabilities[outside].max(axis=1).mean()))
+            expected = moved_to(expected, float(probabilities[outside].max(axis=1).mean()), len(classes))
     found = assess(judge, expected, texts.given_labels, labels, probabilities, classes, followed=factors is not None)
     for row in found.warnings:
         if row["topic"] == "class shares":
