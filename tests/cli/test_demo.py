@@ -1,6 +1,7 @@
 """``isthmus demo`` runs the main job on the bundled sample."""
 
 import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,13 +14,15 @@ from isthmus.cli.demo import _share
 def test_demo_labels_the_sample_and_names_its_files(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert run_command(["demo"]) == 0
-    out = capsys.readouterr().out
+    out, talk = capsys.readouterr()
     [said] = re.findall(r"true labels: ([0-9.]+)% of 600 \(95% interval ([0-9.]+)% to ([0-9.]+)%\)", out)
     right, low, high = map(float, said)
     assert low < right < high
     assert high - low < 6.5  # Wilson's interval of 600, at 86 %
+    *_, wrote, step = talk.splitlines()
+    assert step.startswith(f"next: Open {Path('demo-output/report.html')}")
     for name in ("cars_labelled.csv", "report.html", "run.json"):
-        assert f"wrote demo-output/{name}" in out
+        assert str(Path("demo-output", name)) in wrote
         assert (tmp_path / "demo-output" / name).stat().st_size > 100
     assert run_command(["demo"]) == 1
     assert "[output-exists]" in capsys.readouterr().err

@@ -25,8 +25,17 @@ def test_findings_go_to_stdout_and_talk_to_stderr(folder, capsys):
     assert run_command(["diagnose", "source.csv", "target.csv"]) == 0
     talk = capsys.readouterr()
     assert talk.out.startswith("Same domain: an ordinary classifier will do.")
-    assert "\n  → " in talk.out
+    assert len(talk.out.splitlines()) <= 6
+    assert "[fine]" not in talk.out, "what is fine needs no line"
+    assert talk.err.splitlines()[-1].startswith("next: ")
     assert "source: source.csv, 60 documents" in talk.err
+
+
+def test_full_findings_have_their_figures(folder, capsys):
+    assert run_command(["diagnose", "source.csv", "target.csv", "--full", "--quiet"]) == 0
+    found = capsys.readouterr().out
+    assert "\n  → " in found
+    assert "[fine] distance\n  Source and target are hard to tell apart by their words" in found
 
 
 def test_do_not_transfer_is_an_answer_not_an_error(folder, capsys):
@@ -91,7 +100,6 @@ def test_doubtful_source_labels_go_out_to_a_person_and_back(folder, capsys):
     Path("noisy.csv").write_text("id,comment,category\n" + "\n".join(rows) + "\n", encoding="utf-8")
     assert run_command(["diagnose", "noisy.csv", "target.csv", "--review-source", "doubt.csv"]) == 0
     talk = capsys.readouterr()
-    assert "[worth a look] source labels" in talk.out or "[fine] source labels" in talk.out
     assert "wrote doubt.csv" in talk.err
     header, *listed = Path("doubt.csv").read_text(encoding="utf-8").splitlines()
     assert header == "document,id,text,label,suggested,support,for_label,for_suggested,true_label"

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import sys
 import warnings
 from contextlib import redirect_stderr
@@ -9,8 +10,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from isthmus.cli import check, common, inputs, outputs
-from isthmus.cli.common import ProgressLine, describe, note_guarded, run_record_path, talking
+from isthmus.cli import _exit, check, common, inputs, outputs
+from isthmus.cli.common import describe, note_guarded, run_record_path, talking
+from isthmus.cli.progress import Forecast, ProgressLine
 from isthmus.corpus import Collection
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 from isthmus.request import LabelRequest
@@ -25,21 +27,77 @@ def told(line, **event):
     """What one event puts on the screen."""
     with redirect_stderr(Terminal()) as screen:
         line({"phase": "reading", "total": None, **event})
-    return screen.getvalue()
+        shown = screen.getvalue()
+        _exit.clear_line()
+    return shown
 
 
 def test_a_terminal_sees_one_line_that_is_written_again():
     line = ProgressLine()
     line.began = line.spoke = 0.0
     assert told(line, time=0.19, done=1, total=8) == ""  # five times a second at most
-    assert told(line, time=0.2, done=2, total=8) == "\r\033[Kreading: 2 of 8, about 0 s left"
+    assert told(line, time=0.2, done=2, total=8) == "\r\033[Kreading: 2 of 8, about 1 s left in this step"
     # Two of eight in ten seconds less 0.19: the other six take three times as long.
-    assert told(line, time=10.19, done=2, total=8) == "\r\033[Kreading: 2 of 8, about 30 s left"
-    assert told(line, time=10.2, done=8, total=8) == "\r\033[Kreading: 8 of 8\n"  # the end is always told
+    assert told(line, time=10.19, done=2, total=8) == "\r\033[Kreading: 2 of 8, about 30 s left in this step"
+    assert told(line, time=10.5, done=8, total=8) == "\r\033[Kreading: 8 of 8"
     assert told(line, time=11.0, done=1_500) == "\r\033[Kreading: 1,500"
     assert told(line, time=12.0, done=9, rate=2_345.6) == "\r\033[Kreading: 9, 2,346 a second"
-    assert told(line, time=13.0, phase="saving", done=0, total=1) == "\r\033[Ksaving"
-    assert told(line, time=13.01, phase="saving", done=1, total=1) == "\r\033[Ksaving: done\n"
+    assert told(line, time=12.01, phase="saving", done=0, total=1) == "\r\033[Ksaving"  # its begin is always told
+    assert told(line, time=12.5, phase="counting", done=3, total=9) == "", "a step inside another takes no line"
+    assert told(line, time=12.9, phase="saving", done=1, total=1) == "\r\033[Ksaving"
+    assert told(line, time=13.5, phase="memory", done=7, total=9, what="ridge") == "", "a note about memory is no step"
+
+
+def test_the_line_gives_way_to_what_is_said_and_fits_the_terminal(monkeypatch):
+    monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size((12, 20)))
+    with redirect_stderr(Terminal()) as screen:
+        _exit.rewrite_line("reading")
+        _exit.say("note: one")
+        _exit.say("note: two")
+    assert screen.getvalue() == "\r\033[Kreading\r\033[Knote: one\nnote: two\n"
+    line = ProgressLine()
+    assert told(line, time=line.began + 1, phase="reading the texts", done=1) == "\r\033[Kreading the"
+    with redirect_stderr(Terminal()) as screen:
+        _exit.rewrite_line("reading")
+        _exit.clear_line()
+        _exit.clear_line()
+    assert screen.getvalue() == "\r\033[Kreading\r\033[K"
+
+
+PLAN = [("reading the texts", 4.0), ("trying methods", 10.0), ("judging the labels", 2.0), ("writing the report", 4.0)]
+
+
+@pytest.mark.parametrize("pace", [0.3, 1.0, 2.5, 6.0], ids=lambda pace: f"{pace} times the plan")
+@pytest.mark.parametrize("busy", [1.0, 4.0], ids=lambda busy: f"{busy} seconds for one of work")
+def test_the_time_left_is_right_within_a_factor_of_two_from_a_quarter_of_the_run_on(pace, busy):
+    """A machine of another pace than the plan's, alone or shared with other work."""
+    forecast, now, came = Forecast(PLAN, 0.0), 0.0, 20 * pace * busy
+    for name, seconds in PLAN:
+        forecast.enter(name, now)
+        for _ in range(20):
+            now += seconds * pace * busy / 20
+            if 0.25 * came <= now <= 0.8 * came:
+                said = forecast.left(now, used=now / busy)
+                assert 0.5 <= said / (came - now) <= 2, f"at {now:.1f} of {came:.1f} s: {said:.1f} s said to be left"
+
+
+def test_a_stage_of_unknown_length_hides_the_time_until_it_is_over():
+    forecast = Forecast([("labelling", None), ("judging", 2.0), ("saving", 3.0)], 0.0)
+    assert forecast.left(1.0, used=1.0) is None
+    forecast.enter("saving", 100.0)
+    assert (forecast.stage, forecast.left(100.0, used=100.0)) == ("saving", 3.0)
+
+
+def test_a_planned_run_names_its_stages_and_the_time_of_all_of_them():
+    line = ProgressLine()
+    line.began = line.spoke = 0.0
+    line.expect(PLAN)
+    line.forecast.left = lambda now: 43.0
+    assert told(line, time=0.5, phase="counting", done=1, total=9) == "\r\033[Kreading the texts"
+    assert told(line, time=2.0, phase="counting", done=2, total=9) == "\r\033[Kreading the texts, about 45 s left"
+    assert told(line, time=3.0, phase=PLAN[1][0], done=1, total=8) == "\r\033[Ktrying methods: 1 of 8, about 45 s left"
+    assert told(line, time=4.0, phase=PLAN[1][0], done=8, total=8) == "\r\033[Kjudging the labels, about 45 s left"
+    assert told(line, time=5.0, phase="diagnosing", done=1, total=6) == "\r\033[Kjudging the labels, about 45 s left"
 
 
 def test_nothing_is_left_to_guess_before_the_first_is_done():

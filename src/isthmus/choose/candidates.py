@@ -156,8 +156,9 @@ def try_methods(
         # has been read, on all cores, and what they took is given back.
         ready: dict[str, Any] = {}
         if len(texts.texts) > LARGE and "strings" in candidates_for(texts.texts, None)[0]:
-            progress("trying strings", 0, 1)
+            progress("comparing texts", 0, 1)
             ready["strings"] = fit("strings", n_jobs or cpu_count())
+            progress("comparing texts", 1, 1)
         limits.enter_context(one_blas_thread())
         scorer = make_scorer(texts, options, _views(texts, embedder, options))
         lexicon = None
@@ -218,7 +219,7 @@ def _run_all(fit: Callable[[str], Any], names: list[str], n_jobs: int | None) ->
     if size < 2:
         outcomes = []
         for step, name in enumerate(names):
-            progress(f"trying {name}", step, len(names))
+            progress("trying methods", step, len(names))
             outcomes.append(fit(name))
         progress("trying methods", len(names), len(names))
         return outcomes

@@ -11,6 +11,8 @@ STOPPED = 130
 STOPPED_SENTENCE = "Stopped; no file was left half-written."
 
 _stop_asked = False
+_line_shown = False  # a line of progress stands on the terminal and gives way to whatever is said
+_talk_lock = threading.RLock()
 
 
 def hear_stop() -> None:
@@ -36,7 +38,26 @@ def stop_if_asked() -> None:
 
 def say(text: str = "") -> None:
     """Talk goes to standard error, and nowhere when that is closed."""
-    write_talk(f"{text}\n")
+    with _talk_lock:
+        clear_line()
+        write_talk(f"{text}\n")
+
+
+def rewrite_line(text: str) -> None:
+    """Write a line on a terminal in the place of the last one; the next talk takes its place."""
+    global _line_shown
+    with _talk_lock:
+        write_talk(f"\r\033[K{text}")
+        _line_shown = True
+
+
+def clear_line() -> None:
+    """Take the line of progress away, if one stands there."""
+    global _line_shown
+    with _talk_lock:
+        if _line_shown:
+            write_talk("\r\033[K")
+        _line_shown = False
 
 
 def write_talk(text: str) -> None:

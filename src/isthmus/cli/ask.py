@@ -10,7 +10,7 @@ import typer
 from isthmus._utils import plural
 from isthmus.api.saving import check_saved_file
 from isthmus.cli.command import shared
-from isthmus.cli.common import print_json, say, talking
+from isthmus.cli.common import print_json, say_outcome, talking
 from isthmus.cli.outputs import check_output_is_not_input, write_table
 from isthmus.corpus import check_output
 from isthmus.corpus.sheets import Layout
@@ -62,10 +62,6 @@ def ask(
         what = "word" if words else "document"
         name = "FILE" if output == "-" else output
         given = f"{name} -o OUT" if not words else f"-o OUT --words {name}"
-        say(
-            f"Fill in the column {column} of these {plural(count, what)}, then run isthmus teach {result} {given}."
-            if count
-            else f"No {what} is left to ask about."
-        )
-        if output != "-":
-            say(f"wrote {output}")
+        files = [] if output == "-" else [output]
+        filled = f"Fill in the column {column} of these {plural(count, what)}, then run isthmus teach {result} {given}."
+        say_outcome([] if count else [f"No {what} is left to ask about."], files, filled if count else "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,7 +11,7 @@ import typer
 
 from isthmus.cli._exit import emit
 from isthmus.cli.command import shared
-from isthmus.cli.common import Target, one_line, print_json, say, talking
+from isthmus.cli.common import MOST_LINES, Target, fit_lines, one_line, print_json, say, say_outcome, talking
 from isthmus.cli.outputs import (
     check_outputs,
     file_records,
@@ -199,9 +200,9 @@ def check(
         written = write_files(output, table, makers, force=force, exact=exact)
     if as_json:
         print_json(outcome)
-    for line in map(one_line, [] if as_json else lines):
-        # The outcome of a check is data, unless the table itself goes to stdout; how to go on is talk.
-        if not drawing and output != "-":
+    # The outcome of a check is data, unless the table itself goes to stdout; how to go on is talk.
+    for line in map(one_line, [] if as_json or drawing else fit_lines(lines, MOST_LINES - 2, "with --json")):
+        if output != "-":
             emit(line)
         elif not quiet:
             say(line)
@@ -213,8 +214,24 @@ def check(
         expected = expectation_record(found.estimate if found.among is None else labelling.expected)
         record = run_record("check", output, read, check=outcome, expected_accuracy=expected)
         written = write_record(output, record, written)
-    for file in written if not quiet else ():
-        say(one_line(f"wrote {file}"))
+    if not quiet:
+        step = lines[0] if drawing or found is None else describe_next(result, found, labelling)
+        say_outcome([], written, step)
+
+
+def describe_next(result: str, found: LabelCheck, labelling: Labelling) -> str:
+    """What to do after a check: read on where that pays, learn from the answers, or use the labels."""
+    passing = found.guarantee
+    saved = "" if labelling.saved is None else shlex.quote(result)
+    if passing is not None and passing.next_step is not None:
+        more = passing.next_step
+        again = f"isthmus check {shlex.quote(result)} CHECKED --sample {more['read']} --budget {passing.budget:g}"
+        return f"Read {more['read']:,} more, and about {more['documents']:,} should pass unread: {again} -o more.csv"
+    if passing is None and found.among is None and saved:
+        return f"Let the {found.n:,} answers improve the labels: isthmus teach {saved} CHECKED -o labelled.csv"
+    if passing is not None and passing.documents:
+        return f"Use the {passing.documents:,} labels that pass, and read the others: -o OUT marks them."
+    return "Use the labels with this accuracy in mind, or improve them: isthmus label --save FILE, then isthmus teach."
 
 
 def saved_table(saved: Any, target: Path | None, quiet: bool) -> dict[str, list]:

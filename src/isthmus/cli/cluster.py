@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Annotated, Any
 
 import typer
@@ -18,7 +19,7 @@ from isthmus.cli.blocks import (
     resumable,
 )
 from isthmus.cli.command import add_command
-from isthmus.cli.common import describe, one_line, print_json, say, talking
+from isthmus.cli.common import MOST_LINES, describe, fit_lines, print_json, say, say_outcome, talking
 from isthmus.cli.outputs import (
     Makers,
     announced,
@@ -29,6 +30,7 @@ from isthmus.cli.outputs import (
     write_files,
     write_record,
 )
+from isthmus.cli.progress import plan_stages
 from isthmus.corpus import read_collection, with_columns
 from isthmus.corpus.guess import list_columns, shorten
 from isthmus.corpus.write import check_table
@@ -69,7 +71,7 @@ def cluster(request: ClusterRequest) -> None:
         summary, record = cluster_in_memory(request)
     summary["files"] = write_record(request.output, record, summary["files"])
     if not request.quiet:
-        tell(summary)
+        say_outcome(describe_outcome(summary), summary["files"], describe_next(request))
     if request.as_json:
         print_json(summary)
 
@@ -111,19 +113,33 @@ def split_result(request: ClusterRequest) -> None:
         written = write_files(request.output, table, {}, force=request.force, exact=request.exact)
     if request.as_json:
         print_json({"within": found.within, "groups": found.groups, "output": request.output, "files": written})
-    for line in [] if request.quiet else [*str(found).splitlines(), *(f"wrote {file}" for file in written)]:
-        say(one_line(line))
+    if not request.quiet:
+        lines = fit_lines(str(found).splitlines(), MOST_LINES - 2, "in the table")
+        say_outcome(lines, written, describe_split_next(request, bool(names)))
+
+
+def describe_split_next(request: ClusterRequest, named: bool) -> str:
+    """What to do after a class was split: name its groups, or learn the names."""
+    result = shlex.quote(str(request.files[0]))
+    if not named:
+        within = shlex.quote(str(request.within))
+        return (
+            f"Name the groups worth a class: isthmus cluster {result} --within {within} --name 1=CLASS -o answers.csv"
+        )
+    answers = "ANSWERS" if request.output == "-" else shlex.quote(request.output)
+    return f"Learn them: isthmus teach {result} {answers} -o labelled.csv"
 
 
 def cluster_in_memory(request: ClusterRequest) -> tuple[dict[str, Any], dict[str, Any]]:
     """Read, group and write; the outcome in a few numbers, and the record."""
     source, target = request.files
-    with talking(request.quiet):
+    with talking(request.quiet) as line:
         source_docs = read_collection(source, text=request.text, label=request.label, want_labels=True)
         target_docs = read_collection(target, text=request.target_text or request.text, want_labels=False)
         describe(source_docs, "source", request.quiet)
         describe(target_docs, "target", request.quiet)
         check_table(request.output, target_docs.table(), added=len(ADDED))
+        line.expect(plan_stages("cluster", request, source_docs, target_docs))
         from isthmus.api.cluster import cluster as group_texts  # here, so that a missing file is told at once
 
         result = group_texts(
@@ -209,18 +225,25 @@ def summarise(result, source, target, output: str, written: list[str]) -> dict[s
     }
 
 
-def tell(summary: dict[str, Any]) -> None:
-    """The outcome in a few lines."""
-    for row in summary["clusters"]:
-        aligned = (
-            "new" if row["aligned_to"] is None else f"aligned with {shorten(row['aligned_to'])}, {row['strength']:.2f}"
-        )
-        words = f": {list_columns(row['words'])}" if "words" in row else ""
-        size = plural(row["size"], "document")
-        say(one_line(f"cluster {row['cluster']}: {shorten(row['name'])}, {size} ({aligned}){words}"))
-    if summary.get("source_helps") is False:
-        say(f"note: {summary['guidance_estimate']}")
+def describe_outcome(summary: dict[str, Any]) -> list[str]:
+    """A grouping in at most six lines, the largest clusters first."""
+    last = [f"note: {summary['guidance_estimate']}"] if summary.get("source_helps") is False else []
     if summary.get("groups_not_used"):
-        say(one_line(f"source groups without a cluster: {list_columns(summary['groups_not_used'])}"))
-    for file in summary["files"]:
-        say(one_line(f"wrote {file}"))
+        last.append(f"source groups without a cluster: {list_columns(summary['groups_not_used'])}")
+    by_size = sorted(summary["clusters"], key=lambda row: -row["size"])
+    return [*fit_lines(list(map(describe_cluster, by_size)), MOST_LINES - 2 - len(last), "in the table"), *last]
+
+
+def describe_cluster(row: dict[str, Any]) -> str:
+    """One cluster: its number and name, its size, the group it follows, and its words."""
+    group = row["aligned_to"]
+    aligned = "new" if group is None else f"aligned with {shorten(group)}, {row['strength']:.2f}"
+    words = f": {list_columns(row['words'])}" if "words" in row else ""
+    return f"cluster {row['cluster']}: {shorten(row['name'])}, {plural(row['size'], 'document')} ({aligned}){words}"
+
+
+def describe_next(request: ClusterRequest) -> str:
+    """What to do after a grouping."""
+    if request.report is not None:
+        return f"Open {request.report} and read the most typical documents of each cluster."
+    return "Read the most typical documents of each cluster: the same command with --report page.html shows them."

@@ -7,10 +7,9 @@ import json
 import os
 import re
 import sys
-import time
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,7 +18,8 @@ import typer
 
 from isthmus._progress import listen
 from isthmus._utils import plural
-from isthmus.cli._exit import one_line, say, stop_if_asked, write_data, write_talk
+from isthmus.cli._exit import one_line, say, stop_if_asked, write_data
+from isthmus.cli.progress import ProgressLine, ticking
 from isthmus.corpus import Collection, replacing
 from isthmus.corpus.decode import mend_surrogates
 from isthmus.corpus.formats import split_sheet
@@ -31,17 +31,19 @@ Target = Annotated[
     Path | None,
     typer.Option("--target", metavar="FILE", help="The file that was labelled, where RESULT lacks its columns."),
 ]
+MOST_LINES = 8  # of the outcome on a terminal, with the files written and the next step
 _COUNTS = re.compile(r"(?<=^note: )[\d,]+ of [\d,]+ ")
 
 
 @contextmanager
-def talking(quiet: bool) -> Iterator[None]:
+def talking(quiet: bool) -> Iterator[ProgressLine]:
     """Show progress and warnings, each once, on standard error while the block runs; nothing when quiet."""
+    line = ProgressLine()
     with warnings.catch_warnings():
         if quiet:
             warnings.simplefilter("ignore")
             with listen(lambda event: stop_if_asked()):
-                yield
+                yield line
             return
         warnings.simplefilter("always", IsthmusWarning)
         said = set()
@@ -56,42 +58,8 @@ def talking(quiet: bool) -> Iterator[None]:
                 say(note)
 
         warnings.showwarning = show
-        with listen(ProgressLine()):
-            yield
-
-
-class ProgressLine:
-    """Progress as one rewritten line on a terminal; elsewhere a plain line every two seconds, later every thirty."""
-
-    def __init__(self, every: float = 2.0, at_most: float = 30.0):
-        self.every, self.at_most = every, at_most
-        self.started: dict[str, float] = {}
-        self.began = self.spoke = time.monotonic()
-
-    def __call__(self, event: dict) -> None:
-        stop_if_asked()
-        now, phase, done, total = event["time"], event["phase"], event["done"], event["total"]
-        opens = total == 1 and not done and phase not in self.started  # one long step, of which nothing more is heard
-        start = self.started.setdefault(phase, now)
-        finished = total is not None and done >= total
-        terminal = sys.stderr is not None and sys.stderr.isatty()
-        # A log of an hour's run should not be a thousand lines long.
-        pause = 0.2 if terminal else min(self.at_most, max(self.every, (now - self.began) / 10))
-        if now - self.spoke < pause and not opens and not (finished and terminal):
-            return
-        self.spoke = now
-        if total == 1:
-            text = phase + (": done" if finished else "")
-        else:
-            text = f"{phase}: {done:,}" + (f" of {total:,}" if total else "")
-        if event.get("rate"):
-            text += f", {event['rate']:,.0f} a second"
-        if total and 0 < done < total and now > start:
-            text += f", about {(now - start) / done * (total - done):.0f} s left"
-        if terminal:
-            write_talk(f"\r\033[K{text}" + ("\n" if finished else ""))
-        else:
-            say(text)
+        with listen(line), ticking(line):
+            yield line
 
 
 def describe(docs: Collection, role: str, quiet: bool) -> None:
@@ -110,6 +78,23 @@ def describe(docs: Collection, role: str, quiet: bool) -> None:
         say(f"  classes: {shown}{more}" + (f"; {missing:,} without a label" if missing else ""))
     for finding in docs.checks():
         say(f"  check: {one_line(finding['message'])}")
+
+
+def say_outcome(lines: Sequence[str], files: Sequence[str] = (), step: str = "") -> None:
+    """Tell how a command ended: lines that :func:`fit_lines` left, the files written, and last what to do next."""
+    tail = [f"wrote {', '.join(files)}"] if files else []
+    tail += [f"next: {step}"] if step else []
+    for line in [*lines, *tail]:
+        say(one_line(line))
+
+
+def fit_lines(lines: Sequence[str], most: int, where: str) -> list[str]:
+    """The first lines where there are too many for a screen; ``where`` says how to see the others.
+
+    >>> fit_lines(["staff: 3", "price: 2", "service: 1"], 2, "in labelled.csv")
+    ['staff: 3', 'and 2 more, in labelled.csv']
+    """
+    return list(lines) if len(lines) <= most else [*lines[: most - 1], f"and {len(lines) - most + 1} more, {where}"]
 
 
 def write_json(path: Path, content: Any, *, force: bool = True) -> None:

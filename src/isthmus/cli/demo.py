@@ -9,10 +9,11 @@ import typer
 
 from isthmus.cli._exit import emit
 from isthmus.cli.command import shared
-from isthmus.cli.common import describe, one_line, say, talking
+from isthmus.cli.common import describe, say, say_outcome, talking
 from isthmus.cli.inputs import Inputs
 from isthmus.cli.label_run import label_collections, label_record, write_outputs
 from isthmus.cli.outputs import check_outputs, describe_input, write_record
+from isthmus.cli.progress import plan_labelling
 from isthmus.corpus.sample import load_sample
 from isthmus.recipes import get_recipe
 from isthmus.request import LabelRequest
@@ -36,9 +37,10 @@ def demo(
     request = LabelRequest(method=method, seed=seed, output=str(table), report=page, force=force)
     check_outputs(request.output, page, force)
     source, target, truth = load_sample()
-    with talking(False):
+    with talking(False) as line:
         describe(source, "source", False)
         describe(target, "target", False)
+        line.expect(plan_labelling(request, source, target))
         result = label_collections(request, Inputs(source, target))
         written = write_outputs(request, result, source, target)
     inputs = [describe_input(docs.name, docs) for docs in (source, target)]
@@ -61,8 +63,8 @@ def demo(
     kept = ~result.needs_review
     if kept.any():
         emit(f"of the {int(kept.sum())} labels that need no review: {_share(true_labels, result, kept):.1%} right")
-    for file in written:
-        emit(one_line(f"wrote {file}"))
+    step = f"Open {page}, then try your own files: isthmus label SOURCE TARGET -o labelled.csv --report report.html"
+    say_outcome([], written, step)
 
 
 def _share(true_labels, result, rows) -> float:

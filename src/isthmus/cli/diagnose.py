@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
-from typing import Annotated
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from isthmus._progress import progress
 from isthmus.cli._exit import emit
 from isthmus.cli.command import shared
-from isthmus.cli.common import describe, one_line, print_json, say, talking
+from isthmus.cli.common import MOST_LINES, describe, fit_lines, one_line, print_json, say_outcome, talking
 from isthmus.cli.outputs import check_outputs, write_table
+from isthmus.cli.progress import plan_stages
 from isthmus.corpus import read_collection
 from isthmus.exceptions import UsageError
 from isthmus.features.languages import resolve_language
 from isthmus.request import in_flags
+
+if TYPE_CHECKING:
+    from isthmus.api.diagnose import Diagnosis
 
 EXAMPLE = "Example: isthmus diagnose motorcycles.csv cars.csv --report shift.html"
 
@@ -35,6 +41,9 @@ def diagnose(
             help="Write the source labels that are probably wrong, for a person to correct.",
         ),
     ] = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="Print every finding with its figures, also those that are fine.")
+    ] = False,
     seed: Annotated[int, shared("seed")] = 0,
     language: Annotated[str, shared("language")] = "auto",
     as_json: Annotated[bool, shared("as_json", "Print everything as JSON on stdout.")] = False,
@@ -43,8 +52,8 @@ def diagnose(
 ) -> None:
     """Say whether labels can travel from SOURCE to TARGET, and what to watch.
 
-    Findings are printed gravest first, each with advice. No label of TARGET is needed or read. The exit code is 0 even
-    when the advice is not to transfer.
+    What needs attention is printed gravest first; --full prints all findings with their figures. No label of TARGET is
+    needed or read. The exit code is 0 even when the advice is not to transfer.
     """
     if source == "-" and target == "-":
         raise UsageError("Both SOURCE and TARGET are '-'; only one can be standard input.", code="bad-parameter")
@@ -52,11 +61,14 @@ def diagnose(
         raise UsageError("--review-source '-': stdout has the findings; give a file.", code="bad-parameter")
     resolve_language(language)
     check_outputs("-" if review_source is None else str(review_source), report, force, inputs=(source, target))
-    with talking(quiet):
+    with talking(quiet) as progress_line:
         source_docs = read_collection(source, text=text, label=label_column, want_labels=True)
         target_docs = read_collection(target, text=target_text or text, want_labels=False)
         describe(source_docs, "source", quiet)
         describe(target_docs, "target", quiet)
+        progress_line.expect(
+            plan_stages("diagnose", SimpleNamespace(report=report, save=None), source_docs, target_docs)
+        )
         from isthmus.api.diagnose import diagnose as compare
 
         result = compare(source_docs.texts, source_docs.labels, target_docs.texts, random_state=seed, language=language)
@@ -73,11 +85,34 @@ def diagnose(
         print_json(result.to_dict())
     else:
         # Words and labels of hostile data must not steer the terminal; the table's own indents are kept.
-        for line in str(result).splitlines():
+        for line in str(result).splitlines() if full else short_lines(result):
             emit(" " * (len(line) - len(line.lstrip())) + one_line(in_flags(line)))
-    written = [path for path in (report, review_source) if path is not None]
-    for path in written if not quiet else ():
-        say(one_line(f"wrote {path}"))
-    noisy = any(row["topic"] == "source labels" and row["severity"] for row in result)
-    if noisy and review_source is None and not quiet:
-        say("list the doubtful source labels with --review-source FILE; isthmus teach --source-labels FILE learns them")
+    if not quiet:
+        written = [str(path) for path in (report, review_source) if path is not None]
+        say_outcome([], written, describe_next(result, source, target, review_source))
+
+
+def short_lines(result: Diagnosis) -> list[str]:
+    """The verdict and what it means for the findings that need attention, in at most six lines."""
+    from isthmus.shift.diagnose import SEVERITIES  # here, so that a missing file is told at once
+
+    grave = []
+    for row in result:
+        figures = f"{row['finding']} " if row["severity"] > 1 else ""
+        if row["severity"]:
+            grave.append(f"[{SEVERITIES[row['severity']]}] {row['topic']}: {figures}{row['advice']}")
+    return [result.verdict, *fit_lines(grave, MOST_LINES - 3, "with --full")]
+
+
+def describe_next(result: Diagnosis, source: str, target: str, review_source: Path | None) -> str:
+    """What to do after a diagnosis."""
+    if review_source is not None:
+        return (
+            f"Fill in true_label where a label of {review_source} is wrong; after isthmus label --save FILE, isthmus "
+            f"teach FILE --source-labels {shlex.quote(str(review_source))} learns them."
+        )
+    if any(row["topic"] == "source labels" and row["severity"] for row in result):
+        return "List the doubtful source labels: the same command with --review-source doubtful.csv"
+    if result.level == "no-transfer":
+        return "Find a source nearer to the target, or name the classes: isthmus label TARGET --class NAME --class NAME"
+    return f"Label the target: isthmus label {shlex.quote(source)} {shlex.quote(target)} -o labelled.csv"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import asdict
 from typing import Any
 
@@ -57,4 +58,6 @@ def label_large(request: LabelRequest) -> None:
     inputs = [{"path": path} for path in request.files]
     record = label_record(request.for_record(), inputs, {"blocks": True}, result.method, result.decision)
     record |= {name: summary[name] for name in ("expected_accuracy", "novel", "warnings", "bad_rows")}
-    finish(request, summary, record | {"files": result.files}, files_written(request.output, result.files))
+    written = files_written(request.output, result.files)
+    step = f"Check 100 at random: isthmus check {shlex.quote(written[0])} --sample 100 -o to_check.csv"
+    finish(request, summary, record | {"files": result.files}, written, next_step=step)

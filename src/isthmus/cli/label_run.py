@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from isthmus._utils import plural
-from isthmus.cli.common import describe, one_line, print_json, say, talking
+from isthmus.cli.common import MOST_LINES, describe, fit_lines, print_json, say_outcome, talking
 from isthmus.cli.inputs import Inputs, join_collections, label_half, read_as, read_inputs
 from isthmus.cli.outputs import (
     describe_input,
@@ -23,6 +23,7 @@ from isthmus.cli.outputs import (
     write_files,
     write_record,
 )
+from isthmus.cli.progress import plan_labelling
 from isthmus.corpus import Collection, with_columns
 from isthmus.corpus.classes import read_class_table
 from isthmus.corpus.decode import shown_name
@@ -35,7 +36,8 @@ from isthmus.features.class_names import class_texts
 from isthmus.request import LabelRequest, in_flags
 
 NONE = "none"  # of an option that is switched off
-SHOWN = 30  # classes counted on the terminal
+SHOWN = 12  # classes counted on the terminal
+BASES = {"random": "from answers drawn at random", "weighted": "from answers of all kinds, weighted"}
 ADDED = ("label", "confidence", "needs_review", "novel_group", "review_reason")
 
 
@@ -43,9 +45,10 @@ def label_files(request: LabelRequest) -> None:
     """Read the collections, label the target, write."""
     from isthmus.features.counting import sharing  # loads numpy
 
-    with talking(request.quiet), sharing():  # the report counts words that the methods have read
+    with talking(request.quiet) as line, sharing():  # the report counts words that the methods have read
         inputs = read_inputs(request)
         source, target = inputs.source, inputs.target
+        line.expect(plan_labelling(request, source, target))
         if request.by is not None:
             find_column(target, request.by)  # a wrong name is told before the work, not after it
         check_table(request.output, target.table(), added=len(ADDED))
@@ -58,9 +61,6 @@ def label_files(request: LabelRequest) -> None:
         written = write_outputs(request, result, source, target, table=table)
     words = None if str(request.words) == NONE else request.words
     inputs.records += file_records((words, request.class_table, request.answers, *request.extra))
-    if result.learned is not None and not request.quiet:
-        for line in str(result.learned).splitlines():
-            say(one_line(line))
     conclude(request, result, len(source), inputs.records, written)
 
 
@@ -264,24 +264,56 @@ def conclude(request: LabelRequest, result, n_source: int, inputs: list[dict], w
     step = result.next_step()
     if step is not None:
         summary["next_step"] = {**step._asdict(), "command": check_command(request, step.read)}
+    saved, table = request.save, None if request.output == "-" else request.output
+    next_step = describe_next(result, step, saved=saved, table=table, budget=request.budget)
     for name in ("expected_accuracy", "novel", "warnings", "sources"):
         record[name] = summary[name]
-    finish(request, summary, record, written)
+    finish(request, summary, record, written, learned=result.learned, next_step=next_step)
 
 
 def check_command(request: LabelRequest, n: int) -> str | None:
     """The line that draws so many documents for a guarantee; None where nothing was written that it could read."""
     result = request.save or (None if request.output == "-" else request.output)
-    if result is None:
-        return None
-    return f"isthmus check {shlex.quote(str(result))} --sample {n} --budget {request.budget:g} -o to_check.csv"
+    return None if result is None else _check_line(result, n, f" --budget {request.budget:g}")
 
 
-def finish(request: LabelRequest, summary: dict[str, Any], record: dict[str, Any], written: list[str]) -> None:
+def _check_line(result: Any, n: int, budget: str = "") -> str:
+    return f"isthmus check {shlex.quote(str(result))} --sample {n}{budget} -o to_check.csv"
+
+
+def describe_next(result, step: Any, *, saved: Any, table: Any, budget: float) -> str:
+    """The one thing to do after a labelling, with what it brings and the command that begins it."""
+    from isthmus.choose.guaranteed import reading_minutes
+
+    review = [row for row, flag in enumerate(result.needs_review) if flag]
+    readable = saved or table
+    if step is not None:
+        command = "" if readable is None else " " + _check_line(readable, step.read, f" --budget {budget:g}")
+        return f"{step}{command}"
+    if not review and readable is not None:
+        return f"Check {min(100, len(result.texts))} at random: {_check_line(readable, min(100, len(result.texts)))}"
+    if not review:
+        return "Write the labels to a file with -o OUT, so that isthmus check can draw documents to check."
+    minutes = plural(reading_minutes([result.texts[row] for row in review], len(review)), "minute")
+    what = f"Read the {plural(len(review), 'document')} to review (about {minutes}), so that the rest can pass unread"
+    if saved is None:
+        return f"{what}. With --save FILE, isthmus ask FILE lists them and isthmus teach learns your answers."
+    return f"{what}: isthmus ask {shlex.quote(str(saved))} -n {len(review)} -o to_answer.csv"
+
+
+def finish(
+    request: LabelRequest,
+    summary: dict[str, Any],
+    record: dict[str, Any],
+    written: list[str],
+    *,
+    learned: Any = None,
+    next_step: str = "",
+) -> None:
     """Write the record where the output is a file, and tell the outcome."""
     summary["files"] = write_record(request.output, record, written)
     if not request.quiet:
-        tell(summary, answered=request.answers is not None)
+        say_outcome(describe_outcome(summary, learned), summary["files"], next_step)
     if request.as_json:
         print_json(summary)
 
@@ -316,42 +348,41 @@ def expectation_record(expected: Any) -> dict[str, Any]:
     return row if expected.estimate is not None else row | {"low": None, "high": None}
 
 
-def describe_worth(row: dict[str, Any]) -> str:
-    """One of several sources: how near it is to the target, how far the others agree with it, whether it counts."""
-    alike = row["agreement"]
-    agrees = "" if alike is None else f", {alike:.0%} of its labels are what the other sources would say"
-    left_out = "" if row["used"] else f"; left out, for its labels {row['why']}"
-    count = plural(row["documents"], "labelled document")
-    return f"{row['source']}: {count}, likeness to the target {row['likeness']:.2f}{agrees}{left_out}"
+def describe_sources(rows: Sequence[dict[str, Any]]) -> str:
+    """Several sources in one line: those that count, and why others do not."""
+    used = [f"{row['source']} ({row['documents']:,}, likeness {row['likeness']:.2f})" for row in rows if row["used"]]
+    idle = [f"{row['source']} left out, for its labels {row['why']}" for row in rows if not row["used"]]
+    return "sources: " + "; ".join([", ".join(used), *idle])
 
 
-def tell(summary: dict[str, Any], *, answered: bool) -> None:
-    """The outcome in a few lines, what must be known first; ``answered``: people's answers were learned from."""
-    for row in summary.get("warnings", ()):
-        say(one_line(f"warning: {in_flags(row['message'])}"))
-    for row in summary.get("sources", ()):
-        say(one_line(describe_worth(row)))
-    say(one_line(f"method: {summary['method']} ({summary['why']})"))
-    names = list(summary["labels"].items())
-    more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
-    say("labels: " + ", ".join(f"{one_line(shorten(name))} {count:,}" for name, count in names[:SHOWN]) + more)
-    say(
-        f"confidence: {summary['mean_confidence']:.2f} on average; {summary['needs_review']:,} of "
-        f"{plural(summary['target_documents'], 'document')} to review"
-    )
-    expected = summary.get("expected_accuracy")
-    if expected is not None and expected["estimate"] is not None:
-        from isthmus.choose import AccuracyEstimate
+def describe_outcome(summary: dict[str, Any], learned: Any = None, notes: Sequence[str] = ()) -> list[str]:
+    """A labelling in at most six lines, what must be known first; ``notes`` come before what was ``learned``."""
+    first = [f"warning: {in_flags(row['message'])}" for row in summary.get("warnings", ())]
+    first += [describe_sources(summary["sources"])] if summary.get("sources") else []
+    first += notes
+    if learned is not None:
+        first += [line for line in str(learned).splitlines() if not line.startswith("  ")]  # classes stand below
+    method = f"method: {summary['method']} ({summary['why']})"
+    main = [method, describe_labels(summary["labels"], learned), describe_trust(summary, learned)]
+    return [*fit_lines(first, MOST_LINES - 2 - len(main), "in run.json"), *main]
 
-        rests = "" if answered else ", if your classes cover the target"
-        say(f"expected accuracy: {AccuracyEstimate(**expected)}{rests}")
-    elif expected is not None:
-        say(one_line(f"expected accuracy: not estimated: {expected['reason']}"))
-    for file in summary["files"]:
-        say(one_line(f"wrote {file}"))
-    if "next_step" in summary:
-        from isthmus.choose.guaranteed import Step
 
-        step = dict(summary["next_step"])
-        command = step.pop("command")
-        say(one_line(f"next: {Step(**step)}" + (f" {command}" if command else "")))
+def describe_labels(now: dict[str, int], learned: Any = None) -> str:
+    """Documents by class; after answers also how many there were before."""
+    before = {} if learned is None else {str(name): count for name, count in learned.before.items()}
+    names = list(dict.fromkeys([*now, *before]))
+    counts = [f"{before.get(name, 0):,} → {now.get(name, 0):,}" if before else f"{now[name]:,}" for name in names]
+    parts = [f"{shorten(name)} {count}" for name, count in zip(names, counts, strict=True)]
+    return "labels: " + ", ".join(fit_lines(parts, SHOWN, "in the table"))
+
+
+def describe_trust(summary: dict[str, Any], learned: Any = None) -> str:
+    """How many labels should be right, and how many documents are to be reviewed."""
+    review = f"{summary['needs_review']:,} of {plural(summary['target_documents'], 'document')} to review"
+    expected = summary["expected_accuracy"]
+    if expected["estimate"] is None:
+        return f"{review}; accuracy not estimated: {expected['reason']}"
+    from isthmus.choose import AccuracyEstimate
+
+    basis = "if your classes cover the target" if learned is None else BASES.get(learned.basis, "from your answers")
+    return f"expected accuracy: {AccuracyEstimate(**expected)}, {basis}; {review}"

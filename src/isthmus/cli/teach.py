@@ -11,8 +11,15 @@ import typer
 from isthmus._utils import plural
 from isthmus.api.saving import check_saved_file
 from isthmus.cli.command import shared
-from isthmus.cli.common import Target, one_line, print_json, say, talking
-from isthmus.cli.label_run import added_columns, review_layout, summarise, teach_from_file
+from isthmus.cli.common import Target, print_json, say_outcome, talking
+from isthmus.cli.label_run import (
+    added_columns,
+    describe_next,
+    describe_outcome,
+    review_layout,
+    summarise,
+    teach_from_file,
+)
 from isthmus.cli.outputs import (
     check_outputs,
     file_records,
@@ -137,18 +144,15 @@ def teach(
     if as_json:
         print_json(summary)
     if not quiet:
-        lines = [] if taught.learned is None else str(taught.learned).splitlines()
+        notes = []
         if source_labels is not None:
             corrected = taught.settings["source_labels_corrected"]
-            lines = [f"labelled again from the source with {plural(corrected, 'label')} corrected", *lines]
+            notes = [f"labelled again from the source with {plural(corrected, 'label')} corrected"]
         if without is not None and taught.learned is None:
-            lines = [f"the answers of {without} were taken back and none is left; the labels are as before any answer"]
-        if taught.expected_accuracy is not None:
-            basis = {"random": "from answers drawn at random", "weighted": "from answers of all kinds, weighted"}
-            end = basis.get("" if taught.learned is None else taught.learned.basis, "")
-            lines.append(f"expected accuracy: {taught.expected_accuracy}" + (f", {end}" if end else ""))
-        for line in [*lines, *(f"wrote {file}" for file in summary["files"])]:
-            say(one_line(line))
+            notes = [f"the answers of {without} were taken back and none is left; labels are as before any answer"]
+        table_file = None if output == "-" else output
+        step = describe_next(taught, taught.next_step(), saved=save, table=table_file, budget=taught.error_budget)
+        say_outcome(describe_outcome(summary, taught.learned, notes), summary["files"], step)
 
 
 def read_group_names(given: list[str]) -> dict[str, str | None]:

@@ -86,7 +86,7 @@ class StaticEmbedder:
         words = _WordTokens(self._tokenizer)
         for block in row_blocks(len(texts), _BLOCK):
             vectors[block] = self._embed(texts[block], words)
-            progress("reading vectors", block.stop, len(texts))
+            progress("reading word vectors", block.stop, len(texts))
         return vectors
 
     def _embed(self, texts: list[str], words: _WordTokens) -> np.ndarray:
@@ -184,10 +184,10 @@ class ModelEmbedder:
         found = cache.read(texts)
         missing = [text for text in dict.fromkeys(texts) if text not in found]
         for block in row_blocks(len(missing), _BATCH):
-            progress(f"reading texts with {self.name}", block.start, len(missing))
             rows = check_vectors(self._encode(missing[block]), block.stop - block.start)
             cache.write(missing[block], rows)
             found.update(zip(missing[block], rows, strict=True))
+            progress(f"reading texts with {self.name}", block.stop, len(missing))
         return np.array([found[text] for text in texts], dtype=np.float32)
 
 

@@ -423,5 +423,5 @@ def whole_counts(index: GramIndex) -> Any:
         out[a:b, :a] = tile[:, :a]
         out[:a, a:b] = tile[:, :a].T
         out[a:b, a:b] = corner + corner.T
-        progress("kernel", b, n)
+        progress("comparing texts", b, n)
     return out

@@ -346,7 +346,7 @@ class StringKernel:
             normalize=normalize,
             out=_room(shape, np.dtype(dtype), out),
             n_jobs=self.n_jobs,
-            report=lambda done, total: progress("kernel", done, total),
+            report=lambda done, total: progress("comparing texts", done, total),
             index=None if xp is None else self._index(xp, codes, offsets, split),
         )
 

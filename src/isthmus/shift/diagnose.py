@@ -66,18 +66,18 @@ def measure_shift(
         guess_languages(texts, in_order=True) if told else {given: 1.0} for texts in (source_texts, target_texts)
     ]
     counts = count_joint(source_texts, target_texts, language=given)
-    progress("diagnosing", 1, _STEPS)
+    progress("comparing the collections", 1, _STEPS)
     rows, tables = _compare(counts, languages, int(known.sum()), random_state, vectors)
     for repeat in tables["near_duplicates"]:
         repeat["target"], repeat["source"] = int(orders[1][repeat["target"]]), int(orders[0][repeat["source"]])
-    progress("diagnosing", 3, _STEPS)
+    progress("comparing the collections", 3, _STEPS)
     classes, codes = np.unique(values[known], return_inverse=True) if known.any() else (np.zeros(0), np.zeros(0, int))
     labelled, label_tables = _judge_labels(counts, np.flatnonzero(known), codes, classes, random_state)
     rows += labelled
     tables |= label_tables
     for doubtful in tables.get("doubtful_labels", ()):
         doubtful["document"] = int(orders[0][doubtful["document"]]) + 1
-    progress("diagnosing", _STEPS, _STEPS)
+    progress("comparing the collections", _STEPS, _STEPS)
     if vectors and two_languages(source_texts, target_texts, in_order=True):
         rows = [{**row, "severity": min(row["severity"], 2)} if row["topic"] in _BY_WORDS else row for row in rows]
     rows.sort(key=lambda row: -row["severity"])
@@ -104,7 +104,7 @@ def _compare(counts: JointCounts, languages, n_labelled: int, random_state, vect
     empty = int(np.sum(np.diff(target.indptr) == 0))
     only, unknown = _target_only(counts)
     repeats = near_duplicates(counts.source_tokens, counts.target_tokens)
-    progress("diagnosing", 2, _STEPS)
+    progress("comparing the collections", 2, _STEPS)
     rows = [
         findings.size_finding(source.shape[0], n_labelled, target.shape[0], empty),
         findings.language_finding(languages[0], languages[1], overlap["tokens_known"], vectors),
@@ -138,7 +138,7 @@ def _judge_labels(counts: JointCounts, rows, codes, classes, random_state) -> tu
     source, target, names = counts.source[rows], counts.target, counts.names
     shared = bool(np.any((counts.source_df > 0) & (counts.target_df > 0)))
     carried = bridges.vocabulary_transfer(source, codes, target, random_state=random_state)
-    progress("diagnosing", 4, _STEPS)
+    progress("comparing the collections", 4, _STEPS)
     pivots = bridges.pivot_table(source, codes, target, names, classes)
     moved = (
         bridges.class_shifted_words(source, codes, target, names, classes, random_state=random_state) if shared else []
@@ -146,7 +146,7 @@ def _judge_labels(counts: JointCounts, rows, codes, classes, random_state) -> tu
     # Where nothing carries over, a guess of the target's shares would be noise.
     useful = carried is not None and carried.share >= findings.CARRIED[2]
     shares = bridges.predicted_shares(source, codes, target, len(classes)) if useful else None
-    progress("diagnosing", 5, _STEPS)
+    progress("comparing the collections", 5, _STEPS)
     found = [
         findings.carrying_finding(carried, target.shape[0]),
         findings.balance_finding(classes, np.bincount(codes, minlength=len(classes)), shares),

@@ -125,9 +125,11 @@ def distance_finding(measured: dict[str, float]) -> dict:
         advice = "Collect at least twenty documents a side to measure the distance."
         return finding(1, "distance", sentence, advice, **measured)
     severity = sum(distance >= bound for bound in DISTANCE)
+    meaning = ("hard", "possible", "easy")[severity]
     sentence = (
-        f"A linear classifier tells source from target with {percent(measured['error'])} error: proxy A-distance "
-        f"{distance:.2f} (95 % interval {measured['low']:.2f} to {measured['high']:.2f}; 0 alike, 2 fully apart)."
+        f"Source and target are {meaning} to tell apart by their words: a linear classifier is wrong about "
+        f"{percent(measured['error'])} of documents (proxy A-distance {distance:.2f}, 95 % interval "
+        f"{measured['low']:.2f} to {measured['high']:.2f}; 0 alike, 2 fully apart)."
     )
     advice = (
         "The two look alike.",
@@ -143,8 +145,8 @@ def divergence_finding(measured: dict[str, float]) -> dict:
     if np.isnan(kl):
         return finding(0, "divergence", "Too few words to compare their frequencies.", "None.", **measured)
     severity = int(not np.isnan(halves) and kl > 2 * halves)
-    sentence = f"KL divergence of the word distributions, source from target: {kl:.2f} nats"
-    sentence += f" (between halves of the source: {halves:.2f})." if not np.isnan(halves) else "."
+    sentence = f"Word frequencies differ by {kl:.2f} nats (Kullback-Leibler divergence, source from target"
+    sentence += f"; between halves of the source: {halves:.2f})." if not np.isnan(halves) else ")."
     advice = "Words are used with other frequencies than in the source." if severity else "No more than chance."
     return finding(severity, "divergence", sentence, advice, **measured)
 
@@ -213,9 +215,17 @@ def balance_finding(classes: np.ndarray, sizes: np.ndarray, target_shares: np.nd
 def pivot_finding(pivots: list[dict]) -> dict:
     names = ", ".join(f"{row['word']} ({row['class']})" for row in pivots[:_SHOWN])
     if not pivots:
-        return finding(2, "pivots", "No word is frequent on both sides.", "There is no bridge of words.", count=0)
+        return finding(
+            2,
+            "pivots",
+            "No word is frequent on both sides.",
+            "Nothing in the words connects source and target.",
+            count=0,
+        )
     sentence = f"{len(pivots):,} words are frequent on both sides; those that say most about the class: {names}."
-    advice = "Check that they mean the same in the target." if len(pivots) >= 30 else "A narrow bridge: review closely."
+    advice = "Check that they mean the same in the target."
+    if len(pivots) < 30:
+        advice = "Few words are frequent on both sides, so labels rest on little: review closely."
     return finding(int(len(pivots) < 30), "pivots", sentence, advice, count=len(pivots))
 
 

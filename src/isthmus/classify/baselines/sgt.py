@@ -164,13 +164,13 @@ class SpectralGraphTransducer(TransferClassifier):
         self.rows_ = normalize(domains.rows(order))
         graph = nearest(self.rows_, self.rows_, self.n_neighbors, same=True)
         graph = (graph + graph.T).tocsr()
-        progress("spectral graph transducer", 1, 2)
+        progress("spreading labels", 1, 2)
         vectors = smooth_directions(graph, self.n_eigenvectors, seed)
         known, codes = np.arange(len(domains.source)), domains.source_codes
         columns = [transduce(vectors, known, codes == c, self.c) for c in range(domains.n_classes)]
         if domains.n_classes == 2:  # the second problem is the first with its signs turned
             columns = [-columns[1], columns[1]]
-        progress("spectral graph transducer", 2, 2)
+        progress("spreading labels", 2, 2)
         by_order = np.array(columns).T
         self.node_scores_ = by_order
         self.scores_ = np.zeros((domains.n_rows, domains.n_classes))

@@ -79,7 +79,7 @@ class TrAdaBoostClassifier(TransferClassifier):
         voters, votes = [], []
         self.termination_condition_ = "rounds_done"
         for k in range(self.max_iter):
-            progress("rounds", k + 1, self.max_iter)
+            progress("weighing the source", k + 1, self.max_iter)
             # Mean weight one: the ridge of the classifier keeps its meaning from round to round.
             model = self._estimator().fit(X, labels, sample_weight=weights * (n / weights.sum()))
             wrong = model.predict(X) != labels

@@ -119,7 +119,7 @@ class TransductiveSVM(TransferClassifier):
         for plane in range(n_planes):
             positive = 1 if n_planes == 1 else plane
             planes.append(self._fit_plane(source, target, np.where(codes == positive, 1.0, -1.0)))
-            progress("transductive svm", plane + 1, n_planes)
+            progress("moving the boundary", plane + 1, n_planes)
         coef, intercept = np.array([p[0] for p in planes]), np.array([p[1] for p in planes])
         if n_planes == 1:
             coef, intercept = np.vstack([-coef, coef]), np.append(-intercept, intercept)

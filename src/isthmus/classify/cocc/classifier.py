@@ -284,7 +284,7 @@ class CoClusteringClassifier(TransferClassifier):
         runs = []
         for run, seeds in enumerate(rng.spawn(self.n_init), 1):
             runs.append(search(k, trade_off, first_words(k, seeds)))
-            progress("co-clustering", run, self.n_init, objective=runs[-1].objective)
+            progress("grouping documents and words", run, self.n_init, objective=runs[-1].objective)
         best = min(runs, key=lambda result: result.objective)
         if not best.converged and best.n_iter < self.max_iter:  # ended by the tolerance: the one that is kept goes on
             rest = search(k, trade_off, best.words, best.placed, max_iter=self.max_iter - best.n_iter, tol=0.0)

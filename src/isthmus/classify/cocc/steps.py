@@ -114,7 +114,7 @@ def choose_setting(
             result = search(k, value, words, max_iter=_ITERATIONS)
             fit = SettlingDocuments(problem, result.placed, as_they_are, weights).compactness()
             table.append({"n_word_clusters": k, "trade_off": value, "compactness": fit, "objective": result.objective})
-            progress("choosing", len(table), len(ks) * len(trade_offs))
+            progress("choosing the settings", len(table), len(ks) * len(trade_offs))
     chosen = max(table, key=lambda row: row["compactness"])
     for row in table:
         row["chosen"] = row is chosen

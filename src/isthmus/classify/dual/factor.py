@@ -183,7 +183,7 @@ class FactorDualClassifier(DualClassifier):
             start = stage_fit.a, stage_fit.b
 
         def watch(done, total):
-            progress("dual factorisation", done, total)
+            progress("spreading labels", done, total)
 
         return fit_factor(
             sides.X, rows, columns, float(self.mu), start, max_iter=self.max_iter, watch=watch, **settings

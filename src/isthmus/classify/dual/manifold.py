@@ -180,9 +180,9 @@ class ManifoldDualClassifier(DualClassifier):
     def _fit(self, domains: Domains) -> np.ndarray:
         sides = self._open_sides(domains, domains.classes)
         problem = self._problem(sides)
-        progress("dual supervision", 0, 1)
+        progress("spreading labels", 0, 1)
         found = solve_manifold(problem, loss=self.loss, solver=self.solver_, tol=self.tol, max_iter=self.max_iter)
-        progress("dual supervision", 1, 1)
+        progress("spreading labels", 1, 1)
         self.n_iter_, self.history_ = found.n_iter, found.history
         self.termination_condition_ = "tol" if found.converged else "max_iter"
         if not found.converged:

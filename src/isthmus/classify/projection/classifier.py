@@ -66,7 +66,7 @@ def held_out_features(
         without = stats - count_terms(X_own, codes[own], stats.n_classes)
         parts.append(build(without).features(X_own))
         rows.append(own)
-        progress("cross-fitting", fold + 1, used)
+        progress("learning from the source", fold + 1, used)
     return np.concatenate(parts), np.concatenate(rows)
 
 

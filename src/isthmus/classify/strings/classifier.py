@@ -144,7 +144,7 @@ class KernelRows:
         with ThreadPoolExecutor(threads) as pool:
             # Without other threads the caller's own: a function of the caller may not be ready for another one.
             for done in map(compare, blocks) if threads < 2 else pool.map(compare, blocks):
-                progress("landmarks", done, domains.n_rows)
+                progress("comparing texts", done, domains.n_rows)
         self.diagonal = own.diagonal
         return rows
 
@@ -481,7 +481,7 @@ class TransductiveKernelClassifier(TransferClassifier):
         added = np.zeros(0, np.int64)
         rounds = self.max_iter if len(domains.target) and r else 1
         for k in range(2, rounds + 1):
-            progress("rounds", k, rounds)
+            progress("adapting", k, rounds)
             before = scores.argmax(axis=1)
             added = most_confident(scores, max(1, round(r * (k - 1) / (rounds - 1))), balanced=self.balanced)
             ridge = copy.copy(base)

@@ -1,0 +1,233 @@
+"""Progress on standard error: one line that is written again, and how long the rest of the run should take."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from isthmus.cli._exit import clear_line, rewrite_line, say, stop_if_asked
+
+if TYPE_CHECKING:
+    from isthmus.corpus import Collection
+    from isthmus.request import LabelRequest
+
+# Stages of a command, with the seconds that they take on one core: of every run, of 1,000 documents, of a million
+# characters, of 1,000 documents for each class. tools/time_left.py says how right they are.
+COSTS = {
+    "label": {
+        "reading the texts": (2.9, 0.35, 0.5, 0.0),
+        "trying methods": (0.4, 0.2, 2.0, 0.07),
+        "judging the labels": (0.1, 0.05, 0.1, 0.09),
+        "writing the report": (1.7, 0.05, 1.0, 0.09),
+        "saving the model": (1.0, 0.1, 0.3, 0.0),
+    },
+    "cluster": {
+        "grouping": (3.2, 0.3, 0.3, 0.0),
+        "naming the groups": (0.1, 0.2, 0.0, 0.0),
+        "writing the report": (1.2, 0.26, 0.0, 0.0),
+        "saving the model": (1.0, 0.2, 0.0, 0.0),
+    },
+    "diagnose": {
+        "comparing the collections": (3.3, 0.3, 0.3, 0.09),
+        "writing the report": (0.3, 0.1, 0.1, 0.0),
+    },
+}
+PRIOR_SECONDS = 1.0  # of the plan, which what was measured has to outweigh
+OVERDUE = 0.9  # of its planned time: from here on a stage is thought to need a ninth of what it took
+FIRST_FORECAST = 1.0  # seconds before the first one is said
+
+
+class Forecast:
+    """How long the rest of a run takes, from a plan of its stages that is corrected by what they took so far.
+
+    ``stages`` are names with seconds of one core, None where nobody knows them. ``began`` is when the first one began,
+    by the clock ``now`` and by the processor's time ``used``, which falls behind on a machine that has other work, too.
+    """
+
+    def __init__(self, stages: Sequence[tuple[str, float | None]], began: float, used: float = 0.0):
+        self.names = [name for name, _ in stages]
+        self.seconds = [seconds for _, seconds in stages]
+        self.began, self.used = began, used
+        self.place, self.since = 0, began
+        self.taken = self.planned = 0.0
+
+    @property
+    def stage(self) -> str:
+        """What is being done."""
+        return self.names[self.place]
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the time of every stage to come is known."""
+        return None not in self.seconds[self.place :]
+
+    def enter(self, name: str, now: float) -> None:
+        """A stage began: those before it are over, whether or not they were heard of."""
+        self._pass_to(self.names.index(name, self.place), now)
+
+    def leave(self, now: float) -> None:
+        """The stage is over; the next one began."""
+        self._pass_to(min(self.place + 1, len(self.names) - 1), now)
+
+    def _pass_to(self, place: int, now: float) -> None:
+        over = self.seconds[self.place : place]
+        if not over:
+            return
+        if None not in over:
+            self.taken += now - self.since
+            self.planned += sum(filter(None, over))
+        self.place, self.since = place, now
+
+    def left(self, now: float, used: float | None = None) -> float | None:
+        """Seconds from now to the end; None while a stage is to come whose time nobody knows.
+
+        >>> forecast = Forecast([("reading", 4.0), ("labelling", 10.0)], began=0.0)
+        >>> forecast.left(1.0, used=1.0)
+        13.0
+        >>> forecast.left(1.0, used=0.5)  # half a core is free
+        27.0
+        >>> forecast.leave(10.0)  # twice as slow as planned: (1 + 10) / (1 + 4)
+        >>> forecast.left(10.0, used=10.0)
+        22.0
+        """
+        if not self.is_known:
+            return None
+        current, *later = (seconds or 0.0 for seconds in self.seconds[self.place :])
+        work = (time.process_time() if used is None else used) - self.used
+        slowness = max(1.0, (now - self.began) / work) if work > 0 else 1.0
+        taken, planned = self.taken + slowness * PRIOR_SECONDS, self.planned + PRIOR_SECONDS
+        spent, rest = now - self.since, current * taken / planned - (now - self.since)
+        if spent > OVERDUE * current * taken / planned:
+            rest = spent / OVERDUE - spent
+            taken, planned = taken + spent / OVERDUE, planned + current
+        return rest + sum(later) * taken / planned
+
+
+class ProgressLine:
+    """Progress as one line that is written again on a terminal; elsewhere a few plain lines.
+
+    With a plan (:meth:`expect`) the time left is that of the whole run, otherwise that of the step under way.
+    """
+
+    def __init__(self, every: float = 5.0, at_most: float = 60.0):
+        self.every, self.at_most = every, at_most
+        self.began = self.spoke = time.monotonic()
+        self.used = time.process_time()
+        self.started: dict[str, float] = {}
+        self.open = ""  # a step that began and has not ended; what is heard of meanwhile is a part of it
+        self.event: dict = {"phase": "", "done": 0, "total": None}
+        self.forecast: Forecast | None = None
+
+    def expect(self, stages: Sequence[tuple[str, float | None]]) -> None:
+        """What will be done, in order, and the seconds that it takes; the first stage began with the line."""
+        self.forecast = Forecast(stages, self.began, self.used)
+
+    def __call__(self, event: dict) -> None:
+        stop_if_asked()
+        if "what" in event:  # a note about memory, not a step
+            return
+        now, phase, done, total = event["time"], event["phase"], event["done"], event["total"]
+        finished = total is not None and done >= total
+        if self.forecast is not None and phase in self.forecast.names[self.forecast.place :]:
+            self.forecast.enter(phase, now)
+            self.event = event
+            if finished:
+                self.forecast.leave(now)
+        elif self.forecast is None or not self.forecast.is_known:
+            if self.open not in ("", phase):
+                return
+            self.open = phase if total and not finished and (not done or self.open) else ""
+            self.started.setdefault(phase, now)
+            self.event = event
+        self.show(now, begins=total == 1 and not done)
+
+    def show(self, now: float, *, begins: bool = False) -> None:
+        """Write the line, if it is time; ``begins``: one long step does, of which nothing more may be heard."""
+        terminal = sys.stderr is not None and sys.stderr.isatty()
+        # A log of an hour's run should not be a thousand lines long.
+        pause = 0.2 if terminal else min(self.at_most, max(self.every, (now - self.began) / 4))
+        text = self._what() + self._time_left(now)
+        if not text or (now - self.spoke < pause and not (begins and terminal)):
+            return
+        self.spoke = now
+        if terminal:
+            rewrite_line(text[: shutil.get_terminal_size().columns - 1])  # a line that wraps cannot be written again
+        else:
+            say(text)
+
+    def _what(self) -> str:
+        phase, done, total = (self.event[name] for name in ("phase", "done", "total"))
+        if self.forecast is not None and self.forecast.is_known and phase != self.forecast.stage:
+            return self.forecast.stage
+        if total == 1 or not phase:
+            return phase
+        text = f"{phase}: {done:,}" + (f" of {total:,}" if total else "")
+        rate = self.event.get("rate")
+        return text + (f", {rate:,.0f} a second" if rate else "")
+
+    def _time_left(self, now: float) -> str:
+        left = None if self.forecast is None else self.forecast.left(now)
+        if left is not None:
+            return "" if now - self.began < FIRST_FORECAST else f", about {duration(left)} left"
+        done, total, start = self.event["done"], self.event["total"], self.started.get(self.event["phase"], now)
+        if not total or not 0 < done < total or now <= start:
+            return ""
+        return f", about {duration((now - start) / done * (total - done))} left in this step"
+
+
+def plan_stages(command: str, request: Any, *collections: Collection) -> list[tuple[str, float | None]]:
+    """Stages of a command with the seconds that they take for so many texts, without files that nobody asked for."""
+    documents = sum(map(len, collections)) / 1e3
+    characters = sum(len(text) for docs in collections for text in docs.texts) / 1e6
+    size = (1.0, documents, characters, documents * len(set(collections[0].labels)))
+    absent = {"writing the report": request.report is None, "saving the model": request.save is None}
+    return [
+        (stage, sum(number * cost for number, cost in zip(size, costs, strict=True)))
+        for stage, costs in COSTS[command].items()
+        if not absent.get(stage)
+    ]
+
+
+def plan_labelling(request: LabelRequest, *collections: Collection) -> list[tuple[str, float | None]]:
+    """Stages of a labelling in memory; nobody knows how long one method, or a sentence model, takes by itself."""
+    plan = plan_stages("label", request, *collections)
+    if request.method == "auto" and request.embed in (None, "none") and request.labeller is None:
+        return plan
+    return [("labelling", None), *plan[2:]]
+
+
+def duration(seconds: float) -> str:
+    """A span of time, as exactly as a forecast deserves.
+
+    >>> [duration(seconds) for seconds in (0.4, 7.2, 43, 100, 4000)]
+    ['1 s', '7 s', '45 s', '2 min', '67 min']
+    """
+    if seconds >= 90:
+        return f"{seconds / 60:.0f} min"
+    return f"{max(1, round(seconds))} s" if seconds < 10 else f"{5 * round(seconds / 5)} s"
+
+
+@contextmanager
+def ticking(line: ProgressLine) -> Iterator[None]:
+    """On a terminal the time left goes on while a long step says nothing; at the end the line is taken away."""
+    ended = threading.Event()
+
+    def tick() -> None:
+        while not ended.wait(1.0):
+            line.show(time.monotonic())
+
+    watch = threading.Thread(target=tick, daemon=True)
+    if sys.stderr is not None and sys.stderr.isatty():
+        watch.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        if watch.is_alive():
+            watch.join()
+        clear_line()

@@ -1,0 +1,104 @@
+"""How commands end: at most eight lines, the files in one of them, and last what to do next."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from isthmus.cli.app import run_command
+from isthmus.cli.common import MOST_LINES
+
+WORDS = {"staff": "friendly rude helpful clerk", "price": "cheap costly fee offer", "parts": "engine tyre brake seat"}
+BEFORE = ("source", "target", "  ", "note: ")  # lines about what was read
+
+
+def write(path: str, seed: int, classes=("staff", "price"), *, n=40, labels=True, other="") -> None:
+    draw = random.Random(seed)
+    rows = ["id,text,label" if labels else "id,text"]
+    for i in range(n):
+        name = classes[i % len(classes)]
+        text = " ".join(draw.choices(f"{WORDS[name]} {other}".split(), k=6)) + f" visit {draw.randrange(9)}"
+        rows.append(f"{i},{text}" + (f",{name}" if labels else ""))
+    Path(path).write_text("\n".join(rows) + "\n", encoding="utf-8")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write("source.csv", 1)
+    write("second.csv", 2)
+    write("target.csv", 3, labels=False, other="car")
+    answers = [f"{i},{name}" for i, name in zip(range(1, 9), ("staff", "price") * 4, strict=True)]
+    Path("answers.csv").write_text("document,true_label\n" + "\n".join(answers) + "\n", encoding="utf-8")
+    return tmp_path
+
+
+NAMES = ["--class", "staff: friendly rude", "--class", "price: cheap"]
+LABEL = ["label", "source.csv", "target.csv", "--method", "nbc", "-o", "out.csv"]
+FILES = ["--report", "page.html", "--save", "run.isthmus"]
+RUNS = {
+    "plain": [LABEL],
+    "everything to review": [[*LABEL, "--error-budget", "0.001"]],
+    "all files": [[*LABEL, *FILES]],
+    "several sources": [["label", "source.csv", "second.csv", *LABEL[2:], *FILES]],
+    "no source": [
+        ["label", "target.csv", "--class", "staff: friendly rude", "--class", "price: cheap", "-o", "out.csv"]
+    ],
+    "answers": [[*LABEL, "--answers", "answers.csv", *FILES]],
+    "taught": [[*LABEL, *FILES], ["teach", "run.isthmus", "answers.csv", "-o", "taught.csv", "--save", "two.isthmus"]],
+    "a later file": [[*LABEL, *FILES], ["label", "--model", "run.isthmus", "target.csv", "-o", "later.csv"]],
+    "questions": [[*LABEL, *FILES], ["ask", "run.isthmus", "-n", "5", "-o", "ask.csv"]],
+    "a sample": [[*LABEL, *FILES], ["check", "run.isthmus", "--sample", "9", "-o", "sample.csv"]],
+    "checked": [[*LABEL, *FILES], ["check", "run.isthmus", "answers.csv"]],
+    "a budget": [[*LABEL, *FILES], ["check", "run.isthmus", "answers.csv", "--budget", "0.3", "-o", "passed.csv"]],
+    "groups": [["cluster", "source.csv", "target.csv", "-o", "groups.csv", "--clusters", "9"]],
+    "subtopics": [[*LABEL, *FILES], ["cluster", "run.isthmus", "--within", "staff", "-o", "within.csv"]],
+    "diagnosis": [["diagnose", "source.csv", "target.csv", "--report", "page.html"]],
+}
+
+
+def outcome(talk) -> list[str]:
+    """Lines that tell how the command ended, on either output."""
+    return [line for line in (talk.out + talk.err).splitlines() if not line.startswith(BEFORE)]
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_end_has_at_most_eight_lines_and_says_what_is_next(folder, capsys, name):
+    *first, last = RUNS[name]
+    for command in first:
+        assert run_command([*command, "--quiet"]) == 0
+    capsys.readouterr()
+    assert run_command(last) == 0
+    lines = outcome(capsys.readouterr())
+    assert 2 <= len(lines) <= MOST_LINES, f"{len(lines)} lines: {lines}"
+    assert lines[-1].startswith("next: "), f"the last line is no next step: {lines[-1]}"
+    assert sum(line.startswith("wrote ") for line in lines) == (name != "checked")
+
+
+def test_a_target_with_a_class_of_its_own_ends_as_briefly(folder, capsys):
+    write("source.csv", 1, n=120)
+    write("target.csv", 3, ("staff", "price", "parts"), n=150, labels=False)
+    assert run_command([*LABEL, *FILES]) == 0
+    lines = outcome(capsys.readouterr())
+    assert len(lines) <= MOST_LINES
+    assert lines[-1].startswith("next: ")
+
+
+def test_quiet_and_json_say_nothing_of_it(folder, capsys):
+    assert run_command([*LABEL, "--quiet"]) == 0
+    assert capsys.readouterr() == ("", "")
+    assert run_command([*LABEL, "--json", "--quiet", "--force"]) == 0
+    talk = capsys.readouterr()
+    assert talk.err == ""
+    assert talk.out.startswith("{")
+
+
+def test_a_next_step_is_a_command_that_runs_as_printed(folder, capsys):
+    """Followed three times: label, then what it advises, and so on."""
+    assert run_command([*LABEL, *FILES]) == 0
+    step = capsys.readouterr().err.splitlines()[-1]
+    assert "isthmus " in step, f"no command in: {step}"
+    command = step[step.index("isthmus ") :].split()[1:]
+    assert run_command(command) == 0, f"failed: {command}"
+    step = capsys.readouterr().err.splitlines()[-1]
+    assert step.startswith(("next: Fill in", "next: Label these"))
