@@ -16,6 +16,7 @@ import altair as alt
 import numpy as np
 
 import isthmus
+from isthmus._math.rows import unit_rows
 from isthmus.corpus import load_sample
 from isthmus.features import TextVectorizer
 from isthmus.recipes import make_recipe
@@ -81,15 +82,7 @@ def projected_terms() -> tuple[Table, alt.Chart]:
         for name in CLASSES
         for rank, row in enumerate(model[-1].terms(name, n=7, names=words))
     ]
-    bars = alt.Chart().mark_bar(cornerRadiusEnd=2).encode(
-        x=alt.X("weight:Q", title="weight", scale=alt.Scale(type="sqrt"), axis=alt.Axis(tickCount=3)),
-        y=alt.Y("term:N", sort=alt.SortField("rank"), title=None),
-        color=alt.Color("class:N", scale=COLOURS, legend=None),
-    )  # fmt: skip
-    chart = bars.properties(width=105, height=150).facet(
-        facet=alt.Facet("class:N", title=None), columns=4, data=theme.data(table)
-    )
-    return table, chart.resolve_scale(y="independent")
+    return table, _bars_by_class(table, scale=alt.Scale(type="sqrt"))
 
 
 def _as_written(vectorizer: TextVectorizer, texts: list[str]) -> list[str]:
@@ -280,9 +273,263 @@ def budget() -> tuple[Table, alt.Chart]:
     return table, chart.properties(width=520, height=240)
 
 
+def learned_words() -> tuple[Table, alt.Chart]:
+    """Words that the source never saw, with the class that self-training gave them."""
+    texts, labels, first, _, _ = sample()
+    model = make_recipe("self-training").fit(texts, labels)
+    words, rows = _as_written(model[0], texts), model[:-1].transform(texts) > 0
+    documents = np.asarray(rows[:first].sum(axis=0)).ravel(), np.asarray(rows[first:].sum(axis=0)).ravel()
+    unseen = np.flatnonzero((documents[0] == 0) & (documents[1] > 7))
+    weights = model[-1].estimator_.coef_
+    table = [
+        {"class": name, "term": words[column], "weight": round(float(weights[code, column]), 2), "rank": rank}
+        for code, name in enumerate(model[-1].classes_)
+        for rank, column in enumerate(unseen[np.argsort(-weights[code, unseen], kind="stable")[:6]])
+    ]
+    return table, _bars_by_class(table)
+
+
+def _bars_by_class(table: Table, **x) -> alt.Chart:
+    bars = alt.Chart().mark_bar(cornerRadiusEnd=2).encode(
+        x=alt.X("weight:Q", title="weight", axis=alt.Axis(tickCount=3), **x),
+        y=alt.Y("term:N", sort=alt.SortField("rank"), title=None),
+        color=alt.Color("class:N", scale=COLOURS, legend=None),
+    )  # fmt: skip
+    chart = bars.properties(width=105, height=150).facet(
+        facet=alt.Facet("class:N", title=None), columns=4, data=theme.data(table)
+    )
+    return chart.resolve_scale(y="independent")
+
+
+def boosting() -> tuple[Table, alt.Chart]:
+    """How the mean weight of source documents falls, round by round, and how often the classifier is wrong."""
+    texts, labels, _, _, _ = sample()
+    model = make_recipe("tradaboost").fit(texts, labels)
+    table = [
+        {"round": row["round"], "share": round(float(row[key]), 4), "curve": name}
+        for row in model[-1].history_
+        for key, name in (("source_weight", "mean weight of the source"), ("error", "wrong on the target, by weight"))
+    ]
+    chart = alt.Chart(theme.data(table)).mark_line(point=True).encode(
+        x=alt.X("round:Q", title="round", axis=alt.Axis(tickCount=5)), y=alt.Y("share:Q", title=None),
+        color=alt.Color("curve:N", title=None, scale=alt.Scale(range=theme.PALETTE[:2]),
+                        legend=alt.Legend(orient="bottom")),
+    )  # fmt: skip
+    return table, chart.properties(width=430, height=200)
+
+
+def centroids() -> tuple[Table, alt.Chart]:
+    """Centroids of the source's classes, and where they settled among the target's documents."""
+    texts, labels, first, _, _ = sample()
+    model = make_recipe("lsa").fit(texts, labels)
+    rows = model[:-1].transform(texts)
+    source, target = (unit_rows(part - part.mean(axis=0)) for part in map(unit_rows, (rows[:first], rows[first:])))
+    start = np.array([source[labels[:first] == name].mean(axis=0) for name in CLASSES])
+    return _moves(target, model.transduction_[first:], start, model[-1].centroids_, "source's centroid")
+
+
+def names() -> tuple[Table, alt.Chart]:
+    """Names of classes as points among the documents, and where they settled."""
+    texts, labels, first, _, _ = sample()
+    model = make_recipe("names", classes=dict.fromkeys(CLASSES, ""), embed=False)
+    model.fit(texts[first:], labels[first:])
+    estimator, rows = model[-1], model[:-1].transform(texts[first:])
+    rows = unit_rows(np.asarray(rows if estimator.components_ is None else rows @ estimator.components_))
+    rows = unit_rows(rows - estimator.mean_)
+    return _moves(rows, model.transduction_, estimator.anchors_, estimator.centroids_, "the name")
+
+
+def _moves(
+    rows: np.ndarray, found: np.ndarray, start: np.ndarray, end: np.ndarray, what: str
+) -> tuple[Table, alt.Chart]:
+    """Documents, and an arrow for each class from where its centroid starts to where it settles."""
+    end = unit_rows(np.asarray(end)) * 0.75
+    plane = np.linalg.svd(end - end.mean(axis=0), full_matrices=False)[2][:2]
+    start = unit_rows(np.asarray(start)) * 0.75
+    table = [
+        {"kind": "document", "x": x, "y": y, "class": name}
+        for (x, y), name in list(zip(np.round(rows @ plane.T, 3).tolist(), found, strict=True))[::4]
+    ]
+    for kind, points in ((what, start), ("settled", end)):
+        shown = np.round(points @ plane.T, 3).tolist()
+        table += [{"kind": kind, "x": x, "y": y, "class": name} for (x, y), name in zip(shown, CLASSES, strict=True)]
+    pairs = zip(table[-8:-4], table[-4:], strict=True)
+    ways = [{"x": a["x"], "y": a["y"], "x2": b["x"], "y2": b["y"], "class": a["class"]} for a, b in pairs]
+    colour = alt.Color("class:N", scale=COLOURS, title=None, legend=alt.Legend(values=list(CLASSES)))
+    where = {"x": alt.X("x:Q", axis=None), "y": alt.Y("y:Q", axis=None), "color": colour}
+    layers = [alt.Chart(theme.data(ways)).mark_rule(strokeWidth=2).encode(**where, x2="x2:Q", y2="y2:Q")]
+    styles = {
+        "document": {"filled": True, "size": 20, "opacity": 0.5},
+        what: {"shape": "square", "size": 200, "filled": False, "strokeWidth": 2.5},
+        "settled": {"shape": "cross", "size": 360, "filled": True, "opacity": 1, "stroke": QUIET},
+    }
+    layers += [
+        alt.Chart(theme.data([row for row in table if row["kind"] == kind])).mark_point(**style).encode(**where)
+        for kind, style in styles.items()
+    ]
+    return table, alt.layer(*layers).properties(width=430, height=290)
+
+
+def covariances() -> tuple[Table, alt.Chart]:
+    """Where nine tenths of the documents lie: source, target, and the source with the target's covariance."""
+    texts, _, first, _, _ = sample()
+    rows = TextVectorizer(weighting="tfidf").fit_transform(texts)
+    plane = np.linalg.svd(rows.toarray() - np.asarray(rows.mean(axis=0)), full_matrices=False)[2]
+    space = np.asarray(rows @ plane[:2].T) * 10
+    source, target = space[:first], space[first:]
+    own, other = np.cov(source.T) + np.eye(2) * 0.05, np.cov(target.T) + np.eye(2) * 0.05
+    moved = (source - source.mean(axis=0)) @ _power(own, -0.5) @ _power(other, 0.5) + source.mean(axis=0)
+    table = []
+    for name, points in (("source", source), ("target", target), ("source, aligned", moved)):
+        turn = np.linspace(0, 2 * np.pi, 60)
+        outline = np.c_[np.cos(turn), np.sin(turn)] * 2.15 @ _power(np.cov(points.T), 0.5) + points.mean(axis=0)
+        table += [{"what": name, "step": i, "x": x, "y": y} for i, (x, y) in enumerate(np.round(outline, 3).tolist())]
+    chart = alt.Chart(theme.data(table)).mark_line(strokeWidth=2.5).encode(
+        x=alt.X("x:Q", axis=None), y=alt.Y("y:Q", axis=None), order="step:Q",
+        color=alt.Color("what:N", title=None, scale=alt.Scale(domain=["source", "target", "source, aligned"],
+                                                              range=theme.PALETTE[:3])),
+        strokeDash=alt.StrokeDash("what:N", legend=None, scale=alt.Scale(
+            domain=["source", "target", "source, aligned"], range=[[1, 0], [1, 0], [6, 4]])),
+    )  # fmt: skip
+    return table, chart.properties(width=400, height=260)
+
+
+def _power(matrix: np.ndarray, power: float) -> np.ndarray:
+    values, vectors = np.linalg.eigh(matrix)
+    return vectors * np.maximum(values, 1e-9) ** power @ vectors.T
+
+
+def pivots() -> tuple[Table, alt.Chart]:
+    """Pivot words in the middle, joined to the words of either domain alone that keep their company."""
+    texts, labels, first, _, _ = sample()
+    model = make_recipe("scl").fit(texts, labels)
+    words, rows = _as_written(model[0], texts), (model[:-1].transform(texts) > 0).astype(int)
+    single = np.array([" " not in name for name in model[0].get_feature_names_out()])
+    sides = [np.asarray(part.sum(axis=0)).ravel() for part in (rows[:first], rows[first:])]
+    middle = [column for column in model[-1].pivots_ if single[column]][:6]
+    company = (rows.T @ rows[:, middle]).toarray() / np.sqrt(np.maximum(1, np.asarray(rows.sum(axis=0)).T))
+    table, edges = [], []
+    for y, column in enumerate(middle):
+        table.append({"side": "both domains", "word": words[column], "x": 1, "y": y})
+        for x, here, there, side in ((0, 0, 1, "source alone"), (2, 1, 0, "target alone")):
+            alone = np.flatnonzero(single & (sides[there] == 0) & (sides[here] > 4))
+            for place, other in enumerate(alone[np.argsort(-company[alone, y], kind="stable")[:2]]):
+                table.append({"side": side, "word": words[other], "x": x, "y": y + 0.4 * place - 0.2})
+                edges.append({"x": 1, "y": y, "x2": x, "y2": y + 0.4 * place - 0.2})
+    plane = {"x": alt.X("x:Q", axis=None, scale=alt.Scale(domain=[-0.5, 2.5])), "y": alt.Y("y:Q", axis=None)}
+    lines = alt.Chart(theme.data(edges)).mark_rule(color="#A9B2B9").encode(**plane, x2="x2:Q", y2="y2:Q")
+    colour = alt.Color("side:N", title=None, legend=alt.Legend(orient="bottom"), scale=alt.Scale(
+        domain=["source alone", "both domains", "target alone"], range=theme.PALETTE[:3]))  # fmt: skip
+    layers = [lines]
+    for x, align, shift in ((0, "right", -9), (1, "center", 0), (2, "left", 9)):
+        rows_here = theme.data([row for row in table if row["x"] == x])
+        layers.append(alt.Chart(rows_here).mark_circle(size=60, opacity=1).encode(**plane, color=colour))
+        style = {"align": align, "dx": shift, "dy": -11 if x == 1 else 0, "color": QUIET, "fontSize": 12}
+        layers.append(alt.Chart(rows_here).mark_text(**style).encode(**plane, text="word:N"))
+    return table, alt.layer(*layers).properties(width=520, height=290)
+
+
+def neighbours() -> tuple[Table, alt.Chart]:
+    """Documents of two classes, joined to their nearest neighbours, where the graph is smoothest."""
+    texts, labels, first, truth, ids = sample()
+    two = ("price", "staff")
+    given = [str(labels[i]) if i < first else truth[ids[i - first]] for i in range(len(texts))]
+    keep = [i for i in range(len(texts)) if given[i] in two][::5]
+    model = make_recipe("sgt").fit([texts[i] for i in keep], labels[keep])
+    rows = model[:-1].transform([texts[i] for i in keep])
+    rows = rows.toarray() / np.maximum(np.sqrt(rows.multiply(rows).sum(axis=1)), 1e-9).A
+    cosines = rows @ rows.T
+    np.fill_diagonal(cosines, 0)
+    near = np.argsort(-cosines, axis=1, kind="stable")[:, :6]
+    graph = np.zeros_like(cosines)
+    for i, others in enumerate(near):
+        graph[i, others] = graph[others, i] = cosines[i, others]
+    scale = 1 / np.sqrt(np.maximum(graph.sum(axis=1), 1e-9))
+    place = np.linalg.eigh(np.eye(len(graph)) - scale[:, None] * graph * scale)[1][:, 1:3] * scale[:, None]
+    place = np.sign(place) * np.sqrt(np.abs(place / np.abs(place).max(axis=0)))
+    table = [
+        {"domain": "source" if i < first else "target", "x": x, "y": y, "class": str(found)}
+        for i, (x, y), found in zip(keep, np.round(place, 3).tolist(), model.transduction_, strict=True)
+    ]
+    edges = [
+        {"x": table[i]["x"], "y": table[i]["y"], "x2": table[j]["x"], "y2": table[j]["y"]}
+        for i, others in enumerate(near)
+        for j in others[:2]
+    ]
+    where = {"x": alt.X("x:Q", axis=None), "y": alt.Y("y:Q", axis=None)}
+    lines = alt.Chart(theme.data(edges)).mark_rule(color="#A9B2B9", opacity=0.5).encode(**where, x2="x2:Q", y2="y2:Q")
+    points = alt.Chart(theme.data(table)).mark_point(filled=True, size=60, opacity=1).encode(
+        **where, color=alt.Color("class:N", scale=COLOURS, title=None, legend=alt.Legend(values=list(two))),
+        shape=alt.Shape("domain:N", title=None, scale=alt.Scale(domain=["source", "target"],
+                                                                range=["square", "circle"])),
+    )  # fmt: skip
+    return table, (lines + points).properties(width=430, height=290)
+
+
+def margins() -> tuple[Table, alt.Chart]:
+    """Scores of target documents by a machine that saw the source alone, and by one that let the target take part."""
+    texts, labels, first, truth, ids = sample()
+    two = ("price", "staff")
+    keep = [i for i in range(len(texts)) if (labels[i] if i < first else truth[ids[i - first]]) in two]
+    some, known = [texts[i] for i in keep], labels[keep]
+    target = [i for i, label in enumerate(known) if label is None]
+    table = []
+    for recipe, name in (("svm", "source only"), ("tsvm", "the target takes part")):
+        model = make_recipe(recipe).fit(some, known)
+        scores = np.log(np.maximum(model.predict_proba([some[i] for i in target]), 1e-9))
+        scores = scores[:, 0] - scores[:, 1]
+        scores /= np.abs(scores).max()
+        counts, edges = np.histogram(scores, bins=24, range=(-1, 1))
+        table += [
+            {"machine": name, "from": round(float(low), 3), "to": round(float(high), 3), "documents": int(count)}
+            for count, low, high in zip(counts, edges, edges[1:], strict=False)
+        ]
+    bars = alt.Chart().mark_bar(color=theme.PALETTE[0]).encode(
+        x=alt.X("from:Q", title="score (left: staff, right: price; 0: undecided)", axis=alt.Axis(tickCount=5)),
+        x2="to:Q", y=alt.Y("documents:Q", title="target documents"),
+    )  # fmt: skip
+    return table, bars.properties(width=250, height=190).facet(
+        facet=alt.Facet("machine:N", title=None, sort=["source only"]), columns=2, data=theme.data(table)
+    )
+
+
+def blocks() -> tuple[Table, alt.Chart]:
+    """Documents by words as they came, and as document classes and word classes explain them."""
+    texts, labels, first, truth, ids = sample()
+    two = ("price", "staff")
+    keep = [i for i in range(len(texts)) if (labels[i] if i < first else truth[ids[i - first]]) in two][::6]
+    words = {"price": "price", "cost": "price", "staff": "staff", "friendly": "staff"}
+    model = make_recipe("dual-factor", word_labels=words).fit([texts[i] for i in keep], labels[keep])
+    counts = model[0].transform([texts[i] for i in keep]).toarray()
+    common = np.argsort(-(counts > 0).sum(axis=0), kind="stable")[:40]
+    found, meant = model.transduction_.astype(str), model[-1].word_transduction_[common].astype(str)
+    rows, columns = np.argsort(found, kind="stable"), np.argsort(meant, kind="stable")
+    dense = counts[:, common][np.ix_(rows, columns)] > 0
+    table = [
+        {"what": "the words of documents", "x": int(j), "x2": int(j) + 1, "y": int(i), "y2": int(i) + 1, "weight": 1.0}
+        for i, j in zip(*np.nonzero(dense), strict=True)
+    ]
+    for one in two:
+        for other in two:
+            down, across = np.flatnonzero(found[rows] == one), np.flatnonzero(meant[columns] == other)
+            share = round(float(dense[np.ix_(down, across)].mean()), 3)
+            table.append({"what": "explained by classes", "x": int(across[0]), "x2": int(across[-1]) + 1,
+                          "y": int(down[0]), "y2": int(down[-1]) + 1, "weight": share})  # fmt: skip
+    most = max(row["weight"] for row in table if row["what"] == "explained by classes")
+    for row in table:
+        row["weight"] = min(1.0, round(row["weight"] / most, 3))
+    chart = alt.Chart(theme.data(table)).mark_rect(color=theme.PALETTE[0]).encode(
+        x=alt.X("x:Q", axis=None), x2="x2:Q", y=alt.Y("y:Q", axis=None, scale=alt.Scale(reverse=True)), y2="y2:Q",
+        opacity=alt.Opacity("weight:Q", legend=None, scale=alt.Scale(domain=[0, 1])),
+        column=alt.Column("what:N", title=None, sort=["the words of documents"]),
+    )  # fmt: skip
+    return table, chart.properties(width=280, height=200)
+
+
 DRAWINGS: dict[str, Callable[[], tuple[Table, alt.Chart]]] = {
     "cocc": co_clusters, "projection": projected_terms, "dual": graph, "strings": two_rounds, "guided": guided_centres,
-    "loop": loop, "budget": budget,
+    "loop": loop, "budget": budget, "self-training": learned_words, "tradaboost": boosting, "centroids": centroids,
+    "names": names, "coral": covariances, "pivots": pivots, "sgt": neighbours, "tsvm": margins, "dual-factor": blocks,
 }  # fmt: skip
 
 

@@ -192,7 +192,7 @@ def test_progress_is_reported_per_start():
     events = []
     with listen(events.append):
         CoClusteringClassifier(n_init=3, random_state=0).fit(X, y, domain)
-    assert [e["done"] for e in events if e["phase"] == "co-clustering"] == [1, 2, 3]
+    assert [e["done"] for e in events if e["phase"] == "grouping documents and words"] == [1, 2, 3]
 
 
 def test_sketches_bring_words_of_the_same_documents_together():

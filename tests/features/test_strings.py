@@ -102,7 +102,7 @@ def test_file_output_and_progress(tmp_path):
     events = []
     with listen(events.append):
         K = kernel.gram(texts, out=tmp_path / "kernel.npy", normalize=True)
-    assert events[-1]["phase"] == "kernel"
+    assert events[-1]["phase"] == "comparing texts"
     assert events[-1]["done"] == 3
     assert isinstance(K, np.memmap)
     K.flush()

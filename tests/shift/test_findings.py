@@ -85,11 +85,21 @@ def test_vocabulary(known, halves, shared, severity, words):
     assert row["values"] == {"tokens_known_halves": halves, **overlap}
 
 
-@pytest.mark.parametrize(("distance", "severity"), [(0.39, 0), (0.4, 1), (1.19, 1), (1.2, 2), (2.0, 2)])
-def test_distance(distance, severity):
+@pytest.mark.parametrize(
+    ("distance", "severity", "meaning"),
+    [
+        (0.39, 0, "are hard to tell apart"),
+        (0.4, 1, "can partly be told apart"),
+        (1.19, 1, "can partly be told apart"),
+        (1.2, 2, "are easy to tell apart"),
+        (2.0, 2, "are easy to tell apart"),
+    ],
+)
+def test_distance(distance, severity, meaning):
     row = findings.distance_finding({"distance": distance, "error": 0.25, "low": 0.1, "high": 1.4, "documents": 30})
     assert row["severity"] == severity
-    assert f"with 25 % error: proxy A-distance {distance:.2f} (95 % interval 0.10 to 1.40;" in row["finding"]
+    assert row["finding"].startswith(f"Source and target {meaning} by their words"), "what it means comes first"
+    assert f"25 % of documents (proxy A-distance {distance:.2f}, 95 % interval 0.10 to 1.40;" in row["finding"]
 
 
 def test_distance_of_too_few():
@@ -101,9 +111,9 @@ def test_distance_of_too_few():
 @pytest.mark.parametrize(
     ("kl", "halves", "severity", "ending"),
     [
-        (0.61, 0.3, 1, "0.61 nats (between halves of the source: 0.30)."),
-        (0.6, 0.3, 0, "0.60 nats (between halves of the source: 0.30)."),
-        (0.6, np.nan, 0, "source from target: 0.60 nats."),
+        (0.61, 0.3, 1, "source from target; between halves of the source: 0.30)."),
+        (0.6, 0.3, 0, "source from target; between halves of the source: 0.30)."),
+        (0.6, np.nan, 0, "divergence, source from target)."),
         (np.nan, 0.3, 0, "Too few words to compare their frequencies."),
     ],
 )

@@ -37,7 +37,7 @@ COSTS = {
         "writing the report": (0.3, 0.1, 0.1, 0.0),
     },
 }
-PRIOR_SECONDS = 1.0  # of the plan, which what was measured has to outweigh
+PRIOR_SECONDS = 0.5  # of the plan, which what was measured has to outweigh
 OVERDUE = 0.9  # of its planned time: from here on a stage is thought to need a ninth of what it took
 FIRST_FORECAST = 1.0  # seconds before the first one is said
 
@@ -86,14 +86,14 @@ class Forecast:
     def left(self, now: float, used: float | None = None) -> float | None:
         """Seconds from now to the end; None while a stage is to come whose time nobody knows.
 
-        >>> forecast = Forecast([("reading", 4.0), ("labelling", 10.0)], began=0.0)
+        >>> forecast = Forecast([("reading", 4.5), ("labelling", 10.0)], began=0.0)
         >>> forecast.left(1.0, used=1.0)
-        13.0
+        13.5
         >>> forecast.left(1.0, used=0.5)  # half a core is free
-        27.0
-        >>> forecast.leave(10.0)  # twice as slow as planned: (1 + 10) / (1 + 4)
+        28.0
+        >>> forecast.leave(10.0)  # twice as slow as planned: (0.5 + 10) / (0.5 + 4.5)
         >>> forecast.left(10.0, used=10.0)
-        22.0
+        21.0
         """
         if not self.is_known:
             return None

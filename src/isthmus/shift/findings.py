@@ -125,9 +125,9 @@ def distance_finding(measured: dict[str, float]) -> dict:
         advice = "Collect at least twenty documents a side to measure the distance."
         return finding(1, "distance", sentence, advice, **measured)
     severity = sum(distance >= bound for bound in DISTANCE)
-    meaning = ("hard", "possible", "easy")[severity]
+    meaning = ("are hard to tell apart", "can partly be told apart", "are easy to tell apart")[severity]
     sentence = (
-        f"Source and target are {meaning} to tell apart by their words: a linear classifier is wrong about "
+        f"Source and target {meaning} by their words: a linear classifier is wrong about "
         f"{percent(measured['error'])} of documents (proxy A-distance {distance:.2f}, 95 % interval "
         f"{measured['low']:.2f} to {measured['high']:.2f}; 0 alike, 2 fully apart)."
     )
