@@ -303,17 +303,19 @@ def _bars_by_class(table: Table, **x) -> alt.Chart:
 
 def boosting() -> tuple[Table, alt.Chart]:
     """How the mean weight of source documents falls, round by round, and how often the classifier is wrong."""
-    texts, labels, _, _, _ = sample()
-    model = make_recipe("tradaboost").fit(texts, labels)
+    texts, labels, first, _, _ = sample()
+    swapped = labels.copy()
+    swapped[:first:9] = np.roll(labels[:first:9], 1)  # some source labels that the target contradicts
+    model = make_recipe("tradaboost").fit(texts, swapped)
     table = [
         {"round": row["round"], "share": round(float(row[key]), 4), "curve": name}
         for row in model[-1].history_
-        for key, name in (("source_weight", "mean weight of the source"), ("error", "wrong on the target, by weight"))
+        for key, name in (("source_weight", "mean weight of the source"), ("error", "error on the target"))
     ]
     chart = alt.Chart(theme.data(table)).mark_line(point=True).encode(
         x=alt.X("round:Q", title="round", axis=alt.Axis(tickCount=5)), y=alt.Y("share:Q", title=None),
         color=alt.Color("curve:N", title=None, scale=alt.Scale(range=theme.PALETTE[:2]),
-                        legend=alt.Legend(orient="bottom")),
+                        legend=alt.Legend(orient="bottom", labelLimit=220)),
     )  # fmt: skip
     return table, chart.properties(width=430, height=200)
 
@@ -331,7 +333,8 @@ def centroids() -> tuple[Table, alt.Chart]:
 def names() -> tuple[Table, alt.Chart]:
     """Names of classes as points among the documents, and where they settled."""
     texts, labels, first, _, _ = sample()
-    model = make_recipe("names", classes=dict.fromkeys(CLASSES, ""), embed=False)
+    described = {"price": "cost, offer", "product": "engine, seats", "service": "repair, waited", "staff": "friendly"}
+    model = make_recipe("names", classes=described, embed=False)
     model.fit(texts[first:], labels[first:])
     estimator, rows = model[-1], model[:-1].transform(texts[first:])
     rows = unit_rows(np.asarray(rows if estimator.components_ is None else rows @ estimator.components_))
@@ -374,10 +377,13 @@ def covariances() -> tuple[Table, alt.Chart]:
     """Where nine tenths of the documents lie: source, target, and the source with the target's covariance."""
     texts, _, first, _, _ = sample()
     rows = TextVectorizer(weighting="tfidf").fit_transform(texts)
-    plane = np.linalg.svd(rows.toarray() - np.asarray(rows.mean(axis=0)), full_matrices=False)[2]
-    space = np.asarray(rows @ plane[:2].T) * 10
+    wide = rows.toarray() - np.asarray(rows.mean(axis=0))
+    space = wide @ np.linalg.svd(wide, full_matrices=False)[2][:20].T * 10
+    # Of twenty directions the two along which the domains differ most.
+    even = _power(np.cov(space[first:].T), -0.5)
+    space = space @ (even @ np.linalg.eigh(even @ np.cov(space[:first].T) @ even)[1][:, [0, -1]])
     source, target = space[:first], space[first:]
-    own, other = np.cov(source.T) + np.eye(2) * 0.05, np.cov(target.T) + np.eye(2) * 0.05
+    own, other = np.cov(source.T), np.cov(target.T)
     moved = (source - source.mean(axis=0)) @ _power(own, -0.5) @ _power(other, 0.5) + source.mean(axis=0)
     table = []
     for name, points in (("source", source), ("target", target), ("source, aligned", moved)):
@@ -406,7 +412,9 @@ def pivots() -> tuple[Table, alt.Chart]:
     words, rows = _as_written(model[0], texts), (model[:-1].transform(texts) > 0).astype(int)
     single = np.array([" " not in name for name in model[0].get_feature_names_out()])
     sides = [np.asarray(part.sum(axis=0)).ravel() for part in (rows[:first], rows[first:])]
-    middle = [column for column in model[-1].pivots_ if single[column]][:6]
+    shares = np.array([rows[:first][labels[:first] == name].mean(axis=0).A1 for name in CLASSES])
+    telling = shares.max(axis=0) - shares.mean(axis=0)
+    middle = sorted((column for column in model[-1].pivots_ if single[column]), key=lambda column: -telling[column])[:6]
     company = (rows.T @ rows[:, middle]).toarray() / np.sqrt(np.maximum(1, np.asarray(rows.sum(axis=0)).T))
     table, edges = [], []
     for y, column in enumerate(middle):
@@ -476,17 +484,23 @@ def margins() -> tuple[Table, alt.Chart]:
     table = []
     for recipe, name in (("svm", "source only"), ("tsvm", "the target takes part")):
         model = make_recipe(recipe).fit(some, known)
-        scores = np.log(np.maximum(model.predict_proba([some[i] for i in target]), 1e-9))
-        scores = scores[:, 0] - scores[:, 1]
-        scores /= np.abs(scores).max()
+        rows, machine = model[:-1].transform([some[i] for i in target]), getattr(model[-1], "estimator_", model[-1])
+        scores = -np.asarray(rows @ np.ravel(machine.coef_[-1]) + np.ravel(machine.intercept_)[-1])
+        scores = np.clip(scores / np.quantile(np.abs(scores), 0.95), -1, 1)
         counts, edges = np.histogram(scores, bins=24, range=(-1, 1))
         table += [
-            {"machine": name, "from": round(float(low), 3), "to": round(float(high), 3), "documents": int(count)}
+            {
+                "machine": name,
+                "from": round(float(low), 3),
+                "to": round(float(high), 3),
+                "documents": int(count),
+                "none": 0,
+            }
             for count, low, high in zip(counts, edges, edges[1:], strict=False)
         ]
     bars = alt.Chart().mark_bar(color=theme.PALETTE[0]).encode(
         x=alt.X("from:Q", title="score (left: staff, right: price; 0: undecided)", axis=alt.Axis(tickCount=5)),
-        x2="to:Q", y=alt.Y("documents:Q", title="target documents"),
+        x2="to:Q", y=alt.Y("documents:Q", title="target documents"), y2="none:Q",
     )  # fmt: skip
     return table, bars.properties(width=250, height=190).facet(
         facet=alt.Facet("machine:N", title=None, sort=["source only"]), columns=2, data=theme.data(table)
@@ -501,8 +515,10 @@ def blocks() -> tuple[Table, alt.Chart]:
     words = {"price": "price", "cost": "price", "staff": "staff", "friendly": "staff"}
     model = make_recipe("dual-factor", word_labels=words).fit([texts[i] for i in keep], labels[keep])
     counts = model[0].transform([texts[i] for i in keep]).toarray()
-    common = np.argsort(-(counts > 0).sum(axis=0), kind="stable")[:40]
-    found, meant = model.transduction_.astype(str), model[-1].word_transduction_[common].astype(str)
+    found = model.transduction_.astype(str)
+    apart = np.abs((counts[found == two[0]] > 0).mean(axis=0) - (counts[found == two[1]] > 0).mean(axis=0))
+    common = np.argsort(-apart, kind="stable")[:36]
+    meant = model[-1].word_transduction_[common].astype(str)
     rows, columns = np.argsort(found, kind="stable"), np.argsort(meant, kind="stable")
     dense = counts[:, common][np.ix_(rows, columns)] > 0
     table = [
