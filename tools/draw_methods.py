@@ -301,25 +301,6 @@ def _bars_by_class(table: Table, **x) -> alt.Chart:
     return chart.resolve_scale(y="independent")
 
 
-def boosting() -> tuple[Table, alt.Chart]:
-    """How the mean weight of source documents falls, round by round, and how often the classifier is wrong."""
-    texts, labels, first, _, _ = sample()
-    swapped = labels.copy()
-    swapped[:first:9] = np.roll(labels[:first:9], 1)  # some source labels that the target contradicts
-    model = make_recipe("tradaboost").fit(texts, swapped)
-    table = [
-        {"round": row["round"], "share": round(float(row[key]), 4), "curve": name}
-        for row in model[-1].history_
-        for key, name in (("source_weight", "mean weight of the source"), ("error", "error on the target"))
-    ]
-    chart = alt.Chart(theme.data(table)).mark_line(point=True).encode(
-        x=alt.X("round:Q", title="round", axis=alt.Axis(tickCount=5)), y=alt.Y("share:Q", title=None),
-        color=alt.Color("curve:N", title=None, scale=alt.Scale(range=theme.PALETTE[:2]),
-                        legend=alt.Legend(orient="bottom", labelLimit=220)),
-    )  # fmt: skip
-    return table, chart.properties(width=430, height=200)
-
-
 def centroids() -> tuple[Table, alt.Chart]:
     """Centroids of the source's classes, and where they settled among the target's documents."""
     texts, labels, first, _, _ = sample()
@@ -413,7 +394,7 @@ def pivots() -> tuple[Table, alt.Chart]:
     single = np.array([" " not in name for name in model[0].get_feature_names_out()])
     sides = [np.asarray(part.sum(axis=0)).ravel() for part in (rows[:first], rows[first:])]
     shares = np.array([rows[:first][labels[:first] == name].mean(axis=0).A1 for name in CLASSES])
-    telling = shares.max(axis=0) - shares.mean(axis=0)
+    telling = (shares.max(axis=0) - shares.mean(axis=0)) / np.sqrt(np.maximum(shares.mean(axis=0), 0.01))
     middle = sorted((column for column in model[-1].pivots_ if single[column]), key=lambda column: -telling[column])[:6]
     company = (rows.T @ rows[:, middle]).toarray() / np.sqrt(np.maximum(1, np.asarray(rows.sum(axis=0)).T))
     table, edges = [], []
@@ -544,7 +525,7 @@ def blocks() -> tuple[Table, alt.Chart]:
 
 DRAWINGS: dict[str, Callable[[], tuple[Table, alt.Chart]]] = {
     "cocc": co_clusters, "projection": projected_terms, "dual": graph, "strings": two_rounds, "guided": guided_centres,
-    "loop": loop, "budget": budget, "self-training": learned_words, "tradaboost": boosting, "centroids": centroids,
+    "loop": loop, "budget": budget, "self-training": learned_words, "centroids": centroids,
     "names": names, "coral": covariances, "pivots": pivots, "sgt": neighbours, "tsvm": margins, "dual-factor": blocks,
 }  # fmt: skip
 
