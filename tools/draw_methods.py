@@ -14,6 +14,7 @@ from pathlib import Path
 
 import altair as alt
 import numpy as np
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 import isthmus
 from isthmus._math.rows import unit_rows
@@ -395,7 +396,8 @@ def pivots() -> tuple[Table, alt.Chart]:
     sides = [np.asarray(part.sum(axis=0)).ravel() for part in (rows[:first], rows[first:])]
     shares = np.array([rows[:first][labels[:first] == name].mean(axis=0).A1 for name in CLASSES])
     telling = (shares.max(axis=0) - shares.mean(axis=0)) / np.sqrt(np.maximum(shares.mean(axis=0), 0.01))
-    middle = sorted((column for column in model[-1].pivots_ if single[column]), key=lambda column: -telling[column])[:6]
+    able = [column for column in model[-1].pivots_ if single[column] and words[column] not in ENGLISH_STOP_WORDS]
+    middle = sorted(able, key=lambda column: -telling[column])[:6]
     company = (rows.T @ rows[:, middle]).toarray() / np.sqrt(np.maximum(1, np.asarray(rows.sum(axis=0)).T))
     table, edges = [], []
     for y, column in enumerate(middle):
