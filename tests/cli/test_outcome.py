@@ -7,6 +7,7 @@ import pytest
 
 from isthmus.cli.app import run_command
 from isthmus.cli.common import MOST_LINES
+from isthmus.cli.label_run import describe_outcome
 
 WORDS = {"staff": "friendly rude helpful clerk", "price": "cheap costly fee offer", "parts": "engine tyre brake seat"}
 BEFORE = ("source", "target", "  ", "note: ")  # lines about what was read
@@ -102,3 +103,20 @@ def test_a_next_step_is_a_command_that_runs_as_printed(folder, capsys):
     assert run_command(command) == 0, f"failed: {command}"
     step = capsys.readouterr().err.splitlines()[-1]
     assert step.startswith(("next: Fill in", "next: Label these"))
+
+
+def test_many_warnings_are_cut_to_what_fits():
+    warned = [{"message": f"warning {i}"} for i in range(5)]
+    source = {"source": "a.csv", "documents": 9, "likeness": 0.5, "agreement": None, "used": True, "why": ""}
+    other = source | {"source": "b.csv", "used": False, "why": "differ"}
+    expected = {"estimate": None, "low": None, "high": None, "reason": "too few documents"}
+    summary = {"method": "nbc", "why": "chosen", "labels": {"a": 2}, "needs_review": 1, "target_documents": 2,
+               "expected_accuracy": expected, "warnings": warned, "sources": [source, other]}  # fmt: skip
+    lines = describe_outcome(summary)
+    assert lines[:3] == ["warning: warning 0", "warning: warning 1", "and 4 more, in run.json"]
+    assert len(lines) == MOST_LINES - 2, "the files and the next step come after it"
+    assert lines[-1] == "1 of 2 documents to review; accuracy not estimated: too few documents"
+    summary["warnings"] = []
+    assert describe_outcome(summary)[0] == (
+        "sources: a.csv (9, likeness 0.50); b.csv left out, for its labels differ"
+    ), "several sources take one line"
