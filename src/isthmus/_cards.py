@@ -1,30 +1,58 @@
-"""Results at a glance: a small HTML card for notebooks. Everything that comes from data is escaped."""
+"""Results at a glance: a card for notebooks, in the style of the report's first screen. All data are escaped."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from html import escape
+from pathlib import Path
 
-_STYLE = (
-    "font:14px/1.5 system-ui,sans-serif;border:1px solid #8884;border-radius:8px;padding:12px 16px;"
-    "display:inline-block;max-width:46em"
+# Of the card alone, after what it shares with the page.
+_OWN = (
+    "* { box-sizing: border-box; } color: var(--ink); font: 14px/1.5 system-ui, sans-serif; max-width: 62rem; "
+    "h1 { font-size: 1.5rem; } .tile .big { font-size: 1.9rem; } p { margin: .3rem 0; }"
 )
-_MUTED = "opacity:.7"
 
 
-def card(title: str, facts: Iterable[tuple[str, str]], bars: Iterable[tuple[str, float]] = ()) -> str:
-    """A titled card: facts as name and value, then bars as name and share of one."""
-    rows = "".join(
-        f'<tr><td style="text-align:left;padding:0 1.2em 0 0;{_MUTED}">{escape(name)}</td>'
-        f'<td style="text-align:left">{escape(value)}</td></tr>'
-        for name, value in facts
+@cache
+def shared_style() -> str:
+    """The style sheet that cards and the first screen of pages share."""
+    return Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
+
+
+def card_style() -> str:
+    """The style of a card, which holds inside cards alone."""
+    return f".isthmus-card {{ {shared_style().replace(':root', '&')}\n{_OWN} }}"
+
+
+def frame(content: str) -> str:
+    """A card around markup."""
+    return f'<div class="isthmus-card" dir="auto"><style>{card_style()}</style>\n{content}\n</div>'
+
+
+def card(
+    title: str,
+    facts: Iterable[tuple[str, str]] = (),
+    bars: Iterable[tuple[str, float]] = (),
+    *,
+    about: str = "",
+    banners: Iterable[tuple[str, str, str]] = (),
+) -> str:
+    """A card: a title with a line above it, banners (level "stop" or "care", title, text), facts (name, value) as
+    tiles, and bars (name, share of one)."""
+    notes = "".join(
+        f'<div class="banner {level}" role="note"><strong>{escape(head)}</strong> {escape(text)}</div>'
+        for level, head, text in banners
+    )
+    tiles = "".join(
+        f'<section class="tile"><h2>{escape(name)}</h2><p>{escape(value)}</p></section>' for name, value in facts
     )
     drawn = "".join(
-        f'<tr><td style="text-align:left;padding:0 1.2em 0 0">{escape(name)}</td>'
-        f'<td style="width:12em;text-align:left"><span style="display:inline-block;height:.7em;border-radius:2px;'
-        f'background:#3a78b5;width:{100 * min(max(share, 0.0), 1.0):.0f}%"></span></td>'
-        f'<td style="text-align:right;{_MUTED}">{share:.0%}</td></tr>'
+        f'<span><bdi>{escape(name)}</bdi> {100 * share:.0f} %</span><svg class="bar" viewBox="0 0 100 1" '
+        f'preserveAspectRatio="none" aria-hidden="true"><rect class="mark" height="1" '
+        f'width="{100 * min(max(share, 0.0), 1.0):.1f}"/></svg>'
         for name, share in bars
     )
-    tables = "".join(f'<table style="border:0;margin:6px 0 0">{part}</table>' for part in (rows, drawn) if part)
-    return f'<div dir="auto" style="{_STYLE}"><strong>{escape(title)}</strong>{tables}</div>'
+    tiles += f'<section class="tile"><div class="stack">{drawn}</div></section>' if drawn else ""
+    tiles = f'<div class="tiles">{tiles}</div>' if tiles else ""
+    return frame(f'<header><p class="eyebrow">{escape(about)}</p><h1>{escape(title)}</h1>{notes}{tiles}</header>')

@@ -5,12 +5,21 @@ Context variables, so that no constructor needs a parameter for it, and methods 
 
 from __future__ import annotations
 
+import os
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from functools import wraps
+from html import escape
+from typing import Any, ParamSpec, TypeVar
 
+VARIABLE = "ISTHMUS_PROGRESS"  # "off": nothing is shown
+_SHORT = 1.0  # seconds; of what is over sooner nothing is shown
+_PAUSE = 0.2  # seconds between two drawings
+_Given = ParamSpec("_Given")
+_Found = TypeVar("_Found")
 _listener: ContextVar[Callable[[dict], None] | None] = ContextVar("isthmus_progress", default=None)
 _is_candidate: ContextVar[bool] = ContextVar("isthmus_candidate", default=False)
 
@@ -35,6 +44,99 @@ def listen(listener: Callable[[dict], None] | None) -> Iterator[None]:
         yield
     finally:
         _listener.reset(token)
+
+
+def spell_event(event: dict, start: float) -> str:
+    """An event in words; ``start`` is when its phase began.
+
+    >>> spell_event({"phase": "reading", "done": 1, "total": 4, "time": 2.0}, 0.0)
+    'reading: 1 of 4, about 6 s left'
+    """
+    phase, done, total, now = (event[name] for name in ("phase", "done", "total", "time"))
+    if total == 1:
+        return phase + (": done" if done >= total else "")
+    text = f"{phase}: {done:,}" + (f" of {total:,}" if total else "")
+    if event.get("rate"):
+        text += f", {event['rate']:,.0f} a second"
+    if total and 0 < done < total and now > start:
+        text += f", about {(now - start) / done * (total - done):.0f} s left"
+    return text
+
+
+def shows_progress(function: Callable[_Given, _Found]) -> Callable[_Given, _Found]:
+    """Show the progress of a call that takes long: a bar in a notebook, a rewritten line on a terminal, else nothing.
+
+    Where somebody listens already (the command, a worker, a call around this one), it stays as it is.
+    """
+
+    @wraps(function)
+    def shown(*args: _Given.args, **given: _Given.kwargs) -> _Found:
+        screen = None if _listener.get() is not None else _find_screen()
+        if screen is None:
+            return function(*args, **given)
+        with listen(screen):
+            try:
+                return function(*args, **given)
+            finally:
+                screen.clear()
+
+    return shown
+
+
+class Screen:
+    """Draws progress at most five times a second, and takes away what it drew; ``draw`` gets text, done and total."""
+
+    def __init__(self, draw: Callable[[str, int, int | None], None], clear: Callable[[], None]):
+        self._draw, self._clear = draw, clear
+        self._started: dict[str, float] = {}
+        self._next = time.monotonic() + _SHORT
+        self._drawn = False
+
+    def __call__(self, event: dict) -> None:
+        start = self._started.setdefault(event["phase"], event["time"])
+        if event["time"] >= self._next:
+            self._next, self._drawn = event["time"] + _PAUSE, True
+            self._draw(spell_event(event, start), event["done"], event["total"])
+
+    def clear(self) -> None:
+        """Nothing is under way any more."""
+        if self._drawn:
+            self._clear()
+
+
+def _find_screen() -> Screen | None:
+    """Where somebody would see progress; None where nobody would, or the variable says no."""
+    if os.environ.get(VARIABLE) == "off":
+        return None
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    if ipython is not None and hasattr(shell, "kernel"):
+        return _notebook(ipython.display)
+    if sys.stderr is None or not sys.stderr.isatty():
+        return None
+    return Screen(lambda text, done, total: _rewrite(text), lambda: _rewrite(""))
+
+
+def _rewrite(text: str) -> None:
+    sys.stderr.write(f"\r\033[K{text}")
+    sys.stderr.flush()
+
+
+def _notebook(display: Any) -> Screen:
+    """A bar in the output of a cell, which goes away at the end."""
+    handles: list[Any] = []
+
+    def show(markup: str) -> None:
+        if handles:
+            handles[0].update(display.HTML(markup))
+        else:
+            handles.append(display.display(display.HTML(markup), display_id=True))
+
+    def draw(text: str, done: int, total: int | None) -> None:
+        share = f' value="{done}" max="{total}"' if total and total > 1 else ""
+        show(f'<div class="isthmus-progress"><progress{share}></progress> {escape(text)}</div>')
+
+    return Screen(draw, lambda: show(""))
 
 
 def is_candidate() -> bool:

@@ -1,6 +1,7 @@
 """What a result shows of itself: one line, and a card for notebooks."""
 
 import isthmus
+from isthmus._cards import card_style
 from isthmus.exceptions import MissingExtraError
 
 SOURCE = ["kind staff", "great bike", "polite staff", "fast bike"]
@@ -36,7 +37,7 @@ def test_without_the_extra_a_grouping_shows_the_same_facts_plainly(monkeypatch):
     monkeypatch.setattr("isthmus.report.cluster_card", missing)
     card = isthmus.cluster(SOURCE, LABELS, [*TARGET, "kind staff"], n_clusters=2, min_df=1)._repr_html_()
     assert "2 clusters of 4 texts" in card
-    assert card.count(">50%<") == 2
+    assert card.count("</bdi> 50 %<") == 2
 
 
 def test_a_diagnosis_is_one_line_and_its_card_leaves_out_what_is_fine():
@@ -60,8 +61,28 @@ def test_what_was_taught_has_a_card():
     result = isthmus.label(SOURCE * 5, LABELS * 5, TARGET * 5, method="nbc")
     taught = result.teach({"document": [1, 2], "true_label": ["<i>new</i>", "product"]})
     card = taught.teach({"document": [3, 4], "true_label": ["product"] * 2}, by="gpt").learned._repr_html_()
-    assert "<strong>Taught</strong>" in card
+    assert '<p class="eyebrow">Taught</p><h1>2 answers weighed' in card
     assert "gpt: 2 answers" in card
     first = taught.learned._repr_html_()
     assert "&lt;i&gt;new&lt;/i&gt;" in first
     assert "<i>" not in first
+
+
+def test_all_results_have_cards_in_one_style():
+    result = isthmus.label(SOURCE * 5, LABELS * 5, TARGET * 5, method="nbc")
+    said = {"document": [1, 1, 2], "true_label": ["product", "product", "product"], "by": ["kim", "lee", "kim"]}
+    shown = [
+        result,
+        result.teach({"document": [1], "true_label": ["product"]}).learned,
+        result.check({"document": [1, 2], "true_label": ["product", "product"]}),
+        result.check_hands(said),
+        result.split("product", 2),
+        isthmus.cluster(SOURCE * 5, LABELS * 5, TARGET * 5, n_clusters=2, min_df=1),
+        isthmus.diagnose(SOURCE * 5, LABELS * 5, TARGET * 5),
+    ]
+    for one in shown:
+        card = one._repr_html_()
+        name = type(one).__name__
+        assert card.startswith(f'<div class="isthmus-card" dir="auto"><style>{card_style()}</style>'), name
+        assert card.count('<p class="eyebrow">') == 1, name
+        assert card.count("<h1>") == 1, name

@@ -46,6 +46,7 @@ def installed(lines: list[str]) -> set[str]:
         if "pip install" in line:
             for folder, extras in re.findall(r"-e \"?(\.[\w/]*)(?:\[([\w,]+)\])?", line):
                 found |= requirements(folder, [extra for extra in extras.split(",") if extra])
+            found |= {normal(name) for name in re.findall(r" ([a-z][\w-]+)(?= |$)", line.partition("pip install")[2])}
     waiting = list(found)
     while waiting:
         fresh = required_by(waiting.pop()) - found

@@ -11,6 +11,7 @@ import numpy as np
 
 from isthmus._cards import card
 from isthmus._math.content import content_order
+from isthmus._progress import shows_progress
 from isthmus._utils import plural
 from isthmus._validation import check_seed, check_texts, read_source_labels
 from isthmus.api.frames import FrameResult, takes_frames
@@ -91,7 +92,8 @@ class GroupingResult(FrameResult):
             facts.append(("the source", self.guidance_estimate.reason))
         order = np.argsort(-sizes, kind="stable")
         bars = [(self.names[i], sizes[i] / max(1, len(self.texts))) for i in order]
-        return card(f"{plural(len(self.names), 'cluster')} of {plural(len(self.texts), 'text')}", facts, bars)
+        title = f"{plural(len(self.names), 'cluster')} of {plural(len(self.texts), 'text')}"
+        return card(title, facts, bars, about="Groups")
 
     def clusters(self, *, top: int = 10, documents: int = 3) -> list[dict]:
         """Per cluster: number, name, size, aligned group, strength, words, pivots of the match, typical texts."""
@@ -129,6 +131,7 @@ class GroupingResult(FrameResult):
         return save_result(self, path, force=force)
 
 
+@shows_progress
 @takes_frames
 def cluster(
     source_texts: Sequence[str],

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from isthmus._cards import card
+from isthmus._progress import shows_progress
 from isthmus._utils import import_optional, to_plain
 from isthmus.api.frames import takes_frames
 from isthmus.shift.diagnose import SEVERITIES, measure_shift
@@ -61,8 +62,11 @@ class Diagnosis:
         return f"Diagnosis({self.level!r}, {len(self.findings)} findings, {grave} that need care)"
 
     def _repr_html_(self) -> str:
-        shown = [row for row in self.findings if row["severity"] > 0]
-        return card(self.verdict, [(f"{SEVERITIES[row['severity']]}: {row['topic']}", row["finding"]) for row in shown])
+        found = [(row, f"{SEVERITIES[row['severity']]}: {row['topic']}") for row in self.findings]
+        level = "stop" if self.level == "no-transfer" else "care"
+        banners = [(level, title, row["finding"]) for row, title in found if row["severity"] > 1]
+        facts = [(title, row["finding"]) for row, title in found if row["severity"] == 1]
+        return card(self.verdict, facts, about="Diagnosis", banners=banners)
 
     def __str__(self) -> str:
         lines = [self.verdict, ""]
@@ -100,6 +104,7 @@ class Diagnosis:
         return write_diagnosis_report(self, path, force=force)
 
 
+@shows_progress
 @takes_frames
 def diagnose(
     source_texts: Sequence[str],

@@ -60,8 +60,9 @@ class HandCheck:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        facts = [("shared", plural(self.documents, "document")), ("agreement", self._agreement())]
-        return card("Hands", facts, [(row["hand"], row["right"]) for row in self.hands])
+        title = f"{plural(self.documents, 'document')} answered by two hands or more"
+        bars = [(row["hand"], row["right"]) for row in self.hands]
+        return card(title, [("Agreement", self._agreement())], bars, about="Hands, and how often each is right")
 
     def _agreement(self) -> str:
         shown = [("Fleiss' kappa", self.fleiss_kappa), ("Krippendorff's alpha", self.krippendorff_alpha)]

@@ -19,10 +19,12 @@ from isthmus._math.confidence import (
     with_caution,
 )
 from isthmus._math.rows import unit_rows
+from isthmus._progress import shows_progress
 from isthmus._utils import plural, warn
 from isthmus._validation import check_seed, check_texts
 from isthmus.api.frames import FrameResult, takes_frames
 from isthmus.api.hands import HandCheck, compare_hands
+from isthmus.api.review import review
 from isthmus.api.saving import Kind, save_result
 from isthmus.api.steps import JudgedLabels, LabelJob, fit_job, judge_job, read_job, read_target_labels
 from isthmus.api.subtopics import Subtopics, split_label
@@ -166,7 +168,8 @@ class LabelResult(FrameResult, Labelling):
             ("to review", f"{int(self.needs_review.sum()):,} of {plural(len(self.texts), 'text')}"),
             ("method", self.method),
         ]
-        return card("Labels", facts, [(labels[i], counts[i] / len(self.texts)) for i in order])
+        title = f"{plural(len(self.texts), 'text')} labelled"
+        return card(title, facts, [(labels[i], counts[i] / len(self.texts)) for i in order], about="Labels")
 
     @property
     def accuracy(self) -> AccuracyEstimate | None:
@@ -186,6 +189,7 @@ class LabelResult(FrameResult, Labelling):
         """Probability of each class, in the order of ``classes``, for each later text, without refitting."""
         return self.model.predict_proba(check_texts(texts, "texts", fill=True))
 
+    @shows_progress
     def label_new(self, texts: Sequence[str], *, ids: Sequence[str] | None = None, vectors: Any = None) -> Self:
         """The same model on later texts, without refitting: labels with confidence, review and reasons.
 
@@ -457,6 +461,7 @@ class LabelResult(FrameResult, Labelling):
         """
         return self._table(ask_about_words(self, n) if words else ask(self, n, suggest=suggest))
 
+    @shows_progress
     def teach(
         self,
         answers=None,
@@ -514,6 +519,14 @@ class LabelResult(FrameResult, Labelling):
             return result._like(self)
         given: dict[str, Any] = {"drawn": drawn, "word_labels": word_labels, "name": name, "without": without, "by": by}
         return teach(result, answers, **given)._like(self)
+
+    def review(self, n: int = 20, *, suggest: bool = False) -> Any:
+        """A widget for notebooks that asks about documents, one at a time, by keyboard (extra ``notebook``).
+
+        ``n`` and ``suggest`` as for :meth:`ask`. ``widget.teach()`` gives the labelling that has learned from the
+        answers so far; ``widget.table()`` the answers themselves.
+        """
+        return review(self, ask(self, n, suggest=suggest))
 
     def name_groups(self, names: Mapping[str, str | None]) -> Self:
         """The labelling with groups that fit no class made classes, ``{group: class}``.
@@ -586,6 +599,7 @@ class LabelResult(FrameResult, Labelling):
         return save_result(self, path, force=force)
 
 
+@shows_progress
 @takes_frames
 def label(
     source_texts: Sequence[str] | None,

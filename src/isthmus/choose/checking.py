@@ -167,11 +167,9 @@ class LabelCheck:
         return "\n".join(_lines(self))
 
     def _repr_html_(self) -> str:
-        facts = [
-            ("found to be right", str(self.estimate)),
-            ("checked", f"{self.right:,} of {plural(self.n, 'document')} right"),
-        ]
-        return card("Checked labels", facts, [(str(row["class"]), row["estimate"]) for row in self.shares])
+        facts = [("Checked", f"{self.right:,} of {plural(self.n, 'document')} right")]
+        bars = [(str(row["class"]), row["estimate"]) for row in self.shares]
+        return card(f"Found to be right: {self.estimate}", facts, bars, about="Checked labels, and the classes' shares")
 
 
 def check_labels(

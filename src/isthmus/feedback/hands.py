@@ -40,7 +40,7 @@ class HandSettings:
         Factor of what the answers of hands count beside those of a person when a model learns from them.
     """
 
-    drawn_to_one: float = 30.0
+    drawn_to_one: float = 10.0
     prior_right: float = 7.0
     prior_wrong: float = 3.0
     worth: float = 1.0

@@ -98,9 +98,9 @@ class Learned:
     def _repr_html_(self) -> str:
         first, *_ = str(self).splitlines()
         total = max(1, sum(self.after.values()))
-        facts = [("learned", first), *(("hand", describe_hand(hand)) for hand in self.hands)]
-        facts += [("new class", name) for name in self.new_classes]
-        return card("Taught", facts, [(str(name), count / total) for name, count in self.after.items()])
+        facts = [("Hand", describe_hand(hand)) for hand in self.hands]
+        facts += [("New class", name) for name in self.new_classes]
+        return card(first, facts, [(str(name), count / total) for name, count in self.after.items()], about="Taught")
 
     def renamed(self, names: dict) -> Learned:
         """What is known from answers, under new names of the classes: a rename itself teaches and changes nothing."""

@@ -10,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from isthmus._cards import frame, shared_style
 from isthmus._utils import import_optional, plural
 from isthmus.corpus import Collection, check_output, replacing
 from isthmus.report.hero import hero_facts
@@ -68,8 +69,8 @@ def write_page(template: str, facts: Mapping[str, Any], path, *, force: bool) ->
 def render(template: str, facts: Mapping[str, Any]) -> str:
     """Fill a template; everything that comes from data is escaped, and the policy names the page's own code by hash."""
     environment = _environment()
-    hero, rest, script = (_source(environment, name) for name in ("hero.css", "style.css", "script.js"))
-    style = hero + rest
+    rest, script = (_source(environment, name) for name in ("style.css", "script.js"))
+    style = shared_style() + rest
     markup = import_optional("markupsafe", "A report").Markup
     policy = (
         f"default-src 'none'; script-src '{code_hash(script)}'; style-src '{code_hash(style)}'; "
@@ -82,12 +83,8 @@ def render(template: str, facts: Mapping[str, Any]) -> str:
 
 
 def render_card(part: str, facts: Mapping[str, Any]) -> str:
-    """The first screen, a part of a page, as a card for notebooks; its style holds inside the card alone."""
-    environment = _environment()
-    style = _source(environment, "hero.css").replace(":root", "&")
-    markup = import_optional("markupsafe", "A card").Markup
-    page = environment.get_template("card.html.j2").render({**facts, "part": part, "style": markup(style)})
-    return _CONTROL.sub("\ufffd", page)
+    """The first screen, a part of a page, as a card for notebooks."""
+    return _CONTROL.sub("\ufffd", frame(_environment().get_template(part).render(facts)))
 
 
 def _source(environment: Any, name: str) -> str:

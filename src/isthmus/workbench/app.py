@@ -23,6 +23,7 @@ from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
 import isthmus
+from isthmus._cards import shared_style
 from isthmus._utils import to_plain
 from isthmus.exceptions import IsthmusError
 from isthmus.report.page import make_environment
@@ -126,7 +127,7 @@ async def few_threads(app: FastAPI) -> AsyncIterator[None]:
 def add_static(app: FastAPI) -> None:
     """Style sheets and scripts; the report's sheet is served from the report's own files."""
     environment = make_environment()
-    sheet = "".join(environment.loader.get_source(environment, name)[0] for name in ("hero.css", "style.css"))
+    sheet = shared_style() + environment.loader.get_source(environment, "style.css")[0]
 
     @app.get("/static/report.css", include_in_schema=False)
     def report_sheet() -> Response:

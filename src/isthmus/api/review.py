@@ -1,0 +1,86 @@
+"""A small reviewing widget for notebooks: documents worth an answer, answered by keyboard, taught with one call.
+
+It needs anywidget (extra ``notebook``); the rest of the library does without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from isthmus._cards import card_style
+from isthmus._utils import import_optional, to_plain
+
+_STYLE = """.isthmus-review { padding: .8rem 1rem; outline: none; }
+.isthmus-review:focus-within { box-shadow: inset 0 0 0 2px var(--accent); border-radius: 10px; }
+.isthmus-review .text { white-space: pre-wrap; max-height: 16rem; overflow: auto; color: var(--ink) !important; }
+.isthmus-review .classes { display: flex; flex-wrap: wrap; gap: .4rem; margin: .5rem 0; }
+.isthmus-review button, .isthmus-review input { font: inherit; padding: .25rem .7rem; border-radius: 6px;
+  border: 1px solid var(--line); background: var(--paper); color: var(--ink); }
+.isthmus-review button[aria-pressed] { background: var(--accent); color: var(--paper); }
+.isthmus-review kbd { opacity: .6; font-size: .85em; }"""
+
+
+def asked_documents(columns: Mapping[str, Sequence]) -> list[dict[str, Any]]:
+    """Rows of :meth:`isthmus.api.label.LabelResult.ask`, as the widget shows them."""
+    shown = [name for name in ("document", "id", "text", "reason", "drawn", "label", "confidence") if name in columns]
+    return to_plain(
+        [dict(zip(shown, row, strict=True)) for row in zip(*(columns[name] for name in shown), strict=True)]
+    )
+
+
+def answer_table(documents: Sequence[Mapping[str, Any]], answers: Mapping[str, str]) -> dict[str, list]:
+    """Answers by the number of their document, as a table for ``teach``.
+
+    >>> answer_table([{"document": 3, "drawn": "asked"}, {"document": 5, "drawn": "asked"}], {"5": "staff"})
+    {'document': [5], 'true_label': ['staff'], 'drawn': ['asked']}
+    """
+    said = [row for row in documents if str(row["document"]) in answers]
+    return {
+        "document": [row["document"] for row in said],
+        "true_label": [answers[str(row["document"])] for row in said],
+        "drawn": [row["drawn"] for row in said],
+    }
+
+
+def review(result: Any, columns: Mapping[str, Sequence]) -> Any:
+    """A widget that asks about documents; see :meth:`isthmus.api.label.LabelResult.review`."""
+    widget = widget_class()
+    return widget(
+        result,
+        documents=asked_documents(columns),
+        classes=[str(name) for name in result.classes.tolist()],
+        answers={},
+    )
+
+
+@cache
+def widget_class() -> Any:
+    """The class of the widget, made once where anywidget is installed."""
+    base: Any = import_optional("anywidget", "result.review()", extra="notebook").AnyWidget
+    traitlets = import_optional("traitlets", "result.review()", extra="notebook")
+
+    class ReviewWidget(base):
+        """Documents to be answered; ``table()`` holds the answers, ``teach()`` learns from them."""
+
+        _esm = Path(__file__).with_suffix(".js")
+        _css = f"{card_style()}\n{_STYLE}"
+        documents = traitlets.List().tag(sync=True)
+        classes = traitlets.List().tag(sync=True)
+        answers = traitlets.Dict().tag(sync=True)
+
+        def __init__(self, result: Any, **traits: Any):
+            super().__init__(**traits)
+            self._result = result
+
+        def table(self) -> dict[str, list]:
+            """What was answered so far, as :meth:`isthmus.api.label.LabelResult.teach` takes it."""
+            return answer_table(self.documents, self.answers)
+
+        def teach(self, **options: Any) -> Any:
+            """The labelling after learning from the answers so far."""
+            return self._result.teach(self.table(), **options)
+
+    return ReviewWidget
