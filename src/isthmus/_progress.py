@@ -93,6 +93,8 @@ class Screen:
         self._drawn = False
 
     def __call__(self, event: dict) -> None:
+        if "what" in event:  # a note about memory, not a step
+            return
         start = self._started.setdefault(event["phase"], event["time"])
         if event["time"] >= self._next:
             self._next, self._drawn = event["time"] + _PAUSE, True
