@@ -20,6 +20,7 @@ from isthmus._utils import n_threads, warn
 from isthmus.base import Domains, TransferClassifier, row_blocks, softmax
 from isthmus.classify.strings.kernel_ridge import (
     GrowingRidge,
+    as_run,
     centroid_scores,
     choose_ridge,
     discriminant_responses,
@@ -159,10 +160,10 @@ class KernelRows:
             self.length = float(np.sqrt(np.einsum("ij,ij->", rows, rows) / len(rows))) or 1.0
             rows /= self.length
         else:
-            self.centre = rows[domains.target].mean(axis=0)
+            self.centre = rows[as_run(domains.target)].mean(axis=0)
             for number in np.unique(domains.domain):
-                mask = domains.domain == number
-                rows[mask] -= rows[mask].mean(axis=0)
+                own = as_run(np.flatnonzero(domains.domain == number))
+                rows[own] -= rows[own].mean(axis=0)
         if self.align == "domain":
             _unit(rows)
 
@@ -264,9 +265,10 @@ def lengths_for(language: str) -> tuple[int, int] | str:
 
 def _unit(rows: np.ndarray) -> np.ndarray:
     """Scale rows to length one, in place."""
-    length = np.linalg.norm(rows, axis=1, keepdims=True)
-    length[length == 0] = 1.0
-    rows /= length
+    for block in row_blocks(len(rows), BLOCK):  # a norm takes as much memory as its rows
+        length = np.linalg.norm(rows[block], axis=1, keepdims=True)
+        length[length == 0] = 1.0
+        rows[block] /= length
     return rows
 
 

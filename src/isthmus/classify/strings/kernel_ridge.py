@@ -26,6 +26,13 @@ def indicator(codes: np.ndarray, n_classes: int) -> np.ndarray:
     return Y
 
 
+def as_run(index: np.ndarray) -> slice | np.ndarray:
+    """Row numbers; a run of neighbours (the source, as a rule) as a slice, which saves a copy of the rows."""
+    if len(index) and index[-1] - index[0] == len(index) - 1 and np.all(np.diff(index) == 1):
+        return slice(index[0], index[-1] + 1)
+    return index
+
+
 class GrowingRidge:
     """Solve (A_TT + αI)·x = b for training rows T, where T only grows: the factor of earlier rows is kept.
 
@@ -48,10 +55,7 @@ class GrowingRidge:
         return left @ (left if a is b else self._take(b)).T
 
     def _take(self, index: np.ndarray) -> np.ndarray:
-        """Rows by number; a run of neighbours (the source, as a rule) is a view, which saves a copy."""
-        if len(index) and index[-1] - index[0] == len(index) - 1 and np.all(np.diff(index) == 1):
-            return self.rows[index[0] : index[-1] + 1]
-        return self.rows[index]
+        return self.rows[as_run(index)]
 
     def extend(self, new: np.ndarray) -> None:
         """Add training rows. With the factor L of the old block, only the new rows are factorised."""
