@@ -43,7 +43,7 @@ def world(n, seed=1):
     st.none() | st.integers(1, 100_000),
     st.sampled_from([0.8, 0.95, 0.99]),
 )
-@settings(max_examples=200)
+@settings(max_examples=60)
 def test_size_and_margin_are_each_others_reverse(margin, accuracy, population, confidence):
     options = {"accuracy": accuracy, "population": population, "confidence": confidence}
     n = sample_size(margin, **options)
@@ -154,7 +154,7 @@ def test_corrected_shares_are_right_on_average_where_counted_labels_are_not():
 
 
 @given(st.data())
-@settings(max_examples=100)
+@settings(max_examples=60)
 def test_tables_agree_with_each_other(data):
     population = data.draw(st.integers(1, 60))
     codes = st.lists(st.integers(0, 3), min_size=population, max_size=population)

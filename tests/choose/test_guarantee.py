@@ -233,7 +233,7 @@ def test_the_next_step_comes_true():
     confidence, wrong = world(1000, mean=3.0)
     step = next_step(confidence, np.ones(1000, dtype=bool), 0.1, ["text"] * 1000)
     left = []
-    for seed in range(40):
+    for seed in range(15):
         rows, among = draw_to_decide(confidence, [f"text {i}" for i in range(1000)], 0.1, step.read, random_state=seed)
         passing = guarantee(confidence, rows, ~wrong[rows], 0.1, among=among).passes
         passing[rows] = True

@@ -135,7 +135,7 @@ def test_divergence_of_classes_and_clusters_is_the_literal_sum_over_words():
 def test_on_a_tie_documents_and_words_keep_their_cluster(k, by):
     """Moved on a tie, they could go to and fro for ever."""
     X = sp.csr_matrix([[1.0, 0.0], [0.0, 2.0]])
-    documents = np.array([1, 0])
+    documents = np.array([1, 0], dtype=np.int32)  # as in a fit: nothing else is compiled
     by.best_places(X.indptr, X.indices, X.data, np.zeros((2, k)), np.zeros(k), documents)
     assert documents.tolist() == [1, 0]
     words = np.array([1, 0])

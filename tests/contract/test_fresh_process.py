@@ -9,6 +9,8 @@ import pytest
 
 import isthmus
 
+pytestmark = pytest.mark.xdist_group("fresh-process")  # one worker takes the steps
+
 # After each step: its name, and the packages loaded by then; a step may also say something.
 STEPS = """
 import json, sys

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.xdist_group("imports")  # every file is read once
 PACKAGES = (ROOT / "src/isthmus", ROOT / "benchmarks/src/isthmus_bench")
 _MODULE_NAME = re.compile(r"isthmus(_bench)?(\.\w+)*\.?")
 
@@ -43,8 +44,8 @@ def imported_names(tree: ast.AST, own: str, known) -> set[str]:
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             names |= {f"{node.module}.{alias.name}" for alias in node.names}
-        elif isinstance(node, ast.Constant) and _MODULE_NAME.fullmatch(str(node.value)):
-            names |= {node.value.rstrip(".")} & set(known) if not own.startswith(node.value) else set()
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and _MODULE_NAME.fullmatch(node.value):
+            names |= {name for name in [node.value.rstrip(".")] if name in known and not own.startswith(node.value)}
     return names
 
 
@@ -55,6 +56,7 @@ def nearest_module(name: str, known) -> str | None:
     return name or None
 
 
+@cache
 def import_graph(*folders: Path) -> dict[str, set[str]]:
     named = modules(*folders)
     graph = {}

@@ -12,7 +12,7 @@ from isthmus._utils import one_blas_thread
 from isthmus.corpus import load_sample
 from isthmus.recipes import RECIPES
 
-N = 110
+N = 80
 
 
 @pytest.fixture(scope="module")

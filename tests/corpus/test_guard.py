@@ -83,7 +83,7 @@ def test_xlsx_holds_texts_and_no_formulas(tmp_path):
 
 
 @given(texts=st.lists(CELLS, min_size=1, max_size=5))
-@settings(max_examples=150)
+@settings(max_examples=60)
 def test_what_is_guarded_reads_back_and_a_second_writing_changes_nothing(texts, tmp_path_factory):
     folder = tmp_path_factory.getbasetemp()
     # An apostrophe that stood there before cannot be told from a guard.

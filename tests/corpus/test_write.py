@@ -51,7 +51,7 @@ def check_round_trip(path, table):
 
 
 @given(cells=st.lists(CELLS, min_size=1, max_size=5))
-@settings(max_examples=80)
+@settings(max_examples=60)
 def test_round_trip_of_one_column(cells, tmp_path_factory):
     path = tmp_path_factory.getbasetemp() / "one.csv"
     write_rows(path, {"text": cells}, force=True)

@@ -20,7 +20,7 @@ from isthmus.exceptions import DataError, UsageError
 
 
 @given(st.integers(1, 500), st.floats(0, 1), st.sampled_from([0.8, 0.95, 0.99]))
-@settings(max_examples=150)
+@settings(max_examples=60)
 def test_wilson_agrees_with_scipy(n, share, confidence):
     successes = round(share * n)
     interval = wilson_interval(successes, n, confidence=confidence)
@@ -91,7 +91,7 @@ def ece_by_hand(right, confidence, n_bins):
 
 
 @given(st.lists(st.tuples(st.booleans(), st.floats(0, 1)), min_size=1, max_size=50), st.integers(1, 20))
-@settings(max_examples=150)
+@settings(max_examples=60)
 def test_calibration_error_by_hand(rows, n_bins):
     right, confidence = map(list, zip(*rows, strict=True))
     pred = np.where(right, "yes", "no")

@@ -22,7 +22,7 @@ counts = st.tuples(st.integers(0, 60), st.integers(0, 60), st.integers(0, 5), st
 
 
 @given(counts)
-@settings(max_examples=100)
+@settings(max_examples=60)
 def test_mcnemar_exact_is_the_binomial_test(table):
     result = mcnemar(*labels_with(*table))
     assert result[2:] == table
@@ -34,7 +34,7 @@ def test_mcnemar_exact_is_the_binomial_test(table):
 
 
 @given(counts)
-@settings(max_examples=100)
+@settings(max_examples=60)
 def test_mcnemar_chi2(table):
     b, c = table[:2]
     result = mcnemar(*labels_with(*table), method="chi2")
@@ -62,7 +62,7 @@ def test_mcnemar_refuses_an_unknown_method():
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=2, max_size=30))
-@settings(max_examples=100)
+@settings(max_examples=60)
 def test_paired_t_agrees_with_scipy(rows):
     a, b = np.array(rows).T
     result = paired_t_test(a, b, confidence=0.99)

@@ -16,6 +16,7 @@ from isthmus.choose import AccuracyEstimate
 from isthmus.cli.app import run_command
 from isthmus.corpus import Collection, write_rows
 from isthmus.exceptions import DataError, UsageError
+from isthmus.report import summary
 from isthmus.report.breakdown import by_facts, time_periods
 from isthmus.report.figures import lines_figure
 from isthmus.report.hero import banners, class_table, hero_facts, in_words, review_note, verdict
@@ -395,3 +396,14 @@ def test_the_command_breaks_down_by_a_column_and_names_its_files(tmp_path):
     ]
     assert f"isthmus check {out}" in section(text, "check")
     assert run_command([*command, "--force", "--report", str(page), "--by", "month"]) == 2
+
+
+def test_the_shift_is_measured_once_for_the_same_texts_and_labels(monkeypatch):
+    measured = []
+    nothing = {"verdict": "none", "findings": []}
+    monkeypatch.setattr(summary, "measure_shift", lambda *given: measured.append(given) or nothing)
+    source, target = [f"kind staff {i}" for i in range(20)], ["a text that no other test has"]
+    for labels, times in (([0, 1] * 10, 1), ([0, 1] * 10, 1), ([False, True] * 10, 2), ([1, 0] * 10, 3)):
+        result = SimpleNamespace(source_texts=source, source_labels=labels, texts=target)
+        assert summary.shift_facts(result)["verdict"] == "none"
+        assert len(measured) == times, f"labels {labels[:2]}"

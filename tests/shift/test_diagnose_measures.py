@@ -88,7 +88,7 @@ documents = st.lists(st.lists(st.integers(0, 3), max_size=9), max_size=6)
 
 
 @given(source=documents, target=documents, run=st.integers(1, 4))
-@settings(max_examples=100)
+@settings(max_examples=60)
 def test_near_duplicates_by_sets(source, target, run):
     def runs(words):
         if not words:

@@ -184,6 +184,7 @@ def fit_job(job: LabelJob, method: str | BaseEstimator) -> Choice:
     )
 
 
+@one_blas_thread()
 def _expect_of_one(job: LabelJob, fitted: FittedCandidate, scorer: LabelScorer | None, added: list) -> AccuracyEstimate:
     """The accuracy to expect of one method, which may have labelled by names of classes alone."""
     if job.by_names:

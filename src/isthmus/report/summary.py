@@ -8,6 +8,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -392,16 +393,24 @@ def shift_facts(result) -> dict[str, Any] | None:
     if not result.source_texts:
         return None
     rows = spread(len(result.source_texts), _DIAGNOSED), spread(len(result.texts), _DIAGNOSED)
-    measured = measure_shift(
-        [result.source_texts[i] for i in rows[0]],
-        [result.source_labels[i] for i in rows[0]],
-        [result.texts[i] for i in rows[1]],
+    labels = tuple(result.source_labels[i] for i in rows[0])
+    measured = _measured(
+        tuple(result.source_texts[i] for i in rows[0]),
+        labels,
+        tuple(result.texts[i] for i in rows[1]),
+        frozenset(map(type, labels)),
     )
     return {
         "verdict": measured["verdict"],
         "sampled": len(rows[0]) < len(result.source_texts) or len(rows[1]) < len(result.texts),
         **split_findings(measured["findings"]),
     }
+
+
+@lru_cache(maxsize=4)  # a run that was taught, and another method, have the same texts
+def _measured(source_texts: tuple, source_labels: tuple, target_texts: tuple, kinds: frozenset) -> dict[str, Any]:
+    """What :func:`measure_shift` says; ``kinds`` of labels, because 1 and True are equal and not the same."""
+    return measure_shift(source_texts, source_labels, target_texts)
 
 
 def split_findings(findings: list[dict]) -> dict[str, list[dict]]:
