@@ -248,7 +248,7 @@ def commands():
 
     said = {}
     with files_of_a_pair(), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(common, "ProgressLine", lambda: None)
+        patch.setattr(common.ProgressLine, "__call__", lambda line, event: None)
         for command in COMMANDS:
             out, talk = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline=""), io.StringIO()
             with contextlib.redirect_stdout(out), contextlib.redirect_stderr(talk):
