@@ -106,7 +106,7 @@ def test_a_next_step_is_a_command_that_runs_as_printed(folder, capsys):
 
 
 def test_many_warnings_are_cut_to_what_fits():
-    warned = [{"message": f"warning {i}"} for i in range(5)]
+    warned = [{"topic": "budget", "message": f"warning {i}"} for i in range(5)]
     source = {"source": "a.csv", "documents": 9, "likeness": 0.5, "agreement": None, "used": True, "why": ""}
     other = source | {"source": "b.csv", "used": False, "why": "differ"}
     expected = {"estimate": None, "low": None, "high": None, "reason": "too few documents"}

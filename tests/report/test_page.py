@@ -156,11 +156,14 @@ def test_dangers_are_said():
     result.expected_accuracy, result.warnings = AccuracyEstimate(0.9, 0.8, 1.0), []
     assert banners(result) == []
     result.warnings = [{"topic": "class shares", "message": "Class shares moved: a 50% in the source."}]
-    result.novel = [{"group": "tyres", "documents": 12, "words": "tyres, rims"}]
+    n = len(result.labels)
+    result.novel = [{"group": "tyres", "documents": n, "words": "tyres, rims"}]
+    result.novel_group = np.array(["tyres"] * n, dtype=object)
     new, moved = banners(result)
-    assert new == {"level": "stop", "title": "A group the source does not know: tyres (12 documents).", **new}
-    assert "tyres, rims" in new["text"]
+    assert new == {"level": "stop", "title": f"A group the source does not know: tyres ({n} documents).", **new}
     assert moved["level"] == "care"
+    result.novel_group[: n // 2] = ""
+    assert banners(result) == [moved], "once half of its documents have a class, a group is not told of any more"
     assert moved["text"] == "Class shares moved: a 50% in the source."
 
 

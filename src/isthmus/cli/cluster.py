@@ -36,7 +36,7 @@ from isthmus.corpus.guess import list_columns, shorten
 from isthmus.corpus.write import check_table
 from isthmus.exceptions import UsageError
 from isthmus.features.languages import resolve_language
-from isthmus.request import ClusterRequest
+from isthmus.request import ClusterRequest, in_flags
 
 ADDED = ("cluster", "cluster_name", "aligned_to", "strength")
 
@@ -227,7 +227,7 @@ def summarise(result, source, target, output: str, written: list[str]) -> dict[s
 
 def describe_outcome(summary: dict[str, Any]) -> list[str]:
     """A grouping in at most six lines, the largest clusters first."""
-    last = [f"note: {summary['guidance_estimate']}"] if summary.get("source_helps") is False else []
+    last = [f"note: {in_flags(summary['guidance_estimate'])}"] if summary.get("source_helps") is False else []
     if summary.get("groups_not_used"):
         last.append(f"source groups without a cluster: {list_columns(summary['groups_not_used'])}")
     by_size = sorted(summary["clusters"], key=lambda row: -row["size"])

@@ -357,7 +357,8 @@ def describe_sources(rows: Sequence[dict[str, Any]]) -> str:
 
 def describe_outcome(summary: dict[str, Any], learned: Any = None, notes: Sequence[str] = ()) -> list[str]:
     """A labelling in at most six lines, what must be known first; ``notes`` come before what was ``learned``."""
-    first = [f"warning: {in_flags(row['message'])}" for row in summary.get("warnings", ())]
+    warned = [row for row in summary.get("warnings", ()) if learned is None or row["topic"] != "new group"]
+    first = [f"warning: {in_flags(row['message'])}" for row in warned]
     first += [describe_sources(summary["sources"])] if summary.get("sources") else []
     first += notes
     if learned is not None:

@@ -200,8 +200,8 @@ def banners(result) -> list[dict[str, str]]:
         {
             "level": "stop",
             "title": f"A group the source does not know: {group['name']} ({plural(group['size'], 'document')}).",
-            "text": f"Marked by {group['words']}. Its documents carry a label of the source because there was no "
-            "other; they are among those to read.",
+            "text": "Its documents carry a label of the source because there was no other; they are among those to "
+            "read.",
         }
         for group in novel_groups(result)
     ]
@@ -216,9 +216,15 @@ def banners(result) -> list[dict[str, str]]:
 
 
 def novel_groups(result) -> list[dict[str, Any]]:
-    """Groups of the target that the source does not know: ``name``, ``size``, ``words``."""
+    """Groups of the target that the source does not know: ``name``, ``size``, ``words``.
+
+    A group that people have answered about is left out once most of its documents have a class.
+    """
+    sizes = Counter(result.novel_group.tolist())
     return [
-        {"name": str(row["group"]), "size": int(row["documents"]), "words": str(row["words"])} for row in result.novel
+        {"name": str(row["group"]), "size": sizes[row["group"]], "words": str(row["words"])}
+        for row in result.novel
+        if 2 * sizes[row["group"]] > row["documents"]
     ]
 
 
