@@ -290,7 +290,7 @@ def test_the_map_of_clusters_shows_every_document_in_its_clusters_colour(tmp_pat
     result = isthmus.cluster(source, ["a", "a", "b", "b"] * 3, target, n_clusters=2)
     page = result.report(tmp_path / "page.html").read_text("utf-8")
     drawn = section(page, "picture")
-    cards = dict(re.findall(r'<article class="card t(\d)"><h3 dir="auto">([^<]*)</h3>', page))
+    cards = dict(re.findall(r'<article class="card t(\d)"><h3><bdi>([^<]*)</bdi></h3>', page))
     shown = re.findall(r'<circle class="f(\d)"[^>]*><title>([^:<]*): ([^<]*)</title>', drawn)
     assert sorted(text for _, _, text in shown) == sorted(text.replace("<", "&lt;").replace(">", "&gt;")
                                                           .replace("'", "&#39;") for text in target)  # fmt: skip
