@@ -119,6 +119,17 @@ def test_wrong_usage_is_told_apart_from_missing_data(command, words, kind, code)
     assert error.code == code
 
 
+def test_verify_fails_where_a_recorded_value_differs(command, tmp_path):
+    words = ("--task", "two", "--method", "second", "--record", tmp_path / "records")
+    assert command(*words).exit_code == 0
+    assert "2 of 2 values are as recorded" in command(*words, "--verify").output
+    path = tmp_path / "records" / "tiny" / "results.json"
+    path.write_text(path.read_text().replace("0.6666666666666666", "0.5"))
+    again = command(*words, "--verify")
+    assert again.exit_code == 1
+    assert "error was 0.5000 and is 0.6667" in again.output
+
+
 def test_outputs_are_checked_before_the_work(command, tmp_path, calls):
     full, empty = tmp_path / "full.json", tmp_path / "empty.json"
     full.write_text("mine")

@@ -13,7 +13,9 @@ from isthmus._utils import to_plain
 from isthmus.exceptions import DataError, UsageError
 from isthmus_bench import SUITES, Method
 from isthmus_bench.engine.harness import find_suite, run_suite
-from isthmus_bench.engine.records import Record, hash_file
+from isthmus_bench.engine.records import Record
+from isthmus_bench.engine.stamps import hash_file
+from isthmus_bench.engine.verify import verify_record
 
 
 def test_rows_follow_tasks_methods_seeds_and_carry_the_contract(suite, folder):
@@ -246,3 +248,44 @@ def test_suites_lists_what_is_there():
     assert "speed" in SUITES
     assert "no-such" not in SUITES
     assert all(SUITES[name].name == name for name in SUITES)
+
+
+# ---------------------------------------------------------------------------------------- which code, and whether again
+
+
+def test_a_row_says_which_code_computed_it_and_when_it_is_stale(suite_file, folder, tmp_path, monkeypatch):
+    run_suite(str(suite_file), folder, ["two"], ["second"], record_dir=tmp_path / "records")
+    record = Record.open(tmp_path / "records", "tiny")
+    key = ("two", "second", None)
+    loaded = record.code[record.units[key]["code"]]
+    assert {"isthmus", "isthmus_bench.engine.workers"} <= loaded.keys()
+    assert record.changed_code(key) == []
+    assert record.code_sentence() == "Every row was computed by the code as it is."
+    record.code[record.units[key]["code"]] = {**loaded, "isthmus.exceptions": "0" * 12, "isthmus.gone": "1" * 12}
+    assert record.changed_code(key) == ["isthmus.exceptions", "isthmus.gone"]
+    assert record.code_sentence() == "1 of 1 rows are stale: isthmus.exceptions, isthmus.gone changed since."
+    del record.units[key]["code"]
+    assert record.changed_code(key) is None
+    assert record.code_sentence() == "The record does not say which code computed its rows."
+
+
+def test_recorded_rows_are_run_again_and_compared(suite_file, folder, tmp_path):
+    records = tmp_path / "records"
+    run_suite(str(suite_file), folder, ["one", "two"], record_dir=records)
+    verified = verify_record(str(suite_file), records, folder)
+    assert verified.different == []
+    assert verified.compared == 8, "one error of the first by seed, error and F1 of the second, on two tasks"
+    assert verified.sentences == ["8 of 8 values are as recorded, by the same code."]
+    path = records / "tiny" / "results.json"
+    content = json.loads(path.read_text())
+    row = next(row for row in content["rows"] if row["task"] == "two" and row["method"] == "second")
+    row["value"] += 0.002
+    content["units"] = [{k: v for k, v in unit.items() if k != "code"} for unit in content["units"]]
+    path.write_text(json.dumps(content))
+    verified = verify_record(str(suite_file), records, folder, ["two"], ["second"])
+    assert verified.different == ["two, second: error was 0.6687 and is 0.6667"]
+    assert verified.unstamped == verified.units == 1
+    with pytest.raises(DataError, match="There is no such row"):
+        verify_record(str(suite_file), tmp_path / "none", folder)
+    with pytest.raises(UsageError, match="differ from run to run"):
+        verify_record("speed", records, folder)

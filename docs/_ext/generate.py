@@ -243,6 +243,7 @@ def _command_sections(command, name: str) -> list[str]:
 def bench_parts(folder: Path) -> dict[str, str | bytes]:
     """A part per recorded suite for its page in ``docs/measured`` to include, its charts, and the papers' tables."""
     files: dict[str, str | bytes] = {}
+    records = importlib.import_module("isthmus_bench.engine.records")
     for suite in sorted(path.parent for path in folder.glob("*/results.md")):
         results = (suite / "results.md").read_text(encoding="utf-8")
         # The list of studies links to files beside the record; here the studies follow on the same page.
@@ -250,6 +251,7 @@ def bench_parts(folder: Path) -> dict[str, str | bytes]:
         parts = [_demote(re.sub(r"^# .*\n+", "", results).strip())]
         for page in sorted(path for path in suite.glob("*.md") if path.name != "results.md"):
             parts.append(_demote(_demote(page.read_text(encoding="utf-8").strip())))
+        parts.append(records.Record.open(folder, suite.name).code_sentence())
         text = "\n\n".join(parts) + "\n"
         for chart in sorted(suite.glob("*.svg")):
             files[f"bench-{suite.name}-{chart.name}"] = chart.read_bytes()

@@ -14,6 +14,7 @@ from isthmus.cli.common import print_json, say
 from isthmus.exceptions import DataError, UsageError
 from isthmus_bench.importers import import_dataset
 
+RECORDS = Path("benchmarks", "records")
 __all__ = ["import_dataset", "register"]  # what the program asks of the benchmarks
 
 
@@ -64,6 +65,14 @@ def bench(
             "--record", metavar="DIR", help="Keep rows, tables and charts in DIR/SUITE (e.g. benchmarks/records)."
         ),
     ] = None,
+    verify: Annotated[
+        bool,
+        typer.Option(
+            "--verify",
+            help="Run recorded rows again (two tasks, or those named) and fail where a value differs; --record names "
+            "the folder of the records, benchmarks/records if omitted.",
+        ),
+    ] = False,
     jobs: Annotated[int, typer.Option("--jobs", min=1, help="Processes; timings always use one.")] = 2,
     force: Annotated[
         bool, typer.Option("--force", help="Compute finished rows again; replace the JSON file if it exists.")
@@ -85,6 +94,9 @@ def bench(
     if quick:
         tasks = [*(tasks or []), *_quick_cases(suite)]
     recorded = None if against is None else _recorded(suite, against)
+    if verify:
+        _verify(suite, record or RECORDS, data, tasks, methods, jobs, quiet)
+        return
     if tune and not studies:
         studies = tuning_studies(found)
     chosen_seeds = _read_seeds(seeds)
@@ -116,6 +128,17 @@ def bench(
         say(f"{len(run.failures)} of the units failed; the first says: {run.failures[0]['failure']}")
         raise typer.Exit(1)
     _check_ratios(run.rows, recorded)
+
+
+def _verify(suite: str, records: Path, data: Path | None, tasks: Any, methods: Any, jobs: int, quiet: bool) -> None:
+    """Say whether recorded rows come out again, and fail if one does not."""
+    from isthmus_bench.engine.verify import verify_record
+
+    found = verify_record(suite, records, data, tasks, methods, jobs, _Talk(quiet))
+    for sentence in found.sentences:
+        emit(sentence)
+    if found.different:
+        raise typer.Exit(1)
 
 
 def _check_ratios(rows: list[dict], recorded: list[dict] | None) -> None:

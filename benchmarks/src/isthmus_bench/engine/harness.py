@@ -14,7 +14,8 @@ from isthmus._utils import to_plain
 from isthmus.corpus.datasets import ENVIRONMENT, data_folder
 from isthmus.exceptions import DataError, UsageError
 from isthmus_bench import SUITES
-from isthmus_bench.engine.records import Key, Record, cache_folder, hash_file, stamp
+from isthmus_bench.engine.records import Key, Record, cache_folder, stamp
+from isthmus_bench.engine.stamps import hash_file
 from isthmus_bench.engine.suite import Study, Suite, Task
 from isthmus_bench.engine.workers import Begun, Job, Message, Outcome, Step, load_suite, run_job, run_jobs
 
@@ -256,11 +257,11 @@ def _messages(
 
 def _keep(record: Record, outcome: Outcome, stamp_: str) -> None:
     if outcome.study is None:
-        record.add((outcome.task, *outcome.unit), stamp_, outcome.rows, outcome.failure)
+        record.add((outcome.task, *outcome.unit), stamp_, outcome.rows, outcome.failure, outcome.code)
         return
     entry: dict[str, Any] = {"stamp": stamp_, "seconds": round(outcome.seconds, 3)}
     entry |= {"failure": outcome.failure} if outcome.rows is None else {"rows": outcome.rows}
-    record.add_study(outcome.study, entry)
+    record.add_study(outcome.study, entry, outcome.code)
 
 
 def _event(outcome: Outcome, done: int, total: int) -> dict:

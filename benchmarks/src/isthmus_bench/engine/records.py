@@ -6,7 +6,6 @@ can be taken up again. It names no host and no path.
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
 import os
@@ -24,6 +23,7 @@ from isthmus._utils import to_plain, versions
 from isthmus.corpus import replacing
 from isthmus.evaluate import mcnemar
 from isthmus.exceptions import DataError
+from isthmus_bench.engine.stamps import changed_modules, digest
 from isthmus_bench.engine.suite import Suite, unpack_correct
 
 
@@ -44,18 +44,6 @@ def cache_folder() -> Path:
 def machine() -> str:
     """The machine in general words."""
     return f"{os.cpu_count()} cores, {platform.machine()}"
-
-
-def hash_file(path: Path) -> str:
-    """SHA-256 of a file, kept for the process as long as its size and time do not change."""
-    facts = path.stat()
-    return _hash_file(path, facts.st_size, facts.st_mtime_ns)
-
-
-@functools.lru_cache(maxsize=256)
-def _hash_file(path: Path, size: int, mtime: int) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def stamp(hashes: Mapping[str, str]) -> str:
@@ -94,6 +82,7 @@ class Record:
     studies: dict[str, dict] = field(default_factory=dict)  # name -> {"stamp", "seconds", "rows"}
     data: dict[str, str] = field(default_factory=dict)
     commands: list[str] = field(default_factory=list)
+    code: dict[str, dict[str, str]] = field(default_factory=dict)  # digest of a unit -> its modules, with their hashes
     correct: dict[Key, str] = field(default_factory=dict)
     changed: set[Key | str] = field(default_factory=set)  # units and studies computed since the record was opened
 
@@ -111,6 +100,7 @@ class Record:
         record.studies = content.get("studies", {})
         record.data = content.get("data", {})
         record.commands = content.get("commands", [])
+        record.code = content.get("code", {})
         for task, method, seed, packed in _read_json(record._side_path).get("correct", []):
             record.correct[task, method, seed] = packed
         return record
@@ -126,9 +116,39 @@ class Record:
         unit = self.units.get(key)
         return unit is not None and "rows" in unit and unit["stamp"] == stamp_
 
-    def add(self, key: Key, stamp_: str, rows: Iterable[dict] | None, failure: str | None) -> None:
+    def changed_code(self, key: Key) -> list[str] | None:
+        """Modules that have changed since this unit was computed; None where it does not say which computed it."""
+        code = self.code.get(self.units[key].get("code", ""))
+        return None if code is None else changed_modules(code)
+
+    def code_sentence(self) -> str:
+        """Whether the rows are those of the code as it is now, for a reader of the record."""
+        found = {key: self.changed_code(key) for key, unit in self.units.items() if "rows" in unit}
+        stale = {key: names for key, names in found.items() if names}
+        unknown = sum(names is None for names in found.values())
+        if not found or unknown == len(found):
+            return "The record does not say which code computed its rows." if found else ""
+        if not stale and not unknown:
+            return "Every row was computed by the code as it is."
+        modules = sorted({name for names in stale.values() for name in names})
+        shown = ", ".join(modules[:3]) + (f" and {len(modules) - 3} more" if len(modules) > 3 else "")
+        said = [f"{len(stale)} of {len(found)} rows are stale: {shown} changed since"] if stale else []
+        said += [f"{unknown} of {len(found)} do not say which code computed them"] if unknown else []
+        return "; ".join(said) + "."
+
+    def add(
+        self,
+        key: Key,
+        stamp_: str,
+        rows: Iterable[dict] | None,
+        failure: str | None,
+        code: Mapping[str, str] | None = None,
+    ) -> None:
         task, method, seed = key
         unit: dict[str, Any] = {"task": task, "method": method, "seed": seed, "stamp": stamp_}
+        if code:
+            unit["code"] = digest(code)
+            self.code[unit["code"]] = dict(code)
         if failure is not None:
             unit["failure"] = failure
         else:
@@ -141,8 +161,11 @@ class Record:
         self.units[key] = unit
         self.changed.add(key)
 
-    def add_study(self, name: str, entry: dict) -> None:
+    def add_study(self, name: str, entry: dict, code: Mapping[str, str] | None = None) -> None:
         self.studies[name] = to_plain(entry)
+        if code:
+            self.studies[name]["code"] = digest(code)
+            self.code[digest(code)] = dict(code)
         self.changed.add(name)
 
     def rows(self, keys: Iterable[Key] | None = None) -> list[dict]:
@@ -166,10 +189,15 @@ class Record:
             "rows": self.rows(),
             "units": [{k: v for k, v in unit.items() if k != "rows"} for unit in self.units.values()],
             "studies": self.studies,
+            "code": {name: self.code[name] for name in sorted(self._digests()) if name in self.code},
         }
         write_json(self.path, content)
         if self.correct:
             write_json(self._side_path, {"correct": [[*key, packed] for key, packed in self.correct.items()]})
+
+    def _digests(self) -> set[str]:
+        """Of the code that units and studies were computed by."""
+        return {entry["code"] for entry in (*self.units.values(), *self.studies.values()) if "code" in entry}
 
     def _take_in(self) -> None:
         """What another run of the same suite has written meanwhile stays, unless it was computed here too."""
@@ -187,6 +215,7 @@ class Record:
             sorted(self.units.items(), key=lambda item: (*item[0][:2], -1 if item[0][2] is None else item[0][2]))
         )
         self.data = {**other.data, **self.data}
+        self.code = {**other.code, **self.code}
         self.commands = list(dict.fromkeys([*other.commands, *self.commands]))
 
 

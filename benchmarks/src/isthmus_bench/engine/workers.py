@@ -23,6 +23,7 @@ from pathlib import Path
 from isthmus._progress import listen
 from isthmus.exceptions import IsthmusError
 from isthmus_bench import SUITES
+from isthmus_bench.engine.stamps import loaded_code
 from isthmus_bench.engine.suite import Suite
 
 Unit = tuple[str, int | None]  # method, seed
@@ -69,6 +70,7 @@ class Outcome:
     seconds: float
     study: str | None = None
     warnings: tuple[str, ...] = field(default=())
+    code: dict[str, str] = field(default_factory=dict)  # modules that were loaded, with the hashes of their files
 
 
 Message = Begun | Step | Outcome
@@ -129,7 +131,7 @@ def _measure(task: str, unit: Unit, call, study: str | None = None) -> Outcome:
         except Exception as error:
             rows, failure, seconds = None, _describe(error), time.perf_counter() - begin
     said = tuple(dict.fromkeys(f"{w.category.__name__}: {w.message}" for w in heard))
-    return Outcome(task, unit, rows, failure, seconds, study=study, warnings=said)
+    return Outcome(task, unit, rows, failure, seconds, study=study, warnings=said, code=loaded_code())
 
 
 def _complete(row: dict, task: str, unit: Unit, seconds: float) -> dict:
