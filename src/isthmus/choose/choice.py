@@ -320,8 +320,10 @@ def expect_anew(
     if gain:
         followed = float(expit(clipped_logit(accuracy.for_calibration) + gain))
         accuracy = moved_to(accuracy, followed, joint.shape[1])
+    expected = accuracy.for_calibration
+    assert expected is not None
     outside = outside_groups(candidates.scorer, len(labels))
-    return accuracy, sharpness_for(joint[outside], accuracy.for_calibration)
+    return accuracy, sharpness_for(joint[outside], expected)
 
 
 def _why_without_names(candidates: Candidates, labels: np.ndarray) -> str:
