@@ -404,7 +404,12 @@ class LabelRequest(Request):
         None, "Column with a vector of each document.", "--vectors", metavar="COL", blocks=False
     )
     by: str | None = option(
-        None, "Break the report down by a column of the target.", "--by", metavar="COL", blocks=False, group="write"
+        None,
+        "Break class shares, and the report, down by a column of the target.",
+        "--by",
+        metavar="COL",
+        blocks=False,
+        group="write",
     )
     model: Path | None = option(
         None,

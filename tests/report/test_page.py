@@ -13,11 +13,12 @@ import pytest
 
 import isthmus
 from isthmus.choose import AccuracyEstimate
+from isthmus.choose.prevalence import time_periods
 from isthmus.cli.app import run_command
 from isthmus.corpus import Collection, write_rows
 from isthmus.exceptions import DataError, UsageError
 from isthmus.report import summary
-from isthmus.report.breakdown import by_facts, time_periods
+from isthmus.report.breakdown import by_facts
 from isthmus.report.figures import lines_figure
 from isthmus.report.hero import banners, class_table, hero_facts, in_words, review_note, verdict
 from isthmus.report.listing import _fit, as_json, list_data, listed_rows
@@ -197,15 +198,16 @@ def test_no_plural_of_one(tmp_path):
 def test_class_shares_by_labels_and_by_probabilities():
     result = result_of(["staff bike", "kind", "bike"])
     rows = class_table(result)
-    assert [row["estimated_share"] for row in rows] == [row["estimate"] for row in result.class_shares()]
-    for row in rows:
-        assert row["low"] <= min(row["target_share"], row["estimated_share"])
-        assert row["high"] >= max(row["target_share"], row["estimated_share"])
+    shares = [(row["estimate"], row["low"], row["high"]) for row in result.class_shares()]
+    assert [(row["estimated_share"], row["low"], row["high"]) for row in rows] == shares
+    assert {row["low"] for row in rows} == {None}, "of three documents nothing is expected"
 
 
 def test_a_class_is_told_by_its_own_documents():
-    """The mean over all documents instead of those of the class, and a share above 1."""
+    """The mean over all documents instead of those of the class."""
+    shares = [{"class": name, "estimate": 0.5, "low": 0.25, "high": 0.75} for name in "abc"]
     result = SimpleNamespace(
+        class_shares=lambda: shares,
         classes=np.array(["a", "b", "c"], dtype=object),
         labels=np.array(["a", "a", "a", "b"], dtype=object),
         confidence=np.array([0.9, 0.7, 0.2, 0.4]),
@@ -217,10 +219,7 @@ def test_a_class_is_told_by_its_own_documents():
     assert [row["confidence"] for row in (a, b, c)] == [pytest.approx(0.6), pytest.approx(0.4), None]
     assert [row["precision"] for row in (a, b, c)] == [pytest.approx(0.8), pytest.approx(0.4), None]
     assert [(row["target"], row["accepted"], row["review"]) for row in (a, b, c)] == [(3, 2, 1), (1, 1, 0), (0, 0, 0)]
-    # the variances .09 + .21 + .25 + .24 of a add up to .79; .75 + 1.645 · √.79 / 4 is more than 1
-    assert a["low"] == pytest.approx(0.625 - 1.645 * np.sqrt(0.79) / 4)
-    assert a["high"] == 1.0
-    assert c["low"] == 0.0
+    assert (c["estimated_share"], c["low"], c["high"]) == (0.5, 0.25, 0.75)
 
 
 def test_invitation_to_check_and_teach(page, tmp_path):
@@ -387,8 +386,10 @@ def test_what_answers_changed_is_shown(tmp_path):
 
 
 def test_the_command_breaks_down_by_a_column_and_names_its_files(tmp_path):
-    write_rows(tmp_path / "s.csv", {"text": ["kind staff here", "a fast bike"] * 20, "label": LABELS * 4})
-    write_rows(tmp_path / "t.csv", {"text": ["staff is kind", "fast bike now"] * 20, "year": [2019, 2020] * 20})
+    pairs = [(f"kind staff no {i}", f"fast bike no {i}") for i in range(20)]  # of thirty or more something is expected
+    texts = [text for pair in pairs for text in pair]
+    write_rows(tmp_path / "s.csv", {"text": texts, "label": LABELS * 4})
+    write_rows(tmp_path / "t.csv", {"text": [f"{text} now" for text in texts], "year": [2019, 2020] * 20})
     page, out = tmp_path / "p.html", tmp_path / "out.csv"
     command = ["label", str(tmp_path / "s.csv"), str(tmp_path / "t.csv"), "--method", "nbc", "-o", str(out), "--quiet"]
     assert run_command([*command, "--report", str(page), "--by", "year"]) == 0
@@ -399,6 +400,15 @@ def test_the_command_breaks_down_by_a_column_and_names_its_files(tmp_path):
     ]
     assert f"isthmus check {out}" in section(text, "check")
     assert run_command([*command, "--force", "--report", str(page), "--by", "month"]) == 2
+    assert run_command([*command, "--force", "--by", "year"]) == 0, "the record has the shares, without a report"
+    record = json.loads((tmp_path / "run.json").read_text("utf-8"))
+    rows = record["class_shares_by"]["rows"]
+    assert [(row["value"], row["class"], row["labels"]) for row in rows] == [
+        ("2019", "a", 1.0), ("2019", "b", 0.0), ("2020", "a", 0.0), ("2020", "b", 1.0)
+    ]  # fmt: skip
+    assert all(row["low"] <= row["estimate"] <= row["high"] for row in [*rows, *record["class_shares"]])
+    # the figure in the page is that of the record
+    assert f"{100 * rows[0]['estimate']:.0f} % <small>({100 * rows[0]['low']:.0f}–" in section(text, "by")
 
 
 def test_the_shift_is_measured_once_for_the_same_texts_and_labels(monkeypatch):

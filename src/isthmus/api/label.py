@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
@@ -29,11 +30,14 @@ from isthmus.api.saving import Kind, save_result
 from isthmus.api.steps import JudgedLabels, LabelJob, fit_job, judge_job, read_job, read_target_labels
 from isthmus.api.subtopics import Subtopics, split_label
 from isthmus.choose.budgets import budget_curve
-from isthmus.choose.checking import LabelCheck, check_sample, estimate_shares
+from isthmus.choose.checking import LabelCheck, check_sample
 from isthmus.choose.choice import Choice
 from isthmus.choose.guaranteed import NOMINAL, Step, draw_to_decide, next_step
+from isthmus.choose.prevalence import ShareFacts, value_masks, with_source
 from isthmus.choose.sampling import draw_sample, sample_size, sample_table
 from isthmus.classify.centroids import CentredRows
+from isthmus.corpus.frames import frame_columns
+from isthmus.corpus.guess import list_columns
 from isthmus.exceptions import DataError, MissingExtraError, UsageError
 from isthmus.explain import explain_document
 from isthmus.features.embeddings import VectorTable
@@ -277,12 +281,73 @@ class LabelResult(FrameResult, Labelling):
         """Terms of target text ``i`` that speak for or against each class: ``class``, ``term``, ``contribution``."""
         return explain_document(self.model, self.texts[i], top=top)
 
-    def class_shares(self) -> list[dict]:
-        """Per class: its share in the source, among the labels, and by the mean of the probabilities.
+    def class_shares(self, by: Sequence | str | None = None) -> list[dict]:
+        """How common each class is in the target: ``class``, ``source``, ``labels``, ``estimate``, ``low``, ``high``.
 
-        As :func:`isthmus.choose.estimate_shares`; :meth:`check` corrects them and says how far they can be trusted.
+        ``source`` is its share in the source, ``labels`` its share among the labels. What the estimate and its interval
+        rest on is said by ``basis``:
+
+        * "check": documents of a :meth:`check`, drawn from all; the interval holds in 95 % of cases;
+        * "sample": answers to documents drawn at random, at least 30; 90 %;
+        * "expected": the probabilities alone; the interval is as wide as mistakes of labels made it on pairs whose
+          truth is known; 90 %. Answers of other kinds count as they are;
+        * "": no accuracy is expected, so that there is no interval (None).
+
+        Parameters
+        ----------
+        by : sequence or str, optional
+            One value per text, or the name of a column where frames came in: shares within each value, or within each
+            period where the values are dates. Every row then has ``value`` and ``documents``, too.
         """
-        return estimate_shares(self.probabilities, self.labels, self.classes, self.source_labels)
+        if by is None:
+            return self._shares()
+        values = self._column(by) if isinstance(by, str) else list(by)
+        _, masks = value_masks(values, len(self.texts))
+        return [
+            {"value": value, "documents": int(mask.sum())} | row for value, mask in masks for row in self._shares(mask)
+        ]
+
+    def _column(self, name: str) -> list:
+        """Values of a column of the target, where it came as a data frame or was kept with a saved labelling."""
+        if self._frame is not None:
+            columns = frame_columns(self._frame)
+        else:
+            columns = (json.loads(self.input_table) if self.input_table else {}).get("cells") or {}
+        if name not in columns:
+            has = f"it has {list_columns(columns)}" if columns else "its columns are not known; give one value per text"
+            raise UsageError(f"{name!r} is not a column of the target; {has}.", code="unknown-column")
+        return columns[name]
+
+    def _shares(self, within: np.ndarray | None = None) -> list[dict]:
+        """Class shares of all documents, or of those within a mask."""
+        measured = self.measured
+        if measured is None:
+            return with_source(self.share_facts().shares(within), self.source_labels)
+        rows = measured.shares if within is None else self.share_facts().shares(within)
+        basis = {"sample": "check", None: "check"}
+        rows = [row | {"basis": basis.get(row.get("basis"), row.get("basis"))} for row in rows]
+        return with_source(rows, self.source_labels)
+
+    def share_facts(self) -> ShareFacts:
+        """What is known about the class of every document: see :class:`isthmus.choose.prevalence.ShareFacts`."""
+        answers, measured = self.known_answers, self.measured
+        known = dict(zip(answers.rows, answers.labels, strict=True))
+        drawn = [row for row, at_random in zip(answers.rows, answers.at_random, strict=True) if at_random]
+        level: dict[str, float] = {}
+        if measured is not None:
+            drawn, level = measured.rows, {"level": measured.confidence_level}
+            known |= dict(zip(measured.rows, measured.true_labels, strict=True))
+        return ShareFacts(
+            self.classes.tolist(),
+            self.labels,
+            calibrated_proba(self.model, self.probabilities, self.settings, self.vote),
+            self.confidence,
+            self.accuracy,
+            known,
+            drawn,
+            self.vote,
+            **level,
+        )
 
     def sample(
         self,
@@ -571,7 +636,7 @@ class LabelResult(FrameResult, Labelling):
         """
         return budget_curve(self.confidence, steps)
 
-    def report(self, path, *, force: bool = False, by: Mapping[str, Sequence] | None = None):
+    def report(self, path, *, force: bool = False, by: Mapping[str, Sequence] | str | None = None):
         """Write one self-contained HTML page about this result; returns its path.
 
         Parameters
@@ -579,11 +644,13 @@ class LabelResult(FrameResult, Labelling):
         path : path of the page
         force : bool, default=False
             Replace a page that exists.
-        by : mapping of one str to a sequence, optional
-            A column by which the labels are broken down: its name, and one value per text.
+        by : mapping of one str to a sequence, or str, optional
+            A column by which the labels are broken down: its name, and one value per text; or its name alone where
+            frames came in.
         """
         from isthmus.report import write_label_report
 
+        by = {by: self._column(by)} if isinstance(by, str) else by
         column = None if not by else next((name, list(values)) for name, values in by.items())
         return write_label_report(self, path, force=force, by=column)
 

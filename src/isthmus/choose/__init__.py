@@ -2,11 +2,12 @@
 
 from isthmus._math.confidence import REVIEW_REASONS, AccuracyEstimate, review_mask
 from isthmus.choose.budgets import budget_curve
-from isthmus.choose.checking import LabelCheck, check_labels, estimate_shares
+from isthmus.choose.checking import LabelCheck, check_labels
 from isthmus.choose.choice import Choice, choose
 from isthmus.choose.combined import CombinedModel
 from isthmus.choose.evidence import Evidence, LabelScorer
 from isthmus.choose.guaranteed import Guarantee, guarantee, reading_frame
+from isthmus.choose.prevalence import estimate_shares
 from isthmus.choose.sampling import draw_sample, sample_margin, sample_size, sample_table
 from isthmus.choose.trust import estimate_accuracy
 from isthmus.choose.voting import VotingRule

@@ -77,8 +77,6 @@ def check_request(request: LabelRequest, *, large: bool = False) -> None:
         check_standard_output()
     if request.as_json and request.output == "-":
         raise UsageError("--json prints on stdout; name a file for the labels with -o OUT.", code="bad-parameter")
-    if request.by is not None and request.report is None:
-        raise UsageError("--by breaks the report down; name one with --report HTML.", code="bad-parameter")
     if not large:
         tables = request.words, request.class_table, request.answers
         inputs = (*request.files, *tables, request.model, *request.extra)

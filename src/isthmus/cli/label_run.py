@@ -61,7 +61,7 @@ def label_files(request: LabelRequest) -> None:
         written = write_outputs(request, result, source, target, table=table)
     words = None if str(request.words) == NONE else request.words
     inputs.records += file_records((words, request.class_table, request.answers, *request.extra))
-    conclude(request, result, len(source), inputs.records, written)
+    conclude(request, result, len(source), inputs.records, written, by_column(request, target))
 
 
 def label_with_model(request: LabelRequest) -> None:
@@ -83,7 +83,7 @@ def label_with_model(request: LabelRequest) -> None:
         source = Collection.from_texts(saved.source_texts, list(saved.source_labels), name=name)
         written = write_outputs(request, result, source, target)
     inputs = [*file_records([request.model]), describe_input(request.target, target)]
-    conclude(request, result, len(source), inputs, written)
+    conclude(request, result, len(source), inputs, written, by_column(request, target))
 
 
 def label_collections(request: LabelRequest, inputs: Inputs):
@@ -199,12 +199,12 @@ def write_outputs(
 
     ``table`` is written where the rows are not those of the target alone.
     """
-    output, report, save, by = request.output, request.report, request.save, request.by
+    output, report, save = request.output, request.report, request.save
     added = added_columns(result)
     places = {"table": None if output == "-" else output, "saved": save}
     files = {name: str(place) for name, place in places.items() if place is not None}
-    column = None if by is None else (by, find_column(target, by))
-    makers = report_and_model(result, report, save, source=source, target=target, files=files, by=column)
+    by = by_column(request, target)
+    makers = report_and_model(result, report, save, source=source, target=target, files=files, by=by)
     table = with_columns(target.table(), added) if table is None else table
     layout = review_layout(result, output)
     with keeping(added, target.ids, output):
@@ -249,6 +249,11 @@ def find_column(docs: Collection, name: str, option: str = "--by") -> list:
     return table[name]
 
 
+def by_column(request: LabelRequest, target: Collection) -> tuple[str, list] | None:
+    """The column of ``--by``: its name and its values."""
+    return None if request.by is None else (request.by, find_column(target, request.by))
+
+
 def label_record(
     options: dict[str, Any], inputs: list[dict], settings: dict, method: str, decision: list[dict]
 ) -> dict[str, Any]:
@@ -257,17 +262,22 @@ def label_record(
     return run_record("label", options.get("output", "-"), inputs, options=options, **outcome)
 
 
-def conclude(request: LabelRequest, result, n_source: int, inputs: list[dict], written: list[str]) -> None:
-    """The record beside the output, and the outcome on the terminal."""
+def conclude(
+    request: LabelRequest, result, n_source: int, inputs: list[dict], written: list[str], by: tuple[str, list] | None
+) -> None:
+    """The record beside the output, and the outcome on the terminal; ``by``: a column to break shares down by."""
     record = label_record(request.for_record(), inputs, result.settings, result.method, result.decision)
     summary = summarise(result, n_source, request.output)
+    if by is not None:
+        summary["class_shares_by"] = {"column": by[0], "rows": share_records(result.class_shares(by=by[1]))}
     step = result.next_step()
     if step is not None:
         summary["next_step"] = {**step._asdict(), "command": check_command(request, step.read)}
     saved, table = request.save, None if request.output == "-" else request.output
     next_step = describe_next(result, step, saved=saved, table=table, budget=request.budget)
-    for name in ("expected_accuracy", "novel", "warnings", "sources"):
-        record[name] = summary[name]
+    for name in ("expected_accuracy", "class_shares", "class_shares_by", "novel", "warnings", "sources"):
+        if name in summary:
+            record[name] = summary[name]
     finish(request, summary, record, written, learned=result.learned, next_step=next_step)
 
 
@@ -313,7 +323,8 @@ def finish(
     """Write the record where the output is a file, and tell the outcome."""
     summary["files"] = write_record(request.output, record, written)
     if not request.quiet:
-        say_outcome(describe_outcome(summary, learned), summary["files"], next_step)
+        lines = [*describe_outcome(summary, learned), *describe_breakdown(summary.get("class_shares_by"))]
+        say_outcome(lines, summary["files"], next_step)
     if request.as_json:
         print_json(summary)
 
@@ -331,6 +342,7 @@ def summarise(result, n_source: int, output: str) -> dict[str, Any]:
         "mean_confidence": round(float(result.confidence.mean()), 4),
         "needs_review": int(result.needs_review.sum()),
         "expected_accuracy": expectation_record(result.expected_accuracy),
+        "class_shares": share_records(result.class_shares()),
         "novel": result.novel,
         "warnings": result.warnings,
         "sources": result.sources,
@@ -346,6 +358,15 @@ def expectation_record(expected: Any) -> dict[str, Any]:
         expected = AccuracyEstimate(None, reason="a saved model labels later documents without estimating again")
     row = asdict(expected)
     return row if expected.estimate is not None else row | {"low": None, "high": None}
+
+
+def share_records(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Class shares as they are recorded."""
+    return [
+        {name: round(value, 4) if isinstance(value, float) else value for name, value in row.items()}
+        | {"class": str(row["class"])}
+        for row in rows
+    ]
 
 
 def describe_sources(rows: Sequence[dict[str, Any]]) -> str:
@@ -364,17 +385,34 @@ def describe_outcome(summary: dict[str, Any], learned: Any = None, notes: Sequen
     if learned is not None:
         first += [line for line in str(learned).splitlines() if not line.startswith("  ")]  # classes stand below
     method = f"method: {summary['method']} ({summary['why']})"
-    main = [method, describe_labels(summary["labels"], learned), describe_trust(summary, learned)]
+    main = [method, describe_labels(summary, learned), describe_trust(summary, learned)]
     return [*fit_lines(first, MOST_LINES - 2 - len(main), "in run.json"), *main]
 
 
-def describe_labels(now: dict[str, int], learned: Any = None) -> str:
-    """Documents by class; after answers also how many there were before."""
+def describe_labels(summary: dict[str, Any], learned: Any = None) -> str:
+    """Documents by class, after answers also how many there were before; and how common the class should be."""
+    from isthmus.choose.prevalence import share_text
+
+    now = summary["labels"]
     before = {} if learned is None else {str(name): count for name, count in learned.before.items()}
+    shares = {row["class"]: f", {share_text(row)}" for row in summary.get("class_shares", ())}
     names = list(dict.fromkeys([*now, *before]))
     counts = [f"{before.get(name, 0):,} → {now.get(name, 0):,}" if before else f"{now[name]:,}" for name in names]
-    parts = [f"{shorten(name)} {count}" for name, count in zip(names, counts, strict=True)]
-    return "labels: " + ", ".join(fit_lines(parts, SHOWN, "in the table"))
+    parts = [f"{shorten(name)} {count}{shares.get(name, '')}" for name, count in zip(names, counts, strict=True)]
+    return "labels: " + ("; " if shares else ", ").join(fit_lines(parts, SHOWN, "in the table"))
+
+
+def describe_breakdown(found: dict[str, Any] | None) -> list[str]:
+    """Class shares within each value of a column, a line a value; nothing where none was asked for."""
+    if found is None:
+        return []
+    from isthmus.choose.prevalence import share_text
+
+    values: dict[str, list[str]] = {}
+    for row in found["rows"]:
+        start = f"{found['column']} {row['value']} ({plural(row['documents'], 'document')}): "
+        values.setdefault(start, []).append(f"{row['class']} {share_text(row)}")
+    return fit_lines([start + ", ".join(parts) for start, parts in values.items()], SHOWN, "in run.json")
 
 
 def describe_trust(summary: dict[str, Any], learned: Any = None) -> str:

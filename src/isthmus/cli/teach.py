@@ -138,7 +138,7 @@ def teach(
         settings=taught.settings,
         method=taught.method,
         decision=taught.decision,
-        **{name: summary[name] for name in ("learned", "history", "expected_accuracy")},
+        **{name: summary[name] for name in ("learned", "history", "expected_accuracy", "class_shares")},
     )
     summary["files"] = write_record(output, record, written)
     if as_json:

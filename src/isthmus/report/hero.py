@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from isthmus._utils import plural
-from isthmus.choose import REVIEW_REASONS, estimate_shares
+from isthmus.choose import REVIEW_REASONS
 
 _FRACTIONS = (
     (0.97, "Nearly all of the"),
@@ -55,6 +55,7 @@ def hero_facts(result, *, target: str = "", source: str = "") -> dict[str, Any]:
             "reasons": review_counts(result),
         },
         "classes": classes,
+        "shares_note": shares_note(result),
         "banners": banners(result),
         "next": str(result.next_step() or ""),
     }
@@ -160,18 +161,13 @@ def review_counts(result) -> list[dict[str, Any]]:
 def class_table(result) -> list[dict[str, Any]]:
     """Per class: documents and shares of both sides, an interval for the target's share, precision, how many to read.
 
-    The interval is what the probabilities leave open: from the share among the labels to their mean, and as far beyond
-    as chance would carry independent documents in nine cases of ten.
+    ``low`` and ``high`` are None where nothing says how far the share can be off.
     """
-    estimates = estimate_shares(result.probabilities, result.labels, result.classes, result.source_labels)
+    shares = {row["class"]: row for row in result.class_shares()}
     source = np.array([name for name in result.source_labels if name is not None], dtype=object)
-    n = max(1, len(result.labels))
     rows = []
-    for code, (name, estimate) in enumerate(zip(result.classes.tolist(), estimates, strict=True)):
+    for code, name in enumerate(result.classes.tolist()):
         chosen = result.labels == name
-        p = result.probabilities[:, code]
-        margin = 1.645 * float(np.sqrt(np.sum(p * (1 - p)))) / n
-        share, mean = float(chosen.mean()), float(estimate["estimate"])
         accepted = chosen & ~result.needs_review
         rows.append(
             {
@@ -181,10 +177,10 @@ def class_table(result) -> list[dict[str, Any]]:
                 "source": int(np.sum(source == name)),
                 "source_share": float(np.mean(source == name)) if len(source) else 0.0,
                 "target": int(chosen.sum()),
-                "target_share": share,
-                "estimated_share": mean,
-                "low": max(0.0, min(share, mean) - margin),
-                "high": min(1.0, max(share, mean) + margin),
+                "target_share": float(chosen.mean()),
+                "estimated_share": shares[name]["estimate"],
+                "low": shares[name]["low"],
+                "high": shares[name]["high"],
                 "confidence": float(result.confidence[chosen].mean()) if chosen.any() else None,
                 "accepted": int(accepted.sum()),
                 "precision": float(result.confidence[accepted].mean()) if accepted.any() else None,
@@ -192,6 +188,18 @@ def class_table(result) -> list[dict[str, Any]]:
             }
         )
     return rows
+
+
+def shares_note(result) -> str:
+    """What the class shares and their intervals rest on."""
+    basis = result.class_shares()[0]["basis"]
+    if basis == "check":
+        return f"Shares with intervals for 95 cases out of 100, {_basis(result)}."
+    if basis == "sample":
+        return "Shares with intervals for 9 cases out of 10, corrected by answers to documents drawn at random."
+    if basis == "expected":
+        return f"Shares with intervals for 9 cases out of 10, {_basis(result)}."
+    return "Shares by the probabilities; how far they can be off is not known."
 
 
 def banners(result) -> list[dict[str, str]]:

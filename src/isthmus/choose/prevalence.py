@@ -1,0 +1,284 @@
+"""How common each class is in the target, with intervals: by labels alone, after answers, after a check; by column.
+
+Without a true label the error of a share is what mistakes of the labels make of it. How far they can carry it is known
+from pairs whose truth is known (``REACH``; docs/measured/trust.md). With documents drawn at random whose class a person
+said, the share is corrected by them, and the interval is that of the sampling alone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from math import hypot, sqrt
+from typing import Any
+
+import numpy as np
+
+from isthmus._math.confidence import CONFIDENCE_LEVEL, AccuracyEstimate, with_caution
+from isthmus._math.samples import effective_size, two_sided_z
+from isthmus._utils import plural
+from isthmus.exceptions import UsageError
+
+# How far a share can lie off, as a part of the mistakes that would touch the class if the accuracy lay at the low end
+# of its interval: nine errors in ten on development pairs (``isthmus bench trust --study shares``).
+REACH = 0.54
+FEWEST = 30  # documents drawn at random from which a share is corrected by them
+ROWS = 40  # values, or periods, that have a row of their own
+BLANK = "(blank)"
+_DATED = 0.9  # share of the filled cells that must be dates
+# Coarser and coarser; the first that gives at most ROWS periods is taken.
+_PERIODS: dict[str, Callable[[date], str]] = {
+    "day": lambda day: day.isoformat(),
+    "month": lambda day: f"{day.year:04}-{day.month:02}",
+    "quarter": lambda day: f"{day.year:04} Q{(day.month + 2) // 3}",
+    "year": lambda day: f"{day.year:04}",
+}
+
+
+@dataclass(frozen=True)
+class ShareFacts:
+    """What is known about the class of every document, from which shares of all of them, or of a part, follow.
+
+    Attributes
+    ----------
+    classes : list
+    labels : ndarray
+        One per document.
+    probabilities : ndarray of shape (n_documents, n_classes)
+        Calibrated: their largest is the confidence.
+    confidence : ndarray
+        Lower where a document may be of no class at all (new groups).
+    expected : AccuracyEstimate or None
+        Without it, or an estimate in it, shares of labels alone have no interval.
+    known : mapping of int to label
+        Documents whose class a person said.
+    drawn : sequence of int
+        Those of them that were drawn at random.
+    before : ndarray, optional
+        Probabilities that no answer has touched; ``probabilities`` if omitted.
+    level : float, default=0.9
+        Share of intervals that should hold the true share.
+    """
+
+    classes: list
+    labels: np.ndarray
+    probabilities: np.ndarray
+    confidence: np.ndarray
+    expected: AccuracyEstimate | None = None
+    known: Mapping[int, Any] = field(default_factory=dict)
+    drawn: Sequence[int] = ()
+    before: np.ndarray | None = None
+    level: float = CONFIDENCE_LEVEL
+
+    def shares(self, within: np.ndarray | None = None) -> list[dict[str, Any]]:
+        """Per class ``labels``, ``estimate``, ``low``, ``high`` and ``basis``; ``within``: of these documents alone."""
+        chosen = np.ones(len(self.labels), dtype=bool) if within is None else np.asarray(within, dtype=bool)
+        named = [name for row, name in self.known.items() if chosen[row]]
+        new = sorted({name for name in named if name not in set(self.classes)}, key=str)
+        sample = np.array([row for row in self.drawn if chosen[row]], dtype=int)
+        corrected = len(sample) >= FEWEST
+        rows = []
+        for code, name in enumerate([*self.classes, *new]):
+            given = self.labels[chosen] == name
+            ends = self._corrected(name, code, chosen, sample) if corrected else self._expected(name, code, chosen)
+            # Documents whose class is known leave so much possible.
+            count, possible = named.count(name), (0.0, 1.0)
+            if len(given):
+                possible = count / len(given), 1 - (len(named) - count) / len(given)
+            estimate, low, high = (None if end is None else float(np.clip(end, *possible)) for end in ends)
+            basis = "sample" if corrected else "" if low is None else "expected"
+            share = float(np.mean(given)) if len(given) else 0.0
+            row = {"class": name, "labels": share, "estimate": estimate, "low": low, "high": high}
+            rows.append(row | {"basis": basis})
+        total = sum(row["estimate"] for row in rows)
+        if corrected and total > 0:
+            for row in rows:
+                row["estimate"] = float(np.clip(row["estimate"] / total, row["low"], row["high"]))
+        return rows
+
+    def _expected(self, name: Any, code: int, chosen: np.ndarray) -> tuple[float, float | None, float | None]:
+        """By the probabilities, and how far mistakes of the labels can carry the share."""
+        share, touched, chance = self.doubt(name, code, chosen)
+        if touched is None:
+            return share, None, None
+        reach = hypot(REACH * touched, two_sided_z(self.level) * chance)
+        return share, share - reach, share + reach
+
+    def doubt(self, name: Any, code: int, chosen: np.ndarray) -> tuple[float, float | None, float]:
+        """Share of a class by the probabilities, of mistakes that would touch it, and the standard error of chance.
+
+        Mistakes are counted as if the accuracy lay at the low end of its interval; None where nothing is expected.
+        """
+        n = max(1, int(chosen.sum()))
+        member = self._member(code)
+        for row, said in self.known.items():
+            member[row] = said == name
+        share = float(member[chosen].sum()) / n
+        chance = sqrt(float(np.sum((member * (1 - member))[chosen]))) / n
+        if self.expected is None or self.expected.estimate is None:
+            return share, None, chance
+        sure = np.clip(self.confidence, 1e-9, 1 - 1e-9)
+        worse = (1 - with_caution(sure, self.expected.caution)) / (1 - sure)
+        touched = np.minimum(np.where(self.labels == name, 1 - member, member) * worse, 1)
+        touched[list(self.known)] = 0
+        return share, float(touched[chosen].sum()) / n, chance
+
+    def _member(self, code: int) -> np.ndarray:
+        """How likely each document is of a class; in new groups as far as the mark may be wrong."""
+        if code >= self.probabilities.shape[1]:
+            return np.zeros(len(self.labels))
+        highest = self.probabilities.max(axis=1)
+        return self.probabilities[:, code] * np.minimum(1, self.confidence / np.maximum(highest, 1e-12))
+
+    def _corrected(self, name: Any, code: int, chosen: np.ndarray, sample: np.ndarray) -> tuple[float, float, float]:
+        """By the regression estimator: what the sample says about the mistakes of probabilities that it never touched.
+
+        Documents that are known without having been drawn count as they are; the sample speaks for the others.
+        """
+        settled = np.array([row for row in self.known if chosen[row]], dtype=int)
+        settled = settled[~np.isin(settled, sample)]
+        open_ = chosen.copy()
+        open_[settled] = False
+        guess = np.zeros(len(self.labels))
+        before = self.probabilities if self.before is None else self.before
+        if code < before.shape[1]:
+            guess = before[:, code]
+        truth = np.array([self.known[row] == name for row in sample], dtype=float)
+        spread = float(np.var(guess[sample]))
+        slope = float(np.clip(np.mean((truth - truth.mean()) * guess[sample]) / spread, 0, 1)) if spread > 1e-9 else 0.0
+        off = truth - slope * guess[sample]
+        share = slope * float(guess[open_].mean()) + float(off.mean())
+        n, population = len(sample), int(open_.sum())
+        # One document more on either side, as for counted shares (Bonett and Price 2012): the interval must not
+        # collapse where the sample shows no mistake.
+        size = effective_size(n, population)
+        variance = (float(np.mean((off - off.mean()) ** 2)) + 2 / n) / (1 + 2 / n)
+        reach = two_sided_z(self.level) * sqrt(variance / (size + 2))
+        part, rest = population / int(chosen.sum()), sum(self.known[row] == name for row in settled)
+        return tuple(rest / int(chosen.sum()) + part * end for end in (share, share - reach, share + reach))  # type: ignore[return-value]
+
+
+def estimate_shares(
+    probabilities: Any,
+    labels: Any,
+    classes: Any,
+    source_labels: Any = None,
+    *,
+    expected: AccuracyEstimate | None = None,
+) -> list[dict[str, Any]]:
+    """Per class: its share in the source, among the labels, and by the mean of the probabilities, with an interval.
+
+    Counting labels tends to overstate large classes where a method is unsure; the mean of the probabilities does so
+    less, as far as they are calibrated. The interval should hold the true share in nine cases of ten: it goes as far as
+    the mistakes of the labels carried the share on pairs whose truth is known. :func:`check_labels` measures instead.
+
+    Parameters
+    ----------
+    probabilities : array-like of shape (n_documents, n_classes)
+        Calibrated to the accuracy that is expected.
+    labels : array-like of shape (n_documents,)
+    classes : array-like of shape (n_classes,)
+        What the columns of ``probabilities`` stand for.
+    source_labels : sequence, optional
+        None where unknown.
+    expected : AccuracyEstimate, optional
+        How many labels are expected to be right; without it there is no interval.
+
+    Examples
+    --------
+    >>> from isthmus.choose import AccuracyEstimate, estimate_shares
+    >>> expected = AccuracyEstimate(0.75, 0.6, 0.9)
+    >>> for row in estimate_shares([[0.9, 0.1], [0.6, 0.4]] * 50, ["a"] * 100, ["a", "b"], expected=expected):
+    ...     print(row["class"], row["labels"], *(round(row[name], 2) for name in ("estimate", "low", "high")))
+    a 1.0 0.75 0.52 0.98
+    b 0.0 0.25 0.02 0.48
+    """
+    rows = np.asarray(probabilities, dtype=float)
+    names = np.asarray(classes).tolist()
+    facts = ShareFacts(names, np.asarray(labels), rows, rows.max(axis=1), expected)
+    return with_source(facts.shares(), source_labels)
+
+
+def with_source(rows: list[dict[str, Any]], source_labels: Any = None) -> list[dict[str, Any]]:
+    """The same rows with each class's share in the source, None where the source has no label."""
+    counts = Counter(name for name in (() if source_labels is None else source_labels) if name is not None)
+    total = sum(counts.values())
+    return [
+        {"class": row["class"], "source": counts[row["class"]] / total if total else None}
+        | {name: value for name, value in row.items() if name != "class"}
+        for row in rows
+    ]
+
+
+def share_text(row: Mapping[str, Any]) -> str:
+    """A share as a reader sees it, with its interval where there is one.
+
+    >>> share_text({"estimate": 0.337, "low": 0.28, "high": 0.412}), share_text({"estimate": 0.5, "low": None})
+    ('34 % (28–41)', '50 %')
+    """
+    said = f"{100 * row['estimate']:.0f} %"
+    return said if row["low"] is None else f"{said} ({100 * row['low']:.0f}–{100 * row['high']:.0f})"
+
+
+# -- Values of a column
+
+
+def value_masks(values: Sequence, n_documents: int) -> tuple[str | None, list[tuple[str, np.ndarray]]]:
+    """The period where a column holds dates, and per value, or period, which documents have it.
+
+    Beyond the commonest, the rest of the values come together; documents without a date are left out.
+    """
+    if len(values) != n_documents:
+        raise UsageError(
+            f"The column to break down by has {len(values):,} values for {plural(n_documents, 'document')}; "
+            "give one for each.",
+            code="length-mismatch",
+        )
+    dated = time_periods(values)
+    if dated is not None:
+        cells = np.array(dated[1], dtype=object)
+        return dated[0], [(name, cells == name) for name in sorted(set(dated[1]) - {BLANK})]
+    said = [BLANK if value is None or value == "" else str(value) for value in values]
+    counts = Counter(said)
+    shown = sorted((value for value, _ in counts.most_common(ROWS)), key=_by_number)
+    cells = np.array(said, dtype=object)
+    masks = [(value, cells == value) for value in shown]
+    if len(counts) > len(shown):
+        masks.append((f"{len(counts) - len(shown):,} other values", ~np.isin(cells, shown)))
+    return None, masks
+
+
+def time_periods(values: Sequence) -> tuple[str, list[str]] | None:
+    """The period of each value, in the finest unit that gives few enough; None where the column holds no dates."""
+    days = [_as_day(value) for value in values]
+    filled = sum(value is not None and value != "" for value in values)
+    found = sum(day is not None for day in days)
+    if not found or found < _DATED * filled:
+        return None
+    said = {name: [BLANK if day is None else period(day) for day in days] for name, period in _PERIODS.items()}
+    fits = [name for name in said if len(set(said[name]) - {BLANK}) <= ROWS]
+    unit = fits[0] if fits else list(said)[-1]
+    return unit, said[unit]
+
+
+def _as_day(value: Any) -> date | None:
+    if isinstance(value, datetime):
+        return value.date()
+    if isinstance(value, date):
+        return value
+    text = str(value).strip() if isinstance(value, str) else ""
+    if len(text) < 8 or not text[:4].isdigit():  # a bare number is no date
+        return None
+    try:
+        return datetime.fromisoformat(text.replace("/", "-")).date()
+    except ValueError:
+        return None
+
+
+def _by_number(value: str) -> tuple:
+    try:
+        return (0, float(value), value)
+    except ValueError:
+        return (1, 0.0, value)
