@@ -9,7 +9,7 @@ from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse
 
 from isthmus.workbench import service
-from isthmus.workbench.context import Access, BenchNow, Field, Owner, Person, Viewer, at, go, go_to, page
+from isthmus.workbench.context import Access, BenchNow, Field, Owner, Person, Viewer, at, go, go_to, in_bytes, page
 from isthmus.workbench.pages.check import measured
 from isthmus.workbench.pages.frame import latest_run, project_page
 from isthmus.workbench.sample import add_sample
@@ -200,6 +200,7 @@ def readable_details(access: Access, events: list[Any], people: dict[str, str]) 
         parts = [f"document: {documents[row.subject]}"] if row.subject in documents else []
         for key, value in row.detail.items():
             shown = named.get(value, value) if isinstance(value, str) else value
+            shown = in_bytes(value) if key == "size" and row.kind != "sample drawn" else shown
             is_hash = isinstance(shown, str) and _ID.fullmatch(shown)  # of something that has no other name
             if value is not None and key not in _HIDDEN and not is_hash:
                 parts.append(f"{key}: {shown}")
