@@ -6,11 +6,13 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import altair as alt
 import numpy as np
@@ -19,6 +21,7 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 import isthmus
 from isthmus._math.rows import unit_rows
 from isthmus.corpus import load_sample
+from isthmus.corpus.exchange import Labelled, write_tool_file
 from isthmus.features import TextVectorizer
 from isthmus.recipes import make_recipe
 from isthmus.report.charts import theme, to_svg
@@ -525,10 +528,60 @@ def blocks() -> tuple[Table, alt.Chart]:
     return table, chart.properties(width=280, height=200)
 
 
+def round_trip() -> tuple[Table, alt.Chart]:
+    """A round trip through Label Studio's files, run on the sample: what is labelled, reviewed and learned."""
+    motorcycles, cars, truth = load_sample()
+    result = isthmus.label(motorcycles.texts, motorcycles.labels, cars.texts, method="nbc")
+    result.ids = cars.ids
+
+    def right(labels) -> str:
+        found = np.mean([truth[name] == label for name, label in zip(cars.ids, labels, strict=True)])
+        return f"{100 * found:.0f} % right"
+
+    with TemporaryDirectory() as folder:
+        tasks = Path(folder, "tasks.json")
+        rows = np.flatnonzero(result.needs_review)
+        doubtful = Labelled(
+            [cars.ids[i] for i in rows], [cars.texts[i] for i in rows], [str(result.labels[i]) for i in rows],
+            confidence=[float(result.confidence[i]) for i in rows],
+        )  # fmt: skip
+        write_tool_file(tasks, "label-studio", doubtful)
+        reviewed = json.loads(tasks.read_text(encoding="utf-8"))
+        for task in reviewed:  # what people say there
+            said = {"choices": [truth[task["data"]["id"]]]}
+            choice = {"from_name": "label", "to_name": "text", "type": "choices", "value": said}
+            task["annotations"] = [{"result": [choice]}]
+        tasks.write_text(json.dumps(reviewed), encoding="utf-8")
+        taught = result.teach(tasks)
+    boxes = [
+        ("Isthmus labels", f"{len(cars):,} documents, {right(result.labels)}"),
+        ("Label Studio reviews", f"{len(rows):,} doubtful documents"),
+        ("Isthmus learns", right(taught.labels)),
+    ]
+    table = [{"x": place, "x2": place + 0.68, "step": step, "what": what} for place, (step, what) in enumerate(boxes)]
+    arrows = [{"x": 0.69, "x2": 0.97, "file": "tasks.json"}, {"x": 1.69, "x2": 1.97, "file": "export.json"}]
+    x, y = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[0, 2.7])), alt.value(50)
+    base = alt.Chart(theme.data(table))
+    frames = base.mark_rect(cornerRadius=8, filled=False, stroke=theme.PALETTE[0], strokeWidth=2).encode(
+        x=x, x2="x2:Q", y=alt.value(15), y2=alt.value(85))  # fmt: skip
+    middle = base.transform_calculate(m="datum.x + 0.34").encode(x=alt.X("m:Q", axis=None))
+    steps = middle.mark_text(fontSize=14, fontWeight="bold", color=theme.PALETTE[0]).encode(
+        y=alt.value(42), text="step:N"
+    )
+    facts = middle.mark_text(fontSize=12, color=QUIET).encode(y=alt.value(62), text="what:N")
+    ways = alt.Chart(theme.data(arrows))
+    lines = ways.mark_rule(color=QUIET, strokeWidth=2).encode(x=x, x2="x2:Q", y=y)
+    heads = ways.mark_point(shape="triangle-right", color=QUIET, filled=True, size=90, opacity=1).encode(x="x2:Q", y=y)
+    names = ways.transform_calculate(m="(datum.x + datum.x2) / 2").mark_text(fontSize=11, color=QUIET, dy=-12).encode(
+        x="m:Q", y=y, text="file:N")  # fmt: skip
+    return table, (frames + steps + facts + lines + heads + names).properties(width=760, height=100)
+
+
 DRAWINGS: dict[str, Callable[[], tuple[Table, alt.Chart]]] = {
     "cocc": co_clusters, "projection": projected_terms, "dual": graph, "strings": two_rounds, "guided": guided_centres,
     "loop": loop, "budget": budget, "self-training": learned_words, "centroids": centroids,
     "names": names, "coral": covariances, "pivots": pivots, "sgt": neighbours, "tsvm": margins, "dual-factor": blocks,
+    "round-trip": round_trip,
 }  # fmt: skip
 
 

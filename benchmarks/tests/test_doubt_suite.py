@@ -31,5 +31,6 @@ def test_all_planted_labels_are_found_where_words_say_everything():
 def test_means_stand_by_kind_corpus_and_over_all():
     rows = [{"task": task, "method": "isthmus", "metric": "found", "value": 0.5} for task in TASKS]
     table = against_cleanlab(rows)
-    assert {"noise": "all", "percent": "all", "isthmus": 0.5} in table
-    assert {"noise": "confusion", "percent": 30, "isthmus": 0.5} in table
+    for part in ("picked on", "held out"):
+        assert {"noise": part, "percent": "all", "isthmus": 0.5} in table
+        assert {"noise": f"confusion, {part}", "percent": 30, "isthmus": 0.5} in table

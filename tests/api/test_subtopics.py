@@ -78,3 +78,17 @@ def test_the_command_splits_and_names(labelled, tmp_path, monkeypatch, capsys):
     ):
         assert run_command(["cluster", *wrong]) == 2
         assert "--within splits a class of one saved labelling" in capsys.readouterr().err
+
+
+def test_subtopics_and_other_names_of_classes(labelled):
+    renamed = labelled.rename_classes({"staff": "people"})
+    found = renamed.split("people", 2)
+    assert len(found.rows) == int(np.sum(labelled.labels == "staff"))
+    with pytest.raises(UsageError, match="split one of: people, product"):
+        renamed.split("staff")
+    rude = next(row["number"] for row in found.groups if "rude" in row["words"])
+    taught = renamed.teach(found.name({rude: "manners"}))
+    again = taught.rename_classes({"manners": "tone"})
+    assert set(again.classes) == {"people", "product", "tone"}
+    assert again.predict(["how rude the staff is"]).tolist() == ["tone"]
+    assert len(again.split("tone", 2).rows) == int(np.sum(again.labels == "tone"))

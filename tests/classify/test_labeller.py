@@ -161,3 +161,16 @@ def test_the_command_takes_a_labeller(tmp_path, monkeypatch, capsys):
     assert run_command([*run, "--labeller", labeller, "--json", "--quiet"]) == 0
     record = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))
     assert any(row["method"] == "labeller" for row in record["decision"])
+
+
+def test_in_blocks_a_labeller_is_refused_in_one_sentence(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rows = "\n".join(f"{text},{label}" for text, label in zip(SOURCE, LABELS, strict=True))
+    (tmp_path / "source.csv").write_text(f"text,label\n{rows}\n", encoding="utf-8")
+    (tmp_path / "target.csv").write_text("text\n" + "\n".join(TARGET) + "\n", encoding="utf-8")
+    run = ["label", "source.csv", "target.csv", "-o", "out.csv", "--block-rows", "20", "--labeller", "cat"]
+    assert run_command(run) == 2
+    said = capsys.readouterr().err.strip()
+    assert said.count("\n") == 0
+    assert "--labeller" in said
+    assert not (tmp_path / "out.csv").exists()

@@ -162,3 +162,29 @@ def test_the_command_weighs_and_compares(labelled, tmp_path, monkeypatch, capsys
     assert "gpt and kim: agree in" in capsys.readouterr().out
     assert run_command(["check", "run.isthmus", "--by-hand"]) == 2
     assert run_command(["teach", "run.isthmus", "--by", "gpt", "--words", "llm.csv", "-o", "x.csv"]) == 2
+
+
+def test_a_guarantee_after_machine_answers_rests_on_the_person_alone(labelled):
+    result, truth = labelled
+    taught = result.teach(table(range(len(truth)), machine_says(truth, 0.8)), by="gpt")
+    assert taught.may_pass.all(), "what a machine answered is still unread"
+    sample = taught.sample(60, budget=0.3)
+    rows = [number - 1 for number in sample["document"]]
+    sample["true_label"] = [truth[row] for row in rows]
+    checked = taught.check(sample, budget=0.3)
+    right = int(np.sum(taught.labels[rows] == truth[rows]))
+    assert (checked.n, checked.right) == (len(rows), right), "the machine's answers are no part of the sample"
+    assert checked.guarantee is not None
+    renamed = taught.rename_classes({truth[0]: "renamed"})
+    assert renamed.learned.hands == taught.learned.hands, "another name for a class says nothing about a hand"
+
+
+def test_by_hand_and_a_budget_are_two_questions(labelled, tmp_path, monkeypatch, capsys):
+    result, truth = labelled
+    monkeypatch.chdir(tmp_path)
+    result.save("run.isthmus")
+    (tmp_path / "both.csv").write_text(
+        f"document,true_label,by\n1,{truth[0]},kim\n1,{truth[0]},gpt\n", encoding="utf-8"
+    )
+    assert run_command(["check", "run.isthmus", "both.csv", "--by-hand", "--budget", "0.1"]) == 2
+    assert "give RESULT and CHECKED alone" in capsys.readouterr().err

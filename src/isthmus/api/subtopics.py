@@ -54,7 +54,7 @@ class Subtopics:
     def _repr_html_(self) -> str:
         facts = [(f"{row['number']}", ", ".join(row["words"])) for row in self.groups]
         bars = [(row["name"], row["size"] / len(self.rows)) for row in self.groups]
-        return card(f"{self.within}: {plural(len(self.rows), 'text')}", facts, bars, about="Subtopics")
+        return card(f"Within {self.within}: {plural(len(self.rows), 'text')}", facts, bars, about="Subtopics")
 
     def columns(self) -> dict[str, list]:
         """The documents with their groups, as columns; ``true_label`` is left to fill in for ``teach``."""

@@ -36,9 +36,6 @@ class HandSettings:
         Answers of a class by which a hand's table is drawn to its one-parameter one.
     prior_right, prior_wrong : float
         Answers, right and wrong, that a hand begins with.
-    unsettled : float
-        What a document that nobody settled counts when hands are judged, beside one that a person settled; all count
-        alike where nothing is settled.
     worth : float
         Factor of what the answers of hands count beside those of a person when a model learns from them.
     """
@@ -46,7 +43,6 @@ class HandSettings:
     drawn_to_one: float = 10.0
     prior_right: float = 7.0
     prior_wrong: float = 3.0
-    unsettled: float = 1.0
     worth: float = 1.0
 
 
@@ -119,8 +115,6 @@ def dawid_skene(
     known = {} if known is None else known
     clamped = np.array(sorted(known), dtype=int)
     truths = np.eye(n_classes)[[known[place] for place in clamped.tolist()]]
-    counted = np.full(n_documents, settings.unsettled if len(clamped) else 1.0)
-    counted[clamped] = 1.0
     start = np.full((n_documents, n_classes), 1.0 / n_classes) if prior is None else prior
     votes = np.zeros((n_documents, n_classes))
     np.add.at(votes, (documents, said), 1.0)
@@ -129,7 +123,7 @@ def dawid_skene(
     while moved >= _STILL and n_iter < _STEPS:
         n_iter += 1
         found[clamped] = truths
-        tables, right = _judge(counted[:, None] * found, documents, hands, said, n_hands, settings)
+        tables, right = _judge(found, documents, hands, said, n_hands, settings)
         if one_parameter:
             tables = _one_parameter(right, n_classes)
         shares = np.maximum(found.mean(axis=0) if prior is None else prior, 1e-12)
@@ -153,7 +147,7 @@ def _judge(
     n_hands: int,
     settings: HandSettings,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What each hand says given the truth, and how often it is right, from what documents count as each class."""
+    """What each hand says given the truth, and how often it is right, from probabilities of the truth."""
     n_classes = found.shape[1]
     counts = group_sums(found[documents], hands * n_classes + said, n_hands * n_classes).reshape(
         n_hands, n_classes, n_classes

@@ -33,14 +33,14 @@ KEPT = {  # classes; of the university pages those of many places alone
     "dmoz": ("sports", "computers", "science", "business", "reference", "society"),
     "webkb": ("student", "faculty", "course", "project"),
 }
-START = HandSettings(drawn_to_one=30.0, prior_right=7.0, prior_wrong=3.0, unsettled=1.0, worth=1.0)
+START = HandSettings(drawn_to_one=30.0, prior_right=7.0, prior_wrong=3.0, worth=1.0)
 _PRIORS = {"1.4 right, 0.6 wrong": (1.4, 0.6), "9 right, 1 wrong": (9.0, 1.0), "35 right, 15 wrong": (35.0, 15.0)}
 SETTINGS = {
     "start": START,
     **{f"drawn {n:g}": replace(START, drawn_to_one=n) for n in (3.0, 10.0, 100.0)},
     **{f"prior {name}": replace(START, prior_right=a, prior_wrong=b) for name, (a, b) in _PRIORS.items()},
     **{f"worth {factor:g}": replace(START, worth=factor) for factor in (0.5, 2.0)},
-    **{f"drawn 10, unsettled {n:g}": replace(START, drawn_to_one=10.0, unsettled=n) for n in (0.03, 0.1, 0.3)},
+    "drawn 10, prior 9 right, 1 wrong, worth 2": HandSettings(10.0, 9.0, 1.0, 2.0),
 }
 
 
