@@ -7,22 +7,24 @@ from functools import cache
 from html import escape
 from pathlib import Path
 
-# Of the card alone, after what it shares with the page.
-_OWN = (
-    "* { box-sizing: border-box; } color: var(--ink); font: 14px/1.5 system-ui, sans-serif; max-width: 62rem; "
-    "h1 { font-size: 1.5rem; } .tile .big { font-size: 1.9rem; } p { margin: .3rem 0; }"
-)
+_ALONE = "/* Cards alone */"  # in the style sheet: from here on it is of no use to pages
 
 
 @cache
+def _style() -> tuple[str, str]:
+    shared, _, alone = Path(__file__).with_suffix(".css").read_text(encoding="utf-8").partition(_ALONE)
+    return shared, alone
+
+
 def shared_style() -> str:
     """The style sheet that cards and the first screen of pages share."""
-    return Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
+    return _style()[0]
 
 
 def card_style() -> str:
     """The style of a card, which holds inside cards alone."""
-    return f".isthmus-card {{ {shared_style().replace(':root', '&')}\n{_OWN} }}"
+    shared, alone = _style()
+    return f".isthmus-card {{ {shared.replace(':root', '&')} }}{alone}"
 
 
 def frame(content: str) -> str:

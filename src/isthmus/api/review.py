@@ -13,15 +13,6 @@ from typing import Any
 from isthmus._cards import card_style
 from isthmus._utils import import_optional, to_plain
 
-_STYLE = """.isthmus-review { padding: .8rem 1rem; outline: none; }
-.isthmus-review:focus-within { box-shadow: inset 0 0 0 2px var(--accent); border-radius: 10px; }
-.isthmus-review .text { white-space: pre-wrap; max-height: 16rem; overflow: auto; color: var(--ink) !important; }
-.isthmus-review .classes { display: flex; flex-wrap: wrap; gap: .4rem; margin: .5rem 0; }
-.isthmus-review button, .isthmus-review input { font: inherit; padding: .25rem .7rem; border-radius: 6px;
-  border: 1px solid var(--line); background: var(--paper); color: var(--ink); }
-.isthmus-review button[aria-pressed] { background: var(--accent); color: var(--paper); }
-.isthmus-review kbd { opacity: .6; font-size: .85em; }"""
-
 
 def asked_documents(columns: Mapping[str, Sequence]) -> list[dict[str, Any]]:
     """Rows of :meth:`isthmus.api.label.LabelResult.ask`, as the widget shows them."""
@@ -66,7 +57,7 @@ def widget_class() -> Any:
         """Documents to be answered; ``table()`` holds the answers, ``teach()`` learns from them."""
 
         _esm = Path(__file__).with_suffix(".js")
-        _css = f"{card_style()}\n{_STYLE}"
+        _css = card_style() + Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
         documents = traitlets.List().tag(sync=True)
         classes = traitlets.List().tag(sync=True)
         answers = traitlets.Dict().tag(sync=True)
