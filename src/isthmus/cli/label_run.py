@@ -6,6 +6,7 @@ import shlex
 import warnings
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -43,15 +44,16 @@ ADDED = ("label", "confidence", "needs_review", "novel_group", "review_reason")
 
 def label_files(request: LabelRequest) -> None:
     """Read the collections, label the target, write."""
-    from isthmus.features.counting import sharing  # loads numpy
-
-    with talking(request.quiet) as line, sharing():  # the report counts words that the methods have read
+    with talking(request.quiet) as line, ExitStack() as work:
         inputs = read_inputs(request)
         source, target = inputs.source, inputs.target
         line.expect(plan_labelling(request, source, target))
         if request.by is not None:
             find_column(target, request.by)  # a wrong name is told before the work, not after it
         check_table(request.output, target.table(), added=len(ADDED))
+        from isthmus.features.counting import sharing  # loads numpy, which refusals do not wait for
+
+        work.enter_context(sharing())  # the report counts words that the methods have read
         result = label_collections(request, inputs)
         remember_table(result, source, target, request.target_text or request.text)
         if request.answers is not None:
