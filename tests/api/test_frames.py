@@ -73,6 +73,17 @@ def test_later_texts_are_not_taken_for_rows_of_the_frame_and_answers_are():
     assert taught.to_frame().columns[:3] == ["nr", "comment", "label_input"]
 
 
+def test_a_labelling_with_a_named_group_keeps_its_frame():
+    source = make("pandas", {"comment": ["kind staff", "great bike"] * 6, "topic": ["staff", "product"] * 6})
+    target = make("pandas", {"comment": ["rude staff", "slow bike", "parking space"] * 4})
+    result = isthmus.label(source, target, text="comment", label="topic", method="nbc")
+    result.novel = [{"group": "parking space", "words": "parking, space", "documents": 4}]
+    result.novel_group = np.array(["", "", "parking space"] * 4, dtype=object)
+    named = result.name_groups({"1": "parking"}).to_frame()
+    assert type(named) is type(target), "pandas in, pandas out, also after a group got its name"
+    assert named["label"].tolist()[2::3] == ["parking"] * 4
+
+
 @pytest.mark.parametrize(("library", "kind"), [("pandas", "polars"), ("polars", "pandas")])
 def test_one_kind_of_frame_from_the_other(library, kind):
     source, target = make(kind, SOURCE), make(kind, TARGET)

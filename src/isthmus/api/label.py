@@ -600,7 +600,7 @@ class LabelResult(FrameResult, Labelling):
         word. Every document in it counts as an answer that names the class, new or known, so that later documents can
         get it too; take it back with ``teach(without=…)`` and the group's name.
         """
-        return name_groups(self, names)
+        return name_groups(self, names)._like(self)
 
     def split(self, within: str, n_clusters: int | None = None) -> Subtopics:
         """Subtopics: the documents of a class, or of a group that fits none, in groups of their own.

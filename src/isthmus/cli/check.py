@@ -215,20 +215,20 @@ def check(
         record = run_record("check", output, read, check=outcome, expected_accuracy=expected)
         written = write_record(output, record, written)
     if not quiet:
-        step = lines[0] if drawing or found is None else describe_next(result, found, labelling)
+        step = lines[0] if drawing or found is None else describe_next(result, str(checked), found, labelling)
         say_outcome([], written, step)
 
 
-def describe_next(result: str, found: LabelCheck, labelling: Labelling) -> str:
+def describe_next(result: str, checked: str, found: LabelCheck, labelling: Labelling) -> str:
     """What to do after a check: read on where that pays, learn from the answers, or use the labels."""
     passing = found.guarantee
-    saved = "" if labelling.saved is None else shlex.quote(result)
+    files = f"{shlex.quote(result)} {shlex.quote(checked)}"
     if passing is not None and passing.next_step is not None:
         more = passing.next_step
-        again = f"isthmus check {shlex.quote(result)} CHECKED --sample {more['read']} --budget {passing.budget:g}"
+        again = f"isthmus check {files} --sample {more['read']} --budget {passing.budget:g}"
         return f"Read {more['read']:,} more, and about {more['documents']:,} should pass unread: {again} -o more.csv"
-    if passing is None and found.among is None and saved:
-        return f"Let the {found.n:,} answers improve the labels: isthmus teach {saved} CHECKED -o labelled.csv"
+    if passing is None and found.among is None and labelling.saved is not None:
+        return f"Let the {found.n:,} answers improve the labels: isthmus teach {files} -o taught.csv"
     if passing is not None and passing.documents:
         return f"Use the {passing.documents:,} labels that pass, and read the others: -o OUT marks them."
     return "Use the labels with this accuracy in mind, or improve them: isthmus label --save FILE, then isthmus teach."
