@@ -2,6 +2,8 @@
 
 import io
 import json
+import subprocess
+import sys
 import zipfile
 
 import numpy as np
@@ -318,3 +320,25 @@ def test_another_version_of_scikit_learn_is_said(tmp_path, monkeypatch):
     monkeypatch.setattr("sklearn.base.__version__", "99.0")
     with pytest.warns(IsthmusWarning, match="other versions"):
         assert isthmus.load(saved).method == "logistic"
+
+
+# A process of its own, as the command's: skops has not been imported in it.
+QUICKLY = """
+import io, json, sys
+import numpy as np, scipy.special, sklearn.utils
+before = len(dir(np)), len(dir(scipy.special)), sklearn.utils.all_estimators
+from isthmus.api.saving import _unknown, import_skops_quickly
+import_skops_quickly()
+assert before == (len(dir(np)), len(dir(scipy.special)), sklearn.utils.all_estimators), "something stayed replaced"
+import skops.io
+named = skops.io.get_untrusted_types(data=skops.io.dumps([np.log1p, scipy.special.expit]))
+print(json.dumps([named, _unknown(named), _unknown(["numpy.save", "numpy.f2py.run_main", "os.system"])]))
+"""
+
+
+def test_functions_of_numpy_are_known_where_skops_did_not_list_them():
+    done = subprocess.run([sys.executable, "-c", QUICKLY], capture_output=True, text=True, check=True)
+    named, strange, refused = json.loads(done.stdout)
+    assert len(named) == 2
+    assert strange == []
+    assert refused == ["numpy.f2py.run_main", "numpy.save", "os.system"]

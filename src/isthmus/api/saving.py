@@ -13,7 +13,8 @@ import json
 import sys
 import warnings
 import zipfile
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable, Iterator, Set
+from contextlib import ExitStack, contextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -50,6 +51,7 @@ _TYPES = {
     "scipy.sparse._csr.csr_array",
     "scipy.sparse._csc.csc_array",
 }
+_WITH_UFUNCS = ("numpy", "scipy.special")
 
 
 class Kind(NamedTuple):
@@ -81,20 +83,36 @@ def save_result(result, path, *, force: bool = False) -> Path:
 
 
 def import_skops_quickly() -> None:
-    """Import skops without its walk through all of scikit-learn: for a command, which reads one file and ends.
+    """Import skops without its walks through other packages: for a command, which reads one file and ends.
 
-    When it is imported, skops lists scikit-learn's estimators in order to trust them, and that loads every module. Left
-    out, those that a file names are looked at one by one (``_unknown``).
+    When it is imported, skops lists estimators and ufuncs in order to trust them: that loads every module of
+    scikit-learn, and looks for each ufunc in every module there is. Left out, those that a file names are looked at
+    one by one (``_unknown``).
     """
     if "skops.io" in sys.modules:
         return
     utils = importlib.import_module("sklearn.utils")
-    walk = utils.all_estimators
-    utils.all_estimators = lambda *args, **kwargs: []  # type: ignore[attr-defined]
-    try:
+    walked = [importlib.import_module(name) for name in _WITH_UFUNCS]
+    with ExitStack() as back:
+        back.enter_context(_replaced(utils, "all_estimators", lambda *args, **kwargs: []))
+        for module in walked:
+            back.enter_context(_replaced(module, "__dir__", list))
         import_optional("skops.io", "A saved model")
+
+
+@contextmanager
+def _replaced(module: Any, name: str, value: Any) -> Iterator[None]:
+    """An attribute of a module is another one inside the block."""
+    missing = object()
+    before = vars(module).get(name, missing)
+    setattr(module, name, value)
+    try:
+        yield
     finally:
-        utils.all_estimators = walk  # type: ignore[attr-defined]
+        if before is missing:
+            delattr(module, name)
+        else:
+            setattr(module, name, before)
 
 
 def check_saved_file(path: str | Path) -> Path:
@@ -258,7 +276,8 @@ def _size(value: Any) -> int | None:
 
 
 def _unknown(names: list[str]) -> list[str]:
-    return sorted(name for name in names if name not in _TYPES and not _is_ours(name) and not _is_estimator(name))
+    known = (_is_ours, _is_estimator, _is_ufunc)
+    return sorted(name for name in names if name not in _TYPES and not any(is_known(name) for is_known in known))
 
 
 def _warn_of_types(strange: list[str]) -> None:
@@ -304,6 +323,15 @@ def _is_estimator(name: str) -> bool:
 
     found = _find_type(name)
     return found is not None and issubclass(found, BaseEstimator)
+
+
+def _is_ufunc(name: str) -> bool:
+    """Whether it names a function of numpy or scipy.special that computes entry by entry."""
+    module_name, _, own_name = name.rpartition(".")
+    if not any(module_name == root or module_name.startswith(f"{root}.") for root in _WITH_UFUNCS):
+        return False
+    numpy = importlib.import_module("numpy")  # here, for looking at a file's name loads no numpy
+    return isinstance(getattr(sys.modules.get(module_name), own_name, None), numpy.ufunc)
 
 
 def _find_type(name: str) -> type | None:
