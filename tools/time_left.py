@@ -63,7 +63,7 @@ def compare(said: list[tuple[float, float]]) -> list[dict[str, float]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--record", type=Path, help="write the outcome here as JSON")
+    parser.add_argument("--record", type=Path, help="write the outcome here, as .json and as .md")
     parser.add_argument("--watch", metavar="ARGUMENTS", help=argparse.SUPPRESS)
     parser.add_argument("runs", nargs="*", metavar="NAME=ARGUMENTS")
     given = parser.parse_args()
@@ -82,10 +82,34 @@ def main() -> None:
         for row in compare(said):
             record.append({"run": name, "cores": os.cpu_count(), "load": round(os.getloadavg()[0], 1), **row})
             print(f"{name}: at {row['share']:.0%} said {row['said']:.0f} s, came {row['came']:.0f} s")
-    within = sum(0.5 <= row["said"] / row["came"] <= 2 for row in record)
-    print(f"within a factor of two: {within} of {len(record)}")
+    print(summary(record))
     if given.record:
-        given.record.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+        given.record.with_suffix(".json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+        given.record.with_suffix(".md").write_text(page(record), encoding="utf-8")
+
+
+def summary(record: list[dict]) -> str:
+    """How often the time left was right within a factor of two."""
+    within = sum(0.5 <= row["said"] / row["came"] <= 2 for row in record)
+    return f"Right within a factor of two: {within} of {len(record)}."
+
+
+def page(record: list[dict]) -> str:
+    """The record as a page: seconds said and seconds that came, at each share of a run."""
+    lines = [
+        "# Time left",
+        "",
+        "What the line of progress said, and what came, in seconds, by `tools/time_left.py`:",
+        "",
+    ]
+    lines += ["| run | " + " | ".join(f"at {share:.0%}" for share in SHARES) + " | load |", "|---|" + "---:|" * 4]
+    for name in dict.fromkeys(row["run"] for row in record):
+        rows = [row for row in record if row["run"] == name]
+        cells = [f"{row['said']:.0f} said, {row['came']:.0f} came" for row in rows]
+        lines.append(f"| {name} | {' | '.join(cells)} | {rows[-1]['load']} |")
+    return "\n".join(
+        [*lines, "", f"{summary(record)} Processes that wanted one of {record[0]['cores']} cores: `load`.", ""]
+    )
 
 
 if __name__ == "__main__":

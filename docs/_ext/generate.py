@@ -256,7 +256,7 @@ def bench_parts(folder: Path) -> dict[str, str | bytes]:
         for chart in sorted(suite.glob("*.svg")):
             files[f"bench-{suite.name}-{chart.name}"] = chart.read_bytes()
             text = text.replace(f"]({chart.name})", f"](../reference/generated/bench-{suite.name}-{chart.name})")
-        files[f"bench-{suite.name}.inc"] = text
+        files[f"bench-{suite.name}.inc"] = text.replace(" ± ", "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}")
     papers = importlib.import_module("isthmus_bench.engine.papers").paper_tables(folder)
     files |= {f"paper-{suite}.inc": table + "\n" for suite, table in papers.items()}
     return files
