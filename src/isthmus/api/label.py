@@ -32,6 +32,7 @@ from isthmus.api.subtopics import Subtopics, split_label
 from isthmus.choose.budgets import budget_curve
 from isthmus.choose.checking import LabelCheck, check_sample
 from isthmus.choose.choice import Choice
+from isthmus.choose.forecast import AnswerForecast, forecast_answers
 from isthmus.choose.guaranteed import NOMINAL, Step, draw_to_decide, next_step
 from isthmus.choose.prevalence import ShareFacts, value_masks, with_source
 from isthmus.choose.sampling import draw_sample, sample_size, sample_table
@@ -415,6 +416,24 @@ class LabelResult(FrameResult, Labelling):
         return next_step(
             self.confidence, self.needs_review, budget, self.texts, eligible=self.may_pass, expected=expected
         )
+
+    def forecast(self, answers: int | Mapping | Any = 100) -> AnswerForecast:
+        """What answers will bring: ``now`` and ``then`` (documents to review), ``right`` (share of all labels then).
+
+        Parameters
+        ----------
+        answers : int or table, default=100
+            How many documents you can read: the least sure that nobody has answered. Or the questions that :meth:`ask`
+            gave.
+        """
+        if isinstance(answers, int):
+            open_ = np.ones(len(self.texts), dtype=bool)
+            open_[self.known_answers.rows] = False
+            order = np.argsort(self.confidence, kind="stable")
+            rows = order[open_[order]][: max(0, answers)].tolist()
+        else:
+            rows = [int(number) - 1 for number in answers["document"]]
+        return forecast_answers(self.confidence, self.needs_review, rows, self.error_budget, self.texts)
 
     @property
     def may_pass(self) -> np.ndarray:

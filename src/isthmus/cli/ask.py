@@ -21,7 +21,9 @@ EXAMPLE = "Example: isthmus ask cars.isthmus -n 50 -o to_answer.xlsx"
 
 def ask(
     result: Annotated[Path, typer.Argument(metavar="RESULT", help="What isthmus label --save wrote.")],
-    number: Annotated[int, typer.Option("-n", "--number", metavar="N", min=1, help="How many to ask about.")] = 50,
+    number: Annotated[
+        int, typer.Option("-n", "--number", "--read", metavar="N", min=1, help="How many you can answer.")
+    ] = 50,
     words: Annotated[bool, typer.Option("--words", help="Ask about words instead of documents.")] = False,
     suggest: Annotated[
         bool, typer.Option("--suggest", help="Show the label given so far; readers who see it tend to agree.")
@@ -37,7 +39,8 @@ def ask(
     """Write the documents that a person should answer next, the most useful first, each with the reason.
 
     Fill in the column true_label and give the file to isthmus teach. In a workbook (.xlsx) the classes can be picked
-    from a list, and another name makes a new class. With --words: which words would settle most doubtful documents;
+    from a list, and another name makes a new class. Says what the answers should bring: how many documents will be left
+    to review, and how many of all labels will be right. With --words: which words would settle most doubtful documents;
     fill in label and give the file to isthmus teach --words.
     """
     if words and suggest:
@@ -56,12 +59,17 @@ def ask(
         choices = {column: [str(name) for name in saved.classes]}
         write_table(output, table, force=force, exact=exact, layout=Layout(choices))
     count = len(table[column])
+    expected = saved.expected_accuracy
+    knows = bool(count) and not words and expected is not None and expected.estimate is not None
+    forecast = saved.forecast(table) if knows else None
     if as_json:
-        print_json({"asked": count, "what": "words" if words else "documents", "output": output})
+        facts = {"asked": count, "what": "words" if words else "documents", "output": output}
+        print_json(facts | ({} if forecast is None else {"forecast": forecast._asdict()}))
     elif not quiet:
         what = "word" if words else "document"
         name = "FILE" if output == "-" else output
         given = f"{name} -o OUT" if not words else f"-o OUT --words {name}"
         files = [] if output == "-" else [output]
         filled = f"Fill in the column {column} of these {plural(count, what)}, then run isthmus teach {result} {given}."
-        say_outcome([] if count else [f"No {what} is left to ask about."], files, filled if count else "")
+        lines = [str(forecast)] if forecast is not None else []
+        say_outcome(lines if count else [f"No {what} is left to ask about."], files, filled if count else "")

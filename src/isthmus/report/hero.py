@@ -131,7 +131,7 @@ def _basis(result) -> str:
         return "judged by answers to documents drawn at random"
     if basis:
         return "judged by the answers given so far"
-    return "judged without true labels"
+    return "judged without true labels, if your classes cover the target"
 
 
 def review_note(result) -> str:

@@ -18,7 +18,7 @@ import numpy as np
 import isthmus
 from isthmus.evaluate import expected_calibration_error
 from isthmus_bench.engine.suite import Method, Study, Suite, Task, TaskData, pack_correct
-from isthmus_bench.suites import trust_groups, trust_guarantee, trust_order, trust_shares, trust_tune
+from isthmus_bench.suites import trust_forecast, trust_groups, trust_guarantee, trust_order, trust_shares, trust_tune
 from isthmus_bench.tasks import (
     AMAZON_FILE,
     CHINESE_FILES,
@@ -294,6 +294,12 @@ SUITE = Suite(
             "guarantee",
             "How often a guarantee was broken in 2,000 checks of each pair, and documents read until half passes",
             trust_guarantee.simulate,
+            files=trust_tune.FILES,
+        ),
+        "forecasts": Study(
+            "forecasts",
+            "What answers were forecast to bring, and what they brought",
+            trust_forecast.compare_all,
             files=trust_tune.FILES,
         ),
         "shares": Study(

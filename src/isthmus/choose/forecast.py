@@ -1,0 +1,102 @@
+"""What answers will bring, before they are given: how far the list to review shrinks, how right the whole will be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import expit, logit
+
+from isthmus._math.confidence import clipped_logit, review_mask, with_caution
+from isthmus._math.samples import two_sided_z
+from isthmus._utils import plural
+from isthmus.choose.guaranteed import reading_minutes
+
+# Of the mistakes that are left, answers teach away this share of n / (n + 25); and an accuracy measured by answers of
+# any kind has this standard error beyond chance. Set on development pairs: docs/measured/trust.md.
+LEARNED, HALF, OFF = 0.3, 25, 0.02
+_EDGE = 1e-6
+
+
+class AnswerForecast(NamedTuple):
+    """What answers to so many documents should bring: the list to review, and the share of right labels, then."""
+
+    answers: int
+    minutes: int
+    now: int
+    then: int
+    right: float
+
+    def __str__(self) -> str:
+        if not self.now:
+            shrinks = "Nothing is left to review"
+        else:
+            shrinks = f"The list to review should change from {self.now:,} to about {self.then:,}"
+            if self.then < self.now:
+                shrinks = shrinks.replace("change", "shrink")
+        return (
+            f"{shrinks} after {plural(self.answers, 'answer')} (about {plural(self.minutes, 'minute')}), and about "
+            f"{self.right:.0%} of all labels should be right then."
+        )
+
+
+def forecast_answers(
+    confidence: Any, needs_review: Any, rows: Sequence[int], budget: float, texts: Sequence[str]
+) -> AnswerForecast:
+    """What a person's answers to these documents should bring, from the confidences alone.
+
+    Answered documents are right and leave the list. The others lose a part of their mistakes, for the labelling learns.
+    What passes then is decided as :meth:`isthmus.api.label.LabelResult.teach` decides it: at the low end of an interval
+    that so many answers leave.
+
+    Parameters
+    ----------
+    confidence : array-like of shape (n_documents,)
+        Calibrated: its mean is the share of right labels to expect.
+    needs_review : array-like of bool
+        What is to be reviewed now.
+    rows : sequence of int
+        Documents that will be answered, numbered from 0.
+    budget : float
+        Share of wrong labels tolerated among those that pass.
+    texts : sequence of str
+        One per document; they say how long reading takes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus.choose.forecast import forecast_answers
+    >>> confidence = np.linspace(0.99, 0.5, 500)
+    >>> found = forecast_answers(confidence, confidence < 0.8, range(400, 500), 0.1, ["a short text"] * 500)
+    >>> found.answers, found.now, found.then < 100, round(found.right, 2)
+    (100, 306, True, 0.88)
+    """
+    sure = np.clip(np.asarray(confidence, dtype=float), _EDGE, 1 - _EDGE)
+    review = np.asarray(needs_review, dtype=bool)
+    left = np.ones(len(sure), dtype=bool)
+    left[list(rows)] = False
+    n = len(sure) - int(left.sum())
+    minutes = reading_minutes([texts[row] for row in rows], n) if n else 0
+    now = int(review.sum())
+    if not n:
+        return AnswerForecast(0, 0, now, now, float(sure.mean()))
+    if not left.any():
+        return AnswerForecast(n, minutes, now, 0, 1.0)
+    mean = float(sure[left].mean())
+    mean += (1 - mean) * LEARNED * n / (n + HALF)
+    after = np.ones(len(sure))
+    after[left] = _shifted(sure[left], min(mean, 1 - 1e-3))
+    right, share = float(after.mean()), float(left.mean())
+    low = right - two_sided_z(0.9) * share * sqrt(right * (1 - right) / n + OFF**2)
+    caution = float(clipped_logit(right) - clipped_logit(low))
+    then = review_mask(with_caution(after, max(0.0, caution)), budget) & left
+    return AnswerForecast(n, minutes, now, int(then.sum()), right)
+
+
+def _shifted(shares: np.ndarray, mean: float) -> np.ndarray:
+    """The shares moved by one number of log-odds, so that their mean is as given."""
+    log_odds = logit(shares)
+    return expit(log_odds + brentq(lambda shift: float(expit(log_odds + shift).mean()) - mean, -30, 30))
