@@ -141,7 +141,7 @@ class Request:
     analyzer: str = option(
         "auto", "auto, words, bigrams, trigrams or chars.", "--analyzer", choices=ANALYZERS, group="texts"
     )
-    min_df: int | str = option("auto", "Documents that a term must stand in.", blocks=False, group="texts")
+    min_df: int | str = option("auto", "Fewest documents that a term must occur in.", blocks=False, group="texts")
     language: str = option(
         "auto",
         "Language of the texts, such as German or de; identified if omitted.",
@@ -173,7 +173,7 @@ class Request:
         None, "With --engine dask: processes to start.", "--workers", metavar="N", low=1, group="blocks"
     )
     scheduler: str | None = option(
-        None, "A dask scheduler that is running already.", "--scheduler", metavar="ADDRESS", group="blocks"
+        None, "Address of a running dask scheduler.", "--scheduler", metavar="ADDRESS", group="blocks"
     )
     tls: tuple[str, ...] = option(
         (), "For --scheduler: ca, cert or key; repeatable.", "--tls", metavar="NAME=FILE", group="blocks"
@@ -345,7 +345,7 @@ class LabelRequest(Request):
     )
     labeller: str | None = option(
         None,
-        "A command that labels texts (JSON lines in and out) as one candidate of auto; it is not believed, but judged.",
+        "A command that labels texts (JSON lines in and out); auto judges it like any other method.",
         "--labeller",
         metavar="COMMAND",
         blocks=False,
@@ -378,7 +378,7 @@ class LabelRequest(Request):
     )
     words: Path | None = option(
         None,
-        "Labelled words (columns word, label, weight); none: no general lexicon either.",
+        "Labelled words (columns word, label, weight); 'none' also switches the general lexicon off.",
         "--words",
         metavar="FILE",
         blocks=False,
@@ -386,7 +386,7 @@ class LabelRequest(Request):
     )
     extra: tuple[Path, ...] = option(
         (),
-        "Further documents of either kind, without labels; repeatable.",
+        "More texts of either side, without labels; repeatable.",
         "--extra",
         metavar="FILE",
         blocks=False,
@@ -432,7 +432,7 @@ class LabelRequest(Request):
     )
     force_classes: bool = option(
         False,
-        "Learn labels that do not look like classes (dates, ids, several a cell).",
+        "Accept labels that do not look like classes (dates, ids, several in one cell).",
         "--force-classes",
         model=False,
     )
@@ -460,7 +460,7 @@ class ClusterRequest(Request):
     )
     clusters: int | None = option(
         None,
-        "Number of clusters; as fine as the source if omitted.",
+        "Number of clusters; if omitted, as fine as the groups of the source.",
         "--clusters",
         metavar="K",
         low=1,

@@ -22,8 +22,8 @@ COMMANDS = {
     "teach": "Learn from answers of a person, and label again.",
     "check": "Draw a random sample for a person to label, then say how many labels are right.",
     "cluster": "Group the documents of TARGET, following the groups of SOURCE where they fit.",
-    "explain": "Say which terms spoke for and against each class of a document.",
-    "diagnose": "Say whether labels can travel from SOURCE to TARGET, and what to watch.",
+    "explain": "Show which words count for and against each class of a document.",
+    "diagnose": "Say whether labels can travel from SOURCE to TARGET, and what to look out for.",
     "convert": "Write a table for Label Studio, Argilla, doccano, Prodigy or fastText, or read one of theirs.",
     "serve": "Open the workbench: projects that last, reviewed by a team in the browser.",
     "workspace": "Back up, restore and check the workspace of a workbench.",
@@ -87,7 +87,7 @@ def _program(
     version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
     max_unpacked: Annotated[
         str | None,
-        typer.Option("--max-unpacked", metavar="SIZE", help="Most that a packed file may unpack to (512M)."),
+        typer.Option("--max-unpacked", metavar="SIZE", help="Largest size a compressed file may unpack to (512M)."),
     ] = None,
 ) -> None:
     if max_unpacked is not None:

@@ -99,7 +99,7 @@ def check(
     ] = None,
     margin: Annotated[
         float | None,
-        typer.Option("--margin", metavar="M", help="Draw as many as give the accuracy to about ± M (0.05)."),
+        typer.Option("--margin", metavar="M", help="Draw as many as needed to know the accuracy to about ± M (0.05)."),
     ] = None,
     budget: Annotated[
         float | None,
@@ -112,7 +112,8 @@ def check(
     by_hand: Annotated[
         bool,
         typer.Option(
-            "--by-hand", help="Say how reliable each hand is that answered CHECKED (column by), and how far they agree."
+            "--by-hand",
+            help="Say how reliable each person or machine in CHECKED is (by), and how far they agree.",
         ),
     ] = False,
     label_column: Annotated[
@@ -143,7 +144,7 @@ def check(
     """Draw documents of RESULT for a person to label, and from their true labels (CHECKED) tell the accuracy of all.
 
     First isthmus check RESULT --sample 100 -o to_check.csv; then fill in true_label; then isthmus check RESULT
-    to_check.csv. The labels that were given are not in the sample, so that nobody is led by them.
+    to_check.csv. The sample does not show the labels, so that they do not influence the reader.
 
     With --budget the sample is drawn where it decides most, and CHECKED says which labels can pass unread: isthmus
     check RESULT --sample 100 --budget 0.1 -o to_check.csv, and to read 50 more, isthmus check RESULT to_check.csv

@@ -50,7 +50,7 @@ def diagnose(
     force: Annotated[bool, shared("force", "Replace a report that exists.")] = False,
     quiet: Annotated[bool, shared("quiet")] = False,
 ) -> None:
-    """Say whether labels can travel from SOURCE to TARGET, and what to watch.
+    """Say whether labels can travel from SOURCE to TARGET, and what to look out for.
 
     What needs attention is printed gravest first; --full prints all findings with their figures. No label of TARGET is
     needed or read. The exit code is 0 even when the advice is not to transfer.

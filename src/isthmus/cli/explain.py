@@ -33,7 +33,7 @@ def explain(
     force: Annotated[bool, shared("force", "Replace an output that exists.")] = False,
     quiet: Annotated[bool, shared("quiet")] = False,
 ) -> None:
-    """Say which terms spoke for and against each class of a document: document, class, term, contribution."""
+    """Show which words count for and against each class of a document: document, class, term, contribution."""
     if not document and not text:
         raise UsageError("Name a document with --document ID, or give a text with --text TEXT.", code="bad-parameter")
     if as_json and output != "-":

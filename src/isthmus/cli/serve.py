@@ -20,14 +20,14 @@ def serve(
         str, typer.Option("--host", help="Where to listen; an address that others can reach demands accounts.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", min=1, max=65535, help="The port.")] = 8765,
-    accounts: Annotated[bool, typer.Option("--accounts", help="Demand accounts on this machine, too.")] = False,
+    accounts: Annotated[bool, typer.Option("--accounts", help="Require accounts on this machine as well.")] = False,
     https: Annotated[bool, typer.Option("--https", help="A proxy in front provides https.")] = False,
     names: Annotated[
         list[str] | None, typer.Option("--name", metavar="NAME", help="A name of the server; may be repeated.")
     ] = None,
     max_upload: Annotated[str, typer.Option("--max-upload", metavar="SIZE", help="Largest file to take.")] = "200M",
     sample: Annotated[
-        bool, typer.Option("--sample", help="Have the bundled sample; it is labelled meanwhile.")
+        bool, typer.Option("--sample", help="Start with the bundled sample; it is labelled in the background.")
     ] = False,
     proxies: Annotated[
         list[str] | None,

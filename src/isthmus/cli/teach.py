@@ -48,7 +48,7 @@ def teach(
         typer.Option(
             "--by",
             metavar="NAME",
-            help="Who gave ANSWERS, such as a language model: weighed by how often that hand is right.",
+            help="Who gave ANSWERS, such as a language model; weighed by how often its answers are right.",
         ),
     ] = None,
     words: Annotated[
@@ -56,7 +56,7 @@ def teach(
     ] = None,
     without: Annotated[
         str | None,
-        typer.Option("--without", metavar="FILE", help="Take back the answers or words that came in this file."),
+        typer.Option("--without", metavar="FILE", help="Undo the answers or words that came from this file."),
     ] = None,
     rename: Annotated[
         Path | None, typer.Option("--rename", metavar="FILE", help="Rename or merge classes (columns old, new).")
@@ -66,7 +66,7 @@ def teach(
         typer.Option(
             "--source-labels",
             metavar="FILE",
-            help="Corrected labels of the source, as diagnose --review-source lists them; labels again from them.",
+            help="Corrected source labels, from diagnose --review-source; the target is labelled again.",
         ),
     ] = None,
     name_group: Annotated[
@@ -74,7 +74,7 @@ def teach(
         typer.Option(
             "--name-group",
             metavar="GROUP[=CLASS]",
-            help="Make a class of a group that fits none, by name or number; without CLASS its most typical word.",
+            help="Turn a new group into a class, by its name or number; without CLASS, its most typical word.",
         ),
     ] = None,
     target: Target = None,
@@ -93,7 +93,7 @@ def teach(
     """Learn from answers of a person and label all documents again; says what changed.
 
     Answered documents keep their answer at confidence 1. An answer may name a new class. RESULT stays as it is; save
-    the taught labelling with --save for the next round. Rows without a true label are passed over.
+    the taught labelling with --save for the next round. Rows without a true label are skipped.
     """
     given = (answers, words, without, rename, source_labels, name_group or None)
     if all(part is None for part in given):

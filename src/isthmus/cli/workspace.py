@@ -79,7 +79,7 @@ def existing_workspace(folder: Path | None, database: str | None) -> Any:
 
 
 def create(folder: Folder = None, database: Database = None) -> None:
-    """Make a new, empty workspace. `isthmus serve` does so, too; every other command refuses where there is none."""
+    """Make a new, empty workspace. `isthmus serve` does so, too; the other commands need one that exists."""
     need_workspace()
     from isthmus.workspace import open_workspace
 
@@ -279,7 +279,7 @@ def _find_person(workspace: Any, name: str) -> Any:
     found = workspace.people.by_name(name)
     if found is None:
         known = ", ".join(row.name for row in workspace.people.list()[:10])
-        raise UsageError(f"Nobody here is called {name[:80]!r}; there are: {known or 'no people yet'}.",
+        raise UsageError(f"No account is called {name[:80]!r}; the accounts are: {known or 'none yet'}.",
                          code="unknown-name")  # fmt: skip
     return found
 
