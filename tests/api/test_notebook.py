@@ -183,6 +183,7 @@ def test_documents_are_reviewed_by_keyboard_in_jupyterlab(lab, chromium, tmp_pat
     page = chromium.new_page(viewport={"width": 1100, "height": 900})
     page.set_default_timeout(90_000)
     page.goto(lab)
+    page.locator('.jp-Notebook-ExecutionIndicator[data-status="idle"]').wait_for()  # the kernel is there
     page.locator(".jp-CodeCell").first.locator(".cm-content").click()
     page.keyboard.press("Shift+Enter")
     desk = page.locator(".isthmus-review")
