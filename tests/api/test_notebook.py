@@ -181,7 +181,7 @@ def lab(tmp_path):
 @pytest.mark.xdist_group("browser")
 def test_documents_are_reviewed_by_keyboard_in_jupyterlab(lab, chromium, tmp_path):
     page = chromium.new_page(viewport={"width": 1100, "height": 900})
-    page.set_default_timeout(90_000)
+    page.set_default_timeout(180_000)
     page.goto(lab)
     page.locator('.jp-Notebook-ExecutionIndicator[data-status="idle"]').wait_for()  # the kernel is there
     page.locator(".jp-CodeCell").first.locator(".cm-content").click()
