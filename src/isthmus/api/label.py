@@ -330,7 +330,7 @@ class LabelResult(FrameResult, Labelling):
         return with_source(rows, self.source_labels)
 
     def share_facts(self) -> ShareFacts:
-        """What is known about the class of every document: see :class:`isthmus.choose.prevalence.ShareFacts`."""
+        """What is known about the class of every document, from which :meth:`class_shares` is computed."""
         answers, measured = self.known_answers, self.measured
         known = dict(zip(answers.rows, answers.labels, strict=True))
         drawn = [row for row, at_random in zip(answers.rows, answers.at_random, strict=True) if at_random]
