@@ -72,7 +72,7 @@ def forecast_answers(
     >>> confidence = np.linspace(0.99, 0.5, 500)
     >>> found = forecast_answers(confidence, confidence < 0.8, range(400, 500), 0.1, ["a short text"] * 500)
     >>> found.answers, found.now, found.then < 100, round(found.right, 2)
-    (100, 306, True, 0.88)
+    (100, 306, False, 0.87)
     """
     sure = np.clip(np.asarray(confidence, dtype=float), _EDGE, 1 - _EDGE)
     review = np.asarray(needs_review, dtype=bool)
