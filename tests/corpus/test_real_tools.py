@@ -32,7 +32,8 @@ def test_label_studio_takes_tasks_and_its_export_is_read(written, tmp_path):
     labels.validate()
     tasks = json.loads(written("label-studio", "tasks.json").read_text(encoding="utf-8"))
     for task in tasks:
-        assert labels.validate_task(task), f"not a task of this interface: {task}"
+        data = {"data": task["data"]}  # with annotations this version of the package calls itself without them
+        assert labels.validate_task(data), f"not a task of this interface: {data}"
         assert labels.validate_prediction(task["predictions"][0]), task["predictions"]
     for task in tasks[:2]:  # people confirm what was predicted
         task["annotations"] = [{"result": task["predictions"][0]["result"], "completed_by": 1}]
