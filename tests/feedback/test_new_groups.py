@@ -155,6 +155,23 @@ def test_a_group_becomes_a_class_with_one_action(labelling, group):
     assert named.teach(without="garage lot").novel == labelling.novel
 
 
+def test_a_group_that_got_its_class_as_a_whole_was_not_read(labelling):
+    """On the sample a group of 243 documents got a class: 93 % were expected to be right then, 71.5 % were."""
+    named = labelling.name_groups({"1": "parking"})
+    assert named.expected_accuracy.estimate is None
+    assert "30 documents got a class as a group" in named.expected_accuracy.reason
+    assert named.needs_review[GROUP].all(), "nobody has read them"
+    assert set(named.confidence[GROUP]) == {0.5}
+    read = named.teach({**answers(np.arange(0, 120, 3)), "drawn": ["random"] * 40})
+    found = read.expected_accuracy
+    assert found.low <= 0.8 + 0.01, "all of the group may be wrong"
+    assert found.high >= 0.95, "all of the group may be right"
+    assert found.estimate == pytest.approx(0.2 * 0.5 + 0.8 * np.mean(read.labels[:120] == TRUTH[:120]), abs=0.06)
+    again = read.teach({**answers(GROUP[:12]), "drawn": ["asked"] * 12})
+    assert not again.needs_review[GROUP[:12]].any(), "what was read need not be read"
+    assert set(again.confidence[GROUP[12:]]) == {13 / 14}, "of twelve that were read all are of the class"
+
+
 def test_a_group_without_a_name_is_called_by_its_most_typical_word(labelling):
     words = labelling.novel[0]["words"].split(", ")
     named = labelling.name_groups({"1": None})

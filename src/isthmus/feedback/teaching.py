@@ -25,10 +25,13 @@ from isthmus._math.confidence import (
     review_reasons,
     with_caution,
 )
+from isthmus._math.samples import two_sided_z, wilson_ends
+from isthmus._utils import plural
 from isthmus.corpus.filled import match_classes
 from isthmus.corpus.words import read_words
 from isthmus.exceptions import DataError, UsageError
 from isthmus.feedback.accounting import (
+    RATE,
     Expectation,
     band_weights,
     expect_accuracy,
@@ -170,19 +173,23 @@ def learn_answers(untaught: AnyLabelling, earlier: Labelling, known: Answers, gi
     calibrated = calibrated_proba(model, probabilities, untaught.settings, fit.vote)
     confidence = calibrated[np.arange(len(best)), best]
     confidence[known.rows] = 1.0
+    whole = whole_groups(untaught, known)
+    confidence[whole.documents] = whole.right.estimate
     confidence = lower_confidence_in_groups(confidence, groups["novel_group"])
     in_group = groups["novel_group"] != ""
     left = np.isin(untaught.novel_group, [group["group"] for group in groups["novel"]])
-    expected, ahead = account(fit, confidence, in_group, left[fit.places], untaught.seed)
+    expected, ahead = account(fit, confidence, in_group, left[fit.places], untaught.seed, whole)
     learned = _compare(earlier, labels, known, given, expected, ahead)
     if fit.weighed is not None:
         learned = replace(learned, weighed=len(given.weighed), hands=fit.weighed.hands)
     no_known_terms = np.asarray(earlier.views.words_of(rows).getnnz(axis=1)).ravel() == 0
-    accuracy, cautious_confidence = _accuracy_after(expected, confidence, untaught.settings)
+    accuracy, cautious_confidence = _accuracy_after(expected, confidence, untaught.settings, whole)
     low = review_mask(cautious_confidence, untaught.error_budget)
     unverified = np.full(len(labels), untaught.unverified and len(known) < FEWEST_ANSWERS)
     found = {"new_group": in_group, "no_known_words": no_known_terms, "low_confidence": low, "names_alone": unverified}
-    reasons = review_reasons(len(labels), **{name: mask & ~fit.answered for name, mask in found.items()})
+    unread = ~fit.answered
+    unread[whole.documents] = True
+    reasons = review_reasons(len(labels), **{name: mask & unread for name, mask in found.items()})
     settings = untaught.settings
     if accuracy.estimate is not None:  # later texts are promised what these are
         settings = settings | {"caution": accuracy.caution, "surest": 1.0}
@@ -209,11 +216,17 @@ def learn_answers(untaught: AnyLabelling, earlier: Labelling, known: Answers, gi
 
 
 def _accuracy_after(
-    expected: Expectation | None, confidence: np.ndarray, settings: Mapping[str, Any]
+    expected: Expectation | None, confidence: np.ndarray, settings: Mapping[str, Any], whole: WholeGroups
 ) -> tuple[AccuracyEstimate, np.ndarray]:
     """The accuracy to expect after answers, and the confidences at its low end."""
     if expected is None:
-        accuracy = AccuracyEstimate(None, reason=f"fewer than {FEWEST_ANSWERS} answers were learned from")
+        reason = f"fewer than {FEWEST_ANSWERS} answers were learned from"
+        if len(whole.documents):
+            reason = (
+                f"{plural(len(whole.documents), 'document')} got a class as a group, and fewer than {FEWEST_ANSWERS} "
+                "documents were read one by one; check a sample"
+            )
+        accuracy = AccuracyEstimate(None, reason=reason)
         return accuracy, with_caution(confidence, settings.get("caution", 0.0), settings.get("surest", 1.0))
     accuracy = AccuracyEstimate(expected.estimate, expected.low, expected.high, outside_groups=expected.outside_groups)
     return accuracy, with_caution(confidence, accuracy.caution)
@@ -314,28 +327,87 @@ def _remaining_groups(untaught: Labelling, labels: np.ndarray, known: Answers) -
     }
 
 
+@dataclass(frozen=True)
+class WholeGroups:
+    """New groups whose documents got a class all at once: a decision about many documents, of which none was read.
+
+    ``right``: how many of them are, by those of the same groups that were read; from nothing to all where none was.
+    """
+
+    documents: np.ndarray
+    right: AccuracyEstimate
+
+    def joined_to(self, expected: Expectation, n_documents: int) -> Expectation:
+        """What is expected of all documents, from what is expected of the others."""
+        part = len(self.documents) / n_documents
+        ends = zip(
+            (self.right.estimate, self.right.low, self.right.high),
+            (expected.estimate, expected.low, expected.high),
+            strict=True,
+        )
+        estimate, low, high = (part * float(own or 0.0) + (1 - part) * other for own, other in ends)
+        return replace(expected, estimate=estimate, low=low, high=high)
+
+
+NO_GROUPS = WholeGroups(np.zeros(0, dtype=int), AccuracyEstimate(0.5, 0.0, 1.0))
+
+
+def whole_groups(untaught: Labelling, known: Answers) -> WholeGroups:
+    """Which answers gave a class to a whole new group in one table."""
+    groups = np.asarray(untaught.novel_group)[known.rows]
+    batches = np.array(known.batch, dtype=object)
+    decided = np.zeros(len(known.rows), dtype=bool)
+    hits: list[bool] = []
+    for group in untaught.novel:
+        own = groups == group["group"]
+        if own.sum() < np.sum(untaught.novel_group == group["group"]):
+            continue  # some of its documents have no answer
+        for batch in dict.fromkeys(batches[own].tolist()):
+            table = np.flatnonzero(batches == batch)
+            names = {known.labels[i] for i in table}
+            picked = all(known.drawn[i] == PICKED for i in table)
+            if len(names) == 1 and picked and own[table].all() and 2 * len(table) > own.sum() >= SETTLES:
+                decided[table] = True
+                hits += [known.labels[i] in names for i in np.flatnonzero(own & ~decided)]
+    share = (sum(hits) + 1) / (len(hits) + 2)  # as by two answers more, one of them wrong
+    low, high = wilson_ends(share, len(hits), two_sided_z(RATE)) if hits else (0.0, 1.0)
+    return WholeGroups(np.array(known.rows, dtype=int)[decided], AccuracyEstimate(share, low, high))
+
+
 def account(
-    fit: AnswerFit, confidence: np.ndarray, in_group: np.ndarray, from_group: np.ndarray, seed: int | None
+    fit: AnswerFit,
+    confidence: np.ndarray,
+    in_group: np.ndarray,
+    from_group: np.ndarray,
+    seed: int | None,
+    whole: WholeGroups | None = None,
 ) -> tuple[Expectation | None, dict | None]:
-    """What to expect now, and what more answers would bring; nothing where there are too few answers to say."""
+    """What to expect now, and what more answers would bring; nothing where there are too few answers to say.
+
+    Documents of a group that got its class as a whole are learned from, but nobody read them: they are no evidence.
+    """
+    whole = whole or NO_GROUPS
     correction = fit.model.correction
     n_answers = len(fit.codes)
-    if n_answers < FEWEST_ANSWERS:
+    read = ~np.isin(fit.places, whole.documents)
+    if read.sum() < FEWEST_ANSWERS:
         return None, None
     said = correction.held_out.argmax(axis=1)
     right = said == fit.codes
     held_out = correction.held_out.max(axis=1)
     answered = fit.answered
     expected = expect_accuracy(
-        right,
-        fit.at_random,
-        held_out,
+        right[read],
+        fit.at_random[read],
+        held_out[read],
         confidence[~answered & ~in_group],
-        len(answered),
+        len(answered) - len(whole.documents),
         in_groups=confidence[in_group],
         # a document that gets a class which answers named is in no group any more
-        answered_in_groups=from_group & (said < fit.vote.shape[1]),
+        answered_in_groups=(from_group & (said < fit.vote.shape[1]))[read],
     )
+    if len(whole.documents):
+        expected = whole.joined_to(expected, len(answered))
     if not FEWEST_FOR_OUTLOOK <= n_answers <= 2 * MANY or answered.all():  # too few to say, or no reason to ask
         return expected, None
     hits = right_by_size(fit.rows[fit.places], fit.vote[fit.places], fit.codes, correction, seed)
