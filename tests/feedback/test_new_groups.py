@@ -162,6 +162,14 @@ def test_a_group_that_got_its_class_as_a_whole_was_not_read(labelling):
     assert "30 documents got a class as a group" in named.expected_accuracy.reason
     assert named.needs_review[GROUP].all(), "nobody has read them"
     assert set(named.confidence[GROUP]) == {0.5}
+    assert set(GROUP + 1) <= set(named.ask(150)["document"]), "what needs review can be asked about"
+    assert named.may_pass[GROUP].all(), "a guarantee may let them pass once enough were read"
+    doubtful = np.where(np.arange(150) % 2, TRUTH, "staff")  # half of the group is of another class
+    rows = np.arange(0, 150, 3)
+    checked = named.check((rows + 1).tolist(), doubtful[rows].tolist())
+    assert checked.accuracy == pytest.approx(np.mean(named.labels[rows] == doubtful[rows])), (
+        "none counts as right unread"
+    )
     read = named.teach({**answers(np.arange(0, 120, 3)), "drawn": ["random"] * 40})
     found = read.expected_accuracy
     assert found.low <= 0.8 + 0.01, "all of the group may be wrong"

@@ -56,6 +56,7 @@ from isthmus.feedback.model import (
 from isthmus.feedback.renaming import rename_classes
 from isthmus.feedback.tables import read_hands, read_source_corrections, read_truths
 from isthmus.feedback.teaching import labels_without_own_answer, learn_answers, name_groups, teach
+from isthmus.feedback.whole import read_answers_of
 from isthmus.recipes import RECIPES
 from isthmus.request import ERROR_BUDGET, LabelRequest
 
@@ -331,7 +332,7 @@ class LabelResult(FrameResult, Labelling):
 
     def share_facts(self) -> ShareFacts:
         """What is known about the class of every document, from which :meth:`class_shares` is computed."""
-        answers, measured = self.known_answers, self.measured
+        answers, measured = read_answers_of(self), self.measured
         known = dict(zip(answers.rows, answers.labels, strict=True))
         drawn = [row for row, at_random in zip(answers.rows, answers.at_random, strict=True) if at_random]
         level: dict[str, float] = {}
@@ -428,7 +429,7 @@ class LabelResult(FrameResult, Labelling):
         """
         if isinstance(answers, int):
             open_ = np.ones(len(self.texts), dtype=bool)
-            open_[self.known_answers.rows] = False
+            open_[read_answers_of(self).rows] = False
             order = np.argsort(self.confidence, kind="stable")
             rows = order[open_[order]][: max(0, answers)].tolist()
         else:
@@ -439,7 +440,7 @@ class LabelResult(FrameResult, Labelling):
     def may_pass(self) -> np.ndarray:
         """Documents that a guarantee may let pass: nobody answered them, and they are in no new group."""
         allowed = np.asarray(self.novel_group == "", dtype=bool)
-        allowed[self.known_answers.rows] = False
+        allowed[read_answers_of(self).rows] = False
         return allowed
 
     def check(self, sample, true_labels: Sequence | None = None, *, budget: float | None = None) -> LabelCheck:
@@ -475,13 +476,13 @@ class LabelResult(FrameResult, Labelling):
         self.checked = self._check(rows, truths, budget, among)
         if self.checked.guarantee is not None:
             self.review_reason = self.checked.review_reasons(self.labels)
-            self.review_reason[self.known_answers.rows] = ""
+            self.review_reason[read_answers_of(self).rows] = ""
             self.needs_review = np.asarray(self.review_reason != "", dtype=bool)
         return self.checked
 
     def _check(self, rows: list[int], truths: list, budget: float | None, among: int | None) -> LabelCheck:
-        """What the sample says about documents that nobody answered; those that were answered count as right."""
-        known = self.known_answers
+        """What the sample says about documents that nobody read; those that somebody read count as right."""
+        known = read_answers_of(self)
         answers = dict(zip(known.rows, known.labels, strict=True))
         checked = {row: truth for row, truth in zip(rows, truths, strict=True) if truth is not None}
         learned = sorted(set(checked) & set(answers))

@@ -15,6 +15,7 @@ from isthmus.feedback.hands import contradictions
 from isthmus.feedback.labelling import Labelling
 from isthmus.feedback.model import voting_part
 from isthmus.feedback.tables import TRUTH
+from isthmus.feedback.whole import read_answers_of
 
 DISPUTE = 0.5  # what a document that all methods agree about still counts, beside one that half of them dispute
 _GROUP_SHARE = 5  # at most one in so many questions goes to suspected new groups
@@ -250,7 +251,7 @@ def ask(labelling: Labelling, n: int = 50, *, suggest: bool = False) -> dict[str
         said,
         views.meaning(labelling.texts),
         n,
-        answered=known.rows,
+        answered=read_answers_of(labelling).rows,
         passed_over=known.blank,
         groups=getattr(labelling, "novel_group", None),
         disputed=_disputed(labelling),

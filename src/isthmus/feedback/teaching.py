@@ -25,13 +25,11 @@ from isthmus._math.confidence import (
     review_reasons,
     with_caution,
 )
-from isthmus._math.samples import two_sided_z, wilson_ends
 from isthmus._utils import plural
 from isthmus.corpus.filled import match_classes
 from isthmus.corpus.words import read_words
 from isthmus.exceptions import DataError, UsageError
 from isthmus.feedback.accounting import (
-    RATE,
     Expectation,
     band_weights,
     expect_accuracy,
@@ -47,10 +45,10 @@ from isthmus.feedback.model import FEWEST_ANSWERS, TaughtModel, calibrated_proba
 from isthmus.feedback.self_training import train_on_everything
 from isthmus.feedback.tables import read_answers
 from isthmus.feedback.views import DocumentViews
+from isthmus.feedback.whole import NO_GROUPS, SETTLES, WholeGroups, whole_groups
 
 MORE = 50  # answers that the outlook speaks of
 FEWEST_FOR_OUTLOOK = 20
-SETTLES = 5  # answers within a new group that settle whether it was announced wrongly
 # What teaching changes and taking back restores, beside model and probabilities.
 BEFORE = (
     *("labels", "confidence", "needs_review", "review_reason", "expected_accuracy", "settings"),
@@ -325,53 +323,6 @@ def _remaining_groups(untaught: Labelling, labels: np.ndarray, known: Answers) -
             if row["topic"] not in ABOUT_THE_VOTE and (row["topic"] != "new group" or next(stays, True))
         ],
     }
-
-
-@dataclass(frozen=True)
-class WholeGroups:
-    """New groups whose documents got a class all at once: a decision about many documents, of which none was read.
-
-    ``right``: how many of them are, by those of the same groups that were read; from nothing to all where none was.
-    """
-
-    documents: np.ndarray
-    right: AccuracyEstimate
-
-    def joined_to(self, expected: Expectation, n_documents: int) -> Expectation:
-        """What is expected of all documents, from what is expected of the others."""
-        part = len(self.documents) / n_documents
-        ends = zip(
-            (self.right.estimate, self.right.low, self.right.high),
-            (expected.estimate, expected.low, expected.high),
-            strict=True,
-        )
-        estimate, low, high = (part * float(own or 0.0) + (1 - part) * other for own, other in ends)
-        return replace(expected, estimate=estimate, low=low, high=high)
-
-
-NO_GROUPS = WholeGroups(np.zeros(0, dtype=int), AccuracyEstimate(0.5, 0.0, 1.0))
-
-
-def whole_groups(untaught: Labelling, known: Answers) -> WholeGroups:
-    """Which answers gave a class to a whole new group in one table."""
-    groups = np.asarray(untaught.novel_group)[known.rows]
-    batches = np.array(known.batch, dtype=object)
-    decided = np.zeros(len(known.rows), dtype=bool)
-    hits: list[bool] = []
-    for group in untaught.novel:
-        own = groups == group["group"]
-        if own.sum() < np.sum(untaught.novel_group == group["group"]):
-            continue  # some of its documents have no answer
-        for batch in dict.fromkeys(batches[own].tolist()):
-            table = np.flatnonzero(batches == batch)
-            names = {known.labels[i] for i in table}
-            picked = all(known.drawn[i] == PICKED for i in table)
-            if len(names) == 1 and picked and own[table].all() and 2 * len(table) > own.sum() >= SETTLES:
-                decided[table] = True
-                hits += [known.labels[i] in names for i in np.flatnonzero(own & ~decided)]
-    share = (sum(hits) + 1) / (len(hits) + 2)  # as by two answers more, one of them wrong
-    low, high = wilson_ends(share, len(hits), two_sided_z(RATE)) if hits else (0.0, 1.0)
-    return WholeGroups(np.array(known.rows, dtype=int)[decided], AccuracyEstimate(share, low, high))
 
 
 def account(
