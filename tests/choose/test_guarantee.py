@@ -1,5 +1,7 @@
 """Guaranteed labels: exact small cases, budgets that are kept however long one looks, and what is drawn for them."""
 
+import copy
+
 import numpy as np
 import pytest
 from scipy.special import expit
@@ -140,10 +142,16 @@ def test_what_is_drawn_is_among_the_surest_and_goes_on_from_what_was_read():
 
 
 @pytest.fixture(scope="module")
-def result():
+def labelled():
     source = [f"{word} {i % 7}" for i in range(40) for word in ("kind staff", "high price")]
     target = [f"{'staff' if i % 2 else 'price'} of visit {i % 13} {i}" for i in range(300)]
     return isthmus.label(source, ["staff", "price"] * 40, target, method="nbc")
+
+
+@pytest.fixture
+def result(labelled):
+    """A copy for each test: a check stays with the result it was made of."""
+    return copy.deepcopy(labelled)
 
 
 def truth_of(result, wrong=()):
