@@ -176,7 +176,10 @@ def test_sample_and_check_with_a_budget(result):
     assert result.accuracy is result.expected_accuracy, "the surest are not all"
     assert result.needs_review[first], "a label that was read and is wrong cannot pass as it is"
     assert (~result.needs_review).sum() == passing.documents - 1
-    assert str(found).startswith(f"guaranteed: {passing.documents} of 300 labels can pass unread, at most 10 % of them")
+    assert passing.unread == passing.documents - 80, "the wrong one, read, is in the set as well"
+    said = f"guaranteed: {passing.documents} of 300 labels can pass ({passing.unread} unread), at most 10 % of them"
+    assert str(found).startswith(said)
+    assert "share" not in str(found), "shares among the surest say nothing about all"
     more = result.sample(20, budget=0.1)
     assert more["true_label"][:80] == found.true_labels
     assert more["true_label"][80:] == [None] * 20

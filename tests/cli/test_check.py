@@ -289,9 +289,28 @@ def test_a_budget_draws_among_the_surest_and_says_what_passes(folder, capsys):
         assert run_command(["check", result, "all.csv", "--budget", "0.1", "-o", "kept.csv", "--force"]) == 0
         line = capsys.readouterr().out.splitlines()[0]
         passing = json.loads(Path("kept.csv.run.json").read_text())["check"]["guarantee"]
-        assert line.startswith(f"guaranteed: {passing['documents']} of 60 labels can pass unread"), result
+        assert line.startswith(
+            f"guaranteed: {passing['documents']} of 60 labels can pass ({passing['unread']} unread), "
+        ), result
         review = [row["needs_review"].lower() for row in read("kept.csv")]
         assert review.count("false") >= passing["documents"] > 40, result
+
+
+def test_answered_documents_need_no_review_after_a_guarantee(folder, capsys):
+    """They were read; the guarantee is about the others."""
+    assert run_command(["ask", "m.isthmus", "-n", "6", "-o", "asked.csv"]) == 0
+    fill_in("asked.csv", "answers.csv", truth=lambda row: ["staff", "price"][(int(row["document"]) - 1) % 3 == 0])
+    assert run_command(["teach", "m.isthmus", "answers.csv", "-o", "t.csv", "--save", "t.isthmus"]) == 0
+    assert run_command(["check", "t.isthmus", "--sample", "4", "--budget", "0.1", "-o", "few.csv"]) == 0
+    fill_in("few.csv", "read.csv", truth=lambda row: "neither")
+    answered = {int(row["document"]) - 1 for row in read("answers.csv")}
+    for result in ("t.isthmus", "t.csv"):
+        capsys.readouterr()
+        assert run_command(["check", result, "read.csv", "--budget", "0.1", "-o", "kept.csv", "--force"]) == 0
+        assert capsys.readouterr().out.startswith("guaranteed: no label yet (at most 10 % wrong, with 95 % confidence)")
+        unread = {row for row, cells in enumerate(read("kept.csv")) if cells["needs_review"].lower() == "true"}
+        read_now = {int(row["document"]) - 1 for row in read("read.csv")}
+        assert unread == set(range(60)) - answered - read_now, result
 
 
 @pytest.mark.parametrize(

@@ -113,10 +113,11 @@ def test_contradictions_are_asked_first(labelled):
     result, truth = labelled
     wrong = machine_says(truth, 0.0)
     taught = result.teach(table(range(30), np.where(np.arange(30) < 5, wrong[:30], result.labels[:30])), by="gpt")
-    asked = taught.ask(5)
+    asked = taught.ask(5, suggest=True)
     disputed = {row + 1 for row in range(30) if taught.answers.weighed[row]["label"] != result.labels[row]}
     assert set(asked["document"]) & disputed
     assert asked["reason"][0].startswith("hands disagree: gpt says ")
+    assert taught.ask(5)["reason"][0] == "hands disagree", "without suggestions no class is named"
 
 
 def test_several_hands_in_one_table(labelled):
@@ -130,7 +131,7 @@ def test_several_hands_in_one_table(labelled):
     taught = result.teach(answers)
     assert sorted(taught.answers.rows) == [0, 2], "hands that agree are one answer, and one hand alone is believed"
     assert {entry["row"] for entry in taught.answers.weighed} == {0, 1}
-    assert "hands disagree: kim says" in " ".join(taught.ask(1)["reason"])
+    assert "hands disagree: kim says" in " ".join(taught.ask(1, suggest=True)["reason"])
     found = taught.check_hands(answers)
     assert found.documents == 2
     assert {row["hand"] for row in found.hands} == {"kim", "lee", "isthmus"}

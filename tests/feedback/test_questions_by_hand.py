@@ -71,6 +71,11 @@ def test_the_reasons_of_a_question_in_words():
     assert said[0].dispute == 0.75
     assert said[2].reason == "methods disagree: one says b, two says b, three says c"
     assert said[1].reason == "for a second look: nothing more doubtful is left"
+    blind = {q.row: q.reason for q in ask_documents(probabilities, CLASSES, opinions, meaning, 3, blind=True)}
+    assert blind[0] == "two classes are about as likely; methods disagree", (
+        "a reason that names a class leads the reader"
+    )
+    assert blind[2] == "methods disagree"
     after = ask_documents(probabilities, CLASSES, {}, meaning, 2, answered=[1])
     assert [question.reason for question in after] == [
         "a (0.50) or c (0.40); unlike the documents answered so far",

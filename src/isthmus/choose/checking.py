@@ -408,16 +408,18 @@ def _lines(found: LabelCheck) -> list[str]:
         lines.append(f"expected {was.estimate:.2f} ({was.low:.2f} to {was.high:.2f}): {outcome}")
     right = {row["class"]: row for row in found.precision}
     for row in found.shares:
-        share = (
-            f"share {row['estimate']:.2f} ({row['low']:.2f} to {row['high']:.2f}), {row['labels']:.2f} by the labels"
-        )
+        said = []
+        if found.among is None:  # shares among the surest say nothing about all
+            ends = f"({row['low']:.2f} to {row['high']:.2f})"
+            said.append(f"share {row['estimate']:.2f} {ends}, {row['labels']:.2f} by the labels")
         part = right.get(row["class"])
         if part is None:
-            share += "; none of the classes, so every such document counts as wrong"
+            said.append("none of the classes, so every such document counts as wrong")
         elif part["checked"]:
-            share += f"; {part['right']:,} of {part['checked']:,} so labelled are right"
-            share += f" ({part['low']:.2f} to {part['high']:.2f})"
-        lines.append(f"{' '.join(str(row['class']).split())}: {share}")
+            ends = f"({part['low']:.2f} to {part['high']:.2f})"
+            said.append(f"{part['right']:,} of {part['checked']:,} so labelled are right {ends}")
+        if said:
+            lines.append(f"{' '.join(str(row['class']).split())}: {'; '.join(said)}")
     if found.grade_distance is not None:
         lines.append(f"the labels are {found.grade_distance:.2f} steps from the true grade on average")
     if found.blank:

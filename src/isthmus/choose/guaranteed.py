@@ -112,6 +112,8 @@ class Guarantee:
         ``read`` (documents more) and ``documents`` (that may pass then, as things look now).
     among : int
         The number of surest documents from which those read were drawn.
+    unread : int
+        Labels of the set that nobody read.
     """
 
     budget: float
@@ -121,6 +123,7 @@ class Guarantee:
     wrong: int
     more: list[dict]
     among: int
+    unread: int
     confidence_level: float = CONFIDENCE_LEVEL
 
     @property
@@ -130,7 +133,7 @@ class Guarantee:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the documents, ready for JSON."""
-        names = ("budget", "confidence_level", "documents", "eligible", "among", "read", "wrong", "more")
+        names = ("budget", "confidence_level", "documents", "unread", "eligible", "among", "read", "wrong", "more")
         return {name: getattr(self, name) for name in names}
 
     @property
@@ -140,9 +143,13 @@ class Guarantee:
         return next((row for row in self.more if row["documents"] > worth), None)
 
     def __str__(self) -> str:
-        terms = f"at most {100 * self.budget:g} % of them wrong, with {100 * self.confidence_level:g} % confidence"
-        passing = f"{self.documents:,}" if self.documents else "none"
-        first = f"guaranteed: {passing} of {plural(self.eligible, 'label')} can pass unread, {terms}"
+        wrong = f"at most {100 * self.budget:g} %"
+        sure = f"with {100 * self.confidence_level:g} % confidence"
+        first = f"guaranteed: no label yet ({wrong} wrong, {sure})"
+        if self.documents:
+            read = f" ({self.unread:,} unread)" if self.unread < self.documents else ""
+            passing = f"{self.documents:,} of {plural(self.eligible, 'label')} can pass{read}"
+            first = f"guaranteed: {passing}, {wrong} of them wrong, {sure}"
         step = self.next_step
         if step is None:
             return f"{first}; reading more would change little"
@@ -218,7 +225,9 @@ def guarantee(
         passed = int(climb(ladder, budget_evidence(reading.wrong, reading.n, ladder.sizes, budget)))
         passes[order[:passed]] = True
         more = forecast(belief.after(confidence[rows], right), ladder, budget, reading, passed)
-    return Guarantee(budget, passes, len(order), len(rows), int(np.sum(~right)), more, frame, confidence_level)
+    unread = int(passes.sum()) - int(passes[np.unique(rows)].sum())
+    wrong = int(np.sum(~right))
+    return Guarantee(budget, passes, len(order), len(rows), wrong, more, frame, unread, confidence_level)
 
 
 def another_labelling(among: int) -> DataError:

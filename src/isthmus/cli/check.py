@@ -11,7 +11,18 @@ import typer
 
 from isthmus.cli._exit import emit
 from isthmus.cli.command import shared
-from isthmus.cli.common import MOST_LINES, Target, fit_lines, one_line, print_json, say, say_outcome, talking
+from isthmus.cli.common import (
+    MOST_LINES,
+    Target,
+    fit_lines,
+    free_name,
+    one_line,
+    print_json,
+    say,
+    say_outcome,
+    talking,
+    taught_files,
+)
 from isthmus.cli.outputs import (
     check_outputs,
     file_records,
@@ -196,7 +207,8 @@ def check(
             lines = [draw_sentence(outcome, result, output)]
         else:
             assert found is not None
-            table, outcome, lines = corrected_table(labelling.table, found), found.to_dict(), str(found).splitlines()
+            table = corrected_table(labelling.table, found, marked=labelling.saved is not None)
+            outcome, lines = found.to_dict(), str(found).splitlines()
         makers = report_and_model(labelling.saved, report, save)
         written = write_files(output, table, makers, force=force, exact=exact)
     if as_json:
@@ -226,10 +238,10 @@ def describe_next(result: str, checked: str, found: LabelCheck, labelling: Label
     files = f"{shlex.quote(result)} {shlex.quote(checked)}"
     if passing is not None and passing.next_step is not None:
         more = passing.next_step
-        again = f"isthmus check {files} --sample {more['read']} --budget {passing.budget:g}"
-        return f"Read {more['read']:,} more, and about {more['documents']:,} should pass unread: {again} -o more.csv"
+        again = f"isthmus check {files} --sample {more['read']} --budget {passing.budget:g} -o {free_name('more.csv')}"
+        return f"Read {more['read']:,} more, and about {more['documents']:,} should pass: {again}"
     if passing is None and found.among is None and labelling.saved is not None:
-        return f"Let the {found.n:,} answers improve the labels: isthmus teach {files} -o taught.csv"
+        return f"Let the {found.n:,} answers improve the labels: isthmus teach {files} {taught_files()}"
     if passing is not None and passing.documents:
         return f"Use the {passing.documents:,} labels that pass, and read the others: -o OUT marks them."
     return "Use the labels with this accuracy in mind, or improve them: isthmus label --save FILE, then isthmus teach."
@@ -274,8 +286,7 @@ def open_labelling(path: str, text: str | None) -> Labelling:
             code="bad-labels",
         )
     answered, given = (
-        frozenset(row for row, cell in enumerate(table.get(name, ())) if cell_text(cell).lower() == "true")
-        for name in (ANSWERED, GIVEN)
+        frozenset(row for row, cell in enumerate(table.get(name, ())) if _is_true(cell)) for name in (ANSWERED, GIVEN)
     )
     return Labelling(docs.labels, docs.texts, docs.ids, table, answered=answered, given=given)
 
@@ -407,6 +418,10 @@ def check_answers(labelling: Labelling, path: str, label: str, budget: float | N
     return replace(found, rows=[labelling.found[number] for number in found.rows], guarantee=passing)
 
 
+def _is_true(cell: Any) -> bool:
+    return cell_text(cell).lower() == "true"
+
+
 def check_hands(labelling: Labelling, path: str, label: str) -> HandCheck:
     """How reliable each hand of a table is, by a saved labelling or a labelled table."""
     from isthmus.api.hands import compare_hands
@@ -425,8 +440,11 @@ def check_hands(labelling: Labelling, path: str, label: str) -> HandCheck:
     return compare_hands(entries, labelling.labels)
 
 
-def corrected_table(table: dict[str, list], found: LabelCheck) -> dict[str, list]:
-    """The labelled table with the true labels put in, sure and not to be reviewed, and a column that marks them."""
+def corrected_table(table: dict[str, list], found: LabelCheck, *, marked: bool = False) -> dict[str, list]:
+    """The labelled table with the true labels put in, sure and not to be reviewed, and a column that marks them.
+
+    ``marked``: what needs review goes by the guarantee already.
+    """
     truths = dict(zip(found.rows, found.true_labels, strict=True))
     new: dict[str, list] = {"label": list(table["label"])}
     for row, truth in truths.items():
@@ -438,11 +456,11 @@ def corrected_table(table: dict[str, list], found: LabelCheck) -> dict[str, list
                 cell if row not in truths else str(value) if isinstance(cell, str) else value
                 for row, cell in enumerate(table[name])
             ]
-    if found.guarantee is not None and "needs_review" in table:
+    if found.guarantee is not None and "needs_review" in table and not marked:
         as_text = any(isinstance(cell, str) for cell in table["needs_review"])
-        known = [cell_text(cell).lower() == "true" for cell in table.get(GIVEN, [""] * len(new["label"]))]
-        known = [flag or row in truths for row, flag in enumerate(known)]
-        review = [not (passes or flag) for passes, flag in zip(found.guarantee.passes.tolist(), known, strict=True)]
+        known = {row for name in (GIVEN, ANSWERED) for row, cell in enumerate(table.get(name, ())) if _is_true(cell)}
+        known |= set(truths)
+        review = [not passes and row not in known for row, passes in enumerate(found.guarantee.passes.tolist())]
         new["needs_review"] = [str(flag) if as_text else flag for flag in review]
         new["review_reason"] = ["not guaranteed" if flag else "" for flag in review]
     done = [row in truths for row in range(len(new["label"]))]

@@ -88,6 +88,20 @@ def say_outcome(lines: Sequence[str], files: Sequence[str] = (), step: str = "")
         say(one_line(line))
 
 
+def free_name(name: str) -> str:
+    """The name, with a number where a file has it already: a proposed command should run as it is."""
+    path, number = Path(name), 1
+    while path.exists():
+        number += 1
+        path = Path(f"{Path(name).stem}{number}{Path(name).suffix}")
+    return str(path)
+
+
+def taught_files() -> str:
+    """Where a proposed ``isthmus teach`` writes its table, and its labelling for what comes after."""
+    return f"-o {free_name('taught.csv')} --save {free_name('taught.isthmus')}"
+
+
 def fit_lines(lines: Sequence[str], most: int, where: str) -> list[str]:
     """The first lines where there are too many for a screen; ``where`` says how to see the others.
 

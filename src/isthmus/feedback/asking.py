@@ -71,6 +71,7 @@ def ask_documents(
     passed_over: Sequence[int] = (),
     groups: Sequence[str] | None = None,
     disputed: Mapping[int, str] | None = None,
+    blind: bool = False,
 ) -> list[Question]:
     """Documents to ask about, the most useful first.
 
@@ -95,6 +96,8 @@ def ask_documents(
         Name of the suspected new group of each document, '' for none.
     disputed : mapping of int to str, optional
         Documents about which hands disagree, and what each says: they come first, the most doubtful before others.
+    blind : bool
+        Reasons name no class, so that they do not influence the reader.
 
     Examples
     --------
@@ -123,7 +126,8 @@ def ask_documents(
 
     for row in sorted(disputed or (), key=lambda row: (-doubt[row].round(9), row)):
         if len(chosen) < n and free[row] and nearest[row] <= _NEAR_COPY:
-            take(row, (disputed or {})[row])
+            said = (disputed or {})[row]
+            take(row, said.partition(":")[0] if blind else said)
     unseen = free & (rank == 0)
     for row, name in _group_heads(groups, meaning, unseen, list(answered))[: max(1, n // _GROUP_SHARE)]:
         if len(chosen) < n:
@@ -134,7 +138,7 @@ def ask_documents(
         gain = np.where(free & (nearest > _NEAR_COPY), gain - 1.0, gain)
         row = int(gain.argmax())
         unlike = bool(len(answered)) and nearest[row] < _UNLIKE
-        take(row, _reason(row, probabilities, classes, doubt, dispute, opinions, labels, unlike))
+        take(row, _reason(row, probabilities, classes, doubt, dispute, opinions, labels, unlike, blind))
     return chosen
 
 
@@ -172,14 +176,16 @@ def _reason(
     opinions: dict[str, np.ndarray],
     labels: np.ndarray,
     unlike: bool,
+    blind: bool = False,
 ) -> str:
     best = np.argsort(-probabilities[row], kind="stable")[:2]
     parts = []
     if doubt[row] >= 0.5:
-        parts.append(" or ".join(f"{classes[code]} ({probabilities[row, code]:.2f})" for code in best))
+        close = " or ".join(f"{classes[code]} ({probabilities[row, code]:.2f})" for code in best)
+        parts.append("two classes are about as likely" if blind else close)
     others = [f"{name} says {said[row]}" for name, said in opinions.items() if said[row] != labels[row]]
     if dispute[row] > 0:
-        parts.append("methods disagree: " + ", ".join(others[:3]))
+        parts.append("methods disagree" if blind else "methods disagree: " + ", ".join(others[:3]))
     if unlike:
         parts.append("unlike the documents answered so far")
     return "; ".join(parts) or "for a second look: nothing more doubtful is left"
@@ -255,6 +261,7 @@ def ask(labelling: Labelling, n: int = 50, *, suggest: bool = False) -> dict[str
         passed_over=known.blank,
         groups=getattr(labelling, "novel_group", None),
         disputed=_disputed(labelling),
+        blind=not suggest,
     )
     rows = [question.row for question in questions]
     table: dict[str, list] = {
