@@ -2,12 +2,15 @@
 
 import random
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from isthmus.choose import AccuracyEstimate
 from isthmus.cli.app import run_command
-from isthmus.cli.common import MOST_LINES
+from isthmus.cli.common import MOST_LINES, taught_files
 from isthmus.cli.label_run import describe_outcome
+from isthmus.cli.teach import describe_better_judge
 
 WORDS = {"staff": "friendly rude helpful clerk", "price": "cheap costly fee offer", "parts": "engine tyre brake seat"}
 BEFORE = ("source", "target", "  ", "note: ")  # lines about what was read
@@ -120,3 +123,32 @@ def test_many_warnings_are_cut_to_what_fits():
     assert describe_outcome(summary)[0] == (
         "sources: a.csv (9, likeness 0.50); b.csv left out, for its labels differ"
     ), "several sources take one line"
+
+
+def judged(basis, estimate):
+    learned = None if basis is None else SimpleNamespace(basis=basis)
+    return SimpleNamespace(learned=learned, expected_accuracy=AccuracyEstimate(estimate, 0.5, 0.99))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (("weighted", 0.88), ("random", 0.78), "was 88 % by answers that were asked for"),
+        (("weighted", 0.88), ("random", 0.87), None),
+        (("random", 0.88), ("random", 0.78), None),
+        ((None, 0.88), ("random", 0.78), None),
+        (("weighted", None), ("random", 0.78), None),
+    ],
+)
+def test_a_better_judge_is_named_where_it_moves_the_expectation(before, after, said):
+    lines = describe_better_judge(judged(*before), judged(*after))
+    assert len(lines) == (said is not None)
+    assert said is None or said in lines[0]
+
+
+def test_a_proposed_file_is_free(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert taught_files() == "-o taught.csv --save taught.isthmus"
+    for name in ("taught.csv", "taught2.csv", "taught.isthmus"):
+        (tmp_path / name).touch()
+    assert taught_files() == "-o taught3.csv --save taught2.isthmus"

@@ -10,7 +10,7 @@ import typer
 from isthmus._utils import plural
 from isthmus.api.saving import check_saved_file
 from isthmus.cli.command import shared
-from isthmus.cli.common import print_json, say_outcome, talking
+from isthmus.cli.common import print_json, say_outcome, talking, taught_files
 from isthmus.cli.outputs import check_output_is_not_input, write_table
 from isthmus.corpus import check_output
 from isthmus.corpus.sheets import Layout
@@ -68,7 +68,7 @@ def ask(
     elif not quiet:
         what = "word" if words else "document"
         name = "FILE" if output == "-" else output
-        given = f"{name} -o OUT" if not words else f"-o OUT --words {name}"
+        given = f"{taught_files()} --words {name}" if words else f"{name} {taught_files()}"
         files = [] if output == "-" else [output]
         filled = f"Fill in the column {column} of these {plural(count, what)}, then run isthmus teach {result} {given}."
         lines = [str(forecast)] if forecast is not None else []

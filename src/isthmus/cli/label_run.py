@@ -399,6 +399,8 @@ def describe_labels(summary: dict[str, Any], learned: Any = None) -> str:
     before = {} if learned is None else {str(name): count for name, count in learned.before.items()}
     shares = {row["class"]: f", {share_text(row)}" for row in summary.get("class_shares", ())}
     names = list(dict.fromkeys([*now, *before]))
+    if names and names[0] in shares:  # not the labels counted, which can be biased
+        shares[names[0]] = f", estimated share {shares[names[0]].removeprefix(', ')}"
     counts = [f"{before.get(name, 0):,} → {now.get(name, 0):,}" if before else f"{now[name]:,}" for name in names]
     parts = [f"{shorten(name)} {count}{shares.get(name, '')}" for name, count in zip(names, counts, strict=True)]
     return "labels: " + ("; " if shares else ", ").join(fit_lines(parts, SHOWN, "in the table"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -34,6 +34,10 @@ from isthmus.corpus.cells import cell_text
 from isthmus.corpus.formats import split_sheet
 from isthmus.exceptions import DataError, UsageError
 
+if TYPE_CHECKING:
+    from isthmus.api.label import LabelResult
+
+MOVED = 0.02  # an expectation that moves by less needs no explanation
 EXAMPLE = "Example: isthmus teach cars.isthmus answers.xlsx -o labelled.csv --save cars2.isthmus"
 
 
@@ -113,7 +117,7 @@ def teach(
     with talking(quiet):
         from isthmus.api.loading import load
 
-        taught = load(result, kind="label")
+        before = taught = load(result, kind="label")
         if rename is not None:
             taught = taught.rename_classes(read_renames(rename))
         if source_labels is not None:
@@ -150,9 +154,24 @@ def teach(
             notes = [f"labelled again from the source with {plural(corrected, 'label')} corrected"]
         if without is not None and taught.learned is None:
             notes = [f"the answers of {without} were taken back and none is left; labels are as before any answer"]
+        notes += describe_better_judge(before, taught)
         table_file = None if output == "-" else output
         step = describe_next(taught, taught.next_step(), saved=save, table=table_file, budget=taught.error_budget)
         say_outcome(describe_outcome(summary, taught.learned, notes), summary["files"], step)
+
+
+def describe_better_judge(before: LabelResult, after: LabelResult) -> list[str]:
+    """That an expectation rests on random answers now, where this moved it: the labels need not have become worse."""
+    was, now = before.expected_accuracy, after.expected_accuracy
+    judges = [None if one.learned is None else one.learned.basis for one in (before, after)]
+    if judges != ["weighted", "random"] or was is None or now is None or None in (was.estimate, now.estimate):
+        return []
+    if abs(was.estimate - now.estimate) < MOVED:
+        return []
+    return [
+        f"the expected accuracy was {100 * was.estimate:.0f} % by answers that were asked for; those drawn at random "
+        "are the better judge"
+    ]
 
 
 def read_group_names(given: list[str]) -> dict[str, str | None]:
