@@ -2,8 +2,11 @@
 
 import os
 import random
+import re
 import shutil
 import sys
+import tomllib
+from importlib.metadata import packages_distributions
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -11,6 +14,29 @@ import pytest
 from hypothesis import settings
 
 sys.path.insert(0, str(Path(__file__).parent / "tests" / "helpers"))  # what several rooms share
+
+
+def hide_extras(extras):
+    """Make this process and its children find none of the packages that these extras bring."""
+    known = tomllib.loads((Path(__file__).parent / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    lines = {line for extra in extras for line in known[extra] if not line.startswith("isthmus[")}
+    packages = {plain_name(re.split(r"[^\w.-]", line)[0]) for line in lines}
+    modules = [name for name, owners in packages_distributions().items() if packages & {*map(plain_name, owners)}]
+    absent = Path(__file__).parent / "tests" / "helpers" / "absent"
+    os.environ["ISTHMUS_ABSENT"] = ",".join(modules)
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(absent), os.environ.get("PYTHONPATH")]))
+    sys.path.insert(0, str(absent))
+    sys.modules.pop("sitecustomize", None)
+    import sitecustomize  # noqa: F401
+
+
+def plain_name(package):
+    return re.sub(r"[-_.]+", "-", package).lower()
+
+
+# ISTHMUS_WITHOUT=team,scale: the tests as they run where these extras are not installed.
+if without := os.environ.get("ISTHMUS_WITHOUT"):
+    hide_extras(without.split(","))
 
 # Every worker of pytest-xdist would start as many threads of linear algebra as there are cores; on a full machine these
 # spend most of their time waiting for one another. Set before numpy is loaded; child processes inherit it.

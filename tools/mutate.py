@@ -1,7 +1,8 @@
 """Small wrong changes to the code, one at a time, and whether the tests notice.
 
     python tools/mutate.py choose --number 20 --seed 0
-    python tools/mutate.py --named
+    python tools/mutate.py all --number 72 --seed 0
+    python tools/mutate.py --named --json replayed.json
 
 A mutant is one change to one file of a room: a comparison, a sign, a constant, an axis, a dropped guard, two arguments
 swapped. For each mutant the tests of that room are run against a copy of the package; a mutant that no test notices is
@@ -14,8 +15,10 @@ that copies ``src``, changes one line and runs one folder of tests; or, after ``
 .coverage`` only the tests that reach the line, from the whole suite (compiled lines leave no trace there: for them the
 folder is run).
 
+``all`` draws from every room, as many mutants as its size asks for.
+
 ``--named`` draws nothing: it replays ``tools/mutants.toml``, wrong changes that went unnoticed once, each with the test
-that notices it now.
+that notices it now. With ``--json`` it goes on where an earlier replay stopped.
 """
 
 from __future__ import annotations
@@ -40,6 +43,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "isthmus"
 NAMED = ROOT / "tools" / "mutants.toml"
+EVERYWHERE = "all"
 # Room -> tests that should notice; rooms not listed here have a test folder of their own name.
 TESTS = {
     "_math": ["tests/math", "tests/contract"],
@@ -50,6 +54,10 @@ TESTS = {
     "_parameters.py": ["tests/contract"],
     "_streams.py": ["tests/cli/test_streams.py"],
     "_packing.py": ["tests/test_packing.py"],
+    "_progress.py": ["tests/contract/test_gate.py", "tests/api/test_notebook.py"],
+    "_utils.py": ["tests/contract"],
+    "request.py": ["tests/test_request.py"],
+    "estimator_checks.py": ["tests/contract"],
     "cli": ["tests/cli"],
     "classify": ["tests/classify", "tests/contract"],
     "clustering": ["tests/clustering", "tests/api/test_cluster.py"],
@@ -221,9 +229,31 @@ def draw(room: str, number: int, seed: int) -> list[Mutant]:
     return chosen
 
 
+def draw_everywhere(number: int, seed: int) -> list[Mutant]:
+    """Mutants of all rooms, each with as many as its part of the lines of code."""
+    rooms = {
+        path.name: sum(
+            len(file.read_text("utf-8").splitlines()) for file in [path, *path.rglob("*.py")] if file.is_file()
+        )
+        for path in sorted(PACKAGE.iterdir())
+        if (path.suffix == ".py" or path.is_dir()) and tests_for(path.name)
+    }
+    wanted = {room: number * lines / sum(rooms.values()) for room, lines in rooms.items()}
+    counts = {room: int(share) for room, share in wanted.items()}
+    for room in sorted(wanted, key=lambda room: counts[room] - wanted[room])[: number - sum(counts.values())]:
+        counts[room] += 1
+    return [mutant for room, count in counts.items() for mutant in draw(room, count, seed)]
+
+
+def room_of(mutant: Mutant) -> str:
+    """The folder or file below src/isthmus in which a mutant is."""
+    return Path(mutant.file).parts[2]
+
+
 def tests_for(room: str) -> list[str]:
-    """The tests that should notice a change in a room."""
-    return TESTS.get(room, [f"tests/{room.removesuffix('.py')}"])
+    """The tests that should notice a change in a room; none where it has no tests of its own."""
+    tests = TESTS.get(room, [f"tests/{room.removesuffix('.py')}"])
+    return tests if (ROOT / tests[0]).exists() else []
 
 
 def tests_of_lines(record: Path, most: int) -> Callable[[Mutant], list[list[str]]]:
@@ -242,7 +272,7 @@ def tests_of_lines(record: Path, most: int) -> Callable[[Mutant], list[list[str]
     def find(mutant: Mutant) -> list[list[str]]:
         contexts = {context for path, line in _places(mutant) for context in lines_of(str(path)).get(line, [])}
         names = {_test_name(context) for context in contexts if context} & there
-        own = f"tests/{Path(mutant.file).parts[2]}"  # tests of the room first: they notice soonest
+        own = f"tests/{room_of(mutant)}"  # tests of the room first: they notice soonest
         module = ".".join(Path(mutant.file).with_suffix("").parts[1:])
         examples = [name for name in sorted(names) if name.endswith(f"[{module}]")]
         names -= set(examples)
@@ -329,21 +359,34 @@ def named_mutants() -> list[tuple[str, Mutant, str]]:
     return found
 
 
-def replay_named(copy: Path, limit: float) -> int:
-    """Each change of the table against its own test; 1 where one goes unnoticed, 2 where a test fails without any."""
+def replay_named(copy: Path, limit: float, record: Path | None = None) -> int:
+    """Each change of the table against its own test; 1 where one goes unnoticed, 2 where a test fails without any.
+
+    ``record`` holds what was noticed so far, so that a replay can be stopped and goes on there.
+    """
     table = named_mutants()
-    tests = sorted({test for *_, test in table})
+    noticed = set(json.loads(record.read_text(encoding="utf-8")) if record and record.exists() else ())
+    left = [row for row in table if _as_key(*row) not in noticed]
     untouched = _untouched()
-    try_mutant(untouched, copy, tests, limit)
-    if untouched.status != "survived":
+    if left:
+        try_mutant(untouched, copy, sorted({test for *_, test in left}), limit)
+    if untouched.status not in ("", "survived"):
         print(f"The tests of {NAMED.name} fail without any change, or are not there; mend them first.", file=sys.stderr)
         return 2
-    for place, (name, mutant, test) in enumerate(table, 1):
+    for place, (name, mutant, test) in enumerate(left, 1):
         try_mutant(mutant, copy, [test], limit)
         print(f"{place:3d} {mutant.status:8} {mutant.file}:{mutant.line} {name} ({test})", flush=True)
-    killed = sum(mutant.status == "killed" for _, mutant, _ in table)
+        if mutant.status == "killed":
+            noticed.add(_as_key(name, mutant, test))
+        if record:
+            record.write_text(json.dumps(sorted(noticed), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    killed = sum(_as_key(*row) in noticed for row in table)
     print(f"named: {killed} of {len(table)} noticed")
     return 0 if killed == len(table) else 1
+
+
+def _as_key(name: str, mutant: Mutant, test: str) -> str:
+    return f"{name} | {mutant.before} | {mutant.after} | {test}"
 
 
 def _untouched() -> Mutant:
@@ -355,7 +398,7 @@ def _untouched() -> Mutant:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("room", nargs="?", help="a folder or file below src/isthmus")
+    parser.add_argument("room", nargs="?", help=f"a folder or file below src/isthmus, or {EVERYWHERE!r}")
     parser.add_argument("--named", action="store_true", help="replay the table of named changes instead of a room")
     parser.add_argument("--number", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
@@ -363,15 +406,22 @@ def main() -> int:
     parser.add_argument("--coverage", type=Path, help="record of `make coverage`: run only tests that reach the line")
     parser.add_argument("--most", type=int, default=100, help="tests asked first when they are chosen by line")
     parser.add_argument("--also", nargs="*", default=[], help="tests a survivor must pass too: newer than the record")
-    parser.add_argument("--json", type=Path, help="write all mutants with their fate")
+    parser.add_argument(
+        "--json", type=Path, help="write all mutants with their fate; of named ones, those noticed so far"
+    )
     options = parser.parse_args()
     if options.named == (options.room is not None):
         parser.error("give a room or --named, one of the two")
     if options.named:
         with tempfile.TemporaryDirectory() as folder:
             shutil.copytree(ROOT / "src", Path(folder) / "src")
-            return replay_named(Path(folder) / "src", options.limit)
-    tests = tests_for(options.room)
+            return replay_named(Path(folder) / "src", options.limit, options.json)
+    chosen = (
+        draw_everywhere(options.number, options.seed)
+        if options.room == EVERYWHERE
+        else draw(options.room, options.number, options.seed)
+    )
+    tests = list(dict.fromkeys(test for mutant in chosen for test in tests_for(room_of(mutant))))
     by_line = tests_of_lines(options.coverage, options.most) if options.coverage else None
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "src"
@@ -382,8 +432,8 @@ def main() -> int:
         if untouched.status in ("killed", "not run"):
             print(f"The tests {' '.join(tests)} fail without any change; mend them first.", file=sys.stderr)
             return 2
-        chosen = draw(options.room, options.number, options.seed)
         for place, mutant in enumerate(chosen, 1):
+            tests = tests_for(room_of(mutant))
             first, rest = by_line(mutant) if by_line else ([], [])
             if first:
                 try_mutant(mutant, copy, first, options.limit)
