@@ -62,6 +62,16 @@ def test_answers_that_were_picked_count_as_they_are():
     assert rows["a"]["high"] <= 0.4
 
 
+def test_documents_whose_class_is_known_are_in_no_doubt():
+    found, truth = facts(n=100)
+    known = dict(enumerate(truth))
+    for rows, touched in ((known, 0.0), ({}, 0.2)):
+        _, found_touched, _ = ShareFacts(CLASSES, *_parts(found), EXPECTED, rows).doubt(
+            "a", 0, np.ones(100, dtype=bool)
+        )
+        assert found_touched == pytest.approx(touched), f"{len(rows)} of 100 documents are known"
+
+
 def _parts(found):
     return found.labels, found.probabilities, found.confidence
 
@@ -137,6 +147,7 @@ def test_after_a_check_shares_are_those_of_the_check_and_parts_are_corrected_by_
         (row["estimate"], row["low"], row["high"]) for row in found.shares
     ]
     assert {row["basis"] for row in shares} == {"check"}
+    assert checked.share_facts().level == found.confidence_level, "parts are as sure as the check itself"
     parts = checked.class_shares(by=["read"] * 60 + ["unread"] * 60)
     assert {(row["value"], row["basis"]) for row in parts} == {("read", "check"), ("unread", "expected")}
     assert parts[1]["estimate"] == 1.0, "all documents of this part were read"

@@ -448,3 +448,8 @@ def test_the_kernels_width_is_asked_for_by_the_number_of_classes(n_classes, monk
     X = np.eye(n_classes).repeat(2, axis=0) + 0.1
     FactorDualClassifier(kernel="gaussian", random_state=0).fit(X, [*range(n_classes), *[-1] * n_classes])
     assert asked == [1 / n_classes] * 2
+
+
+def test_a_negated_word_that_is_labelled_itself_keeps_its_label():
+    given = {0: {"good": 1.0}, 1: {"good": 0.5}}
+    assert label_negations(given, ["nice", "not-nice"], ["bad", "good"]) == given

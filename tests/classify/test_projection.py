@@ -199,6 +199,18 @@ def test_temperature_and_prior_recover_known_values():
     )
 
 
+def test_a_part_of_many_rows_places_the_temperature_about_where_all_of_them_do(monkeypatch):
+    rng = np.random.default_rng(0)
+    codes = np.arange(2_000) % 2
+    rates = np.where(codes[:, None] == np.arange(6) % 2, 0.7, 0.4)
+    X = rng.poisson(rates)
+    found = []
+    for most in (4_000, 100):
+        monkeypatch.setattr("isthmus.classify.projection.classifier._MAX_TEMPERATURE_ROWS", most)
+        found.append(TermProjectionClassifier(max_iter=0).fit(X, codes).inverse_temperature_)
+    assert found[1] == pytest.approx(found[0], rel=0.5)
+
+
 def test_in_a_pipeline_from_text_words_and_bigrams():
     for texts in (
         ["kind staff", "cheap price", "polite staff", "fair price", "rude staff here", "high price there"],

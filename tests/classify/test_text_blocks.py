@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from isthmus import TransductiveCentroidClassifier
+from isthmus.classify import vectors
 from isthmus.classify.strings import landmarks
 from isthmus.features.blocks import MemoryBlock, MemoryPasses
 from isthmus.features.fixed_point import ONE, as_steps
@@ -58,3 +59,13 @@ def test_vectors_are_centred_by_domain_and_have_length_one():
     expected[[0, 4]] = 0.0  # neither has a text without a vector
     assert centred == pytest.approx(expected, abs=2 / ONE)
     assert model.centred_steps(as_steps(rows), "source") / ONE == pytest.approx(rows, abs=2 / ONE)
+
+
+def test_target_documents_are_scored_about_the_mean_of_the_target(monkeypatch):
+    rows = np.eye(2)
+    monkeypatch.setattr(vectors, "static_steps", lambda texts: as_steps(rows))
+    model = TransductiveCentroidClassifier()
+    model.block_means_ = {"source": rows[0], "target": np.zeros(2)}
+    model.centroids_, model.inverse_temperature_ = np.eye(2), 3.0
+    scores, _ = model.block_scores(MemoryBlock("target", None, ["kind staff", "fast bike"]))
+    assert scores == pytest.approx(3 * rows, abs=1e-3)

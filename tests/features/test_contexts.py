@@ -108,3 +108,11 @@ def test_pivot_weight_is_a_cosine_of_both_sides():
     found = pivot_weights(Contexts(pivots, one, other, "window"), pivots, smoothing=0.1)
     assert found == pytest.approx((cosine + 0.1) / 1.1)
     assert found.max() <= 1
+
+
+def test_contexts_of_many_documents_are_those_of_all_blocks(monkeypatch):
+    monkeypatch.setattr("isthmus.features.contexts._BLOCK_DOCUMENTS", 2)
+    documents = [["loud", "engine"], ["new", "engine"], ["polite", "agent"], ["loud", "agent"], ["new", "agent"]]
+    found = window_contexts(documents, documents[:3], WORDS, np.arange(5), window=2)
+    np.testing.assert_array_equal(found.source.toarray(), slow_window(documents, 2))
+    np.testing.assert_array_equal(found.target.toarray(), slow_window(documents[:3], 2))

@@ -103,8 +103,10 @@ def test_what_cannot_embed_is_refused(model, error):
         embed_texts(["a", "b"], model)
 
 
-def test_vectors_of_slow_models_are_kept_by_content(tmp_path, monkeypatch):
+@pytest.mark.parametrize("batch", [2_000, 1])
+def test_vectors_of_slow_models_are_kept_by_content(tmp_path, monkeypatch, batch):
     monkeypatch.setenv("ISTHMUS_CACHE", str(tmp_path))
+    monkeypatch.setattr("isthmus.features.embeddings._BATCH", batch)
     seen = []
 
     def encode(texts):

@@ -255,3 +255,27 @@ def test_pairs_of_texts_and_sequences_are_kept_in_four_bytes():
     assert (single.rows.tolist(), single.codes.tolist(), single.counts.tolist()) == ([0, 0, 1], [0, 1, 1], [2, 1, 2])
     assert double.spelling.tolist() == [[0, 1], [1, 0], [1, 1]]
     assert (double.rows.tolist(), double.codes.tolist(), double.counts.tolist()) == ([0, 0, 1], [0, 1, 2], [1, 1, 1])
+
+
+def test_what_readers_share_goes_by_all_that_they_ask_for():
+    texts = ["kind staff", "rude staff", "staff and price"]
+    asked = [{}, {"max_df": 0.5}, {"min_df": 2}, {"stop_words": ["price"]}, {"stem": False}, {"ngram_range": (1, 2)}]
+    with sharing():
+        together = [TextVectorizer(**{"min_df": 1, "language": "en"} | one).fit(texts) for one in asked]
+    for one, found in zip(asked, together, strict=True):
+        alone = TextVectorizer(**{"min_df": 1, "language": "en"} | one).fit(texts)
+        assert found.feature_names_.tolist() == alone.feature_names_.tolist(), one
+
+
+def test_fitted_again_a_vectoriser_knows_its_new_words_alone():
+    vectorizer = TextVectorizer(min_df=1, language="en").fit(["apple apple", "bread"])
+    vectorizer.transform(["bread"])
+    vectorizer.fit(["zebra", "bread", "crane"])
+    assert vectorizer.transform(["crane"]).toarray().tolist() == [[0.0, 1.0, 0.0]]
+
+
+@pytest.mark.parametrize("texts", [["ab\ncd", "ef"], ["ab", "ef\n"], ["\n\n", "ef"], ["ab", "ef"]])
+def test_line_breaks_in_a_text_leave_the_next_text_its_own(texts):
+    keys, documents = ngram_keys(texts, [2])
+    where = dict(zip(key_names(keys).tolist(), documents.tolist(), strict=True))
+    assert where["ef"] == 1

@@ -7,6 +7,7 @@ import scipy.sparse as sp
 import isthmus
 from isthmus.explain import explain_document
 from isthmus.feedback import Answers, ask_documents, ask_words, expect_accuracy, learn_correction, outlook
+from isthmus.feedback import correction as correcting
 from isthmus.feedback.accounting import _weighted_share, band_weights, learning_curve, right_by_size
 from isthmus.feedback.answers import origin_of
 from isthmus.feedback.correction import (
@@ -368,3 +369,32 @@ def test_half_a_doubt_is_named_as_a_reason():
     given = np.array([[0.6, 0.4], [0.7, 0.3]]), np.array(["price", "staff"]), np.array([0.5, 0.49]), np.zeros(2)
     reasons = [_reason(row, *given, {}, np.array(["price", "price"]), False) for row in (0, 1)]
     assert reasons == ["price (0.60) or staff (0.40)", "for a second look: nothing more doubtful is left"]
+
+
+def test_a_part_of_many_answers_is_given_all_that_the_whole_is_given(monkeypatch):
+    """What speaks of other documents is handed on as it is, what speaks of the answers for the part."""
+    rng = np.random.default_rng(0)
+    rows = sp.csr_matrix(rng.random((30, 4)))
+    vote = rng.dirichlet([1.0, 1.0], 30)
+    more = {
+        "extra": (rows[:2], np.array([0, 1])),
+        "unnamed": (rows[:3], vote[:3], np.full(3, 0.1)),
+        "weighed": (rows[:4], vote[:4], vote[:4] / 2),
+        "picked": np.arange(30) % 2 == 0,
+        "trusts": (1.0,),
+        "strengths": (1.0, 4.0),
+        "caution": 0.5,
+    }
+    handed = []
+
+    def note(*given, **named):
+        handed.append(named)
+        return learn_correction(*given, **named)
+
+    monkeypatch.setattr(correcting, "MANY", 20)
+    monkeypatch.setattr(correcting, "learn_correction", note)
+    learn_correction(rows, vote, np.arange(30) % 2, CLASSES, **more)
+    assert len(handed) == 1, "the pair is chosen once, by a part"
+    assert len(handed[0].pop("picked")) == 20
+    del more["picked"]
+    assert {name: value is more[name] for name, value in handed[0].items()} == dict.fromkeys(more, True)

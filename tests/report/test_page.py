@@ -319,6 +319,17 @@ def test_words_that_mark_a_group_are_those_of_its_own_documents(monkeypatch, rea
     assert {"dark", "lot"} <= set(inside) - set(outside)
 
 
+@pytest.mark.parametrize("read", [4_000, 20])
+def test_the_map_of_a_large_target_shows_documents_with_their_own_labels(monkeypatch, read):
+    monkeypatch.setattr("isthmus.report.summary._READ", read)
+    monkeypatch.setitem(summary.figures.MAPPED, "target", 7)
+    result = result_of(["kind staff", "dark lot", "fast bike"] * 14)
+    drawn = Words(result).map()["target"]
+    assert len(drawn) == 7
+    for point in drawn:
+        assert result.classes[point["code"]] == result.labels[point["i"]], f"document {point['i']}"
+
+
 def test_the_list_keeps_what_most_needs_reading():
     result = result_of(["staff", "bike", "kind", "fast bike"])
     result.confidence[:] = [0.9, 0.5, 0.6, 0.7]

@@ -151,7 +151,9 @@ def test_naive_bayes_is_scikit_learns():
     np.testing.assert_allclose(log_weights(X, codes, 3), theirs.feature_log_prob_, rtol=1e-5, atol=1e-8)
 
 
-def test_votes_leave_the_word_itself_out():
+@pytest.mark.parametrize("at_a_time", [4_000_000, 12])
+def test_votes_leave_the_word_itself_out(monkeypatch, at_a_time):
+    monkeypatch.setattr("isthmus.shift.bridges._AT_A_TIME", at_a_time)
     X, weights = random_counts(30, 8, seed=1), np.log(np.random.default_rng(2).random((3, 8)))
     expected = np.zeros((3, 8))
     for row in X.toarray():

@@ -131,6 +131,19 @@ def test_corrections_that_cannot_be_read(noisy, table, code, said):
     assert said in str(caught.value)
 
 
+def test_corrected_source_labels_are_learned_as_the_run_was_asked_for(noisy):
+    data, labels, wrong = noisy
+    row, truth = next(iter(wrong.items()))
+    asked = {
+        "parameters": {"max_iter": 2}, "random_state": 3, "error_budget": 0.3, "analyzer": "words", "min_df": 1,
+        "language": "en",
+    }  # fmt: skip
+    result = isthmus.label(data.source_texts, labels, data.target_texts, "cocc", **asked)
+    after = result.teach(source_labels={"document": [row + 1], "true_label": [truth]})
+    assert after.model[-1].max_iter == 2, "the method is fitted with its parameters"
+    assert {name: after.settings[name] for name in asked} == asked
+
+
 def test_what_a_labelling_does_not_keep_is_named(noisy):
     data, labels, wrong = noisy
     result = isthmus.label(

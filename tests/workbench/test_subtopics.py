@@ -18,8 +18,10 @@ def test_a_class_is_split_and_made_classes(client, workspace, untouched):
     assert page.count("/groups/subtopic") == 2
     form = {"run": run.id, "within": label, "clusters": 2, "number": "1", "name": "part one"}
     assert client.post(f"/projects/{project.id}/groups/subtopic", data=form).status_code == 303
-    said = [row.label for row in workspace.answers.list(project.id, limit=200)]
-    assert said.count("part one") == groups[0]["size"]
+    said = [row for row in workspace.answers.list(project.id, limit=200) if row.label == "part one"]
+    assert len(said) == groups[0]["size"]
+    labels = {workspace.runs.prediction(run.id, row.document).label for row in said}
+    assert labels == {label}, "documents of the class that was split are answered, and no others"
     body = {"within": label, "clusters": 2, "names": {"2": "part two"}}
     assert client.post(address, json=body).json() == {"answered": groups[1]["size"]}
 

@@ -91,7 +91,8 @@ def rows_of(ws) -> dict:
     return {name: sorted((tuple(row) for row in rows), key=lambda row: repr(row[:2])) for name, rows in found.items()}
 
 
-def test_a_backup_restores_everything_into_either_database(done, tmp_path, request):
+def test_a_backup_restores_everything_into_either_database(done, tmp_path, request, monkeypatch):
+    monkeypatch.setattr("isthmus.workspace.backup._BLOCK", 20)  # several statements
     document = done.runs.predictions(done.run.id, limit=1)[0].document
     done.answers.give(document, "staff", by=done.by)
     done.exports.make(done.project.id, "labels", by=done.by, run=done.run.id)

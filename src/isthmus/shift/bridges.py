@@ -23,6 +23,7 @@ _FOLDS = 5
 _FEWEST = 5  # documents a class for it to be held out
 _SMOOTHING = 0.5
 _TIED = 3.0  # standard errors
+_AT_A_TIME = 4_000_000  # entries × classes that are in memory
 
 
 def log_weights(X: sp.csr_matrix, codes: np.ndarray, n_classes: int) -> np.ndarray:
@@ -179,7 +180,7 @@ def votes_without_word(X: sp.csr_matrix, weights: np.ndarray) -> np.ndarray:
     """
     n_classes, n_words = weights.shape
     votes = np.zeros((n_classes, n_words))
-    block = max(1, 4_000_000 // max(1, n_classes))  # entries × classes that are in memory at a time
+    block = max(1, _AT_A_TIME // max(1, n_classes))
     scores = np.asarray(X @ weights.T)
     row_of = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
     for start in range(0, len(X.indices), block):
