@@ -162,15 +162,13 @@ def teach(
 
 def describe_better_judge(before: LabelResult, after: LabelResult) -> list[str]:
     """That an expectation rests on random answers now, where this moved it: the labels need not have become worse."""
-    was, now = before.expected_accuracy, after.expected_accuracy
     judges = [None if one.learned is None else one.learned.basis for one in (before, after)]
-    if judges != ["weighted", "random"] or was is None or now is None or None in (was.estimate, now.estimate):
-        return []
-    if abs(was.estimate - now.estimate) < MOVED:
+    was, now = (None if one.expected_accuracy is None else one.expected_accuracy.estimate for one in (before, after))
+    if judges != ["weighted", "random"] or was is None or now is None or abs(was - now) < MOVED:
         return []
     return [
-        f"the expected accuracy was {100 * was.estimate:.0f} % by answers that were asked for; those drawn at random "
-        "are the better judge"
+        f"the expected accuracy was {100 * was:.0f} % by answers that were asked for; those drawn at random are the "
+        "better judge"
     ]
 
 
