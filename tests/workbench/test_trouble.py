@@ -8,8 +8,9 @@ import subprocess
 import httpx
 import pytest
 
+from isthmus.exceptions import DataError
 from isthmus.workspace import open_workspace
-from isthmus.workspace.database import Database
+from isthmus.workspace.database import AWAY, AWAY_SENTENCE, Database
 
 
 @pytest.fixture
@@ -106,3 +107,15 @@ def test_no_answer_names_a_path_of_the_server(client, workspace, project, run):
         exports.unlink()
     assert sent.status_code >= 400
     assert os.fspath(workspace.folder) not in sent.text
+
+
+def test_a_database_that_goes_away_between_two_questions_hides_no_project(server, workspace, project, monkeypatch):
+    """The person was found, the project was not asked for in time: that is a 503, not a project that is not there."""
+    projects = type(workspace.projects)
+    monkeypatch.setattr(projects, "get", lambda self, id: raise_away())
+    answer = server.client().get(f"/api/projects/{project.id}/runs")
+    assert (answer.status_code, answer.json()["code"]) == (503, AWAY)
+
+
+def raise_away():
+    raise DataError(AWAY_SENTENCE, code=AWAY)

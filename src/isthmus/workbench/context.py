@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any
@@ -58,9 +57,12 @@ class Bench:
         """A project and the role of a person in it; None: there is none that they see."""
         if self.settings.accounts:
             return self.workspace.projects.seen_by(project, person.id)
-        with suppress(IsthmusError):
+        try:
             return self.workspace.projects.get(project), OWNER
-        return None
+        except IsthmusError as error:
+            if error.code == "not-found":
+                return None
+            raise  # a database that is away says nothing about its projects
 
     def projects_of(self, person: Any, *, archived: bool = False) -> list[Any]:
         """Projects that a person sees; without accounts the one person sees all, also those that somebody else made."""
