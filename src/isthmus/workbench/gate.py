@@ -140,7 +140,7 @@ class Gate:
             if error.code != AWAY:
                 raise
             log.error("workspace away", extra={"facts": {"path": scope["path"], "reason": str(error.__cause__)[:300]}})
-            await answer.refuse(503, str(error))
+            await answer.refuse(503, str(error), AWAY)
         finally:
             self._requests -= 1
             answer.note()
@@ -251,12 +251,12 @@ class _Answer:
         except TimeoutError:
             raise Unread from None
 
-    async def refuse(self, status: int, words: str = "") -> None:
+    async def refuse(self, status: int, words: str = "", code: str = "refused") -> None:
         if self.status:
             return  # an answer is on its way already
         words = words or _WORDS[status]
         if self.scope["path"].startswith("/api"):
-            body, kind = json.dumps({"detail": words, "code": "refused"}).encode(), b"application/json"
+            body, kind = json.dumps({"detail": words, "code": code}).encode(), b"application/json"
         else:
             body, kind = words.encode(), b"text/plain; charset=utf-8"
         headers = [(b"content-type", kind), (b"content-length", str(len(body)).encode()), (b"connection", b"close")]
