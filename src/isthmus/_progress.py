@@ -15,6 +15,8 @@ from functools import wraps
 from html import escape
 from typing import Any, ParamSpec, TypeVar
 
+from isthmus._utils import spell_time
+
 VARIABLE = "ISTHMUS_PROGRESS"  # "off": nothing is shown
 _SHORT = 1.0  # seconds; of what is over sooner nothing is shown
 _PAUSE = 0.2  # seconds between two drawings
@@ -59,7 +61,7 @@ def spell_event(event: dict, start: float) -> str:
     if event.get("rate"):
         text += f", {event['rate']:,.0f} a second"
     if total and 0 < done < total and now > start:
-        text += f", about {(now - start) / done * (total - done):.0f} s left"
+        text += f", about {spell_time((now - start) / done * (total - done))} left"
     return text
 
 

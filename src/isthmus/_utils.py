@@ -89,6 +89,19 @@ def plural(n: int, one: str, many: str | None = None) -> str:
     return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
+def spell_time(seconds: float) -> str:
+    """A span of time, as exactly as a forecast deserves.
+
+    >>> [spell_time(seconds) for seconds in (0.4, 7.2, 43, 60, 100, 4000, 13_600)]
+    ['1 s', '7 s', '45 s', '1 minute', '2 minutes', '67 minutes', '4 hours']
+    """
+    if seconds >= 90 * 60:
+        return plural(round(seconds / 3600), "hour")
+    if seconds >= 57.5:
+        return plural(round(seconds / 60), "minute")
+    return f"{max(1, round(seconds))} s" if seconds < 10 else f"{5 * round(seconds / 5)} s"
+
+
 def warn(message: str, *, code: str) -> None:
     """Warn at the line of the first caller outside this package."""
     level, frame = 2, sys._getframe(1)

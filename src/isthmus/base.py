@@ -200,7 +200,7 @@ def _check_overlap(domains: Domains) -> None:
         own, theirs = (f"{len(side):,} {'word' if len(side) == 1 else 'words'}" for side in (target, source))
         raise DataError(
             f"Target shares 0 of its {own} with the source ({theirs}); labels travel on "
-            "shared words. Check that both are in one language, or try method='strings', which reads characters.",
+            "shared words. Check that both are in the same language, or try method='strings', which reads characters.",
             code="no-shared-words",
         )
 

@@ -126,7 +126,7 @@ class Request:
         None, "Label column of the source; guessed if omitted.", "--label", metavar="COL", model=False, group="files"
     )
     target_text: tuple[str, ...] | None = option(
-        None, "Text column of the target, where it differs.", "--target-text", metavar="COL", group="files"
+        None, "Text column of the target, if it differs.", "--target-text", metavar="COL", group="files"
     )
     seed: int | None = option(
         0,
@@ -150,7 +150,7 @@ class Request:
         group="texts",
     )
     output: str = option(
-        "-", "Where the target goes, with what was found; - is stdout.", "-o", "--output", metavar="OUT", group="write"
+        "-", "Where to write the target with its results; - is stdout.", "-o", "--output", metavar="OUT", group="write"
     )
     report: Path | None = option(None, "Write a report page.", "--report", metavar="HTML", blocks=False, group="write")
     save: Path | None = option(
@@ -183,7 +183,7 @@ class Request:
     )
     block_rows: int | None = option(
         None,
-        f"Rows that are read at once ({BLOCK_ROWS}).",
+        f"Rows to read at a time ({BLOCK_ROWS}).",
         "--block-rows",
         metavar="N",
         low=1,
@@ -195,7 +195,11 @@ class Request:
     )
     resume: bool = option(False, "Continue a run in blocks that was stopped.", "--resume", group="blocks")
     exact: bool = option(
-        False, "csv and tsv: texts byte for byte, also those like =1+1.", "--exact", outcome=True, group="write"
+        False,
+        "In csv and tsv, write texts byte for byte, even those like =1+1.",
+        "--exact",
+        outcome=True,
+        group="write",
     )
     as_json: bool = option(False, "Print a summary as JSON on stdout.", "--json", group="talk")
     force: bool = option(False, "Replace outputs that exist.", "--force", group="talk")
@@ -309,7 +313,7 @@ class LabelRequest(Request):
     )
     sheet: str | None = option(
         None,
-        "Sheet of a workbook, by name or number; the first.",
+        "Sheet of a workbook, by name or number; the first if omitted.",
         "--sheet",
         metavar="NAME",
         blocks=False,
@@ -401,7 +405,7 @@ class LabelRequest(Request):
         model=False,
     )
     vectors: str | None = option(
-        None, "Column with a vector of each document.", "--vectors", metavar="COL", blocks=False
+        None, "Column that holds a vector for each document.", "--vectors", metavar="COL", blocks=False
     )
     by: str | None = option(
         None,
@@ -413,7 +417,7 @@ class LabelRequest(Request):
     )
     model: Path | None = option(
         None,
-        "Label by a saved model, without SOURCE.",
+        "Label with a saved model; no SOURCE is needed.",
         "--model",
         metavar="FILE",
         blocks=False,
@@ -422,7 +426,7 @@ class LabelRequest(Request):
     )
     error_budget: float | None = option(
         None,
-        "Share of wrong labels tolerated among those not to be reviewed (0.1).",
+        "Share of wrong labels accepted among those that need no review (0.1).",
         "--error-budget",
         low=0,
         high=1,
@@ -438,7 +442,7 @@ class LabelRequest(Request):
     )
     bad_rows: Path | None = option(
         None,
-        "Set rows aside that cannot be read, instead of stopping.",
+        "Set aside rows that cannot be read, instead of stopping.",
         "--bad-rows",
         metavar="FILE",
         outcome=True,
@@ -490,7 +494,7 @@ class ClusterRequest(Request):
         group="files",
     )
     guidance: float = option(0.5, "Weight of the source; 0 is plain k-means.", "--guidance", low=0, high=1)
-    max_iter: int = option(50, "Passes over the whole target at most, in blocks.", low=1)
+    max_iter: int = option(50, "At most so many passes over the target, in blocks.", low=1)
 
 
 def in_flags(sentence: str) -> str:

@@ -55,7 +55,7 @@ def test_a_labelling_without_columns_says_so_and_takes_the_file(files, capsys):
     saved.input_table = None
     saved.save("bare.isthmus")
     assert run_command(["teach", "bare.isthmus", "checked.csv", "-o", "bare.csv"]) == 0
-    assert "does not hold the other columns of the target; --target FILE adds them." in capsys.readouterr().err
+    assert "lacks the other columns of the target; --target FILE adds them." in capsys.readouterr().err
     assert list(read("bare.csv")[0]) == ["id", "text", *ADDED, "answered"]
     arguments = ["bare.isthmus", "checked.csv", "--target", "target.csv"]
     assert run("teach", *arguments, "-o", "taught.csv") == 0
@@ -80,7 +80,7 @@ def test_check_after_teach_does_not_find_its_own_answers(files, capsys):
         capsys.readouterr()
         assert run("check", table, "checked.csv") == 1
         error = capsys.readouterr().err
-        assert "40 of the checked documents carry the answer that was learned from" in error
+        assert "40 of the checked documents carry an answer that was learned from" in error
         assert "[bad-check]" in error
 
 

@@ -45,13 +45,16 @@ def here(folder, monkeypatch):
     ("arguments", "words"),
     [
         (["half.csv", "--target-label", "class"], "--target-label 'class' names labels of TARGET"),
-        (["target.csv", "--model", "run.isthmus", "--seed", "3"], "learns nothing anew; leave out --seed."),
-        (["target.csv", "--model", "run.isthmus", "--analyzer", "words"], "learns nothing anew; leave out --analyzer."),
-        (["target.csv", "--model", "run.isthmus", "--language", "de"], "learns nothing anew; leave out --language."),
-        (["target.csv", "--model", "run.isthmus", "--label", "key"], "learns nothing anew; leave out --label."),
+        (["target.csv", "--model", "run.isthmus", "--seed", "3"], "does not learn again; leave out --seed."),
+        (
+            ["target.csv", "--model", "run.isthmus", "--analyzer", "words"],
+            "does not learn again; leave out --analyzer.",
+        ),
+        (["target.csv", "--model", "run.isthmus", "--language", "de"], "does not learn again; leave out --language."),
+        (["target.csv", "--model", "run.isthmus", "--label", "key"], "does not learn again; leave out --label."),
         (
             ["target.csv", "--model", "run.isthmus", "--force-classes", "--trust-machine-labels"],
-            "learns nothing anew; leave out --trust-machine-labels, --force-classes.",
+            "does not learn again; leave out --trust-machine-labels, --force-classes.",
         ),
         (["target.csv", "--model", "run.isthmus", "--sheet", "1"], "none of the files is a workbook"),
         (["target.csv", "--model", "run.isthmus", "--vectors", "v"], "The model uses no vectors"),

@@ -97,7 +97,7 @@ def test_answers_at_once_and_answers_in_the_target(files, capsys):
     given = ["staff", *[""] * 69, "parking", *[""] * 9]
     write_csv("half.csv", {"id": range(80), "comment": files, "category": given})
     assert run_command(["label", "source.csv", "half.csv", "--method", "logistic", "-o", "noted.csv"]) == 0
-    assert "'category' has 2 labels, which nothing was learned from; --target-label category" in capsys.readouterr().err
+    assert "'category' has 2 labels that were not used; --target-label category" in capsys.readouterr().err
     assert label("source.csv", "half.csv", "--target-label", "category", "-o", "taken.csv") == 0
     assert [row["label"] for row in read("taken.csv")] == [row["label"] for row in read("out.csv")]
 

@@ -68,7 +68,7 @@ def test_the_outcome_stands_in_place_of_the_expectation(labelling, truth, tmp_pa
     assert later.checked is found
     tile = right_tile(later)
     assert (tile["estimate"], tile["low"], tile["high"]) == (found.accuracy, found.low, found.high)
-    assert tile["note"].endswith("in 95 cases out of 100; measured on 40 documents checked at random.")
+    assert tile["note"].endswith("in 95 of 100 cases; measured on 40 documents checked at random.")
     assert "measured on 40 documents" in later._repr_html_()
     later.save(tmp_path / "kept.isthmus")
     assert isthmus.load(tmp_path / "kept.isthmus").checked.accuracy == found.accuracy

@@ -188,7 +188,7 @@ def test_a_group_without_a_name_is_called_by_its_most_typical_word(labelling):
     assert set(taken.name_groups({"1": None}).labels[GROUP]) == {"barrier"}, "neither a number nor a class"
 
 
-@pytest.mark.parametrize(("names", "sentence"), [({"2": "parking"}, r"1 \(garage lot\)"), ({"1": " "}, "gets no name")])
+@pytest.mark.parametrize(("names", "sentence"), [({"2": "parking"}, r"1 \(garage lot\)"), ({"1": " "}, "needs a name")])
 def test_groups_that_are_not_there_are_refused(labelling, names, sentence):
     with pytest.raises(UsageError, match=sentence):
         labelling.name_groups(names)

@@ -341,7 +341,7 @@ def test_names_change_at_once_and_never_to_nothing(labelling):
     assert one.ask(2)["reason"][-1].startswith("for a second look")
     assert one.teach({"T1": "parking"}).labels[1] == "parking"
     for nothing in (None, " "):
-        with pytest.raises(UsageError, match="gets no name"):
+        with pytest.raises(UsageError, match="has no new name"):
             labelling.rename_classes({"staff": nothing})
 
 

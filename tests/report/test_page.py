@@ -259,7 +259,7 @@ def test_dates_become_periods_in_order_and_a_line_for_each_class(tmp_path):
     result = result_of(["staff", "bike", "kind staff", "fast bike"])
     text = section(result.report(tmp_path / "page.html", by={"sent": days}).read_text("utf-8"), "by")
     assert re.findall(r'<th scope="row">([^<]*)</th>', text) == [str(day) for day in days[:3]]
-    assert "1 document without a date left out" in text
+    assert "1 document without a date is left out" in text
     # Class a holds all, none, all of the documents of the three days: at the top, at the bottom, at the top.
     assert re.findall(r'<path class="line f(\d)" d="([^"]*)"', text) == [
         ("0", "M1.0 8.0L50.0 88.0L99.0 8.0"),
@@ -350,7 +350,7 @@ def test_list_data_is_whole(page):
 
 def test_hero_facts_hold_a_row_per_class():
     facts = hero_facts(result_of(), source="s.csv", target="t.csv")
-    assert facts["about"] == "2 documents of t.csv, labelled with 2 classes learnt from 10 documents of s.csv."
+    assert facts["about"] == "2 documents of t.csv, labelled with 2 classes learned from 10 documents of s.csv."
     assert [row["class"] for row in facts["classes"]] == ["a", "b"]
 
 

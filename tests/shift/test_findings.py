@@ -28,7 +28,9 @@ def test_sizes(labelled, target, severity):
 def test_sizes_with_empty_documents():
     row = findings.size_finding(600, 500, 400, 1)
     assert row["finding"].endswith("400 target documents; 1 target document holds no word.")
-    assert row["advice"] == "Enough to measure with. Labels of empty documents are guesses: set them aside."
+    assert (
+        row["advice"] == "There are enough documents to measure. Labels of empty documents are guesses: set them aside."
+    )
 
 
 @pytest.mark.parametrize(
@@ -37,12 +39,12 @@ def test_sizes_with_empty_documents():
         ({}, {"en": 1.0}, 0.9, False, 3, "Check the text column."),
         ({"en": 1.0}, {}, 0.9, False, 3, "Check the text column."),
         ({"en": 1.0}, {"en": 1.0}, 0.9, False, 0, "One language on both sides."),
-        ({"latin": 1.0}, {"latin": 1.0}, 0.9, False, 0, "The words do not tell the language."),
+        ({"latin": 1.0}, {"latin": 1.0}, 0.9, False, 0, "The words do not reveal the language."),
         ({"en": 1.0}, {"de": 1.0}, 0.49, False, 3, "Translate one side first; words do not cross languages."),
         ({"en": 1.0}, {"de": 1.0}, 0.5, False, 2, "Translate one side first; words do not cross languages."),
         ({"en": 1.0}, {"de": 1.0}, 0.49, True, 2, "their model must know both languages"),
         ({"en": 1.0}, {"latin": 1.0}, 0.09, False, 3, "Translate one side"),
-        ({"en": 1.0}, {"latin": 1.0}, 0.1, False, 0, "The words do not tell the language."),
+        ({"en": 1.0}, {"latin": 1.0}, 0.1, False, 0, "The words do not reveal the language."),
         ({"en": 1.0}, {"en": 0.79, "de": 0.21}, 0.9, False, 2, "21 % of the target is in a language the source lacks"),
         ({"en": 1.0}, {"en": 0.8, "de": 0.2}, 0.9, False, 1, "20 % of the target is in a language the source lacks"),
         ({"en": 1.0}, {"en": 0.97, "de": 0.03}, 0.9, False, 1, "3.0 % of the target is in a language the source lacks"),
@@ -71,8 +73,8 @@ def test_languages_are_named_with_their_shares():
         (0.5, 1.0, 5, 1, "can connect them"),
         (0.49, 1.0, 5, 2, "character n-grams"),
         (0.1, 1.0, 5, 2, "character n-grams"),
-        (0.09, 1.0, 5, 3, "Nothing to carry labels on"),
-        (0.0, 1.0, 0, 3, "Nothing to carry labels on"),
+        (0.09, 1.0, 5, 3, "share almost no words"),
+        (0.0, 1.0, 0, 3, "share almost no words"),
         (0.9, 0.0, 5, 0, "The source knows the target's words."),
     ],
 )
@@ -121,7 +123,7 @@ def test_divergence(kl, halves, severity, ending):
     row = findings.divergence_finding({"kl": kl, "kl_halves": halves})
     assert row["severity"] == severity
     assert row["finding"].endswith(ending)
-    assert (row["advice"] == "Words are used with other frequencies than in the source.") == (severity == 1)
+    assert (row["advice"] == "Words occur with other frequencies than in the source.") == (severity == 1)
 
 
 def carried(share, source=0.9):
@@ -131,15 +133,15 @@ def carried(share, source=0.9):
 @pytest.mark.parametrize(
     ("share", "n_target", "severity", "words"),
     [
-        (0.85, 100, 0, "at home in the target"),
-        (0.84, 100, 1, "may win them back"),
-        (0.6, 100, 1, "may win them back"),
+        (0.85, 100, 0, "common in the target, too"),
+        (0.84, 100, 1, "may make up for them"),
+        (0.6, 100, 1, "may make up for them"),
         (0.59, 100, 2, "use a method that adapts, and review"),
         (0.25, 100, 2, "use a method that adapts, and review"),
         (0.24, 100, 3, "do not transfer"),
         (0.24, 30, 3, "do not transfer"),
         (0.24, 29, 1, "fewer than 30 target documents are mostly chance"),
-        (0.85, 29, 0, "at home in the target"),
+        (0.85, 29, 0, "common in the target, too"),
     ],
 )
 def test_what_carries_over(share, n_target, severity, words):
@@ -191,9 +193,9 @@ def test_pivots(n, severity):
 def test_moved_words():
     rows = [{"word": f"w{i}", "class": "a", "source_share": 0.9, "target_share": 0.05} for i in range(9)]
     one, nine = findings.moved_finding(rows[:1]), findings.moved_finding(rows)
-    assert one["finding"].startswith("The company of 1 word changed")
+    assert one["finding"].startswith("1 word is used with other classes")
     assert "w0 (a 90 % → 5.0 %)" in one["finding"]
-    assert nine["finding"].startswith("The company of 9 words changed")
+    assert nine["finding"].startswith("9 words are used with other classes")
     assert "w8" not in nine["finding"]
     assert [row["severity"] for row in (findings.moved_finding([]), one, nine)] == [0, 1, 1]
 
@@ -202,7 +204,7 @@ def test_target_only_words():
     rows = [{"word": f"w{i}", "target": 1_000 + i} for i in range(9)]
     little, much = (findings.target_only_finding(rows, share) for share in (0.2, 0.21))
     assert said(little)[::2] == (0, "Too few to matter much.")
-    assert said(much)[::2] == (1, "If some of them tell a class, name them as labelled words (word_labels=…).")
+    assert said(much)[::2] == (1, "If some of them indicate a class, give them as labelled words (word_labels=…).")
     assert "21 % of the target's running words" in much["finding"]
     assert "w0 (1,000)" in much["finding"]
     assert "w7 (1,007)" in much["finding"]
@@ -293,7 +295,7 @@ def test_doubtful_source_labels(noise, low, severity):
     row = findings.doubt_finding(doubt)
     assert row["severity"] == severity
     assert "2 labels are doubtful" in row["finding"]
-    assert ("teach takes the corrected ones" in row["advice"]) == (severity > 0)
+    assert ("Give the corrected table to teach" in row["advice"]) == (severity > 0)
 
 
 def test_labels_that_cannot_be_judged_are_not_doubted():

@@ -93,7 +93,7 @@ def test_from_two_files_to_a_table(open_tab, server, tmp_path):
     page.click("button:text('Teach')")
     page.wait_for_selector("text=What changed")
     page.click("text=What changed")
-    page.wait_for_selector("text=What flipped, towards what?")
+    page.wait_for_selector("text=Which labels changed, and to what?")
     page.click("nav >> text=Export")
     with page.expect_download() as waiting:
         page.click("section:has(h2:text('Labels')) button:text('csv')")

@@ -96,7 +96,7 @@ def test_teaching_comparing_and_exporting(client, workspace, project, run):
     later = workspace.runs.get(taught.headers["location"].rpartition("/")[2])
     assert later.state == "done"
     compared = client.get(here(project, "compare") + f"?a={run.id}&b={later.id}")
-    assert "What flipped, towards what?" in compared.text
+    assert "Which labels changed, and to what?" in compared.text
     for kind, form in (
         ("labels", "csv"), ("labels", "xlsx"), ("labels", "jsonl"), ("answers", "csv"), ("audit", "jsonl"),
         ("report", "html"), ("model", "isthmus"),
@@ -119,10 +119,10 @@ def test_a_run_can_be_cancelled_and_goes_on(client, workspace, project):
     assert "progress" in client.get(address + "/progress").text
     part = client.post(address + "/cancel", headers={"hx-request": "true"})  # the page's script wants this part alone
     assert part.text.startswith("<section")
-    assert "It was cancelled." in part.text
+    assert "The run was cancelled." in part.text
     assert client.post(address + "/resume").status_code == 303
     assert client.post(address + "/cancel").status_code == 303
-    assert "It was cancelled." in client.get(address).text
+    assert "The run was cancelled." in client.get(address).text
     assert client.post(address + "/resume").status_code == 303
     work(workspace, until_idle=True)
     run = address.rpartition("/")[2]

@@ -333,7 +333,7 @@ def _checked_rows(rows: Any, truths: list, n_documents: int) -> dict[int, Any]:
         check_row(row, n_documents)
         if truth is not None and checked.setdefault(row, truth) != truth:
             raise DataError(
-                f"Document {row + 1:,} is in the sample twice, as {checked[row]!r} and as {truth!r}; decide for one.",
+                f"Document {row + 1:,} is in the sample twice, as {checked[row]!r} and as {truth!r}; keep one.",
                 code="bad-check",
             )
     return checked

@@ -12,7 +12,7 @@ from scipy.special import expit, logit
 
 from isthmus._math.confidence import clipped_logit, review_mask, with_caution
 from isthmus._math.samples import two_sided_z
-from isthmus._utils import plural
+from isthmus._utils import plural, spell_time
 from isthmus.choose.guaranteed import reading_minutes
 
 # Of the mistakes that are left, answers teach away this share of n / (n + 25); and an accuracy measured by answers of
@@ -38,7 +38,7 @@ class AnswerForecast(NamedTuple):
             if self.then < self.now:
                 shrinks = shrinks.replace("change", "shrink")
         return (
-            f"{shrinks} after {plural(self.answers, 'answer')} (about {plural(self.minutes, 'minute')}), and about "
+            f"{shrinks} after {plural(self.answers, 'answer')} (about {spell_time(60 * self.minutes)}), and about "
             f"{self.right:.0%} of all labels should be right then."
         )
 

@@ -17,7 +17,7 @@ from scipy.special import bdtr, expit, log_expit, logit
 
 from isthmus._math.confidence import AccuracyEstimate, clipped_logit
 from isthmus._math.samples import budget_evidence, check_confidence
-from isthmus._utils import plural
+from isthmus._utils import plural, spell_time
 from isthmus.choose.sampling import draw_sample
 from isthmus.exceptions import DataError, UsageError
 
@@ -369,7 +369,7 @@ class Step(NamedTuple):
 
     def __str__(self) -> str:
         return (
-            f"Read {self.read:,} drawn at random (about {plural(self.minutes, 'minute')}): the list to read should "
+            f"Read {self.read:,} drawn at random (about {spell_time(60 * self.minutes)}): the list to read should "
             f"shrink from {self.now:,} to about {self.then:,}."
         )
 

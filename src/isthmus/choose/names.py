@@ -70,8 +70,8 @@ class NamedClasses:
         added = [name for name in texts if name not in known]
         if added and not all(isinstance(name, str) for name in known):
             raise DataError(
-                f"{str(added[0])[:40]!r} is not one of the classes of the source, which are numbers; a class that is "
-                "added needs names as classes.",
+                f"{str(added[0])[:40]!r} is a new class, and the source's classes are numbers; use names for all "
+                "classes to add one.",
                 code="bad-labels",
             )
         meaningless = [name for name in without_words(classes) if name in texts]

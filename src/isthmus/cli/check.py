@@ -75,8 +75,8 @@ class Labelling:
             return np.array([float(cell_text(cell)) for cell in self.table["confidence"]])
         except (KeyError, ValueError):
             raise DataError(
-                "The labelled table has no column 'confidence' with a number in each cell, by which labels would pass; "
-                "give it as isthmus label wrote it.",
+                "The labelled table needs a column 'confidence' with a number in each cell; give the table as "
+                "isthmus label wrote it.",
                 code="unknown-column",
             ) from None
 
@@ -152,7 +152,7 @@ def check(
     force: Annotated[bool, shared("force", "Replace an output that exists.")] = False,
     quiet: Annotated[bool, shared("quiet")] = False,
 ) -> None:
-    """Draw documents of RESULT for a person to label, and from their true labels (CHECKED) tell the accuracy of all.
+    """Draw documents of RESULT for a person to label; from their true labels (CHECKED), compute the accuracy of all.
 
     First isthmus check RESULT --sample 100 -o to_check.csv; then fill in true_label; then isthmus check RESULT
     to_check.csv. The sample does not show the labels, so that they do not influence the reader.
@@ -165,7 +165,7 @@ def check(
         others = (sample, margin, budget, output, target, report, save)
         if checked is None or any(option is not None for option in others):
             raise UsageError(
-                "--by-hand says how reliable the hands are that answered CHECKED; give RESULT and CHECKED alone.",
+                "--by-hand takes RESULT and CHECKED alone; leave out the other options.",
                 code="bad-parameter",
             )
         with talking(quiet):
@@ -386,9 +386,9 @@ def check_answers(labelling: Labelling, path: str, label: str, budget: float | N
     )
     if learned:
         raise DataError(
-            f"{learned:,} of the checked documents carry the answer that was learned from (column {ANSWERED!r}), so "
-            "they would all be found right; give the file of --save instead of the table, or check documents that were "
-            "not answered.",
+            f"{learned:,} of the checked documents carry an answer that was learned from (column {ANSWERED!r}), so "
+            "all of them would count as right; give the file of --save instead of the table, or check documents that "
+            "were not answered.",
             code="bad-check",
         )
     given = sorted(set(rows.tolist()) & labelling.given)

@@ -139,7 +139,7 @@ def cluster_in_memory(request: ClusterRequest) -> tuple[dict[str, Any], dict[str
         describe(source_docs, "source", request.quiet)
         describe(target_docs, "target", request.quiet)
         check_table(request.output, target_docs.table(), added=len(ADDED))
-        line.expect(plan_stages("cluster", request, source_docs, target_docs))
+        line.expect(plan_stages("cluster", source_docs, target_docs, report=request.report, save=request.save))
         from isthmus.api.cluster import cluster as group_texts  # here, so that a missing file is told at once
 
         result = group_texts(

@@ -75,7 +75,7 @@ def _tool(to: str | None, output: str) -> str:
         if format is not None and format.written:
             return "table"
         raise UsageError(
-            f"The ending of {Path(output).name!r} does not say for which tool it is; add --to TOOL ({', '.join(_TO)}).",
+            f"The ending of {Path(output).name!r} names no tool; add --to TOOL ({', '.join(_TO)}).",
             code="bad-parameter",
         )
     if to not in _TO:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -66,9 +65,7 @@ def diagnose(
         target_docs = read_collection(target, text=target_text or text, want_labels=False)
         describe(source_docs, "source", quiet)
         describe(target_docs, "target", quiet)
-        progress_line.expect(
-            plan_stages("diagnose", SimpleNamespace(report=report, save=None), source_docs, target_docs)
-        )
+        progress_line.expect(plan_stages("diagnose", source_docs, target_docs, report=report))
         from isthmus.api.diagnose import diagnose as compare
 
         result = compare(source_docs.texts, source_docs.labels, target_docs.texts, random_state=seed, language=language)

@@ -195,8 +195,8 @@ def _target_labels(target: Collection, request: LabelRequest) -> list | None:
     filled = 0 if guess is None else sum(label is not None for label in label_cells(table[guess]))
     if filled:
         say(
-            f"  {target.name}: {guess!r} has {plural(filled, 'label')}, which nothing was learned from; "
-            f"--target-label {guess} takes them as answers of a person"
+            f"  {target.name}: {guess!r} has {plural(filled, 'label that was', 'labels that were')} not used; "
+            f"--target-label {guess} uses them as a person's answers"
         )
     return None
 

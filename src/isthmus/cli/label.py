@@ -98,6 +98,6 @@ def _check_model(request: LabelRequest) -> None:
         raise UsageError(
             "--model needs no SOURCE; give one file: isthmus label --model FILE TARGET.", code="bad-parameter"
         )
-    request.refuse_given("--model labels in memory and learns nothing anew", can="model")
+    request.refuse_given("--model labels in memory and does not learn again", can="model")
     check_sheet(request.files, request.sheet)
     check_saved_file(str(request.model))

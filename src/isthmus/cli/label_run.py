@@ -11,7 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from isthmus._utils import plural
+from isthmus._utils import plural, spell_time
 from isthmus.cli.common import MOST_LINES, describe, fit_lines, print_json, say_outcome, talking
 from isthmus.cli.inputs import Inputs, join_collections, label_half, read_as, read_inputs
 from isthmus.cli.outputs import (
@@ -306,8 +306,8 @@ def describe_next(result, step: Any, *, saved: Any, table: Any, budget: float) -
         return f"Check {min(100, len(result.texts))} at random: {_check_line(readable, min(100, len(result.texts)))}"
     if not review:
         return "Write the labels to a file with -o OUT, so that isthmus check can draw documents to check."
-    minutes = plural(reading_minutes([result.texts[row] for row in review], len(review)), "minute")
-    what = f"Read the {plural(len(review), 'document')} to review (about {minutes}), so that the rest can pass unread"
+    time = spell_time(60 * reading_minutes([result.texts[row] for row in review], len(review)))
+    what = f"Read the {plural(len(review), 'document')} to review (about {time}), so that the rest can pass unread"
     if saved is None:
         return f"{what}. With --save FILE, isthmus ask FILE lists them and isthmus teach learns your answers."
     return f"{what}: isthmus ask {shlex.quote(str(saved))} -n {len(review)} -o to_answer.csv"

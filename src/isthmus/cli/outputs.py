@@ -265,7 +265,7 @@ def target_table(result: Any, given: str | Path | None, quiet: bool) -> dict[str
         return cells
     if not quiet:
         named = f" ({', '.join(record['names'][:8])})" if record.get("names") else ""
-        say(f"The labelling does not hold the other columns of the target{named}; --target FILE adds them.")
+        say(f"The labelling lacks the other columns of the target{named}; --target FILE adds them.")
     return {"id": result.document_ids, "text": list(result.texts)}
 
 

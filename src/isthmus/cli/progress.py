@@ -8,13 +8,12 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from isthmus._utils import spell_time
 from isthmus.cli._exit import clear_line, rewrite_line, say, stop_if_asked
-
-if TYPE_CHECKING:
-    from isthmus.corpus import Collection
-    from isthmus.request import LabelRequest
+from isthmus.corpus import Collection
+from isthmus.request import LabelRequest
 
 # Stages of a command, with the seconds that they take on one core: of every run, of 1,000 documents, of a million
 # characters, of 1,000 documents for each class. tools/time_left.py says how right they are.
@@ -22,6 +21,13 @@ COSTS = {
     "label": {
         "reading the texts": (2.9, 0.35, 0.5, 0.0),
         "trying methods": (0.4, 0.2, 2.0, 0.07),
+        "judging the labels": (0.1, 0.05, 0.1, 0.09),
+        "writing the report": (1.7, 0.05, 1.0, 0.09),
+        "saving the model": (1.0, 0.1, 0.3, 0.0),
+    },
+    "teach": {
+        "reading the labels": (3.0, 0.3, 0.3, 0.0),
+        "learning from answers": (0.5, 0.2, 0.5, 0.1),
         "judging the labels": (0.1, 0.05, 0.1, 0.09),
         "writing the report": (1.7, 0.05, 1.0, 0.09),
         "saving the model": (1.0, 0.1, 0.3, 0.0),
@@ -173,19 +179,21 @@ class ProgressLine:
     def _time_left(self, now: float) -> str:
         left = None if self.forecast is None else self.forecast.left(now)
         if left is not None:
-            return "" if now - self.began < FIRST_FORECAST else f", about {duration(left)} left"
+            return "" if now - self.began < FIRST_FORECAST else f", about {spell_time(left)} left"
         done, total, start = self.event["done"], self.event["total"], self.started.get(self.event["phase"], now)
         if not total or not 0 < done < total or now <= start:
             return ""
-        return f", about {duration((now - start) / done * (total - done))} left in this step"
+        return f", about {spell_time((now - start) / done * (total - done))} left in this step"
 
 
-def plan_stages(command: str, request: Any, *collections: Collection) -> list[tuple[str, float | None]]:
+def plan_stages(
+    command: str, *collections: Collection, report: Any = None, save: Any = None
+) -> list[tuple[str, float | None]]:
     """Stages of a command with the seconds that they take for so many texts, without files that nobody asked for."""
     documents = sum(map(len, collections)) / 1e3
     characters = sum(len(text) for docs in collections for text in docs.texts) / 1e6
     size = (1.0, documents, characters, documents * len(set(collections[0].labels)))
-    absent = {"writing the report": request.report is None, "saving the model": request.save is None}
+    absent = {"writing the report": report is None, "saving the model": save is None}
     return [
         (stage, sum(number * cost for number, cost in zip(size, costs, strict=True)))
         for stage, costs in COSTS[command].items()
@@ -194,22 +202,23 @@ def plan_stages(command: str, request: Any, *collections: Collection) -> list[tu
 
 
 def plan_labelling(request: LabelRequest, *collections: Collection) -> list[tuple[str, float | None]]:
-    """Stages of a labelling in memory; nobody knows how long one method, or a sentence model, takes by itself."""
-    plan = plan_stages("label", request, *collections)
-    if request.method == "auto" and request.embed in (None, "none") and request.labeller is None:
+    """Stages of a labelling in memory; nobody knows how long a labeller or a sentence model takes."""
+    plan = plan_stages("label", *collections, report=request.report, save=request.save)
+    if request.embed not in (None, "none") or request.labeller is not None:
+        return [("labelling", None), *plan[2:]]
+    if request.method == "auto":
         return plan
     return [("labelling", None), *plan[2:]]
 
 
-def duration(seconds: float) -> str:
-    """A span of time, as exactly as a forecast deserves.
-
-    >>> [duration(seconds) for seconds in (0.4, 7.2, 43, 100, 4000)]
-    ['1 s', '7 s', '45 s', '2 min', '67 min']
-    """
-    if seconds >= 90:
-        return f"{seconds / 60:.0f} min"
-    return f"{max(1, round(seconds))} s" if seconds < 10 else f"{5 * round(seconds / 5)} s"
+def plan_teaching(labelling: Any, *, report: Any, save: Any, labels_again: bool) -> list[tuple[str, float | None]]:
+    """Stages of a teaching; ``labels_again``: from a source whose labels were corrected, as a labelling does."""
+    source = Collection.from_texts(labelling.source_texts, list(labelling.source_labels))
+    target = Collection.from_texts(labelling.texts)
+    if labels_again:
+        request = LabelRequest(method=labelling.settings["method"], report=report, save=save)
+        return plan_labelling(request, source, target)
+    return plan_stages("teach", source, target, report=report, save=save)
 
 
 @contextmanager

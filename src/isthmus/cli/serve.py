@@ -17,7 +17,7 @@ def serve(
     folder: Folder = None,
     database: Database = None,
     host: Annotated[
-        str, typer.Option("--host", help="Where to listen; an address that others can reach demands accounts.")
+        str, typer.Option("--host", help="Where to listen; an address that others can reach requires accounts.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", min=1, max=65535, help="The port.")] = 8765,
     accounts: Annotated[bool, typer.Option("--accounts", help="Require accounts on this machine as well.")] = False,
@@ -25,7 +25,7 @@ def serve(
     names: Annotated[
         list[str] | None, typer.Option("--name", metavar="NAME", help="A name of the server; may be repeated.")
     ] = None,
-    max_upload: Annotated[str, typer.Option("--max-upload", metavar="SIZE", help="Largest file to take.")] = "200M",
+    max_upload: Annotated[str, typer.Option("--max-upload", metavar="SIZE", help="Largest file to accept.")] = "200M",
     sample: Annotated[
         bool, typer.Option("--sample", help="Start with the bundled sample; it is labelled in the background.")
     ] = False,

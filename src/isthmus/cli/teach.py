@@ -29,6 +29,7 @@ from isthmus.cli.outputs import (
     write_files,
     write_record,
 )
+from isthmus.cli.progress import plan_teaching
 from isthmus.corpus import read_table, with_columns
 from isthmus.corpus.cells import cell_text
 from isthmus.corpus.formats import split_sheet
@@ -52,7 +53,7 @@ def teach(
         typer.Option(
             "--by",
             metavar="NAME",
-            help="Who gave ANSWERS, such as a language model; weighed by how often its answers are right.",
+            help="Who gave ANSWERS, such as a language model; weighted by how often its answers are right.",
         ),
     ] = None,
     words: Annotated[
@@ -114,10 +115,11 @@ def teach(
     check_outputs(output, report, force, save, inputs=inputs)
     for path in filter(None, inputs):  # before anything slow is loaded
         check_saved_file(split_sheet(path)[0])
-    with talking(quiet):
+    with talking(quiet) as line:
         from isthmus.api.loading import load
 
         before = taught = load(result, kind="label")
+        line.expect(plan_teaching(taught, report=report, save=save, labels_again=source_labels is not None))
         if rename is not None:
             taught = taught.rename_classes(read_renames(rename))
         if source_labels is not None:
@@ -202,7 +204,7 @@ def read_renames(path: Path) -> dict[str, str]:
             continue
         if names.setdefault(old, new) != new:
             raise DataError(
-                f"{path.name} renames {old[:40]!r} twice, to {names[old][:40]!r} and to {new[:40]!r}; decide for one.",
+                f"{path.name} renames {old[:40]!r} twice, to {names[old][:40]!r} and to {new[:40]!r}; keep one.",
                 code="bad-answers",
             )
     return names

@@ -146,9 +146,7 @@ def hand_over(
     taker: Annotated[str, typer.Option("--to", metavar="NAME", help="Who gets the projects.")],
     giver: Annotated[
         str | None,
-        typer.Option(
-            "--from", metavar="NAME", help="Whose projects; if omitted, all that nobody owns who can sign in."
-        ),
+        typer.Option("--from", metavar="NAME", help="Whose projects; if omitted, all whose owners cannot sign in."),
     ] = None,
     folder: Folder = None,
     database: Database = None,

@@ -363,7 +363,7 @@ class _reading:
             why = str(error).split("\n")[0]
             raise DataError(
                 f"{self.name} cannot be read ({why}); it may be damaged, cut short or out of reach. Continue with "
-                "resume=True when the same file is there again, or begin anew with force=True and another file.",
+                "resume=True when the same file is there again, or start again with force=True and another file.",
                 code="unreadable-file",
             ) from None
 

@@ -328,7 +328,7 @@ def _hub_model(name: str) -> Embedder:
         if folder is not None:
             return _static_model(name, folder) if _is_model2vec(folder) else _sentence_model(name, folder)
     raise DataError(
-        f"There is no model {name!r} on this machine and nothing is fetched; use 'static' or 'minilm', or name the "
+        f"There is no model {name!r} on this machine, and none is downloaded; use 'static' or 'minilm', or name the "
         "folder of a model of sentence-transformers or model2vec.",
         code="missing-file",
     )

@@ -311,7 +311,7 @@ def term_table(projection, stats, classes, *, label=None, n=20, names=None) -> l
     """Rows of :meth:`TermProjection.terms`."""
     wanted = range(len(classes)) if label is None else np.flatnonzero(classes == label)
     if len(wanted) == 0:
-        raise UsageError(f"label={label!r} is none of the {len(classes)} classes.", code="unknown-name")
+        raise UsageError(f"label={label!r} is not one of the {len(classes)} classes.", code="unknown-name")
     frequency = stats.document_frequency
     rows = []
     for code in wanted:

@@ -48,7 +48,7 @@ def _check_renames(labelling: Labelling, names: Mapping) -> dict:
         )
     blank = [old for old, new in names.items() if not cell_content(new)]
     if blank:
-        raise UsageError(f"The class {str(blank[0])!r} gets no name; give one.", code="bad-parameter")
+        raise UsageError(f"The class {str(blank[0])!r} has no new name; give one.", code="bad-parameter")
     renames = {known[cell_content(old)]: new for old, new in names.items()}
     if labelling.classes.dtype.kind in "iufb":  # a number and a name cannot stand in one array
         renames = {name: cell_content(renames.get(name, name)) for name in labelling.classes.tolist()}

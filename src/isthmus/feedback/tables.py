@@ -47,7 +47,7 @@ def read_answers(
             named = f" (id {str(labelling.ids[row])[:40]!r})" if labelling.ids else ""
             raise DataError(
                 f"Document {row + 1:,}{named} is answered twice, as {str(earlier['label'])[:40]!r} and as "
-                f"{str(label)[:40]!r}; decide for one, or name who said so in the column by.",
+                f"{str(label)[:40]!r}; keep one, or name who said so in the column by.",
                 code="bad-answers",
             )
         votes[row, who] = {"row": row, "label": label, "drawn": kind, "by": who, "batch": name}
@@ -129,7 +129,7 @@ def read_source_corrections(labelling: Labelling, table: Any) -> dict[int, Any]:
         if found.setdefault(row, label) != label:
             raise DataError(
                 f"Source document {row + 1:,} is corrected twice, to {str(found[row])[:40]!r} and to "
-                f"{str(label)[:40]!r}; decide for one.",
+                f"{str(label)[:40]!r}; keep one.",
                 code="bad-answers",
             )
     return {row: label for row, label in found.items() if label != labelling.source_labels[row]}

@@ -117,7 +117,7 @@ def name_groups(labelling: AnyLabelling, names: Mapping[str, str | None]) -> Any
         if name is None:
             name = next(iter(propose_names(words[group], labelling.classes)), "")
         if not name.strip():
-            raise UsageError(f"The group {group!r} gets no name; give one.", code="bad-parameter")
+            raise UsageError(f"The group {group!r} needs a name; give one.", code="bad-parameter")
         rows = np.flatnonzero(labelling.novel_group == group)
         answers = {"document": (rows + 1).tolist(), "true_label": [name.strip()] * len(rows)}
         labelling = teach(labelling, answers, drawn=PICKED, name=group)
@@ -466,7 +466,7 @@ def extend_classes(classes: np.ndarray, names: Sequence) -> np.ndarray:
         return classes
     if classes.dtype.kind in "iufb":
         raise DataError(
-            f"{str(new[0])[:40]!r} is not one of the classes, which are numbers; a new class needs names as classes.",
+            f"{str(new[0])[:40]!r} is a new class, and the classes are numbers; use names for all classes to add one.",
             code="bad-labels",
         )
     return np.array([*classes.tolist(), *new])

@@ -82,8 +82,8 @@ def about(result, source: str, target: str) -> str:
     labelled = plural(n, "document") + (f" of {target}" if target else "")
     if not m:
         return f"{labelled}, labelled with {plural(len(result.classes), 'class', 'classes')} known by name alone."
-    learnt = plural(m, "document") + (f" of {source}" if source else "")
-    return f"{labelled}, labelled with {plural(len(result.classes), 'class', 'classes')} learnt from {learnt}."
+    learned = plural(m, "document") + (f" of {source}" if source else "")
+    return f"{labelled}, labelled with {plural(len(result.classes), 'class', 'classes')} learned from {learned}."
 
 
 def right_tile(result) -> dict[str, Any]:
@@ -93,9 +93,9 @@ def right_tile(result) -> dict[str, Any]:
         why = "" if expected is None or not expected.reason else f" ({expected.reason})"
         return {"estimate": None, "note": f"Not estimated{why}. Check a sample to know."}
     ends = f"{100 * expected.low:.0f} to {100 * expected.high:.0f} %"
-    cases = f"{100 * expected.confidence_level:.0f} cases out of 100"
+    cases = f"{100 * expected.confidence_level:.0f} of 100 cases"
     if round(100 * expected.confidence_level) % 10 == 0:
-        cases = f"{10 * expected.confidence_level:.0f} cases out of 10"
+        cases = f"{10 * expected.confidence_level:.0f} of 10 cases"
     return {
         "estimate": expected.estimate,
         "low": expected.low,
@@ -196,12 +196,12 @@ def shares_note(result) -> str:
     """What the class shares and their intervals rest on."""
     basis = result.class_shares()[0]["basis"]
     if basis == "check":
-        return f"Shares with intervals for 95 cases out of 100, {_basis(result)}."
+        return f"Shares with intervals that hold in 95 of 100 cases, {_basis(result)}."
     if basis == "sample":
-        return "Shares with intervals for 9 cases out of 10, corrected by answers to documents drawn at random."
+        return "Shares with intervals that hold in 9 of 10 cases, corrected by answers to documents drawn at random."
     if basis == "expected":
-        return f"Shares with intervals for 9 cases out of 10, {_basis(result)}."
-    return "Shares by the probabilities; how far they can be off is not known."
+        return f"Shares with intervals that hold in 9 of 10 cases, {_basis(result)}."
+    return "Shares from the probabilities; how far off they may be is not known."
 
 
 def banners(result) -> list[dict[str, str]]:

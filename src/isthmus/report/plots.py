@@ -55,11 +55,11 @@ class LabelPlots:
         return draw(table, spec)
 
     def reading(self) -> Any:
-        """How much must be read for how few errors?"""
+        """How much reading for how few errors?"""
         spec = {
             "kind": "line", "x": "read", "y": "error", "points": False, "x_format": "~%", "y_format": "~%",
             "x_title": "share of documents read, least sure first", "y_title": "wrong among the others",
-            "title": "How much must be read for how few errors?",
+            "title": "How much reading for how few errors?",
         }  # fmt: skip
         return draw(reading_rows(self._result), spec)
 

@@ -155,13 +155,13 @@ class DaskEngine:
             raise
         except distributed.KilledWorker as error:
             raise DataError(
-                f"Workers died again and again at the same task ({str(error).split('(')[0].strip()}), most likely for "
-                "lack of memory; give them more, or fewer rows a block, and continue with resume=True.",
+                f"Workers died repeatedly at the same task ({str(error).split('(')[0].strip()}), most likely because "
+                "memory ran out; give them more, or use fewer rows per block, and continue with resume=True.",
                 code="lost-cluster",
             ) from None
         except (distributed.comm.CommClosedError, CancelledError, TimeoutError, ConnectionError) as error:
             raise DataError(
-                f"The dask scheduler does not answer any more ({type(error).__name__}); bring it back and continue "
+                f"The dask scheduler no longer responds ({type(error).__name__}); restart it and continue "
                 "with resume=True.",
                 code="lost-cluster",
             ) from None

@@ -175,7 +175,7 @@ def open_work(place: str, plan: dict[str, Any], *, resume: bool, force: bool) ->
     held = _held_plan(work)
     if held is not None and not resume and not force:
         raise DataError(
-            f"A stopped run lies in {str(work)!r}; resume=True continues it, force=True begins anew.", code="other-run"
+            f"A stopped run lies in {str(work)!r}; resume=True continues it, force=True starts again.", code="other-run"
         )
     if held is not None and resume and held != plan:
         other = ", ".join(
@@ -183,7 +183,7 @@ def open_work(place: str, plan: dict[str, Any], *, resume: bool, force: bool) ->
         )
         raise DataError(
             f"The stopped run in {str(work)!r} differs from this one in: {other}. Give the same inputs and options, or "
-            "begin anew with force=True.",
+            "start again with force=True.",
             code="other-run",
         )
     _take(work)

@@ -47,7 +47,7 @@ class Job:
         if rows.bad and not self.set_aside:
             first = rows.bad[0]
             raise DataError(
-                f"{piece.block.shard.name}, row {first['row']:,}: {first['reason']}; put it right, or set such rows "
+                f"{piece.block.shard.name}, row {first['row']:,}: {first['reason']}; correct it, or set such rows "
                 "aside with bad_rows=FILE.",
                 code="bad-rows",
             )

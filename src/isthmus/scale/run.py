@@ -198,7 +198,7 @@ def label_files(
     resume : bool, default=False
         Continue a run that was stopped; refused where the inputs or options are not the same.
     force : bool, default=False
-        Replace an output that exists, and begin anew where a stopped run lies.
+        Replace an output that exists, and start again where a stopped run lies.
     spreadsheet_safe : bool, default=False
         As for :func:`isthmus.corpus.write_rows`.
     keep_work : bool, default=False

@@ -122,7 +122,7 @@ def _read_array(file: Any, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarra
 def damaged(name: str, why: Any) -> DataError:
     """A file in the run's folder that this run cannot have written."""
     return DataError(
-        f"{name!r} in the folder of the stopped run cannot be used ({why}); begin anew with force=True.",
+        f"{name!r} in the folder of the stopped run cannot be used ({why}); start again with force=True.",
         code="file-trouble",
     )
 

@@ -54,7 +54,7 @@ def size_finding(n_source: int, n_labelled: int, n_target: int, empty: int) -> d
     )
     sentence += f"; {plural(empty, 'target document holds', 'target documents hold')} no word." if empty else "."
     if severity == 0:
-        advice = "Enough to measure with."
+        advice = "There are enough documents to measure."
     else:
         advice = "Read the figures below as rough: with so few documents they may be chance. Add documents if you can."
     if empty:
@@ -84,7 +84,7 @@ def language_finding(source: dict[str, float], target: dict[str, float], known: 
     elif foreign > 0.02 and told:
         severity, advice = 1, f"{percent(foreign)} of the target is in a language the source lacks: review these."
     else:
-        severity, advice = 0, "One language on both sides." if told else "The words do not tell the language."
+        severity, advice = 0, "One language on both sides." if told else "The words do not reveal the language."
     return finding(severity, "languages", sentence, advice, **values)
 
 
@@ -107,8 +107,8 @@ def vocabulary_finding(overlap: dict[str, float], halves: float) -> dict:
         else "The source knows no fewer of the target's words than half of it knows of its other half.",
         "A good part of the target's text is in words the source lacks: a method that learns from the target's texts "
         "can connect them.",
-        "Most of the bridge is missing: try character n-grams (method='strings') and review closely.",
-        "Nothing to carry labels on: the two share next to no words.",
+        "Most of the target's words are unknown: try character n-grams (method='strings') and review closely.",
+        "The two sides share almost no words, so nothing can carry the labels.",
     )[severity]
     return finding(severity, "vocabulary", sentence, advice, tokens_known_halves=halves, **overlap)
 
@@ -127,14 +127,14 @@ def distance_finding(measured: dict[str, float]) -> dict:
     severity = sum(distance >= bound for bound in DISTANCE)
     meaning = ("are hard to tell apart", "can partly be told apart", "are easy to tell apart")[severity]
     sentence = (
-        f"Source and target {meaning} by their words: a linear classifier is wrong about "
-        f"{percent(measured['error'])} of documents (proxy A-distance {distance:.2f}, 95 % interval "
+        f"Source and target {meaning} by their words: a linear classifier confuses "
+        f"{percent(measured['error'])} of the documents (proxy A-distance {distance:.2f}, 95 % interval "
         f"{measured['low']:.2f} to {measured['high']:.2f}; 0 alike, 2 fully apart)."
     )
     advice = (
         "The two look alike.",
         "Part of the target looks foreign: expect more errors there.",
-        "Nearly every document shows where it is from: confidence learnt on the source will be too high. Label a "
+        "Nearly every document shows where it is from: confidence learned on the source will be too high. Label a "
         "sample of the target to check.",
     )[severity]
     return finding(severity, "distance", sentence, advice, **measured)
@@ -147,7 +147,7 @@ def divergence_finding(measured: dict[str, float]) -> dict:
     severity = int(not np.isnan(halves) and kl > 2 * halves)
     sentence = f"Word frequencies differ by {kl:.2f} nats (Kullback-Leibler divergence, source from target"
     sentence += f"; between halves of the source: {halves:.2f})." if not np.isnan(halves) else ")."
-    advice = "Words are used with other frequencies than in the source." if severity else "No more than chance."
+    advice = "Words occur with other frequencies than in the source." if severity else "No more than chance."
     return finding(severity, "divergence", sentence, advice, **measured)
 
 
@@ -156,7 +156,7 @@ def carrying_finding(measured: Carrying | None, n_target: int) -> dict:
     if measured is None:
         return finding(1, topic, "Fewer than two classes have five documents or more.", "Label more source documents.")
     values = {name: getattr(measured, name) for name in ("source", "thinned", "chance", "share", "spread")}
-    kept = f"{percent(measured.source)} of held-out source documents right (classes weighed alike; chance " \
+    kept = f"{percent(measured.source)} of held-out source documents right (classes weighted equally; chance " \
            f"{percent(measured.chance)})"  # fmt: skip
     if not measured.above_chance:
         return finding(
@@ -170,10 +170,10 @@ def carrying_finding(measured: Carrying | None, n_target: int) -> dict:
         f"frequencies: {percent(measured.share)} of what tells the classes apart is left."
     )
     advice = (
-        "The words that tell the classes are at home in the target.",
-        "Some of the words that tell the classes are rare in the target: a method that adapts may win them back.",
-        "Much of what tells the classes is missing in the target: use a method that adapts, and review.",
-        "What tells the classes in the source hardly occurs in the target: do not transfer.",
+        "The words that tell the classes apart are common in the target, too.",
+        "Some words that tell the classes apart are rare in the target: a method that adapts may make up for them.",
+        "Much of what tells the classes apart is missing in the target: use a method that adapts, and review.",
+        "What tells the classes apart in the source hardly occurs in the target: do not transfer.",
     )[severity]
     if n_target < THINNABLE and severity:
         severity = 1
@@ -232,15 +232,15 @@ def pivot_finding(pivots: list[dict]) -> dict:
 def moved_finding(moved: list[dict]) -> dict:
     if not moved:
         return finding(
-            0, "moved words", "No word plainly keeps other company in the target.",
-            "None; judged by the other words of each document, without target labels.", count=0,
+            0, "moved words", "No word is clearly used with another class in the target.",
+            "Nothing to do. Judged by the other words of each document, without target labels.", count=0,
         )  # fmt: skip
     names = ", ".join(
         f"{row['word']} ({row['class']} {percent(row['source_share'])} → {percent(row['target_share'])})"
         for row in moved[:_SHOWN]
     )
-    words = "1 word" if len(moved) == 1 else f"{len(moved):,} words"
-    sentence = f"The company of {words} changed from source to target, judged by the other words: {names}."
+    words = plural(len(moved), "word is", "words are")
+    sentence = f"{words} used with other classes in the target, judged by the other words of each document: {names}."
     advice = "Read a few target documents with these words before trusting labels that rest on them."
     return finding(1, "moved words", sentence, advice, count=len(moved))
 
@@ -250,10 +250,10 @@ def target_only_finding(words: list[dict], share: float) -> dict:
         sentence = "No word of two or more target documents is unknown to the source."
         return finding(0, "target-only words", sentence, "None.", share=share)
     names = ", ".join(f"{row['word']} ({row['target']:,})" for row in words[:_SHOWN])
-    sentence = f"{percent(share)} of the target's running words are unknown to the source; the commonest: {names}."
+    sentence = f"{percent(share)} of the target's running words are unknown to the source; the most common: {names}."
     severity = int(share > 0.2)
     advice = (
-        "If some of them tell a class, name them as labelled words (word_labels=…)."
+        "If some of them indicate a class, give them as labelled words (word_labels=…)."
         if severity
         else "Too few to matter much."
     )
@@ -266,7 +266,7 @@ def duplicate_finding(found: list[dict], n_target: int) -> dict:
         return finding(0, "near-duplicates", "No target document repeats a source document.", "None.", count=0)
     verb = "documents repeat" if len(found) != 1 else "document repeats"
     sentence = f"{len(found):,} target {verb} at least half of a source document ({percent(share)})."
-    advice = "They flatter any score: leave them out when you measure."
+    advice = "They make any score look too good: leave them out when you measure."
     if share >= DUPLICATES:
         advice += " Check whether the two files overlap by mistake."
     return finding(int(share >= DUPLICATES), "near-duplicates", sentence, advice, count=len(found), share=share)
@@ -296,7 +296,7 @@ def doubt_finding(doubt: LabelDoubt | None) -> dict:
     """Source labels that are probably wrong, and how many there are in all."""
     topic = "source labels"
     if doubt is None:
-        return finding(0, topic, "Too little is known of the classes to judge single labels.", "None.")
+        return finding(0, topic, "Too little is known about the classes to judge single labels.", "None.")
     values = {"doubtful": len(doubt.rows), "noise": doubt.noise, "low": doubt.low, "high": doubt.high}
     sentence = (
         f"About {percent(doubt.noise)} of the source's labels are wrong ({percent(doubt.low)} to "
@@ -305,11 +305,11 @@ def doubt_finding(doubt: LabelDoubt | None) -> dict:
     )
     severity = 2 if doubt.low >= VERY_NOISY else int(doubt.low > 0 or doubt.noise >= NOISY)
     if not severity or not len(doubt.rows):
-        advice = "None; the list of doubtful labels is worth a look where every label counts."
+        advice = "Nothing urgent. Look at the list of doubtful labels if every label counts."
         return finding(0, topic, sentence, advice, **values)
     advice = (
-        "Read these documents before any other and correct their labels (table doubtful_labels): wrong labels mislead "
-        "every method. teach takes the corrected ones."
+        "Read these documents first and correct their labels (table doubtful_labels): wrong labels mislead "
+        "every method. Give the corrected table to teach."
     )
     return finding(severity, topic, sentence, advice, **values)
 

@@ -408,7 +408,7 @@ def add_collection(
     file: Annotated[UploadFile, File()],
     kind: Annotated[Literal["source", "target", "extra"], Form()],
 ) -> schema.Collection:
-    """Send a file."""
+    """Upload a file."""
     return service.add_file(access, file, kind)
 
 
@@ -541,7 +541,7 @@ def label_texts(bench: BenchNow, person: Person, body: TextsBody) -> LabelledTex
 
 @router.get(PROJECT + "/compare", tags=["runs"])
 def compare_runs(access: Viewer, a: str, b: str) -> dict[str, Any]:
-    """What flipped from one run to the other, towards what."""
+    """Which labels changed from one run to the other, and to what."""
     return access.workspace.compare.of(find_run(access, a).id, find_run(access, b).id)
 
 

@@ -180,7 +180,7 @@ def read_url(url: str) -> sa.URL:
         return found.set(drivername="postgresql+psycopg")
     if backend != "sqlite":
         raise UsageError(
-            f"A workspace in {backend!r} is not possible; give a postgresql:// or a sqlite:/// address.",
+            f"{backend!r} is not supported; give a postgresql:// or a sqlite:/// address.",
             code="bad-parameter",
         )
     return found

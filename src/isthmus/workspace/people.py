@@ -206,7 +206,7 @@ def _add_person(connection: Connection, name: str, password_hash: str | None, ro
     choose_one(role, ROLES, "role")
     name = check_name(name, "person")
     if connection.execute(sa.select(PEOPLE.c.id).where(PEOPLE.c.folded_name == fold_name(name))).first() is not None:
-        raise DataError(f"There is a person called {name!r} already; choose another name.", code="name-taken")
+        raise DataError(f"The name {name!r} is taken; choose another.", code="name-taken")
     return add_row(
         connection, PEOPLE, name=name, folded_name=fold_name(name), password_hash=password_hash, role=role,
         session_key=new_id(), disabled=False,
@@ -422,7 +422,7 @@ def _check_taker(connection: Connection, taker: str, giver: str | None) -> None:
     if find_row(connection, PEOPLE, taker, "person").disabled:
         raise UsageError("The account that should get the projects is closed; reopen it first.", code="bad-parameter")
     if giver == taker:
-        raise UsageError("Giver and taker are the same person; name two.", code="bad-parameter")
+        raise UsageError("The projects would stay with the same person; name somebody else.", code="bad-parameter")
 
 
 def _owned_by(connection: Connection, person: str) -> list[str]:

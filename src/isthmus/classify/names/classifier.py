@@ -283,7 +283,7 @@ class ClassNameClassifier(TransferClassifier):
             )
         if unknown:
             warn(
-                f"Nothing is known of the class {unknown[0]!r}"
+                f"Nothing is known about the class {unknown[0]!r}"
                 f"{'' if len(unknown) == 1 else f' and {len(unknown) - 1} more'}: its name holds no word that the "
                 "documents know, and no document carries its label; no document will get it. Describe it by words, "
                 "as in 'business: shares, market'.",

@@ -146,7 +146,7 @@
   function read() {
     const reader = $("reader"), i = order[at];
     reader.scrollTop = 0;
-    if (i === undefined) { reader.replaceChildren(make("p", "soft", "No document fits this choice.")); return; }
+    if (i === undefined) { reader.replaceChildren(make("p", "soft", "No document matches these filters.")); return; }
     const code = data.classes.indexOf(said(i));
     const head = make("p", "small soft", `${data.id[i]} · ${data.classes[data.label[i]]} ${data.sure[i].toFixed(2)}`);
     if (data.second[i] >= 0) head.append(` · next: ${data.classes[data.second[i]]}`);

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Form, HTTPException, Request, Response
 
-from isthmus._utils import plural
+from isthmus._utils import spell_time
 from isthmus.recipes import RECIPES
 from isthmus.report.diagnosis import diagnosis_facts
 from isthmus.request import LabelRequest
@@ -142,9 +142,7 @@ def time_left(progress: dict[str, Any], now: datetime) -> str:
     seconds = elapsed * max(0, total - done) / done
     if elapsed < _LEAST_ELAPSED:
         return ""
-    if seconds < 60:
-        return "less than a minute left in this step"
-    return f"about {plural(round(seconds / 60), 'minute')} left in this step"
+    return f"about {spell_time(seconds)} left in this step"
 
 
 @router.get("/runs/{run}/progress")
