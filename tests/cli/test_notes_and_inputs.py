@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from isthmus._utils import spell_time
 from isthmus.cli import _exit, check, common, inputs, outputs
 from isthmus.cli.common import describe, note_guarded, run_record_path, talking
 from isthmus.cli.progress import Forecast, ProgressLine
@@ -98,6 +99,14 @@ def test_a_planned_run_names_its_stages_and_the_time_of_all_of_them():
     assert told(line, time=3.0, phase=PLAN[1][0], done=1, total=8) == "\r\033[Ktrying methods: 1 of 8, about 45 s left"
     assert told(line, time=4.0, phase=PLAN[1][0], done=8, total=8) == "\r\033[Kjudging the labels, about 45 s left"
     assert told(line, time=5.0, phase="diagnosing", done=1, total=6) == "\r\033[Kjudging the labels, about 45 s left"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(0.2, "1 s"), (57, "55 s"), (57.5, "1 minute"), (5399, "90 minutes"), (5400, "2 hours"), (227 * 60, "4 hours")],
+)
+def test_a_long_time_is_said_in_hours(seconds, said):
+    assert spell_time(seconds) == said
 
 
 def test_nothing_is_left_to_guess_before_the_first_is_done():

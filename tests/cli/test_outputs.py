@@ -122,19 +122,42 @@ def test_a_vote_is_called_a_vote(folder, capsys):
     assert opening in Path("page.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("command", [LABEL, CLUSTER, ["diagnose", "source.csv", "target.csv"]], ids=lambda c: c[0])
-def test_writing_the_report_is_a_phase(folder, monkeypatch, command):
-    seen = []
+DIAGNOSE = ["diagnose", "source.csv", "target.csv"]
+TEACH = ["teach", "run.isthmus", "answers.csv"]
+CORRECT = ["teach", "run.isthmus", "--source-labels", "corrected.csv"]
+
+
+@pytest.mark.parametrize("command", [LABEL, CLUSTER, DIAGNOSE, TEACH, CORRECT], ids=lambda command: " ".join(command))
+def test_a_run_goes_through_all_stages_of_its_plan(folder, monkeypatch, command):
+    """So the time left is that of the whole run, and writing the report and saving the model are stages of it."""
+    if command[0] == "teach":
+        Path("answers.csv").write_text("document,true_label\n1,price\n")
+        Path("corrected.csv").write_text("document,label,true_label\n1,staff,price\n")
+        assert run_command([*LABEL, "-o", "labels.csv", "--save", "run.isthmus", "--quiet"]) == 0
+    lines, seen = [], []
 
     class Line(ProgressLine):
         def __call__(self, event):
             seen.append((event["phase"], event["done"]))
+            super().__call__(event)
+
+        def expect(self, stages):
+            lines.append(self)
+            super().expect(stages)
 
     monkeypatch.setattr(common, "ProgressLine", Line)
     extra = [] if command[0] == "diagnose" else ["-o", "out.csv", "--save", "m.isthmus"]
     assert run_command([*command, *extra, "--report", "page.html"]) == 0
     for phase in ("writing the report", *(["saving the model"] if extra else [])):
         assert [done for name, done in seen if name == phase] == [0, 1]
+    (line,) = lines
+    unknown = [
+        name for name, seconds in zip(line.forecast.names, line.forecast.seconds, strict=True) if seconds is None
+    ]
+    assert not unknown, f"nobody knows how long these stages take: {unknown}"
+    assert line.forecast.stage == line.forecast.names[-1], f"the run ended at {line.forecast.stage!r}"
+    told = {name for name, _ in seen}
+    assert told & set(line.forecast.names[1:]), f"no stage after the first is heard of: {sorted(told)}"
 
 
 def test_a_run_of_seconds_tells_how_far_it_is_and_a_run_of_hours_does_not_flood_the_log(capsys):

@@ -17,6 +17,7 @@ from isthmus._math.confidence import (
     sharpen,
     with_caution,
 )
+from isthmus._progress import progress
 from isthmus._utils import one_blas_thread, warn
 from isthmus._validation import check_texts, read_source_labels
 from isthmus.api.methods import build_method, check_labelled
@@ -169,6 +170,7 @@ def fit_job(job: LabelJob, method: str | BaseEstimator) -> Choice:
     model, name = build_method(method, parameters=job.parameters, word_labels=words, **options, **more)
     fit = fit_candidate if isinstance(method, str) else _fit_own
     fitted = fit(name, model, job.texts)
+    progress("judging the labels", 0, 1)
     added = [] if job.classes is None else job.classes.added
     scorer = None if job.by_names else make_scorer(job.texts, options)
     if scorer is not None and added:
@@ -243,6 +245,7 @@ def judge_job(job: LabelJob, fitted: Choice) -> JudgedLabels:
     if job.classes is not None:
         more += job.classes.warnings(_nameless(fitted.model))
     settings = _settings(job, fitted, calibration)
+    progress("judging the labels", 1, 1)
     return JudgedLabels(confidence, review, reasons, groups, novel, [*found.warnings, *more], settings)
 
 

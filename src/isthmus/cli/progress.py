@@ -15,6 +15,7 @@ from isthmus.cli._exit import clear_line, rewrite_line, say, stop_if_asked
 from isthmus.corpus import Collection
 from isthmus.request import LabelRequest
 
+_FILES = {"writing the report": (1.7, 0.05, 1.0, 0.09), "saving the model": (1.0, 0.1, 0.3, 0.0)}
 # Stages of a command, with the seconds that they take on one core: of every run, of 1,000 documents, of a million
 # characters, of 1,000 documents for each class. tools/time_left.py says how right they are.
 COSTS = {
@@ -22,15 +23,18 @@ COSTS = {
         "reading the texts": (2.9, 0.35, 0.5, 0.0),
         "trying methods": (0.4, 0.2, 2.0, 0.07),
         "judging the labels": (0.1, 0.05, 0.1, 0.09),
-        "writing the report": (1.7, 0.05, 1.0, 0.09),
-        "saving the model": (1.0, 0.1, 0.3, 0.0),
+        **_FILES,
+    },
+    "label by one method": {
+        "labelling": (2.9, 0.35, 0.5, 0.0),
+        "judging the labels": (0.5, 0.05, 0.7, 0.09),
+        **_FILES,
     },
     "teach": {
         "reading the labels": (3.0, 0.3, 0.3, 0.0),
         "learning from answers": (0.5, 0.2, 0.5, 0.1),
         "judging the labels": (0.1, 0.05, 0.1, 0.09),
-        "writing the report": (1.7, 0.05, 1.0, 0.09),
-        "saving the model": (1.0, 0.1, 0.3, 0.0),
+        **_FILES,
     },
     "cluster": {
         "grouping": (3.2, 0.3, 0.3, 0.0),
@@ -42,6 +46,14 @@ COSTS = {
         "comparing the collections": (3.3, 0.3, 0.3, 0.09),
         "writing the report": (0.3, 0.1, 0.1, 0.0),
     },
+}
+# What a method takes by itself, in the same numbers. Of the others nobody knows it.
+_QUICK, _SOME, _LONG = (0.0, 0.1, 0.4, 0.0), (0.2, 0.2, 1.2, 0.0), (0.3, 0.6, 4.0, 0.0)
+METHODS = {
+    **dict.fromkeys(("nbc", "svm", "logistic", "projection", "projection-svm", "projection-paper"), _QUICK),
+    **dict.fromkeys(("cocc", "cocc-paper", "vectors", "vectors-logistic", "tsvm", "sgt", "dual-manifold"), _SOME),
+    **dict.fromkeys(("self-training", "strings", "lsa", "names"), _LONG),
+    "auto": (0.0, 0.0, 0.0, 0.0),
 }
 PRIOR_SECONDS = 0.5  # of the plan, which what was measured has to outweigh
 OVERDUE = 0.9  # of its planned time: from here on a stage is thought to need a ninth of what it took
@@ -190,25 +202,32 @@ def plan_stages(
     command: str, *collections: Collection, report: Any = None, save: Any = None
 ) -> list[tuple[str, float | None]]:
     """Stages of a command with the seconds that they take for so many texts, without files that nobody asked for."""
+    size = measure(*collections)
+    absent = {"writing the report": report is None, "saving the model": save is None}
+    return [(stage, seconds(size, costs)) for stage, costs in COSTS[command].items() if not absent.get(stage)]
+
+
+def measure(*collections: Collection) -> tuple[float, ...]:
+    """What costs go by: one run, its thousands of documents, its million characters, documents for each class."""
     documents = sum(map(len, collections)) / 1e3
     characters = sum(len(text) for docs in collections for text in docs.texts) / 1e6
-    size = (1.0, documents, characters, documents * len(set(collections[0].labels)))
-    absent = {"writing the report": report is None, "saving the model": save is None}
-    return [
-        (stage, sum(number * cost for number, cost in zip(size, costs, strict=True)))
-        for stage, costs in COSTS[command].items()
-        if not absent.get(stage)
-    ]
+    return 1.0, documents, characters, documents * len(set(collections[0].labels))
+
+
+def seconds(size: Sequence[float], costs: Sequence[float]) -> float:
+    """What a stage with these costs takes."""
+    return sum(number * cost for number, cost in zip(size, costs, strict=True))
 
 
 def plan_labelling(request: LabelRequest, *collections: Collection) -> list[tuple[str, float | None]]:
-    """Stages of a labelling in memory; nobody knows how long a labeller or a sentence model takes."""
-    plan = plan_stages("label", *collections, report=request.report, save=request.save)
-    if request.embed not in (None, "none") or request.labeller is not None:
-        return [("labelling", None), *plan[2:]]
+    """Stages of a labelling in memory; nobody knows how long a labeller, a sentence model or a rare method takes."""
+    files = {"report": request.report, "save": request.save}
+    if request.embed not in (None, "none") or request.labeller is not None or request.method not in METHODS:
+        return [("labelling", None), *plan_stages("label", *collections, **files)[2:]]
     if request.method == "auto":
-        return plan
-    return [("labelling", None), *plan[2:]]
+        return plan_stages("label", *collections, **files)
+    (stage, reading), *later = plan_stages("label by one method", *collections, **files)
+    return [(stage, (reading or 0.0) + seconds(measure(*collections), METHODS[request.method])), *later]
 
 
 def plan_teaching(labelling: Any, *, report: Any, save: Any, labels_again: bool) -> list[tuple[str, float | None]]:
