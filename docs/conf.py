@@ -23,6 +23,7 @@ version = release = isthmus.__version__
 
 extensions = ["sphinx.ext.autodoc", "numpydoc", "myst_parser", "sphinx_gallery.gen_gallery", "mathml", "records"]
 html_math_renderer = "mathml"
+smartquotes = False  # an option on a page can be copied: two hyphens stay two hyphens
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build", "_ext", "**/*.inc", "gallery/**/*.ipynb", "gallery/**/*.py", "sg_execution_times.rst"]
 

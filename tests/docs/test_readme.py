@@ -30,6 +30,12 @@ def test_the_pictures_show_the_figures_of_the_run(run):
     assert f"Here {kept['right']} % of the labels are right" in TEXT
 
 
+def test_code_fits_its_box():
+    """A box on the page of a repository is about 95 signs wide."""
+    lines = [line for block in pages.blocks(TEXT) for line in block.text.splitlines()]
+    assert not [line for line in lines if len(line) > 95]
+
+
 def test_every_picture_of_a_page_is_there():
     for path in pages.pages():
         for name in re.findall(r"(?:!\[[^\]]*\]\(|\{(?:image|figure)\} )([^)\s]+)", path.read_text(encoding="utf-8")):

@@ -170,6 +170,12 @@ def test_four_classes_stand_two_and_two_and_opened_tables_fit_a_phone(open_page,
     phone = open_page(page, width=390, height=844).tab
     phone.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
     assert phone.evaluate("document.documentElement.scrollWidth") <= 390, "a table is wider than the screen"
+    below = "document.querySelector('#review .pair').getBoundingClientRect().top"
+    bench = "document.querySelector('#review .bench').getBoundingClientRect().bottom"
+    assert phone.evaluate(f"{below} - {bench}") >= 8, "the list touches the charts under it"
+    lines = """[...document.querySelectorAll('#word-clusters td:nth-child(2)')].map(cell => {
+        const range = document.createRange(); range.selectNodeContents(cell); return range.getClientRects().length })"""
+    assert set(phone.evaluate(lines)) == {1}, "the name of a class is broken"
 
 
 def test_help_and_copy(open_page, pages):

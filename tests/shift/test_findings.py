@@ -101,7 +101,7 @@ def test_distance(distance, severity, meaning):
     row = findings.distance_finding({"distance": distance, "error": 0.25, "low": 0.1, "high": 1.4, "documents": 30})
     assert row["severity"] == severity
     assert row["finding"].startswith(f"Source and target {meaning} by their words"), "what it means comes first"
-    assert f"25 % of documents (proxy A-distance {distance:.2f}, 95 % interval 0.10 to 1.40;" in row["finding"]
+    assert f"25 % of the documents (proxy A-distance {distance:.2f}, 95 % interval 0.10 to 1.40;" in row["finding"]
 
 
 def test_distance_of_too_few():

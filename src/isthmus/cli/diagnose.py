@@ -95,7 +95,8 @@ def short_lines(result: Diagnosis) -> list[str]:
 
     grave = []
     for row in result:
-        figures = f"{row['finding']} " if row["severity"] > 1 else ""
+        names_words = row["topic"] == "moved words"  # its advice is about the words that the finding names
+        figures = f"{row['finding']} " if row["severity"] > 1 or names_words else ""
         if row["severity"]:
             grave.append(f"[{SEVERITIES[row['severity']]}] {row['topic']}: {figures}{row['advice']}")
     return [result.verdict, *fit_lines(grave, MOST_LINES - 3, "with --full")]

@@ -78,7 +78,7 @@ class Learned:
         )
         done = ", ".join(f"{plural(number, what)} {verb}" for number, what, verb in parts if number)
         changed = f"{plural(self.changed, 'label')} changed"
-        if self.answers:
+        if self.answers and self.towards < self.changed:
             changed += f", {self.towards:,} towards the answered classes"
         total = plural(self.total, "answer") if self.words else f"{self.total:,}"
         lines = [f"{done or 'no new answers'}, {total} in all; {changed}"]
