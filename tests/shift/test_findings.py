@@ -262,6 +262,11 @@ def test_new_groups():
     assert said(row)[:2] == (0, "Too few documents to look for groups that fit no class.")
     row = findings.novelty_finding(SimpleNamespace(facts={"a": 1}, groups=[]))
     assert said(row)[:2] == (0, "No group of the target stands apart from all classes.")
+    few, half = ({"power": power, "false_alarm": 0.0, "classes": 4.0} for power in (0.25, 0.5))
+    row = findings.novelty_finding(SimpleNamespace(facts={"a": 1}, groups=[]), few)
+    assert row["severity"] == 1, "a search that finds one class of four has not shown that none is missing"
+    assert "one may go unnoticed" in row["advice"]
+    assert findings.novelty_finding(SimpleNamespace(facts={"a": 1}, groups=[]), half)["severity"] == 0
 
 
 def test_two_languages_leaves_neighbours_and_mixtures_alone():

@@ -277,7 +277,7 @@ def test_diagnose_says_it():
     found = isthmus.diagnose(source, labels.tolist(), target)
     assert found["new groups"]["severity"] == 2
     assert found.tables["new_groups"][0]["documents"] >= 50
-    assert "Played on the source itself, with 3 classes left out in turn" in found["new groups"]["finding"]
+    assert "Tried on the source itself, with 3 classes left out in turn" in found["new groups"]["finding"]
     assert found["new groups"]["values"]["power"] >= 0.6
     assert found["new groups"]["values"]["false_alarm"] == 0.0
     plain = isthmus.diagnose(source, labels.tolist(), texts_of(known, rng)[0])

@@ -70,7 +70,7 @@ def verdict(result) -> str:
     else:
         first = f"{in_words(expected.estimate)} labels {'is' if n == 1 else 'are'} right."
     if not review:
-        return f"{first} None needs reading."
+        return f"{first} None needs reading{'' if _is_judged(result) else ', if your classes cover the target'}."
     if review == n:
         return f"{first} Read {'it' if n == 1 else 'them all'}."
     return f"{first} Read {'this one' if review == 1 else f'these {review:,}'} first."
@@ -122,6 +122,11 @@ def guaranteed_tile(result) -> dict[str, Any] | None:
     else:
         shown = f"{read} read at random do not yet show that any part of the labels has at most {budget} wrong."
     return {"n": found.documents, "of": len(result.labels), "note": f"{shown} {more}"}
+
+
+def _is_judged(result) -> bool:
+    """Whether somebody's reading says how many labels are right: a check, or answers."""
+    return result.measured is not None or (result.learned is not None and bool(result.learned.basis))
 
 
 def _basis(result) -> str:

@@ -538,7 +538,7 @@ def simulated_sentence(simulated: dict[str, float] | None) -> str:
     alarm = "a false alarm" if simulated["false_alarm"] else "no false alarm"
     n_classes = int(simulated["classes"])
     return (
-        f"Played on the source itself, with {n_classes} classes left out in turn, the test found "
+        f"Tried on the source itself, with {n_classes} classes left out in turn, the test found "
         f"{round(simulated['power'] * n_classes)} of them and raised {alarm} with none left out."
     )
 
