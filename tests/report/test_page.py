@@ -102,7 +102,7 @@ def test_the_verdict_says_how_good_and_what_to_read():
     result.expected_accuracy = AccuracyEstimate(0.79, 0.7, 0.88)
     assert verdict(result) == "About 4 in 5 labels are right. Read this one first."
     result.needs_review[:] = False
-    assert verdict(result).endswith("None needs reading.")
+    assert verdict(result).endswith("None needs reading, if your classes cover the target.")
     result.needs_review[:] = True
     assert verdict(result).endswith("Read them all.")
     assert review_note(result) == "The method is not sure enough of any label."
