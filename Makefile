@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 WORKERS ?= 2
+STALE  ?= say
 # Rooms whose tests are quick, for `make check`; single slow tests in them carry the marker slow.
 FAST   := $(addprefix tests/,api choose clustering corpus docs/test_assertions.py docs/test_mutants.py evaluate explain \
 	features math shift contract/test_imports.py contract/test_callers.py contract/test_answers.py test_packing.py \
@@ -58,8 +59,8 @@ lint: $(VENV)/.dev
 coverage: $(VENV)/.docs     ## lines run by the tests, with a floor (pyproject, tool.coverage)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --cov --cov-context=test --cov-report=term --cov-report=html
 
-docs: $(VENV)/.docs         ## the documentation, warnings as errors
-	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+docs: $(VENV)/.docs         ## the documentation, warnings as errors; STALE=fail: also where a figure's code has changed
+	$(BIN)/sphinx-build -W --keep-going -b html -D stale_records=$(STALE) docs docs/_build/html
 
 pictures: $(VENV)/.dev      ## screenshots and drawings of the documentation, and the figures in README, made anew
 	$(BIN)/python tools/draw_methods.py

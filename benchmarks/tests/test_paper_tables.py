@@ -50,6 +50,20 @@ def test_cells_come_from_the_records(records):
     assert tables["strings"].count("\n") == 17  # no record: sixteen empty rows below the head
 
 
+def test_p_belongs_to_the_baseline_shown(records):
+    test = "task,method,other,p_value\nrec-talk,cocc,nbc,0.001\n"
+    (records / "cocc" / "significance.csv").write_text(test, encoding="utf-8")
+    assert "0.100 (sgt) | – |" in paper_tables(records)["cocc"], "sgt is shown, and the test is against nbc"
+    rows = [row("fudan-sogou", "svm-selected", v, "micro_f1", cut=c) for v, c in ((0.5, 2000), (0.6, 4000))]
+    (records / "projection" / "results.json").write_text(json.dumps({"rows": rows}), encoding="utf-8")
+    for other, p in (("svm", "–"), ("svm-selected", "0.001")):
+        test = f"task,method,other,p_value\nfudan-sogou,projection-rule,{other},0.001\n"
+        (records / "projection" / "significance.csv").write_text(test, encoding="utf-8")
+        assert (
+            f"fudan-sogou, rule | – | – | – | 0.600 (svm-selected 4000) | {p} |" in paper_tables(records)["projection"]
+        )
+
+
 def test_recorded_tests_stay_while_their_accuracies_do(tmp_path):
     names = ("a", "b", "c")
     suite = Suite(

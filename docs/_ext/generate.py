@@ -6,6 +6,7 @@ Everything lands in ``docs/reference/generated``: a page per public object, the 
 
 from __future__ import annotations
 
+import csv
 import importlib
 import importlib.util
 import inspect
@@ -244,22 +245,38 @@ def bench_parts(folder: Path) -> dict[str, str | bytes]:
     """A part per recorded suite for its page in ``docs/measured`` to include, its charts, and the papers' tables."""
     files: dict[str, str | bytes] = {}
     records = importlib.import_module("isthmus_bench.engine.records")
-    for suite in sorted(path.parent for path in folder.glob("*/results.md")):
+    for suite in sorted(path.parent for path in folder.rglob("results.md")):
+        name = "-".join(suite.relative_to(folder).parts)  # gpu/speed: a record of another machine, or of another day
         results = (suite / "results.md").read_text(encoding="utf-8")
         # The list of studies links to files beside the record; here the studies follow on the same page.
         results = re.sub(r"^## Studies\n+(?:- .*\n?)+", "", results, flags=re.M)
         parts = [_demote(re.sub(r"^# .*\n+", "", results).strip())]
         for page in sorted(path for path in suite.glob("*.md") if path.name != "results.md"):
             parts.append(_demote(_demote(page.read_text(encoding="utf-8").strip())))
-        parts.append(records.Record.open(folder, suite.name).code_sentence())
+        parts.append(records.Record.open(suite.parent, suite.name).code_sentence())
         text = "\n\n".join(parts) + "\n"
         for chart in sorted(suite.glob("*.svg")):
-            files[f"bench-{suite.name}-{chart.name}"] = chart.read_bytes()
-            text = text.replace(f"]({chart.name})", f"](../reference/generated/bench-{suite.name}-{chart.name})")
-        files[f"bench-{suite.name}.inc"] = text.replace(" ± ", "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}")
+            files[f"bench-{name}-{chart.name}"] = chart.read_bytes()
+            text = text.replace(f"]({chart.name})", f"](../reference/generated/bench-{name}-{chart.name})")
+        files[f"bench-{name}.inc"] = text.replace(" ± ", "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}")
+        for table in suite.glob("*.csv"):
+            if not table.with_suffix(".md").exists():
+                files[f"table-{name}-{table.stem}.inc"] = csv_table(table)
     papers = importlib.import_module("isthmus_bench.engine.papers").paper_tables(folder)
     files |= {f"paper-{suite}.inc": table + "\n" for suite, table in papers.items()}
     return files
+
+
+def csv_table(path: Path) -> str:
+    """A recorded table that has no page of its own, as a page shows it."""
+    with path.open(encoding="utf-8", newline="") as stream:
+        head, *rows = csv.reader(stream)
+    return _table(tuple(head), [tuple(map(_short, row)) for row in rows])
+
+
+def _short(cell: str) -> str:
+    """Four digits of a figure are enough."""
+    return f"{float(cell):.4g}" if re.fullmatch(r"-?\d+\.\d{4,}(e-?\d+)?", cell) else cell
 
 
 def _demote(text: str) -> str:

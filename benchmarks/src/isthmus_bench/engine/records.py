@@ -121,6 +121,11 @@ class Record:
         code = self.code.get(self.units[key].get("code", ""))
         return None if code is None else changed_modules(code)
 
+    def changed_study(self, name: str) -> list[str] | None:
+        """The same for a study."""
+        code = self.code.get(self.studies[name].get("code", ""))
+        return None if code is None else changed_modules(code)
+
     def code_sentence(self) -> str:
         """Whether the rows are those of the code as it is now, for a reader of the record."""
         found = {key: self.changed_code(key) for key, unit in self.units.items() if "rows" in unit}

@@ -309,7 +309,10 @@ def _svm(data: TaskData, seed: int) -> list[dict]:
 
 
 def _svm_selected(data: TaskData, seed: int) -> list[dict]:
-    return [row for k in CUTS for row in traditional(data, k, cut=k)]
+    """Every cut; the answers that tests compare are those of the best, chosen with hindsight, as the tables show it."""
+    found = [row for k in CUTS for row in traditional(data, k, cut=k)]
+    best = max((row for row in found if "correct" in row), key=lambda row: row["value"])
+    return [row if row is best else {key: value for key, value in row.items() if key != "correct"} for row in found]
 
 
 def _libsvm(data: TaskData, seed: int) -> list[dict]:
@@ -411,7 +414,7 @@ SUITE = Suite(
         if method not in (_ONLY_HETEROGENEOUS if task in HOMOGENEOUS else _ONLY_HOMOGENEOUS)
     ),
     derived={"times": time_table},
-    contrasts={"projection-rule": ("svm",), "projection-svm": ("svm",)},
+    contrasts=dict.fromkeys(("projection-rule", "projection-svm"), ("svm", "svm-selected")),
     studies={
         "selection": Study(
             name="selection",
