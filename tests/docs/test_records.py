@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import re
 import subprocess
 import sys
 
@@ -104,6 +105,24 @@ def test_tasks_are_counted(toy):
 def test_an_unknown_suite_is_named(records):
     with pytest.raises(LookupError, match="nowhere"):
         records.figure("nowhere a m accuracy")
+
+
+LEAST_BOUND = 680  # figures on pages that come from a record
+
+
+def test_every_figure_on_a_page_has_its_row(records):
+    """What the build finds out, without a build; and how many figures are bound."""
+    read = {"measured": records.figure, "studied": records.cell, "count": records.count}
+    bound, missing = 0, []
+    for path in (path for path in pages.pages() if path.is_relative_to(pages.DOCS)):
+        for role, text in re.findall(r"\{(measured|studied|count)\}`([^`]*)`", path.read_text(encoding="utf-8")):
+            bound += 1
+            try:
+                read[role](text)
+            except (LookupError, ValueError) as problem:
+                missing.append(f"{pages.name(path)}: {problem}")
+    assert not missing, missing
+    assert bound >= LEAST_BOUND, f"{bound} figures come from records; there were {LEAST_BOUND}"
 
 
 def test_what_is_stale_is_said_with_the_module(toy, tmp_path):
