@@ -362,6 +362,7 @@ class LabelRequest(Request):
         metavar="NAME=VALUE",
         blocks=False,
         model=False,
+        form="Parameters of the method",
     )
     classes: tuple[str, ...] = option(
         (),

@@ -65,7 +65,7 @@ def test_the_command_sets_the_same_parameters(files):
     [
         (("--method", "cocc", "--set", "max_iter=0"), "CoClusteringClassifier got max_iter=0; expected"),
         (("--method", "cocc", "--set", "max_iter"), "give NAME=VALUE"),
-        (("--set", "max_iter=2"), "name it with --method"),
+        (("--set", "max_iter=2"), "name it instead of auto"),
         (("--method", "nbc", "--set", "x=1", "--engine", "local"), "no parameter 'x'"),
     ],
     ids=["not allowed", "no value", "auto", "blocks"],

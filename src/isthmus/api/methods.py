@@ -71,12 +71,23 @@ def read_parameters(given: Sequence[str]) -> dict[str, Any]:
     for pair in given:
         name, sign, text = pair.partition("=")
         if not name or not sign:
-            raise UsageError(f"--set {pair[:60]!r}; give NAME=VALUE, such as --set max_iter=5.", code="bad-parameter")
+            raise UsageError(
+                f"Parameter {pair[:60]!r} has no value; give NAME=VALUE, such as max_iter=5.", code="bad-parameter"
+            )
         try:
             found[name.strip()] = words[text.lower()] if text.lower() in words else literal_eval(text)
         except (ValueError, SyntaxError):
             found[name.strip()] = text
     return found
+
+
+def check_typed(method: str, given: Sequence[str]) -> None:
+    """Refuse typed parameters that the method does not have or does not allow, before anything is fitted."""
+    if not given:
+        return
+    if method == "auto":
+        raise UsageError("Parameters are for one method; name it instead of auto.", code="bad-parameter")
+    build_method(method, parameters=read_parameters(given))
 
 
 def adapt_estimator(estimator: Any, **options: Any) -> TransferPipeline:

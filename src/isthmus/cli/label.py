@@ -61,7 +61,9 @@ def check_request(request: LabelRequest, *, large: bool = False) -> None:
     if request.method != "auto":
         get_recipe(request.method)
     if request.parameters:
-        _check_parameters(request)
+        from isthmus.api.methods import check_typed
+
+        check_typed(request.method, request.parameters)
     resolve_language(request.language)
     if "" in request.files:
         raise UsageError("A file name is empty; name SOURCE and TARGET.", code="bad-parameter")
@@ -81,15 +83,6 @@ def check_request(request: LabelRequest, *, large: bool = False) -> None:
         tables = request.words, request.class_table, request.answers
         inputs = (*request.files, *tables, request.model, *request.extra)
         check_outputs(request.output, request.report, request.force, request.save, inputs=inputs)
-
-
-def _check_parameters(request: LabelRequest) -> None:
-    """Refuse parameters that the method does not have, or that it does not allow."""
-    from isthmus.api.methods import build_method, read_parameters
-
-    if request.method == "auto":
-        raise UsageError("--set is for one method; name it with --method.", code="bad-parameter")
-    build_method(request.method, parameters=read_parameters(request.parameters))
 
 
 def _check_model(request: LabelRequest) -> None:

@@ -15,6 +15,7 @@ from isthmus._utils import versions
 from isthmus.api.diagnose import diagnose
 from isthmus.api.label import LabelResult, label
 from isthmus.api.loading import load
+from isthmus.api.methods import read_parameters
 from isthmus.corpus import Collection as TextCollection
 from isthmus.report import write_label_report
 from isthmus.report.summary import label_summary
@@ -184,6 +185,7 @@ def _label(run: Run, texts: dict[str, TextCollection], words: dict[str, str]) ->
         classes=settings.get("classes") or None,
         error_budget=settings["error_budget"],
         language=settings["language"],
+        parameters=read_parameters(settings.get("parameters", ())),  # runs of earlier versions have none
     )
 
 

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from isthmus._utils import versions
+from isthmus.api.methods import check_typed
 from isthmus.exceptions import DataError, UsageError
 from isthmus.features.languages import resolve_language
 from isthmus.recipes import RECIPES, get_recipe
@@ -277,6 +278,7 @@ def check_run_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
         raise UsageError("language must be a text, such as 'de'.", code="bad-parameter")
     LabelRequest.build({spec.key: settings[spec.key] for spec in LabelRequest.form()})
     resolve_language(settings["language"])
+    check_typed(settings["method"], settings["parameters"])
     return settings
 
 
