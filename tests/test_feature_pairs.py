@@ -22,8 +22,11 @@ pytest.importorskip("skops")
 ROOT = Path(__file__).parent
 
 SOURCES = ("two files", "half-labelled file", "several sources")
-EXTRAS = ("words", "answers", "vectors")
-ACTIONS = ("teach", "without", "rename", "merge", "check", "ask", "explain", "report", "save and load", "later texts")
+EXTRAS = ("words", "answers", "vectors", "names")
+ACTIONS = (
+    "teach", "without", "rename", "merge", "check", "guarantee", "ask", "explain", "report", "save and load",
+    "later texts",
+)  # fmt: skip
 BLOCKS = ("blocks", "dask")
 FEATURES = (*SOURCES, "no source", *EXTRAS, *ACTIONS, *BLOCKS, "workbench", "exports")
 
@@ -38,7 +41,8 @@ STORED = "an export writes what the run has stored, however it was made"
 CELLS = {
     **{frozenset(pair): ONE_SOURCE for pair in combinations((*SOURCES, "no source"), 2)},
     **{frozenset((name, extra)): f"{HERE}test_inputs_together" for name in SOURCES for extra in EXTRAS},
-    **{frozenset((extra, "answers")): f"{HERE}test_inputs_together" for extra in ("words", "vectors")},
+    **{frozenset((extra, "answers")): f"{HERE}test_inputs_together" for extra in ("words", "vectors", "names")},
+    **{frozenset((extra, "names")): f"{HERE}test_the_vote_takes_names_and" for extra in ("words", "vectors")},
     frozenset(("words", "vectors")): f"{HERE}test_words_are_taught_where_vectors_label",
     **{
         frozenset((given, action)): f"{HERE}test_every_action_on_every_input"
@@ -46,7 +50,9 @@ CELLS = {
         for action in ACTIONS
     },
     **{frozenset(pair): f"{HERE}test_one_action_after_another" for pair in combinations(ACTIONS, 2)},
-    **{frozenset(("no source", other)): "refused: no-label-column" for other in (*EXTRAS, *ACTIONS)},
+    **{frozenset(("no source", other)): "refused: no-label-column" for other in EXTRAS[:3]},
+    frozenset(("no source", "names")): f"{HERE}test_every_action_on_names_alone",
+    **{frozenset(("no source", action)): f"{HERE}test_every_action_on_names_alone" for action in ACTIONS},
     # runs in blocks, with and without a cluster
     **{frozenset(("two files", engine)): f"{HERE}test_all_routes_give_the_same_numbers" for engine in BLOCKS},
     **{frozenset(("several sources", engine)): f"{HERE}test_several_sources_in_blocks" for engine in BLOCKS},
@@ -60,7 +66,11 @@ CELLS = {
         for name in ("teach", "without", "rename", "merge", "ask", "explain")
         for engine in BLOCKS
     },
-    **{frozenset(("check", engine)): f"{HERE}test_a_table_made_in_blocks_can_be_checked" for engine in BLOCKS},
+    **{
+        frozenset((name, engine)): f"{HERE}test_a_table_made_in_blocks_can_be_checked"
+        for name in ("check", "guarantee")
+        for engine in BLOCKS
+    },
     frozenset(BLOCKS): "scale/test_dask.py::test_same_bytes_on_any_number_of_workers",
     # the workbench
     frozenset(("workbench", "two files")): f"{FLOW}a_run_labels_every_document_and_leaves_tables",
@@ -69,6 +79,8 @@ CELLS = {
     frozenset(("workbench", "no source")): f"{FLOW}a_run_without_a_target_is_refused",
     frozenset(("workbench", "words")): f"{DECISIONS}words_that_the_fit_used_can_be_taken_back",
     frozenset(("workbench", "answers")): f"{FLOW}answers_are_kept_taught_and_outlive_a_new_run",
+    frozenset(("workbench", "names")): "workbench/test_names.py::test_classes_by_name_label_review_teach_and_export",
+    frozenset(("workbench", "guarantee")): f"{DECISIONS}a_blind_sample_measures_the_accuracy",
     frozenset(("workbench", "vectors")): "its form has no field for vectors of one's own",
     frozenset(("workbench", "teach")): f"{FLOW}answers_are_kept_taught_and_outlive_a_new_run",
     frozenset(("workbench", "without")): f"{FLOW}an_answer_can_be_changed_and_taken_back_and_nothing_is_forgotten",
@@ -83,6 +95,7 @@ CELLS = {
     frozenset(("workbench", "exports")): f"{KEEPING}labels_are_exported_with_who_decided",
     **{frozenset(("workbench", engine)): IN_MEMORY for engine in BLOCKS},
     # its exports
+    frozenset(("exports", "names")): "workbench/test_names.py::test_classes_by_name_label_review_teach_and_export",
     frozenset(("exports", "answers")): f"{KEEPING}answers_and_the_audit_log_are_exported_whole",
     frozenset(("exports", "teach")): f"{KEEPING}the_exported_model_knows_the_ids_of_the_exported_answers",
     frozenset(("exports", "report")): f"{KEEPING}the_worker_makes_reports_and_models",
@@ -90,7 +103,7 @@ CELLS = {
     frozenset(("exports", "later texts")): f"{KEEPING}the_exported_model_knows_the_ids_of_the_exported_answers",
     **{
         frozenset(("exports", other)): STORED
-        for other in (*SOURCES, "no source", "words", "vectors", *ACTIONS[1:7])
+        for other in (*SOURCES, "no source", "words", "vectors", *ACTIONS[1:8])
     },
     **{frozenset(("exports", engine)): IN_MEMORY for engine in BLOCKS},
 }  # fmt: skip
@@ -127,6 +140,8 @@ def files(tmp_path_factory):
     write_rows(place / "half.csv", half)
     words = made.words_of("class 0", "shared")[:2]
     write_rows(place / "words.csv", {"word": words, "label": ["class 0"] * 2})
+    described = {f"class {code}": " ".join(made.words_of(f"class {code}", "shared")[:6]) for code in range(3)}
+    write_rows(place / "classes.csv", {"class": list(described), "words": list(described.values())})
     truths = list(made.target_labels)
     write_rows(place / "answers.csv", {"document": [1, 2, 3], "true_label": truths[:3]})
     place.joinpath("truth.txt").write_text("\n".join(truths))
@@ -142,6 +157,7 @@ OPTIONS = {
     "words": ["--words", "words.csv", "--method", "dual-factor"],
     "answers": ["--answers", "answers.csv"],
     "vectors": ["--vectors", "v", "--method", "vectors-logistic"],
+    "names": ["--classes", "classes.csv", "--method", "names"],
 }
 
 
@@ -149,11 +165,13 @@ def label(place, monkeypatch, *features):
     """The labelling that the command makes of these features, read back from its file."""
     monkeypatch.chdir(place)
     inputs = next((FILES[name] for name in features if name in FILES), FILES["two files"])
+    inputs = ["target.csv"] if "no source" in features else inputs
     options = [part for name in features if name in OPTIONS for part in OPTIONS[name]]
     if "--method" not in options:
         options += ["--method", "nbc"]
     out = ["-o", "out.csv", "--save", "run.isthmus", "--quiet", "--force"]
-    assert run_command(["label", *inputs, "--text", "text", "--label", "label", *options, *out]) == 0
+    columns = ["--text", "text", *([] if "no source" in features else ["--label", "label"])]
+    assert run_command(["label", *inputs, *columns, *options, *out]) == 0
     return isthmus.load("run.isthmus")
 
 
@@ -190,6 +208,14 @@ def act(result, action, place):
     if action == "check":
         found = result.check(truths)
         assert found.n == len(truths)
+    elif action == "guarantee":
+        sample = result.sample(12, budget=0.2)
+        filled = [truths[number - 1] for number in sample["document"]]
+        found = result.check({**sample, "true_label": filled}, budget=0.2)
+        open_ = result.needs_review | found.guarantee.passes
+        open_[[number - 1 for number in sample["document"]]] = True
+        open_[result.known_answers.rows] = True
+        assert open_.all(), "a label neither passes, nor was read, nor is to be reviewed"
     elif action == "ask":
         asked = result.ask(5)["document"]
         assert not {row + 1 for row in result.known_answers.rows} & set(asked), "an answered document was asked again"
@@ -210,6 +236,7 @@ def act(result, action, place):
 
 
 TOGETHER = [*((name, extra) for name in SOURCES for extra in EXTRAS), ("words", "answers"), ("answers", "vectors")]
+TOGETHER += [("answers", "names")]
 
 
 @pytest.mark.parametrize("features", TOGETHER, ids="-".join)
@@ -220,6 +247,18 @@ def test_inputs_together(files, monkeypatch, features):
     assert len(result.known_answers) == 3 * ("answers" in features)
     assert bool(result.given_words) == ("words" in features)
     assert result.needs_vectors == ("vectors" in features) or result.given_vectors is not None
+
+
+@pytest.mark.filterwarnings("ignore::isthmus.exceptions.IsthmusWarning")
+@pytest.mark.parametrize("extra", ["words", "vectors"])
+def test_the_vote_takes_names_and(files, monkeypatch, extra):
+    """No single method takes both; the vote does."""
+    both = [*OPTIONS[extra][:2], *OPTIONS["names"][:2], "--method", "auto"]
+    monkeypatch.setitem(OPTIONS, extra, both)
+    result = label(files, monkeypatch, extra)
+    assert_sound(result)
+    assert {row["method"] for row in result.decision} >= {"names"}
+    assert bool(result.given_words) == (extra == "words")
 
 
 def test_words_are_taught_where_vectors_label(files, labelled):
@@ -250,7 +289,20 @@ def test_one_action_after_another(files, labelled, first, second):
     assert_sound(act(act(labelled["two files"], first, files), second, files))
 
 
-@pytest.mark.parametrize("extra", [[], *OPTIONS.values()])
+@pytest.fixture(scope="module")
+def by_names(files):
+    """A labelling by names alone."""
+    with pytest.MonkeyPatch.context() as patch:
+        return label(files, patch, "no source", "names")
+
+
+@pytest.mark.filterwarnings("ignore:The model finds no term")
+@pytest.mark.parametrize("action", ACTIONS)
+def test_every_action_on_names_alone(files, by_names, action):
+    assert_sound(act(by_names, action, files))
+
+
+@pytest.mark.parametrize("extra", [[], *list(OPTIONS.values())[:3]])
 def test_no_source_is_refused(files, monkeypatch, capsys, extra):
     monkeypatch.chdir(files)
     assert run_command(["label", "target.csv", "--text", "text", *extra, "-o", "none.csv"]) == 1
@@ -258,10 +310,10 @@ def test_no_source_is_refused(files, monkeypatch, capsys, extra):
 
 
 @pytest.mark.parametrize("engine", ["local", "dask"])
-@pytest.mark.parametrize("given", ["words", "answers", "vectors", "report", "save", "model"])
+@pytest.mark.parametrize("given", ["words", "answers", "vectors", "class_table", "report", "save", "model"])
 def test_blocks_refuse_what_needs_memory(engine, given):
     request = LabelRequest(files=("s.csv", "t.csv"), output="o.csv", engine=engine, **{given: "x"})
-    with pytest.raises(UsageError, match=f"leave out --{given}") as error:
+    with pytest.raises(UsageError, match=f"leave out --{given.replace('class_table', 'classes')}") as error:
         request.refuse_given("Runs in blocks hold no collection in memory", can="blocks")
     assert error.value.code == "bad-parameter"
 
