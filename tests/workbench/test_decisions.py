@@ -45,7 +45,7 @@ def test_a_word_is_given_and_taken_back(client, workspace, project):
     touched = client.get(here(project, "words", "touches") + "?word=start").text
     n = int(re.search(r"Occurs in (\d+) document", touched)[1])
     assert n == workspace.words.touches(project.id, "start")["documents"]
-    assert f"touches {n} document" in touched
+    assert f"affects {n} document" in touched
     assert client.post(here(project, "words"), data={"word": "start", "label": "staff"}).status_code == 303
     assert [row.word for row in workspace.words.list(project.id)] == ["start"]
     assert client.post(here(project, "words", "remove"), data={"word": "start"}).status_code == 303

@@ -83,7 +83,7 @@ def test_an_invitation_works_once_and_not_for_ever(ws):
 def test_a_name_that_is_taken_does_not_use_up_the_invitation(ws):
     kim = ws.people.create("Kim", "hash", "owner")
     token = ws.people.invite("reviewer", by=kim.id)
-    with pytest.raises(DataError, match="already"):
+    with pytest.raises(DataError, match="is taken"):
         ws.people.accept(token, "kim", "hash")
     assert ws.people.accept(token, "Lee", "hash").name == "Lee"
 
