@@ -7,6 +7,8 @@ import re
 import docs_pages as pages
 import pytest
 
+import isthmus
+
 TEXT = (pages.ROOT / "README.md").read_text(encoding="utf-8")
 
 
@@ -28,6 +30,11 @@ def test_the_pictures_show_the_figures_of_the_run(run):
     kept = json.loads((pages.DOCS / "_static" / "pictures.json").read_text(encoding="utf-8"))
     assert kept == run[1], "the pictures were taken with other figures: run make pictures"
     assert f"Here {kept['right']} % of the labels are right" in TEXT
+
+
+def test_how_to_cite_names_the_present_version():
+    page = (pages.DOCS / "reference" / "references.md").read_text(encoding="utf-8")
+    assert f"version = {{{isthmus.__version__}}}" in page, "set the version under How to cite"
 
 
 def test_code_fits_its_box():

@@ -211,7 +211,11 @@ def _read_seeds(text: str | None) -> list[int] | None:
         ) from None
     counted = len(numbers) == 1 and "," not in text
     if min(numbers) < 0 or (counted and numbers[0] == 0):
-        raise UsageError(f"--seeds is {text!r}; seeds are not negative, and one is the least.", code="bad-parameter")
+        raise UsageError(
+            f"--seeds is {text!r}; give seeds of 0 or more, such as 0,1,2; a single number says how many, so 1 is seed "
+            "0 alone.",
+            code="bad-parameter",
+        )
     return list(range(numbers[0])) if counted else numbers
 
 

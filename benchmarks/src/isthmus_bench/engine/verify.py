@@ -85,7 +85,11 @@ def verify_record(
         and key[1] in found.methods
     ]
     if not keys:
-        raise DataError(f"There is no such row in {record.path}; write one with --record.", code="missing-data")
+        raise DataError(
+            f"There is no such row in {record.path}; run the command in a clone, which has the records, or write one "
+            "with --record.",
+            code="missing-data",
+        )
     chosen = list(tasks or _cheapest(record, keys))
     keys = [key for key in keys if key[0] in chosen]
     seeds = sorted({key[2] for key in keys if key[2] is not None}) or None
