@@ -200,7 +200,7 @@ def test_vectors_given_for_documents_leave_names_to_the_words():
         ((None, None, TARGET), {"classes": "sport"}, "bad-parameter", "give a list of names"),
         ((None, None, TARGET), {"classes": ["a b", "c d"], "method": "nbc"}, "bad-parameter", "use auto or names"),
         ((SOURCE, LABELS, TARGET), {"classes": NAMED, "method": "nbc"}, "bad-parameter", "does not read names"),
-        ((SOURCE, [1, 2] * 40, TARGET), {"classes": NAMED}, "bad-labels", "which are numbers"),
+        ((SOURCE, [1, 2] * 40, TARGET), {"classes": NAMED}, "bad-labels", "the source's classes are numbers"),
     ],
 )
 def test_what_cannot_work_is_refused(arguments, settings, code, sentence):

@@ -123,7 +123,7 @@ def test_questions_samples_and_answers_are_frames_too(kind, tmp_path):
         columns["true_label"] = ["staff", "product"]
         filled = make(kind, columns)
         assert len(result.teach(filled).answers) == 2
-        assert result.check(filled).n == 2
+    assert result.check(filled).n == 2, "the sample; what was asked for says nothing about the others"
     result.save(tmp_path / "run.isthmus")
     again = isthmus.load(tmp_path / "run.isthmus")
     assert again.ids == TARGET["nr"]
@@ -143,3 +143,10 @@ def test_frames_with_classes_sources_and_answers():
     )
     assert answered.labels[0] == "staff"
     assert answered.to_frame().columns[0] == "nr", "answers given to label keep the frame"
+
+
+def test_names_of_files_and_lists_beside_a_frame_are_refused_in_a_sentence():
+    with pytest.raises(UsageError, match=r"'cars\.csv' was given, and texts are expected; read a file with"):
+        isthmus.label("cars.csv", "dealers.csv")
+    with pytest.raises(UsageError, match="Data frames and other collections were given together"):
+        isthmus.label(make("pandas", SOURCE), TARGET["comment"], method="nbc", text="comment", label="topic")

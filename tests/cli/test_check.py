@@ -238,7 +238,7 @@ def test_hostile_labels_stay_on_their_line(checked, capsys):
         (["other.csv", "checked.csv"], 1, "the sample belongs to another one"),
         (["numbers.csv", "no_ids.csv"], 1, "texts of the sample are not those of the labelling"),
         (["out.csv", "twice.csv"], 1, "Document 5 is in the sample twice, as 'price' and as 'staff'"),
-        (["out.csv", "beyond.csv"], 1, "Document 61 was checked, but the labelling has 60 documents"),
+        (["out.csv", "beyond.csv"], 1, "names document 61, and the labelling has 60 documents"),
         (["out.csv", "odd.csv"], 1, "'five' in the column document is not a document's number"),
     ],
 )
@@ -294,6 +294,18 @@ def test_a_budget_draws_among_the_surest_and_says_what_passes(folder, capsys):
         ), result
         review = [row["needs_review"].lower() for row in read("kept.csv")]
         assert review.count("false") >= passing["documents"] > 40, result
+
+
+def test_documents_that_were_asked_for_are_no_sample(folder, capsys):
+    """They are the doubtful ones: their accuracy is not that of all."""
+    assert run_command(["ask", "m.isthmus", "-n", "6", "-o", "asked.csv"]) == 0
+    fill_in("asked.csv", "answers.csv", truth=lambda row: "staff")
+    for result in ("m.isthmus", "out.csv"):
+        capsys.readouterr()
+        assert run_command(["check", result, "answers.csv"]) == 1
+        said = capsys.readouterr().err
+        assert "6 of the 6 checked documents were not drawn at random (the column drawn says 'asked')" in said, result
+        assert "[bad-check]" in said
 
 
 def test_answered_documents_need_no_review_after_a_guarantee(folder, capsys):

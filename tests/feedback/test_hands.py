@@ -188,4 +188,4 @@ def test_by_hand_and_a_budget_are_two_questions(labelled, tmp_path, monkeypatch,
         f"document,true_label,by\n1,{truth[0]},kim\n1,{truth[0]},gpt\n", encoding="utf-8"
     )
     assert run_command(["check", "run.isthmus", "both.csv", "--by-hand", "--budget", "0.1"]) == 2
-    assert "give RESULT and CHECKED alone" in capsys.readouterr().err
+    assert "takes RESULT and CHECKED alone" in capsys.readouterr().err

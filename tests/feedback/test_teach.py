@@ -159,7 +159,10 @@ def test_taking_back_and_a_misspelt_class_are_told(labelling):
     assert "towards" not in str(back.learned).splitlines()[0]
     odd = labelling.teach({"document": [3, 90], "true_label": ["stafff", "parking"]})
     assert odd.learned.new_classes == {"stafff": "staff", "parking": ""}
-    assert "new class: stafff (did you mean staff? Correct the table and run teach again)" in str(odd.learned)
+    lines = str(odd.learned).splitlines()
+    assert "warning: new class: stafff (did you mean staff? Correct the table and run teach again)" in lines
+    assert "new class: parking; answers to documents drawn at random will tell how common it is" in lines
+    assert not any("more answers" in line for line in lines), "the answers so far cannot tell what more would bring"
 
 
 def test_answers_that_were_asked_are_not_counted_as_random(labelling):

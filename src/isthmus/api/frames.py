@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
+from os import PathLike
 from typing import Any
 
 from isthmus._utils import import_optional
@@ -66,6 +67,7 @@ def takes_frames(function: Callable) -> Callable:
                     "them out.",
                     code="bad-parameter",
                 )
+            _refuse_names_of_files(given[:2])
             return function(*given, **options)
         source, target, rest = _two_frames(given, options)
         documents = read_frame(target, "target", text=text, id=id, want_labels=False)
@@ -87,12 +89,25 @@ def takes_frames(function: Callable) -> Callable:
     return taking
 
 
+def _refuse_names_of_files(given: Sequence) -> None:
+    """What works on the command line is tried in Python, too."""
+    for value in given:
+        if isinstance(value, (str, PathLike)):
+            raise UsageError(
+                f"{str(value)[:60]!r} was given, and texts are expected; read a file with "
+                "isthmus.corpus.read_collection, pass data frames, or run isthmus label SOURCE TARGET in a terminal.",
+                code="bad-parameter",
+            )
+
+
 def _two_frames(given: tuple, options: dict[str, Any]) -> tuple[Any, Any, tuple]:
     """The source's frame or None, the target's, and what stands behind them."""
     last = max((i for i, value in enumerate(given[:3]) if is_frame(value)), default=-1)
     front = [value for value in given[: last + 1] if value is not None]
     front += [options.pop(name) for name in ("source_texts", "target_texts") if name in options]
-    if len(front) > 2 or not all(map(is_frame, front)):
+    behind = given[last + 1 : last + 2]
+    lists = [value for value in behind if isinstance(value, (list, tuple)) or hasattr(value, "shape")]
+    if len(front) > 2 or not all(map(is_frame, front)) or lists:
         raise UsageError(
             "Data frames and other collections were given together; pass a frame with labels and a frame to be "
             "labelled, and name their columns with text= and label=.",

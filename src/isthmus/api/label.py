@@ -151,7 +151,8 @@ class LabelResult(FrameResult, Labelling):
     def __repr__(self) -> str:
         expected = "not estimated"
         if self.expected_accuracy is not None and self.expected_accuracy.estimate is not None:
-            expected = f"{self.expected_accuracy.estimate:.0%}"
+            cover = " if your classes cover the target" if self.learned is None and self.measured is None else ""
+            expected = f"{self.expected_accuracy.estimate:.0%}{cover}"
         return (
             f"LabelResult({len(self.texts):,} texts, {len(self.classes)} classes, method={self.method!r}, "
             f"expected accuracy {expected}, {int(self.needs_review.sum()):,} to review)"
@@ -281,6 +282,10 @@ class LabelResult(FrameResult, Labelling):
 
     def reasons(self, i: int, top: int = 10) -> list[dict]:
         """Terms of target text ``i`` that speak for or against each class: ``class``, ``term``, ``contribution``."""
+        if not -len(self.texts) <= i < len(self.texts):
+            raise UsageError(
+                f"i={i!r}, and there are {len(self.texts):,} documents; number them from 0.", code="bad-parameter"
+            )
         return explain_document(self.model, self.texts[i], top=top)
 
     def class_shares(self, by: Sequence | str | None = None) -> list[dict]:

@@ -14,7 +14,7 @@ from isthmus._math.confidence import AccuracyEstimate, review_reasons
 from isthmus._math.samples import difference_ends, effective_size, two_sided_z, wilson_ends
 from isthmus._utils import plural
 from isthmus.choose.guaranteed import Guarantee, another_labelling, guarantee, rank_documents
-from isthmus.corpus.filled import check_row, match_classes
+from isthmus.corpus.filled import check_row, find_new_classes, match_classes
 from isthmus.corpus.guess import grade_distance, grade_order
 from isthmus.exceptions import DataError
 
@@ -407,6 +407,7 @@ def _lines(found: LabelCheck) -> list[str]:
             outcome = ("not contradicted" if found._within_expected else "perhaps not") + f", {outcome}"
         lines.append(f"expected {was.estimate:.2f} ({was.low:.2f} to {was.high:.2f}): {outcome}")
     right = {row["class"]: row for row in found.precision}
+    meant = find_new_classes(found.new_classes, list(right))
     for row in found.shares:
         said = []
         if found.among is None:  # shares among the surest say nothing about all
@@ -414,7 +415,9 @@ def _lines(found: LabelCheck) -> list[str]:
             said.append(f"share {row['estimate']:.2f} {ends}, {row['labels']:.2f} by the labels")
         part = right.get(row["class"])
         if part is None:
+            known = meant.get(str(row["class"]))
             said.append("none of the classes, so every such document counts as wrong")
+            said += [f"did you mean {known}? Correct the table and check again"] if known else []
         elif part["checked"]:
             ends = f"({part['low']:.2f} to {part['high']:.2f})"
             said.append(f"{part['right']:,} of {part['checked']:,} so labelled are right {ends}")

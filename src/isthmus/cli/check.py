@@ -359,7 +359,7 @@ def check_answers(labelling: Labelling, path: str, label: str, budget: float | N
     import numpy as np
 
     from isthmus.choose.checking import check_sample
-    from isthmus.corpus.filled import read_among, read_sample
+    from isthmus.corpus.filled import check_drawn, read_among, read_sample
 
     try:
         # The numbers are asked for as the text, because a person may have taken the column of texts out.
@@ -376,7 +376,7 @@ def check_answers(labelling: Labelling, path: str, label: str, budget: float | N
     columns: dict[str, list] = {"document": docs.texts, label: docs.labels}
     columns |= {"id": docs.ids} if "id" in cells else {}
     columns |= {"text": bare_cells(cells["text"])} if "text" in cells else {}
-    columns |= {"among": cells["among"]} if "among" in cells else {}
+    columns |= {name: cells[name] for name in ("among", "drawn") if name in cells}
     if labelling.saved is not None:
         table = {TRUTH if name == label else name: cells for name, cells in columns.items()}
         return labelling.saved.check(table, budget=budget)
@@ -400,6 +400,8 @@ def check_answers(labelling: Labelling, path: str, label: str, budget: float | N
         )
     place = {row: number for number, row in enumerate(labelling.found)}
     among = read_among(columns.get("among", ()))
+    if among is None:
+        check_drawn(columns.get("drawn", [None] * len(docs)), docs.labels)
     needs_confidence = among is not None or budget is not None
     found = check_sample(
         [labelling.labels[row] for row in labelling.found],

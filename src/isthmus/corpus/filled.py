@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 from math import inf
 from typing import Any
 
@@ -72,12 +73,39 @@ def read_among(cells: Sequence) -> int | None:
     return int(number)
 
 
+def find_new_classes(labels: Sequence, known: Sequence) -> dict[str, str]:
+    """Names that are no class so far, each with the class it may be a misspelling of, or ''.
+
+    >>> find_new_classes(["staff", "stafff", "parking"], ["staff", "price"])
+    {'stafff': 'staff', 'parking': ''}
+    """
+    names = [str(name) for name in dict.fromkeys(labels) if name not in set(known)]
+    return {name: next(iter(get_close_matches(name, map(str, known), n=1, cutoff=0.8)), "") for name in names}
+
+
+def check_drawn(drawn: Sequence, truths: Sequence) -> None:
+    """Refuse documents that were asked for or picked as a sample: they say nothing about the others.
+
+    >>> check_drawn(["random", "", None], ["price", "staff", "price"])
+    >>> check_drawn(["asked"], [""])
+    """
+    known = [cell_content(how).lower() for how, truth in zip(drawn, truths, strict=True) if cell_content(truth)]
+    picked = [how for how in known if how not in ("", "random")]
+    if picked:
+        raise DataError(
+            f"{len(picked):,} of the {len(known):,} checked documents were not drawn at random (the column drawn says "
+            f"{picked[0][:40]!r}), so they say nothing about the others; draw a sample for a check, and give these to "
+            "teach.",
+            code="bad-check",
+        )
+
+
 def check_row(row: int, n_documents: int) -> None:
     """Refuse a document that the labelling does not have."""
     if not 0 <= row < n_documents:
         raise DataError(
-            f"Document {row + 1:,} was checked, but the labelling has {n_documents:,} documents; "
-            "give the labelling that the sample was drawn from.",
+            f"The checked sample names document {row + 1:,}, and the labelling has {n_documents:,} documents; "
+            "give the labelling that it was drawn from.",
             code="bad-check",
         )
 

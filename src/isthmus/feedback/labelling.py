@@ -84,11 +84,17 @@ class Learned:
         lines = [f"{done or 'no new answers'}, {total} in all; {changed}"]
         lines += [describe_hand(hand) for hand in self.hands]
         for name, known in self.new_classes.items():
-            meant = f" (did you mean {known}? Correct the table and run teach again)" if known else ""
-            lines.append(f"new class: {name}{meant}")
+            if known:
+                lines.append(
+                    f"warning: new class: {name} (did you mean {known}? Correct the table and run teach again)"
+                )
+            elif self.basis == "random":
+                lines.append(f"new class: {name}")
+            else:
+                lines.append(f"new class: {name}; answers to documents drawn at random will tell how common it is")
         for name in dict.fromkeys([*self.before, *self.after]):
             lines.append(f"  {name}: {self.before.get(name, 0):,} before, {self.after.get(name, 0):,} now")
-        if self.outlook is not None:
+        if self.outlook is not None and not self.new_classes:  # what they bring, the answers so far cannot tell
             lines.append(
                 f"{self.outlook['answers']} more answers: {100 * self.outlook['gain']:+.0f} ± "
                 f"{100 * self.outlook['margin']:.0f} points"

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from isthmus.corpus.cells import as_number, cell_content
-from isthmus.corpus.filled import match_classes, read_among, read_sample
+from isthmus.corpus.filled import check_drawn, match_classes, read_among, read_sample
 from isthmus.corpus.frames import frame_columns, is_frame
 from isthmus.corpus.read import read_table
 from isthmus.corpus.sheets import REVIEW_SHEET
@@ -93,7 +93,11 @@ def read_truths(labelling: Labelling, table: Any) -> tuple[list[int], list, int 
     """
     try:
         columns = _as_columns(table, len(labelling.texts))
-        return *_find_rows(columns, labelling), read_among(columns.get("among", ()))
+        rows, truths = _find_rows(columns, labelling)
+        among = read_among(columns.get("among", ()))
+        if among is None:  # the others were drawn at random from the surest
+            check_drawn(columns.get("drawn", [None] * len(columns[TRUTH])), columns[TRUTH])
+        return rows, truths, among
     except DataError as error:
         if error.code != "bad-answers":
             raise

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from functools import partial
 from itertools import count
 from os import PathLike
@@ -26,7 +25,7 @@ from isthmus._math.confidence import (
     with_caution,
 )
 from isthmus._utils import plural
-from isthmus.corpus.filled import match_classes
+from isthmus.corpus.filled import find_new_classes, match_classes
 from isthmus.corpus.words import read_words
 from isthmus.exceptions import DataError, UsageError
 from isthmus.feedback.accounting import (
@@ -436,15 +435,9 @@ def _compare(
         after=_counts(new),
         outlook=ahead,
         basis="" if expected is None else expected.basis,
-        new_classes=_new_classes([*given.labels, *_word_classes(given.words)], earlier.classes.tolist()),
+        new_classes=find_new_classes([*given.labels, *_word_classes(given.words)], earlier.classes.tolist()),
         words=len(given.words),
     )
-
-
-def _new_classes(labels: Sequence, known: list) -> dict[str, str]:
-    """Names that are no class so far, each with the class it may be a misspelling of."""
-    names = [str(name) for name in dict.fromkeys(labels) if name not in set(known)]
-    return {name: next(iter(get_close_matches(name, map(str, known), n=1, cutoff=0.8)), "") for name in names}
 
 
 def _counts(labels: list) -> dict:
