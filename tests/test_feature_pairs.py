@@ -375,6 +375,7 @@ def from_table(table):
 
 
 def from_workbench(place, folder):
+    pytest.importorskip("sqlalchemy", reason="a workspace needs the extra 'workbench'")
     workspace_room = pytest.importorskip("isthmus.workspace")
     with workspace_room.open_workspace(folder / "workspace", None) as workspace:
         by = workspace.people.local().id

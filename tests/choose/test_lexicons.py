@@ -5,7 +5,7 @@ import pytest
 
 import isthmus
 from isthmus._math.confidence import sharpen
-from isthmus.choose import lexicons
+from isthmus.choose import choice, lexicons
 from isthmus.choose.candidates import try_methods
 from isthmus.choose.choice import expect_anew
 from isthmus.choose.lexicons import find_lexicon
@@ -105,12 +105,32 @@ def test_it_is_switched_off_with_false(verdicts):
     assert "words alone" not in {row["method"] for row in result.decision}
 
 
-def test_confidence_with_words_is_brought_to_the_accuracy_expected(verdicts):
-    """Vote and words share errors: together they are surer than they are right."""
+def try_verdicts(verdicts):
     (source, labels), (target, _) = verdicts
     texts = TransferTexts.of(source, np.array(labels, dtype=object), target)
     candidates = try_methods(texts, embed=False, language="en", n_jobs=1)
     assert candidates.lexicon is not None
+    return candidates
+
+
+def test_what_followed_shares_gained_is_kept_when_words_join(verdicts, monkeypatch):
+    handed = []
+
+    def note(candidates, joint, labels, gain=0.0):
+        handed.append(gain)
+        return expect_anew(candidates, joint, labels, gain)
+
+    monkeypatch.setattr(choice, "share_factors", lambda *given: np.array([1.1, 0.9]))
+    monkeypatch.setattr(choice, "moved_to", lambda accuracy, *given: accuracy.raised(0.03, 0.03))
+    monkeypatch.setattr(choice, "expect_anew", note)
+    choice.decide(try_verdicts(verdicts))
+    assert len(handed) == 1, "words join once"
+    assert handed[0] > 0
+
+
+def test_confidence_with_words_is_brought_to_the_accuracy_expected(verdicts):
+    """Vote and words share errors: together they are surer than they are right."""
+    candidates = try_verdicts(verdicts)
     joint = np.tile([[0.99, 0.01], [0.01, 0.99]], (40, 1))
     said = np.array(["negative", "positive"] * 40)
     accuracy, power = expect_anew(candidates, joint, said)

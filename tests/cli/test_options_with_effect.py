@@ -103,6 +103,10 @@ def test_a_half_labelled_table_is_checked_on_what_was_found(here, capsys):
         rows = read("sample.csv")
         texts.append([row["text"] for row in rows])
     assert texts[0] == texts[1]
+    budget = ["--sample", "8", "--budget", "0.4", "-o", "sample.csv", "--quiet", "--force"]
+    assert run_command(["check", "halved.csv", *budget]) == 0
+    drawn = [int(row["document"]) for row in read("sample.csv")]
+    assert {given[number - 1] for number in drawn} == {"False"}, "labels that were given need no guarantee"
     assert run_command(["check", "halved.csv", "--sample", "15", "-o", "sample.csv", "--quiet", "--force"]) == 0
     rows = read("sample.csv")
     write_csv("checked.csv", {"document": [row["document"] for row in rows], "true_label": ["staff"] * 15})

@@ -12,10 +12,9 @@ from made_texts import COMMENTS_CSV as SOURCE
 from isthmus.cli import common, main
 from isthmus.cli.app import run_command
 from isthmus.cli.common import talking
-from isthmus.cli.outputs import keeping
 from isthmus.cli.progress import ProgressLine
 from isthmus.corpus import load_sample, write_rows
-from isthmus.exceptions import DataError, IsthmusWarning
+from isthmus.exceptions import IsthmusWarning
 
 TARGET = "id,comment\n1,friendly staff at the desk\n2,the price of the sedan\n3,nothing known\n4,rude staff\n"
 
@@ -170,13 +169,3 @@ def test_a_run_of_seconds_tells_how_far_it_is_and_a_run_of_hours_does_not_flood_
     for second in range(31, 3600):
         line({"phase": "trying", "done": second, "total": None, "time": line.began + second})
     assert 50 <= len(capsys.readouterr().err.splitlines()) <= 80
-
-
-def test_what_is_kept_of_a_run_is_guarded_like_any_table(tmp_path):
-    with (
-        pytest.raises(DataError, match="kept in") as caught,
-        keeping({"label": ["=1+1"]}, ["@id"], str(tmp_path / "out.csv")),
-    ):
-        raise DataError("The disk is full.", code="output-unwritable")
-    assert caught.value.code == "output-unwritable"
-    assert (tmp_path / "out.kept.csv").read_text("utf-8").splitlines() == ["id,label", "'@id,'=1+1"]

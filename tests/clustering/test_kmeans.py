@@ -132,6 +132,8 @@ def test_threads_change_nothing(monkeypatch):
     one, two = (assign_rows(X, X[:4].toarray(), n_threads=n) for n in (1, 3))
     np.testing.assert_array_equal(one[0], two[0])
     np.testing.assert_allclose(one[2].sums, two[2].sums)
+    np.testing.assert_array_equal(one[2].counts, two[2].counts)
+    assert one[2].divergence == pytest.approx(two[2].divergence)
 
 
 def test_an_empty_cluster_gets_the_farthest_row():

@@ -30,6 +30,7 @@ def gate(X, y, domain=None, **options):
     [
         ([1, -1, 2], [True, False, True]),
         (["a", None, "b"], [True, False, True]),
+        ([2, None, 1, -1], [True, False, True, False]),
         (["a", float("nan"), "b"], [True, False, True]),
         ([1.0, float("nan"), 2.0], [True, False, True]),
         (np.array([1, -1, 2], dtype=object), [True, False, True]),

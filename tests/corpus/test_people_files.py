@@ -6,6 +6,7 @@ import pytest
 
 from isthmus.corpus import read_collection
 from isthmus.corpus.guess import find_header, guess_id
+from isthmus.corpus.read import read_table
 from isthmus.exceptions import DataError, UsageError
 
 xlsxwriter = pytest.importorskip("xlsxwriter")
@@ -104,3 +105,9 @@ def test_short_comments_of_customers_are_texts_not_ids():
     docs = read_collection("-", stdin=io.BytesIO(table))
     assert docs.texts == ["kind staff", "too dear"]
     assert docs.ids == ["1", "2"]
+
+
+def test_the_filled_sheet_is_found_behind_an_empty_one(tmp_path):
+    path = tmp_path / "answers.xlsx"
+    path.write_bytes(workbook(about=[["about"], ["who"]], empty=[], filled=[["id", "true_label"], ["7", "staff"]]))
+    assert read_table(path, filled="true_label") == {"id": ["7"], "true_label": ["staff"]}

@@ -2,10 +2,14 @@
 
 import csv
 
+import numpy as np
 import pytest
 
+from isthmus.choose import AccuracyEstimate
 from isthmus.cli.app import run_command
 from isthmus.scale import label_files
+from isthmus.scale.run import Run, Settings
+from isthmus.scale.trust import STEPS, Trust
 
 
 def rows_of(path):
@@ -47,3 +51,16 @@ def test_shares_that_moved_are_followed_as_the_sample_says(moved, tmp_path):
     confidence = [float(row["confidence"]) for row in rows_of(tmp_path / "out.csv")]
     assert sum(confidence) / len(confidence) == pytest.approx(result.mean_confidence, abs=1e-4)
     assert result.mean_confidence == pytest.approx(result.expected_accuracy.estimate, abs=0.005)
+
+
+def test_documents_that_need_review_anyway_do_not_pass():
+    """Fifty sure documents, and all but three of them in a new group: three are too few to promise anything about."""
+    run = Run(None, Settings(method="nbc"), None, None, {})
+    counts = np.zeros((2, STEPS + 1), dtype=np.int64)
+    counts[0, STEPS] = 50
+    for free, limit in ((3, STEPS + 1), (50, STEPS)):
+        passable = np.zeros_like(counts)
+        passable[0, STEPS] = free
+        trust = Trust(AccuracyEstimate(0.95, 0.94, 0.96), 1.0, None, None, [], [])
+        limits = run._review_limits(trust, (counts, passable, np.array([25, 25])), alone=True)
+        assert limits[0] == limit, f"{free} of 50 may pass"

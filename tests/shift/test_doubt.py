@@ -69,6 +69,16 @@ def test_small_classes_are_not_judged():
     assert doubt_labels(counts[:6], np.array([0, 0, 0, 0, 0, 1]), 2) is None
 
 
+def test_a_suggested_class_has_its_own_number_where_a_class_is_too_small():
+    counts, codes = two_topics()
+    given, _ = flipped(codes, 0.1)
+    alike = doubt_labels(counts, given, 2)
+    with_small = sp.vstack([counts, counts[:1]], format="csr")
+    found = doubt_labels(with_small, np.append(given + 1, 0), 3)  # one document of class 0 comes in front of them
+    assert found.rows.tolist() == alike.rows.tolist()
+    assert found.suggested.tolist() == (alike.suggested + 1).tolist()
+
+
 def test_words_say_what_speaks_for_which():
     counts, codes = two_topics()
     given, _ = flipped(codes, 0.1)

@@ -145,6 +145,11 @@ def test_classes_are_renamed_from_the_next_run_on(done):
     assert done.compare.of(done.run.id, taught.id)["answers"] == {"documents": 1, "before": 1, "after": 1}
     export = done.exports.make(project, "labels", by=by, run=taught.id, ending=".jsonl")
     assert '"price"' not in done.exports.path(export.id).read_text("utf-8")
+    done.groups.rename_class(project, "money", "cash", by=by)
+    twice = done.runs.teach(taught.id, by=by)
+    assert twice.record["class_names"] == {"price": "cash", "money": "cash"}, "both names lead to the latest"
+    done.jobs.cancel(done.runs.job(twice.id).id, by=by)
+    done.groups.undo_name(done.groups.class_names(project)[1]["id"], by=by)
     done.groups.undo_name(done.groups.class_names(project)[0]["id"], by=by)
     again = done.runs.teach(done.run.id, by=by)
     work(done, until_idle=True)
