@@ -178,6 +178,17 @@ def test_a_group_that_got_its_class_as_a_whole_was_not_read(labelling):
     again = read.teach({**answers(GROUP[:12]), "drawn": ["asked"] * 12})
     assert not again.needs_review[GROUP[:12]].any(), "what was read need not be read"
     assert set(again.confidence[GROUP[12:]]) == {13 / 14}, "of twelve that were read all are of the class"
+    most = again.teach(answers(GROUP[:20]))  # no word about how they were drawn
+    assert most.known_answers.read.rows == [*again.known_answers.read.rows, *GROUP[12:20]]
+    assert set(most.confidence[GROUP[20:]]) == {21 / 22}, "the rest of the group stays unread, however small it is"
+
+
+def test_a_subtopic_that_got_a_class_was_not_read(labelling):
+    named = labelling.teach(labelling.split("staff", 2).name({1: "manners"}))
+    rows = np.flatnonzero(named.labels == "manners")
+    assert named.expected_accuracy.estimate is None
+    assert named.needs_review[rows].all()
+    assert named.known_answers.read.rows == []
 
 
 def test_a_group_without_a_name_is_called_by_its_most_typical_word(labelling):

@@ -1,5 +1,7 @@
 """Words, groups, checks and what is accepted unread."""
 
+import json
+
 import pytest
 import sqlalchemy as sa
 
@@ -130,6 +132,47 @@ def test_groups_are_renamed_merged_and_made_a_class(grouped):
     assert grouped.check() == []
     with pytest.raises(DataError, match="no such group"):
         grouped.groups.make_class(run, "nothing", "parts", by=by)
+
+
+def test_a_group_that_got_a_class_promises_the_same_as_in_python(grouped):
+    """Its documents counted as read: right, out of the queue, and in the expectation."""
+    run, by, project = grouped.run.id, grouped.by, grouped.project.id
+    rows = grouped.runs.predictions(run, limit=100)
+    group = [row for row in rows if row.novel_group == "new: tyres"]
+    assert grouped.groups.make_class(run, "new: tyres", "tyres", by=by) == 3
+    assert grouped.groups.list(run)[0]["given"] == ["tyres"]
+    others = [row for row in rows if not row.novel_group][:11]
+    read = [*others, group[0]]
+    for row in read:
+        grouped.answers.give(row.document, "tyres" if row is group[0] else row.label, by=by)
+    taught = grouped.runs.teach(run, by=by)
+    work(grouped, until_idle=True)
+
+    wholes = {"document": [row.position + 1 for row in group], "true_label": ["tyres"] * 3, "drawn": ["group"] * 3}
+    labels = ["tyres" if row is group[0] else row.label for row in read]
+    answers = {"document": [row.position + 1 for row in read], "true_label": labels}
+    wanted = grouped.exports.load(run).teach(wholes).teach(answers)
+    found, there = grouped.runs.get(taught.id).summary, grouped.exports.load(taught.id)
+    assert found["expected"] == pytest.approx(wanted.expected_accuracy.estimate)
+    assert (found["low"], found["high"]) == pytest.approx((wanted.expected_accuracy.low, wanted.expected_accuracy.high))
+    assert there.needs_review.tolist() == wanted.needs_review.tolist()
+    assert there.forecast(5) == wanted.forecast(5)
+    assert there.ask(24)["document"] == wanted.ask(24)["document"]
+    waiting = grouped.runs.predictions(taught.id, review=True)
+    assert {row.document for row in group[1:]} <= {row.document for row in waiting}, "nobody has read them"
+    assert {row.state for row in waiting} == {"open"}
+    assert grouped.queue.counts(taught.id)["to_review"] == len(waiting)
+    export = grouped.exports.make(project, "labels", by=by, run=taught.id, ending=".jsonl")
+    lines = [json.loads(line) for line in grouped.exports.path(export.id).read_text("utf-8").splitlines()]
+    assert [line["needs_review"] for line in lines] == wanted.needs_review.tolist()
+    assert [line["confidence"] for line in lines] == pytest.approx(wanted.confidence.tolist(), abs=1e-4)
+    export = grouped.exports.make(project, "answers", by=by, ending=".jsonl")
+    lines = [json.loads(line) for line in grouped.exports.path(export.id).read_text("utf-8").splitlines()]
+    assert sum(line["drawn"] == "group" for line in lines) == 3
+    assert grouped.compare.of(run, taught.id)["answers"]["documents"] == 12, "answers are what somebody read"
+    grouped.answers.undo(by=by)
+    assert grouped.runs.prediction(run, group[0].document).state == "leased", "what was taken back is read again"
+    assert grouped.check() == []
 
 
 def test_classes_are_renamed_from_the_next_run_on(done):

@@ -56,7 +56,6 @@ from isthmus.feedback.model import (
 from isthmus.feedback.renaming import rename_classes
 from isthmus.feedback.tables import read_hands, read_source_corrections, read_truths
 from isthmus.feedback.teaching import labels_without_own_answer, learn_answers, name_groups, teach
-from isthmus.feedback.whole import read_answers_of
 from isthmus.recipes import RECIPES
 from isthmus.request import ERROR_BUDGET, LabelRequest
 
@@ -337,7 +336,7 @@ class LabelResult(FrameResult, Labelling):
 
     def share_facts(self) -> ShareFacts:
         """What is known about the class of every document, from which :meth:`class_shares` is computed."""
-        answers, measured = read_answers_of(self), self.measured
+        answers, measured = self.known_answers.read, self.measured
         known = dict(zip(answers.rows, answers.labels, strict=True))
         drawn = [row for row, at_random in zip(answers.rows, answers.at_random, strict=True) if at_random]
         level: dict[str, float] = {}
@@ -434,7 +433,7 @@ class LabelResult(FrameResult, Labelling):
         """
         if isinstance(answers, int):
             open_ = np.ones(len(self.texts), dtype=bool)
-            open_[read_answers_of(self).rows] = False
+            open_[self.known_answers.read.rows] = False
             order = np.argsort(self.confidence, kind="stable")
             rows = order[open_[order]][: max(0, answers)].tolist()
         else:
@@ -445,7 +444,7 @@ class LabelResult(FrameResult, Labelling):
     def may_pass(self) -> np.ndarray:
         """Documents that a guarantee may let pass: nobody answered them, and they are in no new group."""
         allowed = np.asarray(self.novel_group == "", dtype=bool)
-        allowed[read_answers_of(self).rows] = False
+        allowed[self.known_answers.read.rows] = False
         return allowed
 
     def check(self, sample, true_labels: Sequence | None = None, *, budget: float | None = None) -> LabelCheck:
@@ -481,13 +480,13 @@ class LabelResult(FrameResult, Labelling):
         self.checked = self._check(rows, truths, budget, among)
         if self.checked.guarantee is not None:
             self.review_reason = self.checked.review_reasons(self.labels)
-            self.review_reason[read_answers_of(self).rows] = ""
+            self.review_reason[self.known_answers.read.rows] = ""
             self.needs_review = np.asarray(self.review_reason != "", dtype=bool)
         return self.checked
 
     def _check(self, rows: list[int], truths: list, budget: float | None, among: int | None) -> LabelCheck:
         """What the sample says about documents that nobody read; those that somebody read count as right."""
-        known = read_answers_of(self)
+        known = self.known_answers.read
         answers = dict(zip(known.rows, known.labels, strict=True))
         checked = {row: truth for row, truth in zip(rows, truths, strict=True) if truth is not None}
         learned = sorted(set(checked) & set(answers))
@@ -575,9 +574,10 @@ class LabelResult(FrameResult, Labelling):
             :meth:`ask` and :meth:`sample` give it, rows without a true label are passed over; a file with such a table
             (of a workbook the sheet ``review``, or the first with answers); ``{id: label}``; or one label per text,
             None where it is unknown. Earlier answers stay, later ones about the same text replace them.
-        drawn : {"random", "asked", "picked"}, optional
+        drawn : {"random", "asked", "picked", "group"}, optional
             How the texts came to be answered. If omitted, the column ``drawn`` says it, and "picked" where there is
-            none. Answers drawn at random alone estimate the accuracy directly.
+            none. Answers drawn at random alone estimate the accuracy directly. "group": the texts got a class with
+            their whole group, and nobody has read them.
         word_labels : mapping or path, optional
             Labelled words, as for :func:`isthmus.label`, or a file with the columns word and label.
         name : str, optional

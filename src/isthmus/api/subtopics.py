@@ -12,7 +12,7 @@ from isthmus._cards import card
 from isthmus._utils import plural
 from isthmus.api.cluster import GroupingResult, cluster
 from isthmus.exceptions import DataError, UsageError
-from isthmus.feedback.answers import PICKED
+from isthmus.feedback.answers import GROUP, PICKED
 from isthmus.feedback.labelling import Labelling
 
 _FEWEST = 10  # documents worth splitting
@@ -70,7 +70,10 @@ class Subtopics:
         }
 
     def name(self, names: Mapping[int | str, str]) -> dict[str, list]:
-        """Answers that make classes of groups, ``{number: class}``, for ``teach``; groups without a name stay out."""
+        """Answers that make classes of groups, ``{number: class}``, for ``teach``; groups without a name stay out.
+
+        Nobody has read these documents (``drawn`` is "group"), so that they need review.
+        """
         wanted = {str(number).strip(): str(name).strip() for number, name in names.items()}
         known = [str(row["number"]) for row in self.groups]
         for number, name in wanted.items():
@@ -79,7 +82,7 @@ class Subtopics:
                     f"{number}={name}: give the number of a group ({', '.join(known)}) and the name of its class.",
                     code="bad-parameter",
                 )
-        table = self.columns()
+        table = self.columns() | {"drawn": [GROUP] * len(self.rows)}
         table["true_label"] = [wanted.get(str(number), "") for number in self.numbers.tolist()]
         kept = [place for place, name in enumerate(table["true_label"]) if name]
         return {column: [cells[place] for place in kept] for column, cells in table.items()}

@@ -205,7 +205,7 @@ def label_half(half: Collection, result: Any) -> dict[str, list]:
     """Label, confidence and needs_review of every row of a half-labelled file; given labels stay, at confidence 1."""
     found = result.columns()
     if result.answers is not None:
-        answered = set(result.answers.rows)
+        answered = set(result.answers.read.rows)
         found["answered"] = [row in answered for row in range(len(result.texts))]
     found["given"] = [False] * len(result.texts)
     places = iter(range(len(result.texts)))

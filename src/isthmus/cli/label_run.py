@@ -219,7 +219,7 @@ def added_columns(result) -> dict[str, list]:
     added = {name: columns[name] for name in ADDED}
     if result.answers is None:
         return added
-    answered = set(result.answers.rows)
+    answered = set(result.answers.read.rows)
     return added | {"answered": [row in answered for row in range(len(result.texts))]}
 
 
@@ -228,7 +228,8 @@ def review_layout(result, output: str) -> Layout | None:
     if Path(output).suffix.lower() != ".xlsx":
         return None
     order = sorted(range(len(result.texts)), key=lambda row: (not result.needs_review[row], result.confidence[row]))
-    answered = {} if result.answers is None else dict(zip(result.answers.rows, result.answers.labels, strict=True))
+    read = result.known_answers.read
+    answered = dict(zip(read.rows, read.labels, strict=True))
     columns = result.columns()
     shown = ("text", "label", "confidence", "needs_review", "review_reason")
     review = {

@@ -14,8 +14,9 @@ import numpy as np
 
 from isthmus.corpus.decode import shown_name
 
-RANDOM, ASKED, PICKED = "random", "asked", "picked"
-DRAWN = (RANDOM, ASKED, PICKED)
+RANDOM, ASKED, PICKED, GROUP = "random", "asked", "picked", "group"
+READ = (RANDOM, ASKED, PICKED)  # how documents come to be read; those of a group got its class unread
+DRAWN = (*READ, GROUP)
 _COLUMNS = {"row": "rows", "label": "labels", "drawn": "drawn", "by": "by", "batch": "batch"}  # of one answer, of all
 
 
@@ -32,6 +33,7 @@ class Answers:
     drawn : list of str
         How the document came to be answered: "random" (drawn by ``sample``: these alone estimate accuracy directly),
         "asked" (chosen by ``ask``) or "picked" (any other way, such as a correction of a label that looked wrong).
+        "group" for documents that got a class together with their whole group: nobody has read them.
     by : list of str
         Who said so; '' where that was not given.
     batch : list of str
@@ -90,6 +92,11 @@ class Answers:
         return np.array([kind == RANDOM for kind in self.drawn], dtype=bool)
 
     @property
+    def read(self) -> Answers:
+        """The answers to documents that somebody read: all but those of whole groups."""
+        return self._with(entry for entry in self.entries if entry["drawn"] != GROUP)
+
+    @property
     def batches(self) -> list[str]:
         """Names of all tables that answers, words or blank rows came in."""
         earlier = [entry["batch"] for entry in self.replaced]
@@ -117,10 +124,13 @@ class Answers:
         A document drawn at random stays so, whatever is said about it later: the draw was random all the same.
         """
         new = set(later.rows)
-        was_random = {entry["row"] for entry in self._entries() if entry["drawn"] == RANDOM}
-        given = [entry | ({"drawn": RANDOM} if entry["row"] in was_random else {}) for entry in later._entries()]
-        kept = [entry for entry in self._entries() if entry["row"] not in new]
-        replaced = [entry for entry in self._entries() if entry["row"] in new]
+        was_random = {entry["row"] for entry in self.entries if entry["drawn"] == RANDOM}
+        given = [
+            entry | ({"drawn": RANDOM} if entry["row"] in was_random and entry["drawn"] != GROUP else {})
+            for entry in later.entries
+        ]
+        kept = [entry for entry in self.entries if entry["row"] not in new]
+        replaced = [entry for entry in self.entries if entry["row"] in new]
         blank_in = dict(self.blank_in)
         for name, rows in later.blank_in.items():
             blank_in[name] = sorted({*blank_in.get(name, []), *rows})
@@ -129,7 +139,7 @@ class Answers:
             blank=sorted({*self.blank, *later.blank} - {*self.rows, *new}),
             words={**self.words, **later.words},
             origins={**self.origins, **later.origins},
-            replaced=[*self.replaced, *replaced],
+            replaced=[*self.replaced, *replaced, *later.replaced],
             word_log=[*self.word_log, *later.word_log],
             blank_in=blank_in,
             weighed=list({(entry["row"], entry["by"]): entry for entry in [*self.weighed, *later.weighed]}.values()),
@@ -137,7 +147,7 @@ class Answers:
 
     def without(self, batch: str) -> Answers:
         """All that was said but what came in the table of this name; answers that it replaced hold again."""
-        found = [entry for entry in self._entries() if entry["batch"] != batch]
+        found = [entry for entry in self.entries if entry["batch"] != batch]
         earlier = [entry for entry in self.replaced if entry["batch"] != batch]
         held = {entry["row"] for entry in found}
         back = {entry["row"]: entry for entry in earlier if entry["row"] not in held}  # the latest of each document
@@ -157,22 +167,27 @@ class Answers:
         )
 
     def news(self, later: Answers) -> Answers:
-        """What of later answers says more than is known: not those that repeat an answer and name nobody."""
-        known = {entry["row"]: (entry["label"], entry["by"]) for entry in self._entries()}
+        """What of later answers says more than is known: not those that repeat an answer and name nobody.
+
+        To have read a document says more than that its group got a class.
+        """
+        known = {entry["row"]: (entry["label"], entry["by"]) for entry in self.entries}
+        unread = {entry["row"] for entry in self.entries if entry["drawn"] == GROUP}
         heard = {(entry["row"], entry["by"], entry["label"]) for entry in self.weighed}
         weighed = [entry for entry in later.weighed if (entry["row"], entry["by"], entry["label"]) not in heard]
         new = (
             entry
-            for entry in later._entries()
+            for entry in later.entries
             if (entry["label"], entry["by"] or known.get(entry["row"], ("", ""))[1]) != known.get(entry["row"])
-            or entry["drawn"] != PICKED
+            or entry["drawn"] in (RANDOM, ASKED)
+            or (entry["row"] in unread and entry["drawn"] != GROUP)
         )
         return later._with(new, weighed=weighed)
 
     def keep(self, rows: Iterable[int]) -> Answers:
         """The answers to these documents, and all words."""
         wanted = set(rows)
-        return self._with(entry for entry in self._entries() if entry["row"] in wanted)
+        return self._with(entry for entry in self.entries if entry["row"] in wanted)
 
     def renamed(self, names: dict) -> Answers:
         """The same answers with classes renamed."""
@@ -183,7 +198,8 @@ class Answers:
         weighed = [entry | {"label": names.get(entry["label"], entry["label"])} for entry in self.weighed]
         return replace(self, labels=labels, words=words, word_log=log, replaced=replaced, weighed=weighed)
 
-    def _entries(self) -> list[dict[str, Any]]:
+    @property
+    def entries(self) -> list[dict[str, Any]]:
         """One dict a document."""
         columns = (getattr(self, name) for name in _COLUMNS.values())
         return [dict(zip(_COLUMNS, values, strict=True)) for values in zip(*columns, strict=True)]

@@ -15,7 +15,6 @@ from isthmus.feedback.hands import contradictions
 from isthmus.feedback.labelling import Labelling
 from isthmus.feedback.model import voting_part
 from isthmus.feedback.tables import TRUTH
-from isthmus.feedback.whole import read_answers_of
 
 DISPUTE = 0.5  # what a document that all methods agree about still counts, beside one that half of them dispute
 _GROUP_SHARE = 5  # at most one in so many questions goes to suspected new groups
@@ -257,7 +256,7 @@ def ask(labelling: Labelling, n: int = 50, *, suggest: bool = False) -> dict[str
         said,
         views.meaning(labelling.texts),
         n,
-        answered=read_answers_of(labelling).rows,
+        answered=known.read.rows,
         passed_over=known.blank,
         groups=getattr(labelling, "novel_group", None),
         disputed=_disputed(labelling),

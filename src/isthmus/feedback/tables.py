@@ -25,7 +25,7 @@ TRUTH = "true_label"
 def read_answers(
     labelling: Labelling, table: Any, *, drawn: str | None = None, name: str = "", by: str | None = None
 ) -> Answers:
-    """Answers from a table or its file, a mapping of ids to labels, or one label per text.
+    """Answers from a table or its file, a mapping of ids to labels, or one label per text; ready ones as they are.
 
     ``by`` names the hand that gave them all; they are then weighed, not believed. So are answers to a document that
     several hands of the column ``by`` answered; where they all say the same, it counts as one person's answer, too.
@@ -34,6 +34,8 @@ def read_answers(
         raise UsageError(f"drawn={drawn!r}; use one of {', '.join(DRAWN)}.", code="bad-parameter")
     if table is None:
         return Answers()
+    if isinstance(table, Answers):
+        return table
     columns = _as_columns(table, len(labelling.texts))
     rows, labels = _find_rows(columns, labelling)
     kinds = [drawn or _drawn(cell) for cell in columns.get("drawn", [None] * len(rows))]

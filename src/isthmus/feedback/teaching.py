@@ -36,7 +36,7 @@ from isthmus.feedback.accounting import (
     outlook,
     right_by_size,
 )
-from isthmus.feedback.answers import PICKED, Answers, origin_of, propose_names
+from isthmus.feedback.answers import GROUP, PICKED, Answers, origin_of, propose_names
 from isthmus.feedback.correction import MANY, learn_correction, make_folds, order_answers, pseudo_answers
 from isthmus.feedback.hands import DEFAULTS, HandSettings, WeighedAnswers, weigh_answers
 from isthmus.feedback.labelling import AnyLabelling, Labelling, Learned, class_codes
@@ -119,7 +119,7 @@ def name_groups(labelling: AnyLabelling, names: Mapping[str, str | None]) -> Any
             raise UsageError(f"The group {group!r} needs a name; give one.", code="bad-parameter")
         rows = np.flatnonzero(labelling.novel_group == group)
         answers = {"document": (rows + 1).tolist(), "true_label": [name.strip()] * len(rows)}
-        labelling = teach(labelling, answers, drawn=PICKED, name=group)
+        labelling = teach(labelling, answers, drawn=GROUP, name=group)
     return labelling
 
 
@@ -264,7 +264,7 @@ def fit_answers(
     places = np.array(known.rows, dtype=int)[order]
     codes = codes[order]
     extra = _word_rows(views, known.words, classes, rows.shape[1])
-    picked = np.array([kind == PICKED for kind in known.drawn], dtype=bool)[order]
+    picked = np.array([kind in (PICKED, GROUP) for kind in known.drawn], dtype=bool)[order]
     standing = pseudo_answers(vote, untaught.texts, places, codes, picked)
     unnamed = None if standing is None else (rows[standing[0]], vote[standing[0]], standing[1])
     learn = partial(

@@ -9,7 +9,7 @@ import numpy as np
 from isthmus._math.confidence import AccuracyEstimate
 from isthmus._math.samples import two_sided_z, wilson_ends
 from isthmus.feedback.accounting import RATE, Expectation
-from isthmus.feedback.answers import PICKED, Answers
+from isthmus.feedback.answers import GROUP, Answers
 from isthmus.feedback.labelling import Labelling
 
 SETTLES = 5  # answers within a new group that settle whether it was announced wrongly
@@ -41,31 +41,21 @@ NO_GROUPS = WholeGroups(np.zeros(0, dtype=int), AccuracyEstimate(0.5, 0.0, 1.0))
 
 
 def whole_groups(untaught: Labelling, known: Answers) -> WholeGroups:
-    """Which answers gave a class to a whole new group in one table."""
-    groups = np.asarray(untaught.novel_group)[known.rows]
-    batches = np.array(known.batch, dtype=object)
-    decided = np.zeros(len(known.rows), dtype=bool)
-    hits: list[bool] = []
-    for group in untaught.novel:
-        own = groups == group["group"]
-        if own.sum() < np.sum(untaught.novel_group == group["group"]):
-            continue  # some of its documents have no answer
-        for batch in dict.fromkeys(batches[own].tolist()):
-            table = np.flatnonzero(batches == batch)
-            names = {known.labels[i] for i in table}
-            picked = all(known.drawn[i] == PICKED for i in table)
-            if len(names) == 1 and picked and own[table].all() and 2 * len(table) > own.sum() >= SETTLES:
-                decided[table] = True
-                hits += [known.labels[i] in names for i in np.flatnonzero(own & ~decided)]
+    """Documents that got a class with their whole group, and how often that class is right where somebody read on.
+
+    Evidence is a document that was read after its group got a class, or before, in a new group that got one class.
+    """
+    decisions = [entry for entry in known.entries if entry["drawn"] == GROUP]
+    given = {entry["row"]: entry["label"] for entry in [*known.replaced, *decisions] if entry["drawn"] == GROUP}
+    names: dict[str, set] = {}
+    for row, label in given.items():
+        names.setdefault(untaught.novel_group[row], set()).add(label)
+    hits = []
+    for entry in known.read.entries:
+        own = {given[entry["row"]]} if entry["row"] in given else names.get(untaught.novel_group[entry["row"]] or None)
+        if own is not None and len(own) == 1:
+            hits.append(entry["label"] in own)
     share = (sum(hits) + 1) / (len(hits) + 2)  # as by two answers more, one of them wrong
     low, high = wilson_ends(share, len(hits), two_sided_z(RATE)) if hits else (0.0, 1.0)
-    return WholeGroups(np.array(known.rows, dtype=int)[decided], AccuracyEstimate(share, low, high))
-
-
-def read_answers_of(labelling: Labelling) -> Answers:
-    """The answers to documents that somebody read: all that are known, without those of whole groups."""
-    known = labelling.known_answers
-    if not known.rows:
-        return known
-    decided = set(whole_groups(labelling.untaught(), known).documents.tolist())
-    return known.keep(row for row in known.rows if row not in decided) if decided else known
+    rows = np.array([entry["row"] for entry in decisions], dtype=int)
+    return WholeGroups(rows, AccuracyEstimate(share, low, high))

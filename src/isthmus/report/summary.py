@@ -311,7 +311,7 @@ def learning_facts(outlook: dict | None) -> dict[str, Any] | None:
 
 def reliability_rows(result, bins: int = 5) -> list[dict[str, Any]]:
     """Confidence before any answer beside the share that the answers found right, in bins of equal size."""
-    answers, before = result.answers, result.vote
+    answers, before = result.known_answers.read, result.vote
     if before is None or len(answers) < _FEWEST_ANSWERS:
         return []
     probabilities = np.asarray(before)[answers.rows]

@@ -13,7 +13,7 @@ from sqlalchemy.engine import Connection
 
 from isthmus.evaluate.agreement import count_labels, krippendorff_alpha
 from isthmus.exceptions import UsageError
-from isthmus.feedback.answers import ASKED, DRAWN, PICKED, RANDOM
+from isthmus.feedback.answers import ASKED, PICKED, RANDOM, READ
 from isthmus.feedback.hands import dawid_skene
 from isthmus.workspace.context import (
     Part,
@@ -27,7 +27,7 @@ from isthmus.workspace.context import (
 )
 from isthmus.workspace.database import new_id, utc_now
 from isthmus.workspace.queue import ANSWERED, LEASE, LEASED, OPEN, check_in_run
-from isthmus.workspace.schema import ANSWERS, CHECKED, COLLECTIONS, DOCUMENTS, PREDICTIONS, PROJECTS, Answer
+from isthmus.workspace.schema import ANSWERS, CHECKED, COLLECTIONS, DOCUMENTS, OF_GROUP, PREDICTIONS, PROJECTS, Answer
 from isthmus.workspace.second_reading import SECOND, ask_second, holds_second, is_due, note_second, undo_seconds
 
 _BLOCK = 500  # names in one statement
@@ -59,7 +59,7 @@ class Answers(Part):
         label = check_label(label)
         token = check_token(token)
         if drawn is not None:
-            choose_one(drawn, DRAWN, "way in which the document was drawn")
+            choose_one(drawn, READ, "way in which the document was drawn")
         with self._db.writing() as connection:
             before = find_answer(connection, document, by, token)
             if before is not None:
@@ -127,12 +127,12 @@ class Answers(Part):
         a = ANSWERS.c
         shared = (
             sa.select(a.document_id)
-            .where(a.project_id == project, a.undone_at.is_(None), a.kind != "accept")
+            .where(a.project_id == project, a.undone_at.is_(None), _ONE_BY_ONE)
             .group_by(a.document_id)
             .having(sa.func.count(sa.distinct(a.by)) > 1)
         )
         query = sa.select(a.document_id, a.by, a.label).where(
-            a.project_id == project, a.undone_at.is_(None), a.kind != "accept", a.document_id.in_(shared)
+            a.project_id == project, a.undone_at.is_(None), _ONE_BY_ONE, a.document_id.in_(shared)
         )
         with self._db.reading() as connection:
             rows = connection.execute(query.order_by(a.number)).all()
@@ -151,7 +151,8 @@ _PROJECT = (
     .where(DOCUMENTS.c.id == sa.bindparam("document"))
     .with_for_update(of=DOCUMENTS, key_share=True)
 )
-_HOLDING = sa.select(ANSWERS.c.number, ANSWERS.c.drawn).where(
+_ONE_BY_ONE = ANSWERS.c.kind.not_in(["accept", OF_GROUP])  # not decided for many documents at once
+_HOLDING = sa.select(ANSWERS.c.number, ANSWERS.c.drawn, ANSWERS.c.kind).where(
     ANSWERS.c.document_id == sa.bindparam("document"), ANSWERS.c.current == sa.true()
 )
 _HOLDING_OR_SECOND = sa.or_(
@@ -224,7 +225,8 @@ def add_answer(
     number = connection.execute(_INSERT, row).scalar_one()
     if holds:
         connection.execute(_READ, about)
-        if kind == "answer" and asked and before is None and is_due(document, place.second_reading):
+        first = before is None or before.kind == OF_GROUP
+        if kind == "answer" and asked and first and is_due(document, place.second_reading):
             ask_second(connection, document, project, by, now)
     else:
         note_second(connection, document, id)
@@ -247,7 +249,10 @@ def add_batch(
     drawn: str,
     batch: str | None = None,
 ) -> int:
-    """Documents and their labels as one decision; those that have an answer by now keep it. How many got one."""
+    """Documents and their labels as one decision; those that have an answer by now keep it. How many got one.
+
+    They leave the queue, but for those that got a class with their group: nobody has read them.
+    """
     batch, now = batch or new_id(), utc_now()
     lock_documents(connection, [name for name, _ in rows])
     free = _unanswered(connection, [name for name, _ in rows])
@@ -259,7 +264,7 @@ def add_batch(
             ANSWERS.insert(), [{"id": new_id(), "document_id": name, "label": label, **shared} for name, label in rows]
         )
         done = {"state": ANSWERED, "leased_to": None, "leased_until": None}
-        for start in range(0, len(rows), _BLOCK):
+        for start in range(0, len(rows) if kind != OF_GROUP else 0, _BLOCK):
             names = [name for name, _ in rows[start : start + _BLOCK]]
             connection.execute(PREDICTIONS.update().where(PREDICTIONS.c.document_id.in_(names)).values(**done))
     return len(rows)
@@ -309,11 +314,13 @@ def undo_batch(connection: Connection, batch: str, *, by: str, project: str) -> 
         again = latest.where(kinds).group_by(a.document_id)
         connection.execute(ANSWERS.update().where(a.number.in_(again)).values(current=True))
     undo_seconds(connection, batch, by, now + LEASE)
-    holding = sa.select(a.document_id).where(a.document_id.in_(touched), a.current == sa.true())
+    read = sa.and_(a.current == sa.true(), a.kind != OF_GROUP)
+    holding = sa.select(a.document_id).where(a.document_id.in_(touched), read)
     free = [p.document_id.in_(touched), p.document_id.not_in(holding)]
     if count == 1:  # back into the hands of whoever took it back
         values: dict[str, Any] = {"state": LEASED, "leased_to": by, "leased_until": now + LEASE}
     else:
+        free.append(p.state == ANSWERED)  # documents of a group may be in somebody's hands, and stay there
         values = {"state": OPEN, "leased_to": None, "leased_until": None}
     connection.execute(PREDICTIONS.update().where(*free).values(**values))
     note_event(connection, "answers taken back", by=by, project=project, subject=batch, answers=count)

@@ -34,6 +34,7 @@ from isthmus.workspace.schema import (
     FILES,
     JOBS,
     METADATA,
+    OF_GROUP,
     PREDICTIONS,
     RUNS,
 )
@@ -349,10 +350,10 @@ def _count_problems(connection: Connection, context: Context) -> list[str]:
 
 
 def _answer_problems(connection: Connection) -> list[str]:
-    """An answer that holds takes its document out of every queue, and nothing else does."""
+    """An answer that holds takes its document out of every queue, and nothing else does; one of a group need not."""
     a, p = ANSWERS.c, PREDICTIONS.c
     joined = PREDICTIONS.outerjoin(ANSWERS, sa.and_(a.document_id == p.document_id, a.current == sa.true()))
-    wrong = sa.or_(sa.and_(p.state == "done", a.number.is_(None)), sa.and_(p.state != "done", a.number.is_not(None)))
+    wrong = sa.or_(sa.and_(p.state == "done", a.number.is_(None)), sa.and_(p.state != "done", a.kind != OF_GROUP))
     done = sa.select(RUNS.c.id).where(RUNS.c.state == "done")
     count = connection.execute(sa.select(sa.func.count()).select_from(joined).where(wrong, p.run_id.in_(done))).scalar()
     problems = [f"{plural(count, 'document')} in a queue and answered, or neither."] if count else []

@@ -25,6 +25,8 @@ from isthmus.workspace.schema import (
     DONE,
     EVENTS,
     EXPORTS,
+    HOW_DRAWN,
+    OF_GROUP,
     PEOPLE,
     PREDICTIONS,
     PROJECTS,
@@ -162,12 +164,14 @@ class Exports(Part):
             target, renamed = found.target_id, found.record.get("class_names", {})
             for row in connection.execute(query):
                 decided = row.said is not None
-                read = decided and row.kind != "accept"  # accepted unread: as sure as it was
+                read = decided and row.kind not in ("accept", OF_GROUP)  # otherwise as sure as it was
+                settled = decided and row.kind != OF_GROUP
+                review = bool(row.needs_review) and not settled
                 columns["label"].append(renamed.get(row.said, row.said) if decided else row.label)
                 columns["confidence"].append(1.0 if read else round(row.confidence, 4))
-                columns["needs_review"].append(bool(row.needs_review) and not decided)
+                columns["needs_review"].append(review)
                 columns["novel_group"].append("" if decided else row.novel_group)
-                columns["review_reason"].append(row.reason.split("; ")[0] if row.needs_review and not decided else "")
+                columns["review_reason"].append(row.reason.split("; ")[0] if review else "")
                 columns["decided_by"].append(row.person if decided else "")
                 columns["decided_at"].append(row.at.isoformat(timespec="seconds") if decided else "")
         write_rows(path, with_columns(self._collections.table(target), columns), spreadsheet_safe=True)
@@ -178,7 +182,7 @@ class Exports(Part):
         query = (
             sa.select(
                 DOCUMENTS.c.name.label("id"), COLLECTIONS.c.name.label("file"), DOCUMENTS.c.text,
-                a.label.label("true_label"), a.drawn, a.kind, PEOPLE.c.name.label("by"), a.at,
+                a.label.label("true_label"), HOW_DRAWN, a.kind, PEOPLE.c.name.label("by"), a.at,
                 a.current.label("holds"), a.undone_at, undone.c.name.label("undone_by"),
             )
             .join(DOCUMENTS, DOCUMENTS.c.id == a.document_id)

@@ -27,7 +27,19 @@ from isthmus.workspace.database import utc_now
 from isthmus.workspace.documents import LabelledPart, documents_at, find_positions, read_query, searched_collection
 from isthmus.workspace.queue import ANSWERED
 from isthmus.workspace.runs import read_table, word_snapshot
-from isthmus.workspace.schema import CLASS_NAMES, DONE, PREDICTIONS, PROJECTS, RUN_TABLES, RUNS, TERMS, WORDS, Word
+from isthmus.workspace.schema import (
+    ANSWERS,
+    CLASS_NAMES,
+    DONE,
+    OF_GROUP,
+    PREDICTIONS,
+    PROJECTS,
+    RUN_TABLES,
+    RUNS,
+    TERMS,
+    WORDS,
+    Word,
+)
 
 GROUP, CLASS = "group", "class"
 _SHOWN = 3
@@ -39,24 +51,25 @@ class Groups(LabelledPart):
     def list(self, run: str) -> builtins.list[dict[str, Any]]:
         """Groups that fit no class, largest first: ``group``, ``name``, ``words``, ``documents``, ``examples``, …
 
-        ``proposed``: what each may be called. Groups that somebody gave one name are one group here, and ``parts``
-        says which.
+        ``proposed``: what each may be called. ``given``: classes that its documents got, though nobody has read them.
+        Groups that somebody gave one name are one group here, and ``parts`` says which.
         """
         with self._db.reading() as connection:
             target = find_row(connection, RUNS, run, "run").target_id
             found = self._groups(connection, run)
             if not found:
                 return []
-            counts = self._answered(connection, run)
+            counts, given = self._answered(connection, run), self._given(connection, run)
             classes = (find_row(connection, RUNS, run, "run").summary or {}).get("classes", [])
             merged: dict[str, dict[str, Any]] = {}
             for row in found:
-                empty = {"words": [], "parts": [], "documents": 0, "answered": 0}
+                empty = {"words": [], "parts": [], "given": [], "documents": 0, "answered": 0}
                 into = merged.setdefault(row["name"], {**row, **empty})
                 into["parts"].append(row["group"])
                 into["words"] += str(row["words"]).split(", ")
                 into["documents"] += row["documents"]
                 into["answered"] += counts.get(row["group"], 0)
+                into["given"] += [name for name in given.get(row["group"], []) if name not in into["given"]]
             groups = self._labels.of(run).groups
             for into in merged.values():
                 positions = np.flatnonzero(np.isin(groups, into["parts"]))
@@ -85,6 +98,7 @@ class Groups(LabelledPart):
         """Say that every document of a group is of one class, old or new; how many documents.
 
         It is one decision: :meth:`Answers.undo` takes all of it back. Documents that were answered keep their answers.
+        The others stay in the queue, for nobody has read them.
         """
         label = check_label(label)
         p = PREDICTIONS.c
@@ -156,6 +170,15 @@ class Groups(LabelledPart):
         )
         return {row[0]: row[1] for row in connection.execute(query.group_by(p.novel_group))}
 
+    def _given(self, connection: Connection, run: str) -> dict[str, builtins.list[str]]:
+        a, p = ANSWERS.c, PREDICTIONS.c
+        holds = sa.and_(a.document_id == p.document_id, a.current == sa.true(), a.kind == OF_GROUP)
+        query = sa.select(p.novel_group, a.label).join(ANSWERS, holds).where(p.run_id == run).distinct()
+        given: dict[str, builtins.list[str]] = {}
+        for group, label in connection.execute(query.order_by(a.label)):
+            given.setdefault(group, []).append(label)
+        return given
+
 
 def _add_name(
     connection: Connection, project: str, kind: str, old: str, new: str, *, by: str, run: str | None = None
@@ -167,7 +190,7 @@ def _decide(connection: Connection, run: str, documents: Sequence[str], label: s
     """One decision about many documents, with its event; how many they are."""
     project = find_row(connection, RUNS, run, "run").project_id
     rows = [(document, label) for document in documents]
-    count = add_batch(connection, rows, project=project, run=run, by=by, kind="group", drawn=PICKED)
+    count = add_batch(connection, rows, project=project, run=run, by=by, kind=OF_GROUP, drawn=PICKED)
     note_event(
         connection, "class made of a group", by=by, project=project, subject=run, group=group, label=label,
         documents=count,

@@ -17,13 +17,15 @@ from isthmus.api.label import LabelResult, label
 from isthmus.api.loading import load
 from isthmus.api.methods import read_parameters
 from isthmus.corpus import Collection as TextCollection
+from isthmus.feedback.answers import Answers
+from isthmus.feedback.tables import read_answers
 from isthmus.report import write_label_report
 from isthmus.report.summary import label_summary
 from isthmus.workspace.context import Context, plain_detail, set_row
 from isthmus.workspace.database import PROGRESS_ROWS, storable
 from isthmus.workspace.queue import ANSWERED, OPEN
-from isthmus.workspace.runs import DIAGNOSE, read_table, takes_words
-from isthmus.workspace.schema import ANSWERS, DOCUMENTS, PREDICTIONS, RUN_TABLES, RUNS, Run
+from isthmus.workspace.runs import DIAGNOSE, SAID, read_table, takes_words
+from isthmus.workspace.schema import ANSWERS, DOCUMENTS, OF_GROUP, PREDICTIONS, RUN_TABLES, RUNS, Run
 
 _ASKED = 500  # documents that are put in order by what an answer would teach; the others by how doubtful they are
 _ASKED_OF_MANY = 200
@@ -125,8 +127,7 @@ def _make_result(context: Context, run: Run, texts: dict[str, TextCollection]) -
     if path.exists():  # an attempt that was interrupted had come this far
         return load(path, kind="label")
     with context.db.reading() as connection:
-        answers = read_table(connection, run.id, "answers") or []
-        machines = read_table(connection, run.id, "machine_answers") or []
+        said = [read_table(connection, run.id, name) or [] for name in SAID]
     words = dict(run.record["words"])
     if run.base is None:
         known = method_words(words, run.parameters["method"], texts["source"].labels)
@@ -141,8 +142,8 @@ def _make_result(context: Context, run: Run, texts: dict[str, TextCollection]) -
     renamed = run.record["class_names"]
     names = {old: new for old, new in renamed.items() if old in result.classes.tolist()}
     # What was said under an old name is meant for the class as it is called now.
-    answers, machines = (
-        [[place, renamed.get(said, said), *rest] for place, said, *rest in rows] for rows in (answers, machines)
+    answers, replaced, machines = (
+        [[place, renamed.get(label, label), *rest] for place, label, *rest in rows] for rows in said
     )
     words = {word: renamed.get(said, said) for word, said in words.items()}
     if answers or words or names or machines:
@@ -153,7 +154,9 @@ def _make_result(context: Context, run: Run, texts: dict[str, TextCollection]) -
             result = result.rename_classes(names)
         if answers or words:
             progress("learning from answers", 0, 1)
-            result = result.teach(_answer_table(answers), word_labels=words or None, name=run.name)
+            result = result.teach(
+                _read_answers(result, run, replaced, answers), word_labels=words or None, name=run.name
+            )
         for hand in dict.fromkeys(hand for *_, hand in machines):
             own = [row for row in machines if row[2] == hand]
             table = {"document": [place + 1 for place, *_ in own], "true_label": [said for _, said, _ in own]}
@@ -189,11 +192,14 @@ def _label(run: Run, texts: dict[str, TextCollection], words: dict[str, str]) ->
     )
 
 
-def _answer_table(answers: list[list]) -> dict[str, list] | None:
-    if not answers:
-        return None
-    position, labels, drawn, by = (list(column) for column in zip(*answers, strict=True))
-    return {"document": [place + 1 for place in position], "true_label": labels, "drawn": drawn, "by": by}
+def _read_answers(result: LabelResult, run: Run, *tables: list[list]) -> Answers:
+    """What people said, one table after another: where both speak of a document, the later one holds."""
+    known = Answers()
+    for rows in filter(None, tables):
+        position, labels, drawn, by = (list(column) for column in zip(*rows, strict=True))
+        table = {"document": [place + 1 for place in position], "true_label": labels, "drawn": drawn, "by": by}
+        known = known.plus(read_answers(result, table, name=run.name))
+    return known
 
 
 # Storing
@@ -208,7 +214,7 @@ def _store_predictions(
     rows = _prediction_rows(run.id, result, texts, listed, rank, reasons)
     context.db.insert_many(PREDICTIONS, rows)
     answered = sa.select(ANSWERS.c.document_id).where(
-        ANSWERS.c.project_id == run.project, ANSWERS.c.current == sa.true()
+        ANSWERS.c.project_id == run.project, ANSWERS.c.current == sa.true(), ANSWERS.c.kind != OF_GROUP
     )
     with context.db.writing() as connection:
         connection.execute(

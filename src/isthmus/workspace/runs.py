@@ -36,7 +36,9 @@ from isthmus.workspace.schema import (
     COLLECTIONS,
     DOCUMENTS,
     DONE,
+    HOW_DRAWN,
     JOBS,
+    OF_GROUP,
     PREDICTIONS,
     PROJECTS,
     QUEUED,
@@ -373,18 +375,27 @@ def _insert_run(connection: Connection, said: dict[str, list], name: str = "", *
 def answer_snapshot(connection: Connection, target: str) -> list[list]:
     """Answers that hold now, for teaching: position, label, how the document was drawn, by whom.
 
-    What was accepted in bulk is a decision, but nothing to learn from: it would teach the machine its own mistakes.
+    Documents that got a class with their group are drawn as "group": nobody has read them. What was accepted in bulk is
+    a decision, but nothing to learn from: it would teach the machine its own mistakes.
     """
-    query = (
-        sa.select(DOCUMENTS.c.position, ANSWERS.c.label, ANSWERS.c.drawn, ANSWERS.c.by)
-        .join(ANSWERS, ANSWERS.c.document_id == DOCUMENTS.c.id)
-        .where(DOCUMENTS.c.collection_id == target, ANSWERS.c.current == sa.true(), ANSWERS.c.kind != "accept")
-        .order_by(DOCUMENTS.c.position)
-    )
+    return _snapshot(connection, target, ANSWERS.c.current == sa.true(), ANSWERS.c.kind != "accept")
+
+
+def replaced_snapshot(connection: Connection, target: str) -> list[list]:
+    """Classes that documents got with their group before somebody read them: they say how right such classes are."""
+    a = ANSWERS.c
+    return _snapshot(connection, target, a.current == sa.false(), a.undone_at.is_(None), a.kind == OF_GROUP)
+
+
+def _snapshot(connection: Connection, target: str, *wanted: Any) -> list[list]:
+    a, d = ANSWERS.c, DOCUMENTS.c
+    query = sa.select(d.position, a.label, HOW_DRAWN, a.by).join(ANSWERS, a.document_id == d.id)
+    query = query.where(d.collection_id == target, *wanted).order_by(d.position)
     return [list(row) for row in connection.execute(query)]
 
 
-SAID = {"answers": answer_snapshot, "machine_answers": hand_snapshot}  # what a run learns from, and what notes it
+# What a run learns from, and what notes it.
+SAID = {"answers": answer_snapshot, "replaced_answers": replaced_snapshot, "machine_answers": hand_snapshot}
 
 
 def word_snapshot(connection: Connection, project: str) -> dict[str, str]:
@@ -505,7 +516,8 @@ class Comparisons(LabelledPart):
         self, target: str, renamed: list[dict[str, str]], names: list[str], before: np.ndarray, after: np.ndarray
     ) -> dict[str, int]:
         with self._db.reading() as connection:
-            said = {position: label for position, label, *_ in answer_snapshot(connection, target)}
+            answers = answer_snapshot(connection, target)
+        said = {position: label for position, label, drawn, _ in answers if drawn != OF_GROUP}
         right = [
             sum(names[codes[place]] == called.get(label, label) for place, label in said.items())
             for codes, called in zip((before, after), renamed, strict=True)

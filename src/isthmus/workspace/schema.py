@@ -378,6 +378,8 @@ ANSWERS = _table(
     _unique_where("uq_answers_current", "document_id", sqlite="current = 1", postgresql="current"),
     key=("number",),
 )
+OF_GROUP = "group"  # the kind of an answer that a document got with its whole group: nobody has read it
+HOW_DRAWN = sa.case((ANSWERS.c.kind == OF_GROUP, OF_GROUP), else_=ANSWERS.c.drawn).label("drawn")
 
 
 @dataclass(frozen=True)
