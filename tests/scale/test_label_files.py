@@ -11,7 +11,7 @@ import pytest
 
 import isthmus
 from isthmus._math.confidence import with_caution
-from isthmus.choose import AccuracyEstimate, review_mask
+from isthmus.choose import AccuracyEstimate, candidates, review_mask
 from isthmus.cli.app import run_command
 from isthmus.corpus import limits, make_shifted_texts, read_collection, write_rows
 from isthmus.corpus.shards import cut_shard
@@ -349,11 +349,11 @@ def test_the_command(corpus, tmp_path, capsys):
 
 
 def test_methods_are_weighed_on_the_sample_with_the_options_of_the_run(corpus, tmp_path, monkeypatch):
-    def note(*collections, **options):
+    def note(texts, **options):
         assert options == {"analyzer": "bigrams", "language": "de", "random_state": 7}
         raise Stopped
 
-    monkeypatch.setattr(run_module, "choose", note)
+    monkeypatch.setattr(run_module, "try_methods", note)
     options = {"analyzer": "bigrams", "language": "de", "random_state": 7, **FAST}
     with pytest.raises(Stopped):
         label_files(corpus / "source.csv", corpus / "target", tmp_path / "out", **options)
@@ -470,21 +470,31 @@ def test_review_by_counts_is_that_of_the_mask(budget):
     disputed = rng.random(400) < 0.2
     expected = AccuracyEstimate(0.9, 0.85, 0.95)
     counts = np.array([np.bincount(steps[disputed == kind], minlength=10_001) for kind in (False, True)])
-    limits = review_limits(counts, budget, expected, alone=True)
+    limits = review_limits(counts, budget, expected.caution, expected.surest_alone)
     cautious = with_caution(steps / 10_000, expected.caution, expected.surest_alone)
     mask = review_mask(np.where(disputed, 0.0, cautious), budget, among_equals=steps)
     differ = np.sum((steps < limits[disputed.astype(int)]) != mask)
     assert differ <= 2, f"{differ} of 400 marks differ beyond what rounding to 1/10,000 explains"
-    assert review_limits(np.zeros((2, 10_001), int), budget, expected, alone=True).tolist() == [10_001, 10_001]
+    assert review_limits(np.zeros((2, 10_001), int), budget, expected.caution).tolist() == [10_001, 10_001]
 
 
-@pytest.mark.parametrize("method", ["nbc", "cocc"])
+def write_made(made, folder):
+    write_rows(folder / "s.csv", {"text": made.source_texts, "label": made.source_labels})
+    write_rows(folder / "t.csv", {"text": made.target_texts})
+    return folder / "s.csv", folder / "t.csv"
+
+
+@pytest.mark.parametrize("method", ["nbc", "cocc", "auto"])
 @pytest.mark.parametrize("budget", [0.02, 0.1, 0.3])
-def test_blocks_and_memory_mark_the_same_documents(tmp_path, method, budget):
-    """Where the sample holds everything. Blocks knew no dispute: 302 documents to review against 320 in memory."""
+def test_blocks_and_memory_mark_the_same_documents(tmp_path, monkeypatch, method, budget):
+    """Where the sample holds everything, and the methods that vote run in blocks as they do in memory.
+
+    Blocks knew no dispute (302 documents to review against 320 in memory), and judged a vote as if it were one method.
+    """
+    monkeypatch.setattr(candidates, "CANDIDATES", ("logistic", "nbc", "cocc"))
+    monkeypatch.setattr(candidates, "has_static_vectors", lambda: False)
     made = make_shifted_texts(150, 200, shared=0.2, noise=0.2, random_state=0)
-    write_rows(tmp_path / "s.csv", {"text": made.source_texts, "label": made.source_labels})
-    write_rows(tmp_path / "t.csv", {"text": made.target_texts})
+    write_made(made, tmp_path)
     options = {"method": method, "error_budget": budget}
     memory = isthmus.label(made.source_texts, made.source_labels, made.target_texts, **options)
     columns = {"text": "text", "label": "label", "block_rows": 70}
@@ -497,6 +507,8 @@ def test_blocks_and_memory_mark_the_same_documents(tmp_path, method, budget):
     np.testing.assert_array_equal(marks, memory.needs_review)
     assert [row["topic"] for row in blocks.warnings] == [row["topic"] for row in memory.warnings]
     assert blocks.expected_accuracy == memory.expected_accuracy
+    for found, wanted in zip(blocks.class_shares, memory.class_shares(), strict=True):
+        assert found == pytest.approx(wanted, abs=1e-6)
 
 
 def test_turned_shares_do_not_erase_a_class(turned, tmp_path):

@@ -100,11 +100,7 @@ class ShareFacts:
 
     def _expected(self, name: Any, code: int, chosen: np.ndarray) -> tuple[float, float | None, float | None]:
         """By the probabilities, and how far mistakes of the labels can carry the share."""
-        share, touched, chance = self.doubt(name, code, chosen)
-        if touched is None:
-            return share, None, None
-        reach = hypot(REACH * touched, two_sided_z(self.level) * chance)
-        return share, share - reach, share + reach
+        return _expected_ends(*self.doubt(name, code, chosen), self.level)
 
     def doubt(self, name: Any, code: int, chosen: np.ndarray) -> tuple[float, float | None, float]:
         """Share of a class by the probabilities, of mistakes that would touch it, and the standard error of chance.
@@ -119,9 +115,7 @@ class ShareFacts:
         chance = sqrt(float(np.sum((member * (1 - member))[chosen]))) / n
         if self.expected is None or self.expected.estimate is None:
             return share, None, chance
-        sure = np.clip(self.confidence, 1e-9, 1 - 1e-9)
-        worse = (1 - with_caution(sure, self.expected.caution)) / (1 - sure)
-        touched = np.minimum(np.where(self.labels == name, 1 - member, member) * worse, 1)
+        touched = _touched(member, self.labels == name, self.confidence, self.expected.caution)
         touched[list(self.known)] = 0
         return share, float(touched[chosen].sum()) / n, chance
 
@@ -129,8 +123,7 @@ class ShareFacts:
         """How likely each document is of a class; in new groups as far as the mark may be wrong."""
         if code >= self.probabilities.shape[1]:
             return np.zeros(len(self.labels))
-        highest = self.probabilities.max(axis=1)
-        return self.probabilities[:, code] * np.minimum(1, self.confidence / np.maximum(highest, 1e-12))
+        return _membership(self.probabilities, code, self.confidence)
 
     def _corrected(self, name: Any, code: int, chosen: np.ndarray, sample: np.ndarray) -> tuple[float, float, float]:
         """By the regression estimator: what the sample says about the mistakes of probabilities that it never touched.
@@ -158,6 +151,55 @@ class ShareFacts:
         reach = two_sided_z(self.level) * sqrt(variance / (size + 2))
         part, rest = population / int(chosen.sum()), sum(self.known[row] == name for row in settled)
         return tuple(rest / int(chosen.sum()) + part * end for end in (share, share - reach, share + reach))  # type: ignore[return-value]
+
+
+def _membership(probabilities: np.ndarray, code: int, confidence: np.ndarray) -> np.ndarray:
+    return probabilities[:, code] * np.minimum(1, confidence / np.maximum(probabilities.max(axis=1), 1e-12))
+
+
+def _touched(member: np.ndarray, given: np.ndarray, confidence: np.ndarray, caution: float) -> np.ndarray:
+    """How likely a mistake about each document touches a class, were the accuracy lower by the caution."""
+    sure = np.clip(confidence, 1e-9, 1 - 1e-9)
+    worse = (1 - with_caution(sure, caution)) / (1 - sure)
+    return np.minimum(np.where(given, 1 - member, member) * worse, 1)
+
+
+def _expected_ends(
+    share: float, touched: float | None, chance: float, level: float
+) -> tuple[float, float | None, float | None]:
+    if touched is None:
+        return share, None, None
+    reach = hypot(REACH * touched, two_sided_z(level) * chance)
+    return share, share - reach, share + reach
+
+
+UNITS = 10**9  # sums over blocks are of integers, so that they do not depend on where the blocks end
+
+
+def share_sums(probabilities: np.ndarray, codes: np.ndarray, confidence: np.ndarray, caution: float) -> np.ndarray:
+    """Per class, sums over documents in units of 1 / ``UNITS``: how likely each is of it, the variance of that, and how
+    likely a mistake touches it; see :func:`shares_of_sums`."""
+    columns = []
+    for code in range(probabilities.shape[1]):
+        member = _membership(probabilities, code, confidence)
+        parts = member, member * (1 - member), _touched(member, codes == code, confidence, caution)
+        columns.append([np.rint(part * UNITS).astype(np.int64).sum() for part in parts])
+    return np.array(columns, dtype=np.int64).T
+
+
+def shares_of_sums(
+    sums: np.ndarray, counts: Sequence[int], classes: Sequence, expected: AccuracyEstimate
+) -> list[dict[str, Any]]:
+    """Class shares with intervals, as :func:`estimate_shares`, from sums over blocks and the labels' counts."""
+    n = max(1, int(sum(counts)))
+    rows = []
+    for name, count, (share, variance, touched) in zip(classes, counts, (sums / UNITS / n).T.tolist(), strict=True):
+        known = expected.estimate is not None
+        ends = _expected_ends(share, touched if known else None, sqrt(variance / n), CONFIDENCE_LEVEL)
+        estimate, low, high = (None if end is None else float(np.clip(end, 0.0, 1.0)) for end in ends)
+        row = {"class": name, "labels": count / n, "estimate": estimate, "low": low, "high": high}
+        rows.append(row | {"basis": "expected" if known else ""})
+    return rows
 
 
 def estimate_shares(

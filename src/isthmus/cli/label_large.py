@@ -9,7 +9,7 @@ from typing import Any
 from isthmus.cli.blocks import NOT_IN_MEMORY, block_settings, check_blocks, files_written, resumable
 from isthmus.cli.common import note_guarded, say, talking
 from isthmus.cli.inputs import check_not_machine, warn_of_own_target, warn_of_same_file
-from isthmus.cli.label_run import expectation_record, finish, label_record
+from isthmus.cli.label_run import expectation_record, finish, label_record, share_records
 from isthmus.request import LabelRequest, in_flags
 
 
@@ -51,13 +51,14 @@ def label_large(request: LabelRequest) -> None:
             say(f"set aside: {result.bad_rows:,} rows that cannot be read, in {request.bad_rows}")
     summary: dict[str, Any] = {
         **{name: value for name, value in asdict(result).items() if name not in ("files", "expected_accuracy")},
+        "class_shares": share_records(result.class_shares),
         "why": result.decision[0]["why"] if result.decision else "",
         "expected_accuracy": expectation_record(result.expected_accuracy),
         "output": request.output,
     }
     inputs = [{"path": path} for path in request.files]
     record = label_record(request.for_record(), inputs, {"blocks": True}, result.method, result.decision)
-    record |= {name: summary[name] for name in ("expected_accuracy", "novel", "warnings", "bad_rows")}
+    record |= {name: summary[name] for name in ("expected_accuracy", "class_shares", "novel", "warnings", "bad_rows")}
     written = files_written(request.output, result.files)
     step = f"Check 100 at random: isthmus check {shlex.quote(written[0])} --sample 100 -o to_check.csv"
     finish(request, summary, record | {"files": result.files}, written, next_step=step)

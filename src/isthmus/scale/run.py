@@ -18,14 +18,15 @@ from isthmus._math.confidence import AccuracyEstimate, lower_confidence_in_group
 from isthmus._utils import warn
 from isthmus._validation import check_seed
 from isthmus.choose.budgets import review_warnings, too_few_pass
-from isthmus.choose.candidates import YARDSTICK
-from isthmus.choose.choice import choose
+from isthmus.choose.candidates import YARDSTICK, Candidates, try_methods
+from isthmus.choose.choice import decide
+from isthmus.choose.prevalence import share_sums, shares_of_sums, with_source
+from isthmus.choose.texts import TransferTexts
 from isthmus.corpus.guess import check_label_kind
 from isthmus.corpus.limits import given_limit
 from isthmus.corpus.shards import MANIFEST, Block, choose_columns, cut_shard, find_shards, read_block
 from isthmus.corpus.tables import Rows
 from isthmus.exceptions import DataError, UsageError
-from isthmus.features.block_kernels import best_classes
 from isthmus.features.blocks import add_tuples
 from isthmus.scale.engine import DaskEngine, LocalEngine, connect, local_cluster
 from isthmus.scale.methods import FittedMethod, Model, PiecePasses, VotingModel
@@ -43,7 +44,8 @@ from isthmus.scale.trust import (
     plain_labels,
     review_limits,
     sample_view,
-    weigh_sample,
+    weigh_method,
+    weigh_vote,
 )
 from isthmus.scale.views import View, build_view, make_rows
 
@@ -52,7 +54,7 @@ SAMPLE = 3_000  # documents of each side that evidence, expectation and calibrat
 _HEAD_SHARDS, _HEAD_ROWS = 10, 300  # what the language is told from
 ADDED = ("label", "confidence", "needs_review", "novel_group", "review_reason")
 ENGINES = ("local", "dask", "memory")
-Census = tuple[np.ndarray, np.ndarray, np.ndarray]  # see take_census
+Census = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # see take_census
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,8 @@ class LargeResult:
     source_documents, target_documents, needs_review, bad_rows : int
     mean_confidence : float
     expected_accuracy : AccuracyEstimate
+    class_shares : list of dict
+        As :meth:`isthmus.api.label.LabelResult.class_shares`.
     novel, warnings : list of dict
     terms : int
         Columns of the vocabulary.
@@ -112,6 +116,7 @@ class LargeResult:
     bad_rows: int
     mean_confidence: float
     expected_accuracy: AccuracyEstimate
+    class_shares: list[dict]
     novel: list[dict]
     warnings: list[dict]
     terms: int
@@ -364,6 +369,7 @@ class Run:
         self.views: dict[str, View] = {}
         self.decision: list[dict] = []
         self.notes: list[str] = []
+        self.candidates: Candidates | None = None  # tried on the sample, where methods vote
 
     def label(self, replace: bool) -> LargeResult:
         """Labels for the target, written."""
@@ -487,7 +493,9 @@ class Run:
     def _choose(self) -> dict[str, float]:
         """Weights of the methods that the evidence of the sample supports, as far as they run in blocks."""
         labels = np.array(self.source_sample[1], dtype=object)
-        choice = choose(self.source_sample[0], labels, self.target_sample, **self.settings.as_in_memory())
+        texts = TransferTexts.of(self.source_sample[0], labels, self.target_sample)
+        self.candidates = try_methods(texts, **self.settings.as_in_memory())
+        choice = decide(self.candidates)
         chosen = {row["method"]: row["weight"] for row in choice.table if row["chosen"] and row["method"] in METHODS}
         if not chosen:  # none of those that the evidence supports runs in blocks: the best supported one that does
             others = [row for row in choice.table if row["method"] in METHODS and "score" in row]
@@ -540,10 +548,10 @@ class Run:
         scores = model.text_scores(self.target_sample, self.views)
         sizes = f"{len(self.source_sample[0]):,} source and {len(self.target_sample):,} target documents"
         self.notes.append(f"Expected accuracy, new groups and class shares rest on a sample of {sizes}.")
-        options, follow = self.settings.as_in_memory(), self.settings.method == "auto"
-        return weigh_sample(
-            self.source_sample, self.target_sample, scores, self.classes, options=options, follow=follow
-        )
+        sample = self.source_sample, self.target_sample, scores, self.classes
+        if self.candidates is None:
+            return weigh_method(*sample, options=self.settings.as_in_memory())
+        return weigh_vote(*sample, candidates=self.candidates, n_source=sum(self.facts.labels.values()))
 
     def _sample_view(self, trust: Trust) -> View:
         """The rows that a method has read, or rows of the sample's own words."""
@@ -561,9 +569,9 @@ class Run:
 
     def _review_limits(self, trust: Trust, census: Census, *, alone: bool) -> np.ndarray:
         """Confidences below which documents are reviewed; a warning where all of them are."""
-        counts, passable, per_class = census
+        counts, passable, per_class, _ = census
         budget = self.settings.error_budget
-        limits = review_limits(counts, budget, trust.expected, alone=alone)
+        limits = review_limits(counts, budget, trust.caution, trust.surest)
         n = int(per_class.sum())
         passed = sum(int(row[limit:].sum()) for row, limit in zip(passable, limits, strict=True))
         if trust.expected.estimate is not None and too_few_pass(passed, n):
@@ -578,6 +586,7 @@ class Run:
     ) -> LargeResult:
         counts, per_class = census[0].sum(axis=0), census[2]
         order = np.argsort(-per_class, kind="stable")
+        shares = shares_of_sums(census[3], per_class.tolist(), self.classes.tolist(), trust.expected)
         result = LargeResult(
             method=method,
             decision=self.decision,
@@ -589,6 +598,7 @@ class Run:
             bad_rows=self.facts.bad,
             mean_confidence=round(float(counts @ np.arange(STEPS + 1)) / STEPS / max(1, counts.sum()), 4),
             expected_accuracy=trust.expected,
+            class_shares=with_source(shares, self.facts.labels.elements()),
             novel=trust.novel,
             warnings=trust.warnings,
             terms=max((view.n_columns for view in self.views.values()), default=0),
@@ -629,10 +639,11 @@ def take_census(
     """Label a piece, keep its labels, and count confidences (in steps of 1/10,000) and labels.
 
     Confidences are counted for documents that nobody disputes and for those in dispute, first of all documents, then
-    of those that may pass without review.
+    of those that may pass without review. Last come the sums from which class shares are estimated.
     """
     scores, no_known_terms = model.piece_scores(piece, job)
-    labels, confidence = best_classes(trust.moved(scores), trust.power)
+    probabilities = trust.probabilities(scores)
+    labels, confidence = probabilities.argmax(axis=1).astype(np.int32), probabilities.max(axis=1)
     disputed = np.zeros(len(labels), dtype=bool) if plain is None else plain.dispute(piece, job, labels)
     arrays = {"labels": labels, "no_known_terms": no_known_terms, "disputed": disputed}
     passable = ~no_known_terms
@@ -646,7 +657,8 @@ def take_census(
     counted = [
         np.bincount(part, minlength=2 * (STEPS + 1)).reshape(2, STEPS + 1) for part in (places, places[passable])
     ]
-    return counted[0], counted[1], np.bincount(labels, minlength=n_classes)
+    sums = share_sums(probabilities, labels, confidence, trust.expected.caution)
+    return counted[0], counted[1], np.bincount(labels, minlength=n_classes), sums
 
 
 def write_labels(

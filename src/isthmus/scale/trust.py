@@ -10,17 +10,19 @@ import numpy as np
 from isthmus._math.confidence import AccuracyEstimate, sharpen, with_caution
 from isthmus._math.content import content_keys
 from isthmus.base import softmax
-from isthmus.choose.candidates import make_scorer
+from isthmus.choose.candidates import Candidates, make_scorer
 from isthmus.choose.choice import share_factors
-from isthmus.choose.combined import sharpness_for, to_shares
+from isthmus.choose.combined import by_margin, sharpness_for, shift_for, to_shares
 from isthmus.choose.evidence import LabelScorer
 from isthmus.choose.texts import TransferTexts
 from isthmus.choose.trust import (
     assess,
+    budget_caution,
     confidence_outside,
     estimate_accuracy,
     moved_to,
     novel_names,
+    outside_groups,
     plain_learners,
 )
 from isthmus.features.block_kernels import best_by_weights
@@ -40,13 +42,17 @@ class Trust:
     expected: AccuracyEstimate
     power: float = 1.0  # to which probabilities are raised, so that the sample's mean confidence is what is expected
     offsets: np.ndarray | None = None  # added to the scores of the classes, where labels follow shares that moved
+    shift: float | None = None  # of how sure a vote's labels are; see ``choose.combined.by_margin``
+    caution: float = 0.0  # by which confidences are lowered before a budget is kept, in log-odds …
+    surest: float = 1.0  # … and what they count for at most
     judge: LabelScorer | None = None  # the sample's scorer; tells new groups apart
     novel: list[dict] = field(default_factory=list)  # as of :class:`isthmus.api.label.LabelResult`
     warnings: list[dict] = field(default_factory=list)
 
-    def moved(self, scores: np.ndarray) -> np.ndarray:
-        """Scores brought to the target's shares."""
-        return scores if self.offsets is None else scores + self.offsets
+    def probabilities(self, scores: np.ndarray) -> np.ndarray:
+        """Probabilities at the accuracy to expect, brought to the target's shares."""
+        moved = scores if self.offsets is None else scores + self.offsets
+        return by_margin(softmax(self.power * moved), self.shift)
 
     def __getstate__(self) -> dict:
         return {**self.__dict__, "judge": None}  # it holds the sample, which workers do not need
@@ -153,43 +159,79 @@ def linear_scores(learner: Any) -> tuple[np.ndarray, np.ndarray]:
     return weights, bias
 
 
-def weigh_sample(
+def weigh_method(
     source: tuple[list[str], list[Any]],
     target: list[str],
     scores: np.ndarray,
     classes: np.ndarray,
     *,
     options: dict[str, Any],
-    follow: bool = False,
 ) -> Trust:
-    """What the sample says about a model fitted on everything: ``scores`` are its scores of the target's sample.
-
-    ``follow``: labels are brought to shares that moved, where the estimates of these agree; as in memory, a vote is
-    and a method that was named is not.
-    """
+    """What the sample says about one method fitted on everything: ``scores`` are its scores of the target's sample."""
     probabilities = softmax(scores)
     labels = classes[probabilities.argmax(axis=1)]
     texts = TransferTexts.of(source[0], np.array(source[1], dtype=object), target)
     judge = make_scorer(texts, options)
     expected = estimate_accuracy(judge, labels, confidence_outside(judge, probabilities))
-    power, factors = 1.0, None
+    trust = Trust(expected, judge=judge, caution=expected.caution, surest=expected.surest_alone)
     if expected.for_calibration is not None:
-        outside = novel_names(judge, target) == ""
-        power = sharpness_for(probabilities[outside], expected.for_calibration)
-        raised = sharpen(probabilities, power)
-        if follow:
-            factors = share_factors(judge, raised[outside], labels[outside], classes)
+        trust.power = sharpness_for(probabilities[novel_names(judge, target) == ""], expected.for_calibration)
+    return _assessed(trust, source, target, labels, probabilities, classes)
+
+
+def weigh_vote(
+    source: tuple[list[str], list[Any]],
+    target: list[str],
+    scores: np.ndarray,
+    classes: np.ndarray,
+    *,
+    candidates: Candidates,
+    n_source: int,
+) -> Trust:
+    """What the sample says about a vote of methods fitted on everything, as ``choose.choice.decide`` in memory.
+
+    ``candidates`` are the methods that were tried on the sample, beside which its labels are judged. ``n_source``:
+    labelled documents of the source.
+    """
+    probabilities = softmax(scores)
+    labels = classes[probabilities.argmax(axis=1)]
+    judge = candidates.scorer
+    trust = Trust(candidates.estimate(labels, probabilities), judge=judge)
+    if trust.expected.for_calibration is not None:
+        outside = outside_groups(judge, len(labels))
+        trust.power = sharpness_for(probabilities[outside], trust.expected.for_calibration)
+        probabilities = sharpen(probabilities, trust.power)
+        factors = share_factors(judge, probabilities[outside], labels[outside], classes)
         if factors is not None:
-            probabilities = to_shares(raised, factors)
+            trust.offsets = np.log(np.maximum(factors, 1e-300)) / trust.power
+            probabilities = to_shares(probabilities, factors)
             labels = classes[probabilities.argmax(axis=1)]
-            expected = moved_to(expected, float(probabilities[outside].max(axis=1).mean()), len(classes))
-    found = assess(judge, expected, texts.given_labels, labels, probabilities, classes, followed=factors is not None)
+            sure = float(probabilities[outside].max(axis=1).mean())
+            trust.expected = moved_to(trust.expected, sure, len(classes))
+        trust.shift = shift_for(probabilities[outside], trust.expected.for_calibration)
+        probabilities = by_margin(probabilities, trust.shift)
+    trust.caution = budget_caution(trust.expected, n_source, single=False)
+    return _assessed(trust, source, target, labels, probabilities, classes)
+
+
+def _assessed(
+    trust: Trust,
+    source: tuple[list[str], list[Any]],
+    target: list[str],
+    labels: np.ndarray,
+    probabilities: np.ndarray,
+    classes: np.ndarray,
+) -> Trust:
+    """With new groups, and with what to know first."""
+    followed = trust.offsets is not None
+    known = np.array(source[1], dtype=object)
+    found = assess(trust.judge, trust.expected, known, labels, probabilities, classes, followed=followed)
     for row in found.warnings:
         if row["topic"] == "class shares":
-            row["message"] += _shares_by(len(source[0]), len(target), factors is not None)
-    novel = [group.to_dict() for group in found.novelty.groups] if found.novelty else []
-    offsets = None if factors is None else np.log(np.maximum(factors, 1e-300)) / power
-    return Trust(expected, power, offsets, judge, novel, found.warnings)
+            row["message"] += _shares_by(len(source[0]), len(target), followed)
+    trust.novel = [group.to_dict() for group in found.novelty.groups] if found.novelty else []
+    trust.warnings = found.warnings
+    return trust
 
 
 def _shares_by(n_source: int, n_target: int, followed: bool) -> str:
@@ -197,7 +239,7 @@ def _shares_by(n_source: int, n_target: int, followed: bool) -> str:
     return said + ("." if followed else "; the labels do not follow them.")
 
 
-def review_limits(counts: np.ndarray, budget: float, expected: AccuracyEstimate, *, alone: bool) -> np.ndarray:
+def review_limits(counts: np.ndarray, budget: float, caution: float = 0.0, surest: float = 1.0) -> np.ndarray:
     """Steps of confidence below which documents are reviewed, so that the others keep within the budget.
 
     As ``review_mask`` in memory: documents are accepted from the surest down, those in dispute last and as wrong.
@@ -208,26 +250,20 @@ def review_limits(counts: np.ndarray, budget: float, expected: AccuracyEstimate,
     counts : ndarray (2, 10001)
         Number of documents at each of the confidences 0, 0.0001, …, 1: those that nobody disputes, those in dispute.
     budget : float
-    expected : AccuracyEstimate
-        Where there is an estimate, confidences count as at its low end.
-    alone : bool
-        Whether one method made the labels; see ``AccuracyEstimate.surest_alone``.
+    caution, surest : float
+        By how much confidences are lowered in log-odds, and what they count for at most; see ``with_caution``.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from isthmus.choose import AccuracyEstimate
     >>> from isthmus.scale.trust import review_limits
     >>> counts = np.zeros((2, 10_001), dtype=np.int64)
     >>> counts[0, [9_900, 9_500, 6_000, 5_000]] = 1
-    >>> review_limits(counts, 0.16, AccuracyEstimate(None), alone=True).tolist()
+    >>> review_limits(counts, 0.16).tolist()
     [6000, 10001]
     """
     steps = np.arange(STEPS, -1, -1)
-    doubts = STEPS - steps
-    if expected.estimate is not None:
-        surest = expected.surest_alone if alone else 1.0
-        doubts = STEPS - np.rint(STEPS * with_caution(steps / STEPS, expected.caution, surest)).astype(np.int64)
+    doubts = STEPS - np.rint(STEPS * with_caution(steps / STEPS, caution, surest)).astype(np.int64)
     doubts = np.concatenate([doubts, np.full(STEPS + 1, STEPS)])
     documents = counts[:, ::-1].ravel()
     accepted = np.cumsum(documents)
