@@ -18,7 +18,15 @@ import numpy as np
 import isthmus
 from isthmus.evaluate import expected_calibration_error
 from isthmus_bench.engine.suite import Method, Study, Suite, Task, TaskData, pack_correct
-from isthmus_bench.suites import trust_forecast, trust_groups, trust_guarantee, trust_order, trust_shares, trust_tune
+from isthmus_bench.suites import (
+    trust_forecast,
+    trust_groups,
+    trust_guarantee,
+    trust_order,
+    trust_shares,
+    trust_tune,
+    trust_words,
+)
 from isthmus_bench.tasks import (
     AMAZON_FILE,
     CHINESE_FILES,
@@ -301,6 +309,12 @@ SUITE = Suite(
             "What answers were forecast to bring, and what they brought",
             trust_forecast.compare_all,
             files=trust_tune.FILES,
+        ),
+        "words": Study(
+            "words",
+            "Whether budgets hold on pairs of review domains, without words and with a lexicon in the vote",
+            trust_words.compare_all,
+            files=trust_words.FILES,
         ),
         "shares": Study(
             "shares",
