@@ -319,6 +319,16 @@ class LabelRequest(Request):
         blocks=False,
         group="files",
     )
+    read: int | None = option(
+        None,
+        "You can read N documents: writes which beside OUT, and says what your answers should bring.",
+        "--read",
+        metavar="N",
+        low=1,
+        blocks=False,
+        model=False,
+        group="write",
+    )
     answers: Path | None = option(
         None,
         "Answers of a person: columns id (or document), true_label.",

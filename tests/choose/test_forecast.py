@@ -1,12 +1,17 @@
 """What answers are forecast to bring: by hand at the ends, and against what teaching then does."""
 
+import json
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import isthmus
+from isthmus.choose import AccuracyEstimate
 from isthmus.choose.forecast import forecast_answers
 from isthmus.cli.app import run_command
-from isthmus.corpus import make_shifted_texts
+from isthmus.corpus import make_shifted_texts, read_table, write_rows
 
 SURE = np.linspace(0.99, 0.5, 400)
 TEXTS = ["four words of text"] * 400
@@ -76,3 +81,52 @@ def test_the_command_says_what_answers_will_bring(labelled, tmp_path, capsys, mo
     result.save("run.isthmus")
     assert run_command(["ask", "run.isthmus", "--read", "30", "-o", "questions.csv"]) == 0
     assert str(result.forecast(result.ask(30))) in " ".join(capsys.readouterr().err.split())
+
+
+def test_answers_that_were_given_but_not_learned_count_as_right_and_are_not_read_again():
+    both = forecast_answers(SURE, SURE < 0.8, range(300, 400), 0.1, TEXTS)
+    later = forecast_answers(SURE, SURE < 0.8, range(350, 400), 0.1, TEXTS, given=range(300, 350))
+    assert (later.then, later.right) == (both.then, both.right)
+    assert (later.answers, later.now) == (50, both.now - 50)
+    assert later.minutes < both.minutes
+
+
+def test_nothing_is_forecast_where_nothing_is_expected(labelled):
+    result, _ = labelled
+    assert replace(result, expected_accuracy=AccuracyEstimate(None)).forecast(20) is None
+
+
+@pytest.mark.parametrize("save", [True, False])
+def test_label_writes_what_you_can_read_and_says_what_it_brings(labelled, tmp_path, capsys, monkeypatch, save):
+    monkeypatch.chdir(tmp_path)
+    _, texts = labelled
+    write_rows("s.csv", {"text": texts.source_texts, "label": texts.source_labels})
+    write_rows("t.csv", {"text": texts.target_texts})
+    saved = ["--save", "run.isthmus"] if save else []
+    line = ["label", "s.csv", "t.csv", "--method", "nbc", "-o", "out.csv", "--read", "30", *saved]
+    assert run_command(line) == 0
+    said = " ".join(capsys.readouterr().err.split())
+    questions = read_table("out-to_read.csv")
+    assert len(questions["document"]) == 30
+    record = json.loads(Path("out.run.json" if Path("out.run.json").exists() else "run.json").read_text())
+    wanted = labelled[0].forecast(labelled[0].ask(30))
+    assert record["forecast"] == pytest.approx(wanted._asdict())
+    assert str(wanted) in said
+    then = "isthmus teach run.isthmus out-to_read.csv" if save else "the same line with --answers out-to_read.csv"
+    assert then in said
+    assert run_command([*line[:5], "--read", "30", "-o", "-"]) == 2
+    assert "name a file" in capsys.readouterr().err
+
+
+def test_teach_says_the_forecast_again(labelled, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result, texts = labelled
+    result.save("run.isthmus")
+    table = result.ask(20)
+    table["true_label"] = [texts.target_labels[number - 1] for number in table["document"]]
+    write_rows("answers.csv", table)
+    assert run_command(["teach", "run.isthmus", "answers.csv", "-o", "taught.csv", "--json"]) == 0
+    out = capsys.readouterr()
+    forecast = result.teach("answers.csv").forecast(50)
+    assert json.loads(out.out)["forecast"] == pytest.approx(forecast._asdict())
+    assert str(forecast) in " ".join(out.err.split())

@@ -88,6 +88,7 @@ class Counting:
     def __init__(self, clock, took=0.0):
         self.times, self.clock, self.took = 0, clock, took
         self.queue = SimpleNamespace(counts=self.counts)
+        self.runs = SimpleNamespace(forecast=lambda run, read: None)
         self.answers = SimpleNamespace(
             agreement=lambda project: {"documents": 0},
             counts=lambda project: [{"by": "anna", "answers": 2}, {"by": "bo", "answers": 5}],
@@ -163,7 +164,7 @@ def test_a_count_that_fails_lets_the_next_reader_count(clock):
 def test_the_numbers_as_one_person_sees_them(clock):
     access = reader(Counting(clock))
     assert service.shown_tally(access, RUN) == {
-        "mine": 2, "answers": 7, "waiting": 3, "held": 1, "agreement": None,
+        "mine": 2, "answers": 7, "waiting": 3, "held": 1, "agreement": None, "forecast": None,
     }  # fmt: skip
     access.bench.tallies["r"].agreement = {"documents": 1, "share": 0.5}
     assert service.shown_tally(access, RUN)["agreement"] == {"documents": 1, "share": 0.5}
@@ -191,6 +192,7 @@ def test_what_is_kept_at_hand_has_a_bound(clock, monkeypatch):
     workspace.runs = SimpleNamespace(
         get=lambda run: SimpleNamespace(id=run, project="p", state="running" if run == "busy" else "done"),
         table=lambda run, name: {name: run},
+        forecast=workspace.runs.forecast,
     )
     access = reader(workspace)
     for name in "abc":

@@ -215,6 +215,17 @@ def test_a_part_of_a_page_is_sent_on_by_its_script_and_a_page_by_its_browser(cli
     assert workspace.projects.get(project.id).name == "Two"
 
 
+def test_the_overview_says_what_reading_so_many_brings(client, workspace, project, run):
+    wanted = workspace.runs.forecast(run.id, 7)
+    assert wanted.answers == 7
+    page = client.get(f"/projects/{project.id}", params={"read": 7}).text
+    assert str(wanted) in page
+    found = client.get(f"/api/projects/{project.id}/runs/{run.id}/forecast", params={"read": 7}).json()
+    assert found == {**wanted._asdict(), "sentence": str(wanted)}
+    assert str(workspace.runs.forecast(run.id, 50)) in client.get(f"/projects/{project.id}/review").text
+    assert client.get(f"/projects/{project.id}", params={"read": 0}).status_code == 422
+
+
 def test_both_files_are_sent_from_one_page(client, workspace):
     project = client.post("/api/projects", json={"name": "Two files"}).json()["id"]
     page = client.get(f"/projects/{project}/data").text

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from isthmus.exceptions import DataError, UsageError
 from isthmus.workspace import work
 from isthmus.workspace.answers import add_batch
-from isthmus.workspace.schema import PREDICTIONS, RUN_TABLES
+from isthmus.workspace.schema import PREDICTIONS, RUN_TABLES, RUNS
 
 # Words
 
@@ -211,6 +211,27 @@ def test_words_mean_the_class_as_it_is_called_now(done):
     taught = done.runs.teach(done.run.id, by=by)
     work(done, until_idle=True)
     assert done.runs.get(taught.id).summary["classes"] == ["price", "product", "staff", "tyre shop"]
+
+
+# Forecasts
+
+
+def test_the_queue_forecasts_as_python_does_and_counts_what_was_answered_since(done):
+    run, by = done.run.id, done.by
+    saved = done.exports.load(run)
+    found = done.runs.forecast(run, 5)
+    assert found == saved.forecast(saved.ask(5))
+    (first,) = done.queue.next(run, by)
+    done.answers.give(first.document, first.label, by=by, run=run)
+    later = done.runs.forecast(run, 4)
+    assert (later.answers, later.then, later.right) == (4, found.then, pytest.approx(found.right))
+    assert later.now == found.now - first.needs_review
+    with pytest.raises(UsageError, match="read is 0"):
+        done.runs.forecast(run, 0)
+    with done._context.db.writing() as connection:
+        nothing = {**done.runs.get(run).summary, "expected": None}
+        connection.execute(RUNS.update().where(RUNS.c.id == run).values(summary=nothing))
+    assert done.runs.forecast(run, 5) is None, "nothing is forecast where nothing is expected"
 
 
 # Checks

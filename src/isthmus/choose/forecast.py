@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import sqrt
 from typing import Any, NamedTuple
 
@@ -44,7 +44,13 @@ class AnswerForecast(NamedTuple):
 
 
 def forecast_answers(
-    confidence: Any, needs_review: Any, rows: Sequence[int], budget: float, texts: Sequence[str]
+    confidence: Any,
+    needs_review: Any,
+    rows: Sequence[int],
+    budget: float,
+    texts: Sequence[str] | Mapping[int, str],
+    *,
+    given: Sequence[int] = (),
 ) -> AnswerForecast:
     """What a person's answers to these documents should bring, from the confidences alone.
 
@@ -62,8 +68,10 @@ def forecast_answers(
         Documents that will be answered, numbered from 0.
     budget : float
         Share of wrong labels tolerated among those that pass.
-    texts : sequence of str
-        One per document; they say how long reading takes.
+    texts : sequence of str, or mapping
+        One per document, or those of ``rows`` by their numbers; they say how long reading takes.
+    given : sequence of int
+        Documents that were answered already, though nothing has been learned from it yet.
 
     Examples
     --------
@@ -77,14 +85,15 @@ def forecast_answers(
     sure = np.clip(np.asarray(confidence, dtype=float), _EDGE, 1 - _EDGE)
     review = np.asarray(needs_review, dtype=bool)
     left = np.ones(len(sure), dtype=bool)
+    left[list(given)] = False
+    now, answers = int((review & left).sum()), len(rows)
     left[list(rows)] = False
     n = len(sure) - int(left.sum())
-    minutes = reading_minutes([texts[row] for row in rows], n) if n else 0
-    now = int(review.sum())
+    minutes = reading_minutes([texts[row] for row in rows], answers) if answers else 0
     if not n:
         return AnswerForecast(0, 0, now, now, float(sure.mean()))
     if not left.any():
-        return AnswerForecast(n, minutes, now, 0, 1.0)
+        return AnswerForecast(answers, minutes, now, 0, 1.0)
     mean = float(sure[left].mean())
     mean += (1 - mean) * LEARNED * n / (n + HALF)
     after = np.ones(len(sure))
@@ -93,7 +102,7 @@ def forecast_answers(
     low = right - two_sided_z(0.9) * share * sqrt(right * (1 - right) / n + OFF**2)
     caution = float(clipped_logit(right) - clipped_logit(low))
     then = review_mask(with_caution(after, max(0.0, caution)), budget) & left
-    return AnswerForecast(n, minutes, now, int(then.sum()), right)
+    return AnswerForecast(answers, minutes, now, int(then.sum()), right)
 
 
 def _shifted(shares: np.ndarray, mean: float) -> np.ndarray:

@@ -59,9 +59,7 @@ def ask(
         choices = {column: [str(name) for name in saved.classes]}
         write_table(output, table, force=force, exact=exact, layout=Layout(choices))
     count = len(table[column])
-    expected = saved.expected_accuracy
-    knows = bool(count) and not words and expected is not None and expected.estimate is not None
-    forecast = saved.forecast(table) if knows else None
+    forecast = saved.forecast(table) if count and not words else None
     if as_json:
         facts = {"asked": count, "what": "words" if words else "documents", "output": output}
         print_json(facts | ({} if forecast is None else {"forecast": forecast._asdict()}))

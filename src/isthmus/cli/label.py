@@ -12,7 +12,7 @@ from isthmus.cli.blocks import asks_for_blocks, in_blocks
 from isthmus.cli.command import add_command
 from isthmus.cli.inputs import check_sheet
 from isthmus.cli.label_large import can_be_large, label_large
-from isthmus.cli.label_run import label_files, label_with_model
+from isthmus.cli.label_run import label_files, label_with_model, questions_place
 from isthmus.cli.outputs import check_outputs
 from isthmus.exceptions import UsageError
 from isthmus.features.languages import resolve_language
@@ -79,10 +79,15 @@ def check_request(request: LabelRequest, *, large: bool = False) -> None:
         check_standard_output()
     if request.as_json and request.output == "-":
         raise UsageError("--json prints on stdout; name a file for the labels with -o OUT.", code="bad-parameter")
+    if request.read is not None and request.output == "-":
+        raise UsageError(
+            "--read writes the questions beside the labels; name a file for these with -o OUT.", code="bad-parameter"
+        )
     if not large:
         tables = request.words, request.class_table, request.answers
         inputs = (*request.files, *tables, request.model, *request.extra)
-        check_outputs(request.output, request.report, request.force, request.save, inputs=inputs)
+        questions = questions_place(request)
+        check_outputs(request.output, request.report, request.force, request.save, questions, inputs=inputs)
 
 
 def _check_model(request: LabelRequest) -> None:

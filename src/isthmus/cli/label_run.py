@@ -18,6 +18,7 @@ from isthmus.cli.outputs import (
     describe_input,
     file_records,
     keeping,
+    questions_file,
     remember_table,
     report_and_model,
     run_record,
@@ -60,10 +61,11 @@ def label_files(request: LabelRequest) -> None:
             result = teach_from_file(result, request.answers)
         whole = inputs.half_labelled
         table = None if whole is None else with_columns(whole.table(), label_half(whole, result))
-        written = write_outputs(request, result, source, target, table=table)
+        questions = None if request.read is None else result.ask(request.read)
+        written = write_outputs(request, result, source, target, table=table, questions=questions)
     words = None if str(request.words) == NONE else request.words
     inputs.records += file_records((words, request.class_table, request.answers, *request.extra))
-    conclude(request, result, len(source), inputs.records, written, by_column(request, target))
+    conclude(request, result, len(source), inputs.records, written, by_column(request, target), questions)
 
 
 def label_with_model(request: LabelRequest) -> None:
@@ -194,10 +196,22 @@ def _parts(source: Collection, target: Collection, extra: Sequence[Collection]) 
     return [source, target, join_collections(extra)[0]] if extra else [source, target]
 
 
+def questions_place(request: LabelRequest) -> Path | None:
+    """Where the documents that a person can read are listed: beside the labels; None where none were asked for."""
+    output = Path(request.output)
+    return None if request.read is None else output.with_name(f"{output.name.split('.')[0]}-to_read.csv")
+
+
 def write_outputs(
-    request: LabelRequest, result, source: Collection, target: Collection, *, table: dict[str, list] | None = None
+    request: LabelRequest,
+    result,
+    source: Collection,
+    target: Collection,
+    *,
+    table: dict[str, list] | None = None,
+    questions: dict[str, list] | None = None,
 ) -> list[str]:
-    """The labelled table and, if asked for, the report and the saved model; names of the files written.
+    """The labelled table and, if asked for, report, saved model and questions; names of the files written.
 
     ``table`` is written where the rows are not those of the target alone.
     """
@@ -206,7 +220,9 @@ def write_outputs(
     places = {"table": None if output == "-" else output, "saved": save}
     files = {name: str(place) for name, place in places.items() if place is not None}
     by = by_column(request, target)
-    makers = report_and_model(result, report, save, source=source, target=target, files=files, by=by)
+    makers = {**report_and_model(result, report, save, source=source, target=target, files=files, by=by)}
+    if questions is not None:
+        makers[questions_place(request)] = questions_file(questions, exact=request.exact)
     table = with_columns(target.table(), added) if table is None else table
     layout = review_layout(result, output)
     with keeping(added, target.ids, output):
@@ -266,19 +282,31 @@ def label_record(
 
 
 def conclude(
-    request: LabelRequest, result, n_source: int, inputs: list[dict], written: list[str], by: tuple[str, list] | None
+    request: LabelRequest,
+    result,
+    n_source: int,
+    inputs: list[dict],
+    written: list[str],
+    by: tuple[str, list] | None,
+    questions: dict[str, list] | None = None,
 ) -> None:
     """The record beside the output, and the outcome on the terminal; ``by``: a column to break shares down by."""
     record = label_record(request.for_record(), inputs, result.settings, result.method, result.decision)
     summary = summarise(result, n_source, request.output)
     if by is not None:
         summary["class_shares_by"] = {"column": by[0], "rows": share_records(result.class_shares(by=by[1]))}
-    step = result.next_step()
-    if step is not None:
-        summary["next_step"] = {**step._asdict(), "command": check_command(request, step.read)}
     saved, table = request.save, None if request.output == "-" else request.output
-    next_step = describe_next(result, step, saved=saved, table=table, budget=request.budget)
-    for name in ("expected_accuracy", "class_shares", "class_shares_by", "novel", "warnings", "sources"):
+    if questions is None:
+        step = result.next_step()
+        if step is not None:
+            summary["next_step"] = {**step._asdict(), "command": check_command(request, step.read)}
+        next_step = describe_next(result, step, saved=saved, table=table, budget=request.budget)
+    else:
+        forecast = result.forecast(questions)
+        if forecast is not None:
+            summary["forecast"] = forecast._asdict()
+        next_step = describe_questions(request, forecast, len(questions["document"]))
+    for name in ("expected_accuracy", "class_shares", "class_shares_by", "forecast", "novel", "warnings", "sources"):
         if name in summary:
             record[name] = summary[name]
     finish(request, summary, record, written, learned=result.learned, next_step=next_step)
@@ -312,6 +340,18 @@ def describe_next(result, step: Any, *, saved: Any, table: Any, budget: float) -
     if saved is None:
         return f"{what}. With --save FILE, isthmus ask FILE lists them and isthmus teach learns your answers."
     return f"{what}: isthmus ask {shlex.quote(str(saved))} -n {len(review)} -o to_answer.csv"
+
+
+def describe_questions(request: LabelRequest, forecast: Any, n: int) -> str:
+    """What to do with the documents that somebody can read, and what the answers should bring where that is known."""
+    place = shlex.quote(str(questions_place(request)))
+    if not n:
+        return "No document is left to ask about."
+    learn = f"run the same line with --answers {place}"
+    if request.save is not None:
+        learn = f"run isthmus teach {shlex.quote(str(request.save))} {place} -o OUT"
+    said = "" if forecast is None else f"{forecast} "
+    return f"{said}Fill in the column true_label of the {plural(n, 'document')} in {place}, then {learn}."
 
 
 def finish(

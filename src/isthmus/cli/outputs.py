@@ -33,16 +33,17 @@ def check_outputs(
     report: Path | None,
     force: bool,
     save: Path | None = None,
+    questions: Path | None = None,
     *,
     inputs: Iterable[str | Path | None] = (),
 ) -> None:
     """Refuse outputs that could not be written, or would replace an input, before any work is done."""
     output = str(output)
-    for path in (output, report, save):
+    for path in (output, report, save, questions):
         check_output_is_not_input(path, inputs)
     check_output(output, force=force)
     places = [] if output == "-" or is_device(Path(output)) else [Path(output).resolve()]
-    for path in (report, save):
+    for path in (report, save, questions):
         if path is not None:
             check_output(path, force=force, table=False)
             places += [] if is_device(path) else [path.resolve()]
@@ -162,6 +163,16 @@ def announced(phase: str, make: Callable[[Path], Any]) -> Callable[[Path], Any]:
         progress(phase, 1, 1)
 
     return make_and_tell
+
+
+def questions_file(table: Mapping[str, list], *, exact: bool) -> Callable[[Path], None]:
+    """What writes a table of questions as csv, for a person to fill in."""
+
+    def write(path: Path) -> None:
+        with path.open("wb") as stream:
+            note_guarded(write_rows("-", table, spreadsheet_safe=not exact, stdout=stream))
+
+    return write
 
 
 def report_and_model(result: Any, report: Path | None, save: Path | None, **facts: Any) -> Makers:

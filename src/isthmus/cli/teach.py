@@ -117,6 +117,7 @@ def teach(
         check_saved_file(split_sheet(path)[0])
     with talking(quiet) as line:
         from isthmus.api.loading import load
+        from isthmus.feedback.teaching import MORE
 
         before = taught = load(result, kind="label")
         line.expect(plan_teaching(taught, report=report, save=save, labels_again=source_labels is not None))
@@ -137,6 +138,9 @@ def teach(
     summary = summarise(taught, len(taught.source_texts), output)
     summary["learned"] = None if taught.learned is None else asdict(taught.learned)
     summary["history"] = taught.history
+    forecast = taught.forecast(MORE)
+    if forecast is not None and forecast.answers:
+        summary["forecast"] = forecast._asdict()
     record = run_record(
         "teach",
         output,
@@ -157,6 +161,8 @@ def teach(
         if without is not None and taught.learned is None:
             notes = [f"the answers of {without} were taken back and none is left; labels are as before any answer"]
         notes += describe_better_judge(before, taught)
+        if "forecast" in summary:
+            notes.append(str(forecast))
         table_file = None if output == "-" else output
         step = describe_next(taught, taught.next_step(), saved=save, table=table_file, budget=taught.error_budget)
         say_outcome(describe_outcome(summary, taught.learned, notes), summary["files"], step)

@@ -560,6 +560,15 @@ def flips(
     return access.workspace.compare.flips(first.id, second.id, old=before, new=towards, after=after, limit=limit)
 
 
+@router.get(RUN + "/forecast", tags=["runs"])
+def forecast(access: Viewer, run: str, read: Annotated[int, Query(ge=1, le=2_000)] = 50) -> dict[str, Any] | None:
+    """What so many further answers should bring: documents to review now and then, share of right labels then.
+
+    Null where no accuracy is expected, so that nothing can be forecast.
+    """
+    return service.forecast(access, find_run(access, run), read)
+
+
 # ---- review
 
 

@@ -25,6 +25,7 @@ from isthmus.workspace.schema import DONE, OWNER, ROLES, Answer, Check, Collecti
 _FAMILIAR = 10_000  # kept in memory
 _FRESH, _RATIO = 2.0, 50  # how old the numbers above the queue may be: seconds, and times what counting took
 _TALLIES, _RUNS, _GRADES, _MODELS = 1_000, 100, 8, 4  # kept in memory
+SITTING = 50  # answers that a forecast speaks of where nobody says how many
 # What can be exported: title, what it is, formats.
 EXPORTS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "labels": (
@@ -432,6 +433,7 @@ class Tally:
     agreement: dict[str, Any]
     by_person: dict[str, int]
     labels: list[str]
+    forecast: dict[str, Any] | None  # of the next answers, as many as one sitting brings
 
 
 def tally(access: Access, run: Any) -> Tally:
@@ -455,10 +457,17 @@ def _count(access: Access, run: Any) -> Tally:
         agreement=answers.agreement(project),
         by_person={row["by"]: row["answers"] for row in answers.counts(project)},
         labels=answers.labels(project),
+        forecast=forecast(access, run, SITTING),
     )
     ended = time.monotonic()
     found.until = ended + max(_FRESH, _RATIO * (ended - began))
     return _keep(access.bench.tallies, run.id, found, _TALLIES)
+
+
+def forecast(access: Access, run: Any, read: int) -> dict[str, Any] | None:
+    """What so many further answers should bring, as numbers and as a sentence; None where nothing is expected."""
+    found = access.workspace.runs.forecast(run.id, read)
+    return None if found is None or not found.answers else {**found._asdict(), "sentence": str(found)}
 
 
 def shown_tally(access: Access, run: Any) -> dict[str, Any]:
@@ -470,6 +479,7 @@ def shown_tally(access: Access, run: Any) -> dict[str, Any]:
         "waiting": found.counts["to_review"],
         "held": found.counts["leased"],
         "agreement": found.agreement if found.agreement["documents"] else None,
+        "forecast": found.forecast,
     }
 
 

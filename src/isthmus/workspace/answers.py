@@ -26,8 +26,20 @@ from isthmus.workspace.context import (
     to_record,
 )
 from isthmus.workspace.database import new_id, utc_now
-from isthmus.workspace.queue import ANSWERED, LEASE, LEASED, OPEN, check_in_run
-from isthmus.workspace.schema import ANSWERS, CHECKED, COLLECTIONS, DOCUMENTS, OF_GROUP, PREDICTIONS, PROJECTS, Answer
+from isthmus.workspace.queue import LEASE, check_in_run
+from isthmus.workspace.schema import (
+    ANSWERED,
+    ANSWERS,
+    CHECKED,
+    COLLECTIONS,
+    DOCUMENTS,
+    LEASED,
+    OF_GROUP,
+    OPEN,
+    PREDICTIONS,
+    PROJECTS,
+    Answer,
+)
 from isthmus.workspace.second_reading import SECOND, ask_second, holds_second, is_due, note_second, undo_seconds
 
 _BLOCK = 500  # names in one statement

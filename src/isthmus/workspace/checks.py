@@ -19,8 +19,8 @@ from isthmus.workspace.answers import add_answer, add_batch, check_threshold, ch
 from isthmus.workspace.context import add_row, check_count, check_label, find_row, missing, note_event, to_record
 from isthmus.workspace.database import new_id, utc_now
 from isthmus.workspace.documents import LabelledPart, RunLabels
-from isthmus.workspace.queue import LEASE, OPEN
-from isthmus.workspace.schema import ANSWERS, CHECKED, CHECKS, DOCUMENTS, DONE, PREDICTIONS, RUNS, Check, Document
+from isthmus.workspace.queue import LEASE
+from isthmus.workspace.schema import ANSWERS, CHECKED, CHECKS, DOCUMENTS, DONE, OPEN, PREDICTIONS, RUNS, Check, Document
 
 LEAST_CHECKED = 20  # documents that must be checked before labels are accepted unread
 _BLOCK = 5_000

@@ -25,9 +25,9 @@ from isthmus.workspace.context import (
 )
 from isthmus.workspace.database import utc_now
 from isthmus.workspace.documents import LabelledPart, documents_at, find_positions, read_query, searched_collection
-from isthmus.workspace.queue import ANSWERED
 from isthmus.workspace.runs import read_table, word_snapshot
 from isthmus.workspace.schema import (
+    ANSWERED,
     ANSWERS,
     CLASS_NAMES,
     DONE,

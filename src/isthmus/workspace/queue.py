@@ -12,10 +12,9 @@ from sqlalchemy.engine import Connection
 from isthmus.workspace.context import Part, check_count, find_row, missing, to_record
 from isthmus.workspace.database import storable, utc_now
 from isthmus.workspace.runs import prediction_query
-from isthmus.workspace.schema import DONE, PREDICTIONS, PROJECTS, RUNS, Moment, Prediction
+from isthmus.workspace.schema import ANSWERED, DONE, LEASED, OPEN, PREDICTIONS, PROJECTS, RUNS, Moment, Prediction
 from isthmus.workspace.second_reading import find_seconds, give_up_seconds, lease_seconds
 
-OPEN, LEASED, ANSWERED = "open", "leased", "done"
 LEASE = timedelta(minutes=10)
 _MOST = 50
 _SKIPPED = 1_000_000_000  # added to the rank of a document that somebody passed over

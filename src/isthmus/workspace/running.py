@@ -23,9 +23,8 @@ from isthmus.report import write_label_report
 from isthmus.report.summary import label_summary
 from isthmus.workspace.context import Context, plain_detail, set_row
 from isthmus.workspace.database import PROGRESS_ROWS, storable
-from isthmus.workspace.queue import ANSWERED, OPEN
 from isthmus.workspace.runs import DIAGNOSE, SAID, read_table, takes_words
-from isthmus.workspace.schema import ANSWERS, DOCUMENTS, OF_GROUP, PREDICTIONS, RUN_TABLES, RUNS, Run
+from isthmus.workspace.schema import ANSWERED, ANSWERS, DOCUMENTS, OF_GROUP, OPEN, PREDICTIONS, RUN_TABLES, RUNS, Run
 
 _ASKED = 500  # documents that are put in order by what an answer would teach; the others by how doubtful they are
 _ASKED_OF_MANY = 200

@@ -12,12 +12,14 @@ from sqlalchemy.engine import Connection
 
 from isthmus._utils import versions
 from isthmus.api.methods import check_typed
+from isthmus.choose.forecast import AnswerForecast, forecast_answers
 from isthmus.exceptions import DataError, UsageError
 from isthmus.features.languages import resolve_language
 from isthmus.recipes import RECIPES, get_recipe
-from isthmus.request import LabelRequest
+from isthmus.request import ERROR_BUDGET, LabelRequest
 from isthmus.workspace.context import (
     add_row,
+    check_count,
     check_name,
     check_page,
     choose_one,
@@ -31,6 +33,7 @@ from isthmus.workspace.documents import LabelledPart, documents_at, find_positio
 from isthmus.workspace.hands import hand_snapshot
 from isthmus.workspace.jobs import add_job
 from isthmus.workspace.schema import (
+    ANSWERED,
     ANSWERS,
     CLASS_NAMES,
     COLLECTIONS,
@@ -52,6 +55,7 @@ from isthmus.workspace.schema import (
 
 LABEL, DIAGNOSE = "label", "diagnose"
 ORDERS = ("position", "confidence")
+_MOST_READ = 2_000
 _DEFAULTS: dict[str, Any] = {
     **{spec.key: spec.start for spec in LabelRequest.form()},
     "sources": None,  # ids; all that are ready
@@ -226,6 +230,29 @@ class Runs(LabelledPart):
         where = searched_collection(connection, run.project_id, run.target_id)
         terms = read_query(query[:200], (where.facts or {}).get("terms", {})) if where is not None else []
         return find_positions(connection, run.target_id, terms)
+
+    def forecast(self, run: str, read: int) -> AnswerForecast | None:
+        """What the next answers should bring, from those that were given since the run; None where nothing is expected.
+
+        ``read``: how many documents somebody can read, in the order of the queue.
+        """
+        check_count(read, "read", _MOST_READ)
+        p = PREDICTIONS.c
+        waiting = sa.select(p.position).where(p.run_id == run, p.state != ANSWERED).order_by(p.rank).limit(read)
+        answered = sa.select(p.position).where(p.run_id == run, p.state == ANSWERED)
+        with self._db.reading() as connection:
+            found = find_row(connection, RUNS, run, "run")
+            if (found.summary or {}).get("expected") is None:
+                return None
+            ahead = list(connection.execute(waiting).scalars())
+            learned = {
+                place for place, _, drawn, _ in read_table(connection, run, "answers") or [] if drawn != OF_GROUP
+            }
+            given = [place for place in connection.execute(answered).scalars() if place not in learned]
+            shown = documents_at(connection, found.target_id, np.array(sorted(ahead)), limit=read)
+        labels, texts = self._labels.of(run), {row.position: row.text for row in shown}
+        budget = found.parameters.get("error_budget", ERROR_BUDGET)
+        return forecast_answers(labels.confidence, labels.review, ahead, budget, texts, given=given)
 
     def prediction(self, run: str, document: str) -> Prediction:
         """What the run says about one document."""

@@ -20,6 +20,7 @@ ROLES = (VIEWER, REVIEWER, OWNER)  # each may do what those before it may
 KINDS = ("source", "target", "extra")
 
 QUEUED, RUNNING, DONE = "queued", "running", "done"
+OPEN, LEASED, ANSWERED = "open", "leased", "done"  # where a document of a queue stands
 FAILED, CANCELLED, INTERRUPTED = "failed", "cancelled", "interrupted"
 ENDED = (DONE, FAILED, CANCELLED, INTERRUPTED)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Form, Request
+from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import RedirectResponse
 
 from isthmus.workbench import service
@@ -54,8 +54,8 @@ def sample(request: Request, bench: BenchNow, person: Person):
 
 
 @router.get("/projects/{project}")
-def overview(access: Viewer):
-    """Where a project stands and what comes next."""
+def overview(access: Viewer, read: Annotated[int | None, Query(ge=1, le=2_000)] = None):
+    """Where a project stands and what comes next; ``read``: how many documents somebody can read."""
     workspace, run = access.workspace, latest_run(access)
     members = workspace.projects.members(access.project.id)
     inside = {row.person for row in members}
@@ -69,6 +69,8 @@ def overview(access: Viewer):
         hero=workspace.runs.table(run.id, "hero") if run else None,
         measured=measured(access, run) if run else None,
         tally=numbers,
+        read=read or service.SITTING,
+        forecast=service.forecast(access, run, read) if run and read else numbers and numbers["forecast"],
         disputed=disputed(access, numbers["agreement"]) if numbers else [],
         hands=named_hands(access, numbers["agreement"]) if numbers else [],
         machines=known_hands(access),
