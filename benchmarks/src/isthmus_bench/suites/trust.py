@@ -24,6 +24,7 @@ from isthmus_bench.suites import (
     trust_guarantee,
     trust_order,
     trust_shares,
+    trust_short,
     trust_tune,
     trust_words,
 )
@@ -326,6 +327,13 @@ SUITE = Suite(
             "constants",
             "Constants of the accuracy estimate, and its error on corpora left out of the fit",
             trust_tune.choose_constants,
+            files=trust_tune.FILES,
+            tune=True,
+        ),
+        "short": Study(
+            "short",
+            "Errors of the accuracy expected of one method, on long and on short texts, fitted without and with short",
+            trust_short.compare_all,
             files=trust_tune.FILES,
             tune=True,
         ),

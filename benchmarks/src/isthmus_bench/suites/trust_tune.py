@@ -22,6 +22,7 @@ from isthmus._math.confidence import clipped_logit
 from isthmus._progress import progress
 from isthmus.choose.candidates import Candidates, FittedCandidate, fit_candidate, try_methods
 from isthmus.choose.choice import Vote, vote_weights
+from isthmus.choose.evidence import LabelScorer
 from isthmus.choose.texts import TransferTexts
 from isthmus.choose.trust import (
     FEW,
@@ -266,21 +267,31 @@ def measure(
     vote = Vote.of(candidates, vote_weights(candidates, VotingRule()))
     others = [candidate.labels for candidate in candidates.fitted]
     confidence, evidence = confidence_outside(scorer, vote.pooled), scorer.score(vote.labels)
-    found = [("auto", vote.labels, trust_features(scorer, vote.labels, confidence, evidence, others), evidence.learned)]
-    bare = scorer.bare()
-    for candidate in [*candidates.fitted, *others_named]:
-        # A named method is judged by words and by the pair's own space alone.
+    figures = trust_features(scorer, vote.labels, confidence, evidence, others)
+    right = np.asarray(vote.labels).astype(str) == true
+    row = {"task": name, "method": "auto", "n_source": len(scorer.source_labels)}
+    row |= {"accuracy": float(np.mean(right[known]))} | figures
+    named = measure_methods(name, scorer, [*candidates.fitted, *others_named], true)
+    return [row, *named] if evidence.learned else named
+
+
+def measure_methods(name: str, scorer: LabelScorer, fitted: Iterable[FittedCandidate], truth: Iterable) -> list[dict]:
+    """One row for each method, judged as if it had been named: by words and by the pair's own space alone."""
+    true = np.asarray(list(truth)).astype(str)
+    known = np.isin(true, np.unique(scorer.source_labels))
+    bare, rows = scorer.bare(), []
+    for candidate in fitted:
         evidence = replace(candidate.evidence or scorer.score(candidate.labels), others={})
+        if not evidence.learned:
+            continue
         confidence = confidence_outside(bare, candidate.probabilities)
-        figures = trust_features(bare, candidate.labels, confidence, evidence)
-        found.append((candidate.name, candidate.labels, figures, evidence.learned))
-    n_source = len(scorer.source_labels)
-    return [
-        {"task": name, "method": method, "n_source": n_source, "accuracy": float(np.mean(right[known]))} | figures
-        for method, labels, figures, learned in found
-        if learned
-        for right in [np.asarray(labels).astype(str) == true]
-    ]
+        right = np.asarray(candidate.labels).astype(str) == true
+        rows.append(
+            {"task": name, "method": candidate.name, "n_source": len(scorer.source_labels)}
+            | {"accuracy": float(np.mean(right[known]))}
+            | trust_features(bare, candidate.labels, confidence, evidence)
+        )
+    return rows
 
 
 def measure_all(folder: Path) -> Iterator[dict]:
