@@ -321,7 +321,7 @@ class LabelRequest(Request):
     )
     read: int | None = option(
         None,
-        "You can read N documents: writes which beside OUT, and says what your answers should bring.",
+        "You can read N documents: writes which next to OUT, and says what your answers should bring.",
         "--read",
         metavar="N",
         low=1,

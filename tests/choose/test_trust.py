@@ -75,6 +75,27 @@ def test_new_groups_are_marked_told_and_reviewed(lacking):
     assert later.expected_accuracy is None
 
 
+WORTHY = {"power": 0.75, "false_alarm": 0.0, "classes": 4.0}
+
+
+def test_a_group_is_certain_only_where_the_test_has_shown_its_worth(lacking):
+    """Otherwise there may be none, and the interval reaches as high as without it."""
+    result, _ = lacking
+    scorer = LabelScorer(result.source_texts, result.source_labels, result.texts)
+    found = []
+    for simulated in (WORTHY, WORTHY | {"power": 0.25}, WORTHY | {"false_alarm": 1.0}, None):
+        scorer.simulated_recall = simulated
+        expected = estimate_accuracy(scorer, result.labels, 0.8)
+        about = assess(scorer, expected, result.source_labels, result.labels, result.probabilities, result.classes)
+        found.append((expected.estimate, expected.low, expected.high, " may belong" in about.warnings[0]["message"]))
+    certain, *others = found
+    assert certain[3] is False
+    assert others[0] == others[1] == others[2]
+    assert others[0][:2] == certain[:2], "only the high end knows of a group that is none"
+    assert others[0][2] > certain[2]
+    assert others[0][3] is True
+
+
 def test_budget_curve_counts_new_groups_as_mostly_wrong(lacking):
     result, _ = lacking
     curve = result.budget_curve(steps=10)

@@ -44,6 +44,7 @@ RUNS = {
     "plain": [LABEL],
     "everything to review": [[*LABEL, "--error-budget", "0.001"]],
     "all files": [[*LABEL, *FILES]],
+    "so many to read": [[*LABEL, *FILES, "--read", "5"]],
     "several sources": [["label", "source.csv", "second.csv", *LABEL[2:], *FILES]],
     "no source": [
         ["label", "target.csv", "--class", "staff: friendly rude", "--class", "price: cheap", "-o", "out.csv"]

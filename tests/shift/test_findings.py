@@ -258,6 +258,10 @@ def test_new_groups():
     assert row["severity"] == 2
     assert "no class of the source: u, v, w, x, y (12 documents, 8.5 %); u, v" in row["finding"]
     assert row["values"] == {"groups": 2}
+    assert " may belong to " in row["finding"], "nothing shows what the test is worth"
+    simulated = {"power": 0.5, "false_alarm": 0.0, "classes": 4.0}
+    row = findings.novelty_finding(SimpleNamespace(facts={"a": 1}, groups=[group]), simulated)
+    assert " target belong to " in row["finding"]
     row = findings.novelty_finding(SimpleNamespace(facts={}, groups=[]))
     assert said(row)[:2] == (0, "Too few documents to look for groups that fit no class.")
     row = findings.novelty_finding(SimpleNamespace(facts={"a": 1}, groups=[]))

@@ -1,10 +1,12 @@
 """Words, groups, checks and what is accepted unread."""
 
 import json
+from dataclasses import replace
 
 import pytest
 import sqlalchemy as sa
 
+from isthmus.choose import AccuracyEstimate
 from isthmus.exceptions import DataError, UsageError
 from isthmus.workspace import work
 from isthmus.workspace.answers import add_batch
@@ -218,7 +220,11 @@ def test_words_mean_the_class_as_it_is_called_now(done):
 
 def test_the_queue_forecasts_as_python_does_and_counts_what_was_answered_since(done):
     run, by = done.run.id, done.by
-    saved = done.exports.load(run)
+    assert done.runs.forecast(run, 5) is None, "nothing is forecast where nothing is expected"
+    with done._context.db.writing() as connection:
+        summary = {**done.runs.get(run).summary, "expected": 0.8}
+        connection.execute(RUNS.update().where(RUNS.c.id == run).values(summary=summary))
+    saved = replace(done.exports.load(run), expected_accuracy=AccuracyEstimate(0.8, 0.7, 0.9))
     found = done.runs.forecast(run, 5)
     assert found == saved.forecast(saved.ask(5))
     (first,) = done.queue.next(run, by)
@@ -226,12 +232,8 @@ def test_the_queue_forecasts_as_python_does_and_counts_what_was_answered_since(d
     later = done.runs.forecast(run, 4)
     assert (later.answers, later.then, later.right) == (4, found.then, pytest.approx(found.right))
     assert later.now == found.now - first.needs_review
-    with pytest.raises(UsageError, match="read is 0"):
+    with pytest.raises(UsageError, match="read is '0'"):
         done.runs.forecast(run, 0)
-    with done._context.db.writing() as connection:
-        nothing = {**done.runs.get(run).summary, "expected": None}
-        connection.execute(RUNS.update().where(RUNS.c.id == run).values(summary=nothing))
-    assert done.runs.forecast(run, 5) is None, "nothing is forecast where nothing is expected"
 
 
 # Checks

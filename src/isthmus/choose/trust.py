@@ -16,7 +16,7 @@ from sklearn.svm import LinearSVC
 from isthmus._math.confidence import AccuracyEstimate, clipped_logit
 from isthmus.choose.evidence import FOLDS, Evidence, LabelScorer, plain_learner
 from isthmus.choose.voting import excess
-from isthmus.shift.novelty import Novelty, simulated_sentence
+from isthmus.shift.novelty import Novelty, shows_its_worth, simulated_sentence
 from isthmus.shift.shares import MOVED, ShareShift, compare_shares, total_variation
 
 # Log-odds of a right label, from log-odds of shares and from two differences. Set by ridge regression on pairs that are
@@ -262,9 +262,14 @@ def spread_terms(features: Mapping[str, float], n_source: int, *, single: bool) 
 def _with_groups(
     scorer: LabelScorer, features: Mapping[str, float], centre: float, width: float, n_labels: int
 ) -> AccuracyEstimate:
-    """The estimate with its interval, documents in new groups counted as wrong."""
+    """The estimate with its interval, documents in new groups counted as wrong.
+
+    Where the test for new groups has not shown its worth on the source, there may be no such group at all.
+    """
     groups = scorer.novelty.groups
     novel = [sum(ends) for ends in zip(*((g.high, g.share, g.low) for g in groups), strict=True)] or [0.0, 0.0, 0.0]
+    if groups and not shows_its_worth(scorer.simulated_recall):
+        novel[-1] = 0.0
     ends = [_share(centre + sign * width) * (1 - share) for sign, share in zip((-1, 0, 1), novel, strict=True)]
     sampling = 1.645 * np.sqrt(max(ends[1] * (1 - ends[1]), 0.01) / n_labels)
     low = ends[1] - np.hypot(ends[1] - ends[0], sampling)
@@ -394,9 +399,10 @@ def assess(
     warnings: list[dict] = []
     if scorer is not None and novelty is not None and novelty.groups:
         worth = simulated_sentence(scorer.simulated_recall)
+        belong = "belong" if shows_its_worth(scorer.simulated_recall) else "may belong"
         for group in novelty.groups:
             message = (
-                f"About {group.share:.0%} of the target ({group.low:.0%} to {group.high:.0%}) belong to no class of "
+                f"About {group.share:.0%} of the target ({group.low:.0%} to {group.high:.0%}) {belong} to no class of "
                 f"the source: {', '.join(group.words[:5])}. They are marked in novel_group and need review. "
                 f"{worth}"
             ).rstrip()

@@ -81,7 +81,7 @@ def check_request(request: LabelRequest, *, large: bool = False) -> None:
         raise UsageError("--json prints on stdout; name a file for the labels with -o OUT.", code="bad-parameter")
     if request.read is not None and request.output == "-":
         raise UsageError(
-            "--read writes the questions beside the labels; name a file for these with -o OUT.", code="bad-parameter"
+            "--read writes the questions next to the labels; name a file for these with -o OUT.", code="bad-parameter"
         )
     if not large:
         tables = request.words, request.class_table, request.answers

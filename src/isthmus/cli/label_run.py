@@ -419,14 +419,20 @@ def describe_sources(rows: Sequence[dict[str, Any]]) -> str:
     return "sources: " + "; ".join([", ".join(used), *idle])
 
 
-def describe_outcome(summary: dict[str, Any], learned: Any = None, notes: Sequence[str] = ()) -> list[str]:
-    """A labelling in at most six lines, what must be known first; ``notes`` come before what was ``learned``."""
+def describe_outcome(
+    summary: dict[str, Any], learned: Any = None, notes: Sequence[str] = (), ahead: Sequence[str] = ()
+) -> list[str]:
+    """A labelling in at most six lines, what must be known first.
+
+    ``notes`` come before what was ``learned``, and what lies ``ahead`` behind it.
+    """
     warned = [row for row in summary.get("warnings", ()) if learned is None or row["topic"] != "new group"]
     first = [f"warning: {in_flags(row['message'])}" for row in warned]
     first += [describe_sources(summary["sources"])] if summary.get("sources") else []
     first += notes
     if learned is not None:
         first += [line for line in str(learned).splitlines() if not line.startswith("  ")]  # classes stand below
+    first += ahead
     method = f"method: {summary['method']} ({summary['why']})"
     main = [method, describe_labels(summary, learned), describe_trust(summary, learned)]
     return [*fit_lines(first, MOST_LINES - 2 - len(main), "in run.json"), *main]

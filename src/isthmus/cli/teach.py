@@ -161,11 +161,10 @@ def teach(
         if without is not None and taught.learned is None:
             notes = [f"the answers of {without} were taken back and none is left; labels are as before any answer"]
         notes += describe_better_judge(before, taught)
-        if "forecast" in summary:
-            notes.append(str(forecast))
         table_file = None if output == "-" else output
         step = describe_next(taught, taught.next_step(), saved=save, table=table_file, budget=taught.error_budget)
-        say_outcome(describe_outcome(summary, taught.learned, notes), summary["files"], step)
+        ahead = [str(forecast)] if "forecast" in summary else []
+        say_outcome(describe_outcome(summary, taught.learned, notes, ahead), summary["files"], step)
 
 
 def describe_better_judge(before: LabelResult, after: LabelResult) -> list[str]:

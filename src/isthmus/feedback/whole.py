@@ -52,8 +52,9 @@ def whole_groups(untaught: Labelling, known: Answers) -> WholeGroups:
         names.setdefault(untaught.novel_group[row], set()).add(label)
     hits = []
     for entry in known.read.entries:
-        own = {given[entry["row"]]} if entry["row"] in given else names.get(untaught.novel_group[entry["row"]] or None)
-        if own is not None and len(own) == 1:
+        group = untaught.novel_group[entry["row"]]
+        own = {given[entry["row"]]} if entry["row"] in given else names.get(group, set()) if group else set()
+        if len(own) == 1:
             hits.append(entry["label"] in own)
     share = (sum(hits) + 1) / (len(hits) + 2)  # as by two answers more, one of them wrong
     low, high = wilson_ends(share, len(hits), two_sided_z(RATE)) if hits else (0.0, 1.0)

@@ -208,6 +208,7 @@ def weigh_vote(
             labels = classes[probabilities.argmax(axis=1)]
             sure = float(probabilities[outside].max(axis=1).mean())
             trust.expected = moved_to(trust.expected, sure, len(classes))
+        assert trust.expected.for_calibration is not None
         trust.shift = shift_for(probabilities[outside], trust.expected.for_calibration)
         probabilities = by_margin(probabilities, trust.shift)
     trust.caution = budget_caution(trust.expected, n_source, single=False)

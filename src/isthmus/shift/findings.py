@@ -16,7 +16,7 @@ from isthmus._utils import plural, warn
 from isthmus.features.languages import NAMES, guess_languages, language_name, plainly_english
 from isthmus.shift.bridges import Carrying
 from isthmus.shift.doubt import LabelDoubt
-from isthmus.shift.novelty import Novelty, simulated_sentence
+from isthmus.shift.novelty import Novelty, shows_its_worth, simulated_sentence
 
 SEES_ENOUGH = 0.5  # of the classes left out of the source: below, finding no new group says little
 TRANSFER = ("languages", "vocabulary", "distance", "what carries over")
@@ -342,9 +342,12 @@ def novelty_finding(novelty: Novelty, simulated: dict[str, float] | None = None)
         f"{', '.join(group.words[:5])} ({plural(group.size, 'document')}, {percent(group.share)})"
         for group in novelty.groups
     )
-    sentence = f"Some documents of the target belong to no class of the source: {told}.{worth}"
+    sure = shows_its_worth(simulated)
+    belong = "belong" if sure else "may belong"
+    sentence = f"Some documents of the target {belong} to no class of the source: {told}.{worth}"
+    every = "Every" if sure else "If so, every"
     advice = (
-        "Every label they get is wrong: label a few of them by hand as a class of their own, or leave them out. "
+        f"{every} label they get is wrong: label a few of them by hand as a class of their own, or leave them out. "
         "isthmus label marks them in novel_group and sends them to review."
     )
     return finding(2, "new groups", sentence, advice, groups=len(novelty.groups), **figures)

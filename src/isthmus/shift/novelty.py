@@ -531,6 +531,11 @@ def typical_words(rows: sp.csr_matrix, inside: np.ndarray, names: Sequence[str],
     return [str(names[i]) for i in best if weight[i] > 0]
 
 
+def shows_its_worth(simulated: dict[str, float] | None) -> bool:
+    """Whether the test found at least half of the classes left out of the source, and raised no false alarm there."""
+    return simulated is not None and simulated["power"] >= 0.5 and not simulated["false_alarm"]
+
+
 def simulated_sentence(simulated: dict[str, float] | None) -> str:
     """What the test is worth on this source, in words; '' where it could not be simulated."""
     if simulated is None:

@@ -328,7 +328,7 @@ def undo_batch(connection: Connection, batch: str, *, by: str, project: str) -> 
     undo_seconds(connection, batch, by, now + LEASE)
     read = sa.and_(a.current == sa.true(), a.kind != OF_GROUP)
     holding = sa.select(a.document_id).where(a.document_id.in_(touched), read)
-    free = [p.document_id.in_(touched), p.document_id.not_in(holding)]
+    free: list[Any] = [p.document_id.in_(touched), p.document_id.not_in(holding)]
     if count == 1:  # back into the hands of whoever took it back
         values: dict[str, Any] = {"state": LEASED, "leased_to": by, "leased_until": now + LEASE}
     else:
