@@ -1,6 +1,7 @@
 """The suite "projection": sizes of its curve, and its table of times."""
 
-from isthmus_bench.suites.projection import SUITE, _sizes_below, time_table
+from isthmus.features.projection import WEIGHTINGS
+from isthmus_bench.suites.projection import SUITE, _sizes_below, adaptation_cells, time_table
 
 
 def test_terms_curve_never_shows_more_terms_than_there_are():
@@ -27,3 +28,15 @@ def test_times_stand_beside_the_best_traditional_svm():
 
 def test_the_paper_s_setting_is_in_the_table():
     assert "projection-paper" in SUITE.default_methods
+
+
+def test_the_study_of_adaptation_has_every_setting_beside_its_unadapted_one():
+    cells = adaptation_cells()
+    settings = [(cell["weighting"], cell["min_df"]) for cell in cells]
+    for weighting in WEIGHTINGS:
+        assert (weighting, 1) in settings, f"{weighting} is not in the study"
+    assert any(min_df > 1 for _, min_df in settings), "rare terms are never left out"
+    for setting in dict.fromkeys(settings):
+        own = [cell["rounds"] for cell, other in zip(cells, settings, strict=True) if other == setting]
+        assert own[0] == 0, f"{setting} begins with {own[0]} rounds; its gain needs the rule unadapted first"
+        assert max(own) == 16, f"{setting} ends at {max(own)} rounds"

@@ -180,28 +180,41 @@ def weightings_left_out(table: list[dict]) -> list[dict]:
 
 ROUNDS = (4, 8, 9, 10, 16)
 ADAPT_SHARES = (0.6, 0.8, 1.0)
+RARE = 3  # documents that a term must occur in, where rare terms are left out
+
+
+def adaptation_cells() -> list[dict]:
+    """Settings of the study ``adaptation``: rounds and shares at the defaults, then rare terms and every weighting."""
+    usual = {"weighting": "tf-pr", "min_df": 1, "rounds": 0, "share": 0.8}
+    around = [{**usual, "rounds": rounds, "share": share} for rounds, share in product(ROUNDS, ADAPT_SHARES)]
+    others = [{"min_df": RARE}, *({"weighting": name} for name in WEIGHTINGS if name != usual["weighting"])]
+    return [usual, *around, *({**usual, **other, "rounds": n} for other, n in product(others, (0, 8, 16)))]
 
 
 def adaptation_table(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
-    """The rule by rounds and share of adaptation, all directions; 0 rounds is the rule unadapted.
+    """The rule by rounds, share, rare terms and weighting, all directions; 0 rounds is the rule unadapted.
 
-    ``gain`` is what adaptation adds to that; ``rounds_made`` are fewer than ``rounds`` where it was stopped.
+    ``gain`` is what adaptation adds to the same setting unadapted; ``rounds_made`` are fewer than ``rounds`` where it
+    was stopped.
     """
     table: list[dict] = []
     for source, target in (direction for pair in PAIRS for direction in (pair, pair[::-1])):
         task = chinese_task(source, target)
         data = task.load(Path(folder))
-        X = stack(*joint_counts(data))
+        whole = stack(*joint_counts(data))
+        kept = {1: whole, RARE: whole[:, document_frequency(whole) >= RARE]}
         _, labels, domain = data.joined()
-        plain = 0.0
-        for rounds, share in ((0, 0.8), *product(ROUNDS, ADAPT_SHARES)):
-            model = TermProjectionClassifier(max_iter=rounds, adapt_share=share)
+        plain: dict[tuple, float] = {}
+        for cell in adaptation_cells():
+            model = TermProjectionClassifier(
+                weighting=cell["weighting"], max_iter=cell["rounds"], adapt_share=cell["share"]
+            )
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", IsthmusWarning)
-                model.fit(X, labels, sample_domain=domain)
+                model.fit(kept[cell["min_df"]], labels, sample_domain=domain)
             right = float(np.mean(model.transduction_[domain < 0] == np.array(data.target_labels)))
-            plain = right if rounds == 0 else plain
-            row = {"task": task.name, "rounds": rounds, "share": share, "micro_f1": right, "gain": right - plain}
+            unadapted = plain.setdefault((cell["weighting"], cell["min_df"]), right)  # 0 rounds come first
+            row = {"task": task.name, **cell, "micro_f1": right, "gain": right - unadapted}
             table.append({**row, "ended": model.termination_condition_, "rounds_made": len(model.leads_back_)})
         progress("adaptation", len(table))
     return table
@@ -432,7 +445,7 @@ SUITE = Suite(
         ),
         "adaptation": Study(
             name="adaptation",
-            summary="The rule by rounds and share of adaptation, beside the rule unadapted",
+            summary="The rule by rounds and share of adaptation, rare terms and weighting, beside the rule unadapted",
             run=adaptation_table,
             files=WEIGHTING_FILES,
         ),
