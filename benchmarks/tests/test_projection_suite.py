@@ -39,4 +39,4 @@ def test_the_study_of_adaptation_has_every_setting_beside_its_unadapted_one():
     for setting in dict.fromkeys(settings):
         own = [cell["rounds"] for cell, other in zip(cells, settings, strict=True) if other == setting]
         assert own[0] == 0, f"{setting} begins with {own[0]} rounds; its gain needs the rule unadapted first"
-        assert max(own) == 16, f"{setting} ends at {max(own)} rounds"
+        assert max(own) >= 8, f"{setting} ends at {max(own)} rounds"

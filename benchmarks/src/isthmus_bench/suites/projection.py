@@ -178,17 +178,20 @@ def weightings_left_out(table: list[dict]) -> list[dict]:
     return rows
 
 
-ROUNDS = (4, 8, 9, 10, 16)
-ADAPT_SHARES = (0.6, 0.8, 1.0)
+ROUNDS = (4, 8, 10, 16)
+ADAPT_SHARES = (0.6, 1.0)  # besides the default
 RARE = 3  # documents that a term must occur in, where rare terms are left out
 
 
 def adaptation_cells() -> list[dict]:
     """Settings of the study ``adaptation``: rounds and shares at the defaults, then rare terms and every weighting."""
     usual = {"weighting": "tf-pr", "min_df": 1, "rounds": 0, "share": 0.8}
-    around = [{**usual, "rounds": rounds, "share": share} for rounds, share in product(ROUNDS, ADAPT_SHARES)]
-    others = [{"min_df": RARE}, *({"weighting": name} for name in WEIGHTINGS if name != usual["weighting"])]
-    return [usual, *around, *({**usual, **other, "rounds": n} for other, n in product(others, (0, 8, 16)))]
+    around = [{"rounds": rounds} for rounds in ROUNDS]
+    around += [{"rounds": rounds, "share": share} for rounds, share in product((8, 16), ADAPT_SHARES)]
+    around += [{"min_df": RARE, "rounds": rounds} for rounds in (0, 8, 16)]
+    others = [name for name in WEIGHTINGS if name != usual["weighting"]]
+    around += [{"weighting": name, "rounds": rounds} for name, rounds in product(others, (0, 8))]
+    return [usual, *({**usual, **other} for other in around)]
 
 
 def adaptation_table(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
