@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from isthmus.exceptions import DataError
 from isthmus_bench import SpeedCase
 from isthmus_bench.engine.harness import run_suite
-from isthmus_bench.engine.records import compare, compare_best, contrasts
+from isthmus_bench.engine.records import Record, compare, compare_best, contrasts
 from isthmus_bench.engine.suite import Study, Suite, pack_correct, unpack_correct
 from isthmus_bench.engine.tables import _study_page, grids, table_grid, to_csv, write_pages
 from isthmus_bench.speed import everyday
@@ -210,3 +210,15 @@ def test_a_page_beside_its_chart_lists_no_cloud_of_points(points, chart, listed)
     page = _study_page(suite, "cloud", {"rows": [{"x": i} for i in range(points)], "seconds": 1.0})
     assert ("| 299 |" in page) is listed
     assert (f"The {points} points are in `cloud.csv`." in page) is not listed
+
+
+@pytest.mark.parametrize(
+    ("load", "said"), [(1.5, False), (40.0, True), (None, False)], ids=["quiet", "busy", "unknown"]
+)
+def test_a_record_says_that_the_machine_had_other_work(tmp_path, monkeypatch, load, said):
+    monkeypatch.setattr("isthmus_bench.engine.records.load_average", lambda: load)
+    record = Record(tmp_path / "s" / "results.json", "s")
+    record.add(("a", "x", 0), "", [], None)
+    record.save()
+    kept = Record.open(tmp_path, "s").busy_sentence()
+    assert kept.startswith("The machine had other work (a load of up to 40)") == said, f"a load of {load}: {kept!r}"

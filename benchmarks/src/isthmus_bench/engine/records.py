@@ -46,6 +46,11 @@ def machine() -> str:
     return f"{os.cpu_count()} cores, {platform.machine()}"
 
 
+def load_average() -> float | None:
+    """Processes that wanted a core in the last minute; None where the system does not say."""
+    return round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None
+
+
 def stamp(hashes: Mapping[str, str]) -> str:
     """What a finished row depends on, beside its own name: our version and the data's bytes."""
     facts = json.dumps([version("isthmus"), sorted(hashes.items())])
@@ -141,6 +146,13 @@ class Record:
         said += [f"{unknown} of {len(found)} do not say which code computed them"] if unknown else []
         return "; ".join(said) + "."
 
+    def busy_sentence(self) -> str:
+        """Whether other programs kept the machine busy while rows were computed; nothing where it was quiet."""
+        highest = max((unit.get("load") or 0 for unit in self.units.values()), default=0)
+        if highest <= (os.cpu_count() or 1) + 1:  # our own processes, one a core, and some slack
+            return ""
+        return f"The machine had other work (a load of up to {highest:g}), so times are longer than on a quiet one."
+
     def add(
         self,
         key: Key,
@@ -150,7 +162,7 @@ class Record:
         code: Mapping[str, str] | None = None,
     ) -> None:
         task, method, seed = key
-        unit: dict[str, Any] = {"task": task, "method": method, "seed": seed, "stamp": stamp_}
+        unit: dict[str, Any] = {"task": task, "method": method, "seed": seed, "stamp": stamp_, "load": load_average()}
         if code:
             unit["code"] = digest(code)
             self.code[unit["code"]] = dict(code)

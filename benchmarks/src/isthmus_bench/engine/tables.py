@@ -330,6 +330,8 @@ def _made_with(record: Record) -> str:
     lines.append(
         "Machine: " + machine() + ". " + ", ".join(f"{name} {number}" for name, number in versions().items()) + "."
     )
+    if record.busy_sentence():
+        lines += ["", record.busy_sentence()]
     if record.data:
         lines += ["", "| data file | SHA-256 |", "|---|---|"]
         lines += [f"| {name} | `{digest}` |" for name, digest in sorted(record.data.items())]
