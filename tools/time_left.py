@@ -63,7 +63,9 @@ def compare(said: list[tuple[float, float]]) -> list[dict[str, float]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--record", type=Path, help="write the outcome here, as .json and as .md")
+    parser.add_argument(
+        "--record", type=Path, help="write the outcome here, as .json and as .md; runs of other names stay"
+    )
     parser.add_argument("--watch", metavar="ARGUMENTS", help=argparse.SUPPRESS)
     parser.add_argument("runs", nargs="*", metavar="NAME=ARGUMENTS")
     given = parser.parse_args()
@@ -71,6 +73,10 @@ def main() -> None:
         print(json.dumps(watch(shlex.split(given.watch))), file=sys.__stdout__)
         return
     record: list[dict] = []
+    if given.record and given.record.with_suffix(".json").is_file():
+        again = {run.partition("=")[0] for run in given.runs}
+        earlier = json.loads(given.record.with_suffix(".json").read_text(encoding="utf-8"))
+        record = [row for row in earlier if row["run"] not in again]
     for run in given.runs:
         name, _, arguments = run.partition("=")
         with tempfile.TemporaryFile("w+") as out:
