@@ -238,7 +238,7 @@ def test_hostile_labels_stay_on_their_line(checked, capsys):
         (["other.csv", "checked.csv"], 1, "the sample belongs to another one"),
         (["numbers.csv", "no_ids.csv"], 1, "texts of the sample are not those of the labelling"),
         (["out.csv", "twice.csv"], 1, "Document 5 is in the sample twice, as 'price' and as 'staff'"),
-        (["out.csv", "beyond.csv"], 1, "names document 61, and the labelling has 60 documents"),
+        (["out.csv", "beyond.csv"], 1, "Document 61 is not there: the labelling has 60 documents"),
         (["out.csv", "odd.csv"], 1, "'five' in the column document is not a document's number"),
     ],
 )

@@ -7,9 +7,10 @@ from types import SimpleNamespace
 import pytest
 
 from isthmus.choose import AccuracyEstimate
+from isthmus.choose.forecast import AnswerForecast
 from isthmus.cli.app import run_command
 from isthmus.cli.common import MOST_LINES, taught_files
-from isthmus.cli.label_run import describe_outcome
+from isthmus.cli.label_run import describe_next, describe_outcome
 from isthmus.cli.teach import describe_better_judge
 
 WORDS = {"staff": "friendly rude helpful clerk", "price": "cheap costly fee offer", "parts": "engine tyre brake seat"}
@@ -153,3 +154,21 @@ def test_a_proposed_file_is_free(tmp_path, monkeypatch):
     for name in ("taught.csv", "taught2.csv", "taught.isthmus"):
         (tmp_path / name).touch()
     assert taught_files() == "-o taught3.csv --save taught2.isthmus"
+
+
+def test_a_long_list_is_begun_with_a_hundred(monkeypatch):
+    """Nobody reads a thousand documents at once; what a hundred answers bring is said first."""
+    monkeypatch.chdir(Path(__file__).parent)
+
+    def next_of(n, forecast):
+        result = SimpleNamespace(needs_review=[True] * n, texts=["a b"] * n, forecast=lambda answers: forecast)
+        return describe_next(result, None, saved="run.isthmus", table=None, budget=0.1)
+
+    forecast = AnswerForecast(100, 30, 500, 260, 0.85)
+    line = next_of(500, forecast)
+    assert line.startswith("Read 100. The list to review should shrink from 500 to about 260 after 100 answers")
+    assert line.endswith("isthmus ask run.isthmus -n 100 -o to_answer.csv")
+    whole = "isthmus ask run.isthmus -n {} -o to_answer.csv"
+    assert next_of(100, forecast).endswith(whole.format(100))
+    assert next_of(500, None).endswith(whole.format(500))
+    assert next_of(500, forecast._replace(then=500)).endswith(whole.format(500)), "a hundred would change nothing"

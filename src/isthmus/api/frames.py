@@ -67,7 +67,8 @@ def takes_frames(function: Callable) -> Callable:
                     "them out.",
                     code="bad-parameter",
                 )
-            _refuse_names_of_files(given[:2])
+            if len(given) == 2 and not options.keys() & {"target_texts", "source_texts"}:
+                _refuse_names_of_files(given, function.__name__)
             return function(*given, **options)
         source, target, rest = _two_frames(given, options)
         documents = read_frame(target, "target", text=text, id=id, want_labels=False)
@@ -89,13 +90,13 @@ def takes_frames(function: Callable) -> Callable:
     return taking
 
 
-def _refuse_names_of_files(given: Sequence) -> None:
+def _refuse_names_of_files(given: Sequence, name: str) -> None:
     """What works on the command line is tried in Python, too."""
     for value in given:
         if isinstance(value, (str, PathLike)):
             raise UsageError(
                 f"{str(value)[:60]!r} was given, and texts are expected; read a file with "
-                "isthmus.corpus.read_collection, pass data frames, or run isthmus label SOURCE TARGET in a terminal.",
+                f"isthmus.corpus.read_collection, pass data frames, or run isthmus {name} SOURCE TARGET in a terminal.",
                 code="bad-parameter",
             )
 

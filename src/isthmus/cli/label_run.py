@@ -12,7 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from isthmus._utils import plural, spell_time
-from isthmus.cli.common import MOST_LINES, describe, fit_lines, print_json, say_outcome, talking
+from isthmus.cli.common import (
+    MOST_LINES,
+    describe,
+    fit_lines,
+    free_name,
+    print_json,
+    say_outcome,
+    talking,
+    taught_files,
+)
 from isthmus.cli.inputs import Inputs, join_collections, label_half, read_as, read_inputs
 from isthmus.cli.outputs import (
     describe_input,
@@ -39,6 +48,7 @@ from isthmus.request import LabelRequest, in_flags
 
 NONE = "none"  # of an option that is switched off
 SHOWN = 12  # classes counted on the terminal
+AT_ONCE = 100  # documents that somebody reads before looking at the labels again
 BASES = {"random": "from answers drawn at random", "weighted": "from answers of all kinds, weighted"}
 ADDED = ("label", "confidence", "needs_review", "novel_group", "review_reason")
 
@@ -319,7 +329,7 @@ def check_command(request: LabelRequest, n: int) -> str | None:
 
 
 def _check_line(result: Any, n: int, budget: str = "") -> str:
-    return f"isthmus check {shlex.quote(str(result))} --sample {n}{budget} -o to_check.csv"
+    return f"isthmus check {shlex.quote(str(result))} --sample {n}{budget} -o {free_name('to_check.csv')}"
 
 
 def describe_next(result, step: Any, *, saved: Any, table: Any, budget: float) -> str:
@@ -335,11 +345,19 @@ def describe_next(result, step: Any, *, saved: Any, table: Any, budget: float) -
         return f"Check {min(100, len(result.texts))} at random: {_check_line(readable, min(100, len(result.texts)))}"
     if not review:
         return "Write the labels to a file with -o OUT, so that isthmus check can draw documents to check."
+    forecast = result.forecast(AT_ONCE) if len(review) > AT_ONCE else None
+    if forecast is not None and forecast.then < len(review):
+        begin = (
+            ""
+            if saved is None
+            else f" isthmus ask {shlex.quote(str(saved))} -n {AT_ONCE} -o {free_name('to_answer.csv')}"
+        )
+        return f"Read {AT_ONCE}. {forecast}{begin}"
     time = spell_time(60 * reading_minutes([result.texts[row] for row in review], len(review)))
     what = f"Read the {plural(len(review), 'document')} to review (about {time}), so that the rest can pass unread"
     if saved is None:
         return f"{what}. With --save FILE, isthmus ask FILE lists them and isthmus teach learns your answers."
-    return f"{what}: isthmus ask {shlex.quote(str(saved))} -n {len(review)} -o to_answer.csv"
+    return f"{what}: isthmus ask {shlex.quote(str(saved))} -n {len(review)} -o {free_name('to_answer.csv')}"
 
 
 def describe_questions(request: LabelRequest, forecast: Any, n: int) -> str:
@@ -349,7 +367,7 @@ def describe_questions(request: LabelRequest, forecast: Any, n: int) -> str:
         return "No document is left to ask about."
     learn = f"run the same line with --answers {place}"
     if request.save is not None:
-        learn = f"run isthmus teach {shlex.quote(str(request.save))} {place} -o OUT"
+        learn = f"run isthmus teach {shlex.quote(str(request.save))} {place} {taught_files()}"
     said = "" if forecast is None else f"{forecast} "
     return f"{said}Fill in the column true_label of the {plural(n, 'document')} in {place}, then {learn}."
 

@@ -104,8 +104,8 @@ def check_row(row: int, n_documents: int) -> None:
     """Refuse a document that the labelling does not have."""
     if not 0 <= row < n_documents:
         raise DataError(
-            f"The checked sample names document {row + 1:,}, and the labelling has {n_documents:,} documents; "
-            "give the labelling that it was drawn from.",
+            f"Document {row + 1:,} is not there: the labelling has {n_documents:,} documents; give the labelling that "
+            "the table was made from.",
             code="bad-check",
         )
 

@@ -16,9 +16,8 @@ from isthmus._utils import plural, warn
 from isthmus.features.languages import NAMES, guess_languages, language_name, plainly_english
 from isthmus.shift.bridges import Carrying
 from isthmus.shift.doubt import LabelDoubt
-from isthmus.shift.novelty import Novelty, shows_its_worth, simulated_sentence
+from isthmus.shift.novelty import SEES_ENOUGH, Novelty, shows_its_worth, simulated_sentence
 
-SEES_ENOUGH = 0.5  # of the classes left out of the source: below, finding no new group says little
 TRANSFER = ("languages", "vocabulary", "distance", "what carries over")
 # Lower ends of severity 1, 2, 3. Half the distance is about the share of the target that looks foreign: a fifth, three
 # fifths. By distance alone nothing is ever refused: any two products can be told apart, and labels still travel.

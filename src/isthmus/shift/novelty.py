@@ -40,6 +40,7 @@ ROUNDS = 12
 FEWEST = 60  # documents of a side below which no group is looked for
 SMALLEST, LARGEST = 0.04, 0.45  # share of the target a new group may have
 MOST_GROUPS = 3
+SEES_ENOUGH = 0.5  # of the classes left out of the source; a test that finds fewer says little
 MATCHED = 0.35  # mean likeness of groups and their own classes; below it they cannot be compared
 # A group is announced where all figures of one of three cases hold: it is unlike every class, stands out from further
 # groups and is disputed; or it is less unlike and stands out less, but is most disputed; or nobody disputes it, but it
@@ -533,7 +534,7 @@ def typical_words(rows: sp.csr_matrix, inside: np.ndarray, names: Sequence[str],
 
 def shows_its_worth(simulated: dict[str, float] | None) -> bool:
     """Whether the test found at least half of the classes left out of the source, and raised no false alarm there."""
-    return simulated is not None and simulated["power"] >= 0.5 and not simulated["false_alarm"]
+    return simulated is not None and simulated["power"] >= SEES_ENOUGH and not simulated["false_alarm"]
 
 
 def simulated_sentence(simulated: dict[str, float] | None) -> str:
