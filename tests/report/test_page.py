@@ -105,6 +105,11 @@ def test_the_verdict_says_how_good_and_what_to_read():
     assert verdict(result).endswith("None needs reading, if your classes cover the target.")
     result.needs_review[:] = True
     assert verdict(result).endswith("Read them all.")
+    needs_review, right = np.arange(900) < 201, AccuracyEstimate(0.79, 0.7, 0.88)
+    long = SimpleNamespace(labels=range(900), accuracy=right, needs_review=needs_review)
+    assert verdict(long) == "About 4 in 5 labels are right. 201 of 900 need review."
+    long.needs_review[0] = False
+    assert verdict(long).endswith("Read these 200 first.")
     assert review_note(result) == "The method is not sure enough of any label."
 
 

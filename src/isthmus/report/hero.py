@@ -23,6 +23,7 @@ _FRACTIONS = (
     (0.3, "Fewer than half of the"),
 )
 _COLOURS = 8
+LONG_LIST = 200  # documents that nobody reads first
 _TITLES = {
     "class shares": "The classes' shares moved.",
     "not estimated": "Nothing says how many labels are right.",
@@ -71,6 +72,8 @@ def verdict(result) -> str:
         first = f"{in_words(expected.estimate)} labels {'is' if n == 1 else 'are'} right."
     if not review:
         return f"{first} None needs reading{'' if _is_judged(result) else ', if your classes cover the target'}."
+    if review > LONG_LIST:
+        return f"{first} {'All' if review == n else f'{review:,} of {n:,}'} need review."
     if review == n:
         return f"{first} Read {'it' if n == 1 else 'them all'}."
     return f"{first} Read {'this one' if review == 1 else f'these {review:,}'} first."
