@@ -172,6 +172,7 @@ def test_a_group_that_got_a_class_promises_the_same_as_in_python(grouped):
     lines = [json.loads(line) for line in grouped.exports.path(export.id).read_text("utf-8").splitlines()]
     assert sum(line["drawn"] == "group" for line in lines) == 3
     assert grouped.compare.of(run, taught.id)["answers"]["documents"] == 12, "answers are what somebody read"
+    assert grouped.answers.counts(project) == [{"by": by, "answers": 12}]
     grouped.answers.undo(by=by)
     assert grouped.runs.prediction(run, group[0].document).state == "leased", "what was taken back is read again"
     assert grouped.check() == []

@@ -112,10 +112,10 @@ class Answers(Part):
         return self._all(Answer, query)
 
     def counts(self, project: str) -> builtins.list[dict[str, Any]]:
-        """Answers that hold now, and second ones beside them, by person: ``by``, ``answers``."""
+        """Answers that hold now, and second ones, by person: ``by``, ``answers``; not those of whole groups."""
         query = (
             sa.select(ANSWERS.c.by, sa.func.count().label("answers"))
-            .where(ANSWERS.c.project_id == project, _HOLDING_OR_SECOND)
+            .where(ANSWERS.c.project_id == project, _HOLDING_OR_SECOND, ANSWERS.c.kind != OF_GROUP)
             .group_by(ANSWERS.c.by)
             .order_by(sa.func.count().desc())
         )
