@@ -33,6 +33,9 @@ def defer(name: str) -> None:
     """
     if name not in sys.modules:
         sys.modules[name] = _Deferred(name)
+        parent, _, own_name = name.rpartition(".")
+        if parent in sys.modules:  # as importing it would have done
+            setattr(sys.modules[parent], own_name, sys.modules[name])
 
 
 class _Deferred(ModuleType):

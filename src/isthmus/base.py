@@ -6,7 +6,7 @@ labels stop here: whatever ``y`` says about a target row is masked before a meth
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -16,8 +16,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._math.content import content_order
+from isthmus._math.rows import row_blocks as row_blocks  # for authors of estimators
+from isthmus._math.rows import softmax as softmax
 from isthmus._packing import pack_names, unpack_names
-from isthmus._parameters import Interval as Interval  # for authors of estimators
+from isthmus._parameters import Interval as Interval
 from isthmus._parameters import StrOptions as StrOptions
 from isthmus._parameters import check_parameters
 from isthmus._validation import UNLABELLED, check_rows, find_classes, label_array, mask_target, read_domain, read_labels
@@ -312,14 +314,3 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):
             tags.input_tags.two_d_array = False
             tags.input_tags.string = True
         return tags
-
-
-def softmax(scores: np.ndarray) -> np.ndarray:
-    """Rows of log-scores to rows of probabilities."""
-    shifted = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return shifted / shifted.sum(axis=1, keepdims=True)
-
-
-def row_blocks(n_rows: int, size: int) -> Sequence[slice]:
-    """Slices that cut ``n_rows`` rows into blocks of at most ``size``."""
-    return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]

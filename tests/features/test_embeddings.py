@@ -10,14 +10,13 @@ import numpy as np
 import pytest
 
 from isthmus.exceptions import DataError, IsthmusError, MissingExtraError, UsageError
-from isthmus.features import TextEmbedder, embed_texts
+from isthmus.features import TextEmbedder, embed_texts, static_vectors
 from isthmus.features import embeddings as module
 from isthmus.features.embeddings import (
     ModelEmbedder,
     VectorCache,
     VectorTable,
     has_static_vectors,
-    read_safetensors,
     resolve_embedder,
 )
 
@@ -49,12 +48,12 @@ def test_static_vectors_are_the_mean_of_token_vectors():
 def test_blocks_do_not_change_the_vectors(monkeypatch):
     texts = [f"text number {i} about engines and prices" for i in range(25)]
     whole = embed_texts(texts)
-    monkeypatch.setattr(module, "_BLOCK", 7)
+    monkeypatch.setattr(static_vectors, "_BLOCK", 7)
     np.testing.assert_allclose(embed_texts(texts), whole, atol=1e-6)
 
 
 def test_without_the_package_one_sentence(monkeypatch):
-    monkeypatch.setattr(module, "_static", lambda: None)
+    monkeypatch.setattr(static_vectors, "find_static", lambda: None)
     module._named.cache_clear()
     with pytest.raises(MissingExtraError, match=r"isthmus\[embed\]"):
         embed_texts(["a"], "static")
@@ -65,7 +64,7 @@ def test_without_the_package_one_sentence(monkeypatch):
 def test_vectors_need_both_packages(monkeypatch, missing):
     real = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name, *more: None if name == missing else real(name, *more))
-    assert module._static.__wrapped__() is None
+    assert static_vectors.find_static.__wrapped__() is None
 
 
 @pytest.mark.parametrize(
@@ -156,7 +155,7 @@ def test_safetensors_are_read_without_their_package(tmp_path):
     header = json.dumps({"w": {"dtype": "F16", "shape": [2, 3], "data_offsets": [0, 12]}}).encode()
     path = tmp_path / "w.safetensors"
     path.write_bytes(len(header).to_bytes(8, "little") + header + matrix.tobytes())
-    np.testing.assert_array_equal(read_safetensors(path), matrix)
+    np.testing.assert_array_equal(static_vectors.read_safetensors(path), matrix)
 
 
 def test_infinite_vectors_are_refused():

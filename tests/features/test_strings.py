@@ -15,7 +15,8 @@ from isthmus import StringKernel
 from isthmus._progress import listen
 from isthmus.exceptions import DataError, IsthmusError, IsthmusWarning, UsageError
 from isthmus.features import gram_lookup, strings
-from isthmus.features.strings import KernelSum, normalize_kernel
+from isthmus.features.gram import normalize_kernel
+from isthmus.features.strings import KernelSum
 
 
 def test_lower_case_and_white_space():

@@ -13,7 +13,7 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 from isthmus.exceptions import IsthmusError
 from isthmus.features import TextVectorizer, guess_language, tokenize_words, weigh_tfidf
 from isthmus.features.counting import _sequences, sharing
-from isthmus.features.strings import key_names, ngram_keys
+from isthmus.features.ngrams import key_names, ngram_keys
 from isthmus.scale.views import _least_documents
 
 GERMAN = """Der Mann und die Frau gehen am Abend in das Haus am Ende der Strasse und essen dort das Brot, das der Mann
@@ -124,7 +124,8 @@ def test_empty_and_unknown_documents_survive():
 def test_blocks_do_not_change_the_result(monkeypatch):
     texts = [f"北京{i}天气{i % 3}很好" for i in range(50)]
     whole = TextVectorizer(min_df=1).fit_transform(texts)
-    monkeypatch.setattr("isthmus.features.vectorizer._BLOCK", 7)
+    for place in ("vectorizer", "term_rows"):
+        monkeypatch.setattr(f"isthmus.features.{place}.BLOCK", 7)
     assert (TextVectorizer(min_df=1).fit_transform(texts) != whole).nnz == 0
 
 

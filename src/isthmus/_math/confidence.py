@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -128,6 +129,34 @@ def review_reasons(size: int, **found: Any) -> np.ndarray:
             reasons[masks.pop(name) & (reasons == "")] = name
     assert not masks, f"{masks} are not among the reasons"
     return reasons
+
+
+def review_later(
+    probabilities: np.ndarray,
+    codes: np.ndarray,
+    groups: np.ndarray,
+    unknown: np.ndarray,
+    settings: Mapping[str, Any],
+    *,
+    unverified: bool = False,
+) -> tuple[np.ndarray, np.ndarray]:
+    """How sure the labels of later documents are, and why each needs review, '' where it does not.
+
+    ``probabilities`` are calibrated, ``codes`` the labels' columns, ``groups`` names of new groups ('' for none),
+    ``unknown`` marks documents without a known term. ``unverified``: nothing says how often these labels are right.
+    """
+    confidence = lower_confidence_in_groups(probabilities[np.arange(len(codes)), codes], groups)
+    cautious = confidence
+    if "caution" in settings:  # an accuracy was estimated
+        cautious = with_caution(confidence, settings["caution"], settings["surest"])
+    reasons = review_reasons(
+        len(codes),
+        new_group=groups != "",
+        no_known_words=unknown,
+        low_confidence=review_mask(cautious, settings.get("error_budget", 0.1)),
+        names_alone=np.full(len(codes), unverified),
+    )
+    return confidence, reasons
 
 
 def review_mask(confidence, error_budget: float = 0.1, *, among_equals=None) -> np.ndarray:

@@ -62,3 +62,10 @@ def safe_log(values: np.ndarray) -> np.ndarray:
     out = np.full(np.shape(values), -np.inf)
     np.log(values, out=out, where=np.asarray(values) > 0)
     return out
+
+
+def naive_bayes_scores(class_counts: np.ndarray, class_documents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Word scores (words × classes) and bias of multinomial naive Bayes with add-one smoothing."""
+    raised = class_counts + 1.0
+    scores = np.log(raised) - np.log(raised.sum(axis=0))
+    return np.ascontiguousarray(scores), safe_log(class_documents) - np.log(class_documents.sum())

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
+import warnings
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from os import PathLike
 from typing import Any, ClassVar, Literal, Self, cast
 
@@ -12,18 +16,25 @@ from sklearn.base import BaseEstimator
 
 from isthmus._cards import card
 from isthmus._math.confidence import (
-    lower_confidence_in_groups,
-    review_mask,
-    review_reasons,
-    with_caution,
+    review_later,
 )
-from isthmus._math.rows import unit_rows
-from isthmus._progress import shows_progress
-from isthmus._utils import plural, warn
+from isthmus._progress import listen, shows_progress
+from isthmus._utils import plural
 from isthmus._validation import check_seed, check_texts
 from isthmus.api.frames import takes_frames
 from isthmus.api.hands import HandCheck, compare_hands
 from isthmus.api.outlook import Outlook
+from isthmus.api.quick import (
+    NotQuickError,
+    NovelGroups,
+    PipelineRule,
+    QuickModel,
+    VoteRule,
+    earlier_decision,
+    label_columns,
+    no_groups,
+    warn_of_unknown,
+)
 from isthmus.api.review import review
 from isthmus.api.saving import Kind, save_result
 from isthmus.api.steps import JudgedLabels, LabelJob, fit_job, judge_job, read_job, read_target_labels
@@ -31,9 +42,9 @@ from isthmus.api.subtopics import Subtopics, split_label
 from isthmus.choose.budgets import budget_curve
 from isthmus.choose.checking import LabelCheck, check_sample
 from isthmus.choose.choice import Choice
+from isthmus.choose.combined import CombinedModel
 from isthmus.choose.guaranteed import NOMINAL, draw_to_decide
 from isthmus.choose.sampling import draw_sample, sample_size, sample_table
-from isthmus.classify.centroids import CentredRows
 from isthmus.exceptions import DataError, MissingExtraError, UsageError
 from isthmus.explain import explain_document
 from isthmus.features.embeddings import VectorTable
@@ -42,6 +53,7 @@ from isthmus.feedback.asking import ask, ask_about_words
 from isthmus.feedback.model import (
     add_vectors,
     calibrated_proba,
+    confidence_power,
     has_no_known_terms,
     taught_part,
     vector_steps,
@@ -50,6 +62,7 @@ from isthmus.feedback.model import (
 from isthmus.feedback.renaming import rename_classes
 from isthmus.feedback.tables import read_hands, read_source_corrections, read_truths
 from isthmus.feedback.teaching import labels_without_own_answer, learn_answers, name_groups, teach
+from isthmus.pipeline import TransferPipeline
 from isthmus.recipes import RECIPES
 from isthmus.request import ERROR_BUDGET, LabelRequest
 
@@ -189,36 +202,24 @@ class LabelResult(Outlook):
         texts = check_texts(texts, "texts", fill=True)
         if vectors is not None:
             add_vectors(self.model, texts, vectors)
-        unknown = has_no_known_terms(self.model, texts)
-        if 2 * unknown.sum() > len(texts):
-            message = (
-                f"The model finds no term that it knows in {unknown.sum():,} of {len(texts):,} new texts, so their "
-                "labels are guesses; label these texts afresh from the source, and look whether the two share a "
-                "language."
-            )
-            warn(message, code="weak-bridge")
-        probabilities = self.model.predict_proba(texts)
+        quick = self._quick if vectors is None else None
+        unknown = has_no_known_terms(self.model, texts) if quick is None else quick.no_known_terms(texts)
+        warn_of_unknown(unknown)
+        probabilities = (self.model if quick is None else quick).predict_proba(texts)
         codes = probabilities.argmax(axis=1)
         groups = self._groups_of(texts)
         taught = taught_part(self.model) is not None
         vote = voting_part(self.model).predict_proba(texts) if taught else None
         calibrated = calibrated_proba(self.model, probabilities, self.settings, vote)
-        confidence = lower_confidence_in_groups(calibrated[np.arange(len(codes)), codes], groups)
-        cautious_confidence = confidence
-        if "caution" in self.settings:  # an accuracy was estimated
-            cautious_confidence = with_caution(confidence, self.settings["caution"], self.settings["surest"])
-        low = review_mask(cautious_confidence, self.error_budget)
-        alone = np.full(len(texts), self.unverified)
-        reasons = review_reasons(
-            len(texts), new_group=groups != "", no_known_words=unknown, low_confidence=low, names_alone=alone
-        )
+        judged = calibrated, codes, groups, unknown, self.settings
+        confidence, reasons = review_later(*judged, unverified=self.unverified)
         return replace(
             self,
             labels=self.classes[codes],
             confidence=confidence,
             needs_review=np.asarray(reasons != "", dtype=bool),
             review_reason=reasons,
-            decision=_earlier_decision(self.decision),
+            decision=earlier_decision(self.decision),
             probabilities=probabilities,
             texts=texts,
             ids=None if ids is None else list(ids),
@@ -243,18 +244,53 @@ class LabelResult(Outlook):
 
     def _groups_of(self, texts: list[str]) -> np.ndarray:
         """The new group that each later text belongs to, '' for none: the nearest centre among groups and classes."""
-        groups = np.full(len(texts), "", dtype=object)
+        return no_groups(texts) if self._novel_groups is None else self._novel_groups(texts)
+
+    @cached_property
+    def _novel_groups(self) -> NovelGroups | None:
+        """What finds new groups in later texts; None where there are none."""
         if not self.novel:
-            return groups
-        marked = self.novel_group != ""
-        kinds = np.where(marked, 1, 0), np.where(marked, self.novel_group, self.labels.astype(object))
-        names, codes = np.unique([f"{kind} {name}" for kind, name in zip(*kinds, strict=True)], return_inverse=True)
+            return None
         wanted = ("analyzer", "min_df", "language")
         vectorizer = TextVectorizer(**{name: self.settings[name] for name in wanted if name in self.settings})
-        rows = CentredRows.about(vectorizer.fit_transform(self.texts))
-        centres = unit_rows(rows.sums(np.eye(len(names))[codes]))
-        nearest = names[CentredRows.about(vectorizer.transform(texts), rows.mean).dot(centres).argmax(axis=1)]
-        return np.array([name[2:] if name.startswith("1 ") else "" for name in nearest.tolist()], dtype=object)
+        rows = vectorizer.fit_transform(self.texts)
+        return NovelGroups.of(vectorizer.term_rows, rows, self.novel_group, self.labels)
+
+    @cached_property
+    def _quick(self) -> QuickModel | None:
+        """The same model as rules and arrays, which label a text in a few milliseconds; None where it has none."""
+        if importlib.util.find_spec("cupy") is not None:  # rules know no GPU
+            return None
+        model: VoteRule | PipelineRule
+        try:
+            if type(self.model) is CombinedModel:
+                model = VoteRule.of(self.model)
+            elif type(self.model) is TransferPipeline:
+                model = PipelineRule.of(self.model)
+            else:
+                return None
+        except NotQuickError:
+            return None
+        known = Counter(name for name in np.asarray(self.source_labels, dtype=object).tolist() if name is not None)
+        return QuickModel(
+            model=model,
+            classes=self.classes,
+            power=confidence_power(self.model, self.settings),
+            groups=self._novel_groups,
+            unverified=self.unverified,
+            method=self.method,
+            decision=self.decision,
+            novel=self.novel,
+            sources=self.sources,
+            settings=self.settings,
+            source_counts=[[name, count] for name, count in known.items()],
+            n_source=len(self.source_texts),
+        )
+
+    @property
+    def n_source(self) -> int:
+        """How many texts the source has."""
+        return len(self.source_texts)
 
     @property
     def needs_vectors(self) -> bool:
@@ -520,14 +556,7 @@ class LabelResult(Outlook):
 
     def columns(self) -> dict[str, list]:
         """The result as columns: text, label, confidence, needs_review, novel_group, review_reason."""
-        return {
-            "text": list(self.texts),
-            "label": self.labels.tolist(),
-            "confidence": [round(float(value), 4) for value in self.confidence],
-            "needs_review": self.needs_review.tolist(),
-            "novel_group": self.novel_group.tolist(),
-            "review_reason": self.review_reason.tolist(),
-        }
+        return label_columns(self)
 
     def budget_curve(self, steps: int = 20) -> list[dict]:
         """What an error budget costs: ``reviewed`` (share), ``documents`` to review and ``expected_error`` of the rest.
@@ -560,6 +589,19 @@ class LabelResult(Outlook):
         from isthmus.report.plots import LabelPlots
 
         return LabelPlots(self)
+
+    def quick_model(self) -> QuickModel | None:
+        """What labels later texts as this labelling does, if it has rules for it and they agree on a text or two."""
+        quick = self._quick
+        if quick is None:
+            return None
+        tried = ["", *(text for text in self.texts[:2])]
+        with listen(None), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # nobody asked about these texts
+            wanted = self.model.predict_proba(tried)
+            same = np.array_equal(quick.predict_proba(tried), wanted)
+            unknown = np.array_equal(quick.no_known_terms(tried), has_no_known_terms(self.model, tried))
+        return replace(quick, settings=self.settings) if same and unknown else None
 
     def save(self, path, *, force: bool = False):
         """Write the model with its texts and labels into one file for :func:`isthmus.load`; returns its path."""
@@ -761,14 +803,3 @@ def _label_again(result: LabelResult, corrections: Any) -> LabelResult:
     if answers is not None and answers.says_something:
         again = learn_answers(again, again, answers, answers)
     return again._like(result)
-
-
-def _earlier_decision(decision: list[dict]) -> list[dict]:
-    """The methods that were chosen, without the evidence: it spoke of the texts they were chosen on."""
-    start = "chosen on the earlier target: "
-    return [
-        {name: row[name] for name in ("method", "chosen", "weight") if name in row}
-        | {"why": start + row["why"].removeprefix(start)}
-        for row in decision
-        if row["chosen"]
-    ]

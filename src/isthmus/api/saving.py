@@ -16,6 +16,7 @@ import zipfile
 from collections.abc import Callable, Iterable, Iterator, Set
 from contextlib import ExitStack, contextmanager
 from dataclasses import fields
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -79,7 +80,19 @@ def save_result(result, path, *, force: bool = False) -> Path:
         archive.writestr(_HEADER, json.dumps(_header(kind.name, getattr(result, "method", "guided"))))
         archive.writestr(_TEXTS, json.dumps(texts))
         archive.writestr(_MODEL, model, compress_type=zipfile.ZIP_STORED)
+        _write_quick(archive, result, model, texts)
     return Path(path)
+
+
+def _write_quick(archive: zipfile.ZipFile, result: Any, model: bytes, texts: dict[str, Any]) -> None:
+    """What labels later texts without loading the rest, where the model has such rules and they give its labels."""
+    quick = getattr(result, "quick_model", lambda: None)()
+    if quick is None:
+        return
+    from isthmus.api.quick import write_quick
+
+    with zipfile.ZipFile(io.BytesIO(model)) as saved:
+        write_quick(archive, quick, saved, texts)
 
 
 def import_skops_quickly() -> None:
@@ -125,6 +138,35 @@ def check_saved_file(path: str | Path) -> Path:
     return path
 
 
+def read_quickly(path: str | Path) -> Any:
+    """The part of a saved labelling that labels later texts; None where there is none, or something is wrong with it.
+
+    Whatever is wrong, :func:`read_saved` says it.
+    """
+    path = check_saved_file(path)
+    try:
+        with zipfile.ZipFile(path) as archive, ExitStack() as opened:
+            header = _read_header(archive)
+            if header.get("kind") != "label" or header.get("format") != FORMAT:
+                return None
+            _check_sizes(archive, path)
+            from isthmus.api.quick import read_quick  # loads numpy and scipy, which refusals do not wait for
+
+            @cache
+            def saved() -> zipfile.ZipFile:
+                return opened.enter_context(zipfile.ZipFile(opened.enter_context(archive.open(_MODEL))))
+
+            @cache
+            def texts() -> Any:
+                return json.loads(archive.read(_TEXTS))
+
+            return read_quick(archive, saved, texts)
+    except MemoryError:
+        raise
+    except Exception:  # whatever a damaged or forged part makes its readers stumble over: the model itself is asked
+        return None
+
+
 def read_saved(path, result_type: Callable[[str], Any], kind: str | None = None, trusted: Iterable = ()):
     """Rebuild a saved result; ``result_type`` gives the class of a kind by its name, None for what is no kind.
 
@@ -155,7 +197,7 @@ def read_saved(path, result_type: Callable[[str], Any], kind: str | None = None,
 
 def _check_sizes(archive: zipfile.ZipFile, path: Path) -> None:
     """Refuse parts that unpack to more than the limit; one of them is an archive of its own."""
-    size = sum(archive.getinfo(name).file_size for name in (_TEXTS, _MODEL))
+    size = sum(entry.file_size for entry in archive.infolist())
     if size > unpack_limit():
         raise too_large(str(path), size)
     with archive.open(_MODEL) as part, zipfile.ZipFile(part) as inner:
@@ -173,11 +215,15 @@ def _header(kind: str, method: str) -> dict[str, Any]:
     }
 
 
-def _check_header(archive: zipfile.ZipFile, path: Path, result_type: Callable[[str], Any]) -> str:
-    """The kind of the file, or an error."""
+def _read_header(archive: zipfile.ZipFile) -> Any:
     if archive.getinfo(_HEADER).file_size > _HEADER_BYTES:
         raise ValueError("header too long")
-    header = json.loads(archive.read(_HEADER))
+    return json.loads(archive.read(_HEADER))
+
+
+def _check_header(archive: zipfile.ZipFile, path: Path, result_type: Callable[[str], Any]) -> str:
+    """The kind of the file, or an error."""
+    header = _read_header(archive)
     number = header.get("format") if isinstance(header, dict) else None
     if not isinstance(number, int) or isinstance(number, bool) or number < 1:
         raise ValueError("no header")

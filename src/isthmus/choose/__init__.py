@@ -1,39 +1,49 @@
 """Judge: which method, and how far to trust its labels, without target labels."""
 
-from isthmus._math.confidence import REVIEW_REASONS, AccuracyEstimate, review_mask
-from isthmus.choose.budgets import budget_curve
-from isthmus.choose.checking import LabelCheck, check_labels
-from isthmus.choose.choice import Choice, choose
-from isthmus.choose.combined import CombinedModel
-from isthmus.choose.evidence import Evidence, LabelScorer
-from isthmus.choose.guaranteed import Guarantee, guarantee, reading_frame
-from isthmus.choose.prevalence import estimate_shares
-from isthmus.choose.sampling import draw_sample, sample_margin, sample_size, sample_table
-from isthmus.choose.trust import estimate_accuracy
-from isthmus.choose.voting import VotingRule
-from isthmus.corpus.filled import read_sample
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "REVIEW_REASONS",
-    "AccuracyEstimate",
-    "Choice",
-    "CombinedModel",
-    "Evidence",
-    "Guarantee",
-    "LabelCheck",
-    "LabelScorer",
-    "VotingRule",
-    "budget_curve",
-    "check_labels",
-    "choose",
-    "draw_sample",
-    "estimate_accuracy",
-    "estimate_shares",
-    "guarantee",
-    "read_sample",
-    "reading_frame",
-    "review_mask",
-    "sample_margin",
-    "sample_size",
-    "sample_table",
-]
+from isthmus._lazy import lazy_names
+
+# Public name -> module. Lazy, so that a saved vote labels a text without loading what judged it.
+_PUBLIC = {
+    "AccuracyEstimate": "isthmus._math.confidence",
+    "Choice": "isthmus.choose.choice",
+    "CombinedModel": "isthmus.choose.combined",
+    "Evidence": "isthmus.choose.evidence",
+    "Guarantee": "isthmus.choose.guaranteed",
+    "LabelCheck": "isthmus.choose.checking",
+    "LabelScorer": "isthmus.choose.evidence",
+    "REVIEW_REASONS": "isthmus._math.confidence",
+    "VotingRule": "isthmus.choose.voting",
+    "budget_curve": "isthmus.choose.budgets",
+    "check_labels": "isthmus.choose.checking",
+    "choose": "isthmus.choose.choice",
+    "draw_sample": "isthmus.choose.sampling",
+    "estimate_accuracy": "isthmus.choose.trust",
+    "estimate_shares": "isthmus.choose.prevalence",
+    "guarantee": "isthmus.choose.guaranteed",
+    "read_sample": "isthmus.corpus.filled",
+    "reading_frame": "isthmus.choose.guaranteed",
+    "review_mask": "isthmus._math.confidence",
+    "sample_margin": "isthmus.choose.sampling",
+    "sample_size": "isthmus.choose.sampling",
+    "sample_table": "isthmus.choose.sampling",
+}
+
+__all__ = sorted(_PUBLIC)
+
+if TYPE_CHECKING:  # for editors and type checkers; at run time __getattr__ does this
+    from isthmus._math.confidence import REVIEW_REASONS, AccuracyEstimate, review_mask
+    from isthmus.choose.budgets import budget_curve
+    from isthmus.choose.checking import LabelCheck, check_labels
+    from isthmus.choose.choice import Choice, choose
+    from isthmus.choose.combined import CombinedModel
+    from isthmus.choose.evidence import Evidence, LabelScorer
+    from isthmus.choose.guaranteed import Guarantee, guarantee, reading_frame
+    from isthmus.choose.prevalence import estimate_shares
+    from isthmus.choose.sampling import draw_sample, sample_margin, sample_size, sample_table
+    from isthmus.choose.trust import estimate_accuracy
+    from isthmus.choose.voting import VotingRule
+    from isthmus.corpus.filled import read_sample
+
+__getattr__, __dir__ = lazy_names(__name__, _PUBLIC)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import expit
 
 from isthmus._math.confidence import sharpen
-from isthmus.base import softmax
+from isthmus._math.rows import softmax
 
 LEXICON = "words alone"  # the labelled words, next to the vote
 NAMES = "names"  # classes by their names, next to the vote
@@ -280,9 +279,7 @@ def shift_for(own: np.ndarray, accuracy: float) -> float:
     def gap(shift: float) -> float:
         return float(by_margin(own, shift).max(axis=1).mean()) - accuracy
 
-    if gap(-_MOST_SHIFT) >= 0:
-        return -_MOST_SHIFT
-    return _MOST_SHIFT if gap(_MOST_SHIFT) <= 0 else float(brentq(gap, -_MOST_SHIFT, _MOST_SHIFT, xtol=1e-6))
+    return _root(gap, -_MOST_SHIFT, _MOST_SHIFT)
 
 
 def sharpness_for(probabilities: np.ndarray, accuracy: float) -> float:
@@ -302,9 +299,16 @@ def sharpness_for(probabilities: np.ndarray, accuracy: float) -> float:
     def gap(log_power: float) -> float:
         return float(sharpen(probabilities, np.exp(log_power)).max(axis=1).mean()) - accuracy
 
-    low, high = np.log(_SHARPNESS[0]), np.log(_SHARPNESS[1])
+    found = _root(gap, *np.log(_SHARPNESS))
+    return float(np.clip(np.exp(found), *_SHARPNESS))
+
+
+def _root(gap: Callable[[float], float], low: float, high: float) -> float:
+    """Where a rising function is zero; the end that is nearer where it is not."""
     if gap(low) >= 0:
-        return _SHARPNESS[0]
+        return low
     if gap(high) <= 0:
-        return _SHARPNESS[1]
-    return float(np.exp(brentq(gap, low, high, xtol=1e-6)))
+        return high
+    from scipy.optimize import brentq  # here, for a vote on a text needs none of it
+
+    return float(brentq(gap, low, high, xtol=1e-6))

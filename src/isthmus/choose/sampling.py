@@ -11,7 +11,6 @@ import numpy as np
 from isthmus._math.confidence import AccuracyEstimate
 from isthmus._math.content import content_order
 from isthmus._math.samples import effective_size, two_sided_z
-from isthmus._validation import check_seed
 from isthmus.exceptions import DataError, UsageError
 
 
@@ -116,6 +115,8 @@ def draw_sample(
     >>> draw_sample(1000, 4).tolist() == draw_sample(1000, 50)[:4].tolist()
     True
     """
+    from isthmus._validation import check_seed  # loads scikit-learn, which sentences about a labelling do not need
+
     _check_population(n_documents)
     _check_size(n, n_documents)
     drawn = check_seed(random_state).permutation(n_documents)[:n]

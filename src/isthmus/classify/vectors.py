@@ -9,6 +9,7 @@ from isthmus._math.rows import unit_rows
 from isthmus._parameters import FROM_1, SHARE
 from isthmus.base import Domains, TransferClassifier
 from isthmus.classify.centroids import CentredRows, move_centroids, settle
+from isthmus.classify.rules import CentroidRule
 from isthmus.features.blocks import Block, Passes, add_tuples
 from isthmus.features.embeddings import resolve_embedder
 from isthmus.features.fixed_point import ONE, as_steps, block_steps, exact_product, square_sums
@@ -89,7 +90,11 @@ class TransductiveCentroidClassifier(TransferClassifier):
         return codes
 
     def _scores(self, X) -> np.ndarray:
-        return self.inverse_temperature_ * CentredRows.about(X, self.mean_).dot(self.centroids_)
+        return self.prediction_rule().scores(X)
+
+    def prediction_rule(self) -> CentroidRule:
+        """What labels new documents; see :mod:`isthmus.classify.rules`."""
+        return CentroidRule(self.mean_, self.centroids_, self.inverse_temperature_)
 
     def fit_passes(self, passes: Passes) -> TransductiveCentroidClassifier:
         """Fit vectors of the texts of both domains, in fixed point; the vectors are static word vectors."""

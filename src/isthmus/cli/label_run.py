@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import shlex
 import warnings
 from collections import Counter
@@ -11,7 +12,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from isthmus._lazy import defer
 from isthmus._utils import plural, spell_time
+from isthmus.api.saving import import_skops_quickly, read_quickly
 from isthmus.cli.common import (
     MOST_LINES,
     describe,
@@ -80,12 +83,8 @@ def label_files(request: LabelRequest) -> None:
 
 def label_with_model(request: LabelRequest) -> None:
     """Label later documents by a saved model, without refitting."""
-    from isthmus.api.loading import load
-    from isthmus.api.saving import import_skops_quickly
-
     with talking(request.quiet):
-        import_skops_quickly()
-        saved = load(request.model, kind="label")
+        saved = _load_model(request)
         if request.error_budget is not None:
             saved.settings = {**saved.settings, "error_budget": request.error_budget}
         target = read_as(request, request.target, target=True)
@@ -93,11 +92,32 @@ def label_with_model(request: LabelRequest) -> None:
         check_table(request.output, target.table(), added=len(ADDED))
         vectors = None if request.vectors is None else column_vectors(target, request.vectors)
         result = saved.label_new(target.texts, ids=target.ids, vectors=vectors)
-        name = f"source of {shown_name(Path(str(request.model)).name)}"
-        source = Collection.from_texts(saved.source_texts, list(saved.source_labels), name=name)
+        source = _source_of(saved, request)
         written = write_outputs(request, result, source, target)
     inputs = [*file_records([request.model]), describe_input(request.target, target)]
-    conclude(request, result, len(source), inputs, written, by_column(request, target))
+    conclude(request, result, saved.n_source, inputs, written, by_column(request, target))
+
+
+def _load_model(request: LabelRequest) -> Any:
+    """The saved labelling: of it what labels texts, where that is enough and the file has it by itself."""
+    if request.report is None and request.vectors is None:
+        importlib.import_module("numpy")
+        for name in ("numpy.f2py", "numpy.testing"):  # scipy asks for every part of numpy, and calls none of these
+            defer(name)
+        quick = read_quickly(str(request.model))
+        if quick is not None:
+            return quick
+    from isthmus.api.loading import load
+
+    import_skops_quickly()
+    return load(request.model, kind="label")
+
+
+def _source_of(saved: Any, request: LabelRequest) -> Collection:
+    """The source of a saved labelling, for its report; no documents where none is written."""
+    name = f"source of {shown_name(Path(str(request.model)).name)}"
+    texts = getattr(saved, "source_texts", [])
+    return Collection.from_texts(texts, list(saved.source_labels) if texts else None, name=name)
 
 
 def label_collections(request: LabelRequest, inputs: Inputs):
@@ -254,8 +274,10 @@ def review_layout(result, output: str) -> Layout | None:
     if Path(output).suffix.lower() != ".xlsx":
         return None
     order = sorted(range(len(result.texts)), key=lambda row: (not result.needs_review[row], result.confidence[row]))
-    read = result.known_answers.read
-    answered = dict(zip(read.rows, read.labels, strict=True))
+    answered = {}
+    if result.answers is not None:
+        read = result.answers.read
+        answered = dict(zip(read.rows, read.labels, strict=True))
     columns = result.columns()
     shown = ("text", "label", "confidence", "needs_review", "review_reason")
     review = {
@@ -413,7 +435,7 @@ def summarise(result, n_source: int, output: str) -> dict[str, Any]:
 
 def expectation_record(expected: Any) -> dict[str, Any]:
     """The expectation as it is recorded: estimate, low and high, or nulls and the reason."""
-    from isthmus.choose import AccuracyEstimate
+    from isthmus._math.confidence import AccuracyEstimate
 
     if expected is None:
         expected = AccuracyEstimate(None, reason="a saved model labels later documents without estimating again")
@@ -490,7 +512,7 @@ def describe_trust(summary: dict[str, Any], learned: Any = None) -> str:
     expected = summary["expected_accuracy"]
     if expected["estimate"] is None:
         return f"{review}; accuracy not estimated: {expected['reason']}"
-    from isthmus.choose import AccuracyEstimate
+    from isthmus._math.confidence import AccuracyEstimate
 
     basis = "if your classes cover the target" if learned is None else BASES.get(learned.basis, "from your answers")
     return f"expected accuracy: {AccuracyEstimate(**expected)}, {basis}; {review}"

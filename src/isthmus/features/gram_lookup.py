@@ -7,10 +7,11 @@ its sequence. Places that begin with the same n-gram of any length then stand si
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
-from isthmus.features.gram import SMALL, rank_symbols
+from isthmus.features.gram import SMALL, normalize_kernel, rank_symbols
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,15 @@ class NgramLookup:
             first.append(begin[end > begin])
             last.append(end[end > begin])
         return self._count(np.concatenate(first), np.concatenate(last)), size
+
+    def compare(self, codes: np.ndarray, offsets: np.ndarray, diagonal: np.ndarray) -> np.ndarray | None:
+        """The normalised kernel of sequences with the others, whose diagonal is known; None as for a single one."""
+        found = [self.presence(codes[start:end]) for start, end in pairwise(offsets.tolist())]
+        known = [row for row in found if row is not None]
+        if len(known) < len(found):
+            return None
+        K = np.array([counts for counts, _ in known], dtype=np.float64)
+        return normalize_kernel(K, np.array([size for _, size in known]), diagonal)
 
     def _count(self, first: np.ndarray, last: np.ndarray) -> np.ndarray:
         """In how many of the stretches each sequence stands: it counts where it stands there for the first time."""

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from isthmus._parameters import FROM_1, check_parameters
 from isthmus._validation import check_rows
 from isthmus.features.counting import rows_key, shared
+from isthmus.features.term_rows import LatentRows
 
 OVERSAMPLING = 10
 POWER_STEPS = 3
@@ -76,7 +77,11 @@ class LatentSemantics(TransformerMixin, BaseEstimator):
     def transform(self, X):
         """Rows along the learned directions."""
         check_is_fitted(self)
-        return check_rows(self, X) @ self.components_.T
+        return self.row_step()(check_rows(self, X))
+
+    def row_step(self) -> LatentRows:
+        """What makes vectors of new rows; see :mod:`isthmus.features.term_rows`."""
+        return LatentRows(self.components_)
 
     @property
     def _n_features_out(self):

@@ -18,15 +18,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from isthmus._parameters import FROM_1, POSITIVE, SHARE, StrOptions, check_parameters
 from isthmus._validation import check_rows
-from isthmus.base import Domains, check_transfer_data, row_blocks
+from isthmus.base import Domains, check_transfer_data
 from isthmus.exceptions import UsageError
 from isthmus.features.term_chi2 import (
     TermStatistics,
     TermSummary,
-    as_counts,
     chi2_per_class,
     count_terms,
     discriminability,
+    project_rows,
     summarise,
 )
 from isthmus.features.weights import smooth_idf
@@ -41,7 +41,6 @@ _RATIO_WEIGHTS: dict[str, Callable[[Any], Any]] = {
 }
 WEIGHTINGS = tuple("-".join(filter(None, ["tf", idf, ratio])) for ratio in _RATIO_WEIGHTS for idf in ("", "idf"))
 
-_BLOCK = 8_192  # rows projected in one go: bounds what is kept per term of a row
 _PURITY_SLACK = 1e-9  # with two classes every term has purity 1/2 exactly, but for rounding
 
 
@@ -57,17 +56,7 @@ class Projection:
 
     def features(self, X) -> np.ndarray:
         """One feature per class for each row: Σ tf(t, d) · weight(t) over the terms of the class."""
-        X = as_counts(X)
-        blocks = row_blocks(X.shape[0], _BLOCK)
-        return np.concatenate([np.zeros((0, self.n_classes)), *(self._sums(X[block]) for block in blocks)])
-
-    def _sums(self, X) -> np.ndarray:
-        classes = self.term_class[X.indices]
-        kept = classes >= 0
-        cells = (np.repeat(np.arange(X.shape[0]), np.diff(X.indptr)) * self.n_classes + classes)[kept]
-        values = (X.data * self.weight[X.indices])[kept]
-        sums = np.bincount(cells, weights=values, minlength=X.shape[0] * self.n_classes)
-        return sums.reshape(X.shape[0], self.n_classes)
+        return project_rows(X, self.term_class, self.weight, self.n_classes)
 
 
 def project_terms(

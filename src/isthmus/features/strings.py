@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 import tempfile
-import unicodedata
 import warnings
 import weakref
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -21,106 +19,10 @@ from isthmus._progress import progress
 from isthmus._utils import warn
 from isthmus._validation import check_texts
 from isthmus.exceptions import DataError, IsthmusWarning
-from isthmus.features.gram import KINDS, inverse_roots, ngram_gram
+from isthmus.features.gram import KINDS, compare_few, ngram_gram
 from isthmus.features.gram_gpu import DEVICES, GramIndex, array_module, gram_bytes, has_memory
 from isthmus.features.gram_lookup import NgramLookup
-from isthmus.features.spelling import fold_width
-
-# -- Character n-grams as integers
-# Up to three code points fit into one 63-bit integer (21 bits each), so a collection of texts becomes one array of
-# keys; sorting does the rest. This is many times faster than slicing strings, and exact.
-
-
-BITS = 21
-MAX_LENGTH = 3
-
-
-_LETTER, _SPACE, _OTHER = 1, 2, 3
-_KINDS = np.zeros(0x110000, dtype=np.uint8)  # of code points, as far as they were met; 0: not yet
-
-
-def _kinds(points: np.ndarray) -> np.ndarray:
-    kinds = _KINDS[points]
-    if not kinds.all():
-        for point in np.unique(points[kinds == 0]).tolist():
-            sign = chr(point)
-            _KINDS[point] = _SPACE if sign.isspace() else _LETTER if _is_letter(sign) else _OTHER
-        kinds = _KINDS[points]
-    return kinds
-
-
-def _narrow(text: str) -> str:
-    """Full-width ASCII as ASCII: what :func:`fold_width` finds most of, in a fraction of its time."""
-    if text.isascii():
-        return text
-    points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
-    wide = (points >= 0xFF01) & (points <= 0xFF5E)
-    return (points - wide * np.uint32(0xFEE0)).tobytes().decode("utf-32-le", "surrogatepass")
-
-
-def code_points(
-    texts: Sequence[str], *, lowercase: bool = True, fold: bool = False
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """All characters but white space as one array of code points, the document each belongs to, and if it is a letter.
-
-    The texts are worked on as one, which is many times as fast as one by one; no rule of Unicode looks past the line
-    feeds between them. ``fold``: with :func:`isthmus.features.spelling.fold_width`.
-    """
-    joined = "\n".join(texts)
-    if joined.count("\n") >= len(texts):
-        joined = "\n".join([text.replace("\n", " ") for text in texts])
-    joined = fold_width(_narrow(joined)) if fold else joined
-    joined = joined.lower() if lowercase else joined
-    # "surrogatepass": a lone surrogate in broken input is a character like any other here
-    points = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), dtype="<u4")
-    document = np.cumsum(points == ord("\n"))
-    kinds = _kinds(points)
-    kept = kinds != _SPACE
-    return points[kept].astype(np.int64), document[kept], kinds[kept] == _LETTER
-
-
-def ngram_keys(
-    texts: Sequence[str], lengths: Sequence[int], *, lowercase: bool = True, words_only: bool = True
-) -> tuple[np.ndarray, np.ndarray]:
-    """Keys of all n-grams of the given lengths (each at most 3), and the document of each.
-
-    White space is dropped, so that segmented and unsegmented Chinese give the same n-grams. With ``words_only``
-    n-grams that hold anything but letters and digits are dropped, so punctuation separates.
-    """
-    points, document, usable = code_points(texts, lowercase=lowercase, fold=words_only)
-    if not words_only:
-        usable = np.ones(len(points), dtype=bool)
-    keys, documents = [], []
-    for length in lengths:
-        end = len(points) - length + 1
-        if end <= 0:
-            continue
-        key = np.zeros(end, dtype=np.int64)
-        good = document[:end] == document[length - 1 :]
-        for offset in range(length):
-            # one is added so that a 1-gram and a 2-gram that starts with NUL cannot share a key
-            key = (key << BITS) | (points[offset : offset + end] + 1)
-            good &= usable[offset : offset + end]
-        keys.append(key[good])
-        documents.append(document[:end][good])
-    if not keys:
-        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-    return np.concatenate(keys), np.concatenate(documents)
-
-
-def _is_letter(character: str) -> bool:
-    # Thai, Lao, Khmer and Burmese vowels are marks, not letters.
-    return character.isalnum() or unicodedata.category(character)[0] == "M"
-
-
-def key_names(keys: np.ndarray) -> np.ndarray:
-    """The n-grams themselves, as strings."""
-    mask = (1 << BITS) - 1
-    parts = [(keys >> (BITS * place)) & mask for place in reversed(range(MAX_LENGTH))]
-    return np.array(
-        ["".join(chr(point - 1) for point in triple if point) for triple in zip(*parts, strict=True)], dtype=object
-    )
-
+from isthmus.features.ngrams import encode_texts, prepare_text
 
 MEMORY_SHARE = 0.6  # of the free memory that a matrix may take before it goes to a file
 
@@ -246,29 +148,12 @@ class StringKernel:
         The others are walked through once per text instead of being sorted, and nothing has to be compiled; with a
         ``lookup`` of them, see :meth:`look_up`, they are not even read.
         """
-        if lookup is not None:
-            rows = self._rows(check_texts(texts))
-            found = [row for row in map(lookup.presence, rows) if row is not None]
-            if len(found) == len(rows):
-                K = np.array([counts for counts, _ in found], dtype=np.float64)
-                return normalize_kernel(K, np.array([size for _, size in found]), diagonal)
-        from isthmus.features.gram import shared_ngrams
-
-        texts = check_texts(texts)
-        codes, offsets = self._encode([*check_texts(others), *texts], known=len(others))
-        n_others, roots = len(others), inverse_roots(np.asarray(diagonal))
-        K = np.empty((len(texts), n_others))
-        for row in range(len(texts)):
-            start, end = offsets[n_others + row], offsets[n_others + row + 1]
-            if end - start < self._lengths()[0]:
-                K[row] = 0.0
-                continue
-            within = codes[: offsets[n_others]], offsets[: n_others + 1]
-            _, own, counts = shared_ngrams(codes[start:end], *within, *self._lengths())
-            values, size = shared_values(self.kind, own, counts)
-            K[row] = np.asarray(values.sum(axis=1)).ravel() * inverse_roots(np.array([size]))
-            K[row] *= roots
-        return K
+        own = self._encode(check_texts(texts))
+        found = None if lookup is None else lookup.compare(*own, diagonal)
+        if found is None:
+            known = self._encode(check_texts(others), known=len(others))
+            found = compare_few(self.kind, *own, *known, *self._lengths(), diagonal)
+        return found
 
     def __call__(self, texts_a: Sequence[str], texts_b: Sequence[str] | None = None):
         """``gram(texts_a)``, or ``cross(texts_a, texts_b)``."""
@@ -279,9 +164,7 @@ class StringKernel:
 
     def prepare(self, text: str) -> str:
         """A text as the kernel sees it."""
-        if self.lowercase:
-            text = text.lower()
-        return " ".join(text.split()) if self.squeeze else text
+        return prepare_text(text, lowercase=self.lowercase, squeeze=self.squeeze)
 
     def counts(self, text: str, texts: Sequence[str]) -> tuple[list[str], np.ndarray, Any]:
         """The distinct n-grams of a text, how often it has each, and a sparse matrix of texts × n-grams with counts.
@@ -307,25 +190,10 @@ class StringKernel:
         lo, hi = self.ngram_range
         return int(lo), int(hi)
 
-    def _rows(self, texts: list[str]) -> list[np.ndarray]:
-        codes, offsets = self._encode(texts)
-        return [codes[start:end] for start, end in pairwise(offsets)]
-
     def _encode(self, texts: list[str], known: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """Code points of all texts and where each begins; the first ``known`` texts have been warned about before."""
-        lo, _ = self._lengths()
-        texts = [self.prepare(text) for text in texts]
-        offsets = np.zeros(len(texts) + 1, np.int64)
-        np.cumsum([len(text) for text in texts], out=offsets[1:])
-        short = int(np.sum(np.diff(offsets)[known:] < lo))
-        if short:
-            warn(
-                f"{short} of {len(texts) - known} texts are shorter than the shortest n-gram ({lo} characters); "
-                "they are kept, but resemble no other text. Try a smaller ngram_range.",
-                code="empty-documents",
-            )
-        # A lone surrogate is no valid text but occurs in scraped data; it is a symbol like any other here.
-        return np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), dtype="<u4"), offsets
+        shortest, _ = self._lengths()
+        return encode_texts(texts, shortest, lowercase=self.lowercase, squeeze=self.squeeze, known=known)
 
     def _compute(self, codes, offsets, split, normalize, out, dtype):
         lo, hi = self._lengths()
@@ -401,29 +269,6 @@ class KernelSum:
         for weight, matrix in zip(self._weights(), matrices, strict=True):
             total += weight * matrix
         return total
-
-
-def shared_values(kind: str, own: np.ndarray, counts: Any) -> tuple[Any, int]:
-    """What each n-gram of a text adds to its kernel with each other text, by its counts there; its kernel with itself.
-
-    ``own`` has the counts in the text, ``counts`` is texts × n-grams.
-    """
-    values = counts.copy()
-    if kind == "presence":
-        values.data = np.ones_like(counts.data)
-        return values, len(own)
-    if kind == "spectrum":
-        values.data = counts.data * own[counts.indices]
-        return values, int(own @ own)
-    values.data = np.minimum(counts.data, own[counts.indices])
-    return values, int(own.sum())
-
-
-def normalize_kernel(K: np.ndarray, diag_rows: np.ndarray, diag_columns: np.ndarray) -> np.ndarray:
-    """K_ij / √(d_i·d_j) as float64; rows and columns with d = 0 become zeros."""
-    scaled = K * inverse_roots(np.asarray(diag_rows))[:, None]
-    scaled *= inverse_roots(np.asarray(diag_columns))[None, :]
-    return scaled
 
 
 def _room(shape: tuple[int, int], dtype: np.dtype, out: Any) -> np.ndarray:

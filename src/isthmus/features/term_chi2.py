@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from isthmus._math.rows import row_blocks
 from isthmus.features.term_chi2_loops import (
     count_pairs,
     merge_pairs,
@@ -23,6 +24,8 @@ from isthmus.features.term_chi2_loops import (
     summarise_strata,
     summarise_terms,
 )
+
+_BLOCK = 8_192  # rows projected in one go: bounds what is kept per term of a row
 
 
 @dataclass(frozen=True)
@@ -136,6 +139,21 @@ def as_counts(X: Any) -> sp.csr_matrix:
         X = X.copy()
         X.sum_duplicates()
     return X
+
+
+def project_rows(X: Any, term_class: np.ndarray, weight: np.ndarray, n_classes: int) -> np.ndarray:
+    """One feature per class for each row: Σ tf(t, d) · weight(t) over the terms of the class; -1: a term of none."""
+    X = as_counts(X)
+    parts = [np.zeros((0, n_classes))]
+    for block in row_blocks(X.shape[0], _BLOCK):
+        rows = X[block]
+        classes = term_class[rows.indices]
+        kept = classes >= 0
+        cells = (np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr)) * n_classes + classes)[kept]
+        values = (rows.data * weight[rows.indices])[kept]
+        sums = np.bincount(cells, weights=values, minlength=rows.shape[0] * n_classes)
+        parts.append(sums.astype(np.float64, copy=False).reshape(rows.shape[0], n_classes))
+    return np.concatenate(parts)
 
 
 def summarise(stats: TermStatistics, other: TermStatistics | None = None, *, level: str = "occurrences") -> TermSummary:

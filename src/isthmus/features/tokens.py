@@ -231,9 +231,7 @@ class WordAnalyzer:
         seen = self._seen.setdefault(language, {})
         fresh = [word for word in set(words) if word not in seen]
         if fresh:
-            stops = self.stop_words
-            if stops is None:
-                stops = stop_words(language, negations=not self.keep_negations)
+            stops = self._stops(language)
             kept = [word for word in fresh if word.lower() not in stops]
             seen.update(dict.fromkeys(fresh))
             terms: list[Any] = stem_words(kept, language) if self.stem else kept
@@ -243,6 +241,11 @@ class WordAnalyzer:
             if not (self.segment and segmenter(language)):
                 seen.update({word: tuple(cut_pieces(word)) for word in kept if needs_cut(word)})
         return seen
+
+    def _stops(self, language: str) -> frozenset[str]:
+        if self.stop_words is not None:
+            return self.stop_words
+        return stop_words(language, negations=not self.keep_negations)
 
     def __call__(self, text: str) -> list[str]:
         terms = self._terms(text)
@@ -270,6 +273,18 @@ class WordAnalyzer:
     def forget(self) -> None:
         """Let the remembered words go."""
         self._seen.clear()
+
+    def settings(self) -> dict[str, Any]:
+        """How texts are read, without the words met so far; stop words of a single language are written out."""
+        known = {name: value for name, value in vars(self).items() if name != "_seen"}
+        return known | ({"stop_words": self._stops(self.languages[0])} if len(self.languages) == 1 else {})
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any]) -> WordAnalyzer:
+        """One that reads texts in the same way."""
+        found = cls(**{name: value for name, value in settings.items() if name != "phrases"})
+        found.phrases = settings["phrases"]
+        return found
 
     def __getstate__(self):
         return {**self.__dict__, "_seen": {}}

@@ -26,17 +26,24 @@ from isthmus.features.languages import (
     resolve_language,
     stop_words,
 )
-from isthmus.features.strings import MAX_LENGTH, key_names, ngram_keys
+from isthmus.features.ngrams import MAX_LENGTH, key_names
+from isthmus.features.term_rows import (
+    BLOCK,
+    TermRows,
+    Vocabulary,
+    count_places,
+    counts_from_rows,
+    piece_keys,
+    weigh_counts,
+)
 from isthmus.features.tokens import NEGATED, WordAnalyzer, as_terms
-from isthmus.features.weights import document_frequency, smooth_idf, weigh_tfidf
+from isthmus.features.weights import document_frequency, smooth_idf
 
-_BLOCK = 20_000  # documents per block of the integer path: bounds the array of keys
 # Where no list of stop words is kept, words in more than this share of the documents count as stop words. Among German
 # news and English reviews, whose lists are known, 99 of 100 words above it are on the list.
 EVERYWHERE = 0.3
 _ENOUGH = 50  # documents from which such a share means anything
 ANALYZERS = ("auto", "words", "bigrams", "trigrams", "chars")
-_PIECE_LENGTHS = {"bigrams": (2, 2), "trigrams": (3, 3)}
 
 
 class TextVectorizer(TransformerMixin, BaseEstimator):
@@ -177,39 +184,39 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
             longest = f"lengths of at most {MAX_LENGTH} characters (isthmus.StringKernel reads longer ones)"
             raise refusal(self, "ngram_range", longest)
         texts = check_texts(X)
+        self.__dict__.pop("term_rows", None)  # of an earlier fit
         self._choose_analyzer(texts)
         if self.analyzer_ == "words":
             self.feature_names_, counts = self._count_new_words(texts)
-            self.__dict__.pop("_index", None)  # of an earlier fit
         else:
             self._keys, counts = self._count_new_keys(texts)
             kept = self._kept(document_frequency(counts), counts.shape[0])
             counts, self._keys = counts[:, kept], self._keys[kept]
             self.feature_names_ = key_names(self._keys)
         self.idf_ = smooth_idf(document_frequency(counts), counts.shape[0])
-        return self._weigh(counts)
+        return weigh_counts(counts, self.weighting, self.idf_, sublinear=self.sublinear)
 
     def transform(self, X):
         """Rows of new texts over the learned vocabulary; unknown terms are left out."""
         check_is_fitted(self)
         texts = check_texts(X)
-        if self.analyzer_ == "words":
-            index, analyze = self._index, self._words
-            rows = [[index[term] for term in analyze(text) if term in index] for text in texts]
-            return self._weigh(_counts_from_rows(rows, len(self.feature_names_)))
-        blocks = []
-        for block in row_blocks(len(texts), _BLOCK):
-            keys, documents = self._ngram_keys(texts[block])
-            column = np.searchsorted(self._keys, keys)
-            column[column == len(self._keys)] = 0
-            known = self._keys[column] == keys
-            blocks.append(_counts(documents[known], column[known], (block.stop - block.start, len(self._keys))))
-        return self._weigh(sp.vstack(blocks, format="csr"))
+        return self.term_rows(texts)
 
     @cached_property
-    def _index(self) -> dict[str, int]:
-        """Column of each term; made when new texts come, which they often do not."""
-        return {name: column for column, name in enumerate(self.feature_names_)}
+    def term_rows(self) -> TermRows:
+        """What makes rows of new texts, once fitted; made when they come, which they often do not."""
+        words = self.analyzer_ == "words"
+        return TermRows(
+            analyzer=self.analyzer_,
+            words=self._words,
+            vocabulary=Vocabulary(self.feature_names_.tolist() if words else []),
+            keys=None if words else self._keys,
+            idf=self.idf_,
+            weighting=self.weighting,
+            sublinear=self.sublinear,
+            lowercase=self.lowercase,
+            lengths=tuple(self.ngram_range),
+        )
 
     def get_feature_names_out(self, input_features=None):
         """The terms, in column order."""
@@ -305,17 +312,17 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         names = np.array(list(index), dtype=object)
         order = np.argsort(names) if len(names) else np.zeros(0, dtype=int)
         # Columns in the order of the terms, so that the order of documents changes nothing.
-        counts = _counts_from_rows(rows, len(names))[:, order]
+        counts = counts_from_rows(rows, len(names))[:, order]
         kept = self._kept(document_frequency(counts), len(texts))
         return names[order][kept], counts[:, kept]
 
     def _count_new_keys(self, texts):
         vocabulary = np.zeros(0, dtype=np.int64)
         parts = []
-        for block in row_blocks(len(texts), _BLOCK):
+        for block in row_blocks(len(texts), BLOCK):
             keys, documents = self._ngram_keys(texts[block])
             local, column = np.unique(keys, return_inverse=True)
-            parts.append((local, _counts(documents, column, (block.stop - block.start, len(local)))))
+            parts.append((local, count_places(documents, column, (block.stop - block.start, len(local)))))
             vocabulary = np.union1d(vocabulary, local)
             progress("reading characters", block.stop, len(texts))
         blocks = []
@@ -327,10 +334,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         return vocabulary, sp.vstack(blocks, format="csr")
 
     def _ngram_keys(self, texts):
-        low, high = _PIECE_LENGTHS.get(self.analyzer_, self.ngram_range)
-        return ngram_keys(
-            texts, range(low, high + 1), lowercase=self.lowercase, words_only=self.analyzer_ in _PIECE_LENGTHS
-        )
+        return piece_keys(texts, self.analyzer_, tuple(self.ngram_range), lowercase=self.lowercase)
 
     def _kept(self, frequency: np.ndarray, n_documents: int) -> np.ndarray:
         """Terms within the limits on document frequency."""
@@ -345,18 +349,9 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
             )
         return kept
 
-    def _weigh(self, counts):
-        """Rows of the kind that was asked for: a copy, for the counts may belong to others as well."""
-        if self.weighting == "tfidf":
-            return weigh_tfidf(counts, self.idf_, sublinear=self.sublinear)
-        counts = counts.copy()
-        if self.weighting == "binary":
-            counts.data[:] = 1.0
-        return counts
-
     def __getstate__(self):
         # The names as one array of fixed width, and no second copy as an index: saved models load ten times faster.
-        state = {name: value for name, value in super().__getstate__().items() if name != "_index"}
+        state = {name: value for name, value in super().__getstate__().items() if name != "term_rows"}
         if "feature_names_" in state:
             state["feature_names_"] = np.asarray(state["feature_names_"], dtype=str)
         return state
@@ -382,15 +377,3 @@ def analyzer_for(languages: Sequence[str]) -> str:
     if IDEOGRAPHIC.issuperset(languages):
         return "bigrams"
     return "trigrams" if (UNSPACED - IDEOGRAPHIC).issuperset(languages) else "words"
-
-
-def _counts_from_rows(rows: list[list[int]], n_columns: int) -> sp.csr_matrix:
-    lengths = np.fromiter((len(row) for row in rows), dtype=np.int64, count=len(rows))
-    columns = np.fromiter((column for row in rows for column in row), dtype=np.int64, count=int(lengths.sum()))
-    return _counts(np.repeat(np.arange(len(rows)), lengths), columns, (len(rows), n_columns))
-
-
-def _counts(rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]) -> sp.csr_matrix:
-    matrix = sp.csr_matrix((np.ones(len(rows)), (rows, columns)), shape=shape)
-    matrix.sum_duplicates()
-    return matrix

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.preprocessing import normalize
-from sklearn.utils.sparsefuncs_fast import inplace_csr_row_normalize_l2
-from sklearn.utils.validation import check_array
 
-from isthmus._validation import read_labels
+from isthmus._math.rows import scale_to_unit
 from isthmus.exceptions import DataError, UsageError
 from isthmus.features.term_chi2 import TermStatistics, chi2_per_class, count_terms, summarise
 
@@ -48,9 +45,12 @@ def weigh_tfidf(X, idf=None, *, sublinear=False, norm="l2"):
     if sublinear:
         X.data[X.data > 0] = 1.0 + np.log(X.data[X.data > 0])
     X.data *= np.asarray(idf)[X.indices]
-    if norm != "l2":
-        return X if norm is None else normalize(X, norm=norm, copy=False)
-    inplace_csr_row_normalize_l2(X)  # what normalize comes to; its checks take longer than one text does
+    if norm == "l2":
+        scale_to_unit(X)
+    elif norm is not None:
+        from sklearn.preprocessing import normalize
+
+        normalize(X, norm=norm, copy=False)
     return X
 
 
@@ -137,6 +137,10 @@ def _scores(X, y, level, reduce):
 
 
 def _statistics(X, y) -> TermStatistics:
+    from sklearn.utils.validation import check_array  # here, for weights of terms need no more than numpy and scipy
+
+    from isthmus._validation import read_labels
+
     X = check_array(X, accept_sparse="csr", dtype=np.float64, accept_large_sparse=False)
     values = X.data if sp.issparse(X) else X
     if np.size(values) and values.min() < 0:

@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 
 from isthmus.features.languages import languages_in_use, resolve_language, stop_words
-from isthmus.features.strings import BITS, ngram_keys
+from isthmus.features.ngrams import BITS, ngram_keys
 from isthmus.features.term_table import pack_texts
 from isthmus.features.token_kernels import number_keys
 from isthmus.features.tokens import WordAnalyzer, as_terms

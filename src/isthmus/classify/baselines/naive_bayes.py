@@ -7,17 +7,10 @@ import scipy.sparse as sp
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.utils.validation import check_non_negative, validate_data
 
-from isthmus._math.information import safe_log
+from isthmus._math.information import naive_bayes_scores
 from isthmus.features.block_loops import row_scores
 from isthmus.features.blocks import Block, ClassCounts, MemoryBlock, Passes, RowBlock, count_classes
 from isthmus.features.term_chi2 import as_counts
-
-
-def naive_bayes_scores(class_counts: np.ndarray, class_documents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Word scores (words × classes) and bias of multinomial naive Bayes with add-one smoothing."""
-    raised = class_counts + 1.0
-    scores = np.log(raised) - np.log(raised.sum(axis=0))
-    return np.ascontiguousarray(scores), safe_log(class_documents) - np.log(class_documents.sum())
 
 
 class NaiveBayes(MultinomialNB):

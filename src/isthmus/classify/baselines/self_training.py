@@ -11,7 +11,8 @@ from isthmus._parameters import FROM_1, NON_NEGATIVE, HasMethods
 from isthmus._progress import progress
 from isthmus.base import Domains, TransferClassifier
 from isthmus.classify.baselines.linear import LinearClassifier
-from isthmus.classify.baselines.source_only import default_estimator, log_probability
+from isthmus.classify.baselines.source_only import default_estimator, linear_rule, log_probability
+from isthmus.classify.rules import LinearRule
 from isthmus.exceptions import UsageError
 from isthmus.features.blocks import BINS, Block, Passes, as_bins, least_bins
 
@@ -136,6 +137,10 @@ class SelfTrainingTransferClassifier(TransferClassifier):
 
     def _scores(self, X) -> np.ndarray:
         return log_probability(self.estimator_, X)
+
+    def prediction_rule(self) -> LinearRule | None:
+        """What labels new documents; see :mod:`isthmus.classify.rules`. None for an estimator of another kind."""
+        return linear_rule(self.estimator_)
 
 
 def confidence_histogram(block: Block, model: LinearClassifier, n_classes: int) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -12,6 +13,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from isthmus._math.calibration import fit_temperature
 from isthmus._parameters import HasMethods, Interval
 from isthmus.base import Domains, TransferClassifier
+from isthmus.classify.rules import LinearRule, log_of, two_columns
 
 
 class SourceOnlyClassifier(TransferClassifier):
@@ -76,12 +78,33 @@ class SourceOnlyClassifier(TransferClassifier):
             return fit_temperature(_decision(self.estimator_, X), codes)
         split = StratifiedKFold(folds, shuffle=True, random_state=0)
         held_out = cross_val_predict(clone(prototype), X, codes, cv=split, method="decision_function")
-        return fit_temperature(_two_columns(held_out), codes)
+        return fit_temperature(two_columns(held_out), codes)
 
     def _scores(self, X) -> np.ndarray:
         if hasattr(self.estimator_, "predict_proba"):
             return log_probability(self.estimator_, X)
         return self.inverse_temperature_ * _decision(self.estimator_, X)
+
+    def prediction_rule(self) -> LinearRule | None:
+        """What labels new documents; see :mod:`isthmus.classify.rules`. None for an estimator of another kind."""
+        return linear_rule(self.estimator_, self.inverse_temperature_)
+
+
+# Classifiers of the recipes, by name so that none is loaded for it: where their numbers stand, and how they are read.
+_LINEAR = {
+    "sklearn.linear_model._logistic.LogisticRegression": ("coef_", "intercept_", "logistic"),
+    "sklearn.svm._classes.LinearSVC": ("coef_", "intercept_", "margin"),
+    "isthmus.classify.baselines.naive_bayes.NaiveBayes": ("feature_log_prob_", "class_log_prior_", "bayes"),
+}
+
+
+def linear_rule(estimator: Any, power: float = 1.0) -> LinearRule | None:
+    """What a fitted linear classifier of a recipe does with new rows; None for others."""
+    kind = type(estimator)
+    if f"{kind.__module__}.{kind.__qualname__}" not in _LINEAR:
+        return None
+    weights, bias, link = _LINEAR[f"{kind.__module__}.{kind.__qualname__}"]
+    return LinearRule(getattr(estimator, weights), getattr(estimator, bias), link, power)
 
 
 def default_estimator(estimator):
@@ -91,13 +114,8 @@ def default_estimator(estimator):
 
 def log_probability(estimator, X) -> np.ndarray:
     """Logarithms of predicted probabilities, never minus infinity."""
-    return np.log(np.maximum(estimator.predict_proba(X), 1e-300))
+    return log_of(estimator.predict_proba(X))
 
 
 def _decision(estimator, X) -> np.ndarray:
-    return _two_columns(estimator.decision_function(X))
-
-
-def _two_columns(decision: np.ndarray) -> np.ndarray:
-    # ±d/2 so that softmax of the two columns is the logistic function of d
-    return np.column_stack([-decision / 2, decision / 2]) if decision.ndim == 1 else decision
+    return two_columns(estimator.decision_function(X))

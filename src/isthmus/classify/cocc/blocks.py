@@ -16,8 +16,8 @@ import scipy.sparse as sp
 from scipy.special import xlogy
 
 from isthmus._math.content import content_noise
+from isthmus._math.information import naive_bayes_scores
 from isthmus._math.rows import unit_rows
-from isthmus.classify.baselines.naive_bayes import naive_bayes_scores
 from isthmus.classify.cocc.loops import add_products, best_places, list_moves
 from isthmus.features.block_loops import add_under, entry_rows, row_scores, sums_at
 from isthmus.features.blocks import Block, MemoryPasses, Passes, RowBlock, add_tuples
@@ -214,6 +214,11 @@ def score_rows(
         lengths = row_lengths(rows, values, word_weights)
         scores /= np.where(lengths > 0, lengths, 1.0)[:, None]
     return scores, rows.matrix(values) @ np.ones(rows.n_columns)
+
+
+def per_length(scores: np.ndarray, lengths: np.ndarray, power: float) -> np.ndarray:
+    """Scores divided by a power of the documents' lengths: words of one document are not independent witnesses."""
+    return scores / (np.maximum(lengths, 1.0) ** power)[:, None]
 
 
 # -- what the search works on ------------------------------------------------------------------------------------------

@@ -27,9 +27,9 @@ from isthmus.classify.cocc.steps import (
     calibrate,
     choose_setting,
     group_words,
-    per_length,
     refine_by_centroids,
 )
+from isthmus.classify.rules import CoClusterRule
 from isthmus.exceptions import DataError
 from isthmus.features.blocks import Block, MemoryPasses, Passes, RowBlock
 
@@ -217,8 +217,20 @@ class CoClusteringClassifier(TransferClassifier):
         return self._row_scores(block.rows), np.diff(block.rows.indptr) == 0
 
     def _row_scores(self, rows: RowBlock) -> np.ndarray:
-        scores = per_length(*score_rows(rows, *self._scoring), self.length_power_)
-        return self._by_class(self.inverse_temperature_ * scores)
+        return self.prediction_rule().of_rows(rows)
+
+    def prediction_rule(self) -> CoClusterRule:
+        """What labels new documents; see :mod:`isthmus.classify.rules`."""
+        return CoClusterRule(
+            weighting=self._weigher.weighting,
+            bits=self._weigher.bits,
+            word_scores=self.word_scores_,
+            word_weights=self.word_weights_,
+            length_power=self.length_power_,
+            power=self.inverse_temperature_,
+            columns=self.score_classes_,
+            n_classes=len(self.classes_),
+        )
 
     def _weigh(self, X) -> sp.csr_matrix:
         rows = RowBlock.of(sp.csr_matrix(X))
@@ -358,18 +370,9 @@ class CoClusteringClassifier(TransferClassifier):
         tags.classifier_tags.poor_score = True
         return tags
 
-    def _by_class(self, scores: np.ndarray) -> np.ndarray:
-        """Scores of clusters as scores of classes: of a class with several clusters the best one counts."""
-        if np.array_equal(self.score_classes_, np.arange(len(self.classes_))):
-            return scores
-        # A class without a cluster: far below the others, and finite.
-        found = np.repeat(scores.min(axis=1, keepdims=True) - 700.0, len(self.classes_), axis=1)
-        for column, code in enumerate(self.score_classes_):
-            found[:, code] = np.maximum(found[:, code], scores[:, column])
-        return found
-
     def _scores(self, X) -> np.ndarray:
-        return self._by_class(score_rows(RowBlock.of(sp.csr_matrix(X)), *self._scoring)[0])
+        rule = self.prediction_rule()
+        return rule.by_class(rule.raw(RowBlock.of(sp.csr_matrix(X)))[0])
 
     def predict_proba(self, X):
         """Probability of each class for each new target document, calibrated on the source documents."""

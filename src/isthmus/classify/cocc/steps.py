@@ -12,7 +12,7 @@ from isthmus._math.calibration import fit_temperature
 from isthmus._math.rows import unit_rows
 from isthmus._progress import progress
 from isthmus.base import softmax
-from isthmus.classify.cocc.blocks import Problem, SettlingDocuments
+from isthmus.classify.cocc.blocks import Problem, SettlingDocuments, per_length
 from isthmus.classify.cocc.co_clustering import CoClustering
 
 # -- Starting word clusters for co-clustering: words that occur in the same documents start together
@@ -125,11 +125,6 @@ def choose_setting(
 
 
 _LENGTH_POWERS = (0.0, 0.5, 1.0)
-
-
-def per_length(scores: np.ndarray, lengths: np.ndarray, power: float) -> np.ndarray:
-    """Scores divided by a power of the documents' lengths: words of one document are not independent witnesses."""
-    return scores / (np.maximum(lengths, 1.0) ** power)[:, None]
 
 
 def calibrate(scores: np.ndarray, lengths: np.ndarray, codes: np.ndarray) -> tuple[float, float]:

@@ -14,6 +14,7 @@ from isthmus._parameters import FROM_1, NON_NEGATIVE, POSITIVE, SHARE, StrOption
 from isthmus._utils import warn
 from isthmus.base import Domains, TransferClassifier, softmax
 from isthmus.classify.names.settling import compare_names, learn_shares, settle_softly
+from isthmus.classify.rules import NamesRule, centred_rows
 from isthmus.exceptions import DataError, IsthmusError, UsageError
 from isthmus.features.class_names import ClassName, read_classes
 from isthmus.features.latent import leading_directions
@@ -240,15 +241,7 @@ class ClassNameClassifier(TransferClassifier):
 
     def _centred(self, X: Any, mean: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Rows of length one about a mean, at length one again; a row of zeros stays one."""
-        rows = self._project(X)
-        if mean is None:
-            mean = rows.mean(axis=0)
-        empty = ~rows.any(axis=1)
-        rows = rows - mean
-        rows[empty] = 0.0
-        # A row equal to the mean has no direction; rounding must not give it one.
-        rows[np.einsum("ij,ij->i", rows, rows) < 1e-12] = 0.0
-        return unit_rows(rows), mean
+        return centred_rows(X, self.components_, mean)
 
     def _labelled_rows(self, domains: Domains) -> tuple[np.ndarray, np.ndarray]:
         """Labelled rows, each about the mean of its own domain, and their codes."""
@@ -360,8 +353,12 @@ class ClassNameClassifier(TransferClassifier):
     # -- new documents -----------------------------------------------------------------------------------------------
 
     def _scores(self, X) -> np.ndarray:
-        rows = self._centred(X, self.mean_)[0]
-        return self.inverse_temperature_ * (rows @ self._weights + self._intercepts)
+        return self.prediction_rule().scores(X)
+
+    def prediction_rule(self) -> NamesRule:
+        """What labels new documents; see :mod:`isthmus.classify.rules`."""
+        learned = self._weights, self._intercepts, self.inverse_temperature_
+        return NamesRule(self.components_, self.mean_, *learned)
 
     def target_proba(self, X):
         """Probabilities of the fitted target rows ``X``, in their order, each by the model without that row."""

@@ -10,7 +10,6 @@ from numbers import Integral, Real
 from typing import Protocol
 
 import numpy as np
-from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._math.calibration import fit_temperature
@@ -20,6 +19,7 @@ from isthmus._utils import warn
 from isthmus._validation import check_rows
 from isthmus.base import Domains, TransferClassifier, softmax
 from isthmus.classify.projection.hinge import fit_squared_hinge
+from isthmus.classify.rules import ProjectionRule, class_shares
 from isthmus.exceptions import UsageError
 from isthmus.features.blocks import (
     BINS,
@@ -249,11 +249,6 @@ def surest_rows(shares: np.ndarray, share: float) -> np.ndarray:
         rows = np.flatnonzero(labels == code)
         sure[rows] = margin[rows] >= np.quantile(margin[rows], 1.0 - share)
     return sure & (margin > 0)
-
-
-def class_shares(features: np.ndarray) -> np.ndarray:
-    """Rows of non-negative features to rows that sum to one; a row of zeros stays one."""
-    return normalize(features, norm="l1")
 
 
 _BACK_ROWS = 3_000  # source rows that a round of adaptation is checked on
@@ -508,7 +503,7 @@ class TermProjectionClassifier(TransferClassifier):
     def block_scores(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
         """Scores of a block's documents, whose softmax are probabilities, and which documents hold no known word."""
         rows = block.rows
-        return self._rule_scores(block_features(rows, self.projection_)), np.diff(rows.indptr) == 0
+        return self.prediction_rule().of_features(block_features(rows, self.projection_)), np.diff(rows.indptr) == 0
 
     def predict(self, X):
         """Class of each new target document, without refitting."""
@@ -596,16 +591,20 @@ class TermProjectionClassifier(TransferClassifier):
         return class_shares(features) @ self.coef_.T + self.intercept_
 
     def _scores(self, X) -> np.ndarray:
-        features = self.projection_.features(X)
-        if self.classifier == "svm":
-            return self.inverse_temperature_ * self._decision(features) + np.log(self.prior_ / self.source_prior_)
-        return self._rule_scores(features)
+        return self.prediction_rule().scores(X)
 
-    def _rule_scores(self, features: np.ndarray) -> np.ndarray:
-        scores = self.inverse_temperature_ * class_shares(features) + np.log(self.prior_ / self.source_prior_)
-        empty = ~features.any(axis=1)
-        scores[empty] = np.log(self.prior_)  # no term speaks for any class: the commonest one
-        return scores
+    def prediction_rule(self) -> ProjectionRule:
+        """What labels new documents; see :mod:`isthmus.classify.rules`."""
+        svm = self.classifier == "svm"
+        return ProjectionRule(
+            term_class=self.projection_.term_class,
+            weight=self.projection_.weight,
+            power=self.inverse_temperature_,
+            prior=self.prior_,
+            source_prior=self.source_prior_,
+            coef=self.coef_ if svm else None,
+            intercept=self.intercept_ if svm else None,
+        )
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

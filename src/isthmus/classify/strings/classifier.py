@@ -18,6 +18,7 @@ from isthmus._parameters import FROM_0, FROM_1, N_JOBS, NON_NEGATIVE, SHARE, Len
 from isthmus._progress import progress
 from isthmus._utils import n_threads, warn
 from isthmus.base import Domains, TransferClassifier, row_blocks, softmax
+from isthmus.classify.rules import BLOCK, FEW, KernelBend, StringRule, scale_dense
 from isthmus.classify.strings.kernel_ridge import (
     GrowingRidge,
     as_run,
@@ -32,20 +33,18 @@ from isthmus.classify.strings.kernel_ridge import (
 )
 from isthmus.classify.strings.ridge_gpu import DeviceRidge, DeviceRows, new_scores, solve_bytes
 from isthmus.exceptions import DataError
-from isthmus.features.gram import KINDS, inverse_roots
+from isthmus.features.gram import KINDS, inverse_roots, normalize_kernel
 from isthmus.features.gram_gpu import DEVICES, array_module, gram_bytes, has_memory, whole_counts
 from isthmus.features.gram_lookup import NgramLookup
 from isthmus.features.languages import IDEOGRAPHIC, guess_language, resolve_language
-from isthmus.features.strings import StringKernel, normalize_kernel
+from isthmus.features.strings import StringKernel
 
 # -- From documents to rows of a kernel: string kernels, callables and precomputed matrices, whole or by landmarks
 
 
 SPACED_LENGTHS, UNSPACED_LENGTHS = (5, 8), (1, 4)
 MOST_EXACT = 12_000  # documents whose kernel is computed whole on the CPU, unless max_exact says otherwise
-FEW = 3  # new documents up to which the columns are walked through instead of being sorted
 LANDMARKS = 2000  # documents that stand for all of a collection too large to be compared whole
-BLOCK = 2048  # documents compared with the landmarks in one go; larger blocks are no faster and take more memory
 
 
 @dataclass
@@ -165,7 +164,7 @@ class KernelRows:
                 own = as_run(np.flatnonzero(domains.domain == number))
                 rows[own] -= rows[own].mean(axis=0)
         if self.align == "domain":
-            _unit(rows)
+            scale_dense(rows)
 
     def keep(self, train: np.ndarray | None) -> KernelRows:
         """Forget what prediction does not need: a plain kernel looks at its training documents only."""
@@ -194,10 +193,12 @@ class KernelRows:
             rows = self._curve(self._between(X, self.columns))
         if self.root is not None:
             rows = rows @ self.root
-        if self.centre is not None:
-            rows -= self.centre
-            rows /= self.length
-        return _unit(rows) if self.align == "domain" else rows
+        return self.bend.align(rows)
+
+    @property
+    def bend(self) -> KernelBend:
+        """What happens to rows of the normalised kernel."""
+        return KernelBend(self.use_rbf, self.centre, self.length, self.align == "domain")
 
     def _few(self, X: Any, diagonal: np.ndarray) -> np.ndarray:
         """A few documents against the columns, which are sorted where more are to be expected."""
@@ -261,15 +262,6 @@ def lengths_for(language: str) -> tuple[int, int] | str:
     code = resolve_language(language)
     # A character of an unspaced script says about as much as a syllable or a short word.
     return code if code == "auto" else UNSPACED_LENGTHS if code in IDEOGRAPHIC else SPACED_LENGTHS
-
-
-def _unit(rows: np.ndarray) -> np.ndarray:
-    """Scale rows to length one, in place."""
-    for block in row_blocks(len(rows), BLOCK):  # a norm takes as much memory as its rows
-        length = np.linalg.norm(rows[block], axis=1, keepdims=True)
-        length[length == 0] = 1.0
-        rows[block] /= length
-    return rows
 
 
 def _dense(X: Any) -> np.ndarray:
@@ -511,6 +503,27 @@ class TransductiveKernelClassifier(TransferClassifier):
         """Probability of each class for each new target document: softmax of scores times ``inverse_temperature_``."""
         self._check_is_fitted()
         return softmax(self._scores(self._check_new(X)) * self.inverse_temperature_)
+
+    def prediction_rule(self) -> StringRule | None:
+        """What labels new texts; see :mod:`isthmus.classify.rules`. None for other kernels than those of strings."""
+        rows, kernel = self._rows, self._rows.kernel
+        plain = type(kernel) is StringKernel and rows.root is None and self.classifier == "ridge"
+        if not plain or rows.diagonal is None:
+            return None
+        shortest, longest = kernel.ngram_range
+        return StringRule(
+            kind=kernel.kind,
+            lengths=(int(shortest), int(longest)),
+            lowercase=kernel.lowercase,
+            squeeze=kernel.squeeze,
+            n_jobs=kernel.n_jobs,
+            texts=rows.columns,
+            diagonal=rows.diagonal,
+            bend=rows.bend,
+            weights=self._model.weights,
+            offset=self._model.offset,
+            power=self.inverse_temperature_,
+        )
 
     def target_proba(self, X):
         """Probabilities of the fitted target rows, from the scores of the last round."""

@@ -1,0 +1,262 @@
+"""What fitted methods do with new texts: arrays, and the few lines that turn rows into scores of classes.
+
+Estimators are asked for theirs by ``prediction_rule()``. A rule needs numpy and scipy alone, so that a saved model
+labels a text before scikit-learn would have been loaded; the softmax of its scores are probabilities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import expit, logsumexp
+
+from isthmus._math.rows import row_blocks, softmax, unit_rows
+from isthmus.classify.centroids import CentredRows
+from isthmus.classify.cocc.blocks import Weigher, per_length, score_rows
+from isthmus.features.blocks import RowBlock
+from isthmus.features.gram import compare_few, ngram_gram
+from isthmus.features.gram_lookup import NgramLookup
+from isthmus.features.ngrams import encode_texts
+from isthmus.features.term_chi2 import project_rows
+
+FEW = 3  # new documents up to which the columns are walked through instead of being sorted
+BLOCK = 2048  # documents compared in one go; larger blocks are no faster and take more memory
+
+
+@dataclass(frozen=True)
+class LinearRule:
+    """A linear classifier; ``link`` says how its decision values become scores.
+
+    "logistic": logarithms of the probabilities of logistic regression; "bayes": those of naive Bayes; "margin": the
+    values times ``power``.
+    """
+
+    coef: np.ndarray  # a row per class, or one row for two classes
+    intercept: np.ndarray
+    link: str
+    power: float = 1.0
+
+    def scores(self, X: Any) -> np.ndarray:
+        """One score per row and class."""
+        decision = X @ self.coef.T + self.intercept
+        if self.link == "margin":
+            return self.power * two_columns(decision)
+        if self.link == "bayes":
+            chances = np.exp(decision - logsumexp(decision, axis=1, keepdims=True))
+        elif decision.shape[1] == 1:
+            second = expit(decision[:, 0])
+            chances = np.stack([1 - second, second], axis=1)
+        else:
+            chances = softmax(decision)
+        return log_of(chances)
+
+
+def two_columns(decision: np.ndarray) -> np.ndarray:
+    """Decision values with a column per class: ±d/2 for two, so that their softmax is the logistic function of d."""
+    decision = decision.ravel() if decision.ndim == 2 and decision.shape[1] == 1 else decision
+    return np.column_stack([-decision / 2, decision / 2]) if decision.ndim == 1 else decision
+
+
+def log_of(probabilities: np.ndarray) -> np.ndarray:
+    """Logarithms of probabilities, never minus infinity."""
+    return np.log(np.maximum(probabilities, 1e-300))
+
+
+@dataclass(frozen=True)
+class CentroidRule:
+    """Nearest centroid about a mean."""
+
+    mean: np.ndarray
+    centroids: np.ndarray
+    power: float
+
+    def scores(self, X: Any) -> np.ndarray:
+        """One score per row and class."""
+        return self.power * CentredRows.about(X, self.mean).dot(self.centroids)
+
+
+@dataclass(frozen=True)
+class CoClusterRule:
+    """Tables, or centroids, of a co-clustering."""
+
+    weighting: str
+    bits: int
+    word_scores: np.ndarray
+    word_weights: np.ndarray | None
+    length_power: float
+    power: float
+    columns: np.ndarray  # class that each column of scores stands for
+    n_classes: int
+
+    def scores(self, X: Any) -> np.ndarray:
+        """One score per row and class."""
+        return self.of_rows(RowBlock.of(sp.csr_matrix(X)))
+
+    def of_rows(self, rows: RowBlock) -> np.ndarray:
+        """One score per row and class of a block."""
+        return self.by_class(self.power * per_length(*self.raw(rows), self.length_power))
+
+    def raw(self, rows: RowBlock) -> tuple[np.ndarray, np.ndarray]:
+        """Scores of clusters, as they are before any factor, and the rows' sums."""
+        return score_rows(rows, Weigher(self.weighting, self.bits), self.word_scores, self.word_weights)
+
+    def by_class(self, scores: np.ndarray) -> np.ndarray:
+        """Scores of clusters as scores of classes: of a class with several clusters the best one counts."""
+        if np.array_equal(self.columns, np.arange(self.n_classes)):
+            return scores
+        # A class without a cluster: far below the others, and finite.
+        found = np.repeat(scores.min(axis=1, keepdims=True) - 700.0, self.n_classes, axis=1)
+        for column, code in enumerate(self.columns):
+            found[:, code] = np.maximum(found[:, code], scores[:, column])
+        return found
+
+
+@dataclass(frozen=True)
+class ProjectionRule:
+    """Each term counts for one class; with ``coef`` a linear classifier reads the classes' shares."""
+
+    term_class: np.ndarray
+    weight: np.ndarray
+    power: float
+    prior: np.ndarray
+    source_prior: np.ndarray
+    coef: np.ndarray | None = None
+    intercept: np.ndarray | None = None
+
+    def scores(self, X: Any) -> np.ndarray:
+        """One score per row and class."""
+        return self.of_features(project_rows(X, self.term_class, self.weight, len(self.prior)))
+
+    def of_features(self, features: np.ndarray) -> np.ndarray:
+        """One score per class from one feature per class."""
+        shares, moved = class_shares(features), np.log(self.prior / self.source_prior)
+        if self.coef is not None:
+            return self.power * (shares @ self.coef.T + self.intercept) + moved
+        scores = self.power * shares + moved
+        empty = ~features.any(axis=1)
+        scores[empty] = np.log(self.prior)  # no term speaks for any class: the commonest one
+        return scores
+
+
+def class_shares(features: np.ndarray) -> np.ndarray:
+    """Rows of non-negative features to rows that sum to one; a row of zeros stays one."""
+    sums = features.sum(axis=1, keepdims=True)
+    return features / np.where(sums > 0, sums, 1.0)
+
+
+@dataclass(frozen=True)
+class NamesRule:
+    """Rows about a mean against learned weights of the classes; with ``components`` the rows are made short first."""
+
+    components: np.ndarray | None
+    mean: np.ndarray
+    weights: np.ndarray
+    intercepts: np.ndarray
+    power: float
+
+    def scores(self, X: Any) -> np.ndarray:
+        """One score per row and class."""
+        return self.power * (centred_rows(X, self.components, self.mean)[0] @ self.weights + self.intercepts)
+
+
+def centred_rows(
+    X: Any, components: np.ndarray | None = None, mean: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of length one about a mean (their own if omitted), at length one again, and the mean; zeros stay zeros."""
+    rows = unit_rows(np.asarray(X if components is None else X @ components, dtype=np.float64))
+    if mean is None:
+        mean = rows.mean(axis=0)
+    empty = ~rows.any(axis=1)
+    rows = rows - mean
+    rows[empty] = 0.0
+    # A row equal to the mean has no direction; rounding must not give it one.
+    rows[np.einsum("ij,ij->i", rows, rows) < 1e-12] = 0.0
+    return unit_rows(rows), mean
+
+
+@dataclass(frozen=True)
+class StringRule:
+    """A string kernel with the fitted texts, and the weights of a ridge on it."""
+
+    kind: str
+    lengths: tuple[int, int]
+    lowercase: bool
+    squeeze: bool
+    n_jobs: int
+    texts: Sequence[str]
+    diagonal: np.ndarray
+    bend: KernelBend
+    weights: np.ndarray
+    offset: np.ndarray
+    power: float
+
+    def scores(self, texts: Sequence[str]) -> np.ndarray:
+        """One score per text and class."""
+        rows = self.bend(self._compare(texts))
+        return (rows @ self.weights + self.offset) * self.power
+
+    def _compare(self, texts: Sequence[str]) -> np.ndarray:
+        """The normalised kernel of new texts with the fitted ones."""
+        if len(texts) > FEW:
+            codes, offsets = self._encode([*self.texts, *texts], known=len(self.texts))
+            lo, hi = self.lengths
+            split = len(self.texts)
+            return ngram_gram(codes, offsets, lo, hi, self.kind, split=split, normalize=True, n_jobs=self.n_jobs)[0]
+        own = self._encode(texts)
+        asked = self.__dict__["asked"] = self.__dict__.get("asked", 0) + 1
+        # Sorting the fitted texts pays from the third time on; one text may be all.
+        found = self._lookup.compare(*own, self.diagonal) if asked > 2 and self._lookup is not None else None
+        if found is None:
+            found = compare_few(self.kind, *own, *self._known, *self.lengths, self.diagonal)
+        return found
+
+    def _encode(self, texts: Sequence[str], known: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        return encode_texts(texts, self.lengths[0], lowercase=self.lowercase, squeeze=self.squeeze, known=known)
+
+    @cached_property
+    def _known(self) -> tuple[np.ndarray, np.ndarray]:
+        """The fitted texts as code points."""
+        return self._encode(self.texts, known=len(self.texts))
+
+    @cached_property
+    def _lookup(self) -> NgramLookup | None:
+        """The n-grams of the fitted texts, sorted; None where that is not possible."""
+        return NgramLookup.build(*self._known, *self.lengths) if self.kind == "presence" else None
+
+
+@dataclass(frozen=True)
+class KernelBend:
+    """What happens to rows of a normalised kernel before weights are applied: exp(K̂ − 1), a centre, a length."""
+
+    rbf: bool
+    centre: np.ndarray | None = None
+    length: float = 1.0
+    unit: bool = False  # rows are brought to length one at the end
+
+    def __call__(self, rows: np.ndarray) -> np.ndarray:
+        """The same rows, changed in place."""
+        if self.rbf:
+            rows -= 1.0
+            np.exp(rows, out=rows)
+        return self.align(rows)
+
+    def align(self, rows: np.ndarray) -> np.ndarray:
+        """The same rows about the centre, changed in place."""
+        if self.centre is not None:
+            rows -= self.centre
+            rows /= self.length
+        return scale_dense(rows) if self.unit else rows
+
+
+def scale_dense(rows: np.ndarray) -> np.ndarray:
+    """Scale rows to length one, in place."""
+    for block in row_blocks(len(rows), BLOCK):  # a norm takes as much memory as its rows
+        length = np.linalg.norm(rows[block], axis=1, keepdims=True)
+        length[length == 0] = 1.0
+        rows[block] /= length
+    return rows

@@ -1,0 +1,155 @@
+"""Static word vectors, read as data from an installed package. Needs numpy and scipy.sparse, and what cuts words."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import json
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from isthmus._math.rows import row_blocks
+from isthmus._progress import progress
+from isthmus._utils import import_optional
+from isthmus.exceptions import DataError, MissingExtraError
+from isthmus.features.counting import numbering, take_runs
+
+STATIC = "static"
+_BLOCK = 5_000  # texts in one go; memory for words grows with a block, not with the collection
+
+
+class StaticEmbedder:
+    """Mean of token vectors, read from the files of the installed package ``wordllama`` (which is not imported)."""
+
+    name = STATIC
+
+    def __init__(self, weights: Path, tokenizer: Path):
+        self._weights, self._tokenizer_file = weights, tokenizer
+        self.fingerprint = f"{weights.stem}-{weights.stat().st_size}"
+
+    @functools.cached_property
+    def _table(self) -> np.ndarray:
+        return read_safetensors(self._weights)
+
+    @functools.cached_property
+    def _tokenizer(self) -> Any:
+        tokenizer = import_optional("tokenizers", "The view 'static'", extra="embed").Tokenizer
+        reader = tokenizer.from_file(str(self._tokenizer_file))
+        reader.no_padding()
+        reader.no_truncation()
+        return reader
+
+    def __call__(self, texts: list[str]) -> np.ndarray:
+        vectors = np.empty((len(texts), self._table.shape[1]), dtype=np.float32)
+        words = _WordTokens(self._tokenizer)
+        for block in row_blocks(len(texts), _BLOCK):
+            vectors[block] = self._embed(texts[block], words)
+            progress("reading word vectors", block.stop, len(texts))
+        return vectors
+
+    def _embed(self, texts: list[str], words: _WordTokens) -> np.ndarray:
+        """The mean over a text's tokens as a sum over its distinct words, each of which is looked up once."""
+        numbers, ends = words.read(texts)
+        distinct, columns = np.unique(numbers, return_inverse=True)
+        counts = sp.csr_matrix((np.ones(len(columns), np.float32), columns, ends), shape=(len(texts), len(distinct)))
+        tokens, word_ends = words.take(distinct)
+        shape = len(distinct), len(self._table)
+        sums = sp.csr_matrix((np.ones(len(tokens), np.float32), tokens, word_ends), shape=shape) @ self._table
+        totals = counts @ np.diff(word_ends).astype(np.float32)
+        return np.asarray(counts @ sums) / np.maximum(totals, 1.0)[:, None]
+
+
+@dataclass(frozen=True)
+class StaticRows:
+    """Static vectors of texts, by the very files that a model was fitted with."""
+
+    fingerprint: str
+
+    def __call__(self, texts: list[str]) -> np.ndarray:
+        """One row per text."""
+        return check_fingerprint(need_static(), self.fingerprint)(list(texts))
+
+
+def check_fingerprint(embedder: Any, fingerprint: str) -> Any:
+    """The model of vectors, unless it is another than the one that a pipeline was fitted with."""
+    if embedder.fingerprint != fingerprint:
+        raise DataError(
+            f"The model {embedder.name!r} has changed since this pipeline was fitted; fit it again.", code="bad-model"
+        )
+    return embedder
+
+
+def need_static() -> StaticEmbedder:
+    """The packaged vectors, or one sentence that says how to install them."""
+    found = find_static()
+    if found is None:
+        raise MissingExtraError(
+            "Static vectors need the package wordllama; install it with: pip install 'isthmus[embed]'.",
+            code="missing-extra",
+        )
+    return found
+
+
+class _WordTokens:
+    """Tokens of every distinct word met so far, as numbers: a word that comes again is not cut again."""
+
+    def __init__(self, tokenizer: Any):
+        # Places within the text are not needed.
+        self._encode = getattr(tokenizer, "encode_batch_fast", tokenizer.encode_batch)
+        self._index = numbering()
+        self._tokens, self._ends = np.zeros(0, np.int32), np.zeros(1, np.int64)
+
+    def read(self, texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Numbers of the words, one text after another, and where each text ends, 0 first."""
+        rows = [np.fromiter(map(self._index.__getitem__, text.split()), np.int32) for text in texts]
+        fresh = list(islice(self._index, len(self._ends) - 1, None))
+        if fresh:
+            whole = [word.encode("utf-8", "replace").decode() for word in fresh]  # halves of surrogates are no text
+            found = [encoding.ids for encoding in self._encode(whole, add_special_tokens=False)]
+            self._ends = np.concatenate([self._ends, self._ends[-1] + np.cumsum([*map(len, found)])])
+            size = int(self._ends[-1]) - len(self._tokens)
+            self._tokens = np.concatenate([self._tokens, np.fromiter(chain.from_iterable(found), np.int32, size)])
+        return np.concatenate([np.zeros(0, np.int32), *rows]), np.cumsum([0, *map(len, rows)])
+
+    def take(self, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Tokens of some words, one word after another, and where each word ends, 0 first."""
+        places, ends = take_runs(self._ends, words)
+        return self._tokens[places], ends
+
+
+def read_safetensors(path: Path) -> np.ndarray:
+    """The one matrix of a safetensors file as float32: a length, a JSON header, raw numbers."""
+    with open(path, "rb") as file:
+        header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+        body = file.read()
+    tensors = [entry for name, entry in header.items() if name != "__metadata__"]
+    if len(tensors) != 1 or tensors[0]["dtype"] not in ("F16", "F32"):
+        raise DataError(f"{path.name!r} holds no single matrix of numbers; reinstall its package.", code="bad-model")
+    kind = np.float16 if tensors[0]["dtype"] == "F16" else np.float32
+    start, end = tensors[0]["data_offsets"]
+    return np.frombuffer(body[start:end], dtype=kind).reshape(tensors[0]["shape"]).astype(np.float32)
+
+
+@functools.lru_cache(maxsize=1)
+def find_static() -> StaticEmbedder | None:
+    """The packaged vectors; None where they, or what cuts words for them, are not installed."""
+    files = package_file(
+        "wordllama", "weights/l2_supercat_256.safetensors", "tokenizers/l2_supercat_tokenizer_config.json"
+    )
+    ready = files is not None and importlib.util.find_spec("tokenizers") is not None
+    return StaticEmbedder(*files) if files is not None and ready else None
+
+
+def package_file(package: str, *names: str) -> list[Path] | None:
+    """Files of an installed package, found without importing it; None where one is missing."""
+    spec = importlib.util.find_spec(package)
+    for folder in (spec.submodule_search_locations or ()) if spec else ():
+        paths = [Path(folder) / name for name in names]
+        if all(path.exists() for path in paths):
+            return paths
+    return None

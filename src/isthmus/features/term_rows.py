@@ -1,0 +1,168 @@
+"""Texts to rows over a vocabulary that is known already. Needs numpy and scipy.sparse alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from isthmus._math.rows import row_blocks, unit_rows
+from isthmus.features.counting import shared, texts_key
+from isthmus.features.ngrams import ngram_keys
+from isthmus.features.tokens import WordAnalyzer
+from isthmus.features.weights import weigh_tfidf
+
+_FEW = 2_000  # terms that are counted by sorting them
+BLOCK = 20_000  # documents per block of the integer path: bounds the array of keys
+PIECE_LENGTHS = {"bigrams": (2, 2), "trigrams": (3, 3)}
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The terms, in the order of their columns."""
+
+    names: Sequence[str]
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """Column of each term; made when new texts come, which they often do not."""
+        return {name: column for column, name in enumerate(self.names)}
+
+
+@dataclass(frozen=True)
+class TermRows:
+    """What a fitted vectoriser does with new texts.
+
+    ``analyzer`` is "words", whose terms make the ``vocabulary``, or one of characters, whose n-grams are the sorted
+    ``keys``. The other fields are as for :class:`isthmus.features.TextVectorizer`.
+    """
+
+    analyzer: str
+    words: WordAnalyzer
+    vocabulary: Vocabulary
+    keys: np.ndarray | None
+    idf: np.ndarray
+    weighting: str
+    sublinear: bool
+    lowercase: bool
+    lengths: tuple[int, int]  # of n-grams of characters
+    share: bool = False  # others count the same terms of the same texts: they share the counts
+
+    def __call__(self, texts: Sequence[str]) -> sp.csr_matrix:
+        """Rows of new texts; unknown terms are left out."""
+        counts = self._count(texts)
+        return weigh_counts(counts, self.weighting, self.idf, sublinear=self.sublinear)
+
+    def counts_as(self, other: TermRows) -> bool:
+        """Whether it counts the same terms in the same way."""
+        if self.keys is not None or other.keys is not None:
+            return False
+        return self.vocabulary.names == other.vocabulary.names and self.words.settings() == other.words.settings()
+
+    def _count(self, texts: Sequence[str]) -> sp.csr_matrix:
+        if self.keys is None:
+            if not self.share:
+                return self._count_words(texts)
+            key = ("term counts", id(self.words), id(self.vocabulary), texts_key(texts))
+            return shared(key, lambda: self._count_words(texts))
+        blocks = []
+        for block in row_blocks(len(texts), BLOCK):
+            keys, documents = self.ngram_keys(texts[block])
+            column = np.searchsorted(self.keys, keys)
+            column[column == len(self.keys)] = 0
+            known = self.keys[column] == keys
+            blocks.append(count_places(documents[known], column[known], (block.stop - block.start, len(self.keys))))
+        return sp.vstack(blocks, format="csr")
+
+    def _count_words(self, texts: Sequence[str]) -> sp.csr_matrix:
+        index, analyze = self.vocabulary.index, self.words
+        rows = [[index[term] for term in analyze(text) if term in index] for text in texts]
+        return counts_from_rows(rows, len(index))
+
+    def ngram_keys(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Keys of the n-grams of texts, and the text of each."""
+        return piece_keys(texts, self.analyzer, self.lengths, lowercase=self.lowercase)
+
+
+def piece_keys(
+    texts: Sequence[str], analyzer: str, lengths: tuple[int, int], *, lowercase: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Keys of the n-grams of characters that an analyser counts, and the text of each."""
+    low, high = PIECE_LENGTHS.get(analyzer, lengths)
+    return ngram_keys(texts, range(low, high + 1), lowercase=lowercase, words_only=analyzer in PIECE_LENGTHS)
+
+
+def weigh_counts(counts: sp.csr_matrix, weighting: str, idf: np.ndarray, *, sublinear: bool) -> sp.csr_matrix:
+    """Rows of the kind that was asked for: a copy, for the counts may belong to others as well."""
+    if weighting == "tfidf":
+        return weigh_tfidf(counts, idf, sublinear=sublinear)
+    counts = counts.copy()
+    if weighting == "binary":
+        counts.data[:] = 1.0
+    return counts
+
+
+def counts_from_rows(rows: list[list[int]], n_columns: int) -> sp.csr_matrix:
+    """Counts from the columns of each row's terms, one after another."""
+    lengths = np.fromiter((len(row) for row in rows), dtype=np.int64, count=len(rows))
+    columns = np.fromiter((column for row in rows for column in row), dtype=np.int64, count=int(lengths.sum()))
+    return count_places(np.repeat(np.arange(len(rows)), lengths), columns, (len(rows), n_columns))
+
+
+def count_places(rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]) -> sp.csr_matrix:
+    """How often each place occurs among the given ones."""
+    if len(rows) <= _FEW:  # a text or two: most of the time would go to building and checking a second matrix
+        places, counts = np.unique(rows * np.int64(shape[1]) + columns, return_counts=True)
+        starts = np.searchsorted(places, np.arange(shape[0] + 1) * np.int64(shape[1])).astype(np.int32)
+        indices = (places % max(1, shape[1])).astype(np.int32)
+        matrix = sp.csr_matrix((counts.astype(np.float64), indices, starts), shape=shape)
+        matrix.has_canonical_format = True
+        return matrix
+    matrix = sp.csr_matrix((np.ones(len(rows)), (rows, columns)), shape=shape)
+    matrix.sum_duplicates()
+    return matrix
+
+
+# -- What else may stand between texts and a classifier
+
+
+@dataclass(frozen=True)
+class LatentRows:
+    """Rows along directions that were learned; see :class:`isthmus.features.LatentSemantics`."""
+
+    components: np.ndarray
+
+    def __call__(self, X: Any) -> np.ndarray:
+        """The rows along the directions."""
+        return X @ self.components.T
+
+
+@dataclass(frozen=True)
+class UnitRows:
+    """Rows of length one."""
+
+    def __call__(self, X: Any) -> Any:
+        """The rows at length one, in the precision that they have."""
+        return unit_rows(X)
+
+
+@dataclass(frozen=True)
+class SideBySide:
+    """What several chains of steps make of the same texts, as columns side by side."""
+
+    parts: Sequence[Sequence[Any]]
+
+    def __call__(self, texts: Sequence[str]) -> np.ndarray:
+        """One row per text."""
+        return np.hstack([run_steps(part, texts) for part in self.parts])
+
+
+def run_steps(steps: Sequence[Any], texts: Any) -> Any:
+    """What the steps make of texts, one after another."""
+    for step in steps:
+        texts = step(texts)
+    return texts

@@ -1,0 +1,196 @@
+"""Later texts by the part of a saved file that needs no scikit-learn: the same labels, and nothing else is loaded."""
+
+import io
+import json
+import subprocess
+import sys
+import zipfile
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import isthmus
+from isthmus.api.quick import PART, read_array
+from isthmus.api.saving import read_quickly
+from isthmus.cli.label_run import review_layout
+from isthmus.corpus.limits import unpacking_at_most
+from isthmus.exceptions import DataError
+from isthmus.features.embeddings import has_static_vectors
+from isthmus.recipes import RECIPES
+
+pytest.importorskip("skops")
+pytestmark = pytest.mark.filterwarnings("ignore::isthmus.exceptions.IsthmusWarning")
+
+SOURCE = [
+    "the staff was friendly and helpful", "the price was far too high", "rude staff at the front desk",
+    "a fair price to pay for it", "helpful staff and friendly people", "high price again this year",
+    "staff never called me back", "price went up without notice",
+] * 2  # fmt: skip
+LABELS = ["staff", "price"] * 8
+TARGET = ["friendly staff sold the sedan", "the price of the sedan is high", "sedan staff was rude", "a fair price"]
+FEW = ["the staff was rude", "", "nothing known zzz"]
+MANY = [*FEW, "a high price", "Staff, staff and  PRICE", "\ud800 broken"]
+# Methods of which a few arrays say how new rows are scored; the others are loaded whole.
+RULED = {
+    "nbc", "svm", "logistic", "self-training", "cocc", "cocc-paper", "strings", "strings-paper", "projection",
+    "projection-svm", "projection-paper", "lsa", "vectors", "vectors-logistic", "names", "auto",
+}  # fmt: skip
+
+
+def label(method="nbc", **options):
+    return isthmus.label(SOURCE, LABELS, TARGET, method=method, **options)
+
+
+def by_the_model(result):
+    """The labelling, made to ask its fitted estimators."""
+    result = replace(result)
+    result.__dict__["_quick"] = None
+    return result
+
+
+def assert_same(quick, whole):
+    for name in ("labels", "confidence", "needs_review", "review_reason", "novel_group"):
+        np.testing.assert_array_equal(getattr(quick, name), getattr(whole, name), err_msg=name)
+    for name in ("method", "decision", "novel", "warnings", "sources", "settings", "document_ids"):
+        assert getattr(quick, name) == getattr(whole, name), f"{name} differs"
+    assert quick.columns() == whole.columns()
+    assert review_layout(quick, "out.xlsx") == review_layout(whole, "out.xlsx")
+    assert quick.class_shares() == whole.class_shares()
+    assert (quick.next_step(), quick.forecast(2)) == (whole.next_step(), whole.forecast(2))
+    by = [text[:1] for text in whole.texts]
+    assert quick.class_shares(by=by) == whole.class_shares(by=by)
+
+
+@pytest.mark.parametrize("method", [*RECIPES, "auto"])
+def test_every_method_that_has_rules_labels_by_them_as_it_does_itself(method, tmp_path):
+    if method.startswith("vectors") and not has_static_vectors():
+        pytest.skip("extra embed is not installed")
+    words = {"rude": "staff", "high": "price"} if method in RECIPES and RECIPES[method].takes_words else None
+    result = label(method, word_labels=words)
+    quick = read_quickly(result.save(tmp_path / "model.isthmus"))
+    assert (quick is not None) == (method in RULED), f"{method} {'has no' if quick is None else 'has a'} part"
+    if quick is None:
+        return
+    for texts in (FEW, FEW, FEW, MANY):  # from the third time on a string kernel looks texts up
+        assert_same(quick.label_new(texts), by_the_model(result).label_new(texts))
+
+
+@pytest.mark.parametrize("labels", [[1, 2] * 8, [True, False] * 8, np.array(LABELS, dtype=object)])
+def test_classes_keep_their_kind(labels, tmp_path):
+    result = isthmus.label(SOURCE, labels, TARGET, method="nbc")
+    quick = read_quickly(result.save(tmp_path / "model.isthmus"))
+    whole = by_the_model(result).label_new(MANY)
+    assert_same(quick.label_new(MANY), whole)
+    assert quick.classes.dtype == result.classes.dtype
+
+
+def test_new_groups_are_found_in_later_texts(tmp_path):
+    groups = np.array(["", "sedan", "sedan", ""], dtype=object)
+    result = replace(label(), novel=[{"group": "sedan", "documents": 2}], novel_group=groups)
+    quick = read_quickly(result.save(tmp_path / "model.isthmus"))
+    found = quick.label_new(["the sedan", "a fair price"])
+    assert found.novel_group.tolist() == ["sedan", ""]
+    assert found.novel == [{"group": "sedan", "documents": 1}]
+    assert_same(found, by_the_model(result).label_new(["the sedan", "a fair price"]))
+
+
+def test_what_was_taught_or_renamed_is_loaded_whole(tmp_path):
+    taught = label().teach({"document": [1], "true_label": ["price"]})
+    renamed = label().rename_classes({"price": "cost"})
+    for number, result in enumerate((taught, renamed)):
+        assert read_quickly(result.save(tmp_path / f"{number}.isthmus")) is None
+    assert isthmus.load(tmp_path / "1.isthmus").predict(["a high price"]).tolist() == ["cost"]
+
+
+PROBE = """
+import sys
+from isthmus.cli import main
+try:
+    main(["label", "later.csv", "--model", "model.isthmus", "-o", "out.csv", "--force", *sys.argv[1:]])
+except SystemExit as leave:
+    assert not leave.code, leave.code
+print(*sorted({name.partition(".")[0] for name in sys.modules} & {"sklearn", "skops", "numba", "pandas", "polars"}))
+"""
+
+
+def test_the_command_loads_nothing_else_and_writes_what_the_whole_model_writes(tmp_path):
+    result = label("logistic")
+    result.save(tmp_path / "model.isthmus")
+    rows = "".join(f'{number},"{text}"\n' for number, text in enumerate(MANY[:5], 1))
+    (tmp_path / "later.csv").write_text("id,text\n" + rows, encoding="utf-8")
+
+    def run(*more):
+        command = [sys.executable, "-c", PROBE, *more]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+        record = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))
+        kept = {name: record[name] for name in ("settings", "method", "decision", "class_shares", "expected_accuracy")}
+        return done.stdout.split(), (tmp_path / "out.csv").read_text(encoding="utf-8"), kept, done.stderr
+
+    loaded, table, record, said = run()
+    assert loaded == [], "the rules should be enough"
+    whole = run("--report", "page.html")  # a report needs the whole model
+    assert "sklearn" in whole[0]
+    assert (table, record) == whole[1:3]
+    assert said.splitlines()[:3] == whole[3].splitlines()[:3]
+
+
+# -- damaged and forged files ------------------------------------------------------------------------------------------
+
+
+def forge(path, change, name=PART):
+    """The same archive with one part changed."""
+    with zipfile.ZipFile(path) as archive:
+        parts = {entry: archive.read(entry) for entry in archive.namelist()}
+    parts[name] = change(parts[name])
+    with zipfile.ZipFile(path, "w") as archive:
+        for entry, content in parts.items():
+            archive.writestr(entry, content)
+    return path
+
+
+def changed(**values):
+    return lambda part: json.dumps(json.loads(part) | values).encode()
+
+
+def renamed_rule(part):
+    return part.replace(b'"LinearRule"', b'"QuickLabels"')
+
+
+@pytest.mark.parametrize(
+    "change", [changed(format=99), changed(content=3), changed(nodes=[]), renamed_rule, lambda part: b"{"]
+)
+def test_a_part_that_cannot_be_read_leaves_the_whole_model(change, tmp_path):
+    path = forge(label().save(tmp_path / "model.isthmus"), change)
+    assert read_quickly(path) is None
+    assert isthmus.load(path).predict(["a high price"]).tolist() == ["price"]
+
+
+def test_rules_that_do_not_fit_each_other_are_refused(tmp_path):
+    quick = read_quickly(label().save(tmp_path / "model.isthmus"))
+    damaged = replace(quick, model=replace(quick.model, rule=replace(quick.model.rule, coef=np.ones((2, 3)))))
+    with pytest.raises(DataError, match="do not fit each other") as caught:
+        damaged.label_new(["a high price"])
+    assert caught.value.code == "bad-model"
+
+
+def test_the_part_counts_towards_the_limit_on_unpacking(tmp_path):
+    path = forge(label().save(tmp_path / "model.isthmus"), lambda part: part + b" " * 3_000_000)
+    with unpacking_at_most(2_000_000):
+        assert read_quickly(path) is None
+        with pytest.raises(DataError) as caught:
+            isthmus.load(path)
+    assert caught.value.code == "too-large"
+
+
+def test_an_array_holds_no_more_than_its_file():
+    stream = io.BytesIO()
+    np.save(stream, np.arange(6.0).reshape(2, 3))
+    data = stream.getvalue()
+    np.testing.assert_array_equal(read_array(data), np.arange(6.0).reshape(2, 3))
+    with pytest.raises(ValueError, match="reshape"):
+        read_array(data.replace(b"(2, 3)", b"(9, 9)"))
+    stream = io.BytesIO()
+    np.save(stream, np.array([{}], dtype=object))
+    with pytest.raises(ValueError, match="array of object"):
+        read_array(stream.getvalue())
