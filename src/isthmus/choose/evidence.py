@@ -319,7 +319,23 @@ class WordView:
         rows = self.vectorizer.fit_transform([*source, *target])
         self.source_rows, self.target_rows = rows[: len(source)], rows[len(source) :]
         self.source_labels = source_labels
-        self.source_table = cross_validated(self.source_rows, source_labels)
+        self.source_table = self._source_table()
+
+    def _source_table(self) -> np.ndarray:
+        codes = np.unique(self.source_labels, return_inverse=True)[1]
+        if self.source_decisions is None:  # a class is too small to be held out
+            return cross_validated(self.source_rows, codes)
+        return count_pairs(codes, _decided(self.source_decisions))
+
+    @cached_property
+    def source_decisions(self) -> np.ndarray | None:
+        """Decision values of the source's documents by a learner that has not seen them; None with too small classes.
+
+        The guard and labelled words are compared with them, too: the folds are fitted once.
+        """
+        codes = np.unique(self.source_labels, return_inverse=True)[1]
+        counts = np.bincount(codes)
+        return held_out_decisions(self.source_rows, codes) if len(counts) > 1 and counts.min() >= FOLDS else None
 
     def tables(self, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Counts of labels by answers: within the target, within the source, from the target back to the source."""
@@ -344,11 +360,22 @@ def cross_validated(rows, labels: np.ndarray) -> np.ndarray:
     usable = np.bincount(codes)[codes] >= FOLDS  # a class of one or two cannot be held out
     if len(np.unique(codes[usable])) < 2:
         return np.array([[len(codes)]])
-    rows, codes = rows if usable.all() else rows[usable], codes[usable]
-    held_out = np.empty_like(codes)
+    rows, codes = rows if usable.all() else rows[usable], np.unique(codes[usable], return_inverse=True)[1]
+    return count_pairs(codes, _decided(held_out_decisions(rows, codes)))
+
+
+def held_out_decisions(rows, codes: np.ndarray) -> np.ndarray:
+    """Decision values of each document by the learner that has not seen it: one number for two classes."""
+    n_classes = int(codes.max()) + 1
+    found = np.empty(len(codes) if n_classes == 2 else (len(codes), n_classes))
     for train, test in StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(codes, codes):
-        held_out[test] = plain_learner().fit(rows[train], codes[train]).predict(rows[test])
-    return count_pairs(codes, held_out)
+        found[test] = plain_learner().fit(rows[train], codes[train]).decision_function(rows[test])
+    return found
+
+
+def _decided(decisions: np.ndarray) -> np.ndarray:
+    """Numbers of the classes that decision values mean."""
+    return (decisions > 0).astype(np.int64) if decisions.ndim == 1 else decisions.argmax(axis=1)
 
 
 def _distinct(texts: Sequence[str], order: np.ndarray) -> np.ndarray:

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.special import ndtri
-from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
-from isthmus.choose.evidence import FOLDS, LabelScorer, plain_learner
+from isthmus.choose.evidence import LabelScorer
 
 _FLOOR = 1e-3
 _DISTANCES = np.linspace(0.0, 4.0, 401)
@@ -22,12 +21,9 @@ def shared_errors(scorer: LabelScorer, lexicon_proba: np.ndarray) -> float:
     Documents without a labelled word are left out.
     """
     own = lexicon_proba[scorer.source]
-    counts = np.unique(scorer.source_labels, return_counts=True)[1]
-    if counts.min() < FOLDS:
+    answers = scorer.words.source_decisions
+    if answers is None:
         return 0.0
-    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
-    rows = scorer.words.source_rows
-    answers = cross_val_predict(plain_learner(), rows, scorer.source_labels, cv=folds, method="decision_function")
     if answers.ndim == 1:
         answers = np.column_stack([-answers, answers])
     has_words = np.ptp(own, axis=1) > 0

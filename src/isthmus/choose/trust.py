@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 from sklearn.isotonic import IsotonicRegression
-from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.naive_bayes import ComplementNB
-from sklearn.svm import LinearSVC
 
 from isthmus._math.confidence import AccuracyEstimate, clipped_logit
 from isthmus.choose.evidence import FOLDS, Evidence, LabelScorer, plain_learner
@@ -355,10 +353,10 @@ def carried_over(scorer: LabelScorer) -> tuple[float, float] | None:
     counts = np.unique(labels, return_counts=True)[1]
     if len(labels) < THIN or counts.min() < FOLDS:
         return None
-    learner = LinearSVC(C=0.5, random_state=0)
-    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
-    within = cross_val_predict(learner, scorer.words.source_rows, labels, cv=folds, method="decision_function")
-    across = learner.fit(scorer.words.source_rows, labels).decision_function(scorer.words.target_rows)
+    within = scorer.words.source_decisions
+    if within is None:
+        return None
+    across = plain_learner().fit(scorer.words.source_rows, labels).decision_function(scorer.words.target_rows)
     (sure, said), (sure_there, _) = _sureness(within), _sureness(across)
     right = np.unique(labels)[said] == labels
     expected = IsotonicRegression(out_of_bounds="clip").fit(sure, right).predict(sure_there)
