@@ -186,7 +186,7 @@ RARE = 3  # documents that a term must occur in, where rare terms are left out
 def adaptation_cells() -> list[dict]:
     """Settings of the study ``adaptation``: rounds and shares at the defaults, then rare terms and every weighting."""
     usual = {"weighting": "tf-pr", "min_df": 1, "rounds": 0, "share": 0.8}
-    around = [{"rounds": rounds} for rounds in ROUNDS]
+    around: list[dict] = [{"rounds": rounds} for rounds in ROUNDS]
     around += [{"rounds": rounds, "share": share} for rounds, share in product((8, 16), ADAPT_SHARES)]
     around += [{"min_df": RARE, "rounds": rounds} for rounds in (0, 8, 16)]
     others = [name for name in WEIGHTINGS if name != usual["weighting"]]
