@@ -9,9 +9,10 @@ from isthmus.choose import trust
 from isthmus.choose.trust import MOVED, NOISE, THIN, _with_groups, source_warnings
 
 
-def judge_of(n_source=THIN, groups=()):
+def judge_of(n_source=THIN, groups=(), power=1.0):
     novelty = SimpleNamespace(groups=list(groups))
-    return SimpleNamespace(novelty=novelty, source_labels=["a"] * n_source)
+    recall = {"power": power, "false_alarm": 0.0}
+    return SimpleNamespace(novelty=novelty, source_labels=["a"] * n_source, simulated_recall=recall)
 
 
 def calm(**more):
@@ -34,11 +35,12 @@ def test_the_interval_never_gets_narrower_than_chance_among_so_many_labels():
     assert (poor.estimate, poor.low) == pytest.approx((0.001, 0.0))
 
 
-def test_both_sources_of_doubt_add_up_and_groups_count_as_wrong():
+@pytest.mark.parametrize(("power", "least"), [(0.5, 0.1), (0.49, 0.0)])  # a test of little worth: perhaps no group
+def test_both_sources_of_doubt_add_up_and_groups_count_as_wrong(power, least):
     group = SimpleNamespace(low=0.1, share=0.2, high=0.3)
-    told = _with_groups(judge_of(groups=[group]), calm(), odds(0.8), 0.5, 400)
+    told = _with_groups(judge_of(groups=[group], power=power), calm(), odds(0.8), 0.5, 400)
     centre = 0.8 * 0.8
-    ends = [trust._share(odds(0.8) - 0.5) * 0.7, trust._share(odds(0.8) + 0.5) * 0.9]
+    ends = [trust._share(odds(0.8) - 0.5) * 0.7, trust._share(odds(0.8) + 0.5) * (1 - least)]
     margin = 1.645 * np.sqrt(centre * (1 - centre) / 400)
     assert told.estimate == pytest.approx(centre)
     assert told.low == pytest.approx(centre - np.hypot(centre - ends[0], margin))
