@@ -478,21 +478,40 @@ def test_review_by_counts_is_that_of_the_mask(budget):
     assert review_limits(np.zeros((2, 10_001), int), budget, expected.caution).tolist() == [10_001, 10_001]
 
 
+@pytest.fixture
+def in_both(monkeypatch):
+    """The methods that vote are the same in blocks and in memory."""
+    monkeypatch.setattr(candidates, "CANDIDATES", ("logistic", "nbc", "cocc"))
+    monkeypatch.setattr(candidates, "has_static_vectors", lambda: False)
+
+
 def write_made(made, folder):
     write_rows(folder / "s.csv", {"text": made.source_texts, "label": made.source_labels})
     write_rows(folder / "t.csv", {"text": made.target_texts})
     return folder / "s.csv", folder / "t.csv"
 
 
+def test_a_vote_beyond_the_sample_promises_about_what_it_does_in_memory(tmp_path, in_both):
+    made = make_shifted_texts(200, 240, shared=0.2, noise=0.2, random_state=0)
+    files = write_made(made, tmp_path)
+    memory = isthmus.label(made.source_texts, made.source_labels, made.target_texts)
+    blocks = label_files(*files, tmp_path / "o.csv", text="text", label="label", sample=120)
+    labels = np.array(read_collection(tmp_path / "o.csv", text="text").table()["label"])
+    assert np.mean(labels == memory.labels) >= 0.97
+    assert blocks.expected_accuracy.estimate == pytest.approx(memory.expected_accuracy.estimate, abs=0.05)
+    assert abs(blocks.needs_review - memory.needs_review.sum()) <= 0.1 * len(labels)
+    for found, wanted in zip(blocks.class_shares, memory.class_shares(), strict=True):
+        assert found["estimate"] == pytest.approx(wanted["estimate"], abs=0.03)
+        assert found["high"] - found["low"] == pytest.approx(wanted["high"] - wanted["low"], abs=0.1)
+
+
 @pytest.mark.parametrize("method", ["nbc", "cocc", "auto"])
 @pytest.mark.parametrize("budget", [0.02, 0.1, 0.3])
-def test_blocks_and_memory_mark_the_same_documents(tmp_path, monkeypatch, method, budget):
+def test_blocks_and_memory_mark_the_same_documents(tmp_path, in_both, method, budget):
     """Where the sample holds everything, and the methods that vote run in blocks as they do in memory.
 
     Blocks knew no dispute (302 documents to review against 320 in memory), and judged a vote as if it were one method.
     """
-    monkeypatch.setattr(candidates, "CANDIDATES", ("logistic", "nbc", "cocc"))
-    monkeypatch.setattr(candidates, "has_static_vectors", lambda: False)
     made = make_shifted_texts(150, 200, shared=0.2, noise=0.2, random_state=0)
     write_made(made, tmp_path)
     options = {"method": method, "error_budget": budget}
