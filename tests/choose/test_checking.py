@@ -20,7 +20,7 @@ from isthmus.choose import (
     sample_size,
     sample_table,
 )
-from isthmus.choose.checking import match_classes, share_interval
+from isthmus.choose.checking import check_sample, match_classes, share_interval
 from isthmus.exceptions import DataError, UsageError
 
 NAMES = np.array(["a", "b", "c"])
@@ -400,3 +400,9 @@ def test_a_misspelt_true_label_is_asked_about():
     said = str(check_labels(["price", "staff", "staff"], [0, 1, 2], ["price", "stafff", "parking"]))
     assert "counts as wrong; did you mean staff? Correct the table and check again" in said
     assert said.count("did you mean") == 1
+
+
+def test_a_sample_of_the_surest_keeps_the_numbers_of_its_documents():
+    labels, confidence = np.array(["a", "b", "a", "b"]), np.array([0.6, 0.7, 0.8, 0.9])
+    found = check_sample(labels, confidence, [3, 2], ["b", "b"], among=2)
+    assert (found.rows, found.true_labels, found.right) == ([3, 2], ["b", "b"], 1)

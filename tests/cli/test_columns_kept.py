@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from cli_tables import make_texts, write_csv
@@ -9,6 +10,8 @@ from cli_tables import read_csv as read
 
 import isthmus
 from isthmus.cli.app import run_command
+from isthmus.cli.outputs import remember_table
+from isthmus.corpus import Collection
 
 pytest.importorskip("skops")
 STAFF = ["friendly", "rude", "helpful", "polite"]
@@ -109,3 +112,13 @@ def test_the_outcome_of_a_check_is_recorded_reported_and_saved(files, capsys):
 def test_a_file_given_twice_is_said(files, capsys, given, words):
     assert run_command(["label", *given, "--method", "logistic", "-o", "twice.csv"]) == 0
     assert words in capsys.readouterr().err
+
+
+def test_of_a_large_target_the_names_are_kept(monkeypatch):
+    monkeypatch.setattr("isthmus.cli.outputs.KEPT_CHARACTERS", 10)
+    result = SimpleNamespace()
+    sides = Collection.from_texts(["kind staff"], ["a"], name="s.csv"), Collection.from_texts(["bike"], name="t.csv")
+    remember_table(result, *sides, ["comment"])
+    kept = json.loads(result.input_table)
+    assert kept.pop("names")
+    assert kept == {"text": ["comment"], "cells": None, "source": "s.csv", "target": "t.csv"}

@@ -77,6 +77,10 @@ ANSWERED = {
         {"text": "kind staff", "label": "service", "answer": "reject"},
         {"text": "kind staff", "label": None},
     ),
+    "prodigy: nor is one that was passed over": (
+        {"text": "kind staff", "label": "service", "answer": "ignore"},
+        {"text": "kind staff", "label": None},
+    ),
     "prodigy: a choice": (
         {"text": "kind staff", "options": [{"id": "service"}], "accept": ["service"], "answer": "accept"},
         {"text": "kind staff", "label": "service"},

@@ -101,6 +101,8 @@ def test_merging_never_lowers_confidence_and_moves_the_expectation(labelling):
     assert (merged.confidence >= labelling.confidence).all()
     assert merged.expected_accuracy.estimate >= labelling.expected_accuracy.estimate
     assert merged.needs_review.sum() <= labelling.needs_review.sum()
+    parts = [one.settings["caution"] / one.expected_accuracy.caution for one in (labelling, merged)]
+    assert parts[1] == pytest.approx(parts[0]), "later texts are marked by the expectation as it is now"
     stays = labelling.labels != "bikes"
     np.testing.assert_array_equal(merged.labels[stays], "shop")
 

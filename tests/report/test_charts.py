@@ -165,3 +165,10 @@ def test_a_picture_names_the_extra_that_draws_it(tmp_path, monkeypatch):
     with pytest.raises(MissingExtraError, match=r"isthmus\[pictures\]"):
         save_chart(chart, tmp_path / "c.svg")
     assert save_chart(chart, tmp_path / "c.json").exists()
+
+
+@pytest.mark.parametrize(("given", "title"), [({}, "true label"), ({"color_title": "Truth"}, "Truth")])
+def test_colours_are_titled_by_what_they_stand_for(given, title):
+    rows = [{"k": 1, "error": 0.1, "true_label": "staff"}, {"k": 2, "error": 0.2, "true_label": "price"}]
+    spec = draw(rows, {"kind": "scatter", "x": "k", "y": "error", "color": "true_label"} | given).to_dict()
+    assert spec["encoding"]["color"]["title"] == title

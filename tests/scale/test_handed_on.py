@@ -64,3 +64,20 @@ def test_documents_that_need_review_anyway_do_not_pass():
         trust = Trust(AccuracyEstimate(0.95, 0.94, 0.96), 1.0, None, None, [], [])
         limits = run._review_limits(trust, (counts, passable, np.array([25, 25])), alone=True)
         assert limits[0] == limit, f"{free} of 50 may pass"
+
+
+def test_the_language_is_told_from_files_all_over_the_input(two_columns, tmp_path, monkeypatch):
+    class Seen(Exception):
+        pass
+
+    def note(texts, **options):
+        raise Seen({text for text in texts if text.startswith("file")})
+
+    (tmp_path / "many").mkdir()
+    for number in range(4):
+        (tmp_path / "many" / f"{number}.csv").write_text(f"text\nfile {number}\n", encoding="utf-8")
+    monkeypatch.setattr("isthmus.scale.run._HEAD_SHARDS", 2)
+    monkeypatch.setattr("isthmus.scale.run.choose_reading", note)
+    with pytest.raises(Seen) as seen:
+        label_files(two_columns[0], tmp_path / "many", tmp_path / "out", text="text", label="topic", method="nbc")
+    assert seen.value.args[0] == {"file 0", "file 2"}

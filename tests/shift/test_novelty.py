@@ -255,7 +255,9 @@ def test_typical_words_are_those_used_inside():
     assert typical_words(rows, inside, ["soup", "wheel", "the"]) == ["soup"]
 
 
-def test_played_on_the_source_left_out_classes_are_found():
+@pytest.mark.parametrize("most", [600, 240])
+def test_played_on_the_source_left_out_classes_are_found(monkeypatch, most):
+    monkeypatch.setattr("isthmus.shift.novelty._SIMULATED", most)
     texts, labels = texts_of(dict.fromkeys(WORDS, 90), np.random.default_rng(5))
     vectorizer = TextVectorizer(weighting="tfidf", sublinear=True)
     rows = vectorizer.fit_transform(texts)

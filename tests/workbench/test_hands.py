@@ -1,12 +1,8 @@
 """Machine answers in the workbench: a file comes in, later runs weigh it, contradictions are read first."""
 
-import gzip
-
 import pytest
 
-from isthmus.corpus.limits import unpacking_at_most
 from isthmus.exceptions import UsageError
-from isthmus.workbench import service
 from isthmus.workspace import work
 
 
@@ -87,14 +83,6 @@ def test_what_is_refused(client, project, run, table, form, message):
     refused = send(client, project, run, table, **form)
     assert refused.status_code == 422, refused.text
     assert message in refused.json()["detail"]
-
-
-def test_a_file_of_answers_unpacks_within_the_limit_of_the_server(client, project, run, monkeypatch):
-    monkeypatch.setattr(service, "unpacking_at_most", lambda size: unpacking_at_most(10_000))
-    packed = gzip.compress(b"document,true_label\n" + b"0" * 100_000)
-    address = f"/api/projects/{project.id}/runs/{run.id}/hands"
-    refused = client.post(address, files={"file": ("llm.csv.gz", packed, "text/csv")}, data={"by": "gpt"})
-    assert refused.json()["code"] == "too-large", refused.text
 
 
 def test_a_hand_needs_a_name(workspace, run):

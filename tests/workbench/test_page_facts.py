@@ -3,10 +3,12 @@
 import threading
 from datetime import UTC, datetime, timedelta, timezone
 from types import SimpleNamespace
+from unittest.mock import MagicMock
 
 import pytest
 from fastapi import HTTPException
 
+from isthmus.corpus.limits import given_limit
 from isthmus.workbench import service
 from isthmus.workbench.context import Access, in_bytes, project_in, tinted, when
 from isthmus.workbench.pages.compare import flow_table
@@ -352,3 +354,51 @@ def test_what_a_word_touches_is_drawn_against_the_most_frequent_label():
     ]
     assert shown["classes"] == []
     assert touched_facts(access, "  ")["touched"] is None
+
+
+@pytest.mark.parametrize(
+    "decide",
+    [
+        lambda access: service.undo_answers(access),
+        lambda access: service.make_class(access, "run", "group", "parking"),
+        lambda access: service.name_subtopics(access, "run", "staff", 2, {"1": "parking"}),
+        lambda access: service.accept_labels(access, "sample"),
+        lambda access: service.answer_sample(access, "sample", "document", "staff", None),
+    ],
+    ids=["undo", "group", "subtopics", "accept", "sample"],
+)
+def test_after_every_decision_the_numbers_are_counted_anew(monkeypatch, decide):
+    run, workspace = SimpleNamespace(id="run", project="project"), MagicMock()
+    workspace.runs.get.return_value = run
+    workspace.checks.get.return_value = SimpleNamespace(id="sample", run="run")
+    workspace.answers.undo.return_value = ["an answer"]
+    workspace.groups.label_documents.return_value = 1
+    named = {"document": [1], "true_label": ["parking"]}
+    monkeypatch.setattr(service, "split_class", lambda *given: SimpleNamespace(name=lambda names: named))
+    bench = SimpleNamespace(tallies={"run": "old numbers"})
+    decide(SimpleNamespace(workspace=workspace, bench=bench, project=SimpleNamespace(id="project"), by="me"))
+    assert bench.tallies == {}
+
+
+@pytest.mark.parametrize(
+    "take",
+    [
+        lambda access, file: service.add_file(access, file, "source"),
+        lambda access, file: service.map_file(access, "file", text=["text"]),
+        lambda access, file: service.add_hands(access, "run", file, ""),
+    ],
+    ids=["add", "map", "hands"],
+)
+def test_every_file_is_unpacked_within_the_limit_of_the_server(monkeypatch, take):
+    workspace, seen = MagicMock(), []
+    workspace.runs.get.return_value = workspace.collections.get.return_value = SimpleNamespace(
+        id="1", project="project"
+    )
+    for name in ("add", "map", "read_columns"):
+        getattr(workspace.collections, name).side_effect = lambda *given, **named: seen.append(given_limit())
+    monkeypatch.setattr(service, "saved_result", MagicMock())
+    monkeypatch.setattr(service, "read_hands", MagicMock())
+    bench = SimpleNamespace(settings=SimpleNamespace(max_unpacked=12_345, max_upload=10))
+    access = SimpleNamespace(workspace=workspace, bench=bench, project=SimpleNamespace(id="project"), by="me")
+    take(access, SimpleNamespace(filename="a.csv.gz", file=None))
+    assert seen == [12_345]
