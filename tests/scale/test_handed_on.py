@@ -61,8 +61,8 @@ def test_documents_that_need_review_anyway_do_not_pass():
     for free, limit in ((3, STEPS + 1), (50, STEPS)):
         passable = np.zeros_like(counts)
         passable[0, STEPS] = free
-        trust = Trust(AccuracyEstimate(0.95, 0.94, 0.96), 1.0, None, None, [], [])
-        limits = run._review_limits(trust, (counts, passable, np.array([25, 25])), alone=True)
+        trust = Trust(AccuracyEstimate(0.95, 0.94, 0.96))
+        limits = run._review_limits(trust, (counts, passable, np.array([25, 25]), np.zeros(0)), alone=True)
         assert limits[0] == limit, f"{free} of 50 may pass"
 
 
