@@ -37,8 +37,8 @@ EXPECTED_FAILURES: dict[str, dict[str, str]] = {}
 
 
 # Settings under which a search inside an estimator looks at one value: the contract is about the estimator around it.
-# With their defaults, these two pass the same checks in 32 and 19 seconds of CPU: every fit searches, thirty-six logistic
-# regressions in the one, all numbers of clusters in the other.
+# With their defaults these two pass the same checks, in 32 and 19 seconds of CPU: every fit searches, by thirty-six
+# logistic regressions or over all numbers of clusters.
 QUICK = {"CorrelationAlignment": {"C": 1.0}, "CrossGuidedKMeans": {"n_clusters": 2, "n_init": 1}}
 
 
