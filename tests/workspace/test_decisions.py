@@ -314,6 +314,8 @@ def test_accepting_is_one_decision_and_teaches_nothing(done, monkeypatch):
         done.checks.answer(check.id, document.id, "staff", by=by)
     held = done.queue.next(run, done.people.create("Lee", None, "reviewer").id)[0]
     assert done.checks.accept(check.id, by=by) == 24 - 3 - 1
+    noted = [event for event in done.audit.events(done.project.id) if event.kind == "labels accepted"]
+    assert [event.detail["accuracy"] for event in noted] == [done.checks.estimate(check.id)["accuracy"]]
     assert done.runs.prediction(run, held.document).answer is None  # somebody is reading it
     taught = done.runs.teach(run, by=by)
     work(done, until_idle=True)
