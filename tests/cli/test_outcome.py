@@ -30,6 +30,7 @@ def write(path: str, seed: int, classes=("staff", "price"), *, n=40, labels=True
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("isthmus.cli.progress.say", lambda text: None)  # said on a slow machine only
     write("source.csv", 1)
     write("second.csv", 2)
     write("target.csv", 3, labels=False, other="car")
