@@ -269,7 +269,7 @@ def review_order(result: LabelResult) -> tuple[np.ndarray, dict[int, str]]:
     order = np.lexsort((np.arange(n), result.confidence, ~result.needs_review))
     asked: dict[str, list] = {"document": [], "reason": []}
     if n:
-        asked = result.ask(min(n, _ASKED if n <= _MANY else _ASKED_OF_MANY))
+        asked = result.ask(min(n, _ASKED if n <= _MANY else _ASKED_OF_MANY), suggest=True)  # its desk shows the label
     first = np.array(asked["document"], dtype=int) - 1
     order = np.concatenate([first, order[~np.isin(order, first)]]) if len(first) else order
     rank = np.empty(n, dtype=int)
