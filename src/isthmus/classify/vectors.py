@@ -93,7 +93,7 @@ class TransductiveCentroidClassifier(TransferClassifier):
         return self.prediction_rule().scores(X)
 
     def prediction_rule(self) -> CentroidRule:
-        """What labels new documents; see :mod:`isthmus.classify.rules`."""
+        """What labels new documents; see ``isthmus.classify.rules``."""
         return CentroidRule(self.mean_, self.centroids_, self.inverse_temperature_)
 
     def fit_passes(self, passes: Passes) -> TransductiveCentroidClassifier:

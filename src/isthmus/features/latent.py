@@ -80,7 +80,7 @@ class LatentSemantics(TransformerMixin, BaseEstimator):
         return self.row_step()(check_rows(self, X))
 
     def row_step(self) -> LatentRows:
-        """What makes vectors of new rows; see :mod:`isthmus.features.term_rows`."""
+        """What makes vectors of new rows; see ``isthmus.features.term_rows``."""
         return LatentRows(self.components_)
 
     @property

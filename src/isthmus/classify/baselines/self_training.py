@@ -139,7 +139,7 @@ class SelfTrainingTransferClassifier(TransferClassifier):
         return log_probability(self.estimator_, X)
 
     def prediction_rule(self) -> LinearRule | None:
-        """What labels new documents; see :mod:`isthmus.classify.rules`. None for an estimator of another kind."""
+        """What labels new documents; see ``isthmus.classify.rules``. None for an estimator of another kind."""
         return linear_rule(self.estimator_)
 
 

@@ -86,7 +86,7 @@ class SourceOnlyClassifier(TransferClassifier):
         return self.inverse_temperature_ * _decision(self.estimator_, X)
 
     def prediction_rule(self) -> LinearRule | None:
-        """What labels new documents; see :mod:`isthmus.classify.rules`. None for an estimator of another kind."""
+        """What labels new documents; see ``isthmus.classify.rules``. None for an estimator of another kind."""
         return linear_rule(self.estimator_, self.inverse_temperature_)
 
 

@@ -220,7 +220,7 @@ class CoClusteringClassifier(TransferClassifier):
         return self.prediction_rule().of_rows(rows)
 
     def prediction_rule(self) -> CoClusterRule:
-        """What labels new documents; see :mod:`isthmus.classify.rules`."""
+        """What labels new documents; see ``isthmus.classify.rules``."""
         return CoClusterRule(
             weighting=self._weigher.weighting,
             bits=self._weigher.bits,

@@ -356,7 +356,7 @@ class ClassNameClassifier(TransferClassifier):
         return self.prediction_rule().scores(X)
 
     def prediction_rule(self) -> NamesRule:
-        """What labels new documents; see :mod:`isthmus.classify.rules`."""
+        """What labels new documents; see ``isthmus.classify.rules``."""
         learned = self._weights, self._intercepts, self.inverse_temperature_
         return NamesRule(self.components_, self.mean_, *learned)
 

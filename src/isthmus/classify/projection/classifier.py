@@ -594,7 +594,7 @@ class TermProjectionClassifier(TransferClassifier):
         return self.prediction_rule().scores(X)
 
     def prediction_rule(self) -> ProjectionRule:
-        """What labels new documents; see :mod:`isthmus.classify.rules`."""
+        """What labels new documents; see ``isthmus.classify.rules``."""
         svm = self.classifier == "svm"
         return ProjectionRule(
             term_class=self.projection_.term_class,

@@ -505,7 +505,7 @@ class TransductiveKernelClassifier(TransferClassifier):
         return softmax(self._scores(self._check_new(X)) * self.inverse_temperature_)
 
     def prediction_rule(self) -> StringRule | None:
-        """What labels new texts; see :mod:`isthmus.classify.rules`. None for other kernels than those of strings."""
+        """What labels new texts; see ``isthmus.classify.rules``. None for other kernels than those of strings."""
         rows, kernel = self._rows, self._rows.kernel
         plain = type(kernel) is StringKernel and rows.root is None and self.classifier == "ridge"
         if not plain or rows.diagonal is None:
