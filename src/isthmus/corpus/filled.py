@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from difflib import get_close_matches
 from math import inf
@@ -76,11 +77,17 @@ def read_among(cells: Sequence) -> int | None:
 def find_new_classes(labels: Sequence, known: Sequence) -> dict[str, str]:
     """Names that are no class so far, each with the class it may be a misspelling of, or ''.
 
-    >>> find_new_classes(["staff", "stafff", "parking"], ["staff", "price"])
-    {'stafff': 'staff', 'parking': ''}
+    >>> find_new_classes(["staff", "stafff", "parking", "room 3"], ["staff", "price", "room 2"])
+    {'stafff': 'staff', 'parking': '', 'room 3': ''}
     """
     names = [str(name) for name in dict.fromkeys(labels) if name not in set(known)]
-    return {name: next(iter(get_close_matches(name, map(str, known), n=1, cutoff=0.8)), "") for name in names}
+    return {name: _nearest_name(name, list(map(str, known))) for name in names}
+
+
+def _nearest_name(name: str, known: list[str]) -> str:
+    """The class that is written almost alike; names that differ in a number are different on purpose."""
+    same = [other for other in known if re.findall(r"\d+", other) == re.findall(r"\d+", name)]
+    return next(iter(get_close_matches(name, same, n=1, cutoff=0.8)), "")
 
 
 def check_drawn(drawn: Sequence, truths: Sequence) -> None:
