@@ -53,6 +53,7 @@ def test_same_cells_as_read_whole(tmp_path, name, content):
     path = tmp_path / name
     path.write_bytes(content)
     whole = read_collection(path, text="text", label="label")
+    assert {type(text) for text in whole.texts} == {str}, "both go one way, so equal alone is not enough"
     for size in (1, 2, 100):
         read = [read_block(block) for block in cut_shard(str(path), size)]
         assert [text for rows in read for text in rows.texts(["text"])] == whole.texts
