@@ -13,12 +13,14 @@ def test_where_no_chosen_method_runs_in_blocks_the_best_that_does_is_taken(monke
     table = [{"method": "sgt", "chosen": True, "weight": 1.0, "score": 0.9, "why": "best"}]
     rows = [{"method": name, "chosen": False, "why": "less"} for name in ("cocc", "projection")]
     table += [row | {"score": score} for row, score in zip(rows, scores, strict=True)] if scores else rows
-    monkeypatch.setattr(run, "choose", lambda *texts, **options: SimpleNamespace(table=table))
+    monkeypatch.setattr(run, "try_methods", lambda texts, **options: (texts.given_source, texts.given_target))
+    monkeypatch.setattr(run, "decide", lambda candidates: SimpleNamespace(table=table))
     settings = run.Settings(analyzer="words", language="en")
     asked = SimpleNamespace(
         settings=settings, source_sample=(["a"], ["x"]), target_sample=["b"], n_source=5, n_target=7, decision=[]
     )
     assert run.Run._choose(asked) == weights
+    assert [list(texts) for texts in asked.candidates] == [["a"], ["b"]], "the sample is what methods are tried on"
     assert [row["chosen"] for row in asked.decision] == [False, False, "projection" in weights]
     assert asked.decision[0]["why"].endswith("does not run in blocks")
     # The weights of those that do run add up to one.
