@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from made_texts import LABELS, SOURCE, TARGET
 
 import isthmus
 from isthmus.api.quick import PART, read_array
@@ -22,13 +23,6 @@ from isthmus.recipes import RECIPES
 pytest.importorskip("skops")
 pytestmark = pytest.mark.filterwarnings("ignore::isthmus.exceptions.IsthmusWarning")
 
-SOURCE = [
-    "the staff was friendly and helpful", "the price was far too high", "rude staff at the front desk",
-    "a fair price to pay for it", "helpful staff and friendly people", "high price again this year",
-    "staff never called me back", "price went up without notice",
-] * 2  # fmt: skip
-LABELS = ["staff", "price"] * 8
-TARGET = ["friendly staff sold the sedan", "the price of the sedan is high", "sedan staff was rude", "a fair price"]
 FEW = ["the staff was rude", "", "nothing known zzz"]
 MANY = [*FEW, "a high price", "Staff, staff and  PRICE", "\ud800 broken"]
 # Methods of which a few arrays say how new rows are scored; the others are loaded whole.

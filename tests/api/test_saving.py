@@ -8,6 +8,7 @@ import zipfile
 
 import numpy as np
 import pytest
+from made_texts import LABELS, SOURCE, TARGET
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.naive_bayes import MultinomialNB
 
@@ -19,13 +20,6 @@ from isthmus.recipes import RECIPES
 
 skops_io = pytest.importorskip("skops.io")
 
-SOURCE = [
-    "the staff was friendly and helpful", "the price was far too high", "rude staff at the front desk",
-    "a fair price to pay for it", "helpful staff and friendly people", "high price again this year",
-    "staff never called me back", "price went up without notice",
-] * 2  # fmt: skip
-LABELS = ["staff", "price"] * 8
-TARGET = ["friendly staff sold the sedan", "the price of the sedan is high", "sedan staff was rude", "a fair price"]
 LATER = ["the staff was rude", "a high price", "nothing known zzz"]
 
 

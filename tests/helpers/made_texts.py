@@ -18,3 +18,13 @@ WORDS = {
     "food": ["soup", "bread", "cheese", "salad", "coffee", "cake", "taste", "lunch", "dinner", "menu"],
 }
 COMMON = ["the", "a", "was", "very", "we", "they", "it", "is", "at", "with", "for", "on", "again", "today", "shop"]
+
+
+# A source and a target that every recipe labels in a moment.
+SOURCE = [
+    "the staff was friendly and helpful", "the price was far too high", "rude staff at the front desk",
+    "a fair price to pay for it", "helpful staff and friendly people", "high price again this year",
+    "staff never called me back", "price went up without notice",
+] * 2  # fmt: skip
+LABELS = ["staff", "price"] * 8
+TARGET = ["friendly staff sold the sedan", "the price of the sedan is high", "sedan staff was rude", "a fair price"]
