@@ -19,7 +19,7 @@ from isthmus.corpus.frames import frame_columns
 from isthmus.corpus.guess import list_columns
 from isthmus.exceptions import UsageError
 from isthmus.feedback.labelling import Labelling
-from isthmus.feedback.model import calibrated_proba
+from isthmus.feedback.model import calibrated_proba, voting_part
 
 
 @dataclass(kw_only=True, repr=False)
@@ -92,6 +92,10 @@ class Outlook(FrameResult, Labelling):
         known = dict(zip(answers.rows, answers.labels, strict=True))
         drawn = [row for row, at_random in zip(answers.rows, answers.at_random, strict=True) if at_random]
         level: dict[str, float] = {}
+        before = None
+        if self.vote is not None:  # answers may have named classes between those of the vote
+            before = np.zeros(self.probabilities.shape)
+            before[:, np.searchsorted(self.classes, voting_part(self.model).classes_)] = self.vote
         if measured is not None:
             drawn, level = measured.rows, {"level": measured.confidence_level}
             known |= dict(zip(measured.rows, measured.true_labels, strict=True))
@@ -103,7 +107,7 @@ class Outlook(FrameResult, Labelling):
             self.accuracy,
             known,
             drawn,
-            self.vote,
+            before,
             **level,
         )
 
