@@ -367,19 +367,26 @@ def describe_next(result, step: Any, *, saved: Any, table: Any, budget: float) -
         return f"Check {min(100, len(result.texts))} at random: {_check_line(readable, min(100, len(result.texts)))}"
     if not review:
         return "Write the labels to a file with -o OUT, so that isthmus check can draw documents to check."
-    forecast = result.forecast(AT_ONCE) if len(review) > AT_ONCE else None
-    if forecast is not None and forecast.then < len(review):
-        begin = (
-            ""
-            if saved is None
-            else f" isthmus ask {shlex.quote(str(saved))} -n {AT_ONCE} -o {free_name('to_answer.csv')}"
-        )
-        return f"Read {AT_ONCE}. {forecast}{begin}"
-    time = spell_time(60 * reading_minutes([result.texts[row] for row in review], len(review)))
-    what = f"Read the {plural(len(review), 'document')} to review (about {time}), so that the rest can pass unread"
+    n, what = len(review), ""
+    if n > AT_ONCE:
+        forecast = result.forecast(AT_ONCE)
+        if forecast is None:
+            n, what = AT_ONCE, "so that the accuracy can be estimated"
+        elif forecast.then < n:
+            begin = "" if saved is None else f" {_ask_line(saved, AT_ONCE)}"
+            return f"Read {AT_ONCE}. {forecast}{begin}"
+    time = spell_time(60 * reading_minutes([result.texts[row] for row in review], n))
+    if n == len(review) < len(result.texts):
+        what = "so that the rest can pass unread"
+    documents = f"the {plural(n, 'document')} to review" if n == len(review) else plural(n, "document")
+    step = ", ".join(part for part in (f"Read {documents} (about {time})", what) if part)
     if saved is None:
-        return f"{what}. With --save FILE, isthmus ask FILE lists them and isthmus teach learns your answers."
-    return f"{what}: isthmus ask {shlex.quote(str(saved))} -n {len(review)} -o {free_name('to_answer.csv')}"
+        return f"{step}. With --save FILE, isthmus ask FILE lists them and isthmus teach learns your answers."
+    return f"{step}: {_ask_line(saved, n)}"
+
+
+def _ask_line(saved: Any, n: int) -> str:
+    return f"isthmus ask {shlex.quote(str(saved))} -n {n} -o {free_name('to_answer.csv')}"
 
 
 def describe_questions(request: LabelRequest, forecast: Any, n: int) -> str:
