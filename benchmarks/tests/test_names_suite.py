@@ -1,9 +1,13 @@
 """The suite "names": its tasks and the table by which defaults were set."""
 
+from dataclasses import dataclass
+from types import SimpleNamespace
+
 import numpy as np
 
 from isthmus_bench import SUITES
 from isthmus_bench.engine.suite import TaskData
+from isthmus_bench.suites import names
 from isthmus_bench.suites.names import (
     CORPORA,
     MEANS,
@@ -64,3 +68,18 @@ def test_a_rule_for_the_vote_costs_no_corpus_much_that_it_is_chosen_on():
     assert table["a"]["gain"] == 0.02, "the third rule is best on b, and 0.02 is what it gives on a"
     assert table["b"]["worst"] == -0.05, "on a alone nothing speaks against the first"
     assert table["none"]["gain"] == 0.02
+
+
+def test_a_part_of_the_vote_is_taken_out_and_both_are_scored(monkeypatch):
+    @dataclass
+    class Tried:
+        names: str | None = "named"
+        lexicon: str | None = None
+
+    data = TaskData(["x"], ["a"], ["x", "y"], ["a", "b"])
+    monkeypatch.setattr(names, "tried", lambda data, seed: Tried())
+    labels = {"named": np.array(["a", "b"]), None: np.array(["a", "a"])}
+    monkeypatch.setattr(names, "decide", lambda found: SimpleNamespace(labels=labels[found.names]))
+    found = {row["metric"]: row["value"] for row in METHODS["auto-names"](data, 0)}
+    assert (found["accuracy"], found["accuracy_without"]) == (1.0, 0.5)
+    assert METHODS["auto-lexicon"](data, 0) == [], "no row where nothing can be taken out"

@@ -172,7 +172,8 @@ def test_a_long_list_is_begun_with_a_hundred(monkeypatch):
     whole = "isthmus ask run.isthmus -n {} -o to_answer.csv"
     assert next_of(100, forecast).endswith(whole.format(100))
     unknown = next_of(500, None)
-    assert unknown.startswith("Read 100 documents (about") and "so that the accuracy can be estimated: " in unknown
+    assert unknown.startswith("Read 100 documents (about")
+    assert "so that the accuracy can be estimated: " in unknown
     assert unknown.endswith(whole.format(100))
     assert "the rest" not in next_of(80, forecast), "all are to review, so that none is left to pass"
     assert next_of(500, forecast._replace(then=500)).endswith(whole.format(500)), "a hundred would change nothing"

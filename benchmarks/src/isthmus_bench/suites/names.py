@@ -189,15 +189,22 @@ def tried(data: TaskData, seed: int) -> Candidates:
     return try_methods(TransferTexts.of(data.source_texts, labels, data.target_texts), random_state=seed, n_jobs=1)
 
 
-def auto_lexicon(data: TaskData, seed: int) -> list[dict]:
-    """``auto`` without and with the installed lexicon, where one fits the source; no row where none does."""
-    candidates = tried(data, seed)
-    if candidates.lexicon is None:
-        return []
-    rows = score(data, decide(candidates).labels)
-    without = decide(replace(candidates, lexicon=None))
-    rows[0] |= {"without": score(data, without.labels)[0]["value"], "lexicon": candidates.lexicon.found}
-    return rows
+def auto_without(part: str) -> Callable[[TaskData, int], list[dict]]:
+    """``auto`` with and without a part of its vote ("names", "lexicon"); no row where the pair has none."""
+
+    def run(data: TaskData, seed: int) -> list[dict]:
+        candidates = tried(data, seed)
+        found = getattr(candidates, part)
+        if found is None:
+            return []
+        rows = score(data, decide(candidates).labels)
+        without = decide(replace(candidates, **{part: None}))
+        rows.append({"metric": "accuracy_without", "value": score(data, without.labels)[0]["value"]})
+        if part == "lexicon":
+            rows[0]["lexicon"] = found.found
+        return rows
+
+    return run
 
 
 # ------------------------------------------------------------------------------------------------------------ tuning
@@ -330,7 +337,8 @@ METHODS: dict[str, Callable[[TaskData, int], list[dict]]] = {
     "documents": by_names(source=True, name_weight=0.0),
     "auto": auto,
     "auto-named": auto_named,
-    "auto-lexicon": auto_lexicon,
+    "auto-names": auto_without("names"),
+    "auto-lexicon": auto_without("lexicon"),
 }
 SUITE = Suite(
     name="names",
