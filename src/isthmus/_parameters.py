@@ -1,15 +1,16 @@
-"""Tables of allowed parameter values, and the one place that reads them.
+"""Parameters of estimators: each stands once, with its default and what it may be; and the one place that checks them.
 
-Every estimator has a class-level table ``_parameter_constraints``: for each parameter the list of what it may be, in
-scikit-learn's terms (``Interval``, ``StrOptions``, ``"boolean"``, ``"random_state"``, a type, None …). Constructors
-only store; ``fit`` calls :func:`check_parameters`. What depends on several parameters, or on the data, is checked where
-it is used.
+The decorator :func:`parameters` makes of them the constructor, which only stores, and the class-level table
+``_parameter_constraints``: for each parameter the list of what it may be, in scikit-learn's terms (``Interval``,
+``StrOptions``, ``"boolean"``, ``"random_state"``, a type, None …). ``fit`` calls :func:`check_parameters`. What depends
+on several parameters, or on the data, is checked where it is used.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from numbers import Integral, Real
 from typing import Any
 
@@ -32,6 +33,8 @@ __all__ = [
     "StrOptions",
     "check_parameters",
     "is_allowed",
+    "parameter",
+    "parameters",
     "refusal",
 ]
 
@@ -54,6 +57,25 @@ class Lengths:
 
     def __str__(self) -> str:
         return "two lengths, shortest first, such as (1, 2)"
+
+
+def parameter(default: Any, *allowed: Any, positional: bool = False) -> Any:
+    """One parameter of an estimator: its default and what else it may be; given by name, unless ``positional``."""
+    return field(default=default, kw_only=not positional, metadata={"allowed": list(allowed)})
+
+
+def parameters(estimator: type) -> Any:
+    """A class whose fields are made by :func:`parameter`, with its constructor and its table of allowed values.
+
+    >>> @parameters
+    ... class Halving:
+    ...     n_steps: int = parameter(10, FROM_1)
+    >>> Halving(n_steps=3).n_steps, list(Halving._parameter_constraints)
+    (3, ['n_steps'])
+    """
+    made: Any = dataclass(eq=False, repr=False, match_args=False)(estimator)
+    made._parameter_constraints = {one.name: one.metadata["allowed"] for one in fields(made)}
+    return made
 
 
 def check_parameters(estimator: Any) -> None:

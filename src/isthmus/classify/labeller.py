@@ -8,14 +8,14 @@ from __future__ import annotations
 import json
 import shlex
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from isthmus._math.calibration import fit_temperature
 from isthmus._math.information import safe_log
-from isthmus._parameters import FROM_1
+from isthmus._parameters import FROM_1, parameter, parameters
 from isthmus._utils import warn
 from isthmus._validation import shorten
 from isthmus.base import Domains, TransferClassifier
@@ -87,6 +87,7 @@ def _lines(output: bytes) -> list[str]:
     return [line for line in output.decode("utf-8", "replace").split("\n") if line.strip()]
 
 
+@parameters
 class LabellerClassifier(TransferClassifier):
     """Labels by a function of texts, brought to how often it is right in the source.
 
@@ -121,13 +122,10 @@ class LabellerClassifier(TransferClassifier):
     (['staff', 'product', 'staff', 'product'], 1.0)
     """
 
-    _parameter_constraints = {"labeller": [callable, None], "n_source": [FROM_1]}
+    labeller: Any = parameter(None, callable, None, positional=True)
+    n_source: int = parameter(200, FROM_1)
     _row_kind = "text"
     _need_overlap = False
-
-    def __init__(self, labeller: Callable | None = None, *, n_source=200):
-        self.labeller = labeller
-        self.n_source = n_source
 
     def _fit(self, domains: Domains) -> np.ndarray:
         size = min(self.n_source, len(domains.source))

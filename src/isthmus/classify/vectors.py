@@ -6,7 +6,7 @@ import numpy as np
 
 from isthmus._math.calibration import fit_temperature
 from isthmus._math.rows import unit_rows
-from isthmus._parameters import FROM_1, SHARE
+from isthmus._parameters import FROM_1, SHARE, parameter, parameters
 from isthmus.base import Domains, TransferClassifier
 from isthmus.classify.centroids import CentredRows, move_centroids, settle
 from isthmus.classify.rules import CentroidRule
@@ -15,6 +15,7 @@ from isthmus.features.embeddings import resolve_embedder
 from isthmus.features.fixed_point import ONE, as_steps, block_steps, exact_product, square_sums
 
 
+@parameters
 class TransductiveCentroidClassifier(TransferClassifier):
     """Nearest class centroid on rows centred by domain, with centroids that settle among the target's rows.
 
@@ -58,12 +59,9 @@ class TransductiveCentroidClassifier(TransferClassifier):
     ['a', 'a', 'b', 'b']
     """
 
-    _parameter_constraints = {"source_weight": [SHARE], "max_iter": [FROM_1]}
+    source_weight: float = parameter(0.5, SHARE)
+    max_iter: int = parameter(50, FROM_1)
     _need_overlap = False
-
-    def __init__(self, *, source_weight=0.5, max_iter=50):
-        self.source_weight = source_weight
-        self.max_iter = max_iter
 
     def _fit(self, domains: Domains) -> np.ndarray:
         own = np.zeros((domains.n_classes, domains.X.shape[1]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Real
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,6 +24,8 @@ from isthmus._parameters import (
     Interval,
     StrOptions,
     check_parameters,
+    parameter,
+    parameters,
 )
 from isthmus._progress import progress
 from isthmus._utils import n_threads, warn
@@ -42,6 +45,7 @@ _ALIGNMENT = (
 )
 
 
+@parameters
 class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
     """k-means on a target collection, guided by the groups of a source collection.
 
@@ -145,70 +149,25 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
     """
 
     __metadata_request__fit = {"sample_domain": True}
-    _parameter_constraints = {
-        "n_clusters": [FROM_1, StrOptions({"auto"}), None],
-        "guidance": [SHARE],
-        "n_init": [FROM_1],
-        "init": [StrOptions({"k-means++", "random"}), "array-like", "sparse matrix"],
-        "metric": [StrOptions({"cosine", "euclidean"})],
-        "max_iter": [FROM_1],
-        "tol": [NON_NEGATIVE],
-        "warmup": [FROM_0],
-        "boost": [Interval(Real, 1, None, closed="left")],
-        "boost_iter": [FROM_0],
-        "min_contrast": [Interval(Real, -1, 1, closed="both")],
-        "pivot_weights": ["boolean"],
-        "projection": ["boolean"],
-        "smoothing": [NON_NEGATIVE],
-        "contexts": [Contexts, None],
-        "context_counts": [StrOptions({"log", "plain"})],
-        "own_words": ["boolean"],
-        "n_jobs": [*N_JOBS, None],
-        "random_state": ["random_state"],
-    }
-
-    def __init__(
-        self,
-        n_clusters="auto",
-        *,
-        guidance=0.5,
-        n_init=10,
-        init="k-means++",
-        metric="cosine",
-        max_iter=100,
-        tol=1e-4,
-        warmup=5,
-        boost=4.0,
-        boost_iter=5,
-        min_contrast=0.0,
-        pivot_weights=True,
-        projection=True,
-        smoothing=0.1,
-        contexts=None,
-        context_counts="log",
-        own_words=True,
-        n_jobs=None,
-        random_state=None,
-    ):
-        self.n_clusters = n_clusters
-        self.guidance = guidance
-        self.n_init = n_init
-        self.init = init
-        self.metric = metric
-        self.max_iter = max_iter
-        self.tol = tol
-        self.warmup = warmup
-        self.boost = boost
-        self.boost_iter = boost_iter
-        self.min_contrast = min_contrast
-        self.pivot_weights = pivot_weights
-        self.projection = projection
-        self.smoothing = smoothing
-        self.contexts = contexts
-        self.context_counts = context_counts
-        self.own_words = own_words
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    n_clusters: int | str | None = parameter("auto", FROM_1, StrOptions({"auto"}), None, positional=True)
+    guidance: float = parameter(0.5, SHARE)
+    n_init: int = parameter(10, FROM_1)
+    init: Any = parameter("k-means++", StrOptions({"k-means++", "random"}), "array-like", "sparse matrix")
+    metric: str = parameter("cosine", StrOptions({"cosine", "euclidean"}))
+    max_iter: int = parameter(100, FROM_1)
+    tol: float = parameter(1e-4, NON_NEGATIVE)
+    warmup: int = parameter(5, FROM_0)
+    boost: float = parameter(4.0, Interval(Real, 1, None, closed="left"))
+    boost_iter: int = parameter(5, FROM_0)
+    min_contrast: float = parameter(0.0, Interval(Real, -1, 1, closed="both"))
+    pivot_weights: bool = parameter(True, "boolean")
+    projection: bool = parameter(True, "boolean")
+    smoothing: float = parameter(0.1, NON_NEGATIVE)
+    contexts: Any = parameter(None, Contexts, None)
+    context_counts: str = parameter("log", StrOptions({"log", "plain"}))
+    own_words: bool = parameter(True, "boolean")
+    n_jobs: int | None = parameter(None, *N_JOBS, None)
+    random_state: Any = parameter(None, "random_state")
 
     def fit(self, X, y=None, sample_domain=None):
         """Group the target rows.

@@ -31,7 +31,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.metrics.pairwise import cosine_similarity
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._parameters import check_parameters
+from isthmus._parameters import check_parameters, parameter, parameters
 from isthmus._progress import progress
 from isthmus._utils import import_optional
 from isthmus._validation import check_texts
@@ -330,6 +330,7 @@ def embed_texts(texts: Sequence[str], model: Any = STATIC) -> np.ndarray:
     return resolve_embedder(model)(texts)
 
 
+@parameters
 class TextEmbedder(TransformerMixin, BaseEstimator):
     """Raw texts → one vector each, by a model trained elsewhere; nothing is learned from the texts.
 
@@ -358,10 +359,7 @@ class TextEmbedder(TransformerMixin, BaseEstimator):
     [[1.0], [2.0]]
     """
 
-    _parameter_constraints = {"model": [str, os.PathLike, callable]}
-
-    def __init__(self, model=STATIC):
-        self.model = model
+    model: Any = parameter(STATIC, str, os.PathLike, callable, positional=True)
 
     @classmethod
     def of(cls, embedder: Embedder) -> TextEmbedder:

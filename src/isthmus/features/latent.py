@@ -10,7 +10,7 @@ from scipy.linalg import lu
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._parameters import FROM_1, check_parameters
+from isthmus._parameters import FROM_1, check_parameters, parameter, parameters
 from isthmus._validation import check_rows
 from isthmus.features.counting import rows_key, shared
 from isthmus.features.term_rows import LatentRows
@@ -19,6 +19,7 @@ OVERSAMPLING = 10
 POWER_STEPS = 3
 
 
+@parameters
 class LatentSemantics(TransformerMixin, BaseEstimator):
     """Rows of weighted terms → a few hundred numbers each, by latent semantic analysis of all rows together.
 
@@ -54,11 +55,8 @@ class LatentSemantics(TransformerMixin, BaseEstimator):
     (4, 2)
     """
 
-    _parameter_constraints = {"n_components": [FROM_1], "random_state": ["random_state"]}
-
-    def __init__(self, n_components=200, *, random_state=None):
-        self.n_components = n_components
-        self.random_state = random_state
+    n_components: int = parameter(200, FROM_1, positional=True)
+    random_state: Any = parameter(None, "random_state")
 
     def fit(self, X, y=None):
         """Learn the directions of the rows."""

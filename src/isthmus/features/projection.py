@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._parameters import FROM_1, POSITIVE, SHARE, StrOptions, check_parameters
+from isthmus._parameters import FROM_1, POSITIVE, SHARE, StrOptions, check_parameters, parameter, parameters
 from isthmus._validation import check_rows
 from isthmus.base import Domains, check_transfer_data
 from isthmus.exceptions import UsageError
@@ -100,14 +100,86 @@ def project_terms(
     return Projection(term_class, np.ascontiguousarray(weight), ratio, summary, stats.n_classes)
 
 
-# What the transformer and the classifier have in common.
-TERM_PARAMETERS: dict[str, list] = {
-    "n_terms": [FROM_1, None],
-    "purity": [SHARE],
-    "weighting": [StrOptions(set(WEIGHTINGS))],
-    "association": [StrOptions({"positive", "any"})],
-    "smoothing": [POSITIVE],  # at 0 a term of one class only would weigh infinity
-}
+@parameters
+class TermProjector:
+    """What the transformer and the classifier have in common: parameters, sums over blocks, the terms of each class."""
+
+    n_terms: int | None = parameter(None, FROM_1, None)
+    purity: float = parameter(0.5, SHARE)
+    weighting: str = parameter("tf-pr", StrOptions(set(WEIGHTINGS)))
+    smoothing: float = parameter(0.5, POSITIVE)  # at 0 a term of one class only would weigh infinity
+    association: str = parameter("positive", StrOptions({"positive", "any"}))
+
+    def terms(self, label=None, n=20, names=None):
+        """The terms of each class, largest χ² first: the way back from features to words.
+
+        Parameters
+        ----------
+        label : class, optional
+            One class; None gives all.
+        n : int or None
+            Terms per class; None gives all.
+        names : sequence of str, optional
+            Names of the columns; ``feature_names_in_`` or column numbers if omitted.
+
+        Returns
+        -------
+        list of dict
+            ``class``, ``term``, ``chi2``, ``purity``, ``discriminability``, ``weight``, ``documents``.
+        """
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None) if names is None else names
+        classes, projection = self.classes_, self.projection_
+        wanted = range(len(classes)) if label is None else np.flatnonzero(classes == label)
+        if len(wanted) == 0:
+            raise UsageError(f"label={label!r} is not one of the {len(classes)} classes.", code="unknown-name")
+        frequency = self.statistics_.document_frequency
+        rows = []
+        for code in wanted:
+            terms = np.flatnonzero(projection.term_class == code)
+            terms = terms[np.argsort(-projection.summary.chi2[terms], kind="stable")][:n]
+            for term, share in zip(terms, projection.summary.purity[terms], strict=True):
+                rows.append(
+                    {
+                        "class": classes[code],
+                        "term": int(term) if names is None else names[term],
+                        "chi2": float(projection.summary.chi2[term]),
+                        "purity": float(share),
+                        "discriminability": float(projection.ratio[term]),
+                        "weight": float(projection.weight[term]),
+                        "documents": int(frequency[term]),
+                    }
+                )
+        return rows
+
+    def _add_block(self, X, y, classes, sample_domain) -> None:
+        """Add a block of rows to ``statistics_``; new classes may appear at any time."""
+        first = not hasattr(self, "statistics_")
+        known = [] if first else list(self.classes_)
+        if classes is not None:
+            known = sorted({*known, *np.asarray(classes).tolist()})
+        domains = check_transfer_data(self, X, y, sample_domain, kind="counts", extra_classes=known, reset=first)
+        stats = block_statistics(domains)
+        if not first:
+            place = np.searchsorted(domains.classes, self.classes_)
+            stats = self.statistics_.relabelled(place, domains.n_classes) + stats
+        self.classes_: np.ndarray = domains.classes
+        self.statistics_: TermStatistics = stats
+
+    def _build(self, stats, target=None, idf=None) -> Projection:
+        names = ("n_terms", "purity", "weighting", "smoothing", "association")
+        return project_terms(stats, target, idf=idf, **{name: getattr(self, name) for name in names})
+
+    def _store_terms(self, projection: Projection) -> None:
+        """Keep a projection, and the attributes that describe its terms."""
+        self.projection_ = projection
+        self.term_class_ = projection.term_class
+        self.term_chi2_ = projection.summary.chi2
+        self.term_purity_ = projection.summary.purity
+        self.term_discriminability_ = projection.ratio
+        self.term_weight_ = projection.weight
+        present = np.bincount(projection.term_class[projection.term_class >= 0], minlength=projection.n_classes)
+        self.empty_classes_ = self.classes_[present == 0]
 
 
 def block_statistics(domains: Domains) -> TermStatistics:
@@ -115,25 +187,8 @@ def block_statistics(domains: Domains) -> TermStatistics:
     return count_terms(domains.X, domains.codes, domains.n_classes)
 
 
-def add_block(estimator, X, y, classes, sample_domain) -> Domains:
-    """Add a block of rows to ``estimator.statistics_``; new classes may appear at any time."""
-    first = not hasattr(estimator, "statistics_")
-    known = [] if first else list(estimator.classes_)
-    if classes is not None:
-        known = sorted({*known, *np.asarray(classes).tolist()})
-    domains = check_transfer_data(
-        estimator, X, y, sample_domain, kind="counts", extra_classes=known or None, reset=first
-    )
-    stats = block_statistics(domains)
-    if not first:
-        place = np.searchsorted(domains.classes, estimator.classes_)
-        stats = estimator.statistics_.relabelled(place, domains.n_classes) + stats
-    estimator.classes_ = domains.classes
-    estimator.statistics_ = stats
-    return domains
-
-
-class TermProjection(TransformerMixin, BaseEstimator):
+@parameters
+class TermProjection(TermProjector, TransformerMixin, BaseEstimator):
     """Documents to one feature per class, by the class each term is most associated with.
 
     Assumes that classes have their own vocabulary and that this vocabulary holds across the domains. Fails where
@@ -193,17 +248,7 @@ class TermProjection(TransformerMixin, BaseEstimator):
     __metadata_request__fit = {"sample_domain": True}
     __metadata_request__partial_fit = {"sample_domain": True}
 
-    _parameter_constraints = {**TERM_PARAMETERS, "norm": [StrOptions({"l1", "l2"}), None]}
-
-    def __init__(
-        self, *, n_terms=None, purity=0.5, weighting="tf-pr", smoothing=0.5, association="positive", norm=None
-    ):
-        self.n_terms = n_terms
-        self.purity = purity
-        self.weighting = weighting
-        self.smoothing = smoothing
-        self.association = association
-        self.norm = norm
+    norm: str | None = parameter(None, StrOptions({"l1", "l2"}), None)
 
     def fit(self, X, y, sample_domain=None):
         """Learn where each term goes from the labelled source rows.
@@ -229,7 +274,7 @@ class TermProjection(TransformerMixin, BaseEstimator):
         ``classes`` names the classes to come; a first block that holds one class only needs it.
         """
         check_parameters(self)
-        add_block(self, X, y, classes, sample_domain)
+        self._add_block(X, y, classes, sample_domain)
         return self._finish()
 
     def transform(self, X):
@@ -243,38 +288,8 @@ class TermProjection(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         return np.array([str(name) for name in self.classes_], dtype=object)
 
-    def terms(self, label=None, n=20, names=None):
-        """The terms of each class, largest χ² first: the way back from features to words.
-
-        Parameters
-        ----------
-        label : class, optional
-            One class; None gives all.
-        n : int or None
-            Terms per class; None gives all.
-        names : sequence of str, optional
-            Names of the columns; ``feature_names_in_`` or column numbers if omitted.
-
-        Returns
-        -------
-        list of dict
-            ``class``, ``term``, ``chi2``, ``purity``, ``discriminability``, ``weight``, ``documents``.
-        """
-        check_is_fitted(self)
-        if names is None:
-            names = getattr(self, "feature_names_in_", None)
-        return term_table(self.projection_, self.statistics_, self.classes_, label=label, n=n, names=names)
-
     def _finish(self):
-        self.projection_ = project_terms(
-            self.statistics_,
-            n_terms=self.n_terms,
-            purity=self.purity,
-            weighting=self.weighting,
-            smoothing=self.smoothing,
-            association=self.association,
-        )
-        store_terms(self, self.projection_)
+        self._store_terms(self._build(self.statistics_))
         return self
 
     def __sklearn_tags__(self):
@@ -283,40 +298,3 @@ class TermProjection(TransformerMixin, BaseEstimator):
         tags.input_tags.positive_only = True
         tags.target_tags.required = True
         return tags
-
-
-def store_terms(estimator, projection: Projection) -> None:
-    """The fitted attributes that describe terms."""
-    estimator.term_class_ = projection.term_class
-    estimator.term_chi2_ = projection.summary.chi2
-    estimator.term_purity_ = projection.summary.purity
-    estimator.term_discriminability_ = projection.ratio
-    estimator.term_weight_ = projection.weight
-    present = np.bincount(projection.term_class[projection.term_class >= 0], minlength=projection.n_classes)
-    estimator.empty_classes_ = estimator.classes_[present == 0]
-
-
-def term_table(projection, stats, classes, *, label=None, n=20, names=None) -> list[dict]:
-    """Rows of :meth:`TermProjection.terms`."""
-    wanted = range(len(classes)) if label is None else np.flatnonzero(classes == label)
-    if len(wanted) == 0:
-        raise UsageError(f"label={label!r} is not one of the {len(classes)} classes.", code="unknown-name")
-    frequency = stats.document_frequency
-    rows = []
-    for code in wanted:
-        terms = np.flatnonzero(projection.term_class == code)
-        terms = terms[np.argsort(-projection.summary.chi2[terms], kind="stable")][:n]
-        purity = projection.summary.purity[terms]
-        for term, share in zip(terms, purity, strict=True):
-            rows.append(
-                {
-                    "class": classes[code],
-                    "term": int(term) if names is None else names[term],
-                    "chi2": float(projection.summary.chi2[term]),
-                    "purity": float(share),
-                    "discriminability": float(projection.ratio[term]),
-                    "weight": float(projection.weight[term]),
-                    "documents": int(frequency[term]),
-                }
-            )
-    return rows

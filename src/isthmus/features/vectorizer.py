@@ -6,13 +6,24 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from numbers import Real
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._parameters import FROM_0, FROM_1, Interval, Lengths, StrOptions, check_parameters, refusal
+from isthmus._parameters import (
+    FROM_0,
+    FROM_1,
+    Interval,
+    Lengths,
+    StrOptions,
+    check_parameters,
+    parameter,
+    parameters,
+    refusal,
+)
 from isthmus._progress import progress
 from isthmus._validation import check_texts
 from isthmus.base import row_blocks
@@ -46,6 +57,7 @@ _ENOUGH = 50  # documents from which such a share means anything
 ANALYZERS = ("auto", "words", "bigrams", "trigrams", "chars")
 
 
+@parameters
 class TextVectorizer(TransformerMixin, BaseEstimator):
     """Sparse counts, or tf-idf, over the vocabulary of all texts it is fitted on.
 
@@ -122,55 +134,20 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
     ['friendli', 'price', 'staff']
     """
 
-    _parameter_constraints = {
-        "analyzer": [StrOptions(set(ANALYZERS))],
-        "ngram_range": [Lengths()],
-        "lowercase": ["boolean"],
-        "stop_words": [StrOptions({"auto", "english"}), "array-like", None],
-        "stem": [StrOptions({"auto"}), "boolean"],
-        "min_df": [FROM_1, StrOptions({"auto"})],
-        "max_df": [Interval(Real, 0, 1, closed="right")],
-        "weighting": [StrOptions({"counts", "binary", "tfidf"})],
-        "sublinear": ["boolean"],
-        "language": [str],
-        "sentiment": ["boolean"],
-        "subwords": [StrOptions({"auto"}), "boolean"],
-        "phrases": ["array-like", None],
-        "negation": [FROM_0],
-    }
-
-    def __init__(
-        self,
-        *,
-        analyzer="auto",
-        ngram_range=(1, 1),
-        lowercase=True,
-        stop_words="auto",
-        stem="auto",
-        min_df="auto",
-        max_df=1.0,
-        weighting="counts",
-        sublinear=False,
-        language="auto",
-        sentiment=False,
-        subwords="auto",
-        phrases=None,
-        negation=0,
-    ):
-        self.analyzer = analyzer
-        self.ngram_range = ngram_range
-        self.lowercase = lowercase
-        self.stop_words = stop_words
-        self.stem = stem
-        self.min_df = min_df
-        self.max_df = max_df
-        self.weighting = weighting
-        self.sublinear = sublinear
-        self.language = language
-        self.sentiment = sentiment
-        self.subwords = subwords
-        self.phrases = phrases
-        self.negation = negation
+    analyzer: str = parameter("auto", StrOptions(set(ANALYZERS)))
+    ngram_range: Any = parameter((1, 1), Lengths())
+    lowercase: bool = parameter(True, "boolean")
+    stop_words: Any = parameter("auto", StrOptions({"auto", "english"}), "array-like", None)
+    stem: str | bool = parameter("auto", StrOptions({"auto"}), "boolean")
+    min_df: int | str = parameter("auto", FROM_1, StrOptions({"auto"}))
+    max_df: float = parameter(1.0, Interval(Real, 0, 1, closed="right"))
+    weighting: str = parameter("counts", StrOptions({"counts", "binary", "tfidf"}))
+    sublinear: bool = parameter(False, "boolean")
+    language: str = parameter("auto", str)
+    sentiment: bool = parameter(False, "boolean")
+    subwords: str | bool = parameter("auto", StrOptions({"auto"}), "boolean")
+    phrases: Any = parameter(None, "array-like", None)
+    negation: int = parameter(0, FROM_0)
 
     def fit(self, X, y=None):
         """Learn the vocabulary and document frequencies of the texts."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import cho_factor, cho_solve, eigh
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 
-from isthmus._parameters import FROM_1, NON_NEGATIVE, POSITIVE, StrOptions
+from isthmus._parameters import FROM_1, NON_NEGATIVE, POSITIVE, StrOptions, parameter, parameters
 from isthmus.base import Domains, TransferClassifier
 from isthmus.features.weights import document_frequency
 
@@ -22,7 +24,6 @@ class AlignedFeaturesClassifier(TransferClassifier):
     linear in X, so the weights are folded back onto the columns: ``estimator_`` is a linear model of X.
     """
 
-    _parameter_constraints = {"C": [POSITIVE]}
     _row_kind = "matrix"
     _keep_columns = True
 
@@ -134,6 +135,7 @@ _FOLDS = 5
 _NARROW = 10.0  # where a class has one document and nothing can be held out
 
 
+@parameters
 class CorrelationAlignment(AlignedFeaturesClassifier):
     """Linear classifier on source rows whose covariance was made that of the target.
 
@@ -172,18 +174,10 @@ class CorrelationAlignment(AlignedFeaturesClassifier):
     ['a', 'b', 'a', 'b']
     """
 
-    _parameter_constraints = {
-        **AlignedFeaturesClassifier._parameter_constraints,
-        "n_components": [FROM_1],
-        "ridge": [NON_NEGATIVE],
-        "C": [POSITIVE, StrOptions({"auto"})],
-    }
+    n_components: int = parameter(300, FROM_1)
+    ridge: float = parameter(1.0, NON_NEGATIVE)
+    C: Any = parameter("auto", POSITIVE, StrOptions({"auto"}))
     _keep_columns = False
-
-    def __init__(self, *, n_components=300, ridge=1.0, C="auto"):
-        self.n_components = n_components
-        self.ridge = ridge
-        self.C = C
 
     def _learn(self, X: sp.csr_matrix, domains: Domains) -> np.ndarray:
         basis, values = top_singular(X.T.tocsr(), self.n_components)
@@ -222,6 +216,7 @@ def _power(Z: np.ndarray, exponent: float, ridge: float) -> np.ndarray:
 # -- Spectral feature alignment (Pan et al., WWW 2010): words of the two domains meet through shared words
 
 
+@parameters
 class SpectralFeatureAlignment(AlignedFeaturesClassifier):
     """Linear classifier on words plus clusters of domain-specific words.
 
@@ -257,18 +252,10 @@ class SpectralFeatureAlignment(AlignedFeaturesClassifier):
     ['a', 'b', 'a', 'b']
     """
 
-    _parameter_constraints = {
-        **AlignedFeaturesClassifier._parameter_constraints,
-        "n_pivots": [FROM_1],
-        "n_components": [FROM_1],
-        "gamma": [NON_NEGATIVE],
-    }
-
-    def __init__(self, *, n_pivots=500, n_components=100, gamma=0.6, C=10.0):
-        self.n_pivots = n_pivots
-        self.n_components = n_components
-        self.gamma = gamma
-        self.C = C
+    n_pivots: int = parameter(500, FROM_1)
+    n_components: int = parameter(100, FROM_1)
+    gamma: float = parameter(0.6, NON_NEGATIVE)
+    C: float = parameter(10.0, POSITIVE)
 
     def _learn(self, X: sp.csr_matrix, domains: Domains) -> np.ndarray | None:
         if not len(domains.target) or X.shape[1] < 2:
@@ -297,6 +284,7 @@ class SpectralFeatureAlignment(AlignedFeaturesClassifier):
 _DUAL_ROWS = 10_000  # rows beyond which pivot predictors learn from a sample of rows
 
 
+@parameters
 class StructuralCorrespondence(AlignedFeaturesClassifier):
     """Linear classifier on words plus what they predict about pivot words.
 
@@ -337,24 +325,13 @@ class StructuralCorrespondence(AlignedFeaturesClassifier):
     ['a', 'b', 'a', 'b']
     """
 
-    _parameter_constraints = {
-        **AlignedFeaturesClassifier._parameter_constraints,
-        "n_pivots": [FROM_1],
-        "n_components": [FROM_1],
-        "min_df": [FROM_1],
-        "gamma": [NON_NEGATIVE],
-        "alpha": [POSITIVE],
-        "random_state": ["random_state"],
-    }
-
-    def __init__(self, *, n_pivots=500, n_components=50, min_df=5, gamma=1.0, alpha=1.0, C=10.0, random_state=None):
-        self.n_pivots = n_pivots
-        self.n_components = n_components
-        self.min_df = min_df
-        self.gamma = gamma
-        self.alpha = alpha
-        self.C = C
-        self.random_state = random_state
+    n_pivots: int = parameter(500, FROM_1)
+    n_components: int = parameter(50, FROM_1)
+    min_df: int = parameter(5, FROM_1)
+    gamma: float = parameter(1.0, NON_NEGATIVE)
+    alpha: float = parameter(1.0, POSITIVE)
+    C: float = parameter(10.0, POSITIVE)
+    random_state: Any = parameter(None, "random_state")
 
     def _learn(self, X: sp.csr_matrix, domains: Domains) -> np.ndarray | None:
         if not len(domains.target) or X.shape[1] < 2:

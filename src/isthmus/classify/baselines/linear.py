@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from isthmus._math.calibration import fit_temperature
-from isthmus._parameters import POSITIVE, StrOptions, check_parameters
+from isthmus._parameters import POSITIVE, StrOptions, check_parameters, parameter, parameters
 from isthmus.base import softmax
 from isthmus.exceptions import DataError
 from isthmus.features.block_loops import row_scores
@@ -26,6 +26,7 @@ _TOLERANCE = 1e-3  # of the gradient's length against that at the start
 _ENOUGH = 100  # documents of the sample from which the factor of an SVM's scores is placed
 
 
+@parameters
 class LinearClassifier(ClassifierMixin, BaseEstimator):
     """A linear classifier on tf-idf of counts, with a ridge, from one block of rows or from many.
 
@@ -37,16 +38,9 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     ['a']
     """
 
-    _parameter_constraints = {
-        "loss": [StrOptions({"logistic", "squared_hinge"})],
-        "C": [POSITIVE],
-        "sublinear": ["boolean"],
-    }
-
-    def __init__(self, loss="logistic", *, C=1.0, sublinear=False):
-        self.loss = loss
-        self.C = C
-        self.sublinear = sublinear
+    loss: str = parameter("logistic", StrOptions({"logistic", "squared_hinge"}), positional=True)
+    C: float = parameter(1.0, POSITIVE)
+    sublinear: bool = parameter(False, "boolean")
 
     def fit(self, X, y):
         """Fit rows of counts: the case of one block."""

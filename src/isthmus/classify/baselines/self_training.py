@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
-from isthmus._parameters import FROM_1, NON_NEGATIVE, HasMethods
+from isthmus._parameters import FROM_1, NON_NEGATIVE, HasMethods, parameter, parameters
 from isthmus._progress import progress
 from isthmus.base import Domains, TransferClassifier
 from isthmus.classify.baselines.linear import LinearClassifier
@@ -17,6 +19,7 @@ from isthmus.exceptions import UsageError
 from isthmus.features.blocks import BINS, Block, Passes, as_bins, least_bins
 
 
+@parameters
 class SelfTrainingTransferClassifier(TransferClassifier):
     """Grow the training set by the most confident target rows, class by class, round by round.
 
@@ -52,18 +55,11 @@ class SelfTrainingTransferClassifier(TransferClassifier):
     ['a', 'b', 'a', 'b']
     """
 
-    _parameter_constraints = {
-        "estimator": [HasMethods(["fit", "predict"]), None],
-        "max_iter": [FROM_1],
-        "target_weight": [NON_NEGATIVE],
-    }
+    estimator: Any = parameter(None, HasMethods(["fit", "predict"]), None, positional=True)
+    max_iter: int = parameter(10, FROM_1)
+    target_weight: float = parameter(1.0, NON_NEGATIVE)
 
     history_measure = "share of labels changed"
-
-    def __init__(self, estimator=None, *, max_iter=10, target_weight=1.0):
-        self.estimator = estimator
-        self.max_iter = max_iter
-        self.target_weight = target_weight
 
     def _fit(self, domains: Domains) -> np.ndarray:
         prototype = default_estimator(self.estimator)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import eigh
@@ -11,7 +13,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
 
 from isthmus._math.calibration import fit_temperature
-from isthmus._parameters import FROM_1, POSITIVE
+from isthmus._parameters import FROM_1, POSITIVE, parameter, parameters
 from isthmus._progress import progress
 from isthmus.base import Domains, TransferClassifier, row_blocks
 
@@ -98,6 +100,7 @@ def _multiplier(values: np.ndarray, beta: np.ndarray, n: int) -> float:
     return lowest - float(np.exp(brentq(excess, low, high)))
 
 
+@parameters
 class SpectralGraphTransducer(TransferClassifier):
     """Spectral graph transducer: a cut through the similarity graph of source and target that respects source labels.
 
@@ -143,20 +146,12 @@ class SpectralGraphTransducer(TransferClassifier):
     ['a', 'b', 'a', 'b', 'a', 'b']
     """
 
-    _parameter_constraints = {
-        "n_neighbors": [FROM_1],
-        "n_eigenvectors": [FROM_1],
-        "c": [POSITIVE],
-        "random_state": ["random_state"],
-    }
+    n_neighbors: int = parameter(100, FROM_1)
+    n_eigenvectors: int = parameter(80, FROM_1)
+    c: float = parameter(3200.0, POSITIVE)
+    random_state: Any = parameter(None, "random_state")
 
     history_measure = "roughness of each solution"
-
-    def __init__(self, *, n_neighbors=100, n_eigenvectors=80, c=3200.0, random_state=None):
-        self.n_neighbors = n_neighbors
-        self.n_eigenvectors = n_eigenvectors
-        self.c = c
-        self.random_state = random_state
 
     def _fit(self, domains: Domains) -> np.ndarray:
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))

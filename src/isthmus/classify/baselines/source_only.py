@@ -11,11 +11,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 from isthmus._math.calibration import fit_temperature
-from isthmus._parameters import HasMethods, Interval
+from isthmus._parameters import HasMethods, Interval, parameter, parameters
 from isthmus.base import Domains, TransferClassifier
 from isthmus.classify.rules import LinearRule, log_of, two_columns
 
 
+@parameters
 class SourceOnlyClassifier(TransferClassifier):
     """Train any scikit-learn classifier on the labelled source rows and apply it to the target as it is.
 
@@ -49,14 +50,8 @@ class SourceOnlyClassifier(TransferClassifier):
     ['a', 'b', 'a', 'b']
     """
 
-    _parameter_constraints = {
-        "estimator": [HasMethods(["fit", "predict"]), None],
-        "cv": [Interval(Integral, 2, None, closed="left")],
-    }
-
-    def __init__(self, estimator=None, *, cv=3):
-        self.estimator = estimator
-        self.cv = cv
+    estimator: Any = parameter(None, HasMethods(["fit", "predict"]), None, positional=True)
+    cv: int = parameter(3, Interval(Integral, 2, None, closed="left"))
 
     def _fit(self, domains: Domains) -> np.ndarray:
         X, codes = domains.rows(domains.source), domains.source_codes

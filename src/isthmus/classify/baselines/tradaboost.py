@@ -7,12 +7,13 @@ from numbers import Real
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from isthmus._parameters import FROM_1, POSITIVE, Interval
+from isthmus._parameters import FROM_1, POSITIVE, Interval, parameter, parameters
 from isthmus._progress import progress
 from isthmus.base import Domains, TransferClassifier
 from isthmus.classify.baselines.aligned_features import linear_scores
 
 
+@parameters
 class TrAdaBoostClassifier(TransferClassifier):
     """TrAdaBoost without target labels: the surest predictions of a source classifier stand in for them.
 
@@ -46,16 +47,9 @@ class TrAdaBoostClassifier(TransferClassifier):
     ['a', 'b', 'a', 'b']
     """
 
-    _parameter_constraints = {
-        "max_iter": [FROM_1],
-        "n_added": [Interval(Real, 0, 1, closed="right")],
-        "C": [POSITIVE],
-    }
-
-    def __init__(self, *, max_iter=10, n_added=0.5, C=10.0):
-        self.max_iter = max_iter
-        self.n_added = n_added
-        self.C = C
+    max_iter: int = parameter(10, FROM_1)
+    n_added: float = parameter(0.5, Interval(Real, 0, 1, closed="right"))
+    C: float = parameter(10.0, POSITIVE)
 
     def _fit(self, domains: Domains) -> np.ndarray:
         source, codes, n_target = domains.rows(domains.source), domains.source_codes, len(domains.target)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._parameters import FROM_1, NON_NEGATIVE, Interval, StrOptions
+from isthmus._parameters import FROM_1, NON_NEGATIVE, Interval, StrOptions, parameter, parameters
 from isthmus._progress import progress
 from isthmus._utils import warn
 from isthmus._validation import shorten
@@ -38,6 +39,7 @@ DEFAULT_TRADE_OFF = 0.25
 _ENOUGH = 100  # documents of a sample from which scores are calibrated
 
 
+@parameters
 class CoClusteringClassifier(TransferClassifier):
     """Co-clustering based classification (CoCC) of Dai, Xue, Yang and Yu (KDD 2007).
 
@@ -147,46 +149,17 @@ class CoClusteringClassifier(TransferClassifier):
     """
 
     _row_kind = "counts"
-    _parameter_constraints = {
-        "n_word_clusters": [FROM_1, StrOptions({"auto"}), None],
-        "trade_off": [NON_NEGATIVE, StrOptions({"auto"})],
-        "n_init": [FROM_1],
-        "max_iter": [FROM_1],
-        "tol": [Interval(Real, 0, 1, closed="left")],
-        "smoothing": [Interval(Real, 0, 1, closed="left"), StrOptions({"laplace"})],
-        "first": [StrOptions({"words", "documents"})],
-        "match": [StrOptions({"one-to-one", "printed"})],
-        "weighting": [StrOptions({"log", "counts"})],
-        "refine": [StrOptions({"centroids"}), None],
-        "random_state": ["random_state"],
-    }
-
-    def __init__(
-        self,
-        *,
-        n_word_clusters=None,
-        trade_off=DEFAULT_TRADE_OFF,
-        n_init=5,
-        max_iter=100,
-        tol=1e-4,
-        smoothing=0.3,
-        first="words",
-        match="one-to-one",
-        weighting="log",
-        refine="centroids",
-        random_state=None,
-    ):
-        self.n_word_clusters = n_word_clusters
-        self.trade_off = trade_off
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.smoothing = smoothing
-        self.first = first
-        self.match = match
-        self.weighting = weighting
-        self.refine = refine
-        self.random_state = random_state
+    n_word_clusters: int | str | None = parameter(None, FROM_1, StrOptions({"auto"}), None)
+    trade_off: float | str = parameter(DEFAULT_TRADE_OFF, NON_NEGATIVE, StrOptions({"auto"}))
+    n_init: int = parameter(5, FROM_1)
+    max_iter: int = parameter(100, FROM_1)
+    tol: float = parameter(1e-4, Interval(Real, 0, 1, closed="left"))
+    smoothing: float | str = parameter(0.3, Interval(Real, 0, 1, closed="left"), StrOptions({"laplace"}))
+    first: str = parameter("words", StrOptions({"words", "documents"}))
+    match: str = parameter("one-to-one", StrOptions({"one-to-one", "printed"}))
+    weighting: str = parameter("log", StrOptions({"log", "counts"}))
+    refine: str | None = parameter("centroids", StrOptions({"centroids"}), None)
+    random_state: Any = parameter(None, "random_state")
 
     def _fit(self, domains: Domains) -> np.ndarray:
         X = sp.csr_matrix(domains.X)

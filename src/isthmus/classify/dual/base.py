@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._parameters import FROM_1, POSITIVE, StrOptions, check_parameters
+from isthmus._parameters import FROM_1, POSITIVE, StrOptions, check_parameters, parameter, parameters
 from isthmus._utils import as_python, warn
 from isthmus.base import Domains, TransferClassifier, softmax
 from isthmus.classify.dual.kernels import Kernel, Predictor, make_kernel
@@ -193,28 +193,27 @@ class Sides:
     column_kernel: Kernel
 
 
+@parameters
 class DualClassifier(TransferClassifier):
     """Base of the classifiers that learn from labelled documents and labelled words."""
 
     _row_kind = "counts"
-    _parameter_constraints = {
-        "word_labels": [Mapping, None],
-        "feature_names": ["array-like", None],
-        "kernel": [StrOptions(KERNELS)],
-        "word_kernel": [StrOptions(KERNELS), None],
-        "width": [POSITIVE, None],
-        "word_width": [POSITIVE, None],
-        "gamma": [POSITIVE],
-        "word_gamma": [POSITIVE, None],
-        "mu": [POSITIVE],
-        "class_normalisation": [StrOptions({"both", "labels", "scores"}), None],
-        "solver": [StrOptions({"auto", "direct", "cg"})],
-        "tol": [POSITIVE],
-        "max_iter": [FROM_1],
-        "max_exact": [FROM_1],
-        "n_landmarks": [FROM_1],
-        "random_state": ["random_state"],
-    }
+    word_labels: Mapping | None = parameter(None, Mapping, None)
+    feature_names: Any = parameter(None, "array-like", None)
+    kernel: str = parameter("gaussian", StrOptions(KERNELS))
+    word_kernel: str | None = parameter(None, StrOptions(KERNELS), None)
+    width: float | None = parameter(None, POSITIVE, None)
+    word_width: float | None = parameter(None, POSITIVE, None)
+    gamma: float = parameter(0.3, POSITIVE)
+    word_gamma: float | None = parameter(None, POSITIVE, None)
+    mu: float = parameter(3.0, POSITIVE)
+    class_normalisation: str | None = parameter("both", StrOptions({"both", "labels", "scores"}), None)
+    solver: str = parameter("auto", StrOptions({"auto", "direct", "cg"}))
+    tol: float = parameter(1e-6, POSITIVE)
+    max_iter: int = parameter(2000, FROM_1)
+    max_exact: int = parameter(4000, FROM_1)
+    n_landmarks: int = parameter(500, FROM_1)
+    random_state: Any = parameter(None, "random_state")
 
     def fit(self, X, y, sample_domain=None):
         """Fit on the documents of all domains and on the labelled words.

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from isthmus._parameters import FROM_0, FROM_1, POSITIVE, Interval, StrOptions
+from isthmus._parameters import FROM_0, FROM_1, POSITIVE, Interval, StrOptions, parameter, parameters
 from isthmus._progress import progress
 from isthmus.base import Domains
 from isthmus.classify.dual.base import DualClassifier, Sides, classes_of
@@ -16,6 +17,7 @@ from isthmus.classify.dual.laplacian import BipartiteLaplacian
 from isthmus.classify.dual.manifold_system import ManifoldProblem, solve_manifold
 
 
+@parameters
 class FactorDualClassifier(DualClassifier):
     """Labels of documents and words that also explain the matrix, ``X ≈ F_r Q F_cᵀ`` (MA).
 
@@ -80,64 +82,16 @@ class FactorDualClassifier(DualClassifier):
     ['good', 'bad', 'good', 'bad']
     """
 
-    _parameter_constraints = {
-        **DualClassifier._parameter_constraints,
-        "loss": [StrOptions({"squared", "hinge", "logistic"})],
-        "word_classes": [Interval(Integral, 2, None, closed="left"), "array-like", None],
-        "n_init": [FROM_1],
-        "annealing": [FROM_0],
-        "cg_iter": [FROM_1],
-        "cg_tol": [POSITIVE],
-    }
-
-    def __init__(
-        self,
-        *,
-        word_labels=None,
-        feature_names=None,
-        kernel="gaussian",
-        word_kernel=None,
-        width=None,
-        word_width=None,
-        gamma=1e-4,
-        word_gamma=None,
-        mu=0.01,
-        loss="squared",
-        word_classes=None,
-        n_init=1,
-        annealing=0,
-        class_normalisation="both",
-        solver="auto",
-        max_iter=40,
-        tol=1e-4,
-        cg_iter=200,
-        cg_tol=1e-10,
-        max_exact=4000,
-        n_landmarks=500,
-        random_state=None,
-    ):
-        self.word_labels = word_labels
-        self.feature_names = feature_names
-        self.kernel = kernel
-        self.word_kernel = word_kernel
-        self.width = width
-        self.word_width = word_width
-        self.gamma = gamma
-        self.word_gamma = word_gamma
-        self.mu = mu
-        self.loss = loss
-        self.word_classes = word_classes
-        self.n_init = n_init
-        self.annealing = annealing
-        self.class_normalisation = class_normalisation
-        self.solver = solver
-        self.max_iter = max_iter
-        self.tol = tol
-        self.cg_iter = cg_iter
-        self.cg_tol = cg_tol
-        self.max_exact = max_exact
-        self.n_landmarks = n_landmarks
-        self.random_state = random_state
+    gamma: float = parameter(1e-4, POSITIVE)
+    mu: float = parameter(0.01, POSITIVE)
+    loss: str = parameter("squared", StrOptions({"squared", "hinge", "logistic"}))
+    word_classes: Any = parameter(None, Interval(Integral, 2, None, closed="left"), "array-like", None)
+    n_init: int = parameter(1, FROM_1)
+    annealing: int = parameter(0, FROM_0)
+    max_iter: int = parameter(40, FROM_1)
+    tol: float = parameter(1e-4, POSITIVE)
+    cg_iter: int = parameter(200, FROM_1)
+    cg_tol: float = parameter(1e-10, POSITIVE)
 
     def _extra_classes(self):
         # Named word classes are a set of their own: they say nothing about the documents' classes.
@@ -176,7 +130,12 @@ class FactorDualClassifier(DualClassifier):
         return self._finish(domains, sides, best.row_values, best.column_values, functions)
 
     def _descend(self, sides: Sides, rows: Side, columns: Side, start) -> FactorFit:
-        settings = {"solver": self.solver_, "tol": self.cg_tol, "cg_iter": self.cg_iter, "stop": self.tol}
+        settings: dict[str, Any] = {
+            "solver": self.solver_,
+            "tol": self.cg_tol,
+            "cg_iter": self.cg_iter,
+            "stop": self.tol,
+        }
         for stage in range(self.annealing):
             mu = self.mu * 2.0 ** (stage - self.annealing)
             stage_fit = fit_factor(sides.X, rows, columns, mu, start, max_iter=5, **settings)

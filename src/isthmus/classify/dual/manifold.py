@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._parameters import FROM_1, StrOptions
+from isthmus._parameters import FROM_1, StrOptions, parameter, parameters
 from isthmus._progress import progress
 from isthmus.base import Domains
 from isthmus.classify.dual.base import DualClassifier, Sides, warn_of_limit, word_chances
@@ -15,6 +15,7 @@ from isthmus.classify.dual.laplacian import BipartiteLaplacian
 from isthmus.classify.dual.manifold_system import ManifoldProblem, solve_manifold, word_influence
 
 
+@parameters
 class ManifoldDualClassifier(DualClassifier):
     """Labels spread from documents and words over the graph that joins them (MR).
 
@@ -91,52 +92,8 @@ class ManifoldDualClassifier(DualClassifier):
     (['good', 'bad', 'good', 'bad'], ['good', 'bad', 'good', 'bad'])
     """
 
-    _parameter_constraints = {
-        **DualClassifier._parameter_constraints,
-        "power": [FROM_1],
-        "loss": [StrOptions({"squared", "hinge", "logistic"})],
-    }
-
-    def __init__(
-        self,
-        *,
-        word_labels=None,
-        feature_names=None,
-        kernel="gaussian",
-        word_kernel=None,
-        width=None,
-        word_width=None,
-        gamma=0.3,
-        word_gamma=None,
-        mu=3.0,
-        power=2,
-        loss="squared",
-        class_normalisation="both",
-        solver="auto",
-        tol=1e-6,
-        max_iter=2000,
-        max_exact=4000,
-        n_landmarks=500,
-        random_state=None,
-    ):
-        self.word_labels = word_labels
-        self.feature_names = feature_names
-        self.kernel = kernel
-        self.word_kernel = word_kernel
-        self.width = width
-        self.word_width = word_width
-        self.gamma = gamma
-        self.word_gamma = word_gamma
-        self.mu = mu
-        self.power = power
-        self.loss = loss
-        self.class_normalisation = class_normalisation
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_exact = max_exact
-        self.n_landmarks = n_landmarks
-        self.random_state = random_state
+    power: int = parameter(2, FROM_1)
+    loss: str = parameter("squared", StrOptions({"squared", "hinge", "logistic"}))
 
     def suggest_words(self, n_words=20, shortlist=100):
         """Unlabelled words worth labelling next.

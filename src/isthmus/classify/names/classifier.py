@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from isthmus._math.calibration import fit_temperature
 from isthmus._math.rows import unit_rows
-from isthmus._parameters import FROM_1, NON_NEGATIVE, POSITIVE, SHARE, StrOptions
+from isthmus._parameters import FROM_1, NON_NEGATIVE, POSITIVE, SHARE, StrOptions, parameter, parameters
 from isthmus._utils import warn
 from isthmus.base import Domains, TransferClassifier, softmax
 from isthmus.classify.names.settling import compare_names, learn_shares, settle_softly
@@ -25,6 +25,7 @@ _NEVER = -2.0  # score of a class of which nothing is known; similarities reach 
 _SURE = 20.0  # factor on similarities that makes the shares from which the last step learns
 
 
+@parameters
 class ClassNameClassifier(TransferClassifier):
     """Classes given by their names, by words or by labelled documents, which settle among the target's documents.
 
@@ -107,45 +108,18 @@ class ClassNameClassifier(TransferClassifier):
     ['sport', 'sport', 'business', 'business']
     """
 
-    _parameter_constraints = {
-        "classes": [Mapping, "array-like", None],
-        "feature_names": ["array-like", None],
-        "name_weight": [SHARE, StrOptions({"auto"})],
-        "anchor_weight": [SHARE],
-        "sharpness": [POSITIVE],
-        "learn": ["boolean"],
-        "n_components": [FROM_1],
-        "max_iter": [FROM_1],
-        "tol": [NON_NEGATIVE],
-        "random_state": ["random_state"],
-    }
+    classes: Any = parameter(None, Mapping, "array-like", None, positional=True)
+    feature_names: Any = parameter(None, "array-like", None)
+    name_weight: float | str = parameter("auto", SHARE, StrOptions({"auto"}))
+    anchor_weight: float = parameter(0.5, SHARE)
+    sharpness: float = parameter(20.0, POSITIVE)
+    learn: bool = parameter(True, "boolean")
+    n_components: int = parameter(200, FROM_1)
+    max_iter: int = parameter(10, FROM_1)
+    tol: float = parameter(1e-3, NON_NEGATIVE)
+    random_state: Any = parameter(None, "random_state")
     history_measure = "similarity"
     _need_overlap = False
-
-    def __init__(
-        self,
-        classes=None,
-        *,
-        feature_names=None,
-        name_weight="auto",
-        anchor_weight=0.5,
-        sharpness=20.0,
-        learn=True,
-        n_components=200,
-        max_iter=10,
-        tol=1e-3,
-        random_state=None,
-    ):
-        self.classes = classes
-        self.feature_names = feature_names
-        self.name_weight = name_weight
-        self.anchor_weight = anchor_weight
-        self.sharpness = sharpness
-        self.learn = learn
-        self.n_components = n_components
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
 
     def read_texts(self, transform: Callable[[list[str]], Any]):
         """Take the way from texts to rows that the steps before this one have learned (a pipeline calls this)."""

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from numbers import Integral, Real
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._math.calibration import fit_temperature
-from isthmus._parameters import FROM_0, POSITIVE, Interval, Options, StrOptions, check_parameters
+from isthmus._parameters import FROM_0, POSITIVE, Interval, Options, StrOptions, check_parameters, parameter, parameters
 from isthmus._progress import is_candidate, progress
 from isthmus._utils import warn
 from isthmus._validation import check_rows
@@ -32,13 +32,9 @@ from isthmus.features.blocks import (
     least_bins,
 )
 from isthmus.features.projection import (
-    TERM_PARAMETERS,
     Projection,
-    add_block,
+    TermProjector,
     block_statistics,
-    project_terms,
-    store_terms,
-    term_table,
 )
 from isthmus.features.term_chi2 import TermStatistics, count_terms
 from isthmus.features.weights import smooth_idf
@@ -259,7 +255,8 @@ _BLIND_TEMPERATURE = 10.0  # where only sums are at hand and no row to place it 
 _ENOUGH = 100  # documents of the sample from which it is placed
 
 
-class TermProjectionClassifier(TransferClassifier):
+@parameters
+class TermProjectionClassifier(TermProjector, TransferClassifier):
     """Term projection with a rule or a linear SVM on top.
 
     Assumes that classes have their own vocabulary and that it holds across the domains: a word that speaks for a class
@@ -346,48 +343,14 @@ class TermProjectionClassifier(TransferClassifier):
 
     __metadata_request__partial_fit = {"sample_domain": True}
     _row_kind = "counts"
-    _parameter_constraints = {
-        **TERM_PARAMETERS,
-        "classifier": [StrOptions({"rule", "svm"})],
-        "max_iter": [FROM_0],
-        "adapt_share": [Interval(Real, 0, 1, closed="right")],
-        "target_idf": ["boolean"],
-        "target_prior": ["boolean"],
-        "cross_fit": [Options(Integral, {0}), Interval(Integral, 2, None, closed="left")],
-        "C": [POSITIVE],
-        "random_state": ["random_state"],
-    }
-
-    def __init__(
-        self,
-        *,
-        classifier="rule",
-        n_terms=None,
-        purity=0.5,
-        weighting="tf-pr",
-        smoothing=0.5,
-        association="positive",
-        max_iter=8,
-        adapt_share=0.8,
-        target_idf=False,
-        target_prior=False,
-        cross_fit=0,
-        C=1.0,
-        random_state=None,
-    ):
-        self.classifier = classifier
-        self.n_terms = n_terms
-        self.purity = purity
-        self.weighting = weighting
-        self.smoothing = smoothing
-        self.association = association
-        self.max_iter = max_iter
-        self.adapt_share = adapt_share
-        self.target_idf = target_idf
-        self.target_prior = target_prior
-        self.cross_fit = cross_fit
-        self.C = C
-        self.random_state = random_state
+    classifier: str = parameter("rule", StrOptions({"rule", "svm"}))
+    max_iter: int = parameter(8, FROM_0)
+    adapt_share: float = parameter(0.8, Interval(Real, 0, 1, closed="right"))
+    target_idf: bool = parameter(False, "boolean")
+    target_prior: bool = parameter(False, "boolean")
+    cross_fit: int = parameter(0, Options(Integral, {0}), Interval(Integral, 2, None, closed="left"))
+    C: float = parameter(1.0, POSITIVE)
+    random_state: Any = parameter(None, "random_state")
 
     def _fit(self, domains: Domains) -> np.ndarray:
         X_target = domains.rows(domains.target)
@@ -435,7 +398,7 @@ class TermProjectionClassifier(TransferClassifier):
                 "partial_fit takes classifier='rule'; an SVM needs all features at once: use fit.",
                 code="bad-parameter",
             )
-        add_block(self, X, y, classes, sample_domain)
+        self._add_block(X, y, classes, sample_domain)
         return self.finish(self.statistics_, self.classes_)
 
     block_statistics = staticmethod(count_classes)
@@ -473,7 +436,7 @@ class TermProjectionClassifier(TransferClassifier):
             )
         self.target_statistics_ = adapted.target
         self.leads_back_ = adapted.leads_back
-        self.projection_ = self._build(statistics, self.target_statistics_, idf)
+        self._store_terms(self._build(statistics, self.target_statistics_, idf))
         self.history_ = []
         self.n_iter_ = 1
         self.termination_condition_ = "one_pass"
@@ -527,24 +490,6 @@ class TermProjectionClassifier(TransferClassifier):
         features = self.projection_.features(check_rows(self, X, kind=self._row_kind))
         return features if self.classifier == "rule" else self._decision(features)
 
-    def terms(self, label=None, n=20, names=None):
-        """The terms of each class; see :meth:`isthmus.TermProjection.terms`."""
-        check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None) if names is None else names
-        return term_table(self.projection_, self.statistics_, self.classes_, label=label, n=n, names=names)
-
-    def _build(self, stats, target=None, idf=None) -> Projection:
-        return project_terms(
-            stats,
-            target,
-            n_terms=self.n_terms,
-            purity=self.purity,
-            weighting=self.weighting,
-            smoothing=self.smoothing,
-            association=self.association,
-            idf=idf,
-        )
-
     def _fit_top(self, X, codes, build):
         """The SVM, and the temperature of the probabilities."""
         svm, n_classes = self.classifier == "svm", len(self.classes_)
@@ -574,7 +519,6 @@ class TermProjectionClassifier(TransferClassifier):
         )
 
     def _store(self):
-        store_terms(self, self.projection_)
         documents = self.statistics_.class_documents
         # One document more in every class: a class without documents in the blocks so far must not have the prior zero.
         self.source_prior_ = (documents + 1.0) / (documents + 1.0).sum()

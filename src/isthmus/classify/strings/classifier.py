@@ -14,7 +14,18 @@ from sklearn.utils import check_random_state
 
 from isthmus._math.calibration import fit_temperature
 from isthmus._packing import pack_texts, unpack_texts
-from isthmus._parameters import FROM_0, FROM_1, N_JOBS, NON_NEGATIVE, SHARE, Lengths, StrOptions, refusal
+from isthmus._parameters import (
+    FROM_0,
+    FROM_1,
+    N_JOBS,
+    NON_NEGATIVE,
+    SHARE,
+    Lengths,
+    StrOptions,
+    parameter,
+    parameters,
+    refusal,
+)
 from isthmus._progress import progress
 from isthmus._utils import n_threads, warn
 from isthmus.base import Domains, TransferClassifier, row_blocks, softmax
@@ -278,6 +289,7 @@ ALIGNED = {"align": "mean", "alpha": 1e-4, "max_iter": 2, "n_added": 0.5}
 CALIBRATION_ROWS = 1500  # source rows behind the temperature; more change it little and cost their cube
 
 
+@parameters
 class TransductiveKernelClassifier(TransferClassifier):
     """Kernel ridge regression on a kernel adapted to the target, with a second round on the surest target documents.
 
@@ -372,64 +384,23 @@ class TransductiveKernelClassifier(TransferClassifier):
     ['staff']
     """
 
-    _parameter_constraints = {
-        "kernel": [StrOptions({*KINDS, "precomputed"}), callable],
-        "ngram_range": [Lengths(), StrOptions({"auto"})],
-        "lowercase": ["boolean"],
-        "squeeze": ["boolean"],
-        "transductive": ["boolean"],
-        "rbf": ["boolean"],
-        "align": [StrOptions({"mean", "domain"}), None],
-        "classifier": [StrOptions({"ridge", "discriminant"})],
-        "alpha": [NON_NEGATIVE],
-        "max_iter": [FROM_1],
-        "n_added": [FROM_0, SHARE],
-        "balanced": ["boolean"],
-        "n_landmarks": [FROM_1, None],
-        "max_exact": [FROM_1, StrOptions({"auto"})],
-        "n_jobs": N_JOBS,
-        "device": [StrOptions(set(DEVICES))],
-        "random_state": ["random_state"],
-    }
-
-    def __init__(
-        self,
-        kernel="presence",
-        ngram_range=(5, 8),
-        *,
-        lowercase=True,
-        squeeze=True,
-        transductive=True,
-        rbf=True,
-        align=None,
-        classifier="ridge",
-        alpha=1e-5,
-        max_iter=2,
-        n_added=0.5,
-        balanced=False,
-        n_landmarks=None,
-        max_exact="auto",
-        n_jobs=1,
-        device="auto",
-        random_state=None,
-    ):
-        self.kernel = kernel
-        self.ngram_range = ngram_range
-        self.lowercase = lowercase
-        self.squeeze = squeeze
-        self.transductive = transductive
-        self.rbf = rbf
-        self.align = align
-        self.classifier = classifier
-        self.alpha = alpha
-        self.max_iter = max_iter
-        self.n_added = n_added
-        self.balanced = balanced
-        self.n_landmarks = n_landmarks
-        self.max_exact = max_exact
-        self.n_jobs = n_jobs
-        self.device = device
-        self.random_state = random_state
+    kernel: Any = parameter("presence", StrOptions({*KINDS, "precomputed"}), callable, positional=True)
+    ngram_range: Any = parameter((5, 8), Lengths(), StrOptions({"auto"}), positional=True)
+    lowercase: bool = parameter(True, "boolean")
+    squeeze: bool = parameter(True, "boolean")
+    transductive: bool = parameter(True, "boolean")
+    rbf: bool = parameter(True, "boolean")
+    align: str | None = parameter(None, StrOptions({"mean", "domain"}), None)
+    classifier: str = parameter("ridge", StrOptions({"ridge", "discriminant"}))
+    alpha: float = parameter(1e-5, NON_NEGATIVE)
+    max_iter: int = parameter(2, FROM_1)
+    n_added: int | float = parameter(0.5, FROM_0, SHARE)
+    balanced: bool = parameter(False, "boolean")
+    n_landmarks: int | None = parameter(None, FROM_1, None)
+    max_exact: Any = parameter("auto", FROM_1, StrOptions({"auto"}))
+    n_jobs: int = parameter(1, *N_JOBS)
+    device: str = parameter("auto", StrOptions(set(DEVICES)))
+    random_state: Any = parameter(None, "random_state")
 
     @property
     def _row_kind(self) -> str:  # type: ignore[override]  # depends on the kernel; never set
