@@ -289,164 +289,76 @@ def _build_names(options: Options) -> TransferPipeline:
     return _pipeline(FeatureUnion(both), method)
 
 
+_SUMMARIES = {
+    "nbc": "Naive Bayes on counts, source only",
+    "svm": "Linear SVM on tf-idf, source only",
+    "logistic": "Logistic regression on tf-idf of words and word pairs, source only",
+    "self-training": "Logistic regression that adds its surest target labels round by round",
+    "cocc": "Co-clusters target documents with words tied to the source's classes",
+    "strings": "String kernels adapted to the target, with a second round on its surest documents",
+    "projection": "Each word counts for the class it is typical of; fast, for many classes and large files",
+    "projection-svm": "Term projection with a linear SVM on its one feature per class",
+    "lsa": "Class centroids that settle in the target, on latent semantic vectors of both collections",
+    "vectors": "Class centroids that settle in the target, on vectors of a model trained elsewhere",
+    "vectors-logistic": "Logistic regression on vectors of a model trained elsewhere, source only",
+    "vectors-kernel": "Transductive kernel of the vectors' cosines, with a second round on the surest documents",
+    "names": "Classes given by their names or words, which settle in the target; labelled documents may help",
+    "sfa": "Words of both domains aligned through shared words (SFA)",
+    "scl": "Words described by the pivot words they predict (SCL-MI)",
+    "coral": "Source rows given the target's correlations (CORAL)",
+    "tradaboost": "Source documents that contradict the target lose weight (TrAdaBoost)",
+    "tsvm": "Transductive SVM: a margin through the gaps of the target",
+    "sgt": "Spectral graph transducer on a nearest-neighbour graph",
+    "dual-manifold": "Labels of documents and of words, spread over the graph that joins them",
+    "dual-factor": "Labels of documents and of words that also factorise the matrix",
+    "cocc-paper": "Co-clustering as its paper prints it, to compare with",
+    "projection-paper": "Term projection as its paper prints it, to compare with",
+    "strings-paper": "Transductive string kernels as their paper prints them, to compare with",
+    "dual-manifold-paper": "Dual supervision over the graph with its paper's parameters, to compare with",
+    "dual-factor-paper": "Dual supervision by factors with its paper's parameters, to compare with",
+}
+
+
+def _recipe(name: str, build: Callable[[Options], TransferPipeline], page: str = "", **traits: bool) -> Recipe:
+    """An entry of the list; its page has its own name, unless another is given."""
+    return Recipe(name, _SUMMARIES[name], build, page=page or name, **traits)
+
+
 RECIPES: dict[str, Recipe] = {
     recipe.name: recipe
     for recipe in (
-        Recipe("nbc", "Naive Bayes on counts, source only", _build_nbc, adapts=False, page="source-only"),
-        Recipe("svm", "Linear SVM on tf-idf, source only", _build_svm, adapts=False, page="source-only"),
-        Recipe(
-            "logistic",
-            "Logistic regression on tf-idf of words and word pairs, source only",
-            _build_logistic,
-            adapts=False,
-            page="source-only",
-        ),
-        Recipe(
-            "self-training",
-            "Logistic regression that adds its surest target labels round by round",
-            _build_self_training,
-            page="self-training",
-        ),
-        Recipe(
-            "cocc", "Co-clusters target documents with words tied to the source's classes", _Method(_COCC), page="cocc"
-        ),
-        Recipe(
-            "strings",
-            "String kernels adapted to the target, with a second round on its surest documents",
-            _build_strings,
-            page="strings",
-        ),
-        Recipe(
-            "projection",
-            "Each word counts for the class it is typical of; fast, for many classes and large files",
-            _Method(_PROJECTION),
-            page="projection",
-        ),
-        Recipe(
-            "projection-svm",
-            "Term projection with a linear SVM on its one feature per class",
-            _Method(_PROJECTION, settings={"classifier": "svm"}),
-            page="projection",
-        ),
-        Recipe(
-            "lsa",
-            "Class centroids that settle in the target, on latent semantic vectors of both collections",
-            _build_lsa,
-            page="centroids",
-        ),
-        Recipe(
+        _recipe("nbc", _build_nbc, adapts=False, page="source-only"),
+        _recipe("svm", _build_svm, adapts=False, page="source-only"),
+        _recipe("logistic", _build_logistic, adapts=False, page="source-only"),
+        _recipe("self-training", _build_self_training),
+        _recipe("cocc", _Method(_COCC)),
+        _recipe("strings", _build_strings),
+        _recipe("projection", _Method(_PROJECTION)),
+        _recipe("projection-svm", _Method(_PROJECTION, settings={"classifier": "svm"}), page="projection"),
+        _recipe("lsa", _build_lsa, page="centroids"),
+        _recipe(
             "vectors",
-            "Class centroids that settle in the target, on vectors of a model trained elsewhere",
             _Method("vectors.TransductiveCentroidClassifier", _embedder),
             takes_vectors=True,
             page="centroids",
         ),
-        Recipe(
-            "vectors-logistic",
-            "Logistic regression on vectors of a model trained elsewhere, source only",
-            _build_vectors_logistic,
-            adapts=False,
-            takes_vectors=True,
-            page="source-only",
-        ),
-        Recipe(
-            "vectors-kernel",
-            "Transductive kernel of the vectors' cosines, with a second round on the surest documents",
-            _build_vectors_kernel,
-            takes_vectors=True,
-            page="strings",
-        ),
-        Recipe(
-            "names",
-            "Classes given by their names or words, which settle in the target; labelled documents may help",
-            _build_names,
-            takes_classes=True,
-            page="names",
-        ),
+        _recipe("vectors-logistic", _build_vectors_logistic, adapts=False, takes_vectors=True, page="source-only"),
+        _recipe("vectors-kernel", _build_vectors_kernel, takes_vectors=True, page="strings"),
+        _recipe("names", _build_names, takes_classes=True),
         # The representation of the logistic regression they start from, so that a difference is the method's.
-        Recipe(
-            "sfa",
-            "Words of both domains aligned through shared words (SFA)",
-            _Method("baselines.aligned_features.SpectralFeatureAlignment", _words_and_pairs),
-            page="sfa",
-        ),
-        Recipe(
-            "scl",
-            "Words described by the pivot words they predict (SCL-MI)",
-            _Method("baselines.aligned_features.StructuralCorrespondence", _words_and_pairs),
-            page="scl",
-        ),
-        Recipe(
-            "coral",
-            "Source rows given the target's correlations (CORAL)",
-            _Method("baselines.aligned_features.CorrelationAlignment", _words_and_pairs),
-            page="coral",
-        ),
-        Recipe(
-            "tradaboost",
-            "Source documents that contradict the target lose weight (TrAdaBoost)",
-            _Method("baselines.tradaboost.TrAdaBoostClassifier", _words_and_pairs),
-            page="tradaboost",
-        ),
-        Recipe(
-            "tsvm",
-            "Transductive SVM: a margin through the gaps of the target",
-            _Method("baselines.tsvm.TransductiveSVM", _tfidf),
-            page="tsvm",
-        ),
-        Recipe(
-            "sgt",
-            "Spectral graph transducer on a nearest-neighbour graph",
-            _Method("baselines.sgt.SpectralGraphTransducer", _tfidf),
-            page="sgt",
-        ),
-        Recipe(
-            "dual-manifold",
-            "Labels of documents and of words, spread over the graph that joins them",
-            _Method(_MANIFOLD, _labelled_words_and_pairs, _LINEAR_MANIFOLD),
-            takes_words=True,
-            page="dual-manifold",
-        ),
-        Recipe(
-            "dual-factor",
-            "Labels of documents and of words that also factorise the matrix",
-            _Method(_FACTOR, _labelled_words, _LINEAR_FACTOR),
-            takes_words=True,
-            page="dual-factor",
-        ),
-        Recipe(
-            "cocc-paper",
-            "Co-clustering as its paper prints it, to compare with",
-            _Method(_COCC, settings=_CO_CLUSTERING),
-            page="cocc",
-        ),
-        Recipe(
-            "projection-paper",
-            "Term projection as its paper prints it, to compare with",
-            _Method(_PROJECTION, settings=_TERM_PROJECTION),
-            adapts=False,
-            page="projection",
-        ),
-        Recipe(
-            "strings-paper",
-            "Transductive string kernels as their paper prints them, to compare with",
-            _build_strings_paper,
-            page="strings",
-        ),
-        Recipe(
-            "dual-manifold-paper",
-            "Dual supervision over the graph with its paper's parameters, to compare with",
-            _Method(_MANIFOLD, _plain_words, _MR),
-            takes_words=True,
-            page="dual-manifold",
-        ),
-        Recipe(
-            "dual-factor-paper",
-            "Dual supervision by factors with its paper's parameters, to compare with",
-            _Method(_FACTOR, _plain_words, _MA),
-            takes_words=True,
-            page="dual-factor",
-        ),
+        _recipe("sfa", _Method("baselines.aligned_features.SpectralFeatureAlignment", _words_and_pairs)),
+        _recipe("scl", _Method("baselines.aligned_features.StructuralCorrespondence", _words_and_pairs)),
+        _recipe("coral", _Method("baselines.aligned_features.CorrelationAlignment", _words_and_pairs)),
+        _recipe("tradaboost", _Method("baselines.tradaboost.TrAdaBoostClassifier", _words_and_pairs)),
+        _recipe("tsvm", _Method("baselines.tsvm.TransductiveSVM", _tfidf)),
+        _recipe("sgt", _Method("baselines.sgt.SpectralGraphTransducer", _tfidf)),
+        _recipe("dual-manifold", _Method(_MANIFOLD, _labelled_words_and_pairs, _LINEAR_MANIFOLD), takes_words=True),
+        _recipe("dual-factor", _Method(_FACTOR, _labelled_words, _LINEAR_FACTOR), takes_words=True),
+        _recipe("cocc-paper", _Method(_COCC, settings=_CO_CLUSTERING), page="cocc"),
+        _recipe("projection-paper", _Method(_PROJECTION, settings=_TERM_PROJECTION), adapts=False, page="projection"),
+        _recipe("strings-paper", _build_strings_paper, page="strings"),
+        _recipe("dual-manifold-paper", _Method(_MANIFOLD, _plain_words, _MR), takes_words=True, page="dual-manifold"),
+        _recipe("dual-factor-paper", _Method(_FACTOR, _plain_words, _MA), takes_words=True, page="dual-factor"),
     )
 }
 

@@ -16,105 +16,23 @@ from isthmus.exceptions import UsageError
 from isthmus.features.spelling import normalize_text
 
 # Abbreviations that class names are full of and running text is not.
-ABBREVIATIONS = {
-    "acq": "acquisition",
-    "admin": "administration",
-    "agri": "agriculture",
-    "biz": "business",
-    "comp": "computers",
-    "crypt": "cryptography",
-    "dept": "department",
-    "edu": "education",
-    "ent": "entertainment",
-    "env": "environment",
-    "forsale": "for sale",
-    "fx": "foreign exchange",
-    "gov": "government",
-    "govt": "government",
-    "info": "information",
-    "intl": "international",
-    "med": "medicine",
-    "mgmt": "management",
-    "mideast": "middle east",
-    "neg": "negative",
-    "neu": "neutral",
-    "org": "organization",
-    "orgs": "organizations",
-    "os": "operating system",
-    "pol": "politics",
-    "pos": "positive",
-    "rec": "recreation",
-    "sci": "science",
-    "soc": "society",
-    "sys": "system",
-    "tech": "technology",
-}
-# Words that join others in a name.
-_JOINING = frozenset(
-    {
-        "a",
-        "an",
-        "and",
-        "con",
-        "das",
-        "de",
-        "der",
-        "di",
-        "die",
-        "e",
-        "et",
-        "for",
-        "in",
-        "la",
-        "le",
-        "les",
-        "o",
-        "oder",
-        "of",
-        "or",
-        "ou",
-        "the",
-        "to",
-        "und",
-        "with",
-        "y",
-    }
+_WRITTEN_OUT = (
+    "acq: acquisition, admin: administration, agri: agriculture, biz: business, comp: computers, "
+    "crypt: cryptography, dept: department, edu: education, ent: entertainment, env: environment, "
+    "forsale: for sale, fx: foreign exchange, gov: government, govt: government, info: information, "
+    "intl: international, med: medicine, mgmt: management, mideast: middle east, neg: negative, neu: neutral, "
+    "org: organization, orgs: organizations, os: operating system, pol: politics, pos: positive, rec: recreation, "
+    "sci: science, soc: society, sys: system, tech: technology"
 )
-# Words that say that something is a class, or that it is none of the others, and nothing about its documents.
-_EMPTY = frozenset(
-    {
-        "alt",
-        "altri",
-        "altro",
-        "autre",
-        "autres",
-        "categories",
-        "category",
-        "class",
-        "cluster",
-        "general",
-        "generic",
-        "group",
-        "label",
-        "misc",
-        "miscellaneous",
-        "na",
-        "none",
-        "other",
-        "others",
-        "otro",
-        "otros",
-        "rest",
-        "sonstige",
-        "sonstiges",
-        "topic",
-        "type",
-        "unknown",
-        "unlabeled",
-        "unlabelled",
-        "various",
-    }
+ABBREVIATIONS = dict(pair.split(": ") for pair in _WRITTEN_OUT.split(", "))
+_LEFT_OUT = (
+    # Words that join others in a name.
+    "a an and con das de der di die e et for in la le les o oder of or ou the to und with y",
+    # Words that say that something is a class, or that it is none of the others, and nothing about its documents.
+    "alt altri altro autre autres categories category class cluster general generic group label misc miscellaneous na "
+    "none other others otro otros rest sonstige sonstiges topic type unknown unlabeled unlabelled various",
 )
+_JOINING, _EMPTY = (frozenset(words.split()) for words in _LEFT_OUT)
 _CAMEL = re.compile(r"(?<=[a-zà-ÿ])(?=[A-ZÀ-Þ])")
 _PARTS = re.compile(r"[^\W_]+")
 _CODE = re.compile(r"[^\W\d_]{0,2}\d[^\W_]*", re.ASCII)  # C13, M141, 42, 2b, mp3

@@ -11,103 +11,27 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Sequence
 from functools import lru_cache
+from pathlib import Path
 
 from isthmus.exceptions import UsageError
 from isthmus.features.spelling import normalize_text
 
+_ROWS = [
+    (line.split("\t") + [""] * 4)[:5]
+    for line in Path(__file__).with_name("languages.tsv").read_text("utf-8").splitlines()[1:]
+]
 # Identified languages by ISO 639-1 code. Neighbours that a classifier by bytes cannot hold apart are left to the larger
 # one (Bokmål and Nynorsk, the written forms of Chinese and of Arabic).
-NAMES = {
-    "af": "Afrikaans", "am": "Amharic", "ar": "Arabic", "as": "Assamese", "az": "Azerbaijani", "be": "Belarusian",
-    "bg": "Bulgarian", "bn": "Bengali", "bs": "Bosnian", "ca": "Catalan", "cs": "Czech", "cy": "Welsh", "da": "Danish",
-    "de": "German", "el": "Greek", "en": "English", "eo": "Esperanto", "es": "Spanish", "et": "Estonian",
-    "eu": "Basque", "fa": "Persian", "fi": "Finnish", "fr": "French", "ga": "Irish", "gl": "Galician",
-    "gu": "Gujarati", "he": "Hebrew", "hi": "Hindi", "hr": "Croatian", "hu": "Hungarian", "hy": "Armenian",
-    "id": "Indonesian", "is": "Icelandic", "it": "Italian", "ja": "Japanese", "ka": "Georgian", "kk": "Kazakh",
-    "km": "Khmer", "kn": "Kannada", "ko": "Korean", "ku": "Kurdish", "lo": "Lao", "lt": "Lithuanian", "lv": "Latvian",
-    "mk": "Macedonian", "ml": "Malayalam", "mn": "Mongolian", "mr": "Marathi", "ms": "Malay", "my": "Burmese",
-    "ne": "Nepali", "nl": "Dutch", "no": "Norwegian", "or": "Odia", "pa": "Punjabi", "pl": "Polish",
-    "pt": "Portuguese", "ro": "Romanian", "ru": "Russian", "si": "Sinhala", "sk": "Slovak", "sl": "Slovenian",
-    "so": "Somali", "sq": "Albanian", "sr": "Serbian", "st": "Sesotho", "sv": "Swedish", "sw": "Swahili",
-    "ta": "Tamil", "te": "Telugu", "th": "Thai", "tl": "Tagalog", "tr": "Turkish", "uk": "Ukrainian", "ur": "Urdu",
-    "uz": "Uzbek", "vi": "Vietnamese", "yi": "Yiddish", "zh": "Chinese", "zu": "Zulu",
-}  # fmt: skip
+NAMES = {code: name for code, name, *_ in _ROWS}
 OTHER = "other"  # a language nothing is done for: words as they are written
-
 # Snowball's algorithms; for English the older Porter one, which the papers use. Croatian and Bosnian share the Serbian
 # one, which reads both alphabets; Malay shares the Indonesian one.
-STEMMERS = {
-    "ar": "arabic", "bs": "serbian", "ca": "catalan", "cs": "czech", "da": "danish", "de": "german", "el": "greek",
-    "en": "porter", "eo": "esperanto", "es": "spanish", "et": "estonian", "eu": "basque", "fa": "persian",
-    "fi": "finnish", "fr": "french", "ga": "irish", "hi": "hindi", "hr": "serbian", "hu": "hungarian",
-    "hy": "armenian", "id": "indonesian", "it": "italian", "lt": "lithuanian", "ms": "indonesian", "ne": "nepali",
-    "nl": "dutch", "no": "norwegian", "pl": "polish", "pt": "portuguese", "ro": "romanian", "ru": "russian",
-    "sr": "serbian", "st": "sesotho", "sv": "swedish", "ta": "tamil", "tr": "turkish", "yi": "yiddish",
-}  # fmt: skip
+STEMMERS = {code: name for code, _, name, *_ in _ROWS if name}
 # Words that turn a verdict round, and "without". A language with stop words and no entry here keeps all its stop words
 # where verdicts are at stake.
-NEGATIONS = {
-    code: frozenset(words.split())
-    for code, words in {
-        "af": "nie geen nooit niks niemand sonder",
-        "ar": "لا لم لن ليس ليست ليسوا غير بدون دون كلا ما",
-        "bg": "не ни нито никога нищо никой без няма",
-        "bn": "না নেই নয় নি নাই",
-        "bs": "ne nije nisu nisam nema nikad nikada ništa nitko niko bez ni niti nijedan",
-        "ca": "no ni mai res cap ningú gens sense tampoc",
-        "cs": "ne není nejsou nikdy nic nikdo žádný žádná žádné ani bez nebyl nebyla nebylo",
-        "da": "ikke ej aldrig ingen intet ingenting uden hverken nej",
-        "de": "nicht nichts nie niemals nirgends niemand niemanden niemandem kein keine keinen keinem keiner keines "
-              "weder ohne kaum nein",
-        "el": "δεν δε μη μην όχι ποτέ τίποτα τίποτε κανείς κανένας καμία κανένα χωρίς δίχως ούτε μήτε",
-        "en": "no not nor never none nobody nothing neither nowhere cannot cant without hardly",
-        "eo": "ne neniu nenio neniam neniel sen nek",
-        "es": "no ni nunca jamás nada nadie ningún ninguno ninguna ningunos ningunas tampoco sin",
-        "et": "ei mitte pole ära ilma ega",
-        "eu": "ez ezin inoiz ezer inor gabe",
-        "fa": "نه نیست نیستند نبود هیچ بدون هرگز نمی",
-        "fi": "ei en et emme ette eivät eikä älä älkää ilman",
-        "fr": "ne pas non ni jamais rien aucun aucune nul nulle personne sans guère",
-        "ga": "ní nach níor nár gan níl",
-        "gl": "non nunca nada ninguén ningún sen nin",
-        "gu": "નથી નહિ નહીં ના",
-        "he": "לא אין אל בלי לעולם אף שום ללא",
-        "hi": "नहीं न मत ना बिना नही",
-        "hr": "ne nije nisu nisam nema nikad nikada ništa nitko bez ni niti nijedan",
-        "hu": "nem ne sem se nincs nincsenek soha semmi senki nélkül sincs",
-        "hy": "չի չէ ոչ չեն չեմ առանց ոչինչ երբեք",
-        "id": "tidak bukan jangan belum tanpa tak tiada",
-        "it": "non né mai niente nulla nessun nessuno nessuna neanche nemmeno neppure senza no",
-        "lt": "ne nėra niekada niekas nieko be nei joks jokia jokio",
-        "lv": "ne nav nekad nekas neviens bez",
-        "mr": "नाही नको नाहीत न",
-        "ms": "tidak bukan jangan belum tanpa tak tiada",
-        "nl": "niet niets nooit niemand geen nergens noch zonder nee",
-        "no": "ikke ikkje ei aldri ingen intet ingenting uten verken nei",
-        "pl": "nie nigdy nic nikt żaden żadna żadne ani bez",
-        "pt": "não nem nunca jamais nada ninguém nenhum nenhuma nenhuns nenhumas sem tampouco",
-        "ro": "nu niciodată nimic nimeni nici fără niciun nicio",
-        "ru": "не ни нет никогда ничего ничто никто нигде никакой никакая никакое без нельзя",
-        "sk": "nie nikdy nič nikto žiadny žiadna žiadne ani bez",
-        "sl": "ne ni nikoli nič nihče noben nobena nobeno brez niti",
-        "sr": "не није нису нисам нема никад никада ништа нико без ни нити",
-        "sv": "inte ej icke aldrig ingen inget inga ingenting utan varken nej",
-        "sw": "si hapana hakuna bila wala",
-        "tl": "hindi wala walang huwag",
-        "tr": "değil yok hiç hiçbir hayır asla kimse",
-        "uk": "не ні ані ніколи нічого ніщо ніхто ніде немає без жоден жодна жодне",
-        "ur": "نہیں نہ مت بغیر",
-        "vi": "không chưa chẳng đừng chả",
-    }.items()
-}  # fmt: skip
-
+NEGATIONS = {code: frozenset(words.split()) for code, _, _, words, _ in _ROWS if words}
 # What is left of "didn't" and its like where words are letters in a row.
-_HALVES = {
-    code: frozenset(words.split())
-    for code, words in {
-        "en": "ain aren couldn didn doesn don hadn hasn haven isn mustn needn shouldn wasn weren wouldn",
-    }.items()
-}
+_HALVES = {code: frozenset(words.split()) for code, *_, words in _ROWS if words}
 
 # -- scripts -----------------------------------------------------------------------------------------------------------
 
