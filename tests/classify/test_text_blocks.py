@@ -6,8 +6,7 @@ import pytest
 from isthmus import TransductiveCentroidClassifier
 from isthmus.classify import vectors
 from isthmus.classify.strings import landmarks
-from isthmus.features.blocks import MemoryBlock, MemoryPasses
-from isthmus.features.fixed_point import ONE, as_steps
+from isthmus.features.blocks import ONE, MemoryBlock, MemoryPasses, as_steps
 
 SOURCE = ["kind staff", "rude staff here", "friendly staff", "fast bike", "slow bike today", "strong bike"]
 TARGET = ["kind staff again", "polite clerk", "the staff", "fast car", "slow engine", "bike and car", "no words"]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from isthmus.classify.cocc import loops as cocc
+from isthmus.classify.cocc import blocks as cocc
 from isthmus.features import block_loops, term_chi2, term_chi2_loops
 
 

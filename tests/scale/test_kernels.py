@@ -8,7 +8,6 @@ from scipy.special import softmax
 
 from isthmus.classify.baselines import linear_kernels
 from isthmus.classify.cocc import kernels as cocc_kernels
-from isthmus.classify.projection import kernels as projection_kernels
 from isthmus.features import block_kernels
 from isthmus.features import token_kernels as term_kernels
 
@@ -177,12 +176,12 @@ def test_sums_by_the_class_of_a_term(seed):
     X, indptr, indices, counts, rng = rows_of(seed)
     term_class, weight = np.array([0, 1, -1, 2, 0, -1, 1]), rng.random(7)
     marks = (term_class[:, None] == np.arange(3)) * weight[:, None]
-    assert projection_kernels.class_sums(indptr, indices, counts, term_class, weight, 3) == pytest.approx(X @ marks)
+    assert block_kernels.class_sums(indptr, indices, counts, term_class, weight, 3) == pytest.approx(X @ marks)
 
 
 def test_shares_that_lead():
     features = np.array([[1.0, 3.0, 0.0], [2.0, 1.0, 2.0], [0.0, 0.0, 0.0], [5.0, 1.0, 2.0]])
-    labels, margins = projection_kernels.leading_shares(features)
+    labels, margins = block_kernels.leading_shares(features)
     assert labels.tolist() == [1, 0, 0, 0]
     assert margins == pytest.approx([0.75 - 0.25, 0.0, 0.0, (5 - 2) / 8])
 

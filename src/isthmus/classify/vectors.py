@@ -10,9 +10,8 @@ from isthmus._parameters import FROM_1, SHARE, parameter, parameters
 from isthmus.base import Domains, TransferClassifier
 from isthmus.classify.centroids import CentredRows, move_centroids, settle
 from isthmus.classify.rules import CentroidRule
-from isthmus.features.blocks import Block, Passes, add_tuples
+from isthmus.features.blocks import ONE, Block, Passes, add_tuples, as_steps, block_steps, exact_product, square_sums
 from isthmus.features.embeddings import resolve_embedder
-from isthmus.features.fixed_point import ONE, as_steps, block_steps, exact_product, square_sums
 
 
 @parameters

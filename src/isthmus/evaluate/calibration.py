@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from isthmus.evaluate._encode import shared_codes
+from isthmus.evaluate.labels import shared_codes
 from isthmus.exceptions import DataError, UsageError
 
 

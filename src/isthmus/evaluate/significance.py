@@ -10,7 +10,7 @@ from scipy.special import bdtr, chdtrc, stdtr, stdtrit
 from sklearn.utils import check_random_state
 
 from isthmus._math.samples import check_confidence, two_sided_z, wilson_ends
-from isthmus.evaluate._encode import label_array, shared_codes
+from isthmus.evaluate.labels import label_array, shared_codes
 from isthmus.exceptions import DataError, UsageError
 
 # -- Confidence intervals for a share and for any metric

@@ -1,4 +1,4 @@
-"""Compiled inner loops of co-clustering; sums over documents are integers. See ``loops``, which calls them."""
+"""Compiled inner loops of co-clustering; sums over documents are integers. See ``blocks``, which calls them."""
 
 from __future__ import annotations
 

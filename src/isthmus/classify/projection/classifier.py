@@ -198,8 +198,7 @@ class PassedRows:
 
 def margin_histogram(block: Block, projection: Projection) -> np.ndarray:
     """How many rows of each class, by rule, have which margin; both are kept for :func:`move_surest`."""
-    from isthmus.classify.projection.kernels import leading_shares
-    from isthmus.features.block_kernels import histogram
+    from isthmus.features.block_kernels import histogram, leading_shares
 
     labels, margins = leading_shares(block_features(block.rows, projection))
     leading = np.where(margins > 0, labels, -1)  # where no class leads, the row counts in its class but is never sure
@@ -226,7 +225,7 @@ def move_surest(block: Block, n_classes: int, least: np.ndarray, step: int) -> C
 
 def block_features(rows: RowBlock, projection: Projection) -> np.ndarray:
     """As :meth:`isthmus.features.projection.Projection.features`, entry by entry."""
-    from isthmus.classify.projection.kernels import class_sums
+    from isthmus.features.block_kernels import class_sums
 
     arrays = rows.indptr, rows.indices, rows.counts
     return class_sums(*arrays, projection.term_class, projection.weight, projection.n_classes)

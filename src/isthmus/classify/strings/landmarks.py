@@ -12,8 +12,18 @@ from isthmus._math.calibration import fit_temperature
 from isthmus.classify.strings.classifier import CALIBRATION_ROWS, SPACED_LENGTHS, UNSPACED_LENGTHS
 from isthmus.classify.strings.kernel_ridge import choose_ridge, indicator, leave_one_out, rbf
 from isthmus.exceptions import IsthmusWarning
-from isthmus.features.blocks import BINS, Block, Passes, add_tuples, as_bins
-from isthmus.features.fixed_point import ONE, as_steps, block_steps, exact_product, square_sums
+from isthmus.features.blocks import (
+    BINS,
+    ONE,
+    Block,
+    Passes,
+    add_tuples,
+    as_bins,
+    as_steps,
+    block_steps,
+    exact_product,
+    square_sums,
+)
 from isthmus.features.languages import IDEOGRAPHIC
 from isthmus.features.strings import StringKernel
 
