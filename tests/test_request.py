@@ -137,7 +137,8 @@ def functions_that_repeat_defaults() -> list[tuple[str, str]]:
                 pairs = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
                 given = {argument.arg for argument, default in pairs if default is not None}
             elif isinstance(node, ast.ClassDef):
-                given = {part.target.id for part in node.body if isinstance(part, ast.AnnAssign) and part.value}
+                fields = [part for part in node.body if isinstance(part, ast.AnnAssign) and part.value]
+                given = {part.target.id for part in fields if "positional=True" not in ast.unparse(part.value)}
             else:
                 continue
             if len(given & names) >= 3 and place not in OWN_SIGNATURE:

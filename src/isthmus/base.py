@@ -246,7 +246,8 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):
         X : {sparse matrix, ndarray} of shape (n_rows, n_features), or sequence of str
             Rows of all domains.
         y : array-like of shape (n_rows,)
-            Labels; -1 (integers) or None/NaN (anything else) where unknown. Labels of target rows are ignored.
+            Labels; -1 (integers) or None/NaN (anything else) where unknown. Labels of target rows are ignored. All may
+            be unknown where classes are named otherwise (labelled words, names of classes).
         sample_domain : array-like of int, optional
             Positive for source rows, negative for target rows. If omitted, unlabelled rows are target.
 
@@ -255,15 +256,14 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):
         self
         """
         check_parameters(self)
-        domains = check_transfer_data(
-            self,
-            X,
-            y,
-            sample_domain,
-            kind=self._row_kind,
-            extra_classes=self._extra_classes(),
-            need_overlap=self._need_overlap,
-        )
+        extras = self._extra_classes()
+        settings: dict[str, Any] = {"kind": self._row_kind, "extra_classes": extras, "need_overlap": self._need_overlap}
+        try:
+            domains = check_transfer_data(self, X, y, sample_domain, **settings)
+        except TypeError as error:
+            if not extras or "not supported between" not in str(error):
+                raise
+            raise self._refuse_kinds(list(extras)) from error
         domains = domains.in_content_order() if self._sort_rows else domains
         self.classes_ = domains.classes
         target_codes = self._fit(domains)
@@ -297,8 +297,13 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):
     def _check_new(self, X):
         return check_rows(self, X, kind=self._row_kind)
 
-    def _extra_classes(self) -> Iterable | None:
+    def _extra_classes(self) -> list | None:
+        """Classes that are known from elsewhere than the labels."""
         return None
+
+    def _refuse_kinds(self, extras: list) -> DataError:
+        """The error where such classes and the labels cannot be compared."""
+        raise NotImplementedError
 
     def _fit(self, domains: Domains) -> np.ndarray:
         raise NotImplementedError

@@ -13,9 +13,9 @@ from isthmus._parameters import FROM_1, NON_NEGATIVE, POSITIVE, StrOptions
 from isthmus.base import Domains, TransferClassifier
 from isthmus.classify.dual.base import balance, moments
 from isthmus.classify.dual.kernels import make_kernel
-from isthmus.classify.dual.laplacian import inverse_root
 from isthmus.clustering.kmeans import kmeans
 from isthmus.clustering.run import metric_rows
+from isthmus.features.gram import inverse_roots
 
 
 class KernelLeastSquares(TransferClassifier):
@@ -226,7 +226,7 @@ def neighbour_laplacian(X: sp.spmatrix, n_neighbors: int) -> sp.csr_matrix:
 
     graph = kneighbors_graph(X, n_neighbors=min(n_neighbors, X.shape[0] - 1), include_self=False)
     graph = graph.maximum(graph.T).tocsr()
-    roots = inverse_root(np.asarray(graph.sum(axis=1)).ravel())
+    roots = inverse_roots(np.asarray(graph.sum(axis=1)).ravel())
     scaled = sp.diags(roots) @ graph @ sp.diags(roots)
     return sp.csr_matrix(sp.identity(X.shape[0], format="csr") - scaled)
 

@@ -237,23 +237,3 @@ def pooled_ratios(starts_a, class_a, docs_a, sizes_a, starts_b, class_b, docs_b,
         size = (sizes_a[c] + sizes_b[c]) / (n_a + n_b)
         ratios[term] = (inside + smoothing * (1.0 - size)) / (outside + smoothing * size)
     return ratios
-
-
-@compiled
-def probability_ratios(starts, klass, documents, class_documents, chosen, smoothing):
-    """PR(t, chosen class of t), smoothed; 1 where there is no chosen class."""
-    n_terms = len(starts) - 1
-    ratios = np.ones(n_terms)
-    n_documents = class_documents.sum()
-    for term in range(n_terms):
-        if chosen[term] < 0:
-            continue
-        inside, outside = smoothing, smoothing
-        for p in range(starts[term], starts[term + 1]):
-            if klass[p] == chosen[term]:
-                inside += documents[p]
-            else:
-                outside += documents[p]
-        size = class_documents[chosen[term]]
-        ratios[term] = inside / (size + 2 * smoothing) / (outside / (n_documents - size + 2 * smoothing))
-    return ratios

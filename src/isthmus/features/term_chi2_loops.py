@@ -138,10 +138,6 @@ def _best_class(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def probability_ratios(pairs: Pairs, chosen: np.ndarray, smoothing: float) -> np.ndarray:
     """PR(t, chosen class of t), smoothed; 1 where there is no chosen class."""
     starts, klass, documents, class_documents = pairs
-    if len(klass) > SMALL:
-        from isthmus.features.term_chi2_kernels import probability_ratios as compiled
-
-        return compiled(*pairs, chosen, smoothing)
     terms, n_terms = entry_rows(starts), len(starts) - 1
     own = klass == chosen[terms]
     inside, outside = (smoothing + sums_at(terms[side], documents[side], n_terms) for side in (own, ~own))

@@ -6,6 +6,7 @@ import importlib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -139,6 +140,7 @@ def negate(term: str | tuple[str, ...]) -> str | tuple[str, ...]:
     return NEGATED + term if isinstance(term, str) else term
 
 
+@dataclass(eq=False, repr=False)
 class WordAnalyzer:
     """Text to list of terms; every distinct word is stemmed and looked up once.
 
@@ -149,30 +151,21 @@ class WordAnalyzer:
     that negates count as other words: "good" there becomes "not-good".
     """
 
-    def __init__(
-        self,
-        languages: Sequence[str] = ("en",),
-        *,
-        lowercase: bool = True,
-        stem: bool = False,
-        stop_words: frozenset[str] | None = frozenset(),
-        keep_negations: bool = False,
-        ngram_range: tuple[int, int] = (1, 1),
-        subwords: bool = False,
-        segment: bool = False,
-        negation: int = 0,
-    ):
-        self.languages = tuple(languages)
-        self.lowercase = lowercase
-        self.stem = stem
-        self.stop_words = stop_words
-        self.keep_negations = keep_negations
-        self.ngram_range = ngram_range
-        self.subwords = subwords
-        self.segment = segment
-        self.negation = negation
-        self.phrases: frozenset[str] = frozenset()
-        self._seen: dict[str, dict[str, str | tuple[str, ...] | None]] = {}
+    languages: tuple[str, ...] = ("en",)
+    _: KW_ONLY
+    lowercase: bool = True
+    stem: bool = False
+    stop_words: frozenset[str] | None = frozenset()
+    keep_negations: bool = False
+    ngram_range: tuple[int, int] = (1, 1)
+    subwords: bool = False
+    segment: bool = False
+    negation: int = 0
+    phrases: frozenset[str] = frozenset()
+    _seen: dict[str, dict[str, str | tuple[str, ...] | None]] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        self.languages = tuple(self.languages)
 
     def add_phrases(self, phrases: Iterable[str]) -> None:
         """Count these phrases, too, where they have more words than the sequences that are counted anyway.
@@ -282,9 +275,7 @@ class WordAnalyzer:
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> WordAnalyzer:
         """One that reads texts in the same way."""
-        found = cls(**{name: value for name, value in settings.items() if name != "phrases"})
-        found.phrases = settings["phrases"]
-        return found
+        return cls(**settings)
 
     def __getstate__(self):
         return {**self.__dict__, "_seen": {}}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,6 +15,7 @@ from sklearn.metrics import adjusted_rand_score
 from isthmus._math.rows import group_means, unit_rows
 from isthmus._progress import progress
 from isthmus.features.weights import document_frequency, weigh_tfidf
+from isthmus.shift.vocabulary import sample_filled
 
 # -- Clusterability of a target, matchability of a source and a target (section VI of the paper)
 # With gold labels of the target the figures are the paper's; without them, clusters found by plain k-means stand in for
@@ -111,7 +113,7 @@ def group_facts(
     the way they were found; shuffled words show how much. None where there are fewer documents than four per class.
     """
     rng = np.random.default_rng(random_state)
-    rows_source, rows_target = (_sample(side, largest, rng) for side in (source, target))
+    rows_source, rows_target = (sample_filled(side, largest, rng) for side in (source, target))
     if min(len(rows_source), len(rows_target)) < 4 * n_classes or n_classes < 2:
         return None
     seed = int(rng.integers(2**31))
@@ -119,19 +121,15 @@ def group_facts(
     found, figures = [], []
     for step, counts in enumerate(chosen):
         X = weigh_tfidf(counts[:, document_frequency(counts) >= 2], sublinear=True)
-        found.append(_clusters(X, n_classes, seed))
+        found.append(quiet_kmeans(X, n_classes, n_init=_STARTS, max_iter=30, random_state=seed))
         figures.append(clusterability(X, found[-1]))
         progress("looking for groups", step + 1, len(chosen))
     agreement = adjusted_rand_score(codes[rows_source], found[0])
     return {"clusterability": figures[1], "shuffled": figures[2], "agreement": float(agreement)}
 
 
-def _clusters(X: sp.csr_matrix, n_clusters: int, seed: int) -> np.ndarray:
+def quiet_kmeans(X: Any, n_clusters: int, **settings: Any) -> np.ndarray:
+    """Clusters of rows, without scikit-learn's warning where there are fewer distinct rows than clusters."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct documents than clusters
-        return KMeans(n_clusters, n_init=_STARTS, max_iter=30, random_state=seed).fit(X).labels_
-
-
-def _sample(side: sp.csr_matrix, largest: int, rng: np.random.Generator) -> np.ndarray:
-    rows = np.flatnonzero(np.diff(side.indptr))
-    return np.sort(rng.choice(rows, largest, replace=False)) if len(rows) > largest else rows
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return KMeans(n_clusters, **settings).fit(X).labels_

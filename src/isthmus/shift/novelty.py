@@ -15,7 +15,6 @@ the noise), so that a group of 30 short texts can be compared with one of 3,000 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -23,9 +22,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.cluster import KMeans
 from sklearn.decomposition import TruncatedSVD
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.naive_bayes import ComplementNB
 from sklearn.svm import LinearSVC
@@ -33,6 +30,7 @@ from sklearn.svm import LinearSVC
 from isthmus._math.content import content_order
 from isthmus._math.rows import group_sums, unit_rows
 from isthmus._math.samples import wilson_ends
+from isthmus.shift.groups import quiet_kmeans
 
 DIRECTIONS = 40
 ANCHOR = 0.5  # weight of the source's class in a settled centre
@@ -242,9 +240,7 @@ def start_points(target: np.ndarray, n_classes: int, seed: int) -> list[np.ndarr
     """Means of small clusters of the target: where a further centre may begin."""
     n_clusters = min(2 * n_classes + 2, max(2, len(target) // 15))
     centred = unit_rows(target - target.mean(axis=0))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct documents than clusters
-        places = KMeans(n_clusters, n_init=1, random_state=seed).fit(centred).labels_
+    places = quiet_kmeans(centred, n_clusters, n_init=1, random_state=seed)
     return [target[places == j].mean(axis=0) for j in range(n_clusters) if np.sum(places == j) >= 5]
 
 

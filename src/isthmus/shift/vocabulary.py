@@ -240,7 +240,7 @@ def proxy_a_distance(
     2.0
     """
     rng = np.random.default_rng(random_state)
-    sides = [_sample(side, largest, rng) for side in (source, target)]
+    sides = [side[sample_filled(side, largest, rng)] for side in (source, target)]
     smaller = min(side.shape[0] for side in sides)
     if smaller < FEWEST:
         nothing = dict.fromkeys(("distance", "low", "high", "error"), float("nan"))
@@ -265,8 +265,7 @@ def proxy_a_distance(
     return {"distance": distance, "low": low, "high": high, "error": error, "documents": int(smaller)}
 
 
-def _sample(side: sp.csr_matrix, largest: int, rng: np.random.Generator) -> sp.csr_matrix:
-    rows = np.flatnonzero(np.diff(side.indptr))  # documents without a word would all look alike
-    if len(rows) > largest:
-        rows = np.sort(rng.choice(rows, largest, replace=False))
-    return side[rows]
+def sample_filled(side: sp.csr_matrix, largest: int, rng: np.random.Generator) -> np.ndarray:
+    """Numbers of at most so many rows, none of them empty: documents without a word would all look alike."""
+    rows = np.flatnonzero(np.diff(side.indptr))
+    return np.sort(rng.choice(rows, largest, replace=False)) if len(rows) > largest else rows

@@ -187,10 +187,7 @@ class CoClusteringClassifier(TransferClassifier):
 
     def block_scores(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
         """Scores of a block's documents, whose softmax are probabilities, and which documents hold no known word."""
-        return self._row_scores(block.rows), np.diff(block.rows.indptr) == 0
-
-    def _row_scores(self, rows: RowBlock) -> np.ndarray:
-        return self.prediction_rule().of_rows(rows)
+        return self.prediction_rule().of_rows(block.rows), np.diff(block.rows.indptr) == 0
 
     def prediction_rule(self) -> CoClusterRule:
         """What labels new documents; see ``isthmus.classify.rules``."""
@@ -208,10 +205,6 @@ class CoClusteringClassifier(TransferClassifier):
     def _weigh(self, X) -> sp.csr_matrix:
         rows = RowBlock.of(sp.csr_matrix(X))
         return rows.matrix(self._weigher.values(rows))
-
-    @property
-    def _scoring(self) -> tuple:
-        return self._weigher, self.word_scores_, self.word_weights_
 
     def _check_words(self, problem: Problem) -> None:
         if problem.target.n_rows == 0:
@@ -283,8 +276,8 @@ class CoClusteringClassifier(TransferClassifier):
         sample = problem.passes.sample
         self.length_power_, self.inverse_temperature_ = 0.0, 1.0
         if len(sample.codes) >= enough:
-            calibrated = calibrate(*score_rows(sample.rows, *self._scoring), sample.codes)
-            self.length_power_, self.inverse_temperature_ = calibrated
+            scores = score_rows(sample.rows, self._weigher, self.word_scores_, self.word_weights_)
+            self.length_power_, self.inverse_temperature_ = calibrate(*scores, sample.codes)
         return best, mapping, settled
 
     def _keep(self, problem: Problem, source: np.ndarray, best: CoClustering) -> np.ndarray:
@@ -350,7 +343,7 @@ class CoClusteringClassifier(TransferClassifier):
     def predict_proba(self, X):
         """Probability of each class for each new target document, calibrated on the source documents."""
         check_is_fitted(self)
-        return softmax(self._row_scores(RowBlock.of(sp.csr_matrix(self._check_new(X)))))
+        return softmax(self.prediction_rule().of_rows(RowBlock.of(sp.csr_matrix(self._check_new(X)))))
 
 
 def _finite(logs: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._parameters import FROM_1, POSITIVE, StrOptions, check_parameters, parameter, parameters
+from isthmus._parameters import FROM_1, POSITIVE, StrOptions, parameter, parameters
 from isthmus._utils import as_python, warn
 from isthmus.base import Domains, TransferClassifier, softmax
 from isthmus.classify.dual.kernels import Kernel, Predictor, make_kernel
@@ -215,35 +215,12 @@ class DualClassifier(TransferClassifier):
     n_landmarks: int = parameter(500, FROM_1)
     random_state: Any = parameter(None, "random_state")
 
-    def fit(self, X, y, sample_domain=None):
-        """Fit on the documents of all domains and on the labelled words.
-
-        Parameters
-        ----------
-        X : {sparse matrix, ndarray} of shape (n_rows, n_features)
-            Non-negative word weights of all documents.
-        y : array-like of shape (n_rows,)
-            Labels; -1 (integers) or None/NaN (anything else) where unknown. All may be unknown if words are labelled.
-        sample_domain : array-like of int, optional
-            Positive for source rows, negative for target rows. If omitted, unlabelled rows are target.
-
-        Returns
-        -------
-        self
-        """
-        check_parameters(self)  # before the labelled words are read
-        try:
-            return super().fit(X, y, sample_domain)
-        except TypeError as error:
-            named = classes_of(self.word_labels)
-            if not named or "not supported between" not in str(error):
-                raise
-            raise DataError(
-                f"word_labels names classes such as {named[0]!r} ({type(named[0]).__name__}), which are of "
-                f"another kind than "
-                "the labels in y; use one kind for both.",
-                code="bad-word-labels",
-            ) from error
+    def _refuse_kinds(self, extras: list) -> DataError:
+        return DataError(
+            f"word_labels names classes such as {extras[0]!r} ({type(extras[0]).__name__}), which are of another kind "
+            "than the labels in y; use one kind for both.",
+            code="bad-word-labels",
+        )
 
     def read_names(self, vectorizer: Any):
         """Take column names from a fitted vectoriser, and its reading of the labelled words (a pipeline calls this)."""
@@ -318,14 +295,7 @@ class DualClassifier(TransferClassifier):
             row_weights = balance(row_targets, row_weights)
             column_weights = balance(column_targets, column_weights)
         rng = check_random_state(self.random_state)
-        settings = {
-            "quantile": 1.0 / domains.n_classes,
-            "max_exact": self.max_exact,
-            "n_landmarks": self.n_landmarks,
-            "rng": rng,
-        }
-        row_kernel = make_kernel(self.kernel, X, width=self.width, **settings)
-        column_kernel = make_kernel(self.word_kernel or self.kernel, X.T.tocsr(), width=self.word_width, **settings)
+        row_kernel, column_kernel = self._open_kernels(X, self.width, self.word_width, rng)
         self.kernels_ = {"documents": describe(row_kernel), "words": describe(column_kernel)}
         if not (row_kernel.exact and column_kernel.exact):
             warn(
@@ -337,6 +307,13 @@ class DualClassifier(TransferClassifier):
             )
         self.solver_ = self.solver if self.solver != "auto" else ("direct" if n + d <= DIRECT_UP_TO else "cg")
         return Sides(X, row_targets, row_weights, column_targets, column_weights, row_kernel, column_kernel)
+
+    def _open_kernels(self, X: sp.csr_matrix, width: Any, word_width: Any, rng: Any) -> tuple[Kernel, Kernel]:
+        """Kernels over the rows and over the columns."""
+        quantile = 1.0 / len(self.classes_)
+        settings = {"quantile": quantile, "max_exact": self.max_exact, "n_landmarks": self.n_landmarks, "rng": rng}
+        rows = make_kernel(self.kernel, X, width=width, **settings)
+        return rows, make_kernel(self.word_kernel or self.kernel, X.T.tocsr(), width=word_width, **settings)
 
     def _names(self, d: int) -> tuple[Any, Any]:
         """Column names, and the terms that labelled words become, where a pipeline handed them over."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -27,14 +28,14 @@ class Kernel(Protocol):
         """The functions ``f_j(x) = Σ_i a_ij k(x, x_i)`` (Eq. 3), ready for new rows."""
 
 
+@dataclass
 class Predictor:
     """Functions of an RKHS at new rows. Linear kernels keep one weight per feature, Gaussian ones their rows."""
 
-    def __init__(self, weights, centres=None, width=1.0, unit=False):
-        self.weights = weights
-        self.centres = centres
-        self.width = width
-        self.unit = unit
+    weights: np.ndarray
+    centres: sp.csr_matrix | None = None
+    width: float = 1.0
+    unit: bool = False
 
     def __call__(self, X: sp.spmatrix) -> np.ndarray:
         """Values for each row of ``X``: (rows, m)."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
-
 import numpy as np
 import scipy.sparse as sp
+
+from isthmus.features.gram import inverse_roots
 
 
 def normalised_edges(X: sp.spmatrix) -> sp.csr_matrix:
@@ -19,19 +18,11 @@ def normalised_edges(X: sp.spmatrix) -> sp.csr_matrix:
     [[1.0, 0.0], [0.0, 1.0]]
     """
     X = sp.csr_matrix(X, dtype=np.float64)
-    rows = inverse_root(np.asarray(X.sum(axis=1)).ravel())
-    columns = inverse_root(np.asarray(X.sum(axis=0)).ravel())
+    rows = inverse_roots(np.asarray(X.sum(axis=1)).ravel())
+    columns = inverse_roots(np.asarray(X.sum(axis=0)).ravel())
     edges = X.copy()
     edges.data *= np.repeat(rows, np.diff(X.indptr)) * columns[X.indices]
     return edges
-
-
-def inverse_root(degrees: np.ndarray) -> np.ndarray:
-    """``1 / sqrt(degree)``, and 0 for a node without edges."""
-    roots = np.zeros_like(degrees, dtype=np.float64)
-    positive = degrees > 0
-    roots[positive] = 1.0 / np.sqrt(degrees[positive])
-    return roots
 
 
 class BipartiteLaplacian:
@@ -62,13 +53,8 @@ def both_products(X: sp.csr_matrix, a: np.ndarray, b: np.ndarray) -> tuple[np.nd
     """``X b`` and ``Xᵀ a`` for arrays ``a`` of shape (n, m) and ``b`` of shape (d, m)."""
     if X.nnz < FUSED_FROM:
         return np.asarray(X @ b), np.asarray(X.T @ a)
-    top, bottom = np.zeros_like(a), np.zeros_like(b)
-    _compiled()(X.indptr, X.indices, X.data, a, b, top, bottom)
-    return top, bottom
-
-
-@functools.lru_cache(maxsize=1)
-def _compiled() -> Callable:
     from isthmus.classify.dual.product_kernels import add_both_products
 
-    return add_both_products
+    top, bottom = np.zeros_like(a), np.zeros_like(b)
+    add_both_products(X.indptr, X.indices, X.data, a, b, top, bottom)
+    return top, bottom

@@ -10,7 +10,6 @@ from isthmus._parameters import FROM_1, StrOptions, parameter, parameters
 from isthmus._progress import progress
 from isthmus.base import Domains
 from isthmus.classify.dual.base import DualClassifier, Sides, warn_of_limit, word_chances
-from isthmus.classify.dual.kernels import make_kernel
 from isthmus.classify.dual.laplacian import BipartiteLaplacian
 from isthmus.classify.dual.manifold_system import ManifoldProblem, solve_manifold, word_influence
 
@@ -166,14 +165,7 @@ class ManifoldDualClassifier(DualClassifier):
     def _restore_problem(self) -> ManifoldProblem:
         """The fitted problem again, from the rows: kernels are too large to keep."""
         X, n = self.fitted_rows_, self.fitted_rows_.shape[0]
-        settings = {
-            "quantile": 1.0 / len(self.classes_),
-            "max_exact": self.max_exact,
-            "n_landmarks": self.n_landmarks,
-            "rng": check_random_state(0),
-        }
-        widths = [getattr(function, "width", None) for function in (self._document_function, self._word_function)]
-        rows = make_kernel(self.kernel, X, width=widths[0], **settings)
-        columns = make_kernel(self.word_kernel or self.kernel, X.T.tocsr(), width=widths[1], **settings)
+        width, word_width = self._document_function.width, self._word_function.width
+        rows, columns = self._open_kernels(X, width, word_width, check_random_state(0))
         targets, weights = self._labels
         return self._problem(Sides(X, targets[:n], weights[:n], targets[n:], weights[n:], rows, columns))

@@ -127,30 +127,9 @@ class ClassNameClassifier(TransferClassifier):
         return self
 
     def fit(self, X, y, sample_domain=None):
-        """Fit on the documents of all domains and on the names.
-
-        Parameters
-        ----------
-        X : {sparse matrix, ndarray} of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-            Labels; -1 (integers) or None/NaN (anything else) where unknown. All may be unknown if classes are named.
-        sample_domain : array-like of int, optional
-            Positive for source rows, negative for target rows. If omitted, unlabelled rows are target.
-
-        Returns
-        -------
-        self
-        """
+        """Fit on the documents of all domains and on the names; see :meth:`isthmus.base.TransferClassifier.fit`."""
         try:
             return super().fit(X, y, sample_domain)
-        except TypeError as error:
-            if "not supported between" not in str(error):
-                raise
-            raise DataError(
-                "The classes that are named and the labels in y are of different kinds (text and numbers, say); use "
-                "one kind for both.",
-                code="bad-labels",
-            ) from error
         finally:
             self.__dict__.pop("_transform", None)
 
@@ -160,6 +139,13 @@ class ClassNameClassifier(TransferClassifier):
         if self.classes is None:
             return None
         return list(self._read(()))
+
+    def _refuse_kinds(self, extras: list) -> DataError:
+        return DataError(
+            "The classes that are named and the labels in y are of different kinds (text and numbers, say); use one "
+            "kind for both.",
+            code="bad-labels",
+        )
 
     def _read(self, known) -> dict[Any, ClassName | np.ndarray]:
         """Every class as it was given: by words, or by a row."""
@@ -175,7 +161,7 @@ class ClassNameClassifier(TransferClassifier):
     def _fit(self, domains: Domains) -> np.ndarray:
         self._open_space(domains)
         target = domains.target if len(domains.target) else domains.source
-        rows, self.mean_ = self._centred(domains.X[target])
+        rows, self.mean_ = centred_rows(domains.X[target], self.components_)
         labelled, codes = self._labelled_rows(domains)
         self.anchors_ = self._find_anchors(domains.classes.tolist(), labelled, codes)
         settled = settle_softly(
@@ -213,17 +199,13 @@ class ClassNameClassifier(TransferClassifier):
         rows = X if self.components_ is None else X @ self.components_
         return unit_rows(np.asarray(rows, dtype=np.float64))
 
-    def _centred(self, X: Any, mean: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Rows of length one about a mean, at length one again; a row of zeros stays one."""
-        return centred_rows(X, self.components_, mean)
-
     def _labelled_rows(self, domains: Domains) -> tuple[np.ndarray, np.ndarray]:
         """Labelled rows, each about the mean of its own domain, and their codes."""
         parts = [np.zeros((0, len(self.mean_)))]
         codes = [np.zeros(0, dtype=np.int64)]
         for number in domains.source_domains:
             own = domains.source[domains.domain[domains.source] == number]
-            parts.append(self._centred(domains.X[own])[0])
+            parts.append(centred_rows(domains.X[own], self.components_)[0])
             codes.append(domains.codes[own])
         return np.vstack(parts), np.concatenate(codes)
 

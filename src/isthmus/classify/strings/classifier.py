@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from isthmus._math.calibration import fit_temperature
 from isthmus._packing import pack_texts, unpack_texts
@@ -472,7 +473,7 @@ class TransductiveKernelClassifier(TransferClassifier):
 
     def predict_proba(self, X):
         """Probability of each class for each new target document: softmax of scores times ``inverse_temperature_``."""
-        self._check_is_fitted()
+        check_is_fitted(self, "inverse_temperature_")
         return softmax(self._scores(self._check_new(X)) * self.inverse_temperature_)
 
     def prediction_rule(self) -> StringRule | None:
@@ -498,19 +499,14 @@ class TransductiveKernelClassifier(TransferClassifier):
 
     def target_proba(self, X):
         """Probabilities of the fitted target rows, from the scores of the last round."""
-        self._check_is_fitted()
+        check_is_fitted(self, "inverse_temperature_")
         return softmax(self.target_scores_ * self.inverse_temperature_)
 
     def decision_function(self, X):
         """Scores of new documents; one column per class, or for two classes the score of the second."""
-        self._check_is_fitted()
+        check_is_fitted(self, "inverse_temperature_")
         scores = self._scores(self._check_new(X))
         return scores if len(self.classes_) > 2 else (scores[:, 1] - scores[:, 0]) / 2
-
-    def _check_is_fitted(self):
-        from sklearn.utils.validation import check_is_fitted
-
-        check_is_fitted(self, "inverse_temperature_")
 
     @property
     def landmarks_(self):
