@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isthmus import ClassNameClassifier
+from isthmus.classify.centroids import left_out_similarity
 from isthmus.classify.names.settling import (
     NameAgreement,
     beyond_chance,
     compare_names,
     learn_shares,
-    left_out_similarity,
     settle_softly,
 )
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
@@ -114,7 +114,8 @@ def test_few_rows_of_many_numbers_get_a_strong_penalty():
 
 def test_similarity_to_centroids_without_the_row():
     rows, _, codes = groups(n=12)
-    found = left_out_similarity(rows, codes)
+    sums = np.eye(int(codes.max()) + 1)[codes].T @ rows
+    found = left_out_similarity(rows @ sums.T, sums, codes)
     for row, code in enumerate(codes):
         others = [place for place in range(12) if codes[place] == code and place != row]
         assert np.isclose(found[row, code], rows[row] @ unit(rows[others].sum(axis=0)[None])[0])

@@ -22,11 +22,11 @@ def test_a_word_said_often_counts_by_its_logarithm():
 def test_groups_are_looked_for_among_words_of_at_least_two_documents(monkeypatch):
     widths = []
 
-    def clusters(X, n_clusters, seed):
+    def clusters(X, n_clusters, **settings):
         widths.append(X.shape[1])
         return np.arange(X.shape[0]) % n_clusters
 
-    monkeypatch.setattr(groups, "_clusters", clusters)
+    monkeypatch.setattr(groups, "quiet_kmeans", clusters)
     # word 0 in all eight documents, word 1 in three, word 2 in two, the others in one each
     table = np.zeros((8, 11))
     table[:, 0], table[:3, 1], table[:2, 2], table[:, 3:] = 1, 1, 1, np.eye(8)

@@ -43,7 +43,7 @@ def content_order(rows: Any, *more: np.ndarray) -> np.ndarray:
 def content_keys(rows: Any, precision: Any = np.float32) -> np.ndarray:
     """A hash per row as an unsigned integer, of its values in the given precision."""
     if sp.issparse(rows):
-        return _sparse_keys(rows, _mixed(_bits(rows.data, precision)))
+        return _sparse_keys(rows, mixed_bits(_bits(rows.data, precision)))
     if isinstance(rows, np.ndarray) and rows.ndim == 2:
         size = max(1, _DENSE_BLOCK // max(1, rows.shape[1]))
         blocks = [_dense_keys(rows[start : start + size], precision) for start in range(0, len(rows), size)]
@@ -63,20 +63,20 @@ def label_ranks(values: np.ndarray, known: np.ndarray) -> np.ndarray:
 def content_noise(rows: Any, width: int, rng: np.random.Generator) -> np.ndarray:
     """Normal noise, ``width`` numbers per row, that depends on ``rng`` and on what the row holds, not on its place."""
     salt = rng.integers(2**63, size=width).astype(np.uint64)
-    bits = _mixed(content_keys(rows)[:, None] ^ salt[None, :])
+    bits = mixed_bits(content_keys(rows)[:, None] ^ salt[None, :])
     return ndtri((bits >> np.uint64(11)).astype(np.float64) * 2.0**-53 + 2.0**-54)
 
 
 def _sparse_keys(rows: sp.csr_matrix, values: np.ndarray) -> np.ndarray:
     # Sums modulo 2^64 as differences of running sums, which empty rows do not trouble.
-    entries = _mixed(values + _columns(rows.indices))
+    entries = mixed_bits(values + _columns(rows.indices))
     entries[rows.data == 0] = 0
     running = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(entries, dtype=np.uint64)])
     return running[rows.indptr[1:]] - running[rows.indptr[:-1]]
 
 
 def _dense_keys(rows: np.ndarray, precision: Any) -> np.ndarray:
-    entries = _mixed(_mixed(_bits(rows, precision)) + _columns(np.arange(rows.shape[1])))
+    entries = mixed_bits(mixed_bits(_bits(rows, precision)) + _columns(np.arange(rows.shape[1])))
     entries[rows == 0] = 0
     return entries.sum(axis=1, dtype=np.uint64)
 
@@ -91,7 +91,7 @@ def _columns(numbers: np.ndarray) -> np.ndarray:
     return (numbers.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
 
 
-def _mixed(bits: np.ndarray) -> np.ndarray:
+def mixed_bits(bits: np.ndarray) -> np.ndarray:
     """Every bit of the outcome depends on every bit given (the finish of splitmix64), in place."""
     with np.errstate(over="ignore"):
         bits ^= bits >> np.uint64(30)

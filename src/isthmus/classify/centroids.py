@@ -76,6 +76,20 @@ def settle(
     return centroids, target.dot(centroids).argmax(axis=1), history, False
 
 
+def left_out_similarity(products: np.ndarray, sums: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Similarity of rows of length one to class centroids that do not hold them.
+
+    ``products`` are those of the rows with the classes' ``sums``, ``codes`` the rows' own classes.
+    """
+    lengths = np.linalg.norm(sums, axis=1)
+    own = np.arange(len(codes)), codes
+    # Taking a row of length one out of its sum s: (s − x)·x = s·x − 1, and |s − x|² = |s|² − 2·s·x + 1.
+    without = np.sqrt(np.maximum(lengths[codes] ** 2 - 2 * products[own] + 1, 1e-12))
+    similarity = products / np.maximum(lengths, 1e-12)
+    similarity[own] = (products[own] - 1) / without
+    return similarity
+
+
 def move_centroids(source: np.ndarray, means: np.ndarray, source_weight: float) -> np.ndarray:
     """Directions between the source's centroids and the means of their target rows."""
     return unit_rows(source_weight * source + (1 - source_weight) * means)

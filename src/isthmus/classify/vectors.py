@@ -8,7 +8,7 @@ from isthmus._math.calibration import fit_temperature
 from isthmus._math.rows import unit_rows
 from isthmus._parameters import FROM_1, SHARE, parameter, parameters
 from isthmus.base import Domains, TransferClassifier
-from isthmus.classify.centroids import CentredRows, move_centroids, settle
+from isthmus.classify.centroids import CentredRows, left_out_similarity, move_centroids, settle
 from isthmus.classify.rules import CentroidRule
 from isthmus.features.blocks import ONE, Block, Passes, add_tuples, as_steps, block_steps, exact_product, square_sums
 from isthmus.features.embeddings import resolve_embedder
@@ -153,19 +153,6 @@ def centroid_sums(block: Block, model: TransductiveCentroidClassifier, n_classes
 
 
 def _left_out_temperature(parts: list[tuple[np.ndarray, np.ndarray]], sums: np.ndarray) -> float:
-    """Factor on similarities, from source rows compared with centroids that do not hold them.
-
-    ``parts`` are products of rows of length one with the classes' ``sums``, and the rows' classes.
-    """
-    lengths = np.linalg.norm(sums, axis=1)
-    scores, codes = [], []
-    for products, own in parts:
-        there = (np.arange(len(own)), own)
-        # Taking a row of length one out of its sum s: (s − x)·x = s·x − 1, and |s − x|² = |s|² − 2·s·x + 1.
-        length = np.sqrt(np.maximum(lengths[own] ** 2 - 2 * products[there] + 1, 1e-12))
-        left = (products[there] - 1) / length
-        similarity = products / np.maximum(lengths, 1e-12)
-        similarity[there] = left
-        scores.append(similarity)
-        codes.append(own)
-    return fit_temperature(np.vstack(scores), np.concatenate(codes))
+    """Factor on similarities, from products of source rows with the classes' ``sums``, and the rows' classes."""
+    scores = [left_out_similarity(products, sums, codes) for products, codes in parts]
+    return fit_temperature(np.vstack(scores), np.concatenate([codes for _, codes in parts]))

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.extmath import row_norms
 
-from isthmus._math.rows import unit_rows
+from isthmus._math.rows import row_blocks, unit_rows
 
 BLOCK_ROWS = 8192
 _REST = 1e-9  # share of their squared length below which centres count as resting
@@ -46,7 +46,6 @@ class KMeansRun:
     centers: np.ndarray
     labels: np.ndarray
     counts: np.ndarray
-    distances: np.ndarray
     divergence: float
     n_iter: int
     termination: str
@@ -120,8 +119,7 @@ def assign_rows(
             )
         return sums, counts
 
-    starts = range(0, X.shape[0], BLOCK_ROWS)
-    blocks = [slice(start, min(start + BLOCK_ROWS, X.shape[0])) for start in starts]
+    blocks = row_blocks(X.shape[0], BLOCK_ROWS)
     n_threads = max(1, min(n_threads, len(blocks)))
     if n_threads == 1:
         parts = [run(blocks)]
@@ -191,8 +189,8 @@ def kmeans(
         if shift <= tol and (pull is None or same_pairs):
             termination = "tolerance"
             break
-    labels, distances, stats = assign_rows(X, centers, cosine=cosine, norms=norms, n_threads=n_threads)
-    return KMeansRun(centers, labels, stats.counts, distances, stats.divergence, n_iter, termination, history, pull)
+    labels, _, stats = assign_rows(X, centers, cosine=cosine, norms=norms, n_threads=n_threads)
+    return KMeansRun(centers, labels, stats.counts, stats.divergence, n_iter, termination, history, pull)
 
 
 def boosted_guidance(guidance: float, boost: float) -> float:

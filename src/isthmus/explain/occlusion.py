@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from isthmus.base import row_blocks
+from isthmus.classify.baselines.source_only import log_probability
 from isthmus.features.languages import UNSPACED, guess_language
 from isthmus.pipeline import TransferPipeline
 
@@ -59,13 +60,9 @@ def word_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
 def _losses(model: Any, names: Any, whole: Any, without: Callable[[range], Any]) -> list[dict]:
     if not len(names):
         return []
-    whole_scores = _log_probability(model, whole)
-    losses = np.vstack(
-        [
-            whole_scores - _log_probability(model, without(range(part.start, part.stop)))
-            for part in row_blocks(len(names), _BLOCK)
-        ]
-    )
+    scores = log_probability(model, whole)
+    blocks = [range(part.start, part.stop) for part in row_blocks(len(names), _BLOCK)]
+    losses = np.vstack([scores - log_probability(model, without(places)) for places in blocks])
     return contribution_rows(model.classes_, names, losses)
 
 
@@ -76,7 +73,3 @@ def contribution_rows(classes: np.ndarray, terms: Any, contributions: Any) -> li
         for code, label in enumerate(classes.tolist())
         for term, values in zip(terms, contributions, strict=True)
     ]
-
-
-def _log_probability(model: Any, documents: Any) -> np.ndarray:
-    return np.log(np.maximum(model.predict_proba(documents), 1e-300))

@@ -182,26 +182,20 @@ def _named(name: str) -> Embedder:
                 "sentence-transformers.",
                 code="missing-extra",
             )
-        return _sentence_model(MINILM, folder[0])
-    folder = [Path(name)]
-    if folder[0].is_dir():
-        return _static_model(name, folder[0]) if _is_model2vec(folder[0]) else _sentence_model(name, folder[0])
-    return _hub_model(name)
+        return _folder_model(MINILM, folder[0])
+    return _folder_model(name, Path(name)) if Path(name).is_dir() else _hub_model(name)
 
 
-def _sentence_model(name: str, folder: Path) -> ModelEmbedder:
+def _folder_model(name: str, folder: Path) -> ModelEmbedder:
+    """A saved model of model2vec, or else of sentence-transformers."""
+
     def load() -> Callable[[list[str]], Any]:
+        if _is_model2vec(folder):
+            package = import_optional("model2vec", f"The model {name!r}", extra="sentences")
+            return package.StaticModel.from_pretrained(str(folder)).encode
         package = import_optional("sentence_transformers", f"The model {name!r}", extra="sentences")
         model = package.SentenceTransformer(str(folder))  # takes a GPU where there is one
         return functools.partial(model.encode, show_progress_bar=False, convert_to_numpy=True)
-
-    return ModelEmbedder(name, load, folder_fingerprint(folder))
-
-
-def _static_model(name: str, folder: Path) -> ModelEmbedder:
-    def load() -> Callable[[list[str]], Any]:
-        package = import_optional("model2vec", f"The model {name!r}", extra="sentences")
-        return package.StaticModel.from_pretrained(str(folder)).encode
 
     return ModelEmbedder(name, load, folder_fingerprint(folder))
 
@@ -223,7 +217,7 @@ def _hub_model(name: str) -> Embedder:
         except Exception:  # not there, or not a name at all: the same sentence for both
             folder = None
         if folder is not None:
-            return _static_model(name, folder) if _is_model2vec(folder) else _sentence_model(name, folder)
+            return _folder_model(name, folder)
     raise DataError(
         f"There is no model {name!r} on this machine, and none is downloaded; use 'static' or 'minilm', or name the "
         "folder of a model of sentence-transformers or model2vec.",

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from isthmus._math.content import mixed_bits
+
 RUN = 8  # words; two people hardly write the same eight words in a row by chance
 SHARE = 0.5  # of a document's runs that must occur in the other one
 BOILERPLATE = 50  # a run in more source documents than this is a form or a signature, not a copy
@@ -17,7 +19,7 @@ def run_hashes(tokens: Sequence[np.ndarray], *, run: int = RUN) -> tuple[np.ndar
     lengths = np.array([len(row) for row in tokens], dtype=np.int64)
     if not lengths.sum():
         return np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64)
-    words = _scramble(np.concatenate(tokens).astype(np.uint64) + np.uint64(1))
+    words = mixed_bits(np.concatenate(tokens).astype(np.uint64) + np.uint64(1))
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
     document = np.repeat(np.arange(len(tokens)), lengths)
     place = np.arange(len(words)) - starts[document]
@@ -34,13 +36,6 @@ def run_hashes(tokens: Sequence[np.ndarray], *, run: int = RUN) -> tuple[np.ndar
     hashes, document = hashes[order], document[order]
     fresh = np.concatenate([[True], (hashes[1:] != hashes[:-1]) | (document[1:] != document[:-1])])
     return hashes[fresh], document[fresh]
-
-
-def _scramble(values: np.ndarray) -> np.ndarray:
-    """Spread small integers over 64 bits (multiply and shift, twice)."""
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        values = (values ^ (values >> np.uint64(shift))) * np.uint64(factor)
-    return values ^ (values >> np.uint64(31))
 
 
 def near_duplicates(

@@ -459,14 +459,14 @@ class Problem:
         """Documents placed by naive Bayes of the source."""
         if self.fixed:
             return self.placed(self.sample.codes)
-        by = ByScores(*naive_bayes_scores(self.class_counts, self.priors))
-        change, *_ = self.move(by, None, "placed-start", phase="placing documents")
-        return PlacedDocuments(self, "placed-start", change.added_to(np.zeros_like(self.class_table)))
+        return self._place(ByScores(*naive_bayes_scores(self.class_counts, self.priors)))
 
     def placed(self, labels: np.ndarray) -> PlacedDocuments:
         """Documents of the only block in these clusters."""
         self.sample.keep("given", {"labels": np.asarray(labels, dtype=np.int32)})
-        by = ByClusters("given", np.arange(self.n_classes))
+        return self._place(ByClusters("given", np.arange(self.n_classes)))
+
+    def _place(self, by: Any) -> PlacedDocuments:
         change, *_ = self.move(by, None, "placed-start", phase="placing documents")
         return PlacedDocuments(self, "placed-start", change.added_to(np.zeros_like(self.class_table)))
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from isthmus._math.rows import unit_rows
 from isthmus.base import softmax
+from isthmus.classify.centroids import left_out_similarity
 
 RIDGES = (0.1, 0.3, 1.0, 3.0, 10.0)  # of the mean eigenvalue
 
@@ -140,24 +141,12 @@ def compare_names(names: np.ndarray, rows: np.ndarray, codes: np.ndarray) -> Nam
     rows = rows[kept]
     codes = (np.cumsum(both) - 1)[codes[kept]]
     answers = settle_softly(names[both], rows).similarity.argmax(axis=1)
+    sums = np.eye(int(codes.max()) + 1)[codes].T @ rows
     return NameAgreement(
         names=beyond_chance(answers, codes),
         right=float(np.mean(answers == codes)),
-        documents=beyond_chance(left_out_similarity(rows, codes).argmax(axis=1), codes),
+        documents=beyond_chance(left_out_similarity(rows @ sums.T, sums, codes).argmax(axis=1), codes),
     )
-
-
-def left_out_similarity(rows: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Similarity of rows of length one to class centroids that do not hold them."""
-    sums = np.eye(int(codes.max()) + 1)[codes].T @ rows
-    products = rows @ sums.T
-    lengths = np.linalg.norm(sums, axis=1)
-    own = np.arange(len(codes)), codes
-    # Taking a row of length one out of its sum s: (s − x)·x = s·x − 1, and |s − x|² = |s|² − 2·s·x + 1.
-    without = np.sqrt(np.maximum(lengths[codes] ** 2 - 2 * products[own] + 1, 1e-12))
-    similarity = products / np.maximum(lengths, 1e-12)
-    similarity[own] = (products[own] - 1) / without
-    return similarity
 
 
 def beyond_chance(answers: np.ndarray, codes: np.ndarray) -> float:

@@ -267,16 +267,8 @@ class TermProjectionClassifier(TermProjector, TransferClassifier):
     ----------
     classifier : {"rule", "svm"}, default="rule"
         "rule": the class with the largest feature. "svm": a linear SVM on the features, rows that sum to one.
-    n_terms : int or None, default=None
-        Number of terms to keep, by χ²max; None keeps all.
-    purity : float, default=0.5
-        Share of χ²total that a term's class must hold.
-    weighting : str, default="tf-pr"
-        As for :class:`isthmus.TermProjection`.
-    smoothing : float, default=0.5
-        Documents added to both sides of the probability ratio.
-    association : {"positive", "any"}, default="positive"
-        As for :class:`isthmus.TermProjection`; "any" is the paper's and takes ``max_iter=0``.
+    n_terms, purity, weighting, smoothing, association
+        As for :class:`isthmus.TermProjection`; the association "any" is the paper's and takes ``max_iter=0``.
     max_iter : int, default=8
         Rounds in which the surest target rows are counted under their predicted class. 0: the paper's way, the target's
         rows are not looked at before they are labelled.
