@@ -5,7 +5,6 @@ import sys
 import pytest
 
 from isthmus.exceptions import MissingExtraError
-from isthmus.features import lexicons
 from isthmus.features.lexicons import Lexicon, has_lexicon, label_words, read_lexicon, read_polarity, score_texts
 
 VADER = "good\t1.9\t0.9\t[2, 1]\nGood\t2.1\t0.9\t[2]\nbad\t-2.5\t0.6\t[-3]\n:)\t2.0\t1.0\t[2]\nmeh\t-0.3\t1.0\t[0]\n"
@@ -42,7 +41,7 @@ def test_lexicons_are_read_as_data(packages):
 
 
 def test_a_missing_lexicon_is_said(monkeypatch):
-    monkeypatch.setattr(lexicons.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     read_lexicon.cache_clear()
     with pytest.raises(MissingExtraError, match=r"isthmus\[lexicons\]"):
         read_lexicon("en")

@@ -8,7 +8,6 @@ are not imported.
 from __future__ import annotations
 
 import functools
-import importlib.util
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from xml.etree import ElementTree
 from isthmus.exceptions import MissingExtraError
 from isthmus.features.languages import negators
 from isthmus.features.spelling import lower_text, normalize_text
+from isthmus.features.static_vectors import package_file
 from isthmus.features.tokens import WORD, tokenize_words
 
 _REACH = 3  # words after a negation in which an opinion word means the opposite
@@ -57,11 +57,8 @@ def _file_of(language: str) -> Path | None:
     if language not in _SOURCES:
         return None
     _, module, file, _ = _SOURCES[language]
-    spec = importlib.util.find_spec(module)
-    for folder in (spec.submodule_search_locations or ()) if spec else ():
-        if (Path(folder) / file).exists():
-            return Path(folder) / file
-    return None
+    found = package_file(module, file)
+    return None if found is None else found[0]
 
 
 def has_lexicon(language: str) -> bool:
