@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-_NAMES_VOTE = "a vote learned in the target: measured on the page about names, not part of auto yet"
 # Public and without a caller on purpose: file and name -> why.
 ALLOWED = {
     ("workbench/app.py", "file_response"): "called by starlette",
@@ -22,8 +21,6 @@ ALLOWED = {
     ("workspace/jobs.py", "of_run"): "the job of a run; tests of crashes wait for it",
     ("workspace/groups.py", "rename_class"): "the workspace keeps new names of classes; no page offers it yet",
     ("workspace/groups.py", "undo_name"): "takes back what rename_class did",
-    ("choose/learning.py", "learn_in_target"): _NAMES_VOTE,
-    ("choose/learning.py", "mix_learned"): _NAMES_VOTE,
     ("evaluate/labels.py", "contingency"): "the table behind the scores of pairs, for users",
 }
 _REFERENCE = re.compile(r":(?:func|class|meth|attr):`~?[!\w.]*?(\w+)`")

@@ -30,7 +30,7 @@ from isthmus._parameters import (
 from isthmus._progress import progress
 from isthmus._utils import n_threads, warn
 from isthmus.base import Domains, TransferClassifier, row_blocks, softmax
-from isthmus.classify.rules import BLOCK, FEW, KernelBend, StringRule, scale_dense
+from isthmus.classify.rules import FEW, KernelBend, StringRule, scale_dense
 from isthmus.classify.strings.kernel_ridge import (
     GrowingRidge,
     as_run,
@@ -57,6 +57,7 @@ from isthmus.features.strings import StringKernel
 SPACED_LENGTHS, UNSPACED_LENGTHS = (5, 8), (1, 4)
 MOST_EXACT = 12_000  # documents whose kernel is computed whole on the CPU, unless max_exact says otherwise
 LANDMARKS = 2000  # documents that stand for all of a collection too large to be compared whole
+BLOCK = 4_096  # documents compared with the landmarks in one go: with every block the landmarks are sorted again
 
 
 @dataclass
