@@ -161,17 +161,6 @@ def test_answers_drawn_at_random_correct_the_shares(result):
     assert rows["class 1"]["low"] > 0.85, "40 of 40 drawn at random are of it"
 
 
-def test_a_class_that_answers_named_does_not_take_the_place_of_another(result):
-    """Classes stand in order: a new one may stand between those that the vote knows, or before them."""
-    sample = result.sample(40)
-    answers = ["another class"] * 10 + ["class 0", "class 1"] * 15
-    taught = result.teach(sample | {"true_label": answers})
-    facts = taught.share_facts()
-    assert facts.classes == ["another class", "class 0", "class 1"]
-    np.testing.assert_array_equal(facts.before[:, 1:], result.probabilities, err_msg="the vote, class by class")
-    assert not facts.before[:, 0].any(), "the vote knows nothing of a class that only answers name"
-
-
 def test_a_column_of_a_frame_by_its_name(result):
     polars = pytest.importorskip("polars")
     source = polars.DataFrame({"text": result.source_texts, "label": list(result.source_labels)})

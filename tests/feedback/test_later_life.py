@@ -174,3 +174,33 @@ def test_a_vote_with_words_says_the_same_of_a_text_that_comes_later(tmp_path):
     np.testing.assert_allclose(back.predict_proba(hard.target_texts), vote.probabilities, atol=1e-9)
     again = [result.teach(answers(hard)).probabilities for result in (vote, back)]
     np.testing.assert_allclose(again[1], again[0], rtol=1e-9)
+
+
+def test_where_the_name_of_a_new_class_stands_among_the_others_changes_nothing():
+    """Classes stand in the order of their names, so that a new one moves the columns of those the vote knows."""
+    made = make_shifted_texts(120, 160, n_classes=3, n_novel=1, shared=0.6, random_state=3, length=18)
+    untaught = isthmus.label(made.source_texts, made.source_labels, made.target_texts, method="nbc")
+    rows = np.random.default_rng(0).choice(160, 50, replace=False)
+
+    def told(new):
+        answers = [new if made.target_labels[row] == "class 3" else made.target_labels[row] for row in rows]
+        table = {"document": (rows + 1).tolist(), "true_label": answers, "drawn": ["random"] * 50}
+        taught = untaught.teach(table)
+        later = taught.label_new(made.target_texts[:40])
+        order = [*untaught.classes.tolist(), new]
+        columns = [taught.classes.tolist().index(name) for name in order]
+        shares = {
+            row["class"]: [row["labels"], row["estimate"], row["low"], row["high"]] for row in taught.class_shares()
+        }
+        return [
+            [order.index(label) for part in (taught, later) for label in part.labels],
+            [*taught.needs_review, *later.needs_review],
+            [*taught.confidence, *later.confidence],
+            taught.predict_proba(made.target_texts[:40])[:, columns],
+            [shares[name] for name in order],
+            [taught.expected_accuracy.estimate, taught.forecast(30).then],
+            taught.ask(20)["document"],
+        ]
+
+    for one, other in zip(told("a class that stands first"), told("that stands last"), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9, err_msg="the same but for the place of the name")
