@@ -50,6 +50,22 @@ def teach_some(result, number=20):
     return result.teach(questions | {"true_label": [TRUTH[n - 1] for n in questions["document"]]})
 
 
+def test_without_a_source_reading_begins_with_a_random_sample(alone, added, monkeypatch):
+    """Confidences that no label was compared with say nothing about the documents they call sure."""
+    monkeypatch.setattr("isthmus.feedback.asking.FIRST_AT_RANDOM", 40)
+    asked = alone.ask(30)
+    assert set(asked["drawn"]) == {"random"}
+    assert asked["document"] == alone.ask(20)["document"] + asked["document"][20:], "a smaller list begins the larger"
+    taught = alone.teach({**asked, "true_label": [TRUTH[n - 1] for n in asked["document"]]})
+    assert taught.learned.basis == "random"
+    more = taught.ask(20)
+    assert more["drawn"] == ["random"] * 10 + ["asked"] * 10, "40 in all, then the doubtful ones"
+    assert not set(more["document"]) & set(asked["document"])
+    shuffled = isthmus.label(None, None, TARGET[::-1], classes=alone.settings["classes"], embed=False)
+    assert shuffled.ask(30)["text"] == asked["text"], "whatever the order of the file"
+    assert set(added.ask(5)["drawn"]) == {"asked"}, "a labelled source says how sure labels are"
+
+
 def test_a_class_that_the_source_lacks_is_added(added):
     assert added.classes.tolist() == ["parking", "price", "staff"]
     assert right(added) >= 0.9, f"expected at least 90 % right, found {right(added):.0%}"

@@ -54,9 +54,13 @@ def test_classes_by_name_label_review_teach_and_export(client, workspace, namele
     assert "match, goal" in desk, "the description of a class stands beside its key"
 
     api = f"/api/projects/{nameless.id}/runs/{run.id}"
-    for row in rows[:3]:
+    drawn = []
+    for row in sorted(rows, key=lambda row: row.rank)[:3]:
         given = client.post(f"{api}/answers", json={"document": row.document, "label": "sport"})
         assert given.status_code == 200, given.text
+        drawn.append(given.json()["drawn"])
+    assert drawn[0] == "random", "the first on the desk were drawn from all, since nothing measured the labels"
+    assert drawn[-1] == "picked", "the desk had not offered it"
     assert client.post(f"{here}/runs/teach").status_code in (200, 303)
     work(workspace, until_idle=True)
     taught = workspace.runs.latest(nameless.id)

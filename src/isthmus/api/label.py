@@ -441,7 +441,8 @@ class LabelResult(Outlook):
         Where frames came in, it is a frame of the same kind.
 
         Documents are chosen that are doubtful, that methods disagree about, and that are unlike those answered already;
-        groups that fit no class come first. Answered documents are never asked again.
+        groups that fit no class come first. Answered documents are never asked again. Without a labelled source the
+        first hundred are drawn at random: only they say how often labels by names alone are right.
 
         Parameters
         ----------

@@ -8,14 +8,19 @@ from typing import Any
 
 import numpy as np
 
+from isthmus._math.content import content_order
 from isthmus.exceptions import UsageError
 from isthmus.features.tokens import surface_forms
-from isthmus.feedback.answers import ASKED
+from isthmus.feedback.answers import ASKED, RANDOM
 from isthmus.feedback.hands import contradictions
 from isthmus.feedback.labelling import Labelling
 from isthmus.feedback.model import voting_part
 from isthmus.feedback.tables import TRUTH
 
+# Labels by names alone: confidences that no label was ever compared with say nothing about the sure documents, so that
+# the first answers are drawn from all. As many as the docs ask for; what it is worth: docs/measured/names.md.
+FIRST_AT_RANDOM = 100
+DRAWN_FIRST = "drawn at random, to measure labels by names alone"
 DISPUTE = 0.5  # what a document that all methods agree about still counts, beside one that half of them dispute
 _GROUP_SHARE = 5  # at most one in so many questions goes to suspected new groups
 _NEAR_COPY = 0.98
@@ -249,20 +254,21 @@ def ask(labelling: Labelling, n: int = 50, *, suggest: bool = False) -> dict[str
     views = labelling.views
     opinions = labelling.voters()
     base = voting_part(labelling.model)
+    first = _drawn_first(labelling, n)
     said = {name: base.classes_[part.argmax(axis=1)] for name, part in opinions.items()} if len(opinions) > 1 else {}
     questions = ask_documents(
         labelling.probabilities,
         labelling.classes,
         said,
         views.meaning(labelling.texts),
-        n,
-        answered=known.read.rows,
+        n - len(first),
+        answered=[*known.read.rows, *first],
         passed_over=known.blank,
         groups=getattr(labelling, "novel_group", None),
         disputed=_disputed(labelling),
         blind=not suggest,
     )
-    rows = [question.row for question in questions]
+    rows = [*first, *(question.row for question in questions)]
     table: dict[str, list] = {
         "document": [row + 1 for row in rows],
         "id": [labelling.document_ids[row] for row in rows],
@@ -272,7 +278,21 @@ def ask(labelling: Labelling, n: int = 50, *, suggest: bool = False) -> dict[str
     if suggest:
         table["label"] = [labelling.labels[row] for row in rows]
         table["confidence"] = [round(float(labelling.confidence[row]), 4) for row in rows]
-    return table | {"reason": [question.reason for question in questions], "drawn": [ASKED] * len(rows)}
+    return table | {
+        "reason": [DRAWN_FIRST] * len(first) + [question.reason for question in questions],
+        "drawn": [RANDOM] * len(first) + [ASKED] * len(questions),
+    }
+
+
+def _drawn_first(labelling: Labelling, n: int) -> list[int]:
+    """Documents drawn at random with which reading begins where no labelled source says how sure labels are."""
+    known = labelling.known_answers
+    wanted = min(n, FIRST_AT_RANDOM - int(known.read.at_random.sum()))
+    if not labelling.by_names_alone or wanted <= 0:
+        return []
+    order = np.random.default_rng(labelling.seed).permutation(len(labelling.texts))
+    seen = {*known.read.rows, *known.blank}
+    return [row for row in content_order(labelling.texts)[order].tolist() if row not in seen][:wanted]
 
 
 def _disputed(labelling: Labelling) -> dict[int, str]:

@@ -200,7 +200,12 @@ class Labelling:
         """Whether no label of a person says how often these are right: classes by name alone, and too few answers."""
         taught = taught_part(self.model)
         n_answers = 0 if taught is None else len(taught.correction.held_out)
-        return n_answers < FEWEST_ANSWERS and len({label for label in self.source_labels if label is not None}) < 2
+        return n_answers < FEWEST_ANSWERS and self.by_names_alone
+
+    @property
+    def by_names_alone(self) -> bool:
+        """Whether fewer than two classes have labelled documents in the source."""
+        return len({label for label in self.source_labels if label is not None}) < 2
 
     @cached_property
     def views(self) -> DocumentViews:

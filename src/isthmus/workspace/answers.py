@@ -14,6 +14,7 @@ from sqlalchemy.engine import Connection
 from isthmus.evaluate.agreement import count_labels, krippendorff_alpha
 from isthmus.exceptions import UsageError
 from isthmus.feedback.answers import ASKED, PICKED, RANDOM, READ
+from isthmus.feedback.asking import DRAWN_FIRST
 from isthmus.feedback.hands import dawid_skene
 from isthmus.workspace.context import (
     Part,
@@ -221,10 +222,13 @@ def add_answer(
     if place is None:
         raise missing("document")
     project = place.project_id
-    asked = run is not None and check_in_run(connection, run, document).asked_at is not None
+    offered = None if run is None else check_in_run(connection, run, document)
+    reason = None if offered is None or offered.asked_at is None else offered.reason
+    asked = reason is not None
     before = connection.execute(_HOLDING, about).first()
     # A document that was drawn at random stays so, whatever is said about it later: the draw was random all the same.
-    drawn = RANDOM if before is not None and before.drawn == RANDOM else drawn or (ASKED if asked else PICKED)
+    came = PICKED if reason is None else RANDOM if DRAWN_FIRST in reason else ASKED
+    drawn = RANDOM if before is not None and before.drawn == RANDOM else drawn or came
     if kind == "answer" and before is not None and holds_second(connection, document, by):
         kind = SECOND
     elif before is not None:

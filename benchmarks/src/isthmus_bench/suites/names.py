@@ -13,9 +13,11 @@ from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
+from isthmus._progress import progress
 from isthmus.api.label import label
 from isthmus.choose.candidates import Candidates, try_methods
 from isthmus.choose.choice import decide
@@ -198,13 +200,59 @@ def auto_without(part: str) -> Callable[[TaskData, int], list[dict]]:
         if found is None:
             return []
         rows = score(data, decide(candidates).labels)
-        without = decide(replace(candidates, **{part: None}))
+        nothing: dict[str, Any] = {part: None}
+        without = decide(replace(candidates, **nothing))
         rows.append({"metric": "accuracy_without", "value": score(data, without.labels)[0]["value"]})
         if part == "lexicon":
             rows[0]["lexicon"] = found.found
         return rows
 
     return run
+
+
+# ---------------------------------------------------------------------------------------------------------- studies
+
+
+READ = (*ENGLISH, "fudan-sogou", "german")  # targets of the study "reading"
+ANSWERS = 100
+AT_MOST = 1_000  # documents of a target
+
+
+def measure_reading(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
+    """Names alone, then a hundred answers: to documents drawn at random, as ``ask`` does, or to the doubtful ones."""
+    table: list[dict] = []
+    for name in READ:
+        data = TASKS[name].load(folder)
+        rng = np.random.default_rng(seeds[0])
+        chosen = np.sort(rng.permutation(len(data.target_texts))[:AT_MOST])
+        texts, truth = ([part[i] for i in chosen] for part in (data.target_texts, data.target_labels))
+        named = label(None, None, texts, classes=sorted(set(truth)), random_state=seeds[0])
+        for drawn, first in (("random", ANSWERS), ("asked", 0)):
+            with patch("isthmus.feedback.asking.FIRST_AT_RANDOM", first):
+                questions = named.ask(ANSWERS)
+            taught = named.teach({**questions, "true_label": [truth[n - 1] for n in questions["document"]]})
+            table.append({"task": name, "drawn": drawn, **_promises(taught, np.array(truth, dtype=object))})
+        progress("reading", len(table), 2 * len(READ))
+    for drawn in ("random", "asked"):
+        rows = [row for row in table if row["drawn"] == drawn]
+        means = {name: float(np.mean([row[name] for row in rows])) for name in rows[0] if name not in ("task", "drawn")}
+        table.append({"task": f"mean of {len(rows)}", "drawn": drawn, **means})
+    return table
+
+
+def _promises(result: Any, truth: np.ndarray) -> dict[str, float]:
+    """Share right, how far the expectation is off, whether the interval holds, what passes and what of it is wrong."""
+    right, passes, expected = result.labels == truth, ~result.needs_review, result.expected_accuracy
+    share = float(right.mean())
+    wrong = float(np.mean(~right[passes])) if passes.any() else 0.0
+    return {
+        "right": share,
+        "off": abs(expected.estimate - share),
+        "held": float(expected.low <= share <= expected.high),
+        "passes": float(passes.mean()),
+        "wrong": wrong,
+        "kept": float(wrong <= result.error_budget + 0.02),
+    }
 
 
 # ------------------------------------------------------------------------------------------------------------ tuning
@@ -355,6 +403,11 @@ SUITE = Suite(
     means=MEANS,
     derived={"against": against},
     studies={
+        "reading": Study(
+            name="reading",
+            summary="No source, a hundred answers: drawn at random, as ask does, or the doubtful documents.",
+            run=measure_reading,
+        ),
         "sharpness": Study(
             name="sharpness",
             summary="Sharpness of the sharing and weight of the anchor, set on all corpora but one.",
