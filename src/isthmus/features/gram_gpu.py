@@ -1,7 +1,8 @@
 """Exact n-gram kernels on a CUDA device: the integers of the CPU path, for a hundred thousand documents.
 
 Every function takes the array module ``xp``: CuPy on a device, numpy where there is none. Three steps have code for
-CUDA (:func:`add_products`, :func:`add_lists`, :func:`fill_rows`); each has a twin in plain numpy, which numpy runs.
+CUDA (:func:`add_products`; :func:`add_lists` and :func:`fill_rows` in ``gram.cu``); each has a twin in plain numpy,
+which numpy runs.
 
 Positions are sorted by the n-gram that starts there, one length after the other: a number that holds the n-gram one
 symbol shorter, the next symbol and the position is sorted whole, which a device does at memory speed. N-grams in many
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -115,44 +117,6 @@ def _changes(xp: Any, *columns: Any) -> Any:
 # -- Steps with CUDA code of their own, and their twins
 
 
-CUDA = r"""
-extern "C" __global__ void add_lists(
-    const long long first, const long long split, const int lanes, const int* docs, const int* values,
-    const int weighted, const long long* entry_ptr, const long long* places, const long long* begins,
-    int* tile, const long long width)
-{
-    const long long row = first + blockIdx.x;
-    const long long limit = split > 0 ? split : row;
-    int* out = tile + blockIdx.x * width;
-    const int lane = threadIdx.x % lanes, groups = blockDim.x / lanes;
-    for (long long e = entry_ptr[row] + threadIdx.x / lanes; e < entry_ptr[row + 1]; e += groups) {
-        const long long place = places[e];
-        const int own = weighted ? values[place] : 1;
-        for (long long k = begins[e] + lane; k < place; k += lanes) {
-            const int other = docs[k];
-            if (other >= limit) break;
-            atomicAdd(out + other, weighted ? own * values[k] : 1);
-        }
-    }
-}
-
-template <typename V, typename O>
-__global__ void fill_rows(
-    const V* values, const long long n, const long long* rows, const long long n_rows, const long long from,
-    const long long width, const double* roots, const int unit, const int curved, const double* centre,
-    const long long* group, const double* factor, O* out)
-{
-    const long long c = blockIdx.x * (long long)blockDim.x + threadIdx.x, j = from + c;
-    if (c >= width) return;
-    const double root = roots[j];
-    for (long long r = blockIdx.y; r < n_rows; r += gridDim.y) {
-        const long long i = rows[r];
-        double v = unit && i == j ? 1.0 : (double)values[i * n + j] * roots[i] * root;
-        if (curved) v = exp(v - 1.0);
-        out[r * width + c] = (O)((v - centre[group[i] * n + j]) * factor[i]);
-    }
-}
-"""
 _C_NAMES = {"uint16": "unsigned short", "int32": "int", "float32": "float", "float64": "double"}
 _compiled: dict[str, Any] = {}
 
@@ -160,7 +124,8 @@ _compiled: dict[str, Any] = {}
 def _cuda(xp: Any, name: str) -> Any:
     if not _compiled:
         wanted = [f"fill_rows<{v}, {o}>" for v in _C_NAMES.values() for o in ("float", "double")]
-        module = xp.RawModule(code=CUDA, options=("-std=c++17",), name_expressions=wanted)
+        code = Path(__file__).with_name("gram.cu").read_text("utf-8")
+        module = xp.RawModule(code=code, options=("-std=c++17",), name_expressions=wanted)
         _compiled.update({known: module.get_function(known) for known in ("add_lists", *wanted)})
     return _compiled[name]
 

@@ -16,57 +16,32 @@ from pathlib import Path
 from isthmus.exceptions import UsageError
 from isthmus.features.spelling import normalize_text
 
-_ROWS = [
-    (line.split("\t") + [""] * 4)[:5]
-    for line in Path(__file__).with_name("languages.tsv").read_text("utf-8").splitlines()[1:]
-]
+
+def read_table(name: str, width: int) -> list[list[str]]:
+    """Rows of a table beside this file; cells that are missing at the end of a row are empty."""
+    lines = Path(__file__).with_name(name).read_text("utf-8").splitlines()[1:]
+    return [(line.split("\t") + [""] * width)[:width] for line in lines]
+
+
+_LANGUAGES = read_table("languages.tsv", 5)
 # Identified languages by ISO 639-1 code. Neighbours that a classifier by bytes cannot hold apart are left to the larger
 # one (Bokmål and Nynorsk, the written forms of Chinese and of Arabic).
-NAMES = {code: name for code, name, *_ in _ROWS}
+NAMES = {code: name for code, name, *_ in _LANGUAGES}
 OTHER = "other"  # a language nothing is done for: words as they are written
 # Snowball's algorithms; for English the older Porter one, which the papers use. Croatian and Bosnian share the Serbian
 # one, which reads both alphabets; Malay shares the Indonesian one.
-STEMMERS = {code: name for code, _, name, *_ in _ROWS if name}
+STEMMERS = {code: name for code, _, name, *_ in _LANGUAGES if name}
 # Words that turn a verdict round, and "without". A language with stop words and no entry here keeps all its stop words
 # where verdicts are at stake.
-NEGATIONS = {code: frozenset(words.split()) for code, _, _, words, _ in _ROWS if words}
+NEGATIONS = {code: frozenset(words.split()) for code, _, _, words, _ in _LANGUAGES if words}
 # What is left of "didn't" and its like where words are letters in a row.
-_HALVES = {code: frozenset(words.split()) for code, *_, words in _ROWS if words}
+_HALVES = {code: frozenset(words.split()) for code, *_, words in _LANGUAGES if words}
 
 # -- scripts -----------------------------------------------------------------------------------------------------------
 
-SCRIPTS = {
-    "latin": r"A-Za-z\u00aa\u00ba\u00c0-\u024f\u1e00-\u1eff",
-    "cyrillic": r"\u0400-\u052f",
-    "greek": r"\u0370-\u03ff\u1f00-\u1fff",
-    "armenian": r"\u0531-\u0587",
-    "hebrew": r"\u05d0-\u05f2",
-    "arabic": r"\u0620-\u064a\u066e-\u06d3\u0750-\u077f\ufb50-\ufdff\ufe70-\ufefc",
-    "devanagari": r"\u0904-\u0939\u0958-\u0961\u0971-\u097f",
-    "bengali": r"\u0985-\u09b9\u09dc-\u09e1",
-    "gurmukhi": r"\u0a05-\u0a39\u0a59-\u0a5e",
-    "gujarati": r"\u0a85-\u0ab9",
-    "odia": r"\u0b05-\u0b39",
-    "tamil": r"\u0b85-\u0bb9",
-    "telugu": r"\u0c05-\u0c39",
-    "kannada": r"\u0c85-\u0cb9",
-    "malayalam": r"\u0d05-\u0d3a",
-    "sinhala": r"\u0d85-\u0dc6",
-    "thai": r"\u0e01-\u0e30\u0e32-\u0e33\u0e40-\u0e46",
-    "lao": r"\u0e81-\u0eb0\u0eb2-\u0eb3\u0ec0-\u0ec6",
-    "burmese": r"\u1000-\u102a\u103f\u1050-\u1055",
-    "georgian": r"\u10a0-\u10fa\u1c90-\u1cba",
-    "ethiopic": r"\u1200-\u135a",
-    "khmer": r"\u1780-\u17b3",
-    "hangul": r"\uac00-\ud7af\u1100-\u11ff\u3131-\u318e",
-    "kana": r"\u3041-\u30ff\u31f0-\u31ff\uff66-\uff9f",
-    "han": r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f",
-}
-_ONE_LANGUAGE = {
-    "greek": "el", "armenian": "hy", "hebrew": "he", "gurmukhi": "pa", "gujarati": "gu", "odia": "or", "tamil": "ta",
-    "telugu": "te", "kannada": "kn", "malayalam": "ml", "sinhala": "si", "thai": "th", "lao": "lo", "burmese": "my",
-    "georgian": "ka", "ethiopic": "am", "khmer": "km", "hangul": "ko", "han": "zh", "kana": "ja",
-}  # fmt: skip
+_SCRIPTS = read_table("scripts.tsv", 3)
+SCRIPTS = {name: letters for name, letters, _ in _SCRIPTS}  # letters as a class of a regular expression has them
+_ONE_LANGUAGE = {name: language for name, _, language in _SCRIPTS if language}
 
 
 def _ranges() -> list[tuple[int, int, str]]:

@@ -16,7 +16,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from isthmus.exceptions import MissingExtraError
-from isthmus.features.languages import negators
+from isthmus.features.languages import negators, read_table
 from isthmus.features.spelling import lower_text, normalize_text
 from isthmus.features.static_vectors import package_file
 from isthmus.features.tokens import WORD, tokenize_words
@@ -94,26 +94,7 @@ def read_lexicon(language: str = "en") -> Lexicon:
 # ------------------------------------------------------------------------------------------------------ polar classes
 
 
-_POSITIVE = """
-positive pos good great favourable favorable praise like liked recommended recommend satisfied happy pro up 👍 😀 + ++
-positiv gut lob zufrieden empfehlenswert positif positive bon bien satisfait positivo positiva bueno buena favorable
-buono buona positivi bom boa positief goed positivt god bra pozytywny dobry позитивный положительный хороший 正面 积极
-好评 好 正向 肯定 満足 良い ポジティブ 긍정 إيجابي
-"""
-_NEGATIVE = """
-negative neg bad poor unfavourable unfavorable criticism dislike disliked complaint dissatisfied unhappy con down 👎
-😞 - -- negativ schlecht kritik unzufrieden negatif négatif négative mauvais mauvaise insatisfait negativo negativa
-malo mala cattivo cattiva ruim mau negatief slecht negativt dårlig dålig negatywny zły негативный отрицательный плохой
-负面 消极 差评 差 坏 负向 否定 不満 悪い ネガティブ 부정 سلبي
-"""
-_MIDDLE = """
-neutral neutre neutro neutraal neutralny нейтральный mixed so-so average 中性 中立 一般 ニュートラル 중립 محايد
-"""
-_SIDES = {
-    **dict.fromkeys(_POSITIVE.split(), 1.0),
-    **dict.fromkeys(_NEGATIVE.split(), -1.0),
-    **dict.fromkeys(_MIDDLE.split(), 0.0),
-}
+_SIDES = {word: float(side) for side, words in read_table("verdicts.tsv", 2) for word in words.split()}
 _STRONGER = frozenset({"very", "strongly", "extremely", "sehr", "très", "muy", "molto", "muito", "zeer", "非常", "很"})
 _UNITS = frozenset({"star", "stars", "stern", "sterne", "étoile", "étoiles", "estrella", "estrellas", "stelle", "星"})
 _FILLERS = frozenset(
