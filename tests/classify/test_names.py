@@ -10,13 +10,7 @@ from hypothesis import strategies as st
 
 from isthmus import ClassNameClassifier
 from isthmus.classify.centroids import left_out_similarity
-from isthmus.classify.names.settling import (
-    NameAgreement,
-    beyond_chance,
-    compare_names,
-    learn_shares,
-    settle_softly,
-)
+from isthmus.classify.names.settling import NameAgreement, beyond_chance, compare_names, learn_shares, settle_softly
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 from isthmus.explain import explain_document
 from isthmus.features import LatentSemantics, TextVectorizer

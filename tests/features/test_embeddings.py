@@ -12,13 +12,7 @@ import pytest
 from isthmus.exceptions import DataError, IsthmusError, MissingExtraError, UsageError
 from isthmus.features import TextEmbedder, embed_texts, static_vectors
 from isthmus.features import embeddings as module
-from isthmus.features.embeddings import (
-    ModelEmbedder,
-    VectorCache,
-    VectorTable,
-    has_static_vectors,
-    resolve_embedder,
-)
+from isthmus.features.embeddings import ModelEmbedder, VectorCache, VectorTable, has_static_vectors, resolve_embedder
 
 static = pytest.mark.skipif(not has_static_vectors(), reason="extra embed is not installed")
 

@@ -96,10 +96,7 @@ def summarise_terms(
     return *_best_class(positive), everywhere.max(axis=1, initial=0.0), total
 
 
-def summarise_strata(
-    a: Stratum,
-    b: Stratum,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def summarise_strata(a: Stratum, b: Stratum) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """As :func:`summarise_terms` for two strata, each with its own margins (Cochran, Mantel and Haenszel).
 
     The gap between found and expected is summed over the strata, and so is its variance. What a term gains only from

@@ -10,15 +10,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from isthmus.features.languages import (
-    SCRIPTS,
-    SUBWORDS,
-    negators,
-    pick_language,
-    spread_sample,
-    stemmer,
-    stop_words,
-)
+from isthmus.features.languages import SCRIPTS, SUBWORDS, negators, pick_language, spread_sample, stemmer, stop_words
 from isthmus.features.spelling import lower_text, normalize_text
 
 # Letters, and the marks that Python's \w leaves out (accents written apart, Hebrew and Arabic points, the vowels of

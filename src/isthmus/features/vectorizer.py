@@ -29,14 +29,7 @@ from isthmus._validation import check_texts
 from isthmus.base import row_blocks
 from isthmus.exceptions import DataError
 from isthmus.features.counting import count_pieces, count_terms, mark_following, read_tokens, shared, texts_key
-from isthmus.features.languages import (
-    IDEOGRAPHIC,
-    UNSPACED,
-    languages_in_use,
-    negators,
-    resolve_language,
-    stop_words,
-)
+from isthmus.features.languages import IDEOGRAPHIC, UNSPACED, languages_in_use, negators, resolve_language, stop_words
 from isthmus.features.ngrams import MAX_LENGTH, key_names
 from isthmus.features.term_rows import (
     BLOCK,

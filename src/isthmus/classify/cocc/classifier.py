@@ -24,12 +24,7 @@ from isthmus.classify.cocc.co_clustering import (
     smooth_source,
     spread_divergence,
 )
-from isthmus.classify.cocc.steps import (
-    calibrate,
-    choose_setting,
-    group_words,
-    refine_by_centroids,
-)
+from isthmus.classify.cocc.steps import calibrate, choose_setting, group_words, refine_by_centroids
 from isthmus.classify.rules import CoClusterRule
 from isthmus.exceptions import DataError
 from isthmus.features.blocks import Block, MemoryPasses, Passes, RowBlock

@@ -21,21 +21,8 @@ from isthmus.base import Domains, TransferClassifier, softmax
 from isthmus.classify.projection.hinge import fit_squared_hinge
 from isthmus.classify.rules import ProjectionRule, class_shares
 from isthmus.exceptions import UsageError
-from isthmus.features.blocks import (
-    BINS,
-    Block,
-    ClassCounts,
-    Passes,
-    RowBlock,
-    as_bins,
-    count_classes,
-    least_bins,
-)
-from isthmus.features.projection import (
-    Projection,
-    TermProjector,
-    block_statistics,
-)
+from isthmus.features.blocks import BINS, Block, ClassCounts, Passes, RowBlock, as_bins, count_classes, least_bins
+from isthmus.features.projection import Projection, TermProjector, block_statistics
 from isthmus.features.term_chi2 import TermStatistics, count_terms
 from isthmus.features.weights import smooth_idf
 from isthmus.shift.shares import likely_shares
