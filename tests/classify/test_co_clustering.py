@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isthmus._math.information import kl_divergence, mutual_information
-from isthmus.classify.cocc import kernels, loops
+from isthmus.classify.cocc import blocks, kernels
 from isthmus.classify.cocc.blocks import problem_in_memory
 from isthmus.classify.cocc.co_clustering import co_cluster, match_clusters, smooth_source, spread_divergence
 
@@ -130,7 +130,7 @@ def test_divergence_of_classes_and_clusters_is_the_literal_sum_over_words():
     assert not np.allclose(divergence, literal, atol=1e-2)
 
 
-@pytest.mark.parametrize("by", [loops, kernels], ids=["numpy", "compiled"])
+@pytest.mark.parametrize("by", [blocks, kernels], ids=["numpy", "compiled"])
 @pytest.mark.parametrize("k", [2, 3])
 def test_on_a_tie_documents_and_words_keep_their_cluster(k, by):
     """Moved on a tie, they could go to and fro for ever."""
