@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack
@@ -34,7 +35,7 @@ from isthmus.choose.trust import (
 from isthmus.choose.views import View
 from isthmus.choose.voting import shared_labels
 from isthmus.classify.labeller import LabellerClassifier
-from isthmus.exceptions import DataError, IsthmusError
+from isthmus.exceptions import DataError, IsthmusError, IsthmusWarning
 from isthmus.features.counting import sharing
 from isthmus.features.embeddings import StaticEmbedder, has_static_vectors, resolve_embedder
 from isthmus.pipeline import TransferPipeline, make_transfer_pipeline
@@ -339,5 +340,9 @@ def fit_lexicon(texts: TransferTexts, word_labels: Mapping, options: Mapping) ->
 def _find_general_lexicon(texts: TransferTexts, options: Mapping) -> FittedLexicon | None:
     """An installed lexicon of opinion words, where the classes are verdicts and it agrees with the source."""
     found = find_lexicon(texts.known_texts, texts.known_labels, options["language"])
-    lexicon = None if found is None else fit_lexicon(texts, found.word_labels, options)
-    return lexicon if lexicon is None or found is None else replace(lexicon, found=found.why)
+    if found is None:
+        return None
+    with warnings.catch_warnings():  # most words of a general lexicon occur nowhere, and nobody gave them
+        warnings.filterwarnings("ignore", message=".* labelled words occur in no", category=IsthmusWarning)
+        lexicon = fit_lexicon(texts, found.word_labels, options)
+    return None if lexicon is None else replace(lexicon, found=found.why)
