@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,23 @@ def unit_rows(rows: Any) -> Any:
         return rows
     lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
     return rows / np.where(lengths > 0, lengths, 1.0)[:, None]
+
+
+def rows_are_empty(rows: Any) -> np.ndarray:
+    """Which rows, dense or sparse, hold nothing but zeros."""
+    filled = rows.getnnz(axis=1) if sp.issparse(rows) else np.count_nonzero(rows, axis=1)
+    return np.asarray(filled).ravel() == 0
+
+
+def unknown_texts(tests: Sequence[Callable[[list[str]], np.ndarray]], texts: Sequence[str]) -> np.ndarray:
+    """Texts of which every test says that it knows nothing in them; each is asked about those that are left."""
+    left = np.arange(len(texts))
+    for knows_nothing in tests:
+        if len(left):
+            left = left[knows_nothing([texts[row] for row in left.tolist()])]
+    unknown = np.zeros(len(texts), dtype=bool)
+    unknown[left] = True
+    return unknown
 
 
 def group_sums(rows: Any, codes: np.ndarray, n_groups: int) -> np.ndarray:

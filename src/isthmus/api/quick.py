@@ -18,10 +18,9 @@ from hashlib import sha256
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from isthmus._math.confidence import review_later, sharpen
-from isthmus._math.rows import softmax, unit_rows
+from isthmus._math.rows import rows_are_empty, softmax, unit_rows, unknown_texts
 from isthmus._utils import warn
 from isthmus.choose.combined import CombinedModel
 from isthmus.choose.prevalence import ShareFacts, value_masks, with_source
@@ -92,8 +91,7 @@ class PipelineRule:
         """Texts in which it finds nothing it knows; what reads raw texts knows every character."""
         if not self.steps:
             return np.array([not text.strip() for text in texts], dtype=bool)
-        rows = run_steps(self.steps, texts)
-        return np.asarray(rows.getnnz(axis=1) if sp.issparse(rows) else np.count_nonzero(rows, axis=1)).ravel() == 0
+        return rows_are_empty(run_steps(self.steps, texts))
 
 
 _SINGLE = ("sharpness", "share_factors", "names_share", "names_sharpness", "shift")
@@ -284,13 +282,8 @@ class QuickModel:
     def no_known_terms(self, texts: Sequence[str]) -> np.ndarray:
         """Texts in which no pipeline finds anything; those that read raw texts are asked first."""
         members = list(self.model.members.values()) if isinstance(self.model, VoteRule) else [self.model]
-        left = np.arange(len(texts))
-        for member in sorted(members, key=lambda member: len(member.steps) > 0):
-            if len(left):
-                left = left[member.has_no_terms([texts[row] for row in left.tolist()])]
-        unknown = np.zeros(len(texts), dtype=bool)
-        unknown[left] = True
-        return unknown
+        members.sort(key=lambda member: len(member.steps) > 0)
+        return unknown_texts([member.has_no_terms for member in members], texts)
 
 
 @dataclass

@@ -110,9 +110,9 @@ def choose(
 
 
 @one_blas_thread()
-def decide(candidates: Candidates, rule: VotingRule | None = None) -> Choice:
+def decide(candidates: Candidates) -> Choice:
     """Weights from the evidence, one pooled answer, and the accuracy to expect of it."""
-    rule = rule or VotingRule()
+    rule = VotingRule()
     vote = Vote.of(candidates, vote_weights(candidates, rule))
     guarded = vote.below_source_only(candidates)
     if guarded:

@@ -30,10 +30,6 @@ class CombinedModel:
         Fitted on the same rows. A member may know fewer classes than others: labelled words can name further ones.
     weights : dict of str to float
         Need not sum to one.
-    lexicon_model : TransferPipeline, optional
-        A model of labelled words alone, which knows nothing of the source's labels.
-    lexicon_power : float
-        Power that brings its probabilities to how often it is right.
 
     Attributes
     ----------
@@ -43,6 +39,10 @@ class CombinedModel:
         Those of the members.
     sharpness : float
         Power to which probabilities are raised before they are made to sum to one again; see ``sharpness_for``.
+    lexicon_model : TransferPipeline or None
+        A model of labelled words alone, which knows nothing of the source's labels.
+    lexicon_power : float
+        Power that brings its probabilities to how often it is right.
     lexicon_weight : float
         How much it counts next to the vote; see ``isthmus.choose.lexicon.weigh_lexicon``.
     share_factors : ndarray or None
@@ -59,21 +59,14 @@ class CombinedModel:
 
     shift: float | None = None
 
-    def __init__(
-        self,
-        members: dict,
-        weights: dict,
-        sharpness: float = 1.0,
-        lexicon_model: Any = None,
-        lexicon_power: float = 1.0,
-    ):
+    def __init__(self, members: dict, weights: dict):
         self.members = dict(members)
         total = sum(weights[name] for name in members)
         self.weights = {name: float(weights[name] / total) for name in members}
-        self.sharpness = sharpness
+        self.sharpness = 1.0
         self.share_factors: np.ndarray | None = None
-        self.lexicon_model = lexicon_model
-        self.lexicon_power = lexicon_power
+        self.lexicon_model: Any = None
+        self.lexicon_power = 1.0
         self.lexicon_offsets: np.ndarray | None = None
         self.lexicon_weight = 1.0
         self.names_model: Any = None

@@ -319,13 +319,13 @@ def widen_vote(vote: np.ndarray, new_shares: np.ndarray, doubt: float = 0.0) -> 
     return np.hstack([vote * (1 - new.sum(axis=1, keepdims=True)), new])
 
 
-def make_folds(codes: np.ndarray, random_state: int | None, n_folds: int = FOLDS) -> np.ndarray:
+def make_folds(codes: np.ndarray, random_state: int | None) -> np.ndarray:
     """Fold of each answer: every class spread evenly over the folds."""
     rng = np.random.default_rng(random_state)
     shuffled = rng.permutation(len(codes))
     order = shuffled[np.argsort(codes[shuffled], kind="stable")]
     folds = np.empty(len(codes), dtype=int)
-    folds[order] = np.arange(len(codes)) % min(n_folds, max(2, len(codes)))
+    folds[order] = np.arange(len(codes)) % min(FOLDS, max(2, len(codes)))
     return folds
 
 

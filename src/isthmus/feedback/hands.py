@@ -61,16 +61,11 @@ class HandFit:
         What a hand says (last axis) given the truth.
     right : ndarray of shape (n_hands,)
         How often each hand is right.
-    log_likelihood : float
-        Of the answers.
-    n_iter : int
     """
 
     probabilities: np.ndarray
     tables: np.ndarray
     right: np.ndarray
-    log_likelihood: float
-    n_iter: int
 
 
 def dawid_skene(
@@ -81,7 +76,6 @@ def dawid_skene(
     *,
     prior: np.ndarray | None = None,
     known: Mapping[int, int] | None = None,
-    one_parameter: bool = False,
     settings: HandSettings = DEFAULTS,
 ) -> HandFit:
     """The truth about documents, and how often each hand is right, from what the hands said.
@@ -95,8 +89,6 @@ def dawid_skene(
         Probabilities before any answer. If omitted, the shares of the classes, which are estimated too.
     known : mapping of int to int, optional
         Documents whose class is known.
-    one_parameter : bool
-        Every hand is right with one probability, whatever the class; for few answers.
     settings : HandSettings
 
     Examples
@@ -119,24 +111,19 @@ def dawid_skene(
     votes = np.zeros((n_documents, n_classes))
     np.add.at(votes, (documents, said), 1.0)
     found = (votes + start) / (votes + start).sum(axis=1, keepdims=True)
-    n_iter, moved, likelihood = 0, 1.0, 0.0
-    while moved >= _STILL and n_iter < _STEPS:
-        n_iter += 1
+    for _ in range(_STEPS):
         found[clamped] = truths
         tables, right = _judge(found, documents, hands, said, n_hands, settings)
-        if one_parameter:
-            tables = _one_parameter(right, n_classes)
         shares = np.maximum(found.mean(axis=0) if prior is None else prior, 1e-12)
         logs = np.tile(np.log(shares), (n_documents, 1)) if prior is None else np.log(shares)
         np.add.at(logs, documents, np.log(tables[hands, :, said]))
-        totals = logsumexp(logs, axis=1)
-        totals[clamped] = np.sum(logs[clamped] * truths, axis=1)
-        likelihood = float(totals.sum())
         new = np.exp(logs - logsumexp(logs, axis=1, keepdims=True))
         new[clamped] = truths
         moved = float(np.abs(new - found).max(initial=0.0))
         found = new
-    return HandFit(found, tables, right, likelihood, n_iter)
+        if moved < _STILL:
+            break
+    return HandFit(found, tables, right)
 
 
 def _judge(

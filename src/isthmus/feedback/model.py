@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from isthmus._math.confidence import sharpen
-from isthmus.base import softmax
+from isthmus._math.rows import rows_are_empty, softmax, unknown_texts
 from isthmus.exceptions import UsageError
 from isthmus.features.embeddings import TextEmbedder, VectorTable
 from isthmus.features.tokens import readable, surface_forms
@@ -218,21 +218,15 @@ def add_vectors(model: Any, texts: list[str], vectors: Any) -> None:
 
 def has_no_known_terms(model: Any, texts: Sequence[str]) -> np.ndarray:
     """Texts in which no vectoriser of the model finds any term."""
-    left = np.arange(len(texts))
     # What reads raw texts knows every word: asked first, it leaves the others next to nothing to read.
-    for pipeline in sorted(fitted_pipelines(model), key=lambda pipeline: len(pipeline.steps) > 1):
-        if len(left):
-            left = left[_no_terms(pipeline, [texts[row] for row in left.tolist()])]
-    unknown = np.zeros(len(texts), dtype=bool)
-    unknown[left] = True
-    return unknown
+    pipelines = sorted(fitted_pipelines(model), key=lambda pipeline: len(pipeline.steps) > 1)
+    return unknown_texts([partial(_no_terms, pipeline) for pipeline in pipelines], texts)
 
 
 def _no_terms(pipeline: Any, texts: Sequence[str]) -> np.ndarray:
     if len(pipeline.steps) == 1:  # reads raw texts
         return np.array([not text.strip() for text in texts], dtype=bool)
-    rows = pipeline[:-1].transform(texts)
-    return np.asarray(rows.getnnz(axis=1) if sp.issparse(rows) else np.count_nonzero(rows, axis=1)).ravel() == 0
+    return rows_are_empty(pipeline[:-1].transform(texts))
 
 
 def confidence_power(model: Any, settings: Mapping[str, Any]) -> float:

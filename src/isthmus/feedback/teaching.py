@@ -24,6 +24,7 @@ from isthmus._math.confidence import (
     review_reasons,
     with_caution,
 )
+from isthmus._math.rows import rows_are_empty
 from isthmus._utils import plural
 from isthmus.corpus.filled import find_new_classes, match_classes
 from isthmus.corpus.words import read_words
@@ -179,7 +180,7 @@ def learn_answers(untaught: AnyLabelling, earlier: Labelling, known: Answers, gi
     learned = _compare(earlier, labels, known, given, expected, ahead)
     if fit.weighed is not None:
         learned = replace(learned, weighed=len(given.weighed), hands=fit.weighed.hands)
-    no_known_terms = np.asarray(earlier.views.words_of(rows).getnnz(axis=1)).ravel() == 0
+    no_known_terms = rows_are_empty(earlier.views.words_of(rows))
     accuracy, cautious_confidence = _accuracy_after(expected, confidence, untaught.settings, whole)
     low = review_mask(cautious_confidence, untaught.error_budget)
     unverified = np.full(len(labels), untaught.unverified and len(known) < FEWEST_ANSWERS)
@@ -488,6 +489,6 @@ def _word_rows(
     if not pairs:
         return None
     rows = views.words([word for word, _ in pairs], n_columns)
-    filled = np.flatnonzero(np.asarray(rows.getnnz(axis=1)).ravel())
+    filled = np.flatnonzero(~rows_are_empty(rows))
     codes = class_codes(classes, [name for _, name in pairs])
     return (rows[filled], codes[filled]) if len(filled) else None
