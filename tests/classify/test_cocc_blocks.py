@@ -1,17 +1,16 @@
 """Co-clustering over blocks: when it stops, and that it finds what co-clustering in memory finds."""
 
-import operator
-from functools import partial, reduce
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from cut_passes import CutPasses
 
 from isthmus import CoClusteringClassifier
 from isthmus.classify.cocc import co_clustering
 from isthmus.classify.cocc.steps import refine_by_centroids
-from isthmus.features.blocks import MemoryBlock, MemoryPasses, RowBlock
+from isthmus.features.blocks import MemoryBlock, MemoryPasses
 
 
 def two_domains(n=120, d=60, seed=0):
@@ -26,30 +25,14 @@ def two_domains(n=120, d=60, seed=0):
     return rows[0], rows[1], codes
 
 
-class CutPasses(MemoryPasses):
-    """The rows of each side in several blocks."""
-
-    def sum(self, function, sides, *args, phase, add=operator.add):
-        names = ("source", "target") if sides == "both" else (sides,)
-        return reduce(add, (function(part, *args) for name in names for part in self.parts[name]))
-
-    def __post_init__(self):
-        super().__post_init__()
-        whole = {"source": (self.source, self.codes), "target": (self.target, np.zeros(self.n_target, np.int32))}
-        self.parts = {
-            side: [
-                MemoryBlock(side, partial(RowBlock.of, X[rows]), codes=codes[rows].astype(np.int32))
-                for rows in (slice(0, 1), slice(1, 1), slice(1, 50), slice(50, None))
-            ]
-            for side, (X, codes) in whole.items()
-        }
+CUTS = [1, 1, 50]  # one row, none, and the rest in two
 
 
 def test_blocks_give_the_labels_of_rows_in_memory():
     source, target, codes = two_domains()
     y = np.concatenate([codes, np.full(target.shape[0], -1)])
     memory = CoClusteringClassifier(random_state=0).fit(sp.vstack([source, target]).tocsr(), y)
-    passes = CutPasses(source, target, codes, np.array([0, 1]))
+    passes = CutPasses(source, target, codes, np.array([0, 1]), CUTS)
     blocks = CoClusteringClassifier(random_state=0).fit_passes(passes)
     scores, no_known_terms = blocks.block_scores(passes.target_sample)
     assert scores.argmax(axis=1).tolist() == memory.transduction_[len(codes) :].tolist()
@@ -63,7 +46,7 @@ def test_values_left_to_auto_are_chosen_in_blocks_as_in_memory():
     settings = {"n_word_clusters": "auto", "n_init": 1, "max_iter": 5, "random_state": 0}
     y = np.concatenate([codes, np.full(target.shape[0], -1)])
     memory = CoClusteringClassifier(**settings).fit(sp.vstack([source, target]).tocsr(), y)
-    blocks = CoClusteringClassifier(**settings).fit_passes(CutPasses(source, target, codes, np.array([0, 1])))
+    blocks = CoClusteringClassifier(**settings).fit_passes(CutPasses(source, target, codes, np.array([0, 1]), CUTS))
     assert blocks.choice_ == memory.choice_
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from cut_passes import CutPasses
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.svm import LinearSVC
@@ -12,7 +13,7 @@ from isthmus.classify.baselines.linear import LinearClassifier
 from isthmus.classify.baselines.naive_bayes import NaiveBayes
 from isthmus.exceptions import DataError
 from isthmus.features import weigh_tfidf
-from isthmus.features.blocks import MemoryBlock, MemoryPasses, RowBlock
+from isthmus.features.blocks import MemoryBlock, RowBlock
 
 
 def rows_of(n_classes, n=90, d=30, seed=0):
@@ -20,26 +21,6 @@ def rows_of(n_classes, n=90, d=30, seed=0):
     codes = np.arange(n) % n_classes
     rates = rng.gamma(0.4, 1.0, size=(n_classes, d))
     return sp.csr_matrix(rng.poisson(rates[codes])), codes
-
-
-class CutPasses(MemoryPasses):
-    """The same rows in several blocks."""
-
-    def __init__(self, source, target, codes, classes, parts):
-        super().__init__(source, target, codes, classes)
-        self.cut = {"source": [], "target": []}
-        for side, X in (("source", source), ("target", target)):
-            for rows in np.array_split(np.arange(X.shape[0]), parts):
-                own = codes[rows].astype(np.int32) if side == "source" else np.zeros(0, np.int32)
-                self.cut[side].append(MemoryBlock(side, lambda X=X, rows=rows: RowBlock.of(X[rows]), codes=own))
-
-    def sum(self, function, sides, *args, phase, add=lambda a, b: a + b):
-        total = None
-        for side in ("source", "target") if sides == "both" else (sides,):
-            for block in self.cut[side]:
-                part = function(block, *args)
-                total = part if total is None else add(total, part)
-        return total
 
 
 def test_naive_bayes_is_that_of_scikit_learn():
