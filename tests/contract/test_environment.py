@@ -82,7 +82,8 @@ def normal(requirement: str) -> str:
 
 def imported_by_tests(folders: list[str], *, optional: bool = False) -> dict[str, str]:
     """Third-party modules that the tests in some folders import (or skip without), each with a file that does so."""
-    paths = [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
+    shared = ["tests/helpers"] if folders else []  # on the path of every job with tests, whichever it runs
+    paths = [path for folder in [*folders, *shared] for path in sorted((ROOT / folder).rglob("*.py"))]
     local = {path.stem for path in paths} | {"isthmus"} | set(sys.stdlib_module_names)
     found = {}
     for path in paths:
