@@ -6,7 +6,6 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import ExitStack
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -129,7 +128,7 @@ def try_methods(
 
     ``own``: a function of texts, one candidate more; see :class:`isthmus.classify.labeller.LabellerClassifier`.
     """
-    with sharing(), ExitStack() as limits:
+    with sharing(), one_blas_thread():
         options = {**options, "language": texts.one_language(options.get("language", "auto"))}
         embedder = _embedder(embed)
         if classes is None:
@@ -154,13 +153,12 @@ def try_methods(
                 return {"method": name, "chosen": False, "why": f"not possible: {error}"}
 
         # Beyond this size string kernels take as much memory as all others together: they come before anything else
-        # has been read, on all cores, and what they took is given back.
+        # has been read, texts compared on all cores, and what they took is given back.
         ready: dict[str, Any] = {}
         if len(texts.texts) > LARGE and "strings" in candidates_for(texts.texts, None)[0]:
             progress("comparing texts", 0, 1)
             ready["strings"] = fit("strings", n_jobs or cpu_count())
             progress("comparing texts", 1, 1)
-        limits.enter_context(one_blas_thread())
         scorer = make_scorer(texts, options, _views(texts, embedder, options))
         lexicon = None
         if scorer is not None:
