@@ -114,6 +114,9 @@ class DataError(IsthmusError, ValueError):
 class UsageError(IsthmusError, ValueError):
     """An argument or option is wrong, whatever the data."""
 
+    def __init__(self, message: str, *, code: str = "bad-parameter"):
+        super().__init__(message, code=code)
+
 
 class MissingExtraError(IsthmusError, ImportError):
     """An optional dependency is needed and not installed."""

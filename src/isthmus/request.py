@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
+from itertools import takewhile
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Self, Union, get_args, get_origin, get_type_hints
@@ -70,7 +71,7 @@ class Option:
         try:
             value = self.kind(text.strip())
         except ValueError:
-            raise UsageError(f"{self.form}: {text[:40]!r}; give a number.", code="bad-parameter") from None
+            raise UsageError(f"{self.form}: {text[:40]!r}; give a number.") from None
         return value / 100 if self.percent else value
 
     @property
@@ -84,7 +85,7 @@ class Option:
             return
         values = value if self.many else (value,)
         if self.choices and any(part not in self.choices for part in values):
-            raise UsageError(f"{name} {value!r}; use one of {', '.join(self.choices)}.", code="bad-parameter")
+            raise UsageError(f"{name} {value!r}; use one of {', '.join(self.choices)}.")
         if self.kind in (int, float) and (self.low is not None or self.high is not None):
             for part in values:
                 self._check_number(part, name)
@@ -96,13 +97,30 @@ class Option:
             return
         what = "whole number" if whole else "number"
         limits = f"from {self.low}" if self.high is None else f"between {self.low} and {self.high}"
-        raise UsageError(f"{name} {value!s:.40}; give a {what} {limits}.", code="bad-parameter")
+        raise UsageError(f"{name} {value!s:.40}; give a {what} {limits}.")
 
 
-def option(default: Any, help: str, *flags: str, **more: Any) -> Any:
-    """A field of a request with everything that is known about it."""
-    usual = _OF_GROUP.get(more.get("group", ""), {})
-    return dataclasses.field(default=default, metadata={"help": help, "flags": flags, **usual, **more})
+def option(default: Any, help: str, typed: str = "", *, memory: bool = False, **more: Any) -> Any:
+    """A field of a request with everything that is known about it.
+
+    ``typed`` is how the command takes it, as "-o --output OUT"; ``memory``: only a fit in memory can do it.
+    """
+    usual = _OF_GROUP.get(more.get("group", ""), {}) | ({"blocks": False, "model": False} if memory else {})
+    flags, metavar = split_flags(typed)
+    return dataclasses.field(
+        default=default, metadata={"help": help, "flags": flags, "metavar": metavar, **usual, **more}
+    )
+
+
+def split_flags(typed: str) -> tuple[tuple[str, ...], str | None]:
+    """The flags of an option, and what stands for its value in help texts.
+
+    >>> split_flags("-o --output OUT"), split_flags("--force")
+    ((('-o', '--output'), 'OUT'), (('--force',), None))
+    """
+    words = typed.split()
+    flags = tuple(takewhile(lambda word: word.startswith("-"), words))
+    return flags, " ".join(words[len(flags) :]) or None
 
 
 # What options of a group have in common, unless they say otherwise.
@@ -120,13 +138,13 @@ class Request:
 
     files: tuple[str, ...] = option((), "Documents to learn from, then the documents to work on.", group="files")
     text: tuple[str, ...] | None = option(
-        None, "Text column; several are joined. Guessed if omitted.", "--text", metavar="COL", group="files"
+        None, "Text column; several are joined. Guessed if omitted.", "--text COL", group="files"
     )
     label: str | None = option(
-        None, "Label column of the source; guessed if omitted.", "--label", metavar="COL", model=False, group="files"
+        None, "Label column of the source; guessed if omitted.", "--label COL", model=False, group="files"
     )
     target_text: tuple[str, ...] | None = option(
-        None, "Text column of the target, if it differs.", "--target-text", metavar="COL", group="files"
+        None, "Text column of the target, if it differs.", "--target-text COL", group="files"
     )
     seed: int | None = option(
         0,
@@ -150,17 +168,11 @@ class Request:
         group="texts",
     )
     output: str = option(
-        "-", "Where to write the target with its results; - is stdout.", "-o", "--output", metavar="OUT", group="write"
+        "-", "Where to write the target with its results; - is stdout.", "-o --output OUT", group="write"
     )
-    report: Path | None = option(None, "Write a report page.", "--report", metavar="HTML", blocks=False, group="write")
+    report: Path | None = option(None, "Write a report page.", "--report HTML", blocks=False, group="write")
     save: Path | None = option(
-        None,
-        "Save the model with its texts and what was found.",
-        "--save",
-        metavar="FILE",
-        blocks=False,
-        model=False,
-        group="write",
+        None, "Save the model with its texts and what was found.", "--save FILE", memory=True, group="write"
     )
     engine: str | None = option(
         None,
@@ -169,26 +181,16 @@ class Request:
         choices=ENGINES,
         group="blocks",
     )
-    workers: int | None = option(
-        None, "With --engine dask: processes to start.", "--workers", metavar="N", low=1, group="blocks"
-    )
-    scheduler: str | None = option(
-        None, "Address of a running dask scheduler.", "--scheduler", metavar="ADDRESS", group="blocks"
-    )
+    workers: int | None = option(None, "With --engine dask: processes to start.", "--workers N", low=1, group="blocks")
+    scheduler: str | None = option(None, "Address of a running dask scheduler.", "--scheduler ADDRESS", group="blocks")
     tls: tuple[str, ...] = option(
-        (), "For --scheduler: ca, cert or key; repeatable.", "--tls", metavar="NAME=FILE", group="blocks"
+        (), "For --scheduler: ca, cert or key; repeatable.", "--tls NAME=FILE", group="blocks"
     )
     memory_limit: str | None = option(
-        None, "With --workers: memory of each, such as 2GB.", "--memory-limit", metavar="SIZE", group="blocks"
+        None, "With --workers: memory of each, such as 2GB.", "--memory-limit SIZE", group="blocks"
     )
     block_rows: int | None = option(
-        None,
-        f"Rows to read at a time ({BLOCK_ROWS}).",
-        "--block-rows",
-        metavar="N",
-        low=1,
-        outcome=True,
-        group="blocks",
+        None, f"Rows to read at a time ({BLOCK_ROWS}).", "--block-rows N", low=1, outcome=True, group="blocks"
     )
     sample: int = option(
         SAMPLE, "Documents of each side that the evidence rests on.", low=50, outcome=True, group="blocks"
@@ -230,7 +232,7 @@ class Request:
             if name not in names:
                 close = get_close_matches(name, names, n=1)
                 meant = f"; did you mean {close[0]}?" if close else f"; it has {', '.join(names)}."
-                raise UsageError(f"There is no option {name[:40]!r}{meant}", code="bad-parameter")
+                raise UsageError(f"There is no option {name[:40]!r}{meant}")
             spec = cls.options()[names[name]]
             if spec.many and value is not None:
                 value = (value,) if isinstance(value, str) else tuple(value)
@@ -263,7 +265,7 @@ class Request:
         """
         idle = [spec.shown if command else spec.key for spec in self.given() if not getattr(spec, can)]
         if idle:
-            raise UsageError(f"{why}; leave out {', '.join(idle)}.", code="bad-parameter")
+            raise UsageError(f"{why}; leave out {', '.join(idle)}.")
 
     def for_record(self) -> dict[str, Any]:
         """Options that were given, and those whose default is a value, as plain values for ``run.json``."""
@@ -309,43 +311,28 @@ class LabelRequest(Request):
     """Everything that can be asked of a labelling."""
 
     id: str | None = option(
-        None, "Id column of the target; guessed if omitted.", "--id", metavar="COL", blocks=False, group="files"
+        None, "Id column of the target; guessed if omitted.", "--id COL", blocks=False, group="files"
     )
     sheet: str | None = option(
         None,
         "Sheet of a workbook, by name or number; the first if omitted.",
-        "--sheet",
-        metavar="NAME",
+        "--sheet NAME",
         blocks=False,
         group="files",
     )
     read: int | None = option(
         None,
         "You can read N documents: writes which next to OUT, and says what your answers should bring.",
-        "--read",
-        metavar="N",
+        "--read N",
+        memory=True,
         low=1,
-        blocks=False,
-        model=False,
         group="write",
     )
     answers: Path | None = option(
-        None,
-        "Answers of a person: columns id (or document), true_label.",
-        "--answers",
-        metavar="FILE",
-        blocks=False,
-        model=False,
-        group="files",
+        None, "Answers of a person: columns id (or document), true_label.", "--answers FILE", memory=True, group="files"
     )
     target_label: str | None = option(
-        None,
-        "Column of TARGET with labels that people gave.",
-        "--target-label",
-        metavar="COL",
-        blocks=False,
-        model=False,
-        group="files",
+        None, "Column of TARGET with labels that people gave.", "--target-label COL", memory=True, group="files"
     )
     trust_machine_labels: bool = option(
         False, "Learn from a table that Isthmus labelled.", "--trust-machine-labels", model=False, group="files"
@@ -360,77 +347,50 @@ class LabelRequest(Request):
     labeller: str | None = option(
         None,
         "A command that labels texts (JSON lines in and out); auto judges it like any other method.",
-        "--labeller",
-        metavar="COMMAND",
-        blocks=False,
-        model=False,
+        "--labeller COMMAND",
+        memory=True,
     )
     parameters: tuple[str, ...] = option(
         (),
         "Parameter of the named method, such as n_word_clusters=64; repeatable.",
-        "--set",
-        metavar="NAME=VALUE",
-        blocks=False,
-        model=False,
+        "--set NAME=VALUE",
+        memory=True,
         form="Parameters of the method",
     )
     classes: tuple[str, ...] = option(
         (),
         "A class by its name, or by name and words; repeatable. Classes that SOURCE lacks are added.",
-        "--class",
-        metavar="'NAME: words'",
-        blocks=False,
-        model=False,
+        "--class 'NAME: words'",
+        memory=True,
         form="Classes by name",
     )
     class_table: Path | None = option(
-        None,
-        "The same as a table: columns class, words or description.",
-        "--classes",
-        metavar="FILE",
-        blocks=False,
-        model=False,
+        None, "The same as a table: columns class, words or description.", "--classes FILE", memory=True
     )
     words: Path | None = option(
         None,
         "Labelled words (columns word, label, weight); 'none' also switches the general lexicon off.",
-        "--words",
-        metavar="FILE",
-        blocks=False,
-        model=False,
+        "--words FILE",
+        memory=True,
     )
     extra: tuple[Path, ...] = option(
-        (),
-        "More texts of either side, without labels; repeatable.",
-        "--extra",
-        metavar="FILE",
-        blocks=False,
-        model=False,
+        (), "More texts of either side, without labels; repeatable.", "--extra FILE", memory=True
     )
     embed: str | None = option(
-        None,
-        "Vectors by a model: static, minilm, a folder or name; none: no vectors.",
-        "--embed",
-        metavar="MODEL",
-        blocks=False,
-        model=False,
+        None, "Vectors by a model: static, minilm, a folder or name; none: no vectors.", "--embed MODEL", memory=True
     )
-    vectors: str | None = option(
-        None, "Column that holds a vector for each document.", "--vectors", metavar="COL", blocks=False
-    )
+    vectors: str | None = option(None, "Column that holds a vector for each document.", "--vectors COL", blocks=False)
     by: str | None = option(
         None,
         "Break class shares, and the report, down by a column of the target.",
-        "--by",
-        metavar="COL",
+        "--by COL",
         blocks=False,
         group="write",
     )
     model: Path | None = option(
         None,
         "Label with a saved model; no SOURCE is needed.",
-        "--model",
-        metavar="FILE",
+        "--model FILE",
         blocks=False,
         outcome=True,
         group="write",
@@ -454,8 +414,7 @@ class LabelRequest(Request):
     bad_rows: Path | None = option(
         None,
         "Set aside rows that cannot be read, instead of stopping.",
-        "--bad-rows",
-        metavar="FILE",
+        "--bad-rows FILE",
         outcome=True,
         group="blocks",
     )
@@ -471,13 +430,12 @@ class ClusterRequest(Request):
     """Everything that can be asked of a grouping."""
 
     label: str | None = option(
-        None, "Column with the source's groups; guessed if omitted.", "--label", metavar="COL", group="files"
+        None, "Column with the source's groups; guessed if omitted.", "--label COL", group="files"
     )
     clusters: int | None = option(
         None,
         "Number of clusters; if omitted, as fine as the groups of the source.",
-        "--clusters",
-        metavar="K",
+        "--clusters K",
         low=1,
         python="n_clusters",
     )
@@ -491,16 +449,14 @@ class ClusterRequest(Request):
     within: str | None = option(
         None,
         "Split this class, or group that fits none, of a labelling: isthmus cluster RESULT --within LABEL.",
-        "--within",
-        metavar="LABEL",
+        "--within LABEL",
         blocks=False,
         group="files",
     )
     names: tuple[str, ...] = option(
         (),
         "With --within: make a class of a subtopic, by its number; repeatable.",
-        "--name",
-        metavar="NUMBER=CLASS",
+        "--name NUMBER=CLASS",
         blocks=False,
         group="files",
     )

@@ -5,11 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from isthmus._utils import plural
 from isthmus.api.saving import check_saved_file
-from isthmus.cli.command import shared
+from isthmus.cli.command import argument, flag, shared
 from isthmus.cli.common import print_json, say_outcome, talking, taught_files
 from isthmus.cli.outputs import check_output_is_not_input, write_table
 from isthmus.corpus import check_output
@@ -20,17 +18,13 @@ EXAMPLE = "Example: isthmus ask cars.isthmus -n 50 -o to_answer.xlsx"
 
 
 def ask(
-    result: Annotated[Path, typer.Argument(metavar="RESULT", help="What isthmus label --save wrote.")],
-    number: Annotated[
-        int, typer.Option("-n", "--number", "--read", metavar="N", min=1, help="How many you can answer.")
-    ] = 50,
-    words: Annotated[bool, typer.Option("--words", help="Ask about words instead of documents.")] = False,
+    result: Annotated[Path, argument("RESULT", "What isthmus label --save wrote.")],
+    number: Annotated[int, flag("-n --number --read N", "How many you can answer.", min=1)] = 50,
+    words: Annotated[bool, flag("--words", "Ask about words instead of documents.")] = False,
     suggest: Annotated[
-        bool, typer.Option("--suggest", help="Show the label given so far; readers who see it tend to agree.")
+        bool, flag("--suggest", "Show the label given so far; readers who see it tend to agree.")
     ] = False,
-    output: Annotated[
-        str, typer.Option("-o", "--output", metavar="FILE", help="Where the questions go; - is stdout.")
-    ] = "-",
+    output: Annotated[str, flag("-o --output FILE", "Where the questions go; - is stdout.")] = "-",
     exact: Annotated[bool, shared("exact")] = False,
     as_json: Annotated[bool, shared("as_json")] = False,
     force: Annotated[bool, shared("force", "Replace an output that exists.")] = False,
@@ -44,9 +38,9 @@ def ask(
     fill in label and give the file to isthmus teach --words.
     """
     if words and suggest:
-        raise UsageError("--words always comes with suggestions; leave out --suggest.", code="bad-parameter")
+        raise UsageError("--words always comes with suggestions; leave out --suggest.")
     if as_json and output == "-":
-        raise UsageError("--json prints on stdout; name a file for the questions with -o FILE.", code="bad-parameter")
+        raise UsageError("--json prints on stdout; name a file for the questions with -o FILE.")
     check_output(output, force=force)
     check_output_is_not_input(output, (result,))
     check_saved_file(result)

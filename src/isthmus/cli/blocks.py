@@ -43,13 +43,11 @@ def check_blocks(request: Request) -> None:
     request.refuse_given("Runs in blocks hold no collection in memory", can="blocks")
     files = request.files
     if len(files) < 2:
-        raise UsageError("A run in blocks needs SOURCE and TARGET.", code="bad-parameter")
+        raise UsageError("A run in blocks needs SOURCE and TARGET.")
     if "-" in (request.output, *files):
-        raise UsageError(
-            "Runs in blocks read and write files; name them, and the output with -o.", code="bad-parameter"
-        )
+        raise UsageError("Runs in blocks read and write files; name them, and the output with -o.")
     if request.tls and not request.scheduler:
-        raise UsageError("--tls is for --scheduler ADDRESS.", code="bad-parameter")
+        raise UsageError("--tls is for --scheduler ADDRESS.")
 
 
 def block_settings(request: Request) -> dict[str, Any]:
@@ -79,7 +77,7 @@ def _security(given: Sequence[str]) -> dict[str, str]:
     for pair in given:
         name, sign, path = pair.partition("=")
         if name not in _TLS or not sign:
-            raise UsageError(f"--tls {pair!r}; give ca=FILE, cert=FILE or key=FILE.", code="bad-parameter")
+            raise UsageError(f"--tls {pair!r}; give ca=FILE, cert=FILE or key=FILE.")
         fields[_TLS[name]] = path
     return fields
 

@@ -7,10 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from isthmus.cli._exit import emit
-from isthmus.cli.command import shared
+from isthmus.cli.command import argument, flag, shared
 from isthmus.cli.common import (
     MOST_LINES,
     Target,
@@ -99,53 +97,29 @@ class Labelling:
 
 
 def check(
-    result: Annotated[
-        str, typer.Argument(metavar="RESULT", help="What isthmus label wrote: the labelled table, or a --save file.")
-    ],
-    checked: Annotated[
-        str | None, typer.Argument(metavar="CHECKED", help="The sample with its true labels filled in.")
-    ] = None,
-    sample: Annotated[
-        int | None, typer.Option("--sample", metavar="N", help="Draw N documents at random, to be labelled.")
-    ] = None,
+    result: Annotated[str, argument("RESULT", "What isthmus label wrote: the labelled table, or a --save file.")],
+    checked: Annotated[str | None, argument("CHECKED", "The sample with its true labels filled in.")] = None,
+    sample: Annotated[int | None, flag("--sample N", "Draw N documents at random, to be labelled.")] = None,
     margin: Annotated[
-        float | None,
-        typer.Option("--margin", metavar="M", help="Draw as many as needed to know the accuracy to about ± M (0.05)."),
+        float | None, flag("--margin M", "Draw as many as needed to know the accuracy to about ± M (0.05).")
     ] = None,
     budget: Annotated[
         float | None,
-        typer.Option(
-            "--budget",
-            metavar="B",
-            help="Say which labels can pass unread with at most this share wrong, with 95 % confidence (0.1).",
+        flag(
+            "--budget B", "Say which labels can pass unread with at most this share wrong, with 95 % confidence (0.1)."
         ),
     ] = None,
     by_hand: Annotated[
-        bool,
-        typer.Option(
-            "--by-hand",
-            help="Say how reliable each person or machine in CHECKED is (by), and how far they agree.",
-        ),
+        bool, flag("--by-hand", "Say how reliable each person or machine in CHECKED is (by), and how far they agree.")
     ] = False,
-    label_column: Annotated[
-        str, typer.Option("--label", metavar="COL", help="Column of CHECKED with the true labels.")
-    ] = TRUTH,
-    text: Annotated[
-        str | None, typer.Option("--text", metavar="COL", help="Text column of a labelled table; guessed if omitted.")
-    ] = None,
+    label_column: Annotated[str, flag("--label COL", "Column of CHECKED with the true labels.")] = TRUTH,
+    text: Annotated[str | None, flag("--text COL", "Text column of a labelled table; guessed if omitted.")] = None,
     output: Annotated[
-        str | None,
-        typer.Option(
-            "-o", "--output", metavar="OUT", help="Where the sample goes, or the labels with the true ones put in."
-        ),
+        str | None, flag("-o --output OUT", "Where the sample goes, or the labels with the true ones put in.")
     ] = None,
     target: Target = None,
-    report: Annotated[
-        Path | None, typer.Option("--report", metavar="HTML", help="Write a report page with the outcome.")
-    ] = None,
-    save: Annotated[
-        Path | None, typer.Option("--save", metavar="FILE", help="Save the labelling with the outcome.")
-    ] = None,
+    report: Annotated[Path | None, flag("--report HTML", "Write a report page with the outcome.")] = None,
+    save: Annotated[Path | None, flag("--save FILE", "Save the labelling with the outcome.")] = None,
     seed: Annotated[int, shared("seed", "Same seed, same documents.")] = 0,
     exact: Annotated[bool, shared("exact")] = False,
     as_json: Annotated[bool, shared("as_json", "Print the outcome as JSON on stdout.")] = False,
@@ -164,10 +138,7 @@ def check(
     if by_hand:
         others = (sample, margin, budget, output, target, report, save)
         if checked is None or any(option is not None for option in others):
-            raise UsageError(
-                "--by-hand takes RESULT and CHECKED alone; leave out the other options.",
-                code="bad-parameter",
-            )
+            raise UsageError("--by-hand takes RESULT and CHECKED alone; leave out the other options.")
         with talking(quiet):
             hands = check_hands(open_labelling(result, text), checked, label_column)
         if as_json:
@@ -180,24 +151,21 @@ def check(
     if (drawing == (checked is not None) and not going_on) or (margin is not None and (sample or budget) is not None):
         raise UsageError(
             "Give one of these: --sample N or --margin M to draw documents, or CHECKED, the sample with true labels; "
-            "with --budget also CHECKED and --sample N, to draw more.",
-            code="bad-parameter",
+            "with --budget also CHECKED and --sample N, to draw more."
         )
     if checked == "-" and result == "-":
-        raise UsageError("Both RESULT and CHECKED are '-'; only one can be standard input.", code="bad-parameter")
+        raise UsageError("Both RESULT and CHECKED are '-'; only one can be standard input.")
     if as_json and (output == "-" or (drawing and output is None)):
-        raise UsageError("--json prints on stdout; name a file for the table with -o OUT.", code="bad-parameter")
+        raise UsageError("--json prints on stdout; name a file for the table with -o OUT.")
     if drawing and (report is not None or save is not None):
-        raise UsageError("--report and --save take the outcome of a check; give CHECKED.", code="bad-parameter")
+        raise UsageError("--report and --save take the outcome of a check; give CHECKED.")
     if output is not None:
         check_output(output, force=force)
     check_outputs("-" if output is None else output, report, force, save, inputs=(result, checked, target))
     with talking(quiet):
         labelling = open_labelling(result, text)
         if labelling.saved is None and any(path is not None for path in (target, report, save)):
-            raise UsageError(
-                "--target, --report and --save need a RESULT that isthmus label --save wrote.", code="bad-parameter"
-            )
+            raise UsageError("--target, --report and --save need a RESULT that isthmus label --save wrote.")
         found = None if checked is None else check_answers(labelling, checked, label_column, budget)
         if labelling.saved is not None and found is not None and not drawing and output is not None:
             labelling.table = saved_table(labelling.saved, target, quiet)

@@ -18,7 +18,7 @@ from isthmus.cli.blocks import (
     in_blocks,
     resumable,
 )
-from isthmus.cli.command import add_command
+from isthmus.cli.command import add_command, argument
 from isthmus.cli.common import MOST_LINES, describe, fit_lines, print_json, say, say_outcome, talking
 from isthmus.cli.outputs import (
     Makers,
@@ -49,7 +49,7 @@ def register(app: typer.Typer) -> None:
         "cluster",
         cluster,
         ClusterRequest,
-        arguments={"files": Annotated[list[str], typer.Argument(metavar="SOURCE TARGET", help=readable)]},
+        arguments={"files": Annotated[list[str], argument("SOURCE TARGET", readable)]},
         epilog="Example: isthmus cluster motorcycles.csv cars.csv -o grouped.csv --clusters 5",
     )
 
@@ -80,13 +80,13 @@ def _check(request: ClusterRequest) -> None:
     """Refuse what cannot work before anything is read."""
     request.check()
     if len(request.files) != 2:
-        raise UsageError(f"{plural(len(request.files), 'file')} given; name SOURCE, then TARGET.", code="bad-parameter")
+        raise UsageError(f"{plural(len(request.files), 'file')} given; name SOURCE, then TARGET.")
     if request.files == ("-", "-"):
-        raise UsageError("Both SOURCE and TARGET are '-'; only one can be standard input.", code="bad-parameter")
+        raise UsageError("Both SOURCE and TARGET are '-'; only one can be standard input.")
     if request.as_json:
         check_standard_output()
     if request.as_json and request.output == "-":
-        raise UsageError("--json prints on stdout; name a file for the clusters with -o OUT.", code="bad-parameter")
+        raise UsageError("--json prints on stdout; name a file for the clusters with -o OUT.")
     resolve_language(request.language)
 
 
@@ -97,12 +97,9 @@ def split_result(request: ClusterRequest) -> None:
     idle = [spec.shown for spec in request.given() if spec.name not in allowed]
     if request.within is None or len(request.files) != 1 or idle:
         extra = f" and leave out {', '.join(idle)}" if idle else ""
-        raise UsageError(
-            f"--within splits a class of one saved labelling; give RESULT and --within LABEL{extra}.",
-            code="bad-parameter",
-        )
+        raise UsageError(f"--within splits a class of one saved labelling; give RESULT and --within LABEL{extra}.")
     if request.as_json and request.output == "-":
-        raise UsageError("--json prints on stdout; name a file for the documents with -o OUT.", code="bad-parameter")
+        raise UsageError("--json prints on stdout; name a file for the documents with -o OUT.")
     check_outputs(request.output, None, request.force, inputs=request.files)
     names = dict(pair.partition("=")[::2] for pair in request.names)
     with talking(request.quiet):

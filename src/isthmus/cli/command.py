@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from isthmus.recipes import RECIPES
-from isthmus.request import LabelRequest, Option, Request
+from isthmus.request import LabelRequest, Option, Request, split_flags
 
 METHODS = f"auto, which tries several and lets the best supported vote, or one of: {', '.join(RECIPES)}."
 
@@ -18,6 +18,17 @@ def shared(name: str, help: str | None = None) -> Any:
     """An option of the label request for a command that is not made from a request."""
     spec = LabelRequest.options()[name]
     return _typer_option(spec, help, min=spec.low, max=spec.high)
+
+
+def flag(typed: str, help: str, **more: Any) -> Any:
+    """An option that one command alone has, written as it is typed: ``flag("-o --output OUT", "Where it goes.")``."""
+    flags, metavar = split_flags(typed)
+    return typer.Option(*flags, metavar=metavar, help=help, **more)
+
+
+def argument(metavar: str, help: str) -> Any:
+    """What stands before the options of a command."""
+    return typer.Argument(metavar=metavar, help=help)
 
 
 def add_command(

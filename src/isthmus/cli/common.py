@@ -14,11 +14,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from isthmus._progress import listen
 from isthmus._utils import plural
 from isthmus.cli._exit import one_line, say, stop_if_asked, write_data
+from isthmus.cli.command import flag
 from isthmus.cli.progress import ProgressLine, ticking
 from isthmus.corpus import Collection, replacing
 from isthmus.corpus.decode import mend_surrogates
@@ -27,10 +26,7 @@ from isthmus.corpus.guess import shorten
 from isthmus.exceptions import IsthmusWarning
 from isthmus.request import in_flags
 
-Target = Annotated[
-    Path | None,
-    typer.Option("--target", metavar="FILE", help="The file that was labelled, where RESULT lacks its columns."),
-]
+Target = Annotated[Path | None, flag("--target FILE", "The file that was labelled, where RESULT lacks its columns.")]
 MOST_LINES = 8  # of the outcome on a terminal, with the files written and the next step
 _COUNTS = re.compile(r"(?<=^note: )[\d,]+ of [\d,]+ ")
 

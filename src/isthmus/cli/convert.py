@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from isthmus._utils import plural
-from isthmus.cli.command import shared
+from isthmus.cli.command import argument, flag, shared
 from isthmus.cli.common import describe, say, talking
 from isthmus.cli.outputs import check_output_is_not_input, write_table
 from isthmus.corpus import Collection, check_output, read_collection
@@ -27,22 +27,20 @@ def register(app: typer.Typer) -> None:
 
 
 def convert(
-    source: Annotated[str, typer.Argument(metavar="INPUT", help="A table, or a file of one of the tools.")],
-    output: Annotated[str, typer.Argument(metavar="OUTPUT", help="The file to write.")],
-    to: Annotated[
-        str | None, typer.Option("--to", metavar="TOOL", help=f"{', '.join(_TO)}; by OUTPUT's ending if omitted.")
-    ] = None,
+    source: Annotated[str, argument("INPUT", "A table, or a file of one of the tools.")],
+    output: Annotated[str, argument("OUTPUT", "The file to write.")],
+    to: Annotated[str | None, flag("--to TOOL", f"{', '.join(_TO)}; by OUTPUT's ending if omitted.")] = None,
     text: Annotated[str | None, shared("text", "Text column; guessed if omitted.")] = None,
     label_column: Annotated[str | None, shared("label")] = None,
     id_column: Annotated[str | None, shared("id")] = None,
     by_people: Annotated[
         bool | None,
-        typer.Option(
+        flag(
             "--by-people/--by-model",
-            help="Who gave the labels; if omitted, a model where the table has a column confidence.",
+            "Who gave the labels; if omitted, a model where the table has a column confidence.",
         ),
     ] = None,
-    review: Annotated[bool, typer.Option("--review", help="Only rows that need review (column needs_review).")] = False,
+    review: Annotated[bool, flag("--review", "Only rows that need review (column needs_review).")] = False,
     force: Annotated[bool, shared("force", "Replace an output that exists.")] = False,
     quiet: Annotated[bool, shared("quiet")] = False,
 ) -> None:
@@ -74,15 +72,12 @@ def _tool(to: str | None, output: str) -> str:
             return "fasttext"
         if format is not None and format.written:
             return "table"
-        raise UsageError(
-            f"The ending of {Path(output).name!r} names no tool; add --to TOOL ({', '.join(_TO)}).",
-            code="bad-parameter",
-        )
+        raise UsageError(f"The ending of {Path(output).name!r} names no tool; add --to TOOL ({', '.join(_TO)}).")
     if to not in _TO:
-        raise UsageError(f"--to {to!r} is unknown; use one of {', '.join(_TO)}.", code="bad-parameter")
+        raise UsageError(f"--to {to!r} is unknown; use one of {', '.join(_TO)}.")
     ending = _ENDINGS.get(to)
     if ending is not None and not output.lower().endswith(ending):
-        raise UsageError(f"{to} reads files that end in {ending}; {output!r} does not.", code="bad-parameter")
+        raise UsageError(f"{to} reads files that end in {ending}; {output!r} does not.")
     return to
 
 

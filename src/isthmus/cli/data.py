@@ -10,6 +10,7 @@ import typer
 from isthmus.cli._exit import emit
 from isthmus.cli._help import WholeLines
 from isthmus.cli.bench import load_benchmarks
+from isthmus.cli.command import flag
 from isthmus.cli.common import print_json, say
 
 app = typer.Typer(
@@ -27,8 +28,8 @@ def register(program: typer.Typer) -> None:
 
 @app.command("sample")
 def copy_sample(
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Where the files go.")] = Path("."),
-    force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
+    output: Annotated[Path, flag("-o --output FOLDER", "Where the files go.")] = Path("."),
+    force: Annotated[bool, flag("--force", "Replace files that exist.")] = False,
 ) -> None:
     """Copy the bundled sample: motorcycles.csv (labelled), cars.csv (to be labelled), later.csv (more of the same).
 
@@ -48,10 +49,8 @@ def copy_sample(
 
 @app.command("list")
 def list_corpora(
-    data: Annotated[
-        Path | None, typer.Option("--data", metavar="FOLDER", help="Folder with the corpora; ISTHMUS_DATA if omitted.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    data: Annotated[Path | None, flag("--data FOLDER", "Folder with the corpora; ISTHMUS_DATA if omitted.")] = None,
+    as_json: Annotated[bool, flag("--json", "Print JSON.")] = False,
 ) -> None:
     """List every corpus that can be loaded by name, and whether its file is there."""
     from isthmus.corpus import list_datasets
@@ -73,10 +72,8 @@ def list_corpora(
 def import_corpus(
     name: Annotated[str, typer.Argument(help="newsgroups20, reuters21578, amazon_reviews or sraa.")],
     path: Annotated[Path, typer.Argument(help="The archive as downloaded (.tar.gz, .tgz, .zip) or its folder.")],
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Default: NAME.jsonl.gz.")
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the output if it exists.")] = False,
+    output: Annotated[Path | None, flag("-o --output FILE", "Default: NAME.jsonl.gz.")] = None,
+    force: Annotated[bool, flag("--force", "Replace the output if it exists.")] = False,
 ) -> None:
     """Turn a public archive into the file that the benchmarks read; they must be installed."""
     target = output or Path(f"{name}.jsonl.gz")

@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from isthmus.cli._exit import emit
-from isthmus.cli.command import shared
+from isthmus.cli.command import flag, shared
 from isthmus.cli.common import describe, say, say_outcome, talking
 from isthmus.cli.inputs import Inputs
 from isthmus.cli.label_run import label_collections, label_record, write_outputs
@@ -22,9 +20,7 @@ EXAMPLE = "Example: isthmus demo --method cocc -o demo-output"
 
 
 def demo(
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Where the files go.")] = Path(
-        "demo-output"
-    ),
+    output: Annotated[Path, flag("-o --output FOLDER", "Where the files go.")] = Path("demo-output"),
     method: Annotated[str, shared("method")] = "auto",
     seed: Annotated[int, shared("seed")] = 0,
     force: Annotated[bool, shared("force", "Replace files of an earlier run.")] = False,

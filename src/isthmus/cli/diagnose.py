@@ -10,7 +10,7 @@ import typer
 
 from isthmus._progress import progress
 from isthmus.cli._exit import emit
-from isthmus.cli.command import shared
+from isthmus.cli.command import flag, shared
 from isthmus.cli.common import MOST_LINES, describe, fit_lines, one_line, print_json, say_outcome, talking
 from isthmus.cli.outputs import check_outputs, write_table
 from isthmus.cli.progress import plan_stages
@@ -34,15 +34,9 @@ def diagnose(
     report: Annotated[Path | None, shared("report")] = None,
     review_source: Annotated[
         Path | None,
-        typer.Option(
-            "--review-source",
-            metavar="FILE",
-            help="Write the source labels that are probably wrong, for a person to correct.",
-        ),
+        flag("--review-source FILE", "Write the source labels that are probably wrong, for a person to correct."),
     ] = None,
-    full: Annotated[
-        bool, typer.Option("--full", help="Print every finding with its figures, also those that are fine.")
-    ] = False,
+    full: Annotated[bool, flag("--full", "Print every finding with its figures, also those that are fine.")] = False,
     seed: Annotated[int, shared("seed")] = 0,
     language: Annotated[str, shared("language")] = "auto",
     as_json: Annotated[bool, shared("as_json", "Print everything as JSON on stdout.")] = False,
@@ -55,9 +49,9 @@ def diagnose(
     needed or read. The exit code is 0 even when the advice is not to transfer.
     """
     if source == "-" and target == "-":
-        raise UsageError("Both SOURCE and TARGET are '-'; only one can be standard input.", code="bad-parameter")
+        raise UsageError("Both SOURCE and TARGET are '-'; only one can be standard input.")
     if str(review_source) == "-":
-        raise UsageError("--review-source '-': stdout has the findings; give a file.", code="bad-parameter")
+        raise UsageError("--review-source '-': stdout has the findings; give a file.")
     resolve_language(language)
     check_outputs("-" if review_source is None else str(review_source), report, force, inputs=(source, target))
     with talking(quiet) as progress_line:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from isthmus.api.saving import check_saved_file
-from isthmus.cli.command import shared
+from isthmus.cli.command import argument, flag, shared
 from isthmus.cli.common import note_guarded, one_line, print_json, say, talking
 from isthmus.cli.outputs import check_output_is_not_input
 from isthmus.corpus import check_output, write_rows
@@ -19,15 +17,11 @@ _COLUMNS = ("document", "class", "term", "contribution")
 
 
 def explain(
-    result: Annotated[Path, typer.Argument(metavar="RESULT", help="A file written by: isthmus label --save.")],
-    document: Annotated[
-        list[str] | None, typer.Option("--document", metavar="ID", help="Id of a labelled document; may be repeated.")
-    ] = None,
-    text: Annotated[
-        list[str] | None, typer.Option("--text", metavar="TEXT", help="A text of your own instead; may be repeated.")
-    ] = None,
-    top: Annotated[int, typer.Option("--top", min=1, help="Terms per class, by size of contribution.")] = 10,
-    output: Annotated[str, typer.Option("-o", "--output", metavar="OUT", help="Where the table goes.")] = "-",
+    result: Annotated[Path, argument("RESULT", "A file written by: isthmus label --save.")],
+    document: Annotated[list[str] | None, flag("--document ID", "Id of a labelled document; may be repeated.")] = None,
+    text: Annotated[list[str] | None, flag("--text TEXT", "A text of your own instead; may be repeated.")] = None,
+    top: Annotated[int, flag("--top", "Terms per class, by size of contribution.", min=1)] = 10,
+    output: Annotated[str, flag("-o --output OUT", "Where the table goes.")] = "-",
     exact: Annotated[bool, shared("exact")] = False,
     as_json: Annotated[bool, shared("as_json", "Print JSON instead of csv.")] = False,
     force: Annotated[bool, shared("force", "Replace an output that exists.")] = False,
@@ -35,9 +29,9 @@ def explain(
 ) -> None:
     """Show which words count for and against each class of a document: document, class, term, contribution."""
     if not document and not text:
-        raise UsageError("Name a document with --document ID, or give a text with --text TEXT.", code="bad-parameter")
+        raise UsageError("Name a document with --document ID, or give a text with --text TEXT.")
     if as_json and output != "-":
-        raise UsageError("--json prints on stdout; leave out -o, or leave out --json.", code="bad-parameter")
+        raise UsageError("--json prints on stdout; leave out -o, or leave out --json.")
     check_output(output, force=force)
     check_output_is_not_input(output, (result,))
     check_saved_file(result)

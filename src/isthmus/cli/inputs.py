@@ -76,9 +76,7 @@ def read_inputs(request: LabelRequest) -> Inputs:
 def check_sheet(files: Sequence[str], sheet: str | None) -> None:
     """Refuse the name of a sheet where no file has sheets."""
     if sheet is not None and not any(map(is_workbook, files)):
-        raise UsageError(
-            f"--sheet {sheet!r} was given and none of the files is a workbook; leave it out.", code="bad-parameter"
-        )
+        raise UsageError(f"--sheet {sheet!r} was given and none of the files is a workbook; leave it out.")
 
 
 def check_not_machine(name: str, table: Iterable[str], request: LabelRequest) -> None:
@@ -125,8 +123,7 @@ def _split(path: str, request: LabelRequest) -> Inputs:
     if request.target_label is not None:
         raise UsageError(
             f"--target-label {request.target_label!r} names labels of TARGET; of one file alone the labelled rows are "
-            "the source, named by --label.",
-            code="bad-parameter",
+            "the source, named by --label."
         )
     named = bool(request.classes or request.class_table)
     docs = read_as(request, path, target=True, want_labels=None if named else True)

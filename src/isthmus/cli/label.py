@@ -9,7 +9,7 @@ import typer
 from isthmus._streams import check_standard_output
 from isthmus.api.saving import check_saved_file
 from isthmus.cli.blocks import asks_for_blocks, in_blocks
-from isthmus.cli.command import add_command
+from isthmus.cli.command import add_command, argument
 from isthmus.cli.inputs import check_sheet
 from isthmus.cli.label_large import can_be_large, label_large
 from isthmus.cli.label_run import label_files, label_with_model, questions_place
@@ -33,7 +33,7 @@ def register(app: typer.Typer) -> None:
         "label",
         label,
         LabelRequest,
-        arguments={"files": Annotated[list[str], typer.Argument(metavar="SOURCE... TARGET", help=FILES)]},
+        arguments={"files": Annotated[list[str], argument("SOURCE... TARGET", FILES)]},
         epilog="Example: isthmus label motorcycles.csv cars.csv -o labelled.csv --report report.html",
     )
 
@@ -66,23 +66,21 @@ def check_request(request: LabelRequest, *, large: bool = False) -> None:
         check_typed(request.method, request.parameters)
     resolve_language(request.language)
     if "" in request.files:
-        raise UsageError("A file name is empty; name SOURCE and TARGET.", code="bad-parameter")
+        raise UsageError("A file name is empty; name SOURCE and TARGET.")
     if request.files.count("-") > 1:
-        raise UsageError("Two files are '-'; only one can be standard input.", code="bad-parameter")
+        raise UsageError("Two files are '-'; only one can be standard input.")
     if request.model is not None:
         _check_model(request)
     if request.embed is not None and request.vectors is not None:
-        raise UsageError("--embed makes vectors and --vectors names them; give one of them.", code="bad-parameter")
+        raise UsageError("--embed makes vectors and --vectors names them; give one of them.")
     if request.answers and request.target_label:
-        raise UsageError("Give --answers or --target-label, not both.", code="bad-parameter")
+        raise UsageError("Give --answers or --target-label, not both.")
     if request.as_json:
         check_standard_output()
     if request.as_json and request.output == "-":
-        raise UsageError("--json prints on stdout; name a file for the labels with -o OUT.", code="bad-parameter")
+        raise UsageError("--json prints on stdout; name a file for the labels with -o OUT.")
     if request.read is not None and request.output == "-":
-        raise UsageError(
-            "--read writes the questions next to the labels; name a file for these with -o OUT.", code="bad-parameter"
-        )
+        raise UsageError("--read writes the questions next to the labels; name a file for these with -o OUT.")
     if not large:
         tables = request.words, request.class_table, request.answers
         inputs = (*request.files, *tables, request.model, *request.extra)
@@ -93,9 +91,7 @@ def check_request(request: LabelRequest, *, large: bool = False) -> None:
 def _check_model(request: LabelRequest) -> None:
     """A saved model has learned already: options that would change how it learns can do nothing."""
     if len(request.files) > 1:
-        raise UsageError(
-            "--model needs no SOURCE; give one file: isthmus label --model FILE TARGET.", code="bad-parameter"
-        )
+        raise UsageError("--model needs no SOURCE; give one file: isthmus label --model FILE TARGET.")
     request.refuse_given("--model labels in memory and does not learn again", can="model")
     check_sheet(request.files, request.sheet)
     check_saved_file(str(request.model))

@@ -162,8 +162,7 @@ def _read_labeller(request: LabelRequest) -> Any:
         return None
     if request.method != "auto":
         raise UsageError(
-            f"--labeller is one candidate of auto, and --method {request.method} was given; leave one out.",
-            code="bad-parameter",
+            f"--labeller is one candidate of auto, and --method {request.method} was given; leave one out."
         )
     from isthmus.classify.labeller import CommandLabeller
 
@@ -187,8 +186,7 @@ def read_class_options(request: LabelRequest, source: Collection) -> dict | None
     twice = [name for name in typed if name in table and typed[name] not in ("", table[name])]
     if twice:
         raise UsageError(
-            f"The class {twice[0]!r} has words in --class and in {request.class_table}; give them in one place.",
-            code="bad-parameter",
+            f"The class {twice[0]!r} has words in --class and in {request.class_table}; give them in one place."
         )
     return typed | table
 

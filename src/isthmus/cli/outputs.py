@@ -48,7 +48,7 @@ def check_outputs(
             check_output(path, force=force, table=False)
             places += [] if is_device(path) else [path.resolve()]
     if len(set(places)) < len(places):
-        raise UsageError("Two outputs have the same name; give each its own.", code="bad-parameter")
+        raise UsageError("Two outputs have the same name; give each its own.")
 
 
 def check_output_is_not_input(path: str | Path | None, inputs: Iterable[str | Path | None]) -> None:

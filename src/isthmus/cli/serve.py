@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from isthmus._utils import import_optional
 from isthmus.cli._exit import say
+from isthmus.cli.command import flag
 from isthmus.cli.workspace import Database, Folder, need_workspace
 
 EXAMPLE = "Example: isthmus serve --workspace survey-2026"
@@ -17,33 +16,22 @@ def serve(
     folder: Folder = None,
     database: Database = None,
     host: Annotated[
-        str, typer.Option("--host", help="Where to listen; an address that others can reach requires accounts.")
+        str, flag("--host", "Where to listen; an address that others can reach requires accounts.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=1, max=65535, help="The port.")] = 8765,
-    accounts: Annotated[bool, typer.Option("--accounts", help="Require accounts on this machine as well.")] = False,
-    https: Annotated[bool, typer.Option("--https", help="A proxy in front provides https.")] = False,
-    names: Annotated[
-        list[str] | None, typer.Option("--name", metavar="NAME", help="A name of the server; may be repeated.")
-    ] = None,
-    max_upload: Annotated[str, typer.Option("--max-upload", metavar="SIZE", help="Largest file to accept.")] = "200M",
+    port: Annotated[int, flag("--port", "The port.", min=1, max=65535)] = 8765,
+    accounts: Annotated[bool, flag("--accounts", "Require accounts on this machine as well.")] = False,
+    https: Annotated[bool, flag("--https", "A proxy in front provides https.")] = False,
+    names: Annotated[list[str] | None, flag("--name NAME", "A name of the server; may be repeated.")] = None,
+    max_upload: Annotated[str, flag("--max-upload SIZE", "Largest file to accept.")] = "200M",
     sample: Annotated[
-        bool, typer.Option("--sample", help="Start with the bundled sample; it is labelled in the background.")
+        bool, flag("--sample", "Start with the bundled sample; it is labelled in the background.")
     ] = False,
     proxies: Annotated[
         list[str] | None,
-        typer.Option(
-            "--proxy",
-            metavar="ADDRESS",
-            help="A proxy (address or network) that names where requests come from; may be repeated.",
-        ),
+        flag("--proxy ADDRESS", "A proxy (address or network) that names where requests come from; may be repeated."),
     ] = None,
     log_file: Annotated[
-        str | None,
-        typer.Option(
-            "--log",
-            metavar="FILE",
-            help="Where the log goes, as lines of JSON; - is standard output.",
-        ),
+        str | None, flag("--log FILE", "Where the log goes, as lines of JSON; - is standard output.")
     ] = None,
 ) -> None:
     """Open the workbench: projects that last, runs, and a queue in which a team reviews.

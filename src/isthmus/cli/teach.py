@@ -6,11 +6,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from isthmus._utils import plural
 from isthmus.api.saving import check_saved_file
-from isthmus.cli.command import shared
+from isthmus.cli.command import argument, flag, shared
 from isthmus.cli.common import Target, print_json, say_outcome, talking
 from isthmus.cli.label_run import (
     added_columns,
@@ -43,53 +41,37 @@ EXAMPLE = "Example: isthmus teach cars.isthmus answers.xlsx -o labelled.csv --sa
 
 
 def teach(
-    result: Annotated[Path, typer.Argument(metavar="RESULT", help="What isthmus label --save wrote.")],
+    result: Annotated[Path, argument("RESULT", "What isthmus label --save wrote.")],
     answers: Annotated[
-        Path | None,
-        typer.Argument(metavar="ANSWERS", help="Table with the columns id (or document) and true_label."),
+        Path | None, argument("ANSWERS", "Table with the columns id (or document) and true_label.")
     ] = None,
     by: Annotated[
         str | None,
-        typer.Option(
-            "--by",
-            metavar="NAME",
-            help="Who gave ANSWERS, such as a language model; weighted by how often its answers are right.",
-        ),
+        flag("--by NAME", "Who gave ANSWERS, such as a language model; weighted by how often its answers are right."),
     ] = None,
-    words: Annotated[
-        Path | None, typer.Option("--words", metavar="FILE", help="Labelled words (columns word, label).")
-    ] = None,
+    words: Annotated[Path | None, flag("--words FILE", "Labelled words (columns word, label).")] = None,
     without: Annotated[
-        str | None,
-        typer.Option("--without", metavar="FILE", help="Undo the answers or words that came from this file."),
+        str | None, flag("--without FILE", "Undo the answers or words that came from this file.")
     ] = None,
-    rename: Annotated[
-        Path | None, typer.Option("--rename", metavar="FILE", help="Rename or merge classes (columns old, new).")
-    ] = None,
+    rename: Annotated[Path | None, flag("--rename FILE", "Rename or merge classes (columns old, new).")] = None,
     source_labels: Annotated[
         Path | None,
-        typer.Option(
-            "--source-labels",
-            metavar="FILE",
-            help="Corrected source labels, from diagnose --review-source; the target is labelled again.",
+        flag(
+            "--source-labels FILE",
+            "Corrected source labels, from diagnose --review-source; the target is labelled again.",
         ),
     ] = None,
     name_group: Annotated[
         list[str] | None,
-        typer.Option(
-            "--name-group",
-            metavar="GROUP[=CLASS]",
-            help="Turn a new group into a class, by its name or number; without CLASS, its most typical word.",
+        flag(
+            "--name-group GROUP[=CLASS]",
+            "Turn a new group into a class, by its name or number; without CLASS, its most typical word.",
         ),
     ] = None,
     target: Target = None,
-    output: Annotated[
-        str, typer.Option("-o", "--output", metavar="OUT", help="Where the labelled table goes; - is stdout.")
-    ] = "-",
+    output: Annotated[str, flag("-o --output OUT", "Where the labelled table goes; - is stdout.")] = "-",
     report: Annotated[Path | None, shared("report")] = None,
-    save: Annotated[
-        Path | None, typer.Option("--save", metavar="FILE", help="Save the taught labelling, for the next round.")
-    ] = None,
+    save: Annotated[Path | None, flag("--save FILE", "Save the taught labelling, for the next round.")] = None,
     exact: Annotated[bool, shared("exact")] = False,
     as_json: Annotated[bool, shared("as_json")] = False,
     force: Annotated[bool, shared("force")] = False,
@@ -103,14 +85,13 @@ def teach(
     given = (answers, words, without, rename, source_labels, name_group or None)
     if all(part is None for part in given):
         raise UsageError(
-            "There is nothing to learn; give ANSWERS, --words, --without, --rename, --source-labels or --name-group.",
-            code="bad-parameter",
+            "There is nothing to learn; give ANSWERS, --words, --without, --rename, --source-labels or --name-group."
         )
     if by is not None and answers is None:
-        raise UsageError("--by names who gave ANSWERS, and there are none; give the file.", code="bad-parameter")
+        raise UsageError("--by names who gave ANSWERS, and there are none; give the file.")
     groups = read_group_names(name_group or [])
     if as_json and output == "-":
-        raise UsageError("--json prints on stdout; name a file for the labels with -o OUT.", code="bad-parameter")
+        raise UsageError("--json prints on stdout; name a file for the labels with -o OUT.")
     inputs = (result, answers, words, rename, source_labels, target)
     check_outputs(output, report, force, save, inputs=inputs)
     for path in filter(None, inputs):  # before anything slow is loaded
@@ -188,9 +169,7 @@ def read_group_names(given: list[str]) -> dict[str, str | None]:
             continue
         group, _, name = pair.rpartition("=")
         if not group.strip() or not name.strip():
-            raise UsageError(
-                f"--name-group {pair[:60]!r}; give GROUP=CLASS, such as --name-group 1=parking.", code="bad-parameter"
-            )
+            raise UsageError(f"--name-group {pair[:60]!r}; give GROUP=CLASS, such as --name-group 1=parking.")
         names[group.strip()] = name.strip()
     return names
 

@@ -12,29 +12,25 @@ import typer
 from isthmus._utils import import_optional, plural
 from isthmus.cli._exit import emit, say
 from isthmus.cli._help import WholeLines
-from isthmus.cli.command import shared
+from isthmus.cli.command import argument, flag, shared
 from isthmus.cli.common import print_json
 from isthmus.exceptions import DataError, UsageError
 
 Folder = Annotated[
-    Path | None,
-    typer.Option(
-        "--workspace", metavar="FOLDER", help="The workspace; $ISTHMUS_WORKSPACE or isthmus-workspace if omitted."
-    ),
+    Path | None, flag("--workspace FOLDER", "The workspace; $ISTHMUS_WORKSPACE or isthmus-workspace if omitted.")
 ]
 Database = Annotated[
     str | None,
-    typer.Option(
-        "--database",
-        metavar="URL",
+    flag(
+        "--database URL",
+        "PostgreSQL instead of a file in the workspace: postgresql://USER:PASSWORD@HOST/NAME; better given as "
+        "$ISTHMUS_DATABASE, for others can read a command line.",
         envvar="ISTHMUS_DATABASE",
         show_envvar=False,
-        help="PostgreSQL instead of a file in the workspace: postgresql://USER:PASSWORD@HOST/NAME; better given as "
-        "$ISTHMUS_DATABASE, for others can read a command line.",
     ),
 ]
-Person = Annotated[str, typer.Argument(metavar="NAME", help="Name of the account.")]
-ProjectName = Annotated[str, typer.Argument(metavar="PROJECT", help="Name or id of the project.")]
+Person = Annotated[str, argument("NAME", "Name of the account.")]
+ProjectName = Annotated[str, argument("PROJECT", "Name or id of the project.")]
 AsJson = Annotated[bool, shared("as_json")]
 
 
@@ -90,11 +86,11 @@ def create(folder: Folder = None, database: Database = None) -> None:
 
 
 def backup(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where the backup goes, such as friday.tar.")],
+    file: Annotated[Path, argument("FILE", "Where the backup goes, such as friday.tar.")],
     folder: Folder = None,
     database: Database = None,
     as_json: AsJson = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace a backup that exists.")] = False,
+    force: Annotated[bool, flag("--force", "Replace a backup that exists.")] = False,
 ) -> None:
     """Write everything in a workspace into one file, while people go on working.
 
@@ -107,7 +103,7 @@ def backup(
 
 
 def restore(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="What isthmus workspace backup wrote.")],
+    file: Annotated[Path, argument("FILE", "What isthmus workspace backup wrote.")],
     folder: Folder = None,
     database: Database = None,
     as_json: AsJson = False,
@@ -123,7 +119,7 @@ def restore(
 def check(
     folder: Folder = None,
     database: Database = None,
-    thorough: Annotated[bool, typer.Option("--thorough", help="Read every file and compare it with its hash.")] = False,
+    thorough: Annotated[bool, flag("--thorough", "Read every file and compare it with its hash.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Look for damage: the database, missing or changed files, runs and answers that do not fit each other.
@@ -143,10 +139,9 @@ def check(
 
 
 def hand_over(
-    taker: Annotated[str, typer.Option("--to", metavar="NAME", help="Who gets the projects.")],
+    taker: Annotated[str, flag("--to NAME", "Who gets the projects.")],
     giver: Annotated[
-        str | None,
-        typer.Option("--from", metavar="NAME", help="Whose projects; if omitted, all whose owners cannot sign in."),
+        str | None, flag("--from NAME", "Whose projects; if omitted, all whose owners cannot sign in.")
     ] = None,
     folder: Folder = None,
     database: Database = None,
@@ -181,7 +176,7 @@ def people(folder: Folder = None, database: Database = None, as_json: AsJson = F
 
 def set_role(
     name: Person,
-    role: Annotated[str, typer.Argument(metavar="ROLE", help="viewer, reviewer or owner.")],
+    role: Annotated[str, argument("ROLE", "viewer, reviewer or owner.")],
     folder: Folder = None,
     database: Database = None,
 ) -> None:
@@ -210,10 +205,7 @@ def _read_password(name: str) -> str:
 
 def close_account(
     name: Person,
-    taker: Annotated[
-        str | None,
-        typer.Option("--hand-over-to", metavar="NAME", help="Who gets the projects that nobody else owns."),
-    ] = None,
+    taker: Annotated[str | None, flag("--hand-over-to NAME", "Who gets the projects that nobody else owns.")] = None,
     folder: Folder = None,
     database: Database = None,
 ) -> None:

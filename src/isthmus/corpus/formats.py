@@ -104,7 +104,6 @@ def split_sheet(path: Any) -> tuple[Path, str | None]:
         return Path(path), None
     if not is_workbook(file):
         raise UsageError(
-            f"{str(path)!r} names a sheet, and {Path(file).name!r} is not a workbook; leave ::{sheet} out.",
-            code="bad-parameter",
+            f"{str(path)!r} names a sheet, and {Path(file).name!r} is not a workbook; leave ::{sheet} out."
         )
     return Path(file), sheet.strip() or None

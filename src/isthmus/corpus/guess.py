@@ -185,8 +185,7 @@ def resolve_columns(
         label = None
     if label is not None and label in texts:
         raise UsageError(
-            f"{label!r} is named both as the text and as the label; a label cannot be learned from itself.",
-            code="bad-parameter",
+            f"{label!r} is named both as the text and as the label; a label cannot be learned from itself."
         )
     roles = guess_roles(columns, name, text=texts, label=label, id=id, want_labels=want_labels)
     if not roles.text:

@@ -26,9 +26,7 @@ def read_size(text: str, name: str = VARIABLE) -> int:
     """Bytes from a text such as ``2G``, ``800M`` or ``1000000``."""
     found = re.fullmatch(r"([0-9]{1,18})\s*([kmg]?)(?:i?b)?", text.strip().lower())
     if not found or not int(found[1]):
-        raise UsageError(
-            f"{name} is {text[:40]!r}; give a number of bytes, or one with K, M or G, such as 2G.", code="bad-parameter"
-        )
+        raise UsageError(f"{name} is {text[:40]!r}; give a number of bytes, or one with K, M or G, such as 2G.")
     return int(found[1]) * _SIZES[found[2]]
 
 

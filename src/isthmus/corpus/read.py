@@ -133,7 +133,7 @@ def read_whole(data: bytes, name: str, kind: str | None = None, *, sheet: str | 
     if kind == "xlsx":
         return read_xlsx(data, name, sheet)
     if sheet is not None:
-        raise UsageError(f"sheet={sheet!r} was given and {name} is not a workbook; leave it out.", code="bad-parameter")
+        raise UsageError(f"sheet={sheet!r} was given and {name} is not a workbook; leave it out.")
     return read_parquet(data, name) if kind == "parquet" else _read_text(data, name, kind)
 
 

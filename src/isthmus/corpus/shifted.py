@@ -177,16 +177,16 @@ def _check(given: dict[str, Any]) -> None:
     for name, low in least.items():
         value = given[name]
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < low:
-            raise UsageError(f"{name} is {value!r}; give a whole number of at least {low}.", code="bad-parameter")
+            raise UsageError(f"{name} is {value!r}; give a whole number of at least {low}.")
     for name in ("shared", "noise", "common"):
         value = given[name]
         if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) <= 1:
-            raise UsageError(f"{name} is {value!r}; give a share between 0 and 1.", code="bad-parameter")
+            raise UsageError(f"{name} is {value!r}; give a share between 0 and 1.")
     counts = {"class_shares": given["n_classes"], "target_class_shares": given["n_classes"] + given["n_novel"]}
     for name, n in counts.items():
         shares = given[name]
         if shares is not None and (len(shares) != n or min(shares) < 0 or not sum(shares) > 0):
-            raise UsageError(f"{name} is {shares!r}; give {n} shares, none negative.", code="bad-parameter")
+            raise UsageError(f"{name} is {shares!r}; give {n} shares, none negative.")
 
 
 def _shares(given: Sequence[float] | None, n: int) -> np.ndarray:

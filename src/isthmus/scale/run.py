@@ -293,17 +293,16 @@ def as_names(given: str | Sequence[str] | None) -> tuple[str, ...] | None:
 
 def _check(settings: Settings, engine: str | None) -> None:
     if engine is not None and engine not in ENGINES:
-        raise UsageError(f"engine={engine!r}; use one of {', '.join(ENGINES)}.", code="bad-parameter")
+        raise UsageError(f"engine={engine!r}; use one of {', '.join(ENGINES)}.")
     check_seed(settings.random_state)
     for name, least in (("block_rows", 1), ("sample", 50)):
         if getattr(settings, name) < least:
-            raise UsageError(f"{name}={getattr(settings, name)}; give at least {least}.", code="bad-parameter")
+            raise UsageError(f"{name}={getattr(settings, name)}; give at least {least}.")
     if not 0 <= settings.error_budget <= 1:
-        raise UsageError(f"error_budget={settings.error_budget!r}; give a share between 0 and 1.", code="bad-parameter")
+        raise UsageError(f"error_budget={settings.error_budget!r}; give a share between 0 and 1.")
     if settings.analyzer not in ("auto", "words", "bigrams", "trigrams"):
         raise UsageError(
-            f"analyzer={settings.analyzer!r}; large inputs are read as words, bigrams or trigrams, or auto.",
-            code="bad-parameter",
+            f"analyzer={settings.analyzer!r}; large inputs are read as words, bigrams or trigrams, or auto."
         )
 
 
@@ -342,7 +341,7 @@ def _start_engine(options: ExecutionOptions, work: Path) -> LocalEngine | DaskEn
     if options.engine == "dask":
         return local_cluster(work, options.workers or os.cpu_count() or 1, options.memory_limit)
     if options.workers not in (None, 1):
-        raise UsageError("Several workers need a cluster; add engine='dask'.", code="bad-parameter")
+        raise UsageError("Several workers need a cluster; add engine='dask'.")
     return LocalEngine()
 
 

@@ -153,7 +153,7 @@ def listen(host: str, port: int) -> list[socket.socket]:
             reason = "is taken by another program, perhaps another workbench; choose another port with --port"
         else:
             reason = f"cannot be listened on ({error.strerror or error}); choose another with --host and --port"
-        raise UsageError(f"{host}:{port} {reason}.", code="bad-parameter") from None
+        raise UsageError(f"{host}:{port} {reason}.") from None
     return found
 
 

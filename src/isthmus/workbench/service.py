@@ -175,7 +175,7 @@ def change_own_password(request: Request, person: Person, old: str, password: st
     bench = get_bench(request)
     require_accounts(bench)
     if sign_in_person(request, person.name, old) is None:
-        raise UsageError("The old password is wrong.", code="bad-parameter")
+        raise UsageError("The old password is wrong.")
     return bench.workspace.people.set_password(person.id, bench.passwords.hash(password), by=person.id)
 
 

@@ -133,13 +133,12 @@ def check_password(password: str) -> None:
     """Refuse a password that is too short or too long."""
     if not SHORTEST_PASSWORD <= len(password) <= LONGEST_PASSWORD:
         raise UsageError(
-            f"The password has {len(password):,} characters; use {SHORTEST_PASSWORD} to {LONGEST_PASSWORD:,}.",
-            code="bad-parameter",
+            f"The password has {len(password):,} characters; use {SHORTEST_PASSWORD} to {LONGEST_PASSWORD:,}."
         )
     try:
         password.encode()
     except UnicodeEncodeError:
-        raise UsageError("The password contains characters that cannot be encoded.", code="bad-parameter") from None
+        raise UsageError("The password contains characters that cannot be encoded.") from None
 
 
 class RateLimiter:

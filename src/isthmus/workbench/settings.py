@@ -123,8 +123,7 @@ def check_proxies(proxies: Sequence[str]) -> tuple[str, ...]:
         except ValueError:
             raise UsageError(
                 f"--proxy is {proxy[:80]!r}; give the proxy's address, such as 10.0.0.7, or its network, such as "
-                "172.16.0.0/12.",
-                code="bad-parameter",
+                "172.16.0.0/12."
             ) from None
     return tuple(proxies)
 

@@ -398,7 +398,5 @@ def _reliability(said: dict[str, dict[str, str]]) -> list[dict[str, Any]]:
 def check_threshold(threshold: Any) -> float:
     """A confidence above which labels are accepted."""
     if isinstance(threshold, bool) or not isinstance(threshold, (int, float)) or not 0 < threshold <= 1:
-        raise UsageError(
-            f"The threshold is {str(threshold)[:40]!r}; give a confidence between 0 and 1.", code="bad-parameter"
-        )
+        raise UsageError(f"The threshold is {str(threshold)[:40]!r}; give a confidence between 0 and 1.")
     return float(threshold)

@@ -144,7 +144,7 @@ def read_backup(path: str | Path, folder: Path, url: str) -> dict[str, Any]:
     if not path.is_file():
         raise DataError(f"There is no file {str(path)!r}; name a backup.", code="missing-file")
     if folder.exists() and any(folder.iterdir()):
-        raise UsageError(f"{str(folder)!r} is not empty; restore into a new folder.", code="bad-parameter")
+        raise UsageError(f"{str(folder)!r} is not empty; restore into a new folder.")
     manifest = _check_backup(path)
     is_new = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -152,7 +152,7 @@ def read_backup(path: str | Path, folder: Path, url: str) -> dict[str, Any]:
     try:
         with db.engine.connect() as connection:
             if sa.inspect(connection).get_table_names():
-                raise UsageError("The database is not empty; restore into a new one.", code="bad-parameter")
+                raise UsageError("The database is not empty; restore into a new one.")
         try:
             return _fill(db, folder, path, manifest)
         except BaseException as error:

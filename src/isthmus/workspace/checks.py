@@ -151,13 +151,12 @@ class Checks(LabelledPart):
         """
         found, estimate = self.get(check), self.estimate(check)
         if found.threshold is None:
-            raise UsageError("This sample has no threshold; draw one above a threshold.", code="bad-parameter")
+            raise UsageError("This sample has no threshold; draw one above a threshold.")
         eligible = int((self._labels.of(found.run).confidence >= found.threshold).sum())
         if found.answered < min(found.size, eligible) or found.size < min(LEAST_CHECKED, eligible):
             raise UsageError(
                 f"{found.answered} of {found.size} documents of the sample are answered; answer all, of at least "
-                f"{min(LEAST_CHECKED, eligible)}, before accepting the others unread.",
-                code="bad-parameter",
+                f"{min(LEAST_CHECKED, eligible)}, before accepting the others unread."
             )
         batch, accepted = new_id(), 0
         with self._db.writing() as connection:
@@ -183,7 +182,7 @@ class Checks(LabelledPart):
     def _finished(self, run: str) -> None:
         with self._db.reading() as connection:
             if find_row(connection, RUNS, run, "run").state != DONE:
-                raise UsageError("The run is not done; wait for it.", code="bad-parameter")
+                raise UsageError("The run is not done; wait for it.")
 
 
 _ANSWERED = (

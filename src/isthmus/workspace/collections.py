@@ -144,13 +144,12 @@ class Collections(Part):
             if _is_used(connection, id):
                 raise UsageError(
                     f"{row.name!r} has been used in a run, so its documents stay as they are; add the file again to "
-                    "map other columns.",
-                    code="bad-parameter",
+                    "map other columns."
                 )
         kind = choose_one(kind or row.kind, KINDS, "kind of the collection")
         mapping = {"text": list(text), "label": label, "id": id_column, "sheet": sheet}
         if not mapping["text"] or not all(isinstance(name, str) for name in mapping["text"]):
-            raise UsageError("No text column is named; choose at least one.", code="bad-parameter")
+            raise UsageError("No text column is named; choose at least one.")
         self._check_columns(row, mapping)
         inline = size <= INLINE if inline is None else inline
         with self._db.writing() as connection:

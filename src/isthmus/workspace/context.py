@@ -115,14 +115,12 @@ def missing(what: str) -> DataError:
 def check_name(name: Any, what: str, longest: int = _NAME) -> str:
     """A name that a person gave: not empty, not endless, in one line."""
     if not isinstance(name, str):
-        raise UsageError(f"The name of the {what} is {type(name).__name__}; give a text.", code="bad-parameter")
+        raise UsageError(f"The name of the {what} is {type(name).__name__}; give a text.")
     name = " ".join(storable(name).split())
     if not name:
-        raise UsageError(f"The name of the {what} is empty; give one.", code="bad-parameter")
+        raise UsageError(f"The name of the {what} is empty; give one.")
     if len(name) > longest:
-        raise UsageError(
-            f"The name of the {what} has {len(name):,} characters; give at most {longest}.", code="bad-parameter"
-        )
+        raise UsageError(f"The name of the {what} has {len(name):,} characters; give at most {longest}.")
     return name
 
 
@@ -135,9 +133,7 @@ def check_page(after: Any, limit: Any) -> tuple[int | None, int]:
     """Where a page begins and how long it is."""
     check_count(limit, "limit", MOST)
     if after is not None and (isinstance(after, bool) or not isinstance(after, int) or not -1 <= after < 2**31):
-        raise UsageError(
-            f"after is {str(after)[:40]!r}; give the last number of the page before.", code="bad-parameter"
-        )
+        raise UsageError(f"after is {str(after)[:40]!r}; give the last number of the page before.")
     return after, limit
 
 
@@ -145,7 +141,7 @@ def check_count(value: Any, name: str, most: int | None = None) -> int:
     """A whole number of at least 1."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1 or (most is not None and value > most):
         wanted = "of at least 1" if most is None else f"from 1 to {most}"
-        raise UsageError(f"{name} is {str(value)[:40]!r}; give a number {wanted}.", code="bad-parameter")
+        raise UsageError(f"{name} is {str(value)[:40]!r}; give a number {wanted}.")
     return value
 
 
@@ -162,7 +158,7 @@ def log_page(table: sa.Table, after: int | None, limit: int, *, latest: bool) ->
 def choose_one(value: Any, allowed: tuple[str, ...], what: str) -> str:
     """One of the allowed words."""
     if value not in allowed:
-        raise UsageError(f"The {what} is {str(value)[:40]!r}; use one of {', '.join(allowed)}.", code="bad-parameter")
+        raise UsageError(f"The {what} is {str(value)[:40]!r}; use one of {', '.join(allowed)}.")
     return value
 
 

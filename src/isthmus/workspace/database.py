@@ -172,17 +172,13 @@ def read_url(url: str) -> sa.URL:
         found = sa.make_url(url)
     except sa.exc.ArgumentError:
         raise UsageError(
-            "The database's address cannot be read; give postgresql://USER:PASSWORD@HOST/NAME or sqlite:///FILE.",
-            code="bad-parameter",
+            "The database's address cannot be read; give postgresql://USER:PASSWORD@HOST/NAME or sqlite:///FILE."
         ) from None
     backend = found.get_backend_name()
     if backend in ("postgresql", "postgres"):
         return found.set(drivername="postgresql+psycopg")
     if backend != "sqlite":
-        raise UsageError(
-            f"{backend!r} is not supported; give a postgresql:// or a sqlite:/// address.",
-            code="bad-parameter",
-        )
+        raise UsageError(f"{backend!r} is not supported; give a postgresql:// or a sqlite:/// address.")
     return found
 
 

@@ -112,7 +112,7 @@ class Exports(Part):
         with self._db.reading() as connection:
             found = find_row(connection, RUNS, run, "run")
         if found.state != DONE or found.kind != "label":
-            raise UsageError("Only a labelling that is done can label texts.", code="bad-parameter")
+            raise UsageError("Only a labelling that is done can label texts.")
         return load_result(self._context, run)
 
     def path(self, id: str) -> Path:
@@ -134,8 +134,7 @@ class Exports(Part):
             if kind in _OF_A_RUN:
                 found = find_row(connection, RUNS, run, "run")
                 if found.project_id != project or found.state != DONE or found.kind != "label":
-                    raise UsageError("Only a labelling of this project that is done can be exported.",
-                                     code="bad-parameter")  # fmt: skip
+                    raise UsageError("Only a labelling of this project that is done can be exported.")
         return ending
 
     def _name(self, project: str, kind: str, run: str | None) -> str:

@@ -88,7 +88,7 @@ class Groups(LabelledPart):
             project = find_row(connection, RUNS, run, "run").project_id
             parts = [part for group in groups for part in self._parts(connection, run, group)]
             if not parts:
-                raise UsageError("No group is named; choose at least one.", code="bad-parameter")
+                raise UsageError("No group is named; choose at least one.")
             for part in parts:
                 _add_name(connection, project, GROUP, part, name, by=by, run=run)
             kind = "group renamed" if len(parts) == 1 else "groups merged"
@@ -124,7 +124,7 @@ class Groups(LabelledPart):
         """Another name for a class from the next run on; a name that another class has merges the two."""
         old, new = str(old), check_label(new)
         if old == new:
-            raise UsageError(f"The class is called {new!r} already.", code="bad-parameter")
+            raise UsageError(f"The class is called {new!r} already.")
         with self._db.writing() as connection:
             find_row(connection, PROJECTS, project, "project", lock=True)
             if old not in _known_classes(connection, project):

@@ -140,7 +140,7 @@ class Jobs(Part):
             elif job.state == RUNNING:
                 values = {"cancel": True}
             else:
-                raise UsageError("The job has ended already; there is nothing to cancel.", code="bad-parameter")
+                raise UsageError("The job has ended already; there is nothing to cancel.")
             set_row(connection, JOBS, id, **values)
             note_event(connection, "job cancelled", by=by, project=job.project_id, subject=id, job=job.kind)
         return self.get(id)
@@ -150,7 +150,7 @@ class Jobs(Part):
         with self._db.writing() as connection:
             job = find_row(connection, JOBS, id, "job", lock=True)
             if job.state not in (INTERRUPTED, CANCELLED, FAILED):
-                raise UsageError(f"The job is {job.state}; only a stopped job can be resumed.", code="bad-parameter")
+                raise UsageError(f"The job is {job.state}; only a stopped job can be resumed.")
             fresh = {"attempts": 0, "error": None, "error_code": None, "finished_at": None}
             set_row(connection, JOBS, id, state=QUEUED, cancel=False, **fresh)
             _tell_owner(connection, job, QUEUED)

@@ -99,8 +99,7 @@ class People(Part):
             if left and hand_over_to is None:
                 names = connection.execute(sa.select(PROJECTS.c.name).where(PROJECTS.c.id.in_(left))).scalars().all()
                 shown = ", ".join(map(repr, sorted(names)[:5]))
-                raise UsageError(f"{person.name!r} is the last owner of {shown}; choose who takes over.",
-                                 code="bad-parameter")  # fmt: skip
+                raise UsageError(f"{person.name!r} is the last owner of {shown}; choose who takes over.")
             if left:
                 _check_taker(connection, str(hand_over_to), id)
                 _move_projects(connection, left, None, str(hand_over_to), by=by)
@@ -225,7 +224,7 @@ def _require_other_workspace_owner(connection: Connection, person: Any) -> None:
         return
     others = sa.select(PEOPLE.c.id).where(PEOPLE.c.role == OWNER, PEOPLE.c.id != person.id, _as_able_as(person))
     if connection.execute(others.limit(1)).first() is None:
-        raise UsageError(f"{person.name!r} is the last owner; make somebody else an owner first.", code="bad-parameter")
+        raise UsageError(f"{person.name!r} is the last owner; make somebody else an owner first.")
 
 
 def _as_able_as(person: Any) -> Any:
@@ -315,8 +314,7 @@ class Projects(Part):
         agree (:meth:`Answers.agreement`).
         """
         if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share <= 1:
-            raise UsageError(f"The share is {str(share)[:40]!r}; give one from 0 to 1, such as 0.1.",
-                             code="bad-parameter")  # fmt: skip
+            raise UsageError(f"The share is {str(share)[:40]!r}; give one from 0 to 1, such as 0.1.")
         return self._change(id, by, "second reading set", second_reading=float(share))
 
     def _change(self, id: str, by: str | None, kind: str, **values: Any) -> Project:
@@ -412,17 +410,14 @@ def _other_owners(connection: Connection, project: str, person: Any) -> bool:
 def _require_other_owner(connection: Connection, project: str, person: Any) -> None:
     """A project keeps an owner: refuse to take the role from the last one."""
     if project in _owned_by(connection, person.id) and not _other_owners(connection, project, person):
-        raise UsageError(
-            f"{person.name!r} is the last owner of this project; make somebody else an owner first.",
-            code="bad-parameter",
-        )
+        raise UsageError(f"{person.name!r} is the last owner of this project; make somebody else an owner first.")
 
 
 def _check_taker(connection: Connection, taker: str, giver: str | None) -> None:
     if find_row(connection, PEOPLE, taker, "person").disabled:
-        raise UsageError("The account that should get the projects is closed; reopen it first.", code="bad-parameter")
+        raise UsageError("The account that should get the projects is closed; reopen it first.")
     if giver == taker:
-        raise UsageError("The projects would stay with the same person; name somebody else.", code="bad-parameter")
+        raise UsageError("The projects would stay with the same person; name somebody else.")
 
 
 def _owned_by(connection: Connection, person: str) -> list[str]:

@@ -95,7 +95,7 @@ class Runs(LabelledPart):
         with self._db.writing() as connection:
             parent = find_row(connection, RUNS, run, "run")
             if parent.kind != LABEL or parent.state != DONE:
-                raise UsageError("Only a labelling that is done can be taught; wait for it.", code="bad-parameter")
+                raise UsageError("Only a labelling that is done can be taught; wait for it.")
             find_row(connection, PROJECTS, parent.project_id, "project", lock=True)
             chosen = _collection_rows(connection, [part["id"] for part in parent.record["collections"]])
             settings = {**parent.parameters, "use_answers": True, "use_words": True}
@@ -298,13 +298,11 @@ def check_run_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters of a run, complete; refused where one is unknown or out of range."""
     unknown = [name for name in given if name not in _DEFAULTS]
     if unknown:
-        raise UsageError(
-            f"A run has no parameter {str(unknown[0])[:40]!r}; it has {', '.join(_DEFAULTS)}.", code="bad-parameter"
-        )
+        raise UsageError(f"A run has no parameter {str(unknown[0])[:40]!r}; it has {', '.join(_DEFAULTS)}.")
     settings = {**_DEFAULTS, **given}
     choose_one(settings["method"], ("auto", *RECIPES), "method")
     if not isinstance(settings["language"], str):
-        raise UsageError("language must be a text, such as 'de'.", code="bad-parameter")
+        raise UsageError("language must be a text, such as 'de'.")
     LabelRequest.build({spec.key: settings[spec.key] for spec in LabelRequest.form()})
     resolve_language(settings["language"])
     check_typed(settings["method"], settings["parameters"])
@@ -526,9 +524,7 @@ class Comparisons(LabelledPart):
         with self._db.reading() as connection:
             rows = [find_row(connection, RUNS, run, "run") for run in (earlier, later)]
         if rows[0].target_id != rows[1].target_id or any(row.state != DONE or row.kind != "label" for row in rows):
-            raise UsageError(
-                "Only two labellings of the same documents that are done can be compared.", code="bad-parameter"
-            )
+            raise UsageError("Only two labellings of the same documents that are done can be compared.")
         return rows[0].target_id, [row.record.get("class_names", {}) for row in rows]
 
     def _codes(self, earlier: str, later: str) -> tuple[list[str], np.ndarray, np.ndarray]:

@@ -206,7 +206,7 @@ def restore_workspace(
 def _find_folder(folder: str | os.PathLike | None) -> Path:
     place = Path(folder or os.environ.get(FOLDER_VARIABLE) or "isthmus-workspace").absolute()
     if place.exists() and not place.is_dir():
-        raise UsageError(f"{str(place)!r} is a file; a workspace is a folder.", code="bad-parameter")
+        raise UsageError(f"{str(place)!r} is a file; a workspace is a folder.")
     return place
 
 

@@ -52,10 +52,10 @@ def draw(table: Sequence[Mapping[str, Any]], spec: Mapping[str, Any]) -> Any:
     """
     kind = spec.get("kind", "line")
     if kind not in KINDS:
-        raise UsageError(f"No chart is of kind {kind!r}; choose one of {', '.join(KINDS)}.", code="bad-parameter")
+        raise UsageError(f"No chart is of kind {kind!r}; choose one of {', '.join(KINDS)}.")
     unknown = sorted(set(spec) - _OPTIONS)
     if unknown:
-        raise UsageError(f"A chart has no option {unknown[0]!r}; see isthmus.report.charts.draw.", code="bad-parameter")
+        raise UsageError(f"A chart has no option {unknown[0]!r}; see isthmus.report.charts.draw.")
     _check_columns(table, spec, kind)
     _need_altair()
     from isthmus.report.charts import kinds  # needs altair
@@ -132,9 +132,9 @@ def _check_columns(table: Sequence[Mapping[str, Any]], spec: Mapping[str, Any], 
         raise DataError("The table for a chart has no rows; there is nothing to draw.", code="no-rows")
     for option in ("x", "y"):
         if option not in spec:
-            raise UsageError(f"The chart does not say which column is {option}.", code="bad-parameter")
+            raise UsageError(f"The chart does not say which column is {option}.")
     if kind == "heatmap" and not (spec.get("value") or spec.get("color")):
-        raise UsageError("A heat map needs 'value': the column that its colours show.", code="bad-parameter")
+        raise UsageError("A heat map needs 'value': the column that its colours show.")
     known = dict.fromkeys(key for row in table for key in row)
     for option in ("x", "y", "color", "facet", "error", "label", "value"):
         name = spec.get(option)
