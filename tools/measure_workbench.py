@@ -31,7 +31,7 @@ import httpx
 import numpy as np
 from measure_workspace import fill_large
 
-from isthmus.workbench.sample import add_sample
+from isthmus.workbench.service import add_sample
 from isthmus.workbench.sessions import Passwords
 from isthmus.workspace import open_workspace, work
 from isthmus.workspace.schema import RUN_TABLES, RUNS

@@ -11,14 +11,13 @@ ROOT = Path(__file__).resolve().parents[2]
 # Public and without a caller on purpose: file and name -> why.
 ALLOWED = {
     ("workbench/app.py", "file_response"): "called by starlette",
-    ("workbench/connections.py", "connection_lost"): "called by asyncio",
-    ("workbench/connections.py", "connection_made"): "called by asyncio",
-    ("workbench/connections.py", "data_received"): "called by asyncio",
+    ("workbench/server.py", "connection_lost"): "called by asyncio",
+    ("workbench/server.py", "connection_made"): "called by asyncio",
+    ("workbench/server.py", "data_received"): "called by asyncio",
     ("workbench/server.py", "handleError"): "called by logging",
     ("workspace/schema.py", "process_bind_param"): "called by SQLAlchemy",
     ("workspace/schema.py", "process_result_value"): "called by SQLAlchemy",
     ("cli/_help.py", "format_commands"): "called by click",
-    ("workspace/jobs.py", "of_run"): "the job of a run; tests of crashes wait for it",
     ("workspace/groups.py", "rename_class"): "the workspace keeps new names of classes; no page offers it yet",
     ("workspace/groups.py", "undo_name"): "takes back what rename_class did",
     ("evaluate/labels.py", "contingency"): "the table behind the scores of pairs, for users",

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from isthmus.corpus.classes import read_class_table
+from isthmus.corpus.words import read_class_table
 from isthmus.exceptions import DataError
 
 

@@ -18,11 +18,10 @@ from isthmus.cli.app import run_command
 from isthmus.corpus import Collection, write_rows
 from isthmus.exceptions import DataError, UsageError
 from isthmus.report import summary
-from isthmus.report.breakdown import by_facts
 from isthmus.report.figures import lines_figure
 from isthmus.report.hero import banners, class_table, hero_facts, in_words, review_note, verdict
 from isthmus.report.listing import _fit, as_json, list_data, listed_rows
-from isthmus.report.summary import Words, reliability_rows
+from isthmus.report.summary import Words, by_facts, reliability_rows
 
 HOSTILE = "<script>alert('x')</script>"
 SOURCE, LABELS = ["kind staff", "fast bike"] * 5, ["a", "b"] * 5

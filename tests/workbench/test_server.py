@@ -24,8 +24,9 @@ def test_it_starts_answers_and_stops(tmp_path, serve_process):
     assert server.health.json()["status"] == "ok"
     assert httpx.get(server.address + "/projects").status_code == 200
     with open_workspace(tmp_path / "w") as workspace:
-        (job,) = workspace.jobs.list()
-        assert job.state in ("queued", "running")  # the pages are open already
+        (project,) = workspace.projects.list()
+        (run,) = workspace.runs.list(project.id)
+        assert run.state in ("queued", "running")  # the pages are open already
         until = time.monotonic() + 120
         while not workspace.worker_runs():
             assert time.monotonic() < until, "no worker came"

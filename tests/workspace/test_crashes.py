@@ -99,13 +99,13 @@ def test_a_job_goes_on_when_its_worker_is_killed(done):
     # A worker that never comes to the end of its job, so that it is killed in the middle on any machine.
     environment = {**os.environ, DATABASE_VARIABLE: done.database_url}
     with subprocess.Popen([sys.executable, "-c", _STUCK, str(done.folder)], env=environment) as worker:
-        wait_for(lambda: done.jobs.of_run(run.id).state == "running")
+        wait_for(lambda: done.runs.job(run.id).state == "running")
         worker.send_signal(signal.SIGKILL)
     assert done.runs.get(run.id).state == "running"
     assert not done.worker_runs()
     assert done.check() == ["1 job running and no worker; they continue when isthmus serve starts."]
     work(done, until_idle=True)
-    job = done.jobs.of_run(run.id)
+    job = done.runs.job(run.id)
     assert (job.state, job.attempts) == ("done", 2), job.error
     assert len(done.runs.predictions(run.id, limit=100)) == 24
     assert "job interrupted" in [event.kind for event in done.audit.events(done.project.id)]
@@ -116,12 +116,12 @@ def test_a_job_goes_on_when_its_worker_is_killed(done):
 def test_a_worker_that_is_told_to_end_puts_its_job_back(done):
     run = done.runs.start(done.project.id, {"method": "nbc", "vectors": False}, by=done.by)
     worker = start_worker(done)
-    wait_for(lambda: done.jobs.of_run(run.id).state != "queued")
+    wait_for(lambda: done.runs.job(run.id).state != "queued")
     stop_worker(worker)
-    job = done.jobs.of_run(run.id)
+    job = done.runs.job(run.id)
     assert (job.state, job.attempts) in (("queued", 0), ("done", 1))
     work(done, until_idle=True)
-    assert done.jobs.of_run(run.id).state == "done"
+    assert done.runs.job(run.id).state == "done"
 
 
 @pytest.mark.parametrize("ready", ["sqlite"], indirect=True)
@@ -151,7 +151,7 @@ def test_a_job_that_brings_the_worker_down_twice_waits_for_a_person(done):
         assert [job.state for job in done.jobs.recover()] == [state]
     assert done.runs.get(run.id).state == "interrupted"
     assert done.jobs.claim() is None
-    done.jobs.resume(done.jobs.of_run(run.id).id, by=done.by)
+    done.jobs.resume(done.runs.job(run.id).id, by=done.by)
     work(done, until_idle=True)
     assert done.runs.get(run.id).state == "done"
 
@@ -181,7 +181,7 @@ def test_a_run_that_was_interrupted_while_storing_does_not_label_again(done, mon
 def test_cancelling_ends_a_job_that_waits_and_one_that_runs(done):
     first = done.runs.start(done.project.id, {"method": "nbc", "vectors": False}, by=done.by)
     second = done.runs.start(done.project.id, {"method": "nbc", "vectors": False}, by=done.by)
-    done.jobs.cancel(done.jobs.of_run(second.id).id, by=done.by)
+    done.jobs.cancel(done.runs.job(second.id).id, by=done.by)
     assert done.runs.get(second.id).state == "cancelled"
     job = done.jobs.claim()
     done.jobs.cancel(job.id, by=done.by)
@@ -203,7 +203,7 @@ def test_a_failure_is_told_in_a_sentence(done, add_file, caplog):
     one_class = add_file(done, done.project.id, "one.csv", "text,label\nkind staff,a\nfast bike,a\n", "source", done.by)
     run = done.runs.start(done.project.id, {"method": "nbc", "sources": [one_class.id]}, by=done.by)
     work(done, until_idle=True)
-    job = done.jobs.of_run(run.id)
+    job = done.runs.job(run.id)
     assert (job.state, job.error_code) == ("failed", "one-class")
     assert done.runs.get(run.id).error == job.error
     assert f"job {job.id} run is failed after " in caplog.text

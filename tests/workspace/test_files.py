@@ -148,7 +148,7 @@ def parses(monkeypatch):
         seen.append(name)
         return read_whole(data, name, *args, **options)
 
-    monkeypatch.setattr("isthmus.workspace.parsed.read_whole", read)
+    monkeypatch.setattr("isthmus.workspace.collections.read_whole", read)
     return seen
 
 

@@ -11,8 +11,7 @@ from isthmus.api.saving import check_saved_file
 from isthmus.cli.blocks import asks_for_blocks, in_blocks
 from isthmus.cli.command import add_command, argument
 from isthmus.cli.inputs import check_sheet
-from isthmus.cli.label_large import can_be_large, label_large
-from isthmus.cli.label_run import label_files, label_with_model, questions_place
+from isthmus.cli.label_run import can_be_large, label_files, label_large, label_with_model, questions_place
 from isthmus.cli.outputs import check_outputs
 from isthmus.exceptions import UsageError
 from isthmus.features.languages import resolve_language

@@ -15,17 +15,29 @@ from typing import Any
 from isthmus._lazy import defer
 from isthmus._utils import plural, spell_time
 from isthmus.api.saving import import_skops_quickly, read_quickly
+from isthmus.cli.blocks import NOT_IN_MEMORY, block_settings, check_blocks, files_written, resumable
 from isthmus.cli.common import (
     MOST_LINES,
     describe,
     fit_lines,
     free_name,
+    note_guarded,
     print_json,
+    say,
     say_outcome,
     talking,
     taught_files,
 )
-from isthmus.cli.inputs import Inputs, join_collections, label_half, read_as, read_inputs
+from isthmus.cli.inputs import (
+    Inputs,
+    check_not_machine,
+    join_collections,
+    label_half,
+    read_as,
+    read_inputs,
+    warn_of_own_target,
+    warn_of_same_file,
+)
 from isthmus.cli.outputs import (
     describe_input,
     file_records,
@@ -39,11 +51,10 @@ from isthmus.cli.outputs import (
 )
 from isthmus.cli.progress import plan_labelling
 from isthmus.corpus import Collection, with_columns
-from isthmus.corpus.classes import read_class_table
 from isthmus.corpus.decode import shown_name
 from isthmus.corpus.guess import check_label_kind, list_columns, shorten
 from isthmus.corpus.sheets import Layout
-from isthmus.corpus.words import read_words
+from isthmus.corpus.words import read_class_table, read_vectors, read_words
 from isthmus.corpus.write import check_table
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 from isthmus.features.class_names import class_texts
@@ -214,8 +225,6 @@ def teach_from_file(
 
 def column_vectors(collection: Collection, column: str) -> Any:
     """The vectors in a column of a collection."""
-    from isthmus.corpus.vectors import read_vectors
-
     return read_vectors(find_column(collection, column, option="--vectors"), column, collection.name)
 
 
@@ -521,3 +530,57 @@ def describe_trust(summary: dict[str, Any], learned: Any = None) -> str:
 
     basis = "if your classes cover the target" if learned is None else BASES.get(learned.basis, "from your answers")
     return f"expected accuracy: {AccuracyEstimate(**expected)}, {basis}; {review}"
+
+
+# -- Files larger than memory, on one machine or on a cluster
+
+
+def can_be_large(request: LabelRequest) -> bool:
+    """Whether runs in blocks know the method."""
+    from isthmus.scale import METHODS
+
+    return request.method in (*METHODS, "auto")
+
+
+def label_large(request: LabelRequest) -> None:
+    """Label in blocks; memory grows with the vocabulary, not with the files."""
+    from isthmus.corpus.shards import find_shards, open_shard
+    from isthmus.scale import label_files as label_in_blocks
+
+    check_blocks(request)
+    for path in find_shards(request.files[:-1]):
+        check_not_machine(path, open_shard(path).columns, request)
+    if not request.quiet:
+        say(NOT_IN_MEMORY)
+    with talking(request.quiet), resumable():
+        warn_of_same_file(request.files[:-1])
+        warn_of_own_target(request.files)
+        result = label_in_blocks(
+            request.files[:-1],
+            request.target,
+            request.output,
+            method=request.method,
+            bad_rows=request.bad_rows,
+            error_budget=request.budget,
+            force_classes=request.force_classes,
+            **block_settings(request),
+        )
+        note_guarded(result.guarded_cells)
+    if not request.quiet:
+        for note in result.notes:
+            say(f"  {in_flags(note)}")
+        if result.bad_rows:
+            say(f"set aside: {result.bad_rows:,} rows that cannot be read, in {request.bad_rows}")
+    summary: dict[str, Any] = {
+        **{name: value for name, value in asdict(result).items() if name not in ("files", "expected_accuracy")},
+        "class_shares": share_records(result.class_shares),
+        "why": result.decision[0]["why"] if result.decision else "",
+        "expected_accuracy": expectation_record(result.expected_accuracy),
+        "output": request.output,
+    }
+    inputs = [{"path": path} for path in request.files]
+    record = label_record(request.for_record(), inputs, {"blocks": True}, result.method, result.decision)
+    record |= {name: summary[name] for name in ("expected_accuracy", "class_shares", "novel", "warnings", "bad_rows")}
+    written = files_written(request.output, result.files)
+    step = f"Check 100 at random: isthmus check {shlex.quote(written[0])} --sample 100 -o to_check.csv"
+    finish(request, summary, record | {"files": result.files}, written, next_step=step)

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from isthmus.corpus.collection import Collection
+from isthmus.corpus.tables import record_names
 from isthmus.exceptions import DataError
 
 ENVIRONMENT = "ISTHMUS_DATA"
@@ -118,10 +119,7 @@ def load_dataset(name: str, folder: str | Path | None = None) -> Collection:
 
 
 def _to_collection(records: list[dict], name: str) -> Collection:
-    keys: dict[str, None] = {}
-    for record in records:
-        if record.keys() != keys.keys():
-            keys.update(dict.fromkeys(record))
+    keys = record_names(records, name)
     labels = [record["label"] or None for record in records]
     if name == "amazon_unlabeled":
         labels = [None] * len(records)

@@ -114,16 +114,8 @@ def _looks_chinese(text: str) -> bool:
     Western text misread as GB18030 pairs an accented letter with the ASCII letter behind it: outside GB2312.
     """
     high = [char for char in text[:_SAMPLE] if char > "\x7f"]
-    everyday = sum(_try_gb2312(char) for char in high)
-    return bool(high) and everyday >= 0.8 * len(high)
-
-
-def _try_gb2312(char: str) -> bool:
-    try:
-        char.encode("gb2312")
-    except UnicodeEncodeError:
-        return False
-    return True
+    everyday = "".join(high).encode("gb2312", "ignore").decode("gb2312")
+    return bool(high) and len(everyday) >= 0.8 * len(high)
 
 
 def _looks_western(text: str) -> bool:

@@ -345,27 +345,24 @@ def _bad_row(block: Block, number: int, why: str, content: bytes) -> dict:
     return {"file": block.shard.path, "row": number, "reason": why, "content": shown}
 
 
-class _reading:
+@contextmanager
+def _reading(name: str) -> Iterator[None]:
     """Turns what a damaged file raises into one sentence."""
-
-    def __init__(self, name: str):
-        self.name = name
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        if error is None or isinstance(error, (DataError, ImportError, KeyboardInterrupt, SystemExit, MemoryError)):
-            return
-        if isinstance(error, FileNotFoundError):
-            raise DataError(f"There is no file {self.name!r}; check the name.", code="missing-file") from None
-        if isinstance(error, (*_DAMAGE, gzip.BadGzipFile)) or type(error).__module__.startswith(("polars", "pyo3")):
-            why = str(error).split("\n")[0]
-            raise DataError(
-                f"{self.name} cannot be read ({why}); it may be damaged, cut short or out of reach. Continue with "
-                "resume=True when the same file is there again, or start again with force=True and another file.",
-                code="unreadable-file",
-            ) from None
+    try:
+        yield
+    except (DataError, ImportError, KeyboardInterrupt, SystemExit, MemoryError):
+        raise
+    except FileNotFoundError:
+        raise DataError(f"There is no file {name!r}; check the name.", code="missing-file") from None
+    except BaseException as error:  # a damaged file makes polars panic, which is no Exception
+        if not isinstance(error, _DAMAGE) and not type(error).__module__.startswith(("polars", "pyo3")):
+            raise
+        why = str(error).split("\n")[0]
+        raise DataError(
+            f"{name} cannot be read ({why}); it may be damaged, cut short or out of reach. Continue with resume=True "
+            "when the same file is there again, or start again with force=True and another file.",
+            code="unreadable-file",
+        ) from None
 
 
 # -- which columns -----------------------------------------------------------------------------------------------------

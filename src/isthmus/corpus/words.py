@@ -1,15 +1,20 @@
-"""Read labelled words: a table with the columns word, label and, optionally, weight."""
+"""What people write beside the documents: labelled words, classes by name, vectors in a column."""
 
 from __future__ import annotations
 
+import json
 import math
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from isthmus.corpus.cells import cell_text
 from isthmus.corpus.decode import shown_name
 from isthmus.corpus.read import read_table
 from isthmus.exceptions import DataError
+
+if TYPE_CHECKING:
+    import numpy as np
 
 _WORD_NAMES = ("word", "words", "term", "token")
 _LABEL_NAMES = ("label", "class", "category")
@@ -85,8 +90,80 @@ def _weight(cell: Any, row: int, name: str) -> float:
 
 def _contradiction(word: str, what: str, first: int, second: int, name: str) -> DataError:
     return DataError(
-        f"Rows {first} and {second} of {name} contradict each other: the word {word!r} has {what}; keep one, "
-        f"or give both a "
-        "weight below 1.",
+        f"Rows {first} and {second} of {name} contradict each other: the word {word!r} has {what}; keep one, or give "
+        "both a weight below 1.",
         code="bad-word-labels",
     )
+
+
+# -- Classes by name
+
+
+_CLASS_NAMES = ("class", "classes", "name", "label", "category")
+_DESCRIPTION_NAMES = ("words", "description", "keywords", "definition")
+
+
+def read_class_table(path: str | Path) -> dict[str, str]:
+    """Classes of a table and the words or sentence that describe each, empty where there is none.
+
+    The file has a column ``class`` and, optionally, ``words`` or ``description``. Both are joined, and so are several
+    rows of one class: a file may have one word a row.
+    """
+    name = shown_name(Path(path).name)
+    columns = read_table(path)
+    called = {column.strip().casefold(): cells for column, cells in columns.items()}
+    names = next((called[key] for key in _CLASS_NAMES if key in called), None)
+    if names is None:
+        raise DataError(
+            f"{name} has the columns {', '.join(columns)}; a column called 'class' is expected, and 'words' or "
+            "'description' if classes are described.",
+            code="unknown-column",
+        )
+    described = [called[key] for key in _DESCRIPTION_NAMES if key in called]
+    found: dict[str, list[str]] = {}
+    for row, cell in enumerate(names):
+        label = cell_text(cell).strip()
+        words = list(filter(None, (cell_text(column[row]).strip() for column in described)))
+        if label:
+            found.setdefault(label, []).extend(words)
+        elif words:
+            raise DataError(
+                f"Row {row + 1} of {name} describes a class and does not name it; fill in its class.", code="bad-rows"
+            )
+    if not found:
+        raise DataError(f"{name} names no class; give at least one row.", code="empty-file")
+    return {label: " ".join(dict.fromkeys(words)) for label, words in found.items()}
+
+
+# -- A column of vectors: lists of numbers, or texts that write them ("[0.1, -2]", "0.1 -2")
+
+
+def read_vectors(values: Sequence, column: str, name: str) -> np.ndarray:
+    """One row of numbers per cell, all of one length, or a sentence that names the first cell that is not one.
+
+    >>> read_vectors(["[1, 2]", [3, 4.5]], "vector", "a.csv").tolist()
+    [[1.0, 2.0], [3.0, 4.5]]
+    """
+    import numpy as np  # here alone: words and classes are read without it
+
+    rows: list[list[float]] = []
+    for place, value in enumerate(values, 1):
+        row = _numbers(value)
+        if row is None or (rows and len(row) != len(rows[0])):
+            length = f" of {len(rows[0])} numbers, as the cells before it" if rows else ""
+            raise DataError(
+                f"Row {place:,} of the column {column!r} of {name} holds no vector{length}; write each as [0.1, 0.2].",
+                code="length-mismatch",
+            )
+        rows.append(row)
+    return np.array(rows, dtype=np.float32)
+
+
+def _numbers(value: Any) -> list[float] | None:
+    try:
+        if isinstance(value, str):
+            text = value.strip()
+            value = json.loads(text) if text.startswith("[") else text.replace(",", " ").split()
+        return [float(number) for number in value] or None
+    except (TypeError, ValueError):
+        return None

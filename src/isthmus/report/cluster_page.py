@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from isthmus._utils import plural, versions
+from isthmus._utils import plural
 from isthmus.corpus import Collection, check_output
 from isthmus.report import figures
 from isthmus.report.figures import convergence_tables
 from isthmus.report.listing import excerpt
 from isthmus.report.page import render_card, write_page
-from isthmus.report.summary import collection_facts
+from isthmus.report.summary import origin_facts
 from isthmus.shift.space import latent_rows, map_places, spread
 
 _QUOTE, _TIP = 260, 120
@@ -43,17 +42,13 @@ def write_cluster_report(
 def cluster_facts(result, source: Collection | None = None, target: Collection | None = None) -> dict[str, Any]:
     """Every number and text on the page."""
     clusters = cluster_cards(result)
-    known = [(docs, role) for docs, role in ((source, "source"), (target, "target")) if docs is not None]
     return {
         **first_screen(result, clusters, target),
         "title": f"Isthmus: {plural(len(clusters), 'cluster')} of {plural(len(result.texts), 'document')}",
         "map": cluster_map(result, clusters),
         "unused": unused_groups(result, clusters),
-        "sources": [collection_facts(docs, role) for docs, role in known],
         "curves": step_curves(result),
-        "settings": result.settings,
-        "versions": versions(),
-        "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        **origin_facts(result.settings, source, target),
     }
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from isthmus._utils import plural, versions
+from isthmus._utils import plural
 from isthmus.corpus import Collection, check_output
 from isthmus.report.page import write_page
-from isthmus.report.summary import collection_facts, split_findings
+from isthmus.report.summary import origin_facts, split_findings
 
 _SHOWN = 20
 _EXCERPT = 300
@@ -30,9 +29,8 @@ def write_diagnosis_report(
 
 def diagnosis_facts(result, source: Collection | None, target: Collection | None) -> dict[str, Any]:
     """Every number and text on the page."""
-    known = [(docs, role) for docs, role in ((source, "source"), (target, "target")) if docs is not None]
     rows = split_findings(result.findings)
-    names = [docs.name for docs, _ in known if docs.name]
+    names = [docs.name for docs in (source, target) if docs is not None and docs.name]
     return {
         "title": "Isthmus diagnosis",
         "about": " and ".join(names) if len(names) == 2 else "What separates the two collections",
@@ -51,16 +49,13 @@ def diagnosis_facts(result, source: Collection | None, target: Collection | None
         **rows,
         "first": first_advice(rows["findings"]),
         "new_groups": result.tables.get("new_groups", []),
-        "sources": [collection_facts(docs, role) for docs, role in known],
         "pivots": pivot_bars(result.tables),
         "company": result.tables.get("class_shifted_words", [])[:_SHOWN],
         "tables": word_tables(result.tables),
         "doubtful": doubtful_labels(result.tables.get("doubtful_labels", []), source),
         "n_doubtful": len(result.tables.get("doubtful_labels", [])),
         "repeats": repeats(result.tables.get("near_duplicates", []), source, target),
-        "settings": result.settings,
-        "versions": versions(),
-        "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        **origin_facts(result.settings, source, target),
     }
 
 

@@ -309,10 +309,6 @@ def _title(name: str) -> str:
 def _shown(value: Any, digits: int) -> Any:
     if _is_number(value) and not isinstance(value, (int, np.integer)):
         return f"{float(value):.{digits}f}"
-    return _cell_text(value)
-
-
-def _cell_text(value: Any) -> Any:
     return "–" if value is None else value
 
 

@@ -6,7 +6,7 @@ Every number is computed by the room that owns it; nothing here is markup.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
@@ -15,6 +15,7 @@ import numpy as np
 
 from isthmus._utils import one_blas_thread, plural, versions
 from isthmus.choose import sample_size
+from isthmus.choose.prevalence import BLANK, time_periods, value_masks
 from isthmus.classify.cocc.classifier import CoClusteringClassifier
 from isthmus.corpus import Collection
 from isthmus.evaluate import reliability_table
@@ -24,7 +25,6 @@ from isthmus.explain.words import WordList, marking_words, word_list
 from isthmus.features.tokens import readable, surface_forms
 from isthmus.feedback.answers import propose_names
 from isthmus.report import figures
-from isthmus.report.breakdown import by_facts
 from isthmus.report.figures import convergence_tables
 from isthmus.report.hero import decision_facts, hero_facts, novel_groups, why_this_method
 from isthmus.report.listing import cap_note, excerpt, list_data, tint
@@ -81,12 +81,7 @@ def label_summary(
         "why": why_this_method(result.decision),
         **decision_facts(result.decision),
         "steps": step_facts(result),
-        "sources": [
-            collection_facts(docs, role) for docs, role in ((source, "source"), (target, "target")) if len(docs)
-        ],
-        "settings": {**result.settings, "method used": result.method},
-        "versions": versions(),
-        "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        **origin_facts({**result.settings, "method used": result.method}, source, target),
     }
 
 
@@ -494,6 +489,16 @@ def fitted_model(result) -> Any:
     return model
 
 
+def origin_facts(settings: dict[str, Any], source: Collection | None, target: Collection | None) -> dict[str, Any]:
+    """The end of every page: what was read, the settings, by which versions, and when."""
+    return {
+        "sources": [collection_facts(docs, role) for docs, role in ((source, "source"), (target, "target")) if docs],
+        "settings": settings,
+        "versions": versions(),
+        "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+    }
+
+
 def collection_facts(docs: Collection, role: str) -> dict[str, Any]:
     """What was read, and what looked odd."""
     lengths = np.array([len(text) for text in docs.texts])
@@ -508,4 +513,44 @@ def collection_facts(docs: Collection, role: str) -> dict[str, Any]:
         "unlabelled": sum(label is None for label in docs.labels) if docs.has_labels else 0,
         "checks": [finding["message"] for finding in docs.checks()],
         "sha256": docs.sha256,
+    }
+
+
+# -- Labels broken down by a column of the target: a row per value, or per period where the column holds dates
+
+
+def by_facts(result, by: tuple[str, Sequence] | None) -> dict[str, Any] | None:
+    """The breakdown as the page shows it; None where none was asked for."""
+    if by is None:
+        return None
+    name, values = by
+    period, masks = value_masks(values, len(result.labels))
+    shares: dict[str, list[dict]] = {}
+    for row in result.class_shares(by=values):
+        shares.setdefault(row["value"], []).append(row)
+    rows = [_value_row(result, value, mask, shares[value]) for value, mask in masks]
+    facts = {"name": name, "classes": [str(label) for label in result.classes.tolist()], "rows": rows}
+    if period is None:
+        return {**facts, "period": None, "figure": None}
+    drawn = len(rows) >= _FEWEST_STEPS
+    table = np.array([[part["share"] for part in row["shares"]] for row in rows]).T
+    figure = figures.lines_figure(table, [row["value"] for row in rows]) if drawn else None
+    dated = time_periods(values)
+    return {**facts, "period": period, "figure": figure, "undated": 0 if dated is None else dated[1].count(BLANK)}
+
+
+def _value_row(result, value: str, mask: np.ndarray, shares: list[dict]) -> dict[str, Any]:
+    """One value: shares by the labels for the bars, estimates with their intervals for the figures."""
+    given = [row["labels"] for row in shares[: len(result.classes)]]
+    starts = np.concatenate([[0.0], np.cumsum(given)[:-1]])
+    return {
+        "value": value,
+        "documents": int(mask.sum()),
+        "shares": [
+            {"share": row["labels"], "start": float(start), "colour": i % figures.COLOURS}
+            | {name: row[name] for name in ("estimate", "low", "high", "basis")}
+            for i, (row, start) in enumerate(zip(shares, starts, strict=False))
+        ],
+        "review": float(result.needs_review[mask].mean()),
+        "sure": float(result.confidence[mask].mean()),
     }

@@ -28,7 +28,7 @@ from isthmus.corpus.write import (
     write_rows,
 )
 from isthmus.exceptions import DataError
-from isthmus.scale.pieces import Piece
+from isthmus.scale.pieces import Piece, by_shard
 from isthmus.scale.store import trouble, whole_file
 
 
@@ -89,12 +89,10 @@ def assemble(output: Output, pieces: Sequence[Piece], added: Sequence[str], forc
         place = Path(output.place)
         return [{"output": str(place), **_join(output, place, pieces, added, force)}]
     Path(output.place).mkdir(parents=True, exist_ok=True)
-    by_shard: dict[str, list[Piece]] = {}
-    for piece in pieces:
-        by_shard.setdefault(piece.block.shard.path, []).append(piece)
-    names = output_names(list(by_shard))
+    shards = by_shard(pieces)
+    names = output_names(list(shards))
     made = []
-    for path, own in by_shard.items():
+    for path, own in shards.items():
         row = _join(output, Path(output.place, names[path]), own, added, True)
         made.append({"input": path, "output": names[path], **row})
     return made

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,6 +31,14 @@ class Piece:
     @property
     def rows(self) -> int:
         return self.block.rows
+
+
+def by_shard(pieces: Iterable[Piece]) -> dict[str, list[Piece]]:
+    """The pieces of each file, by its path."""
+    found: dict[str, list[Piece]] = {}
+    for piece in pieces:
+        found.setdefault(piece.block.shard.path, []).append(piece)
+    return found
 
 
 @dataclass

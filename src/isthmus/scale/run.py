@@ -31,7 +31,7 @@ from isthmus.features.blocks import add_tuples
 from isthmus.scale.engine import DaskEngine, LocalEngine, connect, local_cluster
 from isthmus.scale.methods import FittedMethod, Model, PiecePasses, VotingModel
 from isthmus.scale.output import Output, assemble, names_file, open_work, write_json, write_part
-from isthmus.scale.pieces import Facts, Job, Piece, sample_limit, survey, trim_sample
+from isthmus.scale.pieces import Facts, Job, Piece, by_shard, sample_limit, survey, trim_sample
 from isthmus.scale.reading import Reading, choose_reading
 from isthmus.scale.registry import METHODS, LargeMethod, get_method
 from isthmus.scale.store import FolderStore, MemoryStore, Store, unpack, whole_file
@@ -440,10 +440,7 @@ class Run:
         """The first texts of some files of both sides: the same whatever the size of blocks."""
         texts: list[str] = []
         for pieces in (self.source, self.target):
-            by_shard: dict[str, list[Piece]] = {}
-            for piece in pieces:
-                by_shard.setdefault(piece.block.shard.path, []).append(piece)
-            shards = list(by_shard.values())
+            shards = list(by_shard(pieces).values())
             for own in shards[:: max(1, len(shards) // _HEAD_SHARDS)]:
                 first: list[str] = []
                 for piece in own:

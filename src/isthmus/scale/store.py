@@ -130,33 +130,19 @@ def damaged(name: str, why: Any) -> DataError:
 Store = MemoryStore | FolderStore
 
 
-class whole_file:
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
     """A hidden file beside ``path`` that takes its place when the block ends well; errors become one sentence."""
-
-    def __init__(self, path: Path):
-        self.path = path
-        self.part = path.with_name(f".{path.name}.{uuid.uuid4().hex[:12]}.part")
-
-    def __enter__(self) -> Path:
-        self._guard(lambda: self.path.parent.mkdir(parents=True, exist_ok=True))
-        return self.part
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        if error is None:
-            self._guard(lambda: os.replace(self.part, self.path))
-            return
+    part = path.with_name(f".{path.name}.{uuid.uuid4().hex[:12]}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield part
+        os.replace(part, path)
+    except OSError as error:
+        raise trouble(path, error) from None
+    finally:
         with suppress(OSError):
-            os.unlink(self.part)
-        if isinstance(error, OSError):
-            raise trouble(self.path, error) from None
-
-    def _guard(self, step: Any) -> None:
-        try:
-            step()
-        except OSError as error:
-            with suppress(OSError):
-                os.unlink(self.part)
-            raise trouble(self.path, error) from None
+            part.unlink(missing_ok=True)
 
 
 def trouble(path: Path, error: OSError) -> DataError:

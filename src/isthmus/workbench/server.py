@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import json
 import logging
@@ -17,14 +18,15 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import Any
 
+import h11
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from isthmus._utils import plural
 from isthmus.exceptions import UsageError
 from isthmus.features.languages import identify_language
 from isthmus.workbench.app import make_app
-from isthmus.workbench.connections import MAX_HEAD, bounded_protocol
-from isthmus.workbench.sample import add_sample, find_sample
+from isthmus.workbench.service import add_sample, find_sample
 from isthmus.workbench.settings import MIB, Settings, check_proxies, is_every_address, is_loopback, load_secret
 from isthmus.workspace.worker import start_worker, stop_worker
 
@@ -290,3 +292,44 @@ def log_lines(handler: logging.Handler, *, level: int = logging.INFO) -> None:
         logger.handlers[:] = [handler]
         logger.setLevel(least)
         logger.propagate = False
+
+
+# -- Connections below the application: how many there may be, and how long the headers of a request may take
+
+
+MAX_HEAD = 32 * 2**10  # bytes of a request's headers
+
+
+def bounded_protocol(settings: Settings) -> type[asyncio.Protocol]:
+    """uvicorn's HTTP protocol with the limits of the settings, for ``uvicorn.Config(http=…)``."""
+
+    class BoundedProtocol(H11Protocol):
+        _deadline: asyncio.TimerHandle | None = None
+
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            if len(self.connections) > settings.max_connections:
+                transport.abort()
+                return
+            self._watch_head()
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            self._watch_head()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._forget_deadline()
+            super().connection_lost(exc)
+
+        def _watch_head(self) -> None:
+            if self.conn.their_state is not h11.IDLE or self.transport.is_closing():
+                self._forget_deadline()
+            elif self._deadline is None:
+                self._deadline = self.loop.call_later(settings.head_seconds, self.transport.abort)
+
+        def _forget_deadline(self) -> None:
+            if self._deadline is not None:
+                self._deadline.cancel()
+                self._deadline = None
+
+    return BoundedProtocol

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 import re
 import time
@@ -15,6 +16,7 @@ from fastapi.responses import FileResponse, Response
 
 from isthmus._utils import plural
 from isthmus.corpus.limits import unpacking_at_most
+from isthmus.corpus.sample import sample_file
 from isthmus.exceptions import IsthmusError, UsageError
 from isthmus.feedback.hands import describe_hand
 from isthmus.feedback.tables import read_answers, read_hands
@@ -517,3 +519,26 @@ def _keep(kept: dict[str, Any], key: str, value: Any, most: int) -> Any:
     while len(kept) > most:
         kept.pop(next(iter(kept)))
     return value
+
+
+# -- The bundled sample as a project, so that a newcomer has something to review
+
+
+NAME = "Sample: two dealers' surveys"
+
+
+def add_sample(workspace: Any, *, by: str, method: str = "auto") -> tuple[Any, Any]:
+    """A project with the sample's two files and a run that waits for the worker: project and run."""
+    project = workspace.projects.create(NAME, by=by)
+    for name, kind, columns in (
+        ("motorcycles.csv", "source", {"text": ["comment"], "label": "category", "id_column": "id"}),
+        ("cars.csv", "target", {"text": ["comment"], "id_column": "id"}),
+    ):
+        docs = workspace.collections.add(project.id, name, io.BytesIO(sample_file(name)), kind=kind, by=by)
+        workspace.collections.map(docs.id, by=by, inline=True, **columns)
+    return project, workspace.runs.start(project.id, {"method": method}, by=by)
+
+
+def find_sample(workspace: Any, person: str) -> Any | None:
+    """The sample's project, if the person has it already."""
+    return next((row for row in workspace.projects.list(person) if row.name == NAME), None)

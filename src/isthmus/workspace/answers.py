@@ -26,7 +26,7 @@ from isthmus.workspace.context import (
     note_event,
     to_record,
 )
-from isthmus.workspace.database import new_id, utc_now
+from isthmus.workspace.database import in_blocks, new_id, utc_now
 from isthmus.workspace.queue import LEASE, check_in_run
 from isthmus.workspace.schema import (
     ANSWERED,
@@ -280,8 +280,7 @@ def add_batch(
             ANSWERS.insert(), [{"id": new_id(), "document_id": name, "label": label, **shared} for name, label in rows]
         )
         done = {"state": ANSWERED, "leased_to": None, "leased_until": None}
-        for start in range(0, len(rows) if kind != OF_GROUP else 0, _BLOCK):
-            names = [name for name, _ in rows[start : start + _BLOCK]]
+        for names in in_blocks([] if kind == OF_GROUP else [name for name, _ in rows], _BLOCK):
             connection.execute(PREDICTIONS.update().where(PREDICTIONS.c.document_id.in_(names)).values(**done))
     return len(rows)
 
@@ -294,17 +293,14 @@ def lock_documents(connection: Connection, documents: Sequence[str]) -> None:
     """
     if connection.dialect.name == "sqlite":
         return
-    ordered = sorted(documents)
-    for start in range(0, len(ordered), _BLOCK):
-        names = ordered[start : start + _BLOCK]
+    for names in in_blocks(sorted(documents), _BLOCK):
         query = sa.select(DOCUMENTS.c.id).where(DOCUMENTS.c.id.in_(names)).order_by(DOCUMENTS.c.id)
         connection.execute(query.with_for_update(key_share=True)).all()
 
 
 def _unanswered(connection: Connection, documents: Sequence[str]) -> set[str]:
     free = set(documents)
-    for start in range(0, len(documents), _BLOCK):
-        names = documents[start : start + _BLOCK]
+    for names in in_blocks(documents, _BLOCK):
         query = sa.select(ANSWERS.c.document_id).where(ANSWERS.c.document_id.in_(names), ANSWERS.c.current == sa.true())
         free -= set(connection.execute(query).scalars())
     return free

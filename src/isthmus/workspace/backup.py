@@ -24,7 +24,7 @@ from isthmus._utils import plural, versions
 from isthmus.corpus import check_output, replacing
 from isthmus.exceptions import DataError, IsthmusError, UsageError
 from isthmus.workspace.context import Context
-from isthmus.workspace.database import Database, utc_now
+from isthmus.workspace.database import Database, in_blocks, utc_now
 from isthmus.workspace.files import FileStore, is_locked
 from isthmus.workspace.schema import (
     ANSWERS,
@@ -68,7 +68,7 @@ def write_backup(context: Context, path: str | Path, *, force: bool = False) -> 
     }
     with replacing(path, force=force) as out, _for_owner_alone(out), tarfile.open(fileobj=out, mode="w|") as archive:
         with _snapshot(context.db) as connection:
-            known = set(connection.execute(sa.select(FILES.c.sha256)).scalars())
+            known = _known_files(connection)
             for table in METADATA.sorted_tables:
                 data = io.BytesIO()
                 count = 0
@@ -82,6 +82,10 @@ def write_backup(context: Context, path: str | Path, *, force: bool = False) -> 
             manifest["files"][place] = hashlib.sha256(content).hexdigest()
             _add(archive, place, content)
         _add(archive, _MANIFEST, json.dumps(manifest, indent=1).encode())  # last: a backup cut short has none
+    return _outcome(manifest)
+
+
+def _outcome(manifest: dict[str, Any]) -> dict[str, Any]:
     counts = {name: found["rows"] for name, found in manifest["tables"].items()}
     return {"tables": counts, "files": len(manifest["files"]), "made": manifest["made"]}
 
@@ -126,7 +130,11 @@ def _stored_files(folder: Path, known: set[str]) -> list[str]:
 def known_files(context: Context) -> set[str]:
     """Hashes of the files that collections refer to."""
     with context.db.reading() as connection:
-        return set(connection.execute(sa.select(FILES.c.sha256)).scalars())
+        return _known_files(connection)
+
+
+def _known_files(connection: Connection) -> set[str]:
+    return set(connection.execute(sa.select(FILES.c.sha256)).scalars())
 
 
 def _add(archive: tarfile.TarFile, name: str, data: bytes) -> None:
@@ -175,8 +183,7 @@ def _fill(db: Database, folder: Path, path: Path, manifest: dict[str, Any]) -> d
             target.write_bytes(_read(archive, name))
         _load_tables(db, archive, manifest)
     db.migrate()
-    counts = {name: found["rows"] for name, found in manifest["tables"].items()}
-    return {"tables": counts, "files": len(manifest["files"]), "made": manifest["made"]}
+    return _outcome(manifest)
 
 
 def _undo(db: Database, folder: Path) -> None:
@@ -238,14 +245,8 @@ def _load_tables(db: Database, archive: tarfile.TarFile, manifest: dict[str, Any
         for table in metadata.sorted_tables:
             if table.name == _ALEMBIC or table.name not in manifest["tables"]:
                 continue
-            block: list[dict] = []
-            for line in _read(archive, f"tables/{table.name}.jsonl").splitlines():
-                block.append(_from_json(table, json.loads(line)))
-                if len(block) == _BLOCK:
-                    connection.execute(table.insert(), block)
-                    block = []
-            if block:
-                connection.execute(table.insert(), block)
+            for lines in in_blocks(_read(archive, f"tables/{table.name}.jsonl").splitlines(), _BLOCK):
+                connection.execute(table.insert(), [_from_json(table, json.loads(line)) for line in lines])
             _set_counter(db, connection, table)
 
 

@@ -17,7 +17,7 @@ from isthmus.feedback.answers import PICKED, RANDOM
 from isthmus.request import ERROR_BUDGET
 from isthmus.workspace.answers import add_answer, add_batch, check_threshold, check_token, find_answer
 from isthmus.workspace.context import add_row, check_count, check_label, find_row, missing, note_event, to_record
-from isthmus.workspace.database import new_id, utc_now
+from isthmus.workspace.database import in_blocks, new_id, utc_now
 from isthmus.workspace.documents import LabelledPart, RunLabels
 from isthmus.workspace.queue import LEASE
 from isthmus.workspace.schema import ANSWERS, CHECKED, CHECKS, DOCUMENTS, DONE, OPEN, PREDICTIONS, RUNS, Check, Document
@@ -211,8 +211,8 @@ def _checked_rows(connection: Connection, run: str, check: str, positions: list[
     known = sa.and_(ANSWERS.c.document_id == p.document_id, ANSWERS.c.current == sa.true(), read)
     query = sa.select(p.position, p.document_id, ANSWERS.c.id.label("answer_id")).outerjoin(ANSWERS, known)
     found: dict[int, Any] = {}
-    for start in range(0, len(positions), _NAMED):  # a database takes only so many values in one statement
-        part = query.where(p.run_id == run, p.position.in_(positions[start : start + _NAMED]))
+    for block in in_blocks(positions, _NAMED):
+        part = query.where(p.run_id == run, p.position.in_(block))
         found |= {row.position: row for row in connection.execute(part)}
     return [
         {"check_id": check, "place": place, "document_id": found[position].document_id, "position": position,

@@ -1,21 +1,26 @@
-"""Collections: a file comes in, is looked at, its columns are mapped, and its documents are there."""
+"""Files come in: documents, whose columns are looked at and mapped, and answers of machines."""
 
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterator, Sequence
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import IO, Any
 
 import sqlalchemy as sa
+from sqlalchemy.engine import Connection
 
 from isthmus._progress import progress
 from isthmus.corpus import Collection as TextCollection
+from isthmus.corpus import replacing
 from isthmus.corpus.cells import cell_text
 from isthmus.corpus.formats import is_workbook
 from isthmus.corpus.guess import guess_roles, shorten
-from isthmus.corpus.read import kind_of, read_columns, to_collection
+from isthmus.corpus.read import kind_of, read_columns, read_whole, to_collection
 from isthmus.corpus.sheets import REVIEW_SHEET
 from isthmus.corpus.tables import Rows
 from isthmus.exceptions import DataError, UsageError
@@ -23,6 +28,7 @@ from isthmus.workspace.context import (
     Context,
     Part,
     add_row,
+    check_label,
     check_name,
     choose_one,
     find_row,
@@ -36,8 +42,19 @@ from isthmus.workspace.database import PROGRESS_ROWS, new_id, storable, utc_now
 from isthmus.workspace.documents import TermIndex
 from isthmus.workspace.files import MAX_UPLOAD, FileStore, read_ending
 from isthmus.workspace.jobs import add_job
-from isthmus.workspace.parsed import ParsedFiles
-from isthmus.workspace.schema import ANSWERS, COLLECTIONS, DOCUMENTS, FILES, KINDS, PROJECTS, RUNS, TERMS, Collection
+from isthmus.workspace.schema import (
+    ANSWERS,
+    COLLECTIONS,
+    DOCUMENTS,
+    FILES,
+    HANDS,
+    KINDS,
+    PROJECTS,
+    RUNS,
+    TERMS,
+    Collection,
+    Hand,
+)
 
 _PREVIEW_ROWS = 10
 _PREVIEW_CELL = 300
@@ -328,3 +345,121 @@ def _column_facts(name: str, cells: list) -> dict[str, Any]:
 
 def _cell(cell: Any, longest: int = _PREVIEW_CELL) -> str:
     return shorten(cell_text(cell), longest)
+
+
+# -- Uploaded files as tables: parsed once, then read from what was kept of the parse
+
+
+_FORMAT = 1  # raise it when the readers read the same bytes otherwise
+_FIELDS = ("columns", "guarded", "encoding", "notes", "sheet", "sheets")
+
+
+class ParsedFiles:
+    """Tables of the files in a store.
+
+    What is kept lies in ``folder`` and may be deleted at any time: the file is then parsed again.
+    """
+
+    def __init__(self, files: FileStore, folder: Path):
+        self._files = files
+        self._folder = folder
+
+    def rows(self, sha256: str, ending: str, name: str, *, sheet: str | None = None, file: Path | None = None) -> Rows:
+        """All rows of a file, or of a sheet of it; ``name`` is what people call it, in messages and notes.
+
+        ``file`` says where its content lies while it is not part of the store.
+        """
+        rows = _load(self._place(sha256, ending, sheet), name)
+        if rows is None:
+            data = self._files.read(file or sha256)
+            rows = read_whole(data, name, kind_of(name, ending, data), sheet=sheet)
+            for known_as in {sheet, rows.sheet}:
+                _save(self._place(sha256, ending, known_as), rows, name)
+        return rows
+
+    def _place(self, sha256: str, ending: str, sheet: str | None) -> Path:
+        key = hashlib.sha256(json.dumps([_FORMAT, ending, sheet]).encode()).hexdigest()[:16]
+        return self._folder / f"{self._files.path(sha256).name}-{key}.json"
+
+
+def _save(place: Path, rows: Rows, name: str) -> None:
+    kept: dict[str, Any] = {field: getattr(rows, field) for field in _FIELDS}
+    try:
+        text = json.dumps({"name": name, **kept}, ensure_ascii=False)
+    except TypeError:  # dates and the like in a parquet file, which JSON cannot hold: the file itself is the table
+        return
+    with suppress(DataError), replacing(place, force=True) as out:  # a full disk costs the next reader time, no more
+        out.write(text.encode("utf-8", "surrogatepass"))
+
+
+def _load(place: Path, name: str) -> Rows | None:
+    try:
+        kept = json.loads(place.read_bytes().decode("utf-8", "surrogatepass"))
+        notes = [name + note.removeprefix(kept["name"]) for note in kept["notes"]]
+        rows = Rows(tuple(kept["columns"]), **{field: kept[field] for field in _FIELDS})
+    except (OSError, ValueError, KeyError, TypeError):  # none, or one that was cut short
+        return None
+    rows.notes = notes
+    rows.sheets = tuple(rows.sheets)
+    return rows
+
+
+# -- Answers of other hands: files of a language model, a rule or a person without an account. They are weighed
+
+
+class Hands(Part):
+    """What hands other than the project's people said about documents."""
+
+    def add(self, run: str, entries: Sequence[Mapping[str, Any]], *, file: str, by: str) -> builtins.list[Hand]:
+        """Keep answers about the documents of a run: ``row`` (from 0), ``label`` and ``by``, the name of the hand.
+
+        Later runs weigh them. A hand that answers a document again has changed its mind: the later file counts.
+        """
+        said: dict[str, dict[int, str]] = {}
+        for entry in entries:
+            if not str(entry["by"]).strip():
+                raise UsageError(
+                    "Some answers name nobody; name the hand that gave them, or fill in the column by.",
+                    code="bad-answers",
+                )
+            hand = check_name(entry["by"], "hand")
+            said.setdefault(hand, {})[int(entry["row"])] = check_label(str(entry["label"]))
+        with self._db.writing() as connection:
+            found = find_row(connection, RUNS, run, "run")
+            for hand, answers in said.items():
+                id = add_row(
+                    connection, HANDS, project_id=found.project_id, target_id=found.target_id, name=hand,
+                    file=check_filename(file), answers=len(answers), created_by=by,
+                    said=[list(answer) for answer in sorted(answers.items())],
+                )  # fmt: skip
+                note_event(
+                    connection, "hand added", by=by, project=found.project_id, subject=id, name=hand,
+                    answers=len(answers), file=file,
+                )  # fmt: skip
+        return self.list(found.project_id)
+
+    def list(self, project: str) -> builtins.list[Hand]:
+        """Hands of a project, in the order in which their files came."""
+        query = HANDS.select().where(HANDS.c.project_id == project, HANDS.c.removed_at.is_(None))
+        return self._all(Hand, query.order_by(HANDS.c.created_at, HANDS.c.id))
+
+    def get(self, id: str) -> Hand:
+        """One file of a hand."""
+        return self._get(Hand, id)
+
+    def remove(self, id: str, *, by: str) -> None:
+        """Take a file of answers back; later runs do without it."""
+        with self._db.writing() as connection:
+            row = find_row(connection, HANDS, id, "hand", lock=True)
+            set_row(connection, HANDS, id, removed_at=utc_now(), removed_by=by)
+            note_event(connection, "hand removed", by=by, project=row.project_id, subject=id, name=row.name)
+
+
+def hand_snapshot(connection: Connection, target: str) -> list[list]:
+    """What hands say now about the documents of a target: position, label, name of the hand."""
+    h = HANDS.c
+    query = sa.select(h.name, h.said).where(h.target_id == target, h.removed_at.is_(None))
+    said: dict[tuple[str, int], str] = {}
+    for hand, answers in connection.execute(query.order_by(h.created_at, h.id)):
+        said |= {(hand, position): label for position, label in answers}
+    return [[position, label, hand] for (hand, position), label in said.items()]

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from importlib import resources
+from itertools import islice
 from typing import Any
 
 import sqlalchemy as sa
@@ -52,6 +53,17 @@ def storable(text: str) -> str:
     return mend_surrogates(text.replace("\x00", "\ufffd"))
 
 
+def in_blocks(rows: Iterable[Any], size: int) -> Iterator[list]:
+    """So many rows at a time: a database takes only so many values in one statement.
+
+    >>> list(in_blocks("abcde", 2))
+    [['a', 'b'], ['c', 'd'], ['e']]
+    """
+    rows = iter(rows)
+    while block := list(islice(rows, size)):
+        yield block
+
+
 class Database:
     """An open database, by its address for SQLAlchemy: ``sqlite:///FILE`` or ``postgresql://USER@HOST/NAME``."""
 
@@ -94,18 +106,12 @@ class Database:
 
     def insert_many(self, table: sa.Table, rows: Iterable[Mapping[str, Any]]) -> int:
         """Insert rows in blocks, each its own transaction, so that a large table keeps nobody waiting for long."""
-        count, block = 0, []
-        for row in rows:
-            block.append(row)
-            if len(block) == _BLOCK:
-                count += self._insert_block(table, block)
-                block = []
-        return count + (self._insert_block(table, block) if block else 0)
-
-    def _insert_block(self, table: sa.Table, rows: list) -> int:
-        with self.writing() as connection:
-            connection.execute(table.insert(), rows)
-        return len(rows)
+        count = 0
+        for block in in_blocks(rows, _BLOCK):
+            with self.writing() as connection:
+                connection.execute(table.insert(), block)
+            count += len(block)
+        return count
 
     # Migrations
 

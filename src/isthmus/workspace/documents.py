@@ -22,7 +22,7 @@ from isthmus.corpus import replacing
 from isthmus.exceptions import DataError
 from isthmus.features import TextVectorizer
 from isthmus.features.tokens import readable, surface_forms
-from isthmus.workspace.context import Context, Part, check_page, find_row, missing, to_record
+from isthmus.workspace.context import Context, Part, check_page, missing, to_record
 from isthmus.workspace.database import Database
 from isthmus.workspace.schema import COLLECTIONS, DOCUMENTS, PREDICTIONS, TERMS, Document
 
@@ -136,13 +136,6 @@ class Documents(Part):
             found = {row.id: to_record(Document, row) for row in rows}
         return [found[id] for id in ids if id in found]
 
-    def project(self, id: str) -> str:
-        """Id of the project that a document is in."""
-        query = sa.select(COLLECTIONS.c.project_id).join(DOCUMENTS, DOCUMENTS.c.collection_id == COLLECTIONS.c.id)
-        with self._db.reading() as connection:
-            document = find_row(connection, DOCUMENTS, id, "document")
-            return connection.execute(query.where(DOCUMENTS.c.id == document.id)).scalar_one()
-
     def search(
         self,
         project: str,
@@ -161,8 +154,7 @@ class Documents(Part):
             where = searched_collection(connection, project, collection)
             if where is None:
                 return 0, []
-            terms = read_query(str(query)[:_LONGEST_QUERY], (where.facts or {}).get("terms", {}))
-            positions = find_positions(connection, where.id, terms)
+            positions = search_collection(connection, where, query)
             return len(positions), documents_at(connection, where.id, positions, after=after, limit=limit)
 
 
@@ -172,6 +164,12 @@ def searched_collection(connection: Connection, project: str, collection: str | 
     query = COLLECTIONS.select().where(c.project_id == project, c.state == "ready", c.removed_at.is_(None))
     query = query.where(c.kind == "target" if collection is None else c.id == collection)
     return connection.execute(query.order_by(c.created_at.desc()).limit(1)).first()
+
+
+def search_collection(connection: Connection, where: Any, query: str) -> np.ndarray:
+    """Positions of the documents of a collection that hold every word of a query, in any of its forms."""
+    terms = read_query(str(query)[:_LONGEST_QUERY], (where.facts or {}).get("terms", {}))
+    return find_positions(connection, where.id, terms)
 
 
 def documents_at(

@@ -86,11 +86,8 @@ class FileStore:
 
     def hash_of(self, path: Path) -> str:
         """SHA-256 of a file that lies in the store."""
-        digest = hashlib.sha256()
         with path.open("rb") as file:
-            while chunk := file.read(_CHUNK):
-                digest.update(chunk)
-        return digest.hexdigest()
+            return hashlib.file_digest(file, "sha256").hexdigest()
 
     def orphans(self, known: set[str]) -> list[Path]:
         """Files that nothing refers to; not those of the last day, which may be on their way into a collection."""

@@ -24,7 +24,7 @@ from isthmus.workspace.context import (
     to_record,
 )
 from isthmus.workspace.database import utc_now
-from isthmus.workspace.documents import LabelledPart, documents_at, find_positions, read_query, searched_collection
+from isthmus.workspace.documents import LabelledPart, documents_at, search_collection, searched_collection
 from isthmus.workspace.runs import read_table, word_snapshot
 from isthmus.workspace.schema import (
     ANSWERED,
@@ -257,8 +257,7 @@ class Words(LabelledPart):
             where = searched_collection(connection, project)
             if where is None:
                 return {"word": word, "documents": 0, "labels": {}, "examples": []}
-            terms = read_query(word, (where.facts or {}).get("terms", {}))
-            positions = find_positions(connection, where.id, terms)
+            positions = search_collection(connection, where, word)
             shown = documents_at(connection, where.id, positions, limit=examples)
             latest = sa.select(RUNS.c.id).where(
                 RUNS.c.project_id == project, RUNS.c.state == DONE, RUNS.c.target_id == where.id, RUNS.c.kind == "label"

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import builtins
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from isthmus.exceptions import UsageError
-from isthmus.workspace.context import Part, add_row, check_page, find_row, note_event, plain_detail, set_row
+from isthmus.workspace.context import Part, add_row, find_row, note_event, plain_detail, set_row
 from isthmus.workspace.database import utc_now
 from isthmus.workspace.schema import CANCELLED, COLLECTIONS, DONE, FAILED, INTERRUPTED, JOBS, QUEUED, RUNNING, RUNS, Job
 
@@ -32,21 +31,6 @@ class Jobs(Part):
     def get(self, id: str) -> Job:
         """The job with this id."""
         return self._get(Job, id)
-
-    def of_run(self, run: str) -> Job | None:
-        """The latest job of a run."""
-        query = JOBS.select().where(JOBS.c.run_id == run).order_by(JOBS.c.created_at.desc()).limit(1)
-        return self._first(Job, query)
-
-    def list(self, project: str | None = None, *, active: bool = False, limit: int = 50) -> builtins.list[Job]:
-        """Jobs of a project, or all, latest first; ``active``: those that wait or run."""
-        _, limit = check_page(None, limit)
-        query = JOBS.select().order_by(JOBS.c.created_at.desc(), JOBS.c.id).limit(limit)
-        if project is not None:
-            query = query.where(JOBS.c.project_id == project)
-        if active:
-            query = query.where(JOBS.c.state.in_([QUEUED, RUNNING]))
-        return self._all(Job, query)
 
     # For the worker
 
@@ -104,7 +88,7 @@ class Jobs(Part):
             _tell_owner(connection, job, QUEUED)
         return self.get(id)
 
-    def recover(self) -> builtins.list[Job]:
+    def recover(self) -> list[Job]:
         """Mark what was running when a worker died; the first time it goes on by itself.
 
         Call it only while no worker runs; the worker does, when it has the lock that only one can hold.

@@ -17,6 +17,7 @@ from isthmus.exceptions import DataError, UsageError
 from isthmus.features.languages import resolve_language
 from isthmus.recipes import RECIPES, get_recipe
 from isthmus.request import ERROR_BUDGET, LabelRequest
+from isthmus.workspace.collections import hand_snapshot
 from isthmus.workspace.context import (
     add_row,
     check_count,
@@ -29,8 +30,7 @@ from isthmus.workspace.context import (
     set_row,
     to_record,
 )
-from isthmus.workspace.documents import LabelledPart, documents_at, find_positions, read_query, searched_collection
-from isthmus.workspace.hands import hand_snapshot
+from isthmus.workspace.documents import LabelledPart, documents_at, search_collection, searched_collection
 from isthmus.workspace.jobs import add_job
 from isthmus.workspace.schema import (
     ANSWERED,
@@ -220,16 +220,13 @@ class Runs(LabelledPart):
         if group is not None:
             kept &= labels.groups == group
         if search is not None:
-            kept &= np.isin(np.arange(len(kept)), self._search(connection, run, search))
+            where = searched_collection(connection, run.project_id, run.target_id)
+            found = [] if where is None else search_collection(connection, where, search)
+            kept &= np.isin(np.arange(len(kept)), found)
         rows = np.flatnonzero(kept)
         if order == "confidence":
             rows = rows[np.lexsort((rows, labels.confidence[rows]))]
         return _page(rows, after, limit, labels.confidence if order == "confidence" else None)
-
-    def _search(self, connection: Connection, run: Any, query: str) -> np.ndarray:
-        where = searched_collection(connection, run.project_id, run.target_id)
-        terms = read_query(query[:200], (where.facts or {}).get("terms", {})) if where is not None else []
-        return find_positions(connection, run.target_id, terms)
 
     def forecast(self, run: str, read: int) -> AnswerForecast | None:
         """What the next answers should bring, from those that were given since the run; None where nothing is expected.

@@ -10,14 +10,13 @@ from isthmus.exceptions import DataError, UsageError
 from isthmus.workspace.answers import Answers
 from isthmus.workspace.backup import find_problems, known_files, read_backup, write_backup
 from isthmus.workspace.checks import Checks
-from isthmus.workspace.collections import Collections
+from isthmus.workspace.collections import Collections, Hands
 from isthmus.workspace.context import Audit, Context
 from isthmus.workspace.database import Database, read_url
 from isthmus.workspace.documents import Documents, LabelStore
 from isthmus.workspace.exports import Exports
 from isthmus.workspace.files import FileStore, is_locked
 from isthmus.workspace.groups import Groups, Words
-from isthmus.workspace.hands import Hands
 from isthmus.workspace.jobs import Jobs
 from isthmus.workspace.people import People, Projects
 from isthmus.workspace.queue import Queue

@@ -12,8 +12,7 @@ from isthmus.workbench import service
 from isthmus.workbench.context import Access, BenchNow, Field, Owner, Person, Viewer, at, go, go_to, in_bytes, page
 from isthmus.workbench.pages.check import measured
 from isthmus.workbench.pages.frame import latest_run, project_page
-from isthmus.workbench.sample import add_sample
-from isthmus.workbench.service import known_hands, may_create, require_creator, shown_tally
+from isthmus.workbench.service import add_sample, known_hands, may_create, require_creator, shown_tally
 
 router = APIRouter(include_in_schema=False)
 _EVENTS = 50
