@@ -30,12 +30,12 @@ from isthmus.report.page import make_environment
 from isthmus.workbench import api
 from isthmus.workbench.context import Bench, SignInNeeded, is_htmx, page
 from isthmus.workbench.gate import Gate
-from isthmus.workbench.pages import accounts, check, compare, data, export, groups, projects, review, runs, words
+from isthmus.workbench.pages import accounts, check, data, groups, projects, review, runs
 from isthmus.workbench.settings import Settings
 from isthmus.workspace.database import AWAY, AWAY_SENTENCE
 
 log = logging.getLogger("isthmus.workbench")
-PAGES = (accounts, projects, data, runs, review, words, groups, check, compare, export)
+PAGES = (accounts, projects, data, runs, review, groups, check)
 THREADS = 4
 RETRY = {"Retry-After": "5"}
 LEAST_FREE = 2**20  # bytes: below, the next answers will not be taken

@@ -221,7 +221,7 @@ class Runs(LabelledPart):
             kept &= labels.groups == group
         if search is not None:
             where = searched_collection(connection, run.project_id, run.target_id)
-            found = [] if where is None else search_collection(connection, where, search)
+            found = () if where is None else search_collection(connection, where, search)
             kept &= np.isin(np.arange(len(kept)), found)
         rows = np.flatnonzero(kept)
         if order == "confidence":

@@ -1,23 +1,22 @@
-"""Groups that fit no class: naming them, merging them, making a class of one."""
+"""What a person says of many documents at once: groups that fit no class, and words."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Form, Query
 
 from isthmus.workbench import service
 from isthmus.workbench.context import Access, Field, Reviewer, Viewer, go_to
-from isthmus.workbench.pages.frame import chosen_run, classes_of, project_page
+from isthmus.workbench.pages.frame import chosen_run, classes_of, latest_run, part, project_page
 from isthmus.workbench.service import find_run
 
-router = APIRouter(prefix="/projects/{project}/groups", include_in_schema=False)
-
-
+router = APIRouter(prefix="/projects/{project}", include_in_schema=False)
+_SHOWN, _SUGGESTED = 30, 12  # words
 Clusters = Annotated[int | None, Query(ge=2, le=20)]
 
 
-@router.get("")
+@router.get("/groups")
 def groups(access: Viewer, run: str = "", within: str = "", clusters: Clusters = None):
     """The page of groups, and of the subtopics of one of them or of a class."""
     found = chosen_run(access, run)
@@ -40,21 +39,21 @@ def back(access: Access, run: str):
     return go_to(access, "groups", query=f"?run={run}")
 
 
-@router.post("/rename")
+@router.post("/groups/rename")
 def rename(access: Reviewer, run: Field = "", group: Field = "", name: Field = ""):
     """Another name for a group."""
     access.workspace.groups.rename(find_run(access, run).id, group, name, by=access.by)
     return back(access, run)
 
 
-@router.post("/merge")
+@router.post("/groups/merge")
 def merge(access: Reviewer, run: Field = "", group: Field = "", into: Field = ""):
     """Put one group into another."""
     access.workspace.groups.merge(find_run(access, run).id, [group, into], into, by=access.by)
     return back(access, run)
 
 
-@router.post("/subtopic")
+@router.post("/groups/subtopic")
 def make_class_of_subtopic(
     access: Reviewer,
     run: Field = "",
@@ -68,8 +67,69 @@ def make_class_of_subtopic(
     return back(access, run)
 
 
-@router.post("/class")
+@router.post("/groups/class")
 def make_class(access: Reviewer, run: Field = "", group: Field = "", name: Field = ""):
     """Make a class of a group: its documents get the label."""
     service.make_class(access, run, group, name)
     return back(access, run)
+
+
+# -- Words
+
+
+def found_facts(access: Access, query: str) -> dict[str, Any]:
+    """Words that begin like the query; without one, those whose class would settle most."""
+    words, project = access.workspace.words, access.project.id
+    suggested = [] if query else words.suggestions(project)[:_SUGGESTED]
+    found = suggested or words.search(project, query, limit=_SHOWN)
+    return {"query": query, "found": found, "suggested": bool(suggested)}
+
+
+def touched_facts(access: Access, word: str) -> dict[str, Any]:
+    """What a word touches, and to which classes it can be given."""
+    run = latest_run(access)
+    touched = access.workspace.words.touches(access.project.id, word) if word.strip() else None
+    if touched is not None:
+        most = max(touched["labels"].values(), default=1)
+        labels = [{"label": label, "n": n, "share": n / most} for label, n in touched["labels"].items()]
+        touched = {**touched, "labels": labels}
+    return {"touched": touched, "classes": classes_of(access, run) if run else []}
+
+
+@router.get("/words")
+def words(access: Viewer, q: str = "", word: str = ""):
+    """The page of words."""
+    return project_page(
+        access,
+        "words.html.j2",
+        given=access.workspace.words.list(access.project.id),
+        names={row.id: row.name for row in access.workspace.people.list()},
+        **found_facts(access, q),
+        **touched_facts(access, word),
+    )
+
+
+@router.get("/words/search")
+def search(access: Viewer, q: str = ""):
+    """The list alone, while somebody types."""
+    return part(access, "words_found.html.j2", **found_facts(access, q))
+
+
+@router.get("/words/touches")
+def touches(access: Viewer, word: str = ""):
+    """What a word touches, alone."""
+    return part(access, "touches.html.j2", **touched_facts(access, word))
+
+
+@router.post("/words")
+def assign(access: Reviewer, word: Field = "", label: Field = ""):
+    """Give a word to a class."""
+    access.workspace.words.assign(access.project.id, word, label, by=access.by)
+    return go_to(access, "words")
+
+
+@router.post("/words/remove")
+def remove(access: Reviewer, word: Field = ""):
+    """Take a word back."""
+    access.workspace.words.remove(access.project.id, word, by=access.by)
+    return go_to(access, "words")

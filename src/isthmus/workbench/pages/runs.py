@@ -1,4 +1,4 @@
-"""Runs: starting one, watching it, its result, the documents with their labels, the diagnosis."""
+"""Runs: starting one, watching it, its result, its documents; two runs side by side, exports, the diagnosis."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Depends, Form, HTTPException, Request, Response
 
 from isthmus._utils import spell_time
+from isthmus.exceptions import IsthmusError
 from isthmus.recipes import RECIPES
 from isthmus.report.diagnosis import diagnosis_facts
 from isthmus.request import LabelRequest
 from isthmus.workbench.context import Access, Field, Owner, Reviewer, Viewer, go_to, is_htmx
 from isthmus.workbench.pages.frame import chosen_run, classes_of, latest_run, part, project_page
-from isthmus.workbench.service import cancel_run, find_run, resume_run
+from isthmus.workbench.service import EXPORTS, cancel_run, find_run, make_export, resume_run
 
 router = APIRouter(prefix="/projects/{project}", include_in_schema=False)
 Ids = Annotated[list[str] | None, Form()]
+ShortField = Annotated[str, Form(max_length=200)]
 PAGE = 50
 _LEAST_ELAPSED = 3.0  # seconds of a step before its end is guessed
 TABLES = (
@@ -211,9 +213,19 @@ def documents(
         order=order,
         total=None,
         classes=classes_of(access, found),
-        next_address="?" + urlencode({key: value for key, value in kept.items() if value}, errors="replace") + "&",
+        next_address=next_address(kept),
         after=rows[-1].position if len(rows) == PAGE else None,
     )
+
+
+def next_address(kept: dict[str, str]) -> str:
+    """The beginning of the next page's address: what was asked for stays."""
+    return "?" + urlencode({key: value for key, value in kept.items() if value}, errors="replace") + "&"
+
+
+def done_runs(access: Access) -> list[Any]:
+    """Labellings that are done, latest first."""
+    return [row for row in access.workspace.runs.list(access.project.id) if row.state == "done"]
 
 
 @router.get("/diagnosis")
@@ -236,3 +248,92 @@ def diagnose(access: Owner):
     """Look what separates the two collections."""
     access.workspace.runs.start(access.project.id, by=access.by, kind="diagnose")
     return go_to(access, "diagnosis")
+
+
+# -- Two runs side by side: which labels changed, and towards what
+
+
+def flow_table(found: dict[str, Any]) -> list[dict[str, Any]]:
+    """Labels before against labels after, with a tint for the large flows."""
+    flows = {(row["old"], row["new"]): row["documents"] for row in found["flips"]}
+    most = max(flows.values(), default=1)
+    return [
+        {
+            "label": row["class"],
+            "cells": [
+                {
+                    "label": other["class"],
+                    "same": row["class"] == other["class"],
+                    "n": (n := flows.get((row["class"], other["class"]), 0)),
+                    "heat": 1 + min(2, 3 * n // (most + 1)) if n else 0,
+                }
+                for other in found["classes"]
+            ],
+            "kept": row["before"] - row["lost"],
+        }
+        for row in found["classes"]
+    ]
+
+
+@router.get("/compare")
+def compare(
+    access: Viewer,
+    a: str = "",
+    b: str = "",
+    before: str = "",
+    after_label: str = "",
+    after: int | None = None,
+):
+    """The page that compares two runs."""
+    runs = done_runs(access)
+    facts: dict[str, Any] = {"runs": runs, "trouble": ""}
+    if len(runs) >= 2:
+        second = find_run(access, b) if b else runs[0]
+        first = find_run(access, a) if a else next(row for row in runs if row.id != second.id)
+        facts |= {"a": first, "b": second, "before": before, "after_label": after_label}
+        try:
+            facts |= compared(access, first, second, before, after_label, after)
+        except IsthmusError as error:
+            facts["trouble"] = str(error)
+    return project_page(access, "compare.html.j2", **facts)
+
+
+def compared(access: Any, a: Any, b: Any, before: str, after_label: str, after: int | None) -> dict[str, Any]:
+    """Everything that changed from one run to the other; the documents a page at a time."""
+    workspace = access.workspace
+    found = workspace.compare.of(a.id, b.id)
+    flips = workspace.compare.flips(a.id, b.id, old=before or None, new=after_label or None, after=after, limit=PAGE)
+    kept = {"a": a.id, "b": b.id, "before": before, "after_label": after_label}
+    return {
+        "found": found,
+        "table": flow_table(found),
+        "hero_a": workspace.runs.table(a.id, "hero"),
+        "hero_b": workspace.runs.table(b.id, "hero"),
+        "flips": flips,
+        "next_address": next_address(kept),
+        "after": flips[-1]["position"] if len(flips) == PAGE else None,
+    }
+
+
+# -- Export: labels, report, model, answers, audit log
+
+
+@router.get("/export")
+def exports(access: Viewer, run: str = ""):
+    """What can be taken along."""
+    found = chosen_run(access, run)
+    return project_page(
+        access,
+        "export.html.j2",
+        run=found,
+        runs=done_runs(access),
+        kinds=EXPORTS,
+        exports=access.workspace.exports.list(access.project.id)[:20],
+        names={row.id: row.name for row in access.workspace.people.list()},
+    )
+
+
+@router.post("/export")
+def export(access: Reviewer, run: ShortField = "", kind: ShortField = "labels", format: ShortField = "csv"):
+    """Take a file along."""
+    return make_export(access, run, kind, format)
