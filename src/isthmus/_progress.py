@@ -57,12 +57,17 @@ def spell_event(event: dict, start: float) -> str:
     phase, done, total, now = (event[name] for name in ("phase", "done", "total", "time"))
     if total == 1:
         return phase + (": done" if done >= total else "")
-    text = f"{phase}: {done:,}" + (f" of {total:,}" if total else "")
-    if event.get("rate"):
-        text += f", {event['rate']:,.0f} a second"
+    text = spell_count(event)
     if total and 0 < done < total and now > start:
         text += f", about {spell_time((now - start) / done * (total - done))} left"
     return text
+
+
+def spell_count(event: dict) -> str:
+    """How far a phase is, and how fast where that is known."""
+    phase, done, total, rate = (event.get(name) for name in ("phase", "done", "total", "rate"))
+    text = f"{phase}: {done:,}" + (f" of {total:,}" if total else "")
+    return text + (f", {rate:,.0f} a second" if rate else "")
 
 
 def shows_progress(function: Callable[_Given, _Found]) -> Callable[_Given, _Found]:

@@ -52,21 +52,12 @@ def check_blocks(request: Request) -> None:
 
 def block_settings(request: Request) -> dict[str, Any]:
     """How the work is spread, as the functions of ``isthmus.scale`` take it."""
+    same = ("engine", "workers", "scheduler", "memory_limit", "resume", "text", "label", "target_text", "analyzer")
     return {
-        "engine": request.engine,
-        "workers": request.workers,
-        "scheduler": request.scheduler,
+        **{name: getattr(request, name) for name in (*same, "language", "force")},
         "tls": _security(request.tls),
-        "memory_limit": request.memory_limit,
-        "resume": request.resume,
         "block_rows": request.block_rows or BLOCK_ROWS,
-        "text": request.text,
-        "label": request.label,
-        "target_text": request.target_text,
-        "analyzer": request.analyzer,
-        "language": request.language,
         "random_state": request.seed,
-        "force": request.force,
         "spreadsheet_safe": not request.exact,
     }
 

@@ -168,7 +168,9 @@ def check(
             raise UsageError("--target, --report and --save need a RESULT that isthmus label --save wrote.")
         found = None if checked is None else check_answers(labelling, checked, label_column, budget)
         if labelling.saved is not None and found is not None and not drawing and output is not None:
-            labelling.table = saved_table(labelling.saved, target, quiet)
+            from isthmus.cli.label_run import added_columns
+
+            labelling.table = with_columns(target_table(labelling.saved, target, quiet), added_columns(labelling.saved))
         if drawing:
             table, outcome = draw(labelling, sample, margin, seed, budget, found)
             output = output or "-"
@@ -213,13 +215,6 @@ def describe_next(result: str, checked: str, found: LabelCheck, labelling: Label
     if passing is not None and passing.documents:
         return f"Use the {passing.documents:,} labels that pass, and read the others: -o OUT marks them."
     return "Use the labels with this accuracy in mind, or improve them: isthmus label --save FILE, then isthmus teach."
-
-
-def saved_table(saved: Any, target: Path | None, quiet: bool) -> dict[str, list]:
-    """Every column of the target and what the labelling adds to them."""
-    from isthmus.cli.label_run import added_columns
-
-    return with_columns(target_table(saved, target, quiet), added_columns(saved))
 
 
 def open_labelling(path: str, text: str | None) -> Labelling:

@@ -58,10 +58,7 @@ def demo(
         emit(f"expected beforehand, without true labels: {result.expected_accuracy}")
     kept = ~result.needs_review
     if kept.any():
-        emit(f"of the {int(kept.sum())} labels that need no review: {_share(true_labels, result, kept):.1%} right")
+        sure = accuracy([name for name, keep in zip(true_labels, kept, strict=True) if keep], result.labels[kept])
+        emit(f"of the {int(kept.sum())} labels that need no review: {sure:.1%} right")
     step = f"Open {page}, then try your own files: isthmus label SOURCE TARGET -o labelled.csv --report report.html"
     say_outcome([], written, step)
-
-
-def _share(true_labels, result, rows) -> float:
-    return sum(t == p for t, p, keep in zip(true_labels, result.labels, rows, strict=True) if keep) / int(rows.sum())

@@ -82,7 +82,7 @@ def label_files(request: LabelRequest) -> None:
         result = label_collections(request, inputs)
         remember_table(result, source, target, request.target_text or request.text)
         if request.answers is not None:
-            result = teach_from_file(result, request.answers)
+            result = result.teach(request.answers)
         whole = inputs.half_labelled
         table = None if whole is None else with_columns(whole.table(), label_half(whole, result))
         questions = None if request.read is None else result.ask(request.read)
@@ -214,13 +214,6 @@ def _check_classes(source: Collection, force_classes: bool, added: dict | None =
     kind = check_label_kind(source.labels, name=f"The labels of {source.name}", force_classes=force_classes)
     if kind.message:
         warnings.warn(IsthmusWarning(f"The labels of {source.name} {kind.message}", code="data-checks"), stacklevel=2)
-
-
-def teach_from_file(
-    result, path: str | Path | None, *, words: Path | None = None, without: str | None = None, by: str | None = None
-):
-    """A labelling that has learned from a file of answers, and from one of labelled words."""
-    return result.teach(None if path is None else Path(path), word_labels=words, without=without, by=by)
 
 
 def column_vectors(collection: Collection, column: str) -> Any:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from isthmus._progress import spell_count
 from isthmus._utils import spell_time
 from isthmus.cli._exit import clear_line, rewrite_line, say, stop_if_asked
 from isthmus.corpus import Collection
@@ -179,14 +180,10 @@ class ProgressLine:
             say(text)
 
     def _what(self) -> str:
-        phase, done, total = (self.event[name] for name in ("phase", "done", "total"))
+        phase, total = self.event["phase"], self.event["total"]
         if self.forecast is not None and self.forecast.is_known and phase != self.forecast.stage:
             return self.forecast.stage
-        if total == 1 or not phase:
-            return phase
-        text = f"{phase}: {done:,}" + (f" of {total:,}" if total else "")
-        rate = self.event.get("rate")
-        return text + (f", {rate:,.0f} a second" if rate else "")
+        return phase if total == 1 or not phase else spell_count(self.event)
 
     def _time_left(self, now: float) -> str:
         left = None if self.forecast is None else self.forecast.left(now)

@@ -16,7 +16,6 @@ from isthmus.cli.label_run import (
     describe_outcome,
     review_layout,
     summarise,
-    teach_from_file,
 )
 from isthmus.cli.outputs import (
     check_outputs,
@@ -107,7 +106,7 @@ def teach(
         if source_labels is not None:
             taught = taught.teach(source_labels=source_labels)
         if answers is not None or words is not None or without is not None:
-            taught = teach_from_file(taught, answers, words=words, without=without, by=by)
+            taught = taught.teach(answers, word_labels=words, without=without, by=by)
         if groups:
             taught = taught.name_groups(groups)
         makers = report_and_model(taught, report, save, files={"saved": str(save or result)})

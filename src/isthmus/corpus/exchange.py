@@ -91,7 +91,10 @@ def _from_label_studio(record: dict) -> dict:
     guesses = [one for one in record.get("predictions") or [] if isinstance(one, dict) and _choices(one)]
     row = {"id": record.get("id"), **record["data"]}  # an id among the data is the user's own
     if given:
-        row |= {"label": _single(_choices(given[-1])), "annotator": _person(given[-1].get("completed_by"))}
+        person = given[-1].get("completed_by")
+        if isinstance(person, dict):
+            person = person.get("email") or person.get("id")
+        row |= {"label": _single(_choices(given[-1])), "annotator": person}
     else:
         row.setdefault("label", None)
     if guesses:
@@ -106,10 +109,6 @@ def _choices(annotation: dict) -> list:
         if isinstance(value, dict):
             found += value.get("choices") or []
     return found
-
-
-def _person(given: Any) -> Any:
-    return (given.get("email") or given.get("id")) if isinstance(given, dict) else given
 
 
 def _to_label_studio(table: Labelled) -> Iterator[dict]:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from operator import itemgetter
 from typing import Any
 
 from isthmus.exceptions import DataError, UsageError
@@ -240,7 +241,7 @@ def _has_known_name(cells: list[str]) -> bool:
 def by_name(columns: Iterable[str], names: Sequence[str], *, exact: bool = False) -> str | None:
     """The column whose name is one of ``names`` (earlier ones first), else one that ends or begins with one of them."""
     words = {key: _WORDS.findall(key.casefold()) for key in columns}
-    for pick in (_only_word,) if exact else (_only_word, _last_word, _first_word):
+    for pick in (_only_word,) if exact else (_only_word, itemgetter(-1), _first_word):
         first: dict[str, tuple[int, str]] = {}
         for place, (key, parts) in enumerate(words.items()):
             if parts:
@@ -264,10 +265,6 @@ def _forms(want: str) -> set[str]:
 
 def _only_word(parts: list[str]) -> str:
     return parts[0] if len(parts) == 1 else ""
-
-
-def _last_word(parts: list[str]) -> str:
-    return parts[-1]
 
 
 def _first_word(parts: list[str]) -> str:
@@ -363,8 +360,12 @@ def label_kind(labels: Any) -> LabelKind:
         return LabelKind("classes")
     order = grade_order(known)
     if order:
-        return LabelKind("grades", _grades_message(order), order)
-    if _share(names, _is_date) >= _MOSTLY:
+        message = (
+            f"are grades from {order[0]!r} to {order[-1]!r}: they are learned as {len(order)} classes without their "
+            "order; a check also counts the steps between label and truth."
+        )
+        return LabelKind("grades", message, order)
+    if _share(names, _DATE.fullmatch) >= _MOSTLY:
         return _refuse("dates", f"{len(sizes):,} dates such as {names[0]!r}", "name the column of the classes")
     several = _several(sizes)
     if several:
@@ -429,13 +430,6 @@ def grade_distance(labels: Sequence, truths: Sequence, order: Sequence) -> float
     return sum(steps) / len(steps) if steps else None
 
 
-def _grades_message(order: tuple) -> str:
-    return (
-        f"are grades from {order[0]!r} to {order[-1]!r}: they are learned as {len(order)} classes without their order; "
-        "a check also counts the steps between label and truth."
-    )
-
-
 def _refuse(kind: str, what: str, remedy: str) -> LabelKind:
     return LabelKind(kind, f"hold {what}, not classes; {remedy}, or learn them as they are (force_classes=True).")
 
@@ -466,11 +460,7 @@ def _parts(name: str, separator: str) -> list[str]:
 
 
 def _share(names: list[str], test: Any) -> float:
-    return sum(map(test, names)) / len(names)
-
-
-def _is_date(name: str) -> bool:
-    return _DATE.fullmatch(name) is not None
+    return sum(bool(test(name)) for name in names) / len(names)
 
 
 def _is_float(name: str) -> bool:

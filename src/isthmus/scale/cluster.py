@@ -17,7 +17,7 @@ from isthmus.corpus.shards import MANIFEST
 from isthmus.scale.methods import Columns, PieceBlock, PiecePasses
 from isthmus.scale.output import Output, assemble, write_json, write_part
 from isthmus.scale.pieces import Job, Piece
-from isthmus.scale.run import BLOCK_ROWS, SAMPLE, ExecutionOptions, Run, Settings, as_names, running
+from isthmus.scale.run import BLOCK_ROWS, SAMPLE, Run, running
 
 ADDED = ("cluster", "cluster_name", "aligned_to", "strength")
 
@@ -121,19 +121,8 @@ def cluster_files(
     >>> sorted(result.names), result.sizes
     (['bike', 'staff'], [2, 2])
     """
-    settings = Settings(
-        f"cluster {n_clusters} {guidance} {max_iter}",
-        *(as_names(text), label, as_names(target_text)),
-        block_rows=block_rows,
-        sample=sample,
-        analyzer=analyzer,
-        language=language,
-        random_state=random_state,
-        spreadsheet_safe=spreadsheet_safe,
-        force_classes=True,
-    )
-    execution = ExecutionOptions(client, engine, workers, scheduler, tls, memory_limit, resume, force)
-    with running(settings, (sources, target), output, execution) as run:
+    given = {**locals(), "method": f"cluster {n_clusters} {guidance} {max_iter}", "force_classes": True}
+    with running(given) as run:
         reading = run.look()
         run.survey([reading])
         passes = run.passes(run.view(reading))

@@ -115,7 +115,7 @@ class DaskEngine:
             level = futures
             while len(level) > 1:
                 fours = [level[i : i + 4] for i in range(0, len(level), 4)]
-                level = [self.client.submit(_add_all, four, add, pure=False) for four in fours]
+                level = [self.client.submit(reduce, add, four, pure=False) for four in fours]
             self._follow(futures, groups, meter)
             return level[0].result()
 
@@ -177,10 +177,6 @@ def _map_group(function: Callable, group: list, args: tuple) -> list:
 
 def _sum_group(function: Callable, group: list, args: tuple, add: Callable) -> Any:
     return reduce(add, (function(piece, *args) for piece in group))
-
-
-def _add_all(parts: list, add: Callable) -> Any:
-    return reduce(add, parts)
 
 
 def local_cluster(folder: str | Path, workers: int, memory_limit: str | None = None) -> DaskEngine:

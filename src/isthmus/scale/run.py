@@ -7,7 +7,7 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -229,23 +229,10 @@ def label_files(
     ...     print((place / "out.csv").read_text().splitlines()[1].split(",")[:2])
     ['polite staff', 'staff']
     """
-    settings = Settings(
-        method,
-        *(as_names(text), label, as_names(target_text)),
-        block_rows=block_rows,
-        sample=sample,
-        error_budget=error_budget,
-        analyzer=analyzer,
-        language=language,
-        random_state=random_state,
-        set_aside=bad_rows is not None,
-        spreadsheet_safe=spreadsheet_safe,
-        force_classes=force_classes,
-    )
+    given = {**locals(), "set_aside": bad_rows is not None}
     if method != "auto":
         get_method(method)
-    execution = ExecutionOptions(client, engine, workers, scheduler, tls, memory_limit, resume, force, keep_work)
-    with running(settings, (sources, target), output, execution) as run:
+    with running(given) as run:
         result = run.label(force or resume)
         if bad_rows is not None:
             run.write_bad_rows(Path(bad_rows))
@@ -268,11 +255,14 @@ class ExecutionOptions:
 
 
 @contextmanager
-def running(settings: Settings, inputs: tuple, output: str | os.PathLike, options: ExecutionOptions) -> Iterator[Run]:
-    """A run with its folder and its engine; the folder goes when all went well."""
+def running(given: Mapping[str, Any]) -> Iterator[Run]:
+    """A run with its folder and its engine, from what was given to :func:`label_files`; the folder goes when all went
+    well."""
+    names = {"text": as_names(given["text"]), "target_text": as_names(given["target_text"])}
+    settings, options = take_fields(Settings, {**given, **names}), take_fields(ExecutionOptions, given)
     _check(settings, options.engine)
-    place = os.fspath(output)
-    paths = {"source": find_shards(inputs[0]), "target": find_shards(inputs[1])}
+    place = os.fspath(given["output"])
+    paths = {"source": find_shards(given["sources"]), "target": find_shards(given["target"])}
     _check_places(paths, place)
     work = open_work(place, _plan(settings, paths), resume=options.resume, force=options.force)
     engine = _start_engine(options, work)
@@ -285,6 +275,11 @@ def running(settings: Settings, inputs: tuple, output: str | os.PathLike, option
         engine.close()
     if not options.keep_work:
         shutil.rmtree(work, ignore_errors=True)
+
+
+def take_fields(kind: type, given: Mapping[str, Any]) -> Any:
+    """A dataclass of what was given for its fields; the others keep their defaults."""
+    return kind(**{part.name: given[part.name] for part in fields(kind) if part.name in given})
 
 
 def as_names(given: str | Sequence[str] | None) -> tuple[str, ...] | None:

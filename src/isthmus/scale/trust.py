@@ -227,17 +227,14 @@ def _assessed(
     followed = trust.offsets is not None
     known = np.array(source[1], dtype=object)
     found = assess(trust.judge, trust.expected, known, labels, probabilities, classes, followed=followed)
+    sizes = f"{len(source[0]):,} documents of the source and {len(target):,} of the target"
     for row in found.warnings:
         if row["topic"] == "class shares":
-            row["message"] += _shares_by(len(source[0]), len(target), followed)
+            row["message"] += f" The shares are those of a sample, {sizes}"
+            row["message"] += "." if followed else "; the labels do not follow them."
     trust.novel = [group.to_dict() for group in found.novelty.groups] if found.novelty else []
     trust.warnings = found.warnings
     return trust
-
-
-def _shares_by(n_source: int, n_target: int, followed: bool) -> str:
-    said = f" The shares are those of a sample, {n_source:,} documents of the source and {n_target:,} of the target"
-    return said + ("." if followed else "; the labels do not follow them.")
 
 
 def review_limits(counts: np.ndarray, budget: float, caution: float = 0.0, surest: float = 1.0) -> np.ndarray:

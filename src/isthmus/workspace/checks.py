@@ -39,7 +39,9 @@ class Checks(LabelledPart):
         seed of the draw is a new one each time if omitted, and kept.
         """
         least = None if threshold is None else check_threshold(threshold)
-        self._finished(run)
+        with self._db.reading() as connection:
+            if find_row(connection, RUNS, run, "run").state != DONE:
+                raise UsageError("The run is not done; wait for it.")
         positions = _eligible(self._labels.of(run), least)
         if not len(positions):
             raise DataError("No label reaches this confidence; choose a lower threshold.", code="no-rows")
@@ -178,11 +180,6 @@ class Checks(LabelledPart):
                 )  # fmt: skip
             if len(rows) < _BLOCK:
                 return accepted
-
-    def _finished(self, run: str) -> None:
-        with self._db.reading() as connection:
-            if find_row(connection, RUNS, run, "run").state != DONE:
-                raise UsageError("The run is not done; wait for it.")
 
 
 _ANSWERED = (

@@ -249,13 +249,8 @@ class LabelStore:
             with np.load(self._folder / f"{run}.npz", allow_pickle=False) as file:
                 parts = {name: file[name] for name in file.files}
             names = parts["group_names"].astype(object)
-            return RunLabels(
-                classes=parts["classes"].tolist(),
-                codes=parts["codes"],
-                confidence=parts["confidence"],
-                review=parts["review"],
-                groups=names[parts["groups"]],
-            )
+            same = {name: parts[name] for name in ("codes", "confidence", "review")}
+            return RunLabels(classes=parts["classes"].tolist(), groups=names[parts["groups"]], **same)
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):  # none, or one that was cut short
             return None
 
@@ -279,13 +274,6 @@ class LabelStore:
         )
         names, groups = np.unique(labels.groups.astype(str), return_inverse=True)
         with suppress(OSError, DataError), replacing(self._folder / f"{run}.npz", force=True) as out:
-            np.savez(
-                out,
-                classes=np.array(labels.classes, dtype=str),
-                codes=labels.codes,
-                confidence=labels.confidence,
-                review=labels.review,
-                group_names=names,
-                groups=groups,
-            )
+            coded = {"classes": np.array(labels.classes, dtype=str), "group_names": names, "groups": groups}
+            np.savez(out, codes=labels.codes, confidence=labels.confidence, review=labels.review, **coded)
         return labels

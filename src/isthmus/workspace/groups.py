@@ -90,7 +90,8 @@ class Groups(LabelledPart):
             if not parts:
                 raise UsageError("No group is named; choose at least one.")
             for part in parts:
-                _add_name(connection, project, GROUP, part, name, by=by, run=run)
+                names = {"kind": GROUP, "old": part, "new": name}
+                add_row(connection, CLASS_NAMES, project_id=project, run_id=run, by=by, **names)
             kind = "group renamed" if len(parts) == 1 else "groups merged"
             note_event(connection, kind, by=by, project=project, subject=run, groups=parts, name=name)
 
@@ -129,7 +130,7 @@ class Groups(LabelledPart):
             find_row(connection, PROJECTS, project, "project", lock=True)
             if old not in _known_classes(connection, project):
                 raise DataError("The project has no class of that name; choose one of its classes.", code="not-found")
-            _add_name(connection, project, CLASS, old, new, by=by)
+            add_row(connection, CLASS_NAMES, project_id=project, kind=CLASS, old=old, new=new, by=by)
             note_event(connection, "class renamed", by=by, project=project, was=old, name=new)
 
     def class_names(self, project: str) -> builtins.list[dict[str, Any]]:
@@ -178,12 +179,6 @@ class Groups(LabelledPart):
         for group, label in connection.execute(query.order_by(a.label)):
             given.setdefault(group, []).append(label)
         return given
-
-
-def _add_name(
-    connection: Connection, project: str, kind: str, old: str, new: str, *, by: str, run: str | None = None
-) -> None:
-    add_row(connection, CLASS_NAMES, project_id=project, run_id=run, kind=kind, old=old, new=new, by=by)
 
 
 def _decide(connection: Connection, run: str, documents: Sequence[str], label: str, *, by: str, group: str) -> int:

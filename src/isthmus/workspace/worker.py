@@ -77,7 +77,8 @@ def do_job(workspace: Workspace, job: Job, stopping: Callable[[], bool] = lambda
     except IsthmusError as error:
         if error.code == AWAY:
             return _wait_and_put_back(workspace, job, stopping)
-        job = workspace.jobs.fail(job.id, _without_paths(workspace, str(error)), error.code)
+        sentence = str(error).replace(str(workspace.folder), "the workspace")  # where it lies is nobody's business
+        job = workspace.jobs.fail(job.id, sentence, error.code)
     except MemoryError:
         job = workspace.jobs.fail(
             job.id, "There is not enough memory for this; try fewer or shorter texts.", "too-large"
@@ -105,11 +106,6 @@ def _wait_and_put_back(workspace: Workspace, job: Job, stopping: Callable[[], bo
                 raise
             time.sleep(_AWAY_PAUSE)
     raise Stopped
-
-
-def _without_paths(workspace: Workspace, sentence: str) -> str:
-    """A sentence for the pages: where the workspace lies is nobody's business there."""
-    return sentence.replace(str(workspace.folder), "the workspace")
 
 
 def _claim(workspace: Workspace, stopping: Callable[[], bool]) -> Job | None:
@@ -218,17 +214,13 @@ def main(arguments: list[str] | None = None) -> None:
         signal.signal(number, lambda given, frame: stop.append(given))
 
     def stopping() -> bool:
-        return bool(stop) or _is_orphan(options.parent)
+        return bool(stop) or options.parent not in (None, os.getppid())
 
     with open_workspace(options.folder, os.environ.get(DATABASE_VARIABLE), create=False) as workspace:
         try:
             work(workspace, stopping=stopping)
         except Stopped:
             _log.info("the worker ends; its job goes on when one starts again")
-
-
-def _is_orphan(parent: int | None) -> bool:
-    return parent is not None and os.getppid() != parent
 
 
 if __name__ == "__main__":

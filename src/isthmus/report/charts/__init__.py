@@ -57,7 +57,7 @@ def draw(table: Sequence[Mapping[str, Any]], spec: Mapping[str, Any]) -> Any:
     if unknown:
         raise UsageError(f"A chart has no option {unknown[0]!r}; see isthmus.report.charts.draw.")
     _check_columns(table, spec, kind)
-    _need_altair()
+    import_optional("altair", "A chart")
     from isthmus.report.charts import kinds  # needs altair
 
     return getattr(kinds, kind)(drawable(table), dict(spec))
@@ -143,7 +143,3 @@ def _check_columns(table: Sequence[Mapping[str, Any]], spec: Mapping[str, Any], 
                 f"The chart's {option} is {name!r}, which is not a column of the table ({', '.join(known)}).",
                 code="unknown-column",
             )
-
-
-def _need_altair() -> None:
-    import_optional("altair", "A chart")
