@@ -27,40 +27,51 @@ def write(path: str, seed: int, classes=("staff", "price"), *, n=40, labels=True
     Path(path).write_text("\n".join(rows) + "\n", encoding="utf-8")
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("isthmus.cli.progress.say", lambda text: None)  # said on a slow machine only
+def write_files():
     write("source.csv", 1)
     write("second.csv", 2)
     write("target.csv", 3, labels=False, other="car")
     answers = [f"{i},{name}" for i, name in zip(range(1, 9), ("staff", "price") * 4, strict=True)]
     Path("answers.csv").write_text("document,true_label\n" + "\n".join(answers) + "\n", encoding="utf-8")
-    return tmp_path
+
+
+def label_files():
+    write_files()
+    assert run_command([*LABEL, *FILES, "--quiet"]) == 0
+
+
+@pytest.fixture(autouse=True)
+def _any_machine(monkeypatch):
+    monkeypatch.setattr("isthmus.cli.progress.say", lambda text: None)  # said on a slow machine only
+
+
+@pytest.fixture
+def folder(enter_copy):
+    return enter_copy(write_files)
 
 
 NAMES = ["--class", "staff: friendly rude", "--class", "price: cheap"]
 LABEL = ["label", "source.csv", "target.csv", "--method", "nbc", "-o", "out.csv"]
 FILES = ["--report", "page.html", "--save", "run.isthmus"]
 RUNS = {
-    "plain": [LABEL],
-    "everything to review": [[*LABEL, "--error-budget", "0.001"]],
-    "all files": [[*LABEL, *FILES]],
-    "so many to read": [[*LABEL, *FILES, "--read", "5"]],
-    "several sources": [["label", "source.csv", "second.csv", *LABEL[2:], *FILES]],
-    "no source": [
-        ["label", "target.csv", "--class", "staff: friendly rude", "--class", "price: cheap", "-o", "out.csv"]
-    ],
-    "answers": [[*LABEL, "--answers", "answers.csv", *FILES]],
-    "taught": [[*LABEL, *FILES], ["teach", "run.isthmus", "answers.csv", "-o", "taught.csv", "--save", "two.isthmus"]],
-    "a later file": [[*LABEL, *FILES], ["label", "--model", "run.isthmus", "target.csv", "-o", "later.csv"]],
-    "questions": [[*LABEL, *FILES], ["ask", "run.isthmus", "-n", "5", "-o", "ask.csv"]],
-    "a sample": [[*LABEL, *FILES], ["check", "run.isthmus", "--sample", "9", "-o", "sample.csv"]],
-    "checked": [[*LABEL, *FILES], ["check", "run.isthmus", "answers.csv"]],
-    "a budget": [[*LABEL, *FILES], ["check", "run.isthmus", "answers.csv", "--budget", "0.3", "-o", "passed.csv"]],
-    "groups": [["cluster", "source.csv", "target.csv", "-o", "groups.csv", "--clusters", "9"]],
-    "subtopics": [[*LABEL, *FILES], ["cluster", "run.isthmus", "--within", "staff", "-o", "within.csv"]],
-    "diagnosis": [["diagnose", "source.csv", "target.csv", "--report", "page.html"]],
+    "plain": LABEL,
+    "everything to review": [*LABEL, "--error-budget", "0.001"],
+    "all files": [*LABEL, *FILES],
+    "so many to read": [*LABEL, *FILES, "--read", "5"],
+    "several sources": ["label", "source.csv", "second.csv", *LABEL[2:], *FILES],
+    "no source": ["label", "target.csv", *NAMES, "-o", "out.csv"],
+    "answers": [*LABEL, "--answers", "answers.csv", *FILES],
+    "groups": ["cluster", "source.csv", "target.csv", "-o", "groups.csv", "--clusters", "9"],
+    "diagnosis": ["diagnose", "source.csv", "target.csv", "--report", "page.html"],
+}
+AFTER_A_LABELLING = {
+    "taught": ["teach", "run.isthmus", "answers.csv", "-o", "taught.csv", "--save", "two.isthmus"],
+    "a later file": ["label", "--model", "run.isthmus", "target.csv", "-o", "later.csv"],
+    "questions": ["ask", "run.isthmus", "-n", "5", "-o", "ask.csv"],
+    "a sample": ["check", "run.isthmus", "--sample", "9", "-o", "sample.csv"],
+    "checked": ["check", "run.isthmus", "answers.csv"],
+    "a budget": ["check", "run.isthmus", "answers.csv", "--budget", "0.3", "-o", "passed.csv"],
+    "subtopics": ["cluster", "run.isthmus", "--within", "staff", "-o", "within.csv"],
 }
 
 
@@ -69,13 +80,11 @@ def outcome(talk) -> list[str]:
     return [line for line in (talk.out + talk.err).splitlines() if not line.startswith(BEFORE)]
 
 
-@pytest.mark.parametrize("name", RUNS)
-def test_the_end_has_at_most_eight_lines_and_says_what_is_next(folder, capsys, name):
-    *first, last = RUNS[name]
-    for command in first:
-        assert run_command([*command, "--quiet"]) == 0
+@pytest.mark.parametrize("name", RUNS | AFTER_A_LABELLING)
+def test_the_end_has_at_most_eight_lines_and_says_what_is_next(enter_copy, capsys, name):
+    enter_copy(label_files if name in AFTER_A_LABELLING else write_files)
     capsys.readouterr()
-    assert run_command(last) == 0
+    assert run_command((RUNS | AFTER_A_LABELLING)[name]) == 0
     lines = outcome(capsys.readouterr())
     assert 2 <= len(lines) <= MOST_LINES, f"{len(lines)} lines: {lines}"
     assert lines[-1].startswith("next: "), f"the last line is no next step: {lines[-1]}"

@@ -20,10 +20,10 @@ make_texts = partial(make_any_texts, visits=9)
 TRUTH = ["staff"] * 30 + ["price"] * 30 + ["parking"] * 20
 
 
-@pytest.fixture
-def files(tmp_path, monkeypatch):
-    """A source, a target with ids under another name, and a saved labelling of it."""
-    monkeypatch.chdir(tmp_path)
+TEXTS = make_texts(STAFF[2:], 30, 2) + make_texts(PRICE[2:], 30, 3) + make_texts(PARKING, 20, 4)
+
+
+def write_files():
     write_csv(
         "source.csv",
         {
@@ -31,13 +31,28 @@ def files(tmp_path, monkeypatch):
             "class": ["staff"] * 30 + ["price"] * 30,
         },
     )
-    texts = make_texts(STAFF[2:], 30, 2) + make_texts(PRICE[2:], 30, 3) + make_texts(PARKING, 20, 4)
-    write_csv("target.csv", {"ticket": [f"A-{i}" for i in range(80)], "comment": texts})
-    return texts
+    write_csv("target.csv", {"ticket": [f"A-{i}" for i in range(80)], "comment": TEXTS})
 
 
 def label(*arguments):
     return run_command(["label", *arguments, "--method", "logistic", "--quiet"])
+
+
+def label_files():
+    write_files()
+    assert label("source.csv", "target.csv", "-o", "out.csv", "--save", "run.isthmus") == 0
+
+
+@pytest.fixture
+def files(enter_copy):
+    """A source, and a target with ids under another name."""
+    enter_copy(write_files)
+
+
+@pytest.fixture
+def labelled(enter_copy):
+    """The same, and a saved labelling of it."""
+    enter_copy(label_files)
 
 
 def fill_in(name, output):
@@ -48,8 +63,7 @@ def fill_in(name, output):
     write_csv(output, {key: [row[key] for row in rows] for key in rows[0]})
 
 
-def test_the_loop(files, capsys):
-    assert label("source.csv", "target.csv", "-o", "out.csv", "--save", "run.isthmus") == 0
+def test_the_loop(labelled, capsys):
     assert run_command(["ask", "run.isthmus", "-n", "25", "-o", "ask.csv"]) == 0
     talk = capsys.readouterr().err
     assert "Fill in the column true_label of these 25 documents, then run isthmus teach run.isthmus ask.csv -o" in talk
@@ -77,8 +91,7 @@ def test_the_loop(files, capsys):
     assert [row["label"] for row in read("back.csv")] == [row["label"] for row in read("out.csv")]
 
 
-def test_answer_files_of_one_name_in_two_folders(files):
-    assert label("source.csv", "target.csv", "-o", "out.csv", "--save", "run.isthmus") == 0
+def test_answer_files_of_one_name_in_two_folders(labelled):
     for folder, name in (("kim", "A-70"), ("lee", "A-75")):
         Path(folder).mkdir()
         write_csv(f"{folder}/answers.csv", {"id": [name], "true_label": ["parking"]})
@@ -95,7 +108,7 @@ def test_answers_at_once_and_answers_in_the_target(files, capsys):
     assert label("source.csv", "target.csv", "--answers", "answers.csv", "-o", "out.csv") == 0
     assert read("out.csv")[70]["label"] == "parking"
     given = ["staff", *[""] * 69, "parking", *[""] * 9]
-    write_csv("half.csv", {"id": range(80), "comment": files, "category": given})
+    write_csv("half.csv", {"id": range(80), "comment": TEXTS, "category": given})
     assert run_command(["label", "source.csv", "half.csv", "--method", "logistic", "-o", "noted.csv"]) == 0
     assert "'category' has 2 labels that were not used; --target-label category" in capsys.readouterr().err
     assert label("source.csv", "half.csv", "--target-label", "category", "-o", "taken.csv") == 0
@@ -104,7 +117,7 @@ def test_answers_at_once_and_answers_in_the_target(files, capsys):
 
 def test_one_half_labelled_file(files):
     labels = [truth if place % 3 == 0 and truth != "parking" else "" for place, truth in enumerate(TRUTH)]
-    write_csv("one.csv", {"no": range(80), "comment": files, "category": labels})
+    write_csv("one.csv", {"no": range(80), "comment": TEXTS, "category": labels})
     assert label("one.csv", "-o", "out.csv") == 0
     rows = read("out.csv")
     assert len(rows) == 80
@@ -192,8 +205,7 @@ def test_a_workbook_goes_out_and_comes_back(files):
     assert len(fastexcel.read_excel("ask.xlsx").load_sheet(0).to_polars()) == 5
 
 
-def test_words_and_names_of_classes(files):
-    assert label("source.csv", "target.csv", "-o", "out.csv", "--save", "run.isthmus") == 0
+def test_words_and_names_of_classes(labelled):
     assert run_command(["ask", "run.isthmus", "--words", "-n", "5", "-o", "words.csv", "--quiet"]) == 0
     rows = read("words.csv")
     rows[0]["label"] = "parking"
@@ -204,16 +216,14 @@ def test_words_and_names_of_classes(files):
     assert {row["label"] for row in read("named.csv")} == {"people", "price"}
 
 
-def test_teach_without_anything_is_refused(files, capsys):
-    assert label("source.csv", "target.csv", "-o", "out.csv", "--save", "run.isthmus") == 0
+def test_teach_without_anything_is_refused(labelled, capsys):
     assert run_command(["teach", "run.isthmus"]) == 2
     assert "nothing to learn" in capsys.readouterr().err
     assert run_command(["teach", "run.isthmus", "out.csv", "-o", "taught.csv"]) == 1
     assert "true_label and id (or document) are needed" in capsys.readouterr().err
 
 
-def test_a_column_of_answers_in_the_labelled_table_is_enough(files):
-    assert label("source.csv", "target.csv", "-o", "out.csv", "--save", "run.isthmus") == 0
+def test_a_column_of_answers_in_the_labelled_table_is_enough(labelled):
     rows = read("out.csv")
     answers = {"ticket": [row["ticket"] for row in rows], "true_label": ["staff", *[""] * 78, "parking"]}
     write_csv("answers.csv", answers)
@@ -221,16 +231,14 @@ def test_a_column_of_answers_in_the_labelled_table_is_enough(files):
     assert [row["label"] for row in read("taught.csv") if row["answered"] == "True"] == ["staff", "parking"]
 
 
-def test_a_table_of_names_that_says_two_things_is_refused(files, capsys):
-    assert label("source.csv", "target.csv", "-o", "out.csv", "--save", "run.isthmus") == 0
+def test_a_table_of_names_that_says_two_things_is_refused(labelled, capsys):
     write_csv("names.csv", {"old": ["staff", "staff"], "new": ["people", "team"]})
     assert run_command(["teach", "run.isthmus", "--rename", "names.csv", "-o", "again.csv"]) == 1
     assert "renames 'staff' twice" in capsys.readouterr().err
     assert not Path("again.csv").exists()
 
 
-def test_answers_to_everything_leave_nothing_to_ask(files, capsys):
-    assert label("source.csv", "target.csv", "-o", "out.csv", "--save", "run.isthmus") == 0
+def test_answers_to_everything_leave_nothing_to_ask(labelled, capsys):
     write_csv("all.csv", {"ticket": [f"A-{i}" for i in range(80)], "true_label": TRUTH})
     assert run_command(["teach", "run.isthmus", "all.csv", "-o", "taught.csv", "--save", "all.isthmus"]) == 0
     assert [row["label"] for row in read("taught.csv")] == TRUTH

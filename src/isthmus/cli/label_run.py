@@ -294,8 +294,7 @@ def find_column(docs: Collection, name: str, option: str = "--by") -> list:
     table = docs.table()
     if name not in table:
         raise UsageError(
-            f"{option} {name!r} is not a column of {docs.name}; it has {list_columns(table)}.",
-            code="unknown-column",
+            f"{option} {name!r} is not a column of {docs.name}; it has {list_columns(table)}.", code="unknown-column"
         )
     return table[name]
 
@@ -331,7 +330,9 @@ def conclude(
     if questions is None:
         step = result.next_step()
         if step is not None:
-            summary["next_step"] = {**step._asdict(), "command": check_command(request, step.read)}
+            readable = saved or table
+            line = None if readable is None else _check_line(readable, step.read, f" --budget {request.budget:g}")
+            summary["next_step"] = {**step._asdict(), "command": line}
         next_step = describe_next(result, step, saved=saved, table=table, budget=request.budget)
     else:
         forecast = result.forecast(questions)
@@ -342,12 +343,6 @@ def conclude(
         if name in summary:
             record[name] = summary[name]
     finish(request, summary, record, written, learned=result.learned, next_step=next_step)
-
-
-def check_command(request: LabelRequest, n: int) -> str | None:
-    """The line that draws so many documents for a guarantee; None where nothing was written that it could read."""
-    result = request.save or (None if request.output == "-" else request.output)
-    return None if result is None else _check_line(result, n, f" --budget {request.budget:g}")
 
 
 def _check_line(result: Any, n: int, budget: str = "") -> str:

@@ -10,13 +10,7 @@ from isthmus._utils import plural
 from isthmus.api.saving import check_saved_file
 from isthmus.cli.command import argument, flag, shared
 from isthmus.cli.common import Target, print_json, say_outcome, talking
-from isthmus.cli.label_run import (
-    added_columns,
-    describe_next,
-    describe_outcome,
-    review_layout,
-    summarise,
-)
+from isthmus.cli.label_run import added_columns, describe_next, describe_outcome, review_layout, summarise
 from isthmus.cli.outputs import (
     check_outputs,
     file_records,

@@ -83,7 +83,11 @@ def guess_text(columns: Mapping[str, list], taken: Sequence[str | None] = ()) ->
 def guess_label(columns: Mapping[str, list], taken: Sequence[str | None] = (), *, by_cells: bool = True) -> str | None:
     """The label column: by its name, else (``by_cells``) the one with the fewest distinct short values that repeat."""
     # A list of tags names several classes at once; it is no label.
-    free = {key: cells for key, cells in columns.items() if key not in taken and not _holds_lists(cells)}
+    free = {
+        key: cells
+        for key, cells in columns.items()
+        if key not in taken and not any(isinstance(cell, (list, dict)) for cell in islice(cells, LOOKED_AT))
+    }
     named = by_name(
         [key for key in free if key.casefold().strip() in SURE_LABEL_NAMES or _repeats(free[key])], LABEL_NAMES
     )
@@ -285,10 +289,6 @@ def _repeats(cells: list) -> bool:
     """Whether values occur twice on average, as labels do and codes of single documents do not."""
     seen = [cell for cell in _sample(cells) if cell.strip()]
     return len(set(seen)) <= max(2, len(seen) // 2)
-
-
-def _holds_lists(cells: list) -> bool:
-    return any(isinstance(cell, (list, dict)) for cell in islice(cells, LOOKED_AT))
 
 
 def _is_text(cells: list) -> bool:

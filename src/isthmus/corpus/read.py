@@ -184,13 +184,7 @@ def read_table(path: str | Path, *, sheet: str | None = None, filled: str | None
 
 
 def read_columns(
-    data: bytes,
-    name: str,
-    kind: str,
-    named: str | None = None,
-    *,
-    sheet: str | None = None,
-    filled: str | None = None,
+    data: bytes, name: str, kind: str, named: str | None = None, *, sheet: str | None = None, filled: str | None = None
 ) -> dict[str, list]:
     """As :func:`read_table`, from the bytes of a file; ``named`` is the sheet that a person asked for."""
     if kind != "xlsx" or named is not None:

@@ -223,12 +223,7 @@ def _pools(words: list[dict[str, Any]], present: list[str], domain: str) -> dict
 
 
 def _text(
-    rng: np.random.Generator,
-    pools: dict[str | None, list[str]],
-    label: str,
-    noise: float,
-    common: float,
-    length: int,
+    rng: np.random.Generator, pools: dict[str | None, list[str]], label: str, noise: float, common: float, length: int
 ) -> str:
     n = max(1, int(rng.poisson(length)))
     n_common = int(rng.binomial(n, common))

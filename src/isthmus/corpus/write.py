@@ -218,10 +218,7 @@ def check_output(path: str | Path, *, force: bool = False, table: bool = True) -
     if is_device(path):
         return
     if path.exists() and not force:
-        raise DataError(
-            f"{str(path)!r} exists; give another name, or force=True to replace it.",
-            code="output-exists",
-        )
+        raise DataError(f"{str(path)!r} exists; give another name, or force=True to replace it.", code="output-exists")
     folder = path.resolve().parent
     if not folder.is_dir():
         raise _unwritable(path, f"there is no folder {str(path.parent)!r}; make it first")

@@ -15,12 +15,7 @@ _EXCERPT = 300
 
 
 def write_diagnosis_report(
-    result,
-    path,
-    *,
-    force: bool = False,
-    source: Collection | None = None,
-    target: Collection | None = None,
+    result, path, *, force: bool = False, source: Collection | None = None, target: Collection | None = None
 ) -> Path:
     """Write the page about a diagnosis; with the collections it tells what was read, and shows near-duplicates."""
     check_output(path, force=force, table=False)

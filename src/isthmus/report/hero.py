@@ -71,7 +71,8 @@ def verdict(result) -> str:
     else:
         first = f"{in_words(expected.estimate)} labels {'is' if n == 1 else 'are'} right."
     if not review:
-        return f"{first} None needs reading{'' if _is_judged(result) else ', if your classes cover the target'}."
+        judged = result.measured is not None or (result.learned is not None and bool(result.learned.basis))
+        return f"{first} None needs reading{'' if judged else ', if your classes cover the target'}."
     if review > LONG_LIST:
         return f"{first} {'All' if review == n else f'{review:,} of {n:,}'} need review."
     if review == n:
@@ -125,11 +126,6 @@ def guaranteed_tile(result) -> dict[str, Any] | None:
     else:
         shown = f"{read} read at random do not yet show that any part of the labels has at most {budget} wrong."
     return {"n": found.documents, "of": len(result.labels), "note": f"{shown} {more}"}
-
-
-def _is_judged(result) -> bool:
-    """Whether somebody's reading says how many labels are right: a check, or answers."""
-    return result.measured is not None or (result.learned is not None and bool(result.learned.basis))
 
 
 def _basis(result) -> str:
@@ -250,6 +246,7 @@ def novel_groups(result) -> list[dict[str, Any]]:
 
 
 _HIDDEN = ("method", "chosen", "why")
+_SCALAR = (type(None), str, bool, int, float, np.number)
 _NAMES = {
     "source_learnability": "source's learnability",
     "reverse_accuracy": "reverse accuracy",
@@ -283,7 +280,7 @@ def decision_facts(decision: list[dict]) -> dict[str, Any]:
     evidence = [
         name
         for name in dict.fromkeys(key for row in decision for key in row)
-        if name not in _HIDDEN and all(_is_scalar(row.get(name)) for row in decision)
+        if name not in _HIDDEN and all(isinstance(row.get(name), _SCALAR) for row in decision)
     ]
     rows = [
         {
@@ -314,7 +311,3 @@ def _shown(value: Any, digits: int) -> Any:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float, np.number)) and not isinstance(value, bool) and bool(np.isfinite(value))
-
-
-def _is_scalar(value: Any) -> bool:
-    return value is None or isinstance(value, (str, bool, int, float, np.number))

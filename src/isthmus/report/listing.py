@@ -38,12 +38,7 @@ def listed_rows(result, cap: int = LIST_CAP) -> np.ndarray:
 
 
 def list_data(
-    result,
-    target: Collection,
-    space: JointSpace | None,
-    words: WordList | None,
-    *,
-    mapped: np.ndarray | None = None,
+    result, target: Collection, space: JointSpace | None, words: WordList | None, *, mapped: np.ndarray | None = None
 ) -> dict[str, Any]:
     """Everything the script needs: documents, classes, near documents of the source, weights of words.
 

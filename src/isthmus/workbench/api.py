@@ -404,9 +404,7 @@ def list_collections(access: Viewer) -> list[schema.Collection]:
 
 @router.post(PROJECT + "/collections", tags=["collections"])
 def add_collection(
-    access: Owner,
-    file: Annotated[UploadFile, File()],
-    kind: Annotated[Literal["source", "target", "extra"], Form()],
+    access: Owner, file: Annotated[UploadFile, File()], kind: Annotated[Literal["source", "target", "extra"], Form()]
 ) -> schema.Collection:
     """Upload a file."""
     return service.add_file(access, file, kind)

@@ -37,11 +37,7 @@ EXPORTS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     ),
     "report": ("Report", "One page that works offline, to mail or archive.", ("html",)),
     "model": ("Model", "For later files: isthmus label later.csv --model FILE.", ("isthmus",)),
-    "answers": (
-        "Answers",
-        "Who gave which answer and when, including answers that were taken back.",
-        ("csv", "jsonl"),
-    ),
+    "answers": ("Answers", "Who gave which answer and when, including answers that were taken back.", ("csv", "jsonl")),
     "codebook": (
         "Codebook",
         "Each class, its description and its number of documents; isthmus label takes it by --classes.",

@@ -137,13 +137,7 @@ class Documents(Part):
         return [found[id] for id in ids if id in found]
 
     def search(
-        self,
-        project: str,
-        query: str,
-        *,
-        after: int | None = None,
-        limit: int = 50,
-        collection: str | None = None,
+        self, project: str, query: str, *, after: int | None = None, limit: int = 50, collection: str | None = None
     ) -> tuple[int, list[Document]]:
         """Documents that hold every word of a query, in any of its forms: how many, and those of a page.
 
@@ -274,6 +268,6 @@ class LabelStore:
         )
         names, groups = np.unique(labels.groups.astype(str), return_inverse=True)
         with suppress(OSError, DataError), replacing(self._folder / f"{run}.npz", force=True) as out:
-            coded = {"classes": np.array(labels.classes, dtype=str), "group_names": names, "groups": groups}
-            np.savez(out, codes=labels.codes, confidence=labels.confidence, review=labels.review, **coded)
+            parts: dict[str, Any] = {name: getattr(labels, name) for name in ("codes", "confidence", "review")}
+            np.savez(out, classes=np.array(labels.classes, dtype=str), group_names=names, groups=groups, **parts)
         return labels

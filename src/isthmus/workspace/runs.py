@@ -97,7 +97,9 @@ class Runs(LabelledPart):
             if parent.kind != LABEL or parent.state != DONE:
                 raise UsageError("Only a labelling that is done can be taught; wait for it.")
             find_row(connection, PROJECTS, parent.project_id, "project", lock=True)
-            chosen = _collection_rows(connection, [part["id"] for part in parent.record["collections"]])
+            ids = [part["id"] for part in parent.record["collections"]]
+            rows = {row.id: row for row in connection.execute(COLLECTIONS.select().where(COLLECTIONS.c.id.in_(ids)))}
+            chosen = [rows[id] for id in ids]
             settings = {**parent.parameters, "use_answers": True, "use_words": True}
             base = find_row(connection, RUNS, parent.base_id or parent.id, "run")
             words = word_snapshot(connection, parent.project_id)
@@ -333,11 +335,6 @@ def _choose_collections(connection: Connection, project: str, settings: Mapping[
             code="no-target",
         )
     return [*sources, *targets, *named(settings["extras"], "extra")]
-
-
-def _collection_rows(connection: Connection, ids: list[str]) -> list[Any]:
-    rows = {row.id: row for row in connection.execute(COLLECTIONS.select().where(COLLECTIONS.c.id.in_(ids)))}
-    return [rows[id] for id in ids]
 
 
 def takes_words(method: str) -> bool:

@@ -60,7 +60,8 @@ def draw(table: Sequence[Mapping[str, Any]], spec: Mapping[str, Any]) -> Any:
     import_optional("altair", "A chart")
     from isthmus.report.charts import kinds  # needs altair
 
-    return getattr(kinds, kind)(drawable(table), dict(spec))
+    rows = [{key: _drawable(value) for key, value in row.items()} for row in table]
+    return getattr(kinds, kind)(rows, dict(spec))
 
 
 # What XML 1.0 cannot hold; the drawing library would end the whole process over it.
@@ -68,12 +69,8 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _LONGEST_NAME = 80
 
 
-def drawable(table: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """A table with its names made fit for a picture: no control characters, not longer than a line."""
-    return [{key: _drawable(value) for key, value in row.items()} for row in table]
-
-
 def _drawable(value: Any) -> Any:
+    """A name made fit for a picture: no control characters, not longer than a line."""
     if not isinstance(value, str):
         return value
     text = _NOT_XML.sub("\ufffd", value)

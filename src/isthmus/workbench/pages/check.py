@@ -79,14 +79,7 @@ def show(access: Viewer, check: str):
 
 
 @router.post("/{check}/answers")
-def answer(
-    access: Reviewer,
-    check: str,
-    document: Field = "",
-    label: Field = "",
-    other: Field = "",
-    token: Field = "",
-):
+def answer(access: Reviewer, check: str, document: Field = "", label: Field = "", other: Field = "", token: Field = ""):
     """An answer; the next document comes back."""
     label = label or other
     found, run = answer_sample(access, check, document, label, token)

@@ -46,11 +46,7 @@ def send(access: Owner, file: Annotated[UploadFile, File()], kind: Annotated[str
 
 
 @router.post("/pair")
-def send_pair(
-    access: Owner,
-    source: Annotated[UploadFile, File()],
-    target: Annotated[UploadFile, File()],
-):
+def send_pair(access: Owner, source: Annotated[UploadFile, File()], target: Annotated[UploadFile, File()]):
     """Both files arrive at once; the columns of the first are chosen next."""
     first = add_file(access, source, "source")
     add_file(access, target, "target")

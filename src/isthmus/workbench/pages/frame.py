@@ -55,6 +55,11 @@ def classes_of(access: Access, run: Any) -> list[str]:
     return known_classes(run, access.workspace.answers.labels(access.project.id))
 
 
+def answer_count(access: Access) -> int:
+    """Answers that hold now."""
+    return sum(row["answers"] for row in access.workspace.answers.counts(access.project.id))
+
+
 def descriptions(access: Access, run: Any) -> dict[str, str]:
     """What was said about the classes of a run, by class."""
     rows = access.workspace.runs.tables(run.id, ["codebook"]).get("codebook") or []

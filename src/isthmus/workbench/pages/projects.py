@@ -11,7 +11,7 @@ from fastapi.responses import RedirectResponse
 from isthmus.workbench import service
 from isthmus.workbench.context import Access, BenchNow, Field, Owner, Person, Viewer, at, go, go_to, in_bytes, page
 from isthmus.workbench.pages.check import measured
-from isthmus.workbench.pages.frame import latest_run, project_page
+from isthmus.workbench.pages.frame import answer_count, latest_run, project_page
 from isthmus.workbench.service import add_sample, known_hands, may_create, require_creator, shown_tally
 
 router = APIRouter(include_in_schema=False)
@@ -100,11 +100,6 @@ def named_hands(access: Access, agreement: dict[str, Any] | None) -> list[dict[s
     hands = (agreement or {}).get("hands", [])
     names = {row.id: row.name for row in access.workspace.people.list()} if hands else {}
     return [hand | {"by": names.get(hand["by"], "?")} for hand in hands]
-
-
-def answer_count(access: Access) -> int:
-    """Answers that hold now."""
-    return sum(row["answers"] for row in access.workspace.answers.counts(access.project.id))
 
 
 def steps(access: Access, run: Any | None, answers: int) -> list[dict[str, Any]]:

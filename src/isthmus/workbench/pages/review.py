@@ -61,12 +61,7 @@ def show(access: Viewer, run: str = "", document: str = ""):
 
 @router.post("/answers")
 def answer(
-    access: Reviewer,
-    document: Field = "",
-    run: Field = "",
-    label: Field = "",
-    other: Field = "",
-    token: Field = "",
+    access: Reviewer, document: Field = "", run: Field = "", label: Field = "", other: Field = "", token: Field = ""
 ):
     """An answer; the next document comes back."""
     given = service.give_answer(access, run, document, label or other, token)

@@ -15,7 +15,7 @@ from isthmus.recipes import RECIPES
 from isthmus.report.diagnosis import diagnosis_facts
 from isthmus.request import LabelRequest
 from isthmus.workbench.context import Access, Field, Owner, Reviewer, Viewer, go_to, is_htmx
-from isthmus.workbench.pages.frame import chosen_run, classes_of, latest_run, part, project_page
+from isthmus.workbench.pages.frame import answer_count, chosen_run, classes_of, latest_run, part, project_page
 from isthmus.workbench.service import EXPORTS, cancel_run, find_run, make_export, resume_run
 
 router = APIRouter(prefix="/projects/{project}", include_in_schema=False)
@@ -45,7 +45,7 @@ def runs(access: Viewer):
         extras=by_kind["extra"],
         methods=[{"name": recipe.name, "about": recipe.summary} for recipe in RECIPES.values()],
         options=[spec for spec in LabelRequest.form() if spec.name != "method"],
-        answers=sum(row["answers"] for row in workspace.answers.counts(access.project.id)),
+        answers=answer_count(access),
         words=len(workspace.words.list(access.project.id)),
     )
 
@@ -103,12 +103,8 @@ def result(access: Viewer, run: str):
         return go_to(access, "diagnosis")
     if found.state != "done":
         return project_page(access, "run.html.j2", **progress_facts(access, found))
-    return project_page(access, "run.html.j2", run=found, **result_tables(access, found))
-
-
-def result_tables(access: Access, run: Any) -> dict[str, Any]:
-    """The tables that the page of a result draws; what was not stored counts as empty."""
-    return dict.fromkeys(TABLES) | access.workspace.runs.tables(run.id, list(TABLES))
+    tables = dict.fromkeys(TABLES) | access.workspace.runs.tables(found.id, list(TABLES))  # what is not there is empty
+    return project_page(access, "run.html.j2", run=found, **tables)
 
 
 def progress_facts(access: Access, run: Any) -> dict[str, Any]:
@@ -277,12 +273,7 @@ def flow_table(found: dict[str, Any]) -> list[dict[str, Any]]:
 
 @router.get("/compare")
 def compare(
-    access: Viewer,
-    a: str = "",
-    b: str = "",
-    before: str = "",
-    after_label: str = "",
-    after: int | None = None,
+    access: Viewer, a: str = "", b: str = "", before: str = "", after_label: str = "", after: int | None = None
 ):
     """The page that compares two runs."""
     runs = done_runs(access)
