@@ -2,13 +2,11 @@
 
 import re
 from pathlib import Path
-from types import SimpleNamespace
 
-import numpy as np
-import pytest
+from cli_tables import read_csv
 
 from isthmus.cli.app import run_command
-from isthmus.cli.demo import _share
+from isthmus.corpus import load_sample
 
 
 def test_demo_labels_the_sample_and_names_its_files(tmp_path, monkeypatch, capsys):
@@ -19,6 +17,9 @@ def test_demo_labels_the_sample_and_names_its_files(tmp_path, monkeypatch, capsy
     right, low, high = map(float, said)
     assert low < right < high
     assert high - low < 6.5  # Wilson's interval of 600, at 86 %
+    truth, rows = load_sample()[2], read_csv("demo-output/cars_labelled.csv")
+    kept = [row["label"] == truth[row["id"]] for row in rows if row["needs_review"] == "False"]
+    assert f"of the {len(kept)} labels that need no review: {sum(kept) / len(kept):.1%} right" in out
     *_, wrote, step = talk.splitlines()
     assert step.startswith(f"next: Open {Path('demo-output/report.html')}")
     for name in ("cars_labelled.csv", "report.html", "run.json"):
@@ -27,8 +28,3 @@ def test_demo_labels_the_sample_and_names_its_files(tmp_path, monkeypatch, capsy
     assert run_command(["demo"]) == 1
     assert "[output-exists]" in capsys.readouterr().err
     assert run_command(["demo", "--force", "--method", "nbc"]) == 0
-
-
-def test_the_share_right_is_that_of_the_rows_kept():
-    result = SimpleNamespace(labels=["a", "b", "a", "b"])
-    assert _share(["a", "a", "b", "b"], result, np.array([True, True, False, True])) == pytest.approx(2 / 3)

@@ -52,11 +52,7 @@ METHODS = {
         LargeMethod("strings", "strings.landmarks", "LandmarkKernelClassifier", texts=True),
         LargeMethod("vectors", "vectors", "TransductiveCentroidClassifier", texts=True),
         LargeMethod(
-            "self-training",
-            "baselines.self_training",
-            "SelfTrainingTransferClassifier",
-            sentiment=True,
-            pairs=True,
+            "self-training", "baselines.self_training", "SelfTrainingTransferClassifier", sentiment=True, pairs=True
         ),
     )
 }

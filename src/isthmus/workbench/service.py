@@ -262,24 +262,10 @@ def name_subtopics(access: Access, run: str, within: str, clusters: int | None, 
 
 def label_texts(bench: Bench, run: str, texts: list[str]) -> list[dict[str, Any]]:
     """Labels of texts by the saved result of a run."""
-    labelled = saved_result(bench, run).label_new(texts)
-    return [
-        {
-            "label": str(label),
-            "confidence": round(float(confidence), 4),
-            "needs_review": bool(review),
-            "review_reason": str(reason),
-            "novel_group": str(group),
-        }
-        for label, confidence, review, reason, group in zip(
-            labelled.labels,
-            labelled.confidence,
-            labelled.needs_review,
-            labelled.review_reason,
-            labelled.novel_group,
-            strict=True,
-        )
-    ]
+    columns = saved_result(bench, run).label_new(texts).columns()
+    names = ("label", "confidence", "needs_review", "review_reason", "novel_group")
+    rows = zip(*(columns[name] for name in names), strict=True)
+    return [dict(zip(names, row, strict=True)) | {"label": str(row[0])} for row in rows]
 
 
 def add_hands(access: Access, run: str, file: UploadFile, hand: str) -> list[Hand]:
