@@ -6,7 +6,7 @@ import hashlib
 import sys
 import zlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
 from typing import IO
@@ -192,7 +192,8 @@ def read_columns(
     else:
         rows = _sheet_if_there(data, name, sheet)
         if filled is not None and not _has_cells(rows, filled):
-            rows = _filled_sheet(data, name, filled) or rows
+            sheets = each_sheet(lambda number: read_whole(data, name, "xlsx", sheet=number))
+            rows = next((other for other in sheets if _has_cells(other, filled)), rows)
     columns = {column: rows.bare(column) for column in rows.names}
     if rows.tool and "label" in columns:  # what people answered there
         columns.setdefault("true_label", columns.pop("label"))
@@ -208,20 +209,16 @@ def _sheet_if_there(data: bytes, name: str, sheet: str | None) -> Rows:
         return read_whole(data, name, "xlsx")
 
 
-def _filled_sheet(data: bytes, name: str, column: str) -> Rows | None:
-    """The first sheet on which something stands in a column."""
+def each_sheet(read: Callable[[str], Rows]) -> Iterator[Rows]:
+    """The sheets of a workbook that hold anything, in their order; ``read`` takes the number of one."""
     for number in count(1):
         try:
-            rows = read_whole(data, name, "xlsx", sheet=str(number))
+            yield read(str(number))
         except DataError as error:
             if error.code == "unknown-column":  # no sheet of this number
-                break
+                return
             if error.code != "empty-file":
                 raise
-            continue
-        if _has_cells(rows, column):
-            return rows
-    return None
 
 
 def _has_cells(rows: Rows, column: str) -> bool:

@@ -27,7 +27,7 @@ from isthmus.feedback.answers import propose_names
 from isthmus.report import figures
 from isthmus.report.figures import convergence_tables
 from isthmus.report.hero import decision_facts, hero_facts, novel_groups, why_this_method
-from isthmus.report.listing import cap_note, excerpt, list_data, tint
+from isthmus.report.listing import cap_note, excerpt, list_data, runner_up, tint
 from isthmus.shift.diagnose import SEVERITIES, measure_shift
 from isthmus.shift.space import JointSpace, joint_space, map_places, shifted_words, spread
 
@@ -179,10 +179,8 @@ def class_cards(result, words: Words, classes: list[dict], target: Collection) -
 
 def quote(result, words: Words, target: Collection, i: int, size: int = 170) -> dict[str, Any]:
     """One document, short: its tinted beginning, its label, how sure that is, and the next best class."""
-    probabilities = np.array(result.probabilities[i])
     code = int(np.searchsorted(result.classes, result.labels[i]))
-    probabilities[code] = -1
-    second = int(probabilities.argmax())
+    (second,), (sure,) = runner_up(np.asarray(result.probabilities)[[i]], [code])
     return {
         "i": int(i),
         "id": str(target.ids[i]),
@@ -191,7 +189,7 @@ def quote(result, words: Words, target: Collection, i: int, size: int = 170) -> 
         "sure": float(result.confidence[i]),
         "reason": str(result.review_reason[i]),
         "second": str(result.classes[second]) if second != code else "",
-        "second_sure": float(probabilities[second]),
+        "second_sure": float(sure),
         "text": excerpt(result.texts[i], size),
         "pieces": words.tinted(int(i), size),
     }

@@ -60,11 +60,10 @@ class Checks(LabelledPart):
 
     def get(self, id: str) -> Check:
         """The check with this id."""
-        with self._db.reading() as connection:
-            row = connection.execute(_WITH_COUNT.where(CHECKS.c.id == str(id)[:64])).first()
-        if row is None:
+        found = self._first(Check, _WITH_COUNT.where(CHECKS.c.id == str(id)[:64]))
+        if found is None:
             raise missing("check")
-        return to_record(Check, row)
+        return found
 
     def list(self, run: str) -> builtins.list[Check]:
         """Checks of a run, latest first."""

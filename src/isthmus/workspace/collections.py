@@ -7,7 +7,6 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import count
 from pathlib import Path
 from typing import IO, Any
 
@@ -20,7 +19,7 @@ from isthmus.corpus import replacing
 from isthmus.corpus.cells import cell_text
 from isthmus.corpus.formats import is_workbook
 from isthmus.corpus.guess import guess_roles, shorten
-from isthmus.corpus.read import kind_of, read_columns, read_whole, to_collection
+from isthmus.corpus.read import each_sheet, kind_of, read_columns, read_whole, to_collection
 from isthmus.corpus.sheets import REVIEW_SHEET
 from isthmus.corpus.tables import Rows
 from isthmus.exceptions import DataError, UsageError
@@ -36,7 +35,6 @@ from isthmus.workspace.context import (
     note_event,
     plain_detail,
     set_row,
-    to_record,
 )
 from isthmus.workspace.database import PROGRESS_ROWS, new_id, storable, utc_now
 from isthmus.workspace.documents import TermIndex
@@ -110,11 +108,10 @@ class Collections(Part):
 
     def get(self, id: str) -> Collection:
         """The collection with this id."""
-        with self._db.reading() as connection:
-            row = connection.execute(_WITH_SIZE.where(COLLECTIONS.c.id == str(id)[:64])).first()
-        if row is None:
+        found = self._first(Collection, _WITH_SIZE.where(COLLECTIONS.c.id == str(id)[:64]))
+        if found is None:
             raise missing("collection")
-        return to_record(Collection, row)
+        return found
 
     def list(self, project: str, *, kind: str | None = None) -> builtins.list[Collection]:
         """Collections of a project in the order in which they came."""
@@ -272,16 +269,11 @@ class Collections(Part):
         except DataError as error:
             if sheet is not None or error.code != "empty-file" or not is_workbook(f"file{ending}"):
                 raise
-            nothing = error
-        for number in count(2):
-            try:
-                return self._parsed.rows(sha256, ending, name, sheet=str(number), file=file)
-            except DataError as error:
-                if error.code == "unknown-column":  # no sheet of this number
-                    raise nothing from None
-                if error.code != "empty-file":
-                    raise
-        raise nothing
+            sheets = each_sheet(lambda number: self._parsed.rows(sha256, ending, name, sheet=number, file=file))
+            found = next(sheets, None)
+            if found is None:
+                raise
+            return found
 
 
 # Whether labels are looked for by their name only (None), by their cells too (True), or not at all.

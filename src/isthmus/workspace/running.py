@@ -20,6 +20,7 @@ from isthmus.corpus import Collection as TextCollection
 from isthmus.feedback.answers import Answers
 from isthmus.feedback.tables import read_answers
 from isthmus.report import write_label_report
+from isthmus.report.listing import runner_up
 from isthmus.report.summary import label_summary
 from isthmus.workspace.context import Context, plain_detail, set_row
 from isthmus.workspace.database import PROGRESS_ROWS, storable
@@ -233,9 +234,7 @@ def _prediction_rows(
 ) -> Iterator[dict[str, Any]]:
     code = {name: place for place, name in enumerate(result.classes.tolist())}
     own = np.array([code[name] for name in result.labels.tolist()])
-    others = np.array(result.probabilities)
-    others[np.arange(len(own)), own] = -1.0
-    second = others.argmax(axis=1)
+    second, sure = runner_up(result.probabilities, own)
     source_rows = listed["source"]["id"]
     near = {row - 1: [texts["source"].columns["document"][source_rows[i]] for i in found]
             for row, found in zip(listed["row"], listed["near"], strict=True)}  # fmt: skip
@@ -251,7 +250,7 @@ def _prediction_rows(
             "confidence": float(result.confidence[i]),
             "needs_review": bool(result.needs_review[i]),
             "second": names[second[i]] if len(names) > 1 else "",
-            "second_confidence": max(0.0, float(others[i, second[i]])),
+            "second_confidence": max(0.0, float(sure[i])),
             "novel_group": storable(str(result.novel_group[i])),
             "near": near.get(i, []),
             "rank": int(rank[i]),

@@ -255,11 +255,10 @@ class Runs(LabelledPart):
 
     def prediction(self, run: str, document: str) -> Prediction:
         """What the run says about one document."""
-        with self._db.reading() as connection:
-            row = connection.execute(_PREDICTION, {"run": run, "document": document}).first()
-        if row is None:
+        found = self._first(Prediction, _PREDICTION, {"run": run, "document": document})
+        if found is None:
             raise DataError("The run has no such document; it may belong to another run.", code="not-found")
-        return to_record(Prediction, row)
+        return found
 
 
 def _page(rows: np.ndarray, after: int | None, limit: int, confidence: np.ndarray | None) -> list[int]:
