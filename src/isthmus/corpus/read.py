@@ -209,9 +209,9 @@ def _sheet_if_there(data: bytes, name: str, sheet: str | None) -> Rows:
         return read_whole(data, name, "xlsx")
 
 
-def each_sheet(read: Callable[[str], Rows]) -> Iterator[Rows]:
+def each_sheet(read: Callable[[str], Rows], first: int = 1) -> Iterator[Rows]:
     """The sheets of a workbook that hold anything, in their order; ``read`` takes the number of one."""
-    for number in count(1):
+    for number in count(first):
         try:
             yield read(str(number))
         except DataError as error:

@@ -269,7 +269,7 @@ class Collections(Part):
         except DataError as error:
             if sheet is not None or error.code != "empty-file" or not is_workbook(f"file{ending}"):
                 raise
-            sheets = each_sheet(lambda number: self._parsed.rows(sha256, ending, name, sheet=number, file=file))
+            sheets = each_sheet(lambda number: self._parsed.rows(sha256, ending, name, sheet=number, file=file), 2)
             found = next(sheets, None)
             if found is None:
                 raise
