@@ -257,13 +257,9 @@ class Request:
             if getattr(self, name) != spec.default:
                 yield spec
 
-    def refuse_given(self, why: str, *, can: str, command: bool = True) -> None:
-        """Refuse options that can do nothing here: those whose field ``can`` is false.
-
-        ``why`` is the first half of the sentence; with ``command`` they are shown as flags, otherwise by their Python
-        names.
-        """
-        idle = [spec.shown if command else spec.key for spec in self.given() if not getattr(spec, can)]
+    def refuse_given(self, why: str, *, can: str) -> None:
+        """Refuse options that can do nothing here, those whose field ``can`` is false; ``why`` begins the sentence."""
+        idle = [spec.shown for spec in self.given() if not getattr(spec, can)]
         if idle:
             raise UsageError(f"{why}; leave out {', '.join(idle)}.")
 

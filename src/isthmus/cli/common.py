@@ -107,9 +107,9 @@ def fit_lines(lines: Sequence[str], most: int, where: str) -> list[str]:
     return list(lines) if len(lines) <= most else [*lines[: most - 1], f"and {len(lines) - most + 1} more, {where}"]
 
 
-def write_json(path: Path, content: Any, *, force: bool = True) -> None:
+def write_json(path: Path, content: Any) -> None:
     """Write JSON whole or not at all."""
-    with replacing(path, force=force) as out:
+    with replacing(path, force=True) as out:
         out.write(as_json_text(content).encode())
 
 

@@ -122,7 +122,7 @@ _RELATION = re.compile(rb"<(?:\w+:)?Relationship\b[^>]*>")
 _PLACE = re.compile(rb"<(?:\w+:)?(?:c|row)\b[^>]*?\br\s*=\s*[\"']([A-Za-z]{0,3})([0-9]{1,7})[\"']")
 
 
-def check_sheet(data: bytes, name: str, most_cells: int = MOST_CELLS, *, sheet: int = 0) -> None:
+def check_sheet(data: bytes, name: str, *, sheet: int = 0) -> None:
     """Refuse a workbook of which a sheet reaches further than memory allows; leave other faults to the reader."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as book:
@@ -130,23 +130,14 @@ def check_sheet(data: bytes, name: str, most_cells: int = MOST_CELLS, *, sheet: 
             if size > unpack_limit():
                 raise too_large(name, size)
             rows, columns = _reach(book, sheet)
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        KeyError,
-        OSError,
-        ValueError,
-        EOFError,
-        NotImplementedError,
-        RuntimeError,
-    ) as error:
-        if isinstance(error, DataError):
-            raise
+    except DataError:
+        raise
+    except (zipfile.BadZipFile, zlib.error, KeyError, OSError, ValueError, EOFError, RuntimeError):
         return  # not a workbook, or a damaged one: the reader says what is wrong
-    if rows * columns > most_cells:
+    if rows * columns > MOST_CELLS:
         raise DataError(
             f"{name} has a cell in row {rows:,} and one in column {columns:,}, so {rows * columns:,} cells would have "
-            f"to be read and the limit is {most_cells:,}; delete the stray cells, or save the table as .csv.",
+            f"to be read and the limit is {MOST_CELLS:,}; delete the stray cells, or save the table as .csv.",
             code="too-large",
         )
 

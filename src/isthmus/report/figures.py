@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 COLOURS = 8
+_MOST_TICKS = 6
 MAPPED = {"target": 700, "source": 400}  # documents drawn
 
 
@@ -61,7 +62,7 @@ def line_figure(
     }
 
 
-def lines_figure(shares: np.ndarray, names: Sequence[str], *, most_ticks: int = 6) -> dict[str, Any]:
+def lines_figure(shares: np.ndarray, names: Sequence[str]) -> dict[str, Any]:
     """A line per class (a row of ``shares``) over periods in order, placed in percent of its room."""
     ticks_y = _ticks(0.0, float(shares.max()))
     xs = [round(1 + 98 * place / (len(names) - 1), 2) for place in range(len(names))]
@@ -69,7 +70,7 @@ def lines_figure(shares: np.ndarray, names: Sequence[str], *, most_ticks: int = 
     def y_of(value: float) -> float:
         return round(88 - 80 * value / ticks_y[-1], 2)
 
-    every = -(-len(names) // most_ticks)
+    every = -(-len(names) // _MOST_TICKS)
     return {
         "lines": [
             {"path": "M" + "L".join(f"{x} {y_of(y)}" for x, y in zip(xs, row, strict=True)), "colour": i % COLOURS}
@@ -81,10 +82,10 @@ def lines_figure(shares: np.ndarray, names: Sequence[str], *, most_ticks: int = 
     }
 
 
-def _ticks(low: float, high: float, count: int = 4) -> list[float]:
+def _ticks(low: float, high: float) -> list[float]:
     """Round numbers from ``low`` up to the first at or above ``high``."""
     span = (high - low) or abs(high) or 1.0
-    raw = span / count
+    raw = span / 4
     size = 10.0 ** np.floor(np.log10(raw))
     step = float(size * next(m for m in (1, 2, 2.5, 5, 10) if m * size >= raw))
     first = np.floor(low / step + 1e-9) * step

@@ -284,10 +284,10 @@ def open_log(place: Path, say: Callable[[str], None]) -> Iterator[Any]:
             handler.close()
 
 
-def log_lines(handler: logging.Handler, *, level: int = logging.INFO) -> None:
+def log_lines(handler: logging.Handler) -> None:
     """Send what the server notes to a handler, as lines."""
     handler.setFormatter(LineFormatter())
-    for name, least in (("isthmus", level), ("uvicorn", logging.WARNING)):
+    for name, least in (("isthmus", logging.INFO), ("uvicorn", logging.WARNING)):
         logger = logging.getLogger(name)
         logger.handlers[:] = [handler]
         logger.setLevel(least)
