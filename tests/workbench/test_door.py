@@ -4,6 +4,7 @@ import asyncio
 import io
 import json
 import logging
+import stat
 import threading
 import time
 from types import SimpleNamespace
@@ -335,10 +336,11 @@ def test_who_can_reach_an_address(host, loopback, every):
     assert (is_loopback(host), is_every_address(host)) == (loopback, every)
 
 
-def test_a_secret_that_is_cut_off_is_not_used(tmp_path):
+def test_a_secret_is_for_its_owner_alone_and_not_used_once_it_is_cut_off(tmp_path):
     made = load_secret(tmp_path)
     assert len(made) == 32
     assert load_secret(tmp_path) == made
+    assert stat.S_IMODE((tmp_path / "secret.key").stat().st_mode) == 0o600
     (tmp_path / "secret.key").write_bytes(made[:31])
     with pytest.raises(UsageError, match="damaged") as refused:
         load_secret(tmp_path)

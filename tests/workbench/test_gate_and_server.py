@@ -13,7 +13,7 @@ from isthmus.workbench.app import PlainJson
 from isthmus.workbench.gate import Gate, _Inlet
 from isthmus.workbench.pages.runs import progress_facts
 from isthmus.workbench.server import serve
-from isthmus.workbench.service import TooManyTries, refuse_self
+from isthmus.workbench.service import TooManyTries
 from isthmus.workbench.settings import Settings
 
 
@@ -34,12 +34,6 @@ def test_who_guesses_is_told_for_how_long(seconds, minutes, header):
     refusal = TooManyTries(seconds)
     assert f"try again in {minutes}." in refusal.detail
     assert refusal.headers == {"Retry-After": header}
-
-
-def test_nobody_locks_themselves_out():
-    with pytest.raises(HTTPException, match="Another owner"):
-        refuse_self("anna", "anna")
-    refuse_self("anna", "boris")
 
 
 def test_an_owner_shuts_out_others_but_not_herself():
