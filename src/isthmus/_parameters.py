@@ -12,7 +12,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, TypeVar, dataclass_transform
 
 import numpy as np
 from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions, make_constraint
@@ -45,6 +45,8 @@ NON_NEGATIVE = Interval(Real, 0, None, closed="left")
 SHARE = Interval(Real, 0, 1, closed="both")
 N_JOBS = [Options(Integral, {-1}), FROM_1]  # threads: -1 for all cores
 
+Estimator = TypeVar("Estimator")
+
 
 class Lengths:
     """A pair of whole numbers: the shortest and the longest n-gram."""
@@ -59,17 +61,20 @@ class Lengths:
         return "two lengths, shortest first, such as (1, 2)"
 
 
-def parameter(default: Any, *allowed: Any, positional: bool = False) -> Any:
+def parameter(*allowed: Any, default: Any, positional: bool = False) -> Any:
     """One parameter of an estimator: its default and what else it may be; given by name, unless ``positional``."""
     return field(default=default, kw_only=not positional, metadata={"allowed": list(allowed)})
 
 
-def parameters(estimator: type) -> Any:
+@dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(parameter,))
+def parameters(estimator: type[Estimator]) -> type[Estimator]:
     """A class whose fields are made by :func:`parameter`, with its constructor and its table of allowed values.
+
+    Editors and type checkers read the constructor off the fields.
 
     >>> @parameters
     ... class Halving:
-    ...     n_steps: int = parameter(10, FROM_1)
+    ...     n_steps: int = parameter(FROM_1, default=10)
     >>> Halving(n_steps=3).n_steps, list(Halving._parameter_constraints)
     (3, ['n_steps'])
     """

@@ -122,8 +122,8 @@ class LabellerClassifier(TransferClassifier):
     (['staff', 'product', 'staff', 'product'], 1.0)
     """
 
-    labeller: Any = parameter(None, callable, None, positional=True)
-    n_source: int = parameter(200, FROM_1)
+    labeller: Any = parameter(callable, None, default=None, positional=True)
+    n_source: int = parameter(FROM_1, default=200)
     _row_kind = "text"
     _need_overlap = False
 

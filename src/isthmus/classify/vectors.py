@@ -58,8 +58,8 @@ class TransductiveCentroidClassifier(TransferClassifier):
     ['a', 'a', 'b', 'b']
     """
 
-    source_weight: float = parameter(0.5, SHARE)
-    max_iter: int = parameter(50, FROM_1)
+    source_weight: float = parameter(SHARE, default=0.5)
+    max_iter: int = parameter(FROM_1, default=50)
     _need_overlap = False
 
     def _fit(self, domains: Domains) -> np.ndarray:

@@ -353,7 +353,7 @@ class TextEmbedder(TransformerMixin, BaseEstimator):
     [[1.0], [2.0]]
     """
 
-    model: Any = parameter(STATIC, str, os.PathLike, callable, positional=True)
+    model: Any = parameter(str, os.PathLike, callable, default=STATIC, positional=True)
 
     @classmethod
     def of(cls, embedder: Embedder) -> TextEmbedder:

@@ -55,8 +55,8 @@ class LatentSemantics(TransformerMixin, BaseEstimator):
     (4, 2)
     """
 
-    n_components: int = parameter(200, FROM_1, positional=True)
-    random_state: Any = parameter(None, "random_state")
+    n_components: int = parameter(FROM_1, default=200, positional=True)
+    random_state: Any = parameter("random_state", default=None)
 
     def fit(self, X, y=None):
         """Learn the directions of the rows."""

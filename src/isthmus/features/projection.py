@@ -104,11 +104,11 @@ def project_terms(
 class TermProjector:
     """What the transformer and the classifier have in common: parameters, sums over blocks, the terms of each class."""
 
-    n_terms: int | None = parameter(None, FROM_1, None)
-    purity: float = parameter(0.5, SHARE)
-    weighting: str = parameter("tf-pr", StrOptions(set(WEIGHTINGS)))
-    smoothing: float = parameter(0.5, POSITIVE)  # at 0 a term of one class only would weigh infinity
-    association: str = parameter("positive", StrOptions({"positive", "any"}))
+    n_terms: int | None = parameter(FROM_1, None, default=None)
+    purity: float = parameter(SHARE, default=0.5)
+    weighting: str = parameter(StrOptions(set(WEIGHTINGS)), default="tf-pr")
+    smoothing: float = parameter(POSITIVE, default=0.5)  # at 0 a term of one class only would weigh infinity
+    association: str = parameter(StrOptions({"positive", "any"}), default="positive")
 
     def terms(self, label=None, n=20, names=None):
         """The terms of each class, largest χ² first: the way back from features to words.
@@ -248,7 +248,7 @@ class TermProjection(TermProjector, TransformerMixin, BaseEstimator):
     __metadata_request__fit = {"sample_domain": True}
     __metadata_request__partial_fit = {"sample_domain": True}
 
-    norm: str | None = parameter(None, StrOptions({"l1", "l2"}), None)
+    norm: str | None = parameter(StrOptions({"l1", "l2"}), None, default=None)
 
     def fit(self, X, y, sample_domain=None):
         """Learn where each term goes from the labelled source rows.

@@ -127,20 +127,20 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
     ['friendli', 'price', 'staff']
     """
 
-    analyzer: str = parameter("auto", StrOptions(set(ANALYZERS)))
-    ngram_range: Any = parameter((1, 1), Lengths())
-    lowercase: bool = parameter(True, "boolean")
-    stop_words: Any = parameter("auto", StrOptions({"auto", "english"}), "array-like", None)
-    stem: str | bool = parameter("auto", StrOptions({"auto"}), "boolean")
-    min_df: int | str = parameter("auto", FROM_1, StrOptions({"auto"}))
-    max_df: float = parameter(1.0, Interval(Real, 0, 1, closed="right"))
-    weighting: str = parameter("counts", StrOptions({"counts", "binary", "tfidf"}))
-    sublinear: bool = parameter(False, "boolean")
-    language: str = parameter("auto", str)
-    sentiment: bool = parameter(False, "boolean")
-    subwords: str | bool = parameter("auto", StrOptions({"auto"}), "boolean")
-    phrases: Any = parameter(None, "array-like", None)
-    negation: int = parameter(0, FROM_0)
+    analyzer: str = parameter(StrOptions(set(ANALYZERS)), default="auto")
+    ngram_range: Any = parameter(Lengths(), default=(1, 1))
+    lowercase: bool = parameter("boolean", default=True)
+    stop_words: Any = parameter(StrOptions({"auto", "english"}), "array-like", None, default="auto")
+    stem: str | bool = parameter(StrOptions({"auto"}), "boolean", default="auto")
+    min_df: int | str = parameter(FROM_1, StrOptions({"auto"}), default="auto")
+    max_df: float = parameter(Interval(Real, 0, 1, closed="right"), default=1.0)
+    weighting: str = parameter(StrOptions({"counts", "binary", "tfidf"}), default="counts")
+    sublinear: bool = parameter("boolean", default=False)
+    language: str = parameter(str, default="auto")
+    sentiment: bool = parameter("boolean", default=False)
+    subwords: str | bool = parameter(StrOptions({"auto"}), "boolean", default="auto")
+    phrases: Any = parameter("array-like", None, default=None)
+    negation: int = parameter(FROM_0, default=0)
 
     def fit(self, X, y=None):
         """Learn the vocabulary and document frequencies of the texts."""

@@ -281,7 +281,7 @@ def sizes(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
             if xp is not None:
                 found = fit_seconds(data, LENGTHS[corpus], xp)
                 rows.append({**row, "method": "exact, GPU", "accuracy": found["accuracy"], "seconds": found["total_s"]})
-            settings = {
+            settings: dict[str, Any] = {
                 **ALIGNED,
                 "ngram_range": LENGTHS[corpus],
                 "n_landmarks": 2_000,

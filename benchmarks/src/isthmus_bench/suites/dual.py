@@ -125,7 +125,7 @@ TOY_COLUMNS = (0, 5, 10, 25, 50)
 LEXICON_DOCUMENTS = (20, 100)
 # Section 4.1's parameters as they stand. The paper does not give the exponent p of MR: 1 is its plain Laplacian. Where
 # the halves of an example are drawn apart, 32 is needed for labelled columns to help; it was set on other draws.
-TOY_SETTINGS = {"width": 2.1, "word_width": 4.1, "gamma": 0.001}
+TOY_SETTINGS: dict[str, Any] = {"width": 2.1, "word_width": 4.1, "gamma": 0.001}
 TOY_POWER = {"toy": 1, "toy-apart": 32}
 TOYS = tuple(TOY_POWER)
 WIDTHS = (-2, -1, 0, 1, 2)  # powers of two on the width of the rule, the paper's grid

@@ -174,9 +174,9 @@ class CorrelationAlignment(AlignedFeaturesClassifier):
     ['a', 'b', 'a', 'b']
     """
 
-    n_components: int = parameter(300, FROM_1)
-    ridge: float = parameter(1.0, NON_NEGATIVE)
-    C: Any = parameter("auto", POSITIVE, StrOptions({"auto"}))
+    n_components: int = parameter(FROM_1, default=300)
+    ridge: float = parameter(NON_NEGATIVE, default=1.0)
+    C: Any = parameter(POSITIVE, StrOptions({"auto"}), default="auto")
     _keep_columns = False
 
     def _learn(self, X: sp.csr_matrix, domains: Domains) -> np.ndarray:
@@ -252,10 +252,10 @@ class SpectralFeatureAlignment(AlignedFeaturesClassifier):
     ['a', 'b', 'a', 'b']
     """
 
-    n_pivots: int = parameter(500, FROM_1)
-    n_components: int = parameter(100, FROM_1)
-    gamma: float = parameter(0.6, NON_NEGATIVE)
-    C: float = parameter(10.0, POSITIVE)
+    n_pivots: int = parameter(FROM_1, default=500)
+    n_components: int = parameter(FROM_1, default=100)
+    gamma: float = parameter(NON_NEGATIVE, default=0.6)
+    C: float = parameter(POSITIVE, default=10.0)
 
     def _learn(self, X: sp.csr_matrix, domains: Domains) -> np.ndarray | None:
         if not len(domains.target) or X.shape[1] < 2:
@@ -325,13 +325,13 @@ class StructuralCorrespondence(AlignedFeaturesClassifier):
     ['a', 'b', 'a', 'b']
     """
 
-    n_pivots: int = parameter(500, FROM_1)
-    n_components: int = parameter(50, FROM_1)
-    min_df: int = parameter(5, FROM_1)
-    gamma: float = parameter(1.0, NON_NEGATIVE)
-    alpha: float = parameter(1.0, POSITIVE)
-    C: float = parameter(10.0, POSITIVE)
-    random_state: Any = parameter(None, "random_state")
+    n_pivots: int = parameter(FROM_1, default=500)
+    n_components: int = parameter(FROM_1, default=50)
+    min_df: int = parameter(FROM_1, default=5)
+    gamma: float = parameter(NON_NEGATIVE, default=1.0)
+    alpha: float = parameter(POSITIVE, default=1.0)
+    C: float = parameter(POSITIVE, default=10.0)
+    random_state: Any = parameter("random_state", default=None)
 
     def _learn(self, X: sp.csr_matrix, domains: Domains) -> np.ndarray | None:
         if not len(domains.target) or X.shape[1] < 2:

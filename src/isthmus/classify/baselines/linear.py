@@ -38,9 +38,9 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     ['a']
     """
 
-    loss: str = parameter("logistic", StrOptions({"logistic", "squared_hinge"}), positional=True)
-    C: float = parameter(1.0, POSITIVE)
-    sublinear: bool = parameter(False, "boolean")
+    loss: str = parameter(StrOptions({"logistic", "squared_hinge"}), default="logistic", positional=True)
+    C: float = parameter(POSITIVE, default=1.0)
+    sublinear: bool = parameter("boolean", default=False)
 
     def fit(self, X, y):
         """Fit rows of counts: the case of one block."""

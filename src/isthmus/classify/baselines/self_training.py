@@ -55,9 +55,9 @@ class SelfTrainingTransferClassifier(TransferClassifier):
     ['a', 'b', 'a', 'b']
     """
 
-    estimator: Any = parameter(None, HasMethods(["fit", "predict"]), None, positional=True)
-    max_iter: int = parameter(10, FROM_1)
-    target_weight: float = parameter(1.0, NON_NEGATIVE)
+    estimator: Any = parameter(HasMethods(["fit", "predict"]), None, default=None, positional=True)
+    max_iter: int = parameter(FROM_1, default=10)
+    target_weight: float = parameter(NON_NEGATIVE, default=1.0)
 
     history_measure = "share of labels changed"
 

@@ -146,10 +146,10 @@ class SpectralGraphTransducer(TransferClassifier):
     ['a', 'b', 'a', 'b', 'a', 'b']
     """
 
-    n_neighbors: int = parameter(100, FROM_1)
-    n_eigenvectors: int = parameter(80, FROM_1)
-    c: float = parameter(3200.0, POSITIVE)
-    random_state: Any = parameter(None, "random_state")
+    n_neighbors: int = parameter(FROM_1, default=100)
+    n_eigenvectors: int = parameter(FROM_1, default=80)
+    c: float = parameter(POSITIVE, default=3200.0)
+    random_state: Any = parameter("random_state", default=None)
 
     history_measure = "roughness of each solution"
 

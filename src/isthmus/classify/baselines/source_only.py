@@ -50,8 +50,8 @@ class SourceOnlyClassifier(TransferClassifier):
     ['a', 'b', 'a', 'b']
     """
 
-    estimator: Any = parameter(None, HasMethods(["fit", "predict"]), None, positional=True)
-    cv: int = parameter(3, Interval(Integral, 2, None, closed="left"))
+    estimator: Any = parameter(HasMethods(["fit", "predict"]), None, default=None, positional=True)
+    cv: int = parameter(Interval(Integral, 2, None, closed="left"), default=3)
 
     def _fit(self, domains: Domains) -> np.ndarray:
         X, codes = domains.rows(domains.source), domains.source_codes

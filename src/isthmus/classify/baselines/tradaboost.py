@@ -47,9 +47,9 @@ class TrAdaBoostClassifier(TransferClassifier):
     ['a', 'b', 'a', 'b']
     """
 
-    max_iter: int = parameter(10, FROM_1)
-    n_added: float = parameter(0.5, Interval(Real, 0, 1, closed="right"))
-    C: float = parameter(10.0, POSITIVE)
+    max_iter: int = parameter(FROM_1, default=10)
+    n_added: float = parameter(Interval(Real, 0, 1, closed="right"), default=0.5)
+    C: float = parameter(POSITIVE, default=10.0)
 
     def _fit(self, domains: Domains) -> np.ndarray:
         source, codes, n_target = domains.rows(domains.source), domains.source_codes, len(domains.target)

@@ -91,12 +91,12 @@ class TransductiveSVM(TransferClassifier):
     ['a', 'b', 'a', 'b']
     """
 
-    C: float = parameter(1.0, POSITIVE)
-    target_C: float = parameter(1.0, POSITIVE)
-    start_C: float = parameter(1e-3, POSITIVE)
-    growth: float = parameter(2.0, Interval(Real, 1, None, closed="neither"))
-    max_iter: int = parameter(20, FROM_1)
-    random_state: Any = parameter(None, "random_state")
+    C: float = parameter(POSITIVE, default=1.0)
+    target_C: float = parameter(POSITIVE, default=1.0)
+    start_C: float = parameter(POSITIVE, default=1e-3)
+    growth: float = parameter(Interval(Real, 1, None, closed="neither"), default=2.0)
+    max_iter: int = parameter(FROM_1, default=20)
+    random_state: Any = parameter("random_state", default=None)
 
     history_measure = "pairs switched"
 

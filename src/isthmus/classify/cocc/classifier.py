@@ -144,17 +144,17 @@ class CoClusteringClassifier(TransferClassifier):
     """
 
     _row_kind = "counts"
-    n_word_clusters: int | str | None = parameter(None, FROM_1, StrOptions({"auto"}), None)
-    trade_off: float | str = parameter(DEFAULT_TRADE_OFF, NON_NEGATIVE, StrOptions({"auto"}))
-    n_init: int = parameter(5, FROM_1)
-    max_iter: int = parameter(100, FROM_1)
-    tol: float = parameter(1e-4, Interval(Real, 0, 1, closed="left"))
-    smoothing: float | str = parameter(0.3, Interval(Real, 0, 1, closed="left"), StrOptions({"laplace"}))
-    first: str = parameter("words", StrOptions({"words", "documents"}))
-    match: str = parameter("one-to-one", StrOptions({"one-to-one", "printed"}))
-    weighting: str = parameter("log", StrOptions({"log", "counts"}))
-    refine: str | None = parameter("centroids", StrOptions({"centroids"}), None)
-    random_state: Any = parameter(None, "random_state")
+    n_word_clusters: int | str | None = parameter(FROM_1, StrOptions({"auto"}), None, default=None)
+    trade_off: float | str = parameter(NON_NEGATIVE, StrOptions({"auto"}), default=DEFAULT_TRADE_OFF)
+    n_init: int = parameter(FROM_1, default=5)
+    max_iter: int = parameter(FROM_1, default=100)
+    tol: float = parameter(Interval(Real, 0, 1, closed="left"), default=1e-4)
+    smoothing: float | str = parameter(Interval(Real, 0, 1, closed="left"), StrOptions({"laplace"}), default=0.3)
+    first: str = parameter(StrOptions({"words", "documents"}), default="words")
+    match: str = parameter(StrOptions({"one-to-one", "printed"}), default="one-to-one")
+    weighting: str = parameter(StrOptions({"log", "counts"}), default="log")
+    refine: str | None = parameter(StrOptions({"centroids"}), None, default="centroids")
+    random_state: Any = parameter("random_state", default=None)
 
     def _fit(self, domains: Domains) -> np.ndarray:
         X = sp.csr_matrix(domains.X)

@@ -198,22 +198,22 @@ class DualClassifier(TransferClassifier):
     """Base of the classifiers that learn from labelled documents and labelled words."""
 
     _row_kind = "counts"
-    word_labels: Mapping | None = parameter(None, Mapping, None)
-    feature_names: Any = parameter(None, "array-like", None)
-    kernel: str = parameter("gaussian", StrOptions(KERNELS))
-    word_kernel: str | None = parameter(None, StrOptions(KERNELS), None)
-    width: float | None = parameter(None, POSITIVE, None)
-    word_width: float | None = parameter(None, POSITIVE, None)
-    gamma: float = parameter(0.3, POSITIVE)
-    word_gamma: float | None = parameter(None, POSITIVE, None)
-    mu: float = parameter(3.0, POSITIVE)
-    class_normalisation: str | None = parameter("both", StrOptions({"both", "labels", "scores"}), None)
-    solver: str = parameter("auto", StrOptions({"auto", "direct", "cg"}))
-    tol: float = parameter(1e-6, POSITIVE)
-    max_iter: int = parameter(2000, FROM_1)
-    max_exact: int = parameter(4000, FROM_1)
-    n_landmarks: int = parameter(500, FROM_1)
-    random_state: Any = parameter(None, "random_state")
+    word_labels: Mapping | None = parameter(Mapping, None, default=None)
+    feature_names: Any = parameter("array-like", None, default=None)
+    kernel: str = parameter(StrOptions(KERNELS), default="gaussian")
+    word_kernel: str | None = parameter(StrOptions(KERNELS), None, default=None)
+    width: float | None = parameter(POSITIVE, None, default=None)
+    word_width: float | None = parameter(POSITIVE, None, default=None)
+    gamma: float = parameter(POSITIVE, default=0.3)
+    word_gamma: float | None = parameter(POSITIVE, None, default=None)
+    mu: float = parameter(POSITIVE, default=3.0)
+    class_normalisation: str | None = parameter(StrOptions({"both", "labels", "scores"}), None, default="both")
+    solver: str = parameter(StrOptions({"auto", "direct", "cg"}), default="auto")
+    tol: float = parameter(POSITIVE, default=1e-6)
+    max_iter: int = parameter(FROM_1, default=2000)
+    max_exact: int = parameter(FROM_1, default=4000)
+    n_landmarks: int = parameter(FROM_1, default=500)
+    random_state: Any = parameter("random_state", default=None)
 
     def _refuse_kinds(self, extras: list) -> DataError:
         return DataError(

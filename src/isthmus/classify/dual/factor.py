@@ -82,16 +82,16 @@ class FactorDualClassifier(DualClassifier):
     ['good', 'bad', 'good', 'bad']
     """
 
-    gamma: float = parameter(1e-4, POSITIVE)
-    mu: float = parameter(0.01, POSITIVE)
-    loss: str = parameter("squared", StrOptions({"squared", "hinge", "logistic"}))
-    word_classes: Any = parameter(None, Interval(Integral, 2, None, closed="left"), "array-like", None)
-    n_init: int = parameter(1, FROM_1)
-    annealing: int = parameter(0, FROM_0)
-    max_iter: int = parameter(40, FROM_1)
-    tol: float = parameter(1e-4, POSITIVE)
-    cg_iter: int = parameter(200, FROM_1)
-    cg_tol: float = parameter(1e-10, POSITIVE)
+    gamma: float = parameter(POSITIVE, default=1e-4)
+    mu: float = parameter(POSITIVE, default=0.01)
+    loss: str = parameter(StrOptions({"squared", "hinge", "logistic"}), default="squared")
+    word_classes: Any = parameter(Interval(Integral, 2, None, closed="left"), "array-like", None, default=None)
+    n_init: int = parameter(FROM_1, default=1)
+    annealing: int = parameter(FROM_0, default=0)
+    max_iter: int = parameter(FROM_1, default=40)
+    tol: float = parameter(POSITIVE, default=1e-4)
+    cg_iter: int = parameter(FROM_1, default=200)
+    cg_tol: float = parameter(POSITIVE, default=1e-10)
 
     def _extra_classes(self):
         # Named word classes are a set of their own: they say nothing about the documents' classes.

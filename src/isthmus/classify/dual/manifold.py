@@ -91,8 +91,8 @@ class ManifoldDualClassifier(DualClassifier):
     (['good', 'bad', 'good', 'bad'], ['good', 'bad', 'good', 'bad'])
     """
 
-    power: int = parameter(2, FROM_1)
-    loss: str = parameter("squared", StrOptions({"squared", "hinge", "logistic"}))
+    power: int = parameter(FROM_1, default=2)
+    loss: str = parameter(StrOptions({"squared", "hinge", "logistic"}), default="squared")
 
     def suggest_words(self, n_words=20, shortlist=100):
         """Unlabelled words worth labelling next.

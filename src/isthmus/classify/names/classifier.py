@@ -108,16 +108,16 @@ class ClassNameClassifier(TransferClassifier):
     ['sport', 'sport', 'business', 'business']
     """
 
-    classes: Any = parameter(None, Mapping, "array-like", None, positional=True)
-    feature_names: Any = parameter(None, "array-like", None)
-    name_weight: float | str = parameter("auto", SHARE, StrOptions({"auto"}))
-    anchor_weight: float = parameter(0.5, SHARE)
-    sharpness: float = parameter(20.0, POSITIVE)
-    learn: bool = parameter(True, "boolean")
-    n_components: int = parameter(200, FROM_1)
-    max_iter: int = parameter(10, FROM_1)
-    tol: float = parameter(1e-3, NON_NEGATIVE)
-    random_state: Any = parameter(None, "random_state")
+    classes: Any = parameter(Mapping, "array-like", None, default=None, positional=True)
+    feature_names: Any = parameter("array-like", None, default=None)
+    name_weight: float | str = parameter(SHARE, StrOptions({"auto"}), default="auto")
+    anchor_weight: float = parameter(SHARE, default=0.5)
+    sharpness: float = parameter(POSITIVE, default=20.0)
+    learn: bool = parameter("boolean", default=True)
+    n_components: int = parameter(FROM_1, default=200)
+    max_iter: int = parameter(FROM_1, default=10)
+    tol: float = parameter(NON_NEGATIVE, default=1e-3)
+    random_state: Any = parameter("random_state", default=None)
     history_measure = "similarity"
     _need_overlap = False
 

@@ -321,14 +321,14 @@ class TermProjectionClassifier(TermProjector, TransferClassifier):
 
     __metadata_request__partial_fit = {"sample_domain": True}
     _row_kind = "counts"
-    classifier: str = parameter("rule", StrOptions({"rule", "svm"}))
-    max_iter: int = parameter(8, FROM_0)
-    adapt_share: float = parameter(0.8, Interval(Real, 0, 1, closed="right"))
-    target_idf: bool = parameter(False, "boolean")
-    target_prior: bool = parameter(False, "boolean")
-    cross_fit: int = parameter(0, Options(Integral, {0}), Interval(Integral, 2, None, closed="left"))
-    C: float = parameter(1.0, POSITIVE)
-    random_state: Any = parameter(None, "random_state")
+    classifier: str = parameter(StrOptions({"rule", "svm"}), default="rule")
+    max_iter: int = parameter(FROM_0, default=8)
+    adapt_share: float = parameter(Interval(Real, 0, 1, closed="right"), default=0.8)
+    target_idf: bool = parameter("boolean", default=False)
+    target_prior: bool = parameter("boolean", default=False)
+    cross_fit: int = parameter(Options(Integral, {0}), Interval(Integral, 2, None, closed="left"), default=0)
+    C: float = parameter(POSITIVE, default=1.0)
+    random_state: Any = parameter("random_state", default=None)
 
     def _fit(self, domains: Domains) -> np.ndarray:
         X_target = domains.rows(domains.target)
