@@ -50,7 +50,7 @@ def test_a_terminal_sees_one_line_that_is_written_again():
 
 
 def test_the_line_gives_way_to_what_is_said_and_fits_the_terminal(monkeypatch):
-    monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size((12, 20)))
+    monkeypatch.setattr("shutil.get_terminal_size", lambda fallback=None: os.terminal_size((12, 20)))
     with redirect_stderr(Terminal()) as screen:
         _exit.rewrite_line("reading")
         _exit.say("note: one")
