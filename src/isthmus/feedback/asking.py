@@ -288,7 +288,7 @@ def _drawn_first(labelling: Labelling, n: int) -> list[int]:
     """Documents drawn at random with which reading begins where no labelled source says how sure labels are."""
     known = labelling.known_answers
     wanted = min(n, FIRST_AT_RANDOM - int(known.read.at_random.sum()))
-    if not labelling.by_names_alone or wanted <= 0:
+    if not labelling.by_names_alone or len(labelling.classes) < 2 or wanted <= 0:
         return []
     order = np.random.default_rng(labelling.seed).permutation(len(labelling.texts))
     seen = {*known.read.rows, *known.blank}
