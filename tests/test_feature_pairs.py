@@ -71,7 +71,7 @@ CELLS = {
         for name in ("check", "guarantee")
         for engine in BLOCKS
     },
-    frozenset(BLOCKS): "scale/test_dask.py::test_same_bytes_on_several_workers",
+    frozenset(BLOCKS): "scale/test_dask.py::test_same_bytes_on_any_number_of_workers",
     # the workbench
     frozenset(("workbench", "two files")): f"{FLOW}a_run_labels_every_document_and_leaves_tables",
     frozenset(("workbench", "half-labelled file")): "the workbench takes source and target as two files",

@@ -32,7 +32,7 @@ def fresh(tmp_path):
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
-    engine = local_cluster(tmp_path_factory.mktemp("cluster"), 2, "2GB")
+    engine = local_cluster(tmp_path_factory.mktemp("cluster"), 1, "2GB")
     yield engine.client.cluster, engine.client
     engine.close()
 
@@ -42,11 +42,15 @@ def test_workers_keep_the_memory_limit_that_was_asked_for(cluster):
     assert {worker["memory_limit"] for worker in workers} == {2_000_000_000}
 
 
-def test_same_bytes_on_several_workers(corpus, tmp_path, cluster):
+@pytest.mark.parametrize("workers", [1, 3])
+def test_same_bytes_on_any_number_of_workers(corpus, tmp_path, cluster, workers):
+    started, client = cluster
+    started.scale(workers)
+    client.wait_for_workers(workers)
     settings = {"method": "projection", **FAST}
-    files = corpus / "source.csv", corpus / "target"
-    label_files(*files, tmp_path / "local", **settings)
-    label_files(*files, tmp_path / "dask", client=cluster[1], block_rows=400, **settings)
+    label_files(corpus / "source.csv", corpus / "target", tmp_path / "local", **settings)
+    files = corpus / "source.csv", corpus / "target", tmp_path / "dask"
+    label_files(*files, client=client, block_rows=400, **settings)
     assert contents(tmp_path / "dask") == contents(tmp_path / "local")
 
 

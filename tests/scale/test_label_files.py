@@ -43,14 +43,14 @@ def test_same_bytes_whatever_the_blocks(corpus, tmp_path, truth, method):
     if method == "vectors" and not has_static_vectors():
         pytest.skip("needs the extra embed")
     outputs = []
-    for number, (rows, engine) in enumerate([(10**6, "memory"), (190, "local")]):
+    for number, (rows, engine) in enumerate([(10**6, "memory"), (190, "local"), (457, "local")]):
         place = tmp_path / str(number)
         result = label_files(
             corpus / "source.csv", corpus / "target", place, method=method, block_rows=rows, engine=engine, **FAST
         )
         outputs.append(contents(place))
         assert not (place / ".isthmus-run").exists()
-    assert outputs[0] == outputs[1]
+    assert outputs[0] == outputs[1] == outputs[2]
     labels = given_labels(tmp_path / "0")
     assert np.mean([labels[f"d{i}"] == topic for i, topic in enumerate(truth)]) > 0.9
     assert result.target_documents == 1_300
@@ -391,7 +391,7 @@ def test_groups_are_the_same_whatever_the_blocks_and_follow_the_source(corpus, t
             text="text",
         )
         outputs.append(contents(place))
-    assert outputs[0] == outputs[1]
+    assert outputs[0] == outputs[1] == outputs[2]
     assert sorted(result.aligned_to) == ["health", "money", "sport"]
     assert sum(result.sizes) == 1_300
     assert result.termination == "stable"

@@ -65,7 +65,7 @@ def test_a_change_without_the_token_is_refused(team, anna, hers):
                 {"files": {"file": b"x"}},
             ):
                 extra = {**headers, **send.pop("headers", {})}
-                for address in (f"/projects/{hers}/archive", "/api/projects"):
+                for address in ("/projects", f"/projects/{hers}/name", "/api/projects", f"/projects/{hers}/archive"):
                     assert client.post(address, headers=extra, **send).status_code == 403, (address, send)
     assert team.workspace.projects.get(hers).archived_at is None
 
@@ -78,7 +78,15 @@ def test_the_token_belongs_to_one_session(team, anna, boris):
     assert answer.status_code == 403
 
 
-@pytest.mark.parametrize("headers", [{"origin": "http://evil.example"}, {"sec-fetch-site": "cross-site"}])
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"origin": "http://evil.example"},
+        {"origin": "null"},
+        {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"},
+    ],
+)
 def test_a_change_from_another_origin_is_refused(anna, headers):
     assert anna.post("/api/projects", json={"name": "x"}, headers=headers).status_code == 403
 
