@@ -26,6 +26,7 @@ GROUPS = ("files", "learn", "texts", "write", "blocks", "talk")  # in the order 
 LARGEST_SEED = 2**32 - 1
 BLOCK_ROWS = 50_000
 ERROR_BUDGET = 0.1  # share of wrong labels among those that need no review
+ADDED = ("label", "confidence", "needs_review", "novel_group", "review_reason")  # columns that a labelling adds
 SAMPLE = 3_000  # documents of each side that evidence, expectation and calibration rest on
 
 
@@ -84,8 +85,9 @@ class Option:
         if value is None and self.optional:
             return
         values = value if self.many else (value,)
-        if self.choices and any(part not in self.choices for part in values):
-            raise UsageError(f"{name} {value!r}; use one of {', '.join(self.choices)}.")
+        unknown = [part for part in values if self.choices and part not in self.choices]
+        if unknown:
+            raise UsageError(f"{name} {unknown[0]!r}; use one of {', '.join(self.choices)}.")
         if self.kind in (int, float) and (self.low is not None or self.high is not None):
             for part in values:
                 self._check_number(part, name)
@@ -406,6 +408,14 @@ class LabelRequest(Request):
         "Accept labels that do not look like classes (dates, ids, several in one cell).",
         "--force-classes",
         model=False,
+    )
+    add: tuple[str, ...] = option(
+        (),
+        "Add only this column to those of the target, such as label; repeatable. Omitted: all.",
+        "--add COL",
+        choices=(*ADDED, "given", "answered", "checked"),
+        outcome=True,
+        group="write",
     )
     bad_rows: Path | None = option(
         None,

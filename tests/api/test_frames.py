@@ -68,6 +68,10 @@ def test_columns_that_are_not_named_are_guessed_and_numbers_stay_numbers():
 def test_later_texts_are_not_taken_for_rows_of_the_frame_and_answers_are():
     source, target = make("polars", SOURCE), make("polars", TARGET)
     result = isthmus.label(source, target, text="comment", label="topic", method="nbc")
+    assert result.to_frame(add="label").columns == ["nr", "comment", "label_input", "label"]
+    with pytest.raises(UsageError, match="add='labl'; use one of label, confidence") as refused:
+        result.to_frame(add=["labl"])
+    assert refused.value.code == "unknown-column"
     assert result.label_new(["rude staff"]).to_frame()["text"].to_list() == ["rude staff"]
     taught = result.teach(["staff", "product", "staff"])
     assert taught.to_frame().columns[:3] == ["nr", "comment", "label_input"]

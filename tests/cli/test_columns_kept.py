@@ -53,6 +53,24 @@ def test_taught_and_checked_tables_keep_every_column_in_its_order(files):
         assert [{key: row[key] for key in COLUMNS} for row in rows] == before
 
 
+def test_only_the_columns_asked_for_are_added(files, capsys):
+    """S6: the user's table with the label alone, by every command that writes labels."""
+    assert run("label", "source.csv", "target.csv", "-o", "plain.csv", "--add", "label") == 0
+    assert run_command(["label", "--model", "run.isthmus", "target.csv", "-o", "later.csv", "--add", "label"]) == 0
+    assert run("teach", "run.isthmus", "checked.csv", "-o", "taught.csv", "--add", "label", "--add", "answered") == 0
+    assert run("check", "run.isthmus", "checked.csv", "-o", "corrected.csv", "--add", "label") == 0
+    assert run("check", "out.csv", "checked.csv", "-o", "again.csv", "--add", "label") == 0
+    for name, more in (("plain", []), ("later", []), ("taught", ["answered"]), ("corrected", []), ("again", [])):
+        assert list(read(f"{name}.csv")[0]) == [*COLUMNS, "label", *more], f"{name}.csv has other columns"
+    assert [row["label"] for row in read("plain.csv")] == [row["label"] for row in read("out.csv")]
+    capsys.readouterr()
+    for command in (["label", "source.csv", "target.csv"], ["teach", "run.isthmus", "checked.csv"]):
+        assert run(*command, "-o", "new.csv", "--add", "labl") == 2
+        assert "--add 'labl'; use one of label, confidence," in capsys.readouterr().err
+    assert run("check", "run.isthmus", "--sample", "5", "-o", "new.csv", "--add", "label") == 2
+    assert "give CHECKED and -o OUT" in capsys.readouterr().err
+
+
 def test_a_labelling_without_columns_says_so_and_takes_the_file(files, capsys):
     saved = isthmus.load("run.isthmus")
     saved.input_table = None

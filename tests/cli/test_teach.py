@@ -165,7 +165,9 @@ def test_a_workbook_goes_out_and_comes_back(files):
 
     assert label("source.csv", "target.csv", "-o", "out.xlsx", "--save", "run.isthmus") == 0
     book = fastexcel.read_excel("out.xlsx")
-    assert book.sheet_names == ["Sheet1", "review", "isthmus_choices"]
+    assert book.sheet_names == ["labels", "review", "isthmus_choices"]  # the last one is hidden
+    assert label("source.csv", "target.csv", "-o", "plain.xlsx", "--add", "label") == 0
+    assert fastexcel.read_excel("plain.xlsx").sheet_names == ["labels"]
     review = book.load_sheet("review").to_polars()
     assert review.columns == [
         "document",

@@ -13,7 +13,7 @@ import isthmus
 from isthmus._math.confidence import with_caution
 from isthmus.choose import AccuracyEstimate, candidates, review_mask
 from isthmus.cli.app import run_command
-from isthmus.corpus import limits, make_shifted_texts, read_collection, write_rows
+from isthmus.corpus import limits, make_shifted_texts, read_collection, read_table, write_rows
 from isthmus.corpus.shards import cut_shard
 from isthmus.corpus.write import this_host
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
@@ -117,6 +117,9 @@ def test_every_column_is_kept_and_a_name_that_is_taken_is_changed(corpus, tmp_pa
         ["old", "the team and the coach", "sport"],
         ["old", "'=bank(share)", "money"],
     ]
+    for output in ("less.csv", "less.parquet", "less.jsonl"):
+        label_files(corpus / "source.csv", path, tmp_path / output, method="nbc", text="text", sample=60, add="label")
+        assert list(read_table(tmp_path / output)) == ["label_input", "text", "label"]
 
 
 def test_jsonl_records_keep_what_they_hold(corpus, tmp_path):

@@ -32,6 +32,8 @@ def test_labels_are_exported_with_who_decided(done, ending):
     assert len(table["id"]) == 24
     assert (table["label"][0], table["decided_by"][0]) == ("=parking", "local")
     assert not table["decided_by"][1]
+    less = done.exports.make(done.project.id, "labels", by=done.by, run=done.run.id, ending=ending, add=["label"])
+    assert list(read_table(done.exports.path(less.id))) == ["id", "comment", "label"]
     if ending == ".csv":
         assert b"'=parking" in done.exports.path(made.id).read_bytes()  # a spreadsheet does not run it
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from isthmus._utils import import_optional
 from isthmus.corpus.frames import convert_frame, extend_frame, holds_categories, is_frame, make_frame, read_frame
+from isthmus.corpus.write import only_columns
 from isthmus.exceptions import UsageError
 
 _COLUMNS = ("text", "label", "id")
@@ -25,20 +26,29 @@ class FrameResult:
         """The result as columns."""
         raise NotImplementedError
 
-    def to_frame(self) -> Any:
-        """The result as a data frame: the target's own with further columns where frames came in, else a polars one."""
+    def to_frame(self, add: str | Sequence[str] = ()) -> Any:
+        """The result as a data frame: the target's own with further columns where frames came in, else a polars one.
+
+        Of the further columns only those named by ``add``, such as "label"; all if omitted.
+        """
+        columns = self.columns()
+        texts = {"text": columns.pop("text")}
+        wanted = (add,) if isinstance(add, str) else tuple(add)
+        unknown = [name for name in wanted if name not in columns]
+        if unknown:
+            raise UsageError(f"add={unknown[0]!r}; use one of {', '.join(columns)}.", code="unknown-column")
+        added = only_columns(columns, wanted)
         if self._frame is None:
-            return import_optional("polars", "to_frame()").DataFrame(self.columns())
-        added = {name: cells for name, cells in self.columns().items() if name != "text"}
+            return import_optional("polars", "to_frame()").DataFrame(texts | added)
         return extend_frame(self._frame, added, self._categories)
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self, add: str | Sequence[str] = ()) -> Any:
         """:meth:`to_frame` for pandas."""
-        return convert_frame(self.to_frame(), "pandas")
+        return convert_frame(self.to_frame(add), "pandas")
 
-    def to_polars(self) -> Any:
+    def to_polars(self, add: str | Sequence[str] = ()) -> Any:
         """:meth:`to_frame` for polars."""
-        return convert_frame(self.to_frame(), "polars")
+        return convert_frame(self.to_frame(add), "polars")
 
     def _table(self, columns: dict[str, list]) -> Any:
         """Columns as they are, or as a frame of the kind that came in."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from isthmus.cli._exit import emit
-from isthmus.cli.command import argument, flag, shared
+from isthmus.cli.command import argument, check_option, flag, shared
 from isthmus.cli.common import (
     MOST_LINES,
     Target,
@@ -33,7 +33,7 @@ from isthmus.cli.outputs import (
 from isthmus.corpus import check_output, read_collection, read_table, with_columns
 from isthmus.corpus.cells import bare_cells, cell_content, cell_text
 from isthmus.exceptions import DataError, UsageError
-from isthmus.request import ERROR_BUDGET
+from isthmus.request import ERROR_BUDGET, LabelRequest
 
 if TYPE_CHECKING:
     import numpy as np
@@ -118,6 +118,7 @@ def check(
         str | None, flag("-o --output OUT", "Where the sample goes, or the labels with the true ones put in.")
     ] = None,
     target: Target = None,
+    add: Annotated[list[str] | None, shared("add")] = None,
     report: Annotated[Path | None, flag("--report HTML", "Write a report page with the outcome.")] = None,
     save: Annotated[Path | None, flag("--save FILE", "Save the labelling with the outcome.")] = None,
     seed: Annotated[int, shared("seed", "Same seed, same documents.")] = 0,
@@ -136,7 +137,7 @@ def check(
     --sample 50 --budget 0.1 -o more.csv.
     """
     if by_hand:
-        others = (sample, margin, budget, output, target, report, save)
+        others = (sample, margin, budget, output, target, add, report, save)
         if checked is None or any(option is not None for option in others):
             raise UsageError("--by-hand takes RESULT and CHECKED alone; leave out the other options.")
         with talking(quiet):
@@ -159,6 +160,9 @@ def check(
         raise UsageError("--json prints on stdout; name a file for the table with -o OUT.")
     if drawing and (report is not None or save is not None):
         raise UsageError("--report and --save take the outcome of a check; give CHECKED.")
+    check_option("add", add)
+    if add is not None and (drawing or output is None):
+        raise UsageError("--add chooses columns of the labels that CHECKED corrects; give CHECKED and -o OUT.")
     if output is not None:
         check_output(output, force=force)
     check_outputs("-" if output is None else output, report, force, save, inputs=(result, checked, target))
@@ -178,6 +182,9 @@ def check(
         else:
             assert found is not None
             table = corrected_table(labelling.table, found, marked=labelling.saved is not None)
+            if add:
+                left_out = set(LabelRequest.options()["add"].choices) - set(add)
+                table = {name: cells for name, cells in table.items() if name not in left_out}
             outcome, lines = found.to_dict(), str(found).splitlines()
         makers = report_and_model(labelling.saved, report, save)
         written = write_files(output, table, makers, force=force, exact=exact)

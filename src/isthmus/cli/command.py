@@ -20,6 +20,13 @@ def shared(name: str, help: str | None = None) -> Any:
     return _typer_option(spec, help, min=spec.low, max=spec.high)
 
 
+def check_option(name: str, value: Any) -> None:
+    """Refuse a value of a :func:`shared` option that is outside the table; None is one that was not given."""
+    spec = LabelRequest.options()[name]
+    if value is not None:
+        spec.check(value, spec.shown)
+
+
 def flag(typed: str, help: str, **more: Any) -> Any:
     """An option that one command alone has, written as it is typed: ``flag("-o --output OUT", "Where it goes.")``."""
     flags, metavar = split_flags(typed)

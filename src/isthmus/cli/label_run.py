@@ -58,13 +58,12 @@ from isthmus.corpus.words import read_class_table, read_vectors, read_words
 from isthmus.corpus.write import check_table
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 from isthmus.features.class_names import class_texts
-from isthmus.request import LabelRequest, in_flags
+from isthmus.request import ADDED, LabelRequest, in_flags
 
 NONE = "none"  # of an option that is switched off
 SHOWN = 12  # classes counted on the terminal
 AT_ONCE = 100  # documents that somebody reads before looking at the labels again
 BASES = {"random": "from answers drawn at random", "weighted": "from answers of all kinds, weighted"}
-ADDED = ("label", "confidence", "needs_review", "novel_group", "review_reason")
 
 
 def label_files(request: LabelRequest) -> None:
@@ -84,7 +83,7 @@ def label_files(request: LabelRequest) -> None:
         if request.answers is not None:
             result = result.teach(request.answers)
         whole = inputs.half_labelled
-        table = None if whole is None else with_columns(whole.table(), label_half(whole, result))
+        table = None if whole is None else with_columns(whole.table(), label_half(whole, result), request.add)
         questions = None if request.read is None else result.ask(request.read)
         written = write_outputs(request, result, source, target, table=table, questions=questions)
     words = None if str(request.words) == NONE else request.words
@@ -253,8 +252,8 @@ def write_outputs(
     makers = {**report_and_model(result, report, save, source=source, target=target, files=files, by=by)}
     if questions is not None:
         makers[questions_place(request)] = questions_file(questions, exact=request.exact)
-    table = with_columns(target.table(), added) if table is None else table
-    layout = review_layout(result, output)
+    table = with_columns(target.table(), added, request.add) if table is None else table
+    layout = review_layout(result, output, request.add)
     with keeping(added, target.ids, output):
         return write_files(output, table, makers, force=request.force, exact=request.exact, layout=layout)
 
@@ -269,10 +268,15 @@ def added_columns(result) -> dict[str, list]:
     return added | {"answered": [row in answered for row in range(len(result.texts))]}
 
 
-def review_layout(result, output: str) -> Layout | None:
-    """Workbooks get a second sheet to be filled in, the most doubtful documents first; ``isthmus teach`` reads it."""
+def review_layout(result, output: str, only: Sequence[str] = ()) -> Layout | None:
+    """Workbooks get a second sheet to be filled in, the most doubtful documents first; ``isthmus teach`` reads it.
+
+    It is left out where ``only`` other columns than needs_review are wanted.
+    """
     if Path(output).suffix.lower() != ".xlsx":
         return None
+    if only and "needs_review" not in only:
+        return Layout(title="labels")
     order = sorted(range(len(result.texts)), key=lambda row: (not result.needs_review[row], result.confidence[row]))
     answered = {}
     if result.answers is not None:
@@ -286,7 +290,7 @@ def review_layout(result, output: str) -> Layout | None:
         **{name: [columns[name][row] for row in order] for name in shown},
         "true_label": [answered.get(row) for row in order],
     }
-    return Layout({"true_label": [str(name) for name in result.classes]}, review)
+    return Layout({"true_label": [str(name) for name in result.classes]}, review, title="labels")
 
 
 def find_column(docs: Collection, name: str, option: str = "--by") -> list:
@@ -551,6 +555,7 @@ def label_large(request: LabelRequest) -> None:
             bad_rows=request.bad_rows,
             error_budget=request.budget,
             force_classes=request.force_classes,
+            add=request.add,
             **block_settings(request),
         )
         note_guarded(result.guarded_cells)

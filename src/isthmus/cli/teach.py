@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from isthmus._utils import plural
 from isthmus.api.saving import check_saved_file
-from isthmus.cli.command import argument, flag, shared
+from isthmus.cli.command import argument, check_option, flag, shared
 from isthmus.cli.common import Target, print_json, say_outcome, talking
 from isthmus.cli.label_run import added_columns, describe_next, describe_outcome, review_layout, summarise
 from isthmus.cli.outputs import (
@@ -62,6 +62,7 @@ def teach(
         ),
     ] = None,
     target: Target = None,
+    add: Annotated[list[str] | None, shared("add")] = None,
     output: Annotated[str, flag("-o --output OUT", "Where the labelled table goes; - is stdout.")] = "-",
     report: Annotated[Path | None, shared("report")] = None,
     save: Annotated[Path | None, flag("--save FILE", "Save the taught labelling, for the next round.")] = None,
@@ -80,6 +81,7 @@ def teach(
         raise UsageError(
             "There is nothing to learn; give ANSWERS, --words, --without, --rename, --source-labels or --name-group."
         )
+    check_option("add", add)
     if by is not None and answers is None:
         raise UsageError("--by names who gave ANSWERS, and there are none; give the file.")
     groups = read_group_names(name_group or [])
@@ -106,8 +108,8 @@ def teach(
         makers = report_and_model(taught, report, save, files={"saved": str(save or result)})
         added = {"answered": [False] * len(taught.texts)} | added_columns(taught)
         added["answered"] = added.pop("answered")  # the last column, with or without answers
-        table = with_columns(target_table(taught, target, quiet), added)
-        layout = review_layout(taught, output)
+        table = with_columns(target_table(taught, target, quiet), added, add or ())
+        layout = review_layout(taught, output, add or ())
         written = write_files(output, table, makers, force=force, exact=exact, layout=layout)
     summary = summarise(taught, len(taught.source_texts), output)
     summary["learned"] = None if taught.learned is None else asdict(taught.learned)

@@ -21,6 +21,7 @@ class Layout:
 
     choices: Mapping[str, Sequence[str]] = field(default_factory=dict)  # entries of a column's drop-down list
     review: Mapping[str, list] = field(default_factory=dict)  # a second sheet, for a person to fill in
+    title: str = "table"  # of the first sheet
 
 
 def write_sheets(
@@ -33,7 +34,7 @@ def write_sheets(
         "fill": book.add_format({"bg_color": "#FFF7D6", "valign": "top"}),
         "doubt": book.add_format({"bg_color": "#FCE4D6"}),
     }
-    _write_sheet(book.add_worksheet(), columns, layout, formats, write_cell)
+    _write_sheet(book.add_worksheet(layout.title), columns, layout, formats, write_cell)
     if layout.review:
         _write_sheet(book.add_worksheet(REVIEW_SHEET), layout.review, layout, formats, write_cell)
     if layout.choices:

@@ -176,8 +176,10 @@ def write_rows(
     return guard.count
 
 
-def with_columns(table: Mapping[str, list], added: Mapping[str, list]) -> dict[str, list]:
+def with_columns(table: Mapping[str, list], added: Mapping[str, list], only: Sequence[str] = ()) -> dict[str, list]:
     """All columns of ``table``, then the ``added`` ones; an input column of the same name is kept as ``NAME_input``.
+
+    Of the added columns ``only`` those named are taken, or all where none is.
 
     Examples
     --------
@@ -185,13 +187,19 @@ def with_columns(table: Mapping[str, list], added: Mapping[str, list]) -> dict[s
     >>> with_columns({"text": ["a"], "label": ["old"]}, {"label": ["new"]})
     {'text': ['a'], 'label_input': ['old'], 'label': ['new']}
     """
+    added = only_columns(added, only)
     joined: dict[str, list] = {}
     for name, values in table.items():
         kept = f"{name}_input" if name in added else name
         while kept != name and (kept in table or kept in added):
             kept += "_"
         joined[kept] = values
-    return joined | dict(added)
+    return joined | added
+
+
+def only_columns(added: Mapping[str, Any], only: Sequence[str]) -> dict[str, Any]:
+    """Those of the ``added`` columns that are named, in their own order; all where none is named."""
+    return {name: cells for name, cells in added.items() if not only or name in only}
 
 
 def write_records(path: str | Path, records: Iterable[Mapping[str, Any]], *, force: bool = False) -> int:

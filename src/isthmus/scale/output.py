@@ -20,6 +20,7 @@ from isthmus.corpus.write import (
     extend_records,
     is_running,
     join_parquet,
+    only_columns,
     replacing,
     this_host,
     with_columns,
@@ -39,6 +40,7 @@ class Output:
     place: str
     work: str
     spreadsheet_safe: bool = False
+    add: tuple[str, ...] = ()  # of the added columns those that are written; all where none is named
 
     @property
     def is_file(self) -> bool:
@@ -65,6 +67,7 @@ def names_file(place: str) -> bool:
 def write_part(output: Output, piece: Piece, rows: Rows, added: Mapping[str, list]) -> int:
     """The labelled rows of a piece, without a header; how many cells were changed for the sake of spreadsheets."""
     kind = output.kind_of(piece)
+    added = only_columns(added, output.add)
     guard = FormulaEscaper(output.spreadsheet_safe)
     with whole_file(output.part(piece)) as path:
         if kind == "parquet":
@@ -129,7 +132,7 @@ def _join(output: Output, place: Path, pieces: Sequence[Piece], added: Sequence[
         try:
             with replacing(place, force=force) as out:
                 own = pieces[0].block.shard.columns
-                header = with_columns({name: [] for name in own}, {name: [] for name in added})
+                header = with_columns({name: [] for name in own}, {name: [] for name in added}, output.add)
                 write_body(out, kind, header, guard)
                 for piece in pieces:
                     with open(output.part(piece), "rb") as part:

@@ -28,6 +28,7 @@ from isthmus.corpus.shards import MANIFEST, Block, choose_columns, cut_shard, fi
 from isthmus.corpus.tables import Rows
 from isthmus.exceptions import DataError, UsageError
 from isthmus.features.blocks import add_tuples
+from isthmus.request import ADDED, LabelRequest
 from isthmus.scale.engine import DaskEngine, LocalEngine, connect, local_cluster
 from isthmus.scale.methods import FittedMethod, Model, PiecePasses, VotingModel
 from isthmus.scale.output import Output, assemble, names_file, open_work, write_json, write_part
@@ -52,7 +53,6 @@ from isthmus.scale.views import View, build_view, make_rows
 BLOCK_ROWS = 50_000
 SAMPLE = 3_000  # documents of each side that evidence, expectation and calibration rest on
 _HEAD_SHARDS, _HEAD_ROWS = 10, 300  # what the language is told from
-ADDED = ("label", "confidence", "needs_review", "novel_group", "review_reason")
 ENGINES = ("local", "dask", "memory")
 Census = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # see take_census
 
@@ -74,6 +74,7 @@ class Settings:
     set_aside: bool = False
     spreadsheet_safe: bool = False
     force_classes: bool = False
+    add: tuple[str, ...] = ()
 
     def as_in_memory(self) -> dict[str, Any]:
         """Options of the fits in memory, on samples."""
@@ -157,6 +158,7 @@ def label_files(
     force: bool = False,
     spreadsheet_safe: bool = False,
     force_classes: bool = False,
+    add: Sequence[str] = (),
     keep_work: bool = False,
 ) -> LargeResult:
     """Label files that need not fit in memory, on one machine or on a dask cluster.
@@ -206,6 +208,8 @@ def label_files(
         Replace an output that exists, and start again where a stopped run lies.
     spreadsheet_safe : bool, default=False
         As for :func:`isthmus.corpus.write_rows`.
+    add : sequence of str, optional
+        Which of the columns label, confidence, needs_review, novel_group and review_reason are added; all if omitted.
     keep_work : bool, default=False
         Leave the run's own folder where it is.
 
@@ -258,7 +262,7 @@ class ExecutionOptions:
 def running(given: Mapping[str, Any]) -> Iterator[Run]:
     """A run with its folder and its engine, from what was given to :func:`label_files`; the folder goes when all went
     well."""
-    names = {"text": as_names(given["text"]), "target_text": as_names(given["target_text"])}
+    names = {name: as_names(given[name]) for name in ("text", "target_text", "add") if name in given}
     settings, options = take_fields(Settings, {**given, **names}), take_fields(ExecutionOptions, given)
     _check(settings, options.engine)
     place = os.fspath(given["output"])
@@ -270,7 +274,7 @@ def running(given: Mapping[str, Any]) -> Iterator[Run]:
         store: Store = MemoryStore()
         if options.engine != "memory":
             store = FolderStore(work / "store", resumed=options.resume)
-        yield Run(engine, settings, Output(place, str(work), settings.spreadsheet_safe), store, paths)
+        yield Run(engine, settings, Output(place, str(work), settings.spreadsheet_safe, settings.add), store, paths)
     finally:
         engine.close()
     if not options.keep_work:
@@ -290,6 +294,7 @@ def _check(settings: Settings, engine: str | None) -> None:
     if engine is not None and engine not in ENGINES:
         raise UsageError(f"engine={engine!r}; use one of {', '.join(ENGINES)}.")
     check_seed(settings.random_state)
+    LabelRequest.options()["add"].check(settings.add, "add")
     for name, least in (("block_rows", 1), ("sample", 50)):
         if getattr(settings, name) < least:
             raise UsageError(f"{name}={getattr(settings, name)}; give at least {least}.")

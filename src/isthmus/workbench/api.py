@@ -230,6 +230,7 @@ class ExportBody(Body):
     run: Text
     kind: Text = "labels"
     format: Text = "csv"
+    add: list[Text] = []
 
 
 # ---- who speaks
@@ -761,4 +762,4 @@ def accept(access: Reviewer, sample: str) -> dict[str, int]:
 @router.post(PROJECT + "/exports", tags=["export"], response_class=Response)
 def export_file(access: Reviewer, body: ExportBody) -> Response:
     """A file: labels (csv, xlsx, jsonl, parquet), report (html), model (isthmus), answers, audit (csv, jsonl)."""
-    return service.make_export(access, body.run, body.kind, body.format)
+    return service.make_export(access, body.run, body.kind, body.format, body.add)

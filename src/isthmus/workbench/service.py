@@ -6,6 +6,7 @@ import io
 import math
 import re
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -336,12 +337,12 @@ def remove_file(access: Access, collection: str) -> None:
     access.workspace.collections.remove(find_collection(access, collection).id, by=access.by)
 
 
-def make_export(access: Access, run: str, kind: str, format: str) -> FileResponse:
+def make_export(access: Access, run: str, kind: str, format: str, add: Sequence[str] = ()) -> FileResponse:
     """A file to download. Both names come from our own table; nothing a client sends becomes a path."""
     if kind not in EXPORTS or format not in EXPORTS[kind][2]:
         raise HTTPException(422, "There is no such export; choose one from the page.")
-    exports = access.workspace.exports
-    export = exports.make(access.project.id, kind, by=access.by, run=find_run(access, run).id, ending=f".{format}")
+    exports, found = access.workspace.exports, find_run(access, run)
+    export = exports.make(access.project.id, kind, by=access.by, run=found.id, ending=f".{format}", add=add)
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", export.name).strip(".-") or f"{kind}.{format}"
     return FileResponse(
         exports.path(export.id),

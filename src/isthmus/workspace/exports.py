@@ -5,14 +5,17 @@ from __future__ import annotations
 import builtins
 import hashlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
 
 from isthmus.corpus import with_columns, write_records, write_rows
+from isthmus.corpus.sheets import Layout
 from isthmus.exceptions import DataError, UsageError
+from isthmus.request import ADDED
 from isthmus.workspace.collections import Collections
 from isthmus.workspace.context import Context, Part, add_row, choose_one, find_row, note_event, to_record
 from isthmus.workspace.database import new_id
@@ -45,9 +48,8 @@ KINDS: dict[str, tuple[str, ...]] = {
     "report": (".html",),
     "model": (".isthmus",),
 }
+LABELLED = (*ADDED, "decided_by", "decided_at")  # columns that an export of labels adds
 _OF_A_RUN = ("labels", "codebook", "report", "model")
-
-_LABELLED = ("label", "confidence", "needs_review", "novel_group", "review_reason")
 
 
 class Exports(Part):
@@ -65,17 +67,21 @@ class Exports(Part):
         payload = {"kind": kind, "run": run, "ending": ending, "by": by}
         return self._jobs.enqueue("export", payload, by=by, project=project, run=run)
 
-    def make(self, project: str, kind: str, *, by: str, run: str | None = None, ending: str = "") -> Export:
+    def make(
+        self, project: str, kind: str, *, by: str, run: str | None = None, ending: str = "", add: Sequence[str] = ()
+    ) -> Export:
         """Write an export now: "labels", "codebook", "report", "model" of a run, "answers" and "audit" of the project.
 
         Labels are the target's table with the label that holds (a person's, else the run's), its confidence, whether it
-        needs review, and who decided when. The codebook has each class with its description: ``--classes`` takes it.
-        Tables end in ".csv", ".xlsx", ".jsonl" or ".parquet"; each kind's first if
-        omitted.
+        needs review, and who decided when; ``add`` names the added columns where not all are wanted. The codebook has
+        each class with its description: ``--classes`` takes it. Tables end in ".csv", ".xlsx", ".jsonl" or ".parquet";
+        each kind's first if omitted.
         """
         ending = self._check(project, kind, run, ending)
+        for name in add:
+            choose_one(name, LABELLED, "column of labels")
         write: dict[str, Callable[[Path, str, Any], None]] = {
-            "labels": self._write_labels,
+            "labels": partial(self._write_labels, add=add),
             "answers": self._write_answers,
             "codebook": self._write_codebook,
             "audit": self._write_audit,
@@ -145,7 +151,7 @@ class Exports(Part):
 
     # Writers
 
-    def _write_labels(self, path: Path, project: str, run: str) -> None:
+    def _write_labels(self, path: Path, project: str, run: str, add: Sequence[str] = ()) -> None:
         a, p = ANSWERS.c, PREDICTIONS.c
         query = (
             sa.select(
@@ -157,7 +163,7 @@ class Exports(Part):
             .where(p.run_id == run)
             .order_by(p.position)
         )  # fmt: skip
-        columns: dict[str, builtins.list] = {name: [] for name in (*_LABELLED, "decided_by", "decided_at")}
+        columns: dict[str, builtins.list] = {name: [] for name in LABELLED}
         with self._db.reading() as connection:
             found = find_row(connection, RUNS, run, "run")
             target, renamed = found.target_id, found.record.get("class_names", {})
@@ -173,7 +179,8 @@ class Exports(Part):
                 columns["review_reason"].append(row.reason.split("; ")[0] if review else "")
                 columns["decided_by"].append(row.person if decided else "")
                 columns["decided_at"].append(row.at.isoformat(timespec="seconds") if decided else "")
-        write_rows(path, with_columns(self._collections.table(target), columns), spreadsheet_safe=True)
+        table = with_columns(self._collections.table(target), columns, add)
+        write_rows(path, table, spreadsheet_safe=True, layout=Layout(title="labels"))
 
     def _write_answers(self, path: Path, project: str, run: Any) -> None:
         a = ANSWERS.c

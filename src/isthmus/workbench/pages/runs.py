@@ -325,6 +325,12 @@ def exports(access: Viewer, run: str = ""):
 
 
 @router.post("/export")
-def export(access: Reviewer, run: ShortField = "", kind: ShortField = "labels", format: ShortField = "csv"):
+def export(
+    access: Reviewer,
+    run: ShortField = "",
+    kind: ShortField = "labels",
+    format: ShortField = "csv",
+    add: ShortField = "",
+):
     """Take a file along."""
-    return make_export(access, run, kind, format)
+    return make_export(access, run, kind, format, [add] if add else [])
