@@ -32,6 +32,17 @@ def test_static_vectors_know_what_words_mean():
 
 
 @static
+def test_words_cut_as_lines_have_the_tokens_of_words_cut_alone(monkeypatch):
+    hard = ["a\u2581b", "c\u2581", "\u2581", "<s>", "x</s>y", "<unk>", "\ud800", "²", "中文。", "don't,", "--"]
+    texts = [" ".join([word, *(f"un{word[-1]}believable{n}" for n in range(20))]) for word in hard]
+    embedder = resolve_embedder("static")
+    alone = embedder(texts)
+    monkeypatch.setattr(static_vectors, "_MANY", 10)
+    monkeypatch.setattr(static_vectors, "_LINE", 7)
+    np.testing.assert_array_equal(embedder(texts), alone)
+
+
+@static
 def test_static_vectors_are_the_mean_of_token_vectors():
     embedder = resolve_embedder("static")
     ids = embedder._tokenizer.encode("unbelievable prices", add_special_tokens=False).ids

@@ -6,7 +6,7 @@ import functools
 import importlib.util
 import json
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,8 @@ from isthmus.features.counting import numbering, take_runs
 
 STATIC = "static"
 _BLOCK = 5_000  # texts in one go; memory for words grows with a block, not with the collection
+_BLANK = "\u2581"  # what the tokenizer writes for a blank
+_LINE, _MANY = 200, 2_000  # words that are cut as one line, where there are so many of them
 
 
 class StaticEmbedder:
@@ -55,7 +57,9 @@ class StaticEmbedder:
     def _embed(self, texts: list[str], words: _WordTokens) -> np.ndarray:
         """The mean over a text's tokens as a sum over its distinct words, each of which is looked up once."""
         numbers, ends = words.read(texts)
-        distinct, columns = np.unique(numbers, return_inverse=True)
+        used = np.zeros(int(numbers.max(initial=-1)) + 1, dtype=bool)
+        used[numbers] = True
+        distinct, columns = np.flatnonzero(used), (np.cumsum(used) - 1)[numbers]
         counts = sp.csr_matrix((np.ones(len(columns), np.float32), columns, ends), shape=(len(texts), len(distinct)))
         tokens, word_ends = words.take(distinct)
         shape = len(distinct), len(self._table)
@@ -99,8 +103,7 @@ class _WordTokens:
     """Tokens of every distinct word met so far, as numbers: a word that comes again is not cut again."""
 
     def __init__(self, tokenizer: Any):
-        # Places within the text are not needed.
-        self._encode = getattr(tokenizer, "encode_batch_fast", tokenizer.encode_batch)
+        self._tokenizer = tokenizer
         self._index = numbering()
         self._tokens, self._ends = np.zeros(0, np.int32), np.zeros(1, np.int64)
 
@@ -109,12 +112,38 @@ class _WordTokens:
         rows = [np.fromiter(map(self._index.__getitem__, text.split()), np.int32) for text in texts]
         fresh = list(islice(self._index, len(self._ends) - 1, None))
         if fresh:
-            whole = [word.encode("utf-8", "replace").decode() for word in fresh]  # halves of surrogates are no text
-            found = [encoding.ids for encoding in self._encode(whole, add_special_tokens=False)]
-            self._ends = np.concatenate([self._ends, self._ends[-1] + np.cumsum([*map(len, found)])])
-            size = int(self._ends[-1]) - len(self._tokens)
-            self._tokens = np.concatenate([self._tokens, np.fromiter(chain.from_iterable(found), np.int32, size)])
+            tokens, lengths = self._cut(fresh)
+            self._tokens = np.concatenate([self._tokens, tokens])
+            self._ends = np.concatenate([self._ends, self._ends[-1] + np.cumsum(lengths)])
         return np.concatenate([np.zeros(0, np.int32), *rows]), np.cumsum([0, *map(len, rows)])
+
+    def _cut(self, words: list[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Tokens of some words, one word after another, and how many each has.
+
+        In front of a word stands the sign of a blank, and no token has it behind a letter. So many words are cut as one
+        line, which takes a third of the time; not so where a word has that sign, or what may be a token by its name.
+        """
+        size = _LINE if len(words) > _MANY else 1
+        parts: list[str] = []
+        for start in range(0, len(words), size):
+            line = " ".join(words[start : start + size])
+            parts += words[start : start + size] if _BLANK in line or "<" in line else [line]
+        whole = [part.encode("utf-8", "replace").decode() for part in parts]  # halves of surrogates are no text
+        # Places within the text are not needed.
+        encode = getattr(self._tokenizer, "encode_batch_fast", self._tokenizer.encode_batch)
+        found = [np.array(encoding.ids, np.int32) for encoding in encode(whole, add_special_tokens=False)]
+        lengths = [
+            np.diff(np.flatnonzero(self._begins[tokens]), append=len(tokens)) if " " in part else [len(tokens)]
+            for part, tokens in zip(parts, found, strict=True)
+        ]
+        return np.concatenate(found), np.concatenate(lengths)
+
+    @functools.cached_property
+    def _begins(self) -> np.ndarray:
+        """Which tokens begin with the sign of a blank."""
+        begins = np.zeros(self._tokenizer.get_vocab_size(), dtype=bool)
+        begins[[number for token, number in self._tokenizer.get_vocab().items() if token.startswith(_BLANK)]] = True
+        return begins
 
     def take(self, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Tokens of some words, one word after another, and where each word ends, 0 first."""
