@@ -113,6 +113,23 @@ def test_transform_repeats_fit_transform(texts, weighting):
     assert abs(X[[1]] - vectorizer.transform(texts[1:2])).max() < 1e-12
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"ngram_range": (1, 2)}, {"sentiment": True, "negation": 3}, {"language": "de"}, {"phrases": ["no good"]}],
+    ids=str,
+)
+def test_many_texts_are_counted_like_single_ones(settings):
+    texts = [
+        f"{'no ' * (n % 3)}good Bremse{n % 7}n an der Straße, {'发动机' if not settings else '' if n % 11 else 'unseen'}"
+        for n in range(230)
+    ]
+    vectorizer = TextVectorizer(**{"language": "en", "min_df": 2, **settings}).fit(texts[:200])
+    single = sp.vstack([vectorizer.transform([text]) for text in texts], format="csr")
+    many = vectorizer.transform(texts)
+    assert (many != single).nnz == 0, "texts counted together should have the counts of texts counted alone"
+    assert many.has_sorted_indices
+
+
 def test_empty_and_unknown_documents_survive():
     vectorizer = TextVectorizer(min_df=1)
     X = vectorizer.fit_transform([*ENGLISH, "", "the"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.linalg import lu
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
@@ -105,9 +104,8 @@ def leading_directions(X: Any, n_components: int, random_state: int | None = 0) 
     size = min(n_components + OVERSAMPLING, n_columns)
     rng = np.random.default_rng(random_state)
     basis = rng.standard_normal((n_columns, size))
-    transposed = X.T.tocsr() if sp.issparse(X) else X.T
     for step in range(POWER_STEPS):
-        basis = transposed @ (X @ basis)
+        basis = X.T @ (X @ basis)
         # On the way any well-conditioned basis of the subspace will do, and LU costs a quarter of QR.
         last = step == POWER_STEPS - 1
         basis = np.linalg.qr(basis)[0] if last else lu(basis, permute_l=True, check_finite=False)[0]

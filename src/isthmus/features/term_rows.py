@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
 
 from isthmus._math.rows import row_blocks, unit_rows
-from isthmus.features.counting import shared, texts_key
+from isthmus.features.counting import count_pieces, count_terms, mark_following, read_tokens, shared, texts_key
+from isthmus.features.languages import negators
 from isthmus.features.ngrams import ngram_keys
-from isthmus.features.tokens import WordAnalyzer
+from isthmus.features.tokens import NEGATED, WordAnalyzer, as_terms
 from isthmus.features.weights import weigh_tfidf
 
 _FEW = 2_000  # terms that are counted by sorting them
+_MANY, _PART = 100, 5_000  # texts from which every distinct word is looked up once, and how many at a time
 BLOCK = 20_000  # documents per block of the integer path: bounds the array of keys
 PIECE_LENGTHS = {"bigrams": (2, 2), "trigrams": (3, 3)}
 
@@ -79,13 +81,51 @@ class TermRows:
         return sp.vstack(blocks, format="csr")
 
     def _count_words(self, texts: Sequence[str]) -> sp.csr_matrix:
+        if len(texts) > _MANY:  # in blocks: all pairs of words are spelled before those that are known are picked
+            return sp.vstack([self._count_many(texts[part]) for part in row_blocks(len(texts), _PART)], format="csr")
         index, analyze = self.vocabulary.index, self.words
         rows = [[index[term] for term in analyze(text) if term in index] for text in texts]
         return counts_from_rows(rows, len(index))
 
+    def _count_many(self, texts: Sequence[str]) -> sp.csr_matrix:
+        index = self.vocabulary.index
+        found = count_as_integers(texts, self.words, lambda frequency: np.arange(len(frequency)))
+        if found is None:
+            return sp.vstack([self._count_words(texts[part]) for part in row_blocks(len(texts), _MANY)])
+        columns = np.array([index.get(name, -1) for name in found[0]], dtype=np.int32)
+        known = found[1][:, np.flatnonzero(columns >= 0)]
+        places = columns[columns >= 0][known.indices]  # names and vocabulary are in the same order
+        return sp.csr_matrix((known.data, places, known.indptr), shape=(len(texts), len(index)))
+
     def ngram_keys(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Keys of the n-grams of texts, and the text of each."""
         return piece_keys(texts, self.analyzer, self.lengths, lowercase=self.lowercase)
+
+
+def count_as_integers(
+    texts: Sequence[str], words: WordAnalyzer, keep: Callable[[np.ndarray], np.ndarray]
+) -> tuple[np.ndarray, sp.csr_matrix] | None:
+    """Names and counts of the terms that ``keep`` chooses from the document frequencies; distinct words are read once.
+
+    None for texts in several languages, for phrases, and for sequences of pieces of words.
+    """
+    if len(words.languages) > 1 or words.phrases:
+        return None
+    language = words.languages[0]
+    tokens = read_tokens(texts, lambda text: words.words(text, language), (language, words.lowercase, words.segment))
+    seen = words.look_up(tokens.words, language)
+    found = [seen[word] for word in tokens.words]
+    if any(isinstance(term, tuple) for term in found):
+        single = words.ngram_range == (1, 1) and not words.negation
+        return count_pieces(tokens, [as_terms(term) for term in found], keep) if single else None
+    terms = cast("list[str | None]", found)
+    if words.negation and len(tokens.ids):
+        turning = np.array([word.lower() in negators(language) for word in tokens.words])
+        marked = mark_following(tokens, turning, words.negation)
+        # Only what is read is replaced: these tokens are shared with others.
+        tokens = replace(tokens, ids=tokens.ids + marked * np.int32(len(terms)))
+        terms = terms + [None if term is None else NEGATED + term for term in terms]
+    return count_terms(tokens, terms, words.ngram_range, keep)
 
 
 def piece_keys(

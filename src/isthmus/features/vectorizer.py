@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property
 from numbers import Real
 from typing import Any
@@ -28,19 +27,20 @@ from isthmus._progress import progress
 from isthmus._validation import check_texts
 from isthmus.base import row_blocks
 from isthmus.exceptions import DataError
-from isthmus.features.counting import count_pieces, count_terms, mark_following, read_tokens, shared, texts_key
-from isthmus.features.languages import IDEOGRAPHIC, UNSPACED, languages_in_use, negators, resolve_language, stop_words
+from isthmus.features.counting import shared, texts_key
+from isthmus.features.languages import IDEOGRAPHIC, UNSPACED, languages_in_use, resolve_language, stop_words
 from isthmus.features.ngrams import MAX_LENGTH, key_names
 from isthmus.features.term_rows import (
     BLOCK,
     TermRows,
     Vocabulary,
+    count_as_integers,
     count_places,
     counts_from_rows,
     piece_keys,
     weigh_counts,
 )
-from isthmus.features.tokens import NEGATED, WordAnalyzer, as_terms
+from isthmus.features.tokens import WordAnalyzer
 from isthmus.features.weights import document_frequency, smooth_idf
 
 # Where no list of stop words is kept, words in more than this share of the documents count as stop words. Among German
@@ -240,37 +240,11 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         settings = tuple(value for name, value in sorted(vars(words).items()) if name != "_seen")
         limits = (self.min_df, self.max_df, self._most_documents)
         key = ("counts", settings, limits, texts_key(texts))
-        names, counts = shared(key, lambda: self._count_as_integers(texts) or self._count_one_by_one(texts))
-        return names, counts
-
-    def _count_as_integers(self, texts):
-        """Names and counts where all texts are in one language; None for phrases and sequences of pieces of words."""
-        if len(self.languages_) > 1 or self._words.phrases:
-            return None
-        words, language = self._words, self.language_
-        how = (language, words.lowercase, words.segment)
 
         def keep(frequency: np.ndarray) -> np.ndarray:
             return self._kept(frequency, len(texts))
 
-        tokens = read_tokens(texts, lambda text: words.words(text, language), how)
-        seen = words.look_up(tokens.words, language)
-        terms: list[str | None] = []
-        for word in tokens.words:
-            term = seen[word]
-            if isinstance(term, tuple):
-                several = [as_terms(seen[word]) for word in tokens.words]
-                single = words.ngram_range == (1, 1) and not words.negation
-                return count_pieces(tokens, several, keep) if single else None
-            terms.append(term)
-        if words.negation and len(tokens.ids):
-            turning = np.array([word.lower() in negators(language) for word in tokens.words])
-            marked = mark_following(tokens, turning, words.negation)
-            negated = [None if term is None else NEGATED + term for term in terms]
-            # Only what is read is replaced: these tokens are shared with others.
-            tokens = replace(tokens, ids=tokens.ids + marked * np.int32(len(terms)))
-            terms += negated
-        return count_terms(tokens, terms, words.ngram_range, keep)
+        return shared(key, lambda: count_as_integers(texts, words, keep) or self._count_one_by_one(texts))
 
     def _count_one_by_one(self, texts):
         index: dict[str, int] = {}

@@ -115,7 +115,8 @@ class GrowingRidge:
         wanted = self._transposed_times(Y)
         A[np.diag_indices(len(A))] += self.alpha
         if self.alpha > np.trace(A) * len(A) * np.finfo(float).eps:  # no direction would be dropped below
-            return cho_solve((cholesky(A, lower=True, check_finite=False), True), wanted, check_finite=False)
+            factor = cholesky(A.T, lower=True, overwrite_a=True, check_finite=False)
+            return cho_solve((factor, True), wanted, check_finite=False)
         values, vectors = eigh(A, check_finite=False)
         keep = values > values[-1] * len(values) * np.finfo(float).eps
         vectors = vectors[:, keep]
@@ -166,8 +167,9 @@ def choose_ridge(rows: np.ndarray, codes: np.ndarray, n_classes: int, least: flo
         shifted = products.copy()
         shifted[np.diag_indices(len(shifted))] += ridge
         try:
-            # A factor for each ridge costs less than the eigenvectors that would serve all of them.
-            factor = cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
+            # A factor for each ridge costs less than the eigenvectors that would serve all of them; transposed, the
+            # symmetric matrix lies as LAPACK wants it.
+            factor = cholesky(shifted.T, lower=True, overwrite_a=True, check_finite=False)
         except LinAlgError:
             continue
         scores = ahead @ cho_solve((factor, True), wanted, check_finite=False) + offset
