@@ -119,10 +119,8 @@ def test_transform_repeats_fit_transform(texts, weighting):
     ids=str,
 )
 def test_many_texts_are_counted_like_single_ones(settings):
-    texts = [
-        f"{'no ' * (n % 3)}good Bremse{n % 7}n an der Straße, {'发动机' if not settings else '' if n % 11 else 'unseen'}"
-        for n in range(230)
-    ]
+    more = ["unseen", "", "发动机" if not settings else "oil"]
+    texts = [f"{'no ' * (n % 3)}good Bremse{n % 7}n an der Straße, {more[n % 11 % 3]}" for n in range(230)]
     vectorizer = TextVectorizer(**{"language": "en", "min_df": 2, **settings}).fit(texts[:200])
     single = sp.vstack([vectorizer.transform([text]) for text in texts], format="csr")
     many = vectorizer.transform(texts)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
@@ -87,8 +86,7 @@ class SelfTrainingTransferClassifier(TransferClassifier):
         labels = scores.argmax(axis=1)
         for round_ in range(1, self.max_iter + 1):
             chosen = surest_rows(scores, round_ / self.max_iter)
-            stacked = sp.vstack([source, target[chosen]], format="csr") if sp.issparse(source) else None
-            rows = np.vstack([source, target[chosen]]) if stacked is None else stacked
+            rows = domains.rows(np.r_[domains.source, domains.target[chosen]])
             weights = {}
             if self.target_weight != 1.0:
                 weights["sample_weight"] = np.r_[np.ones(len(codes)), np.full(len(chosen), self.target_weight)]
