@@ -10,6 +10,7 @@ import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from isthmus.exceptions import UsageError
@@ -367,8 +368,9 @@ RECIPES: dict[str, Recipe] = {
 # contexts within a few tokens by plain counts, all shared words as context. Read into the text: λ = 0.1 of the pivot
 # weights, and that the best of several starts is kept, where the paper reports the mean of thirty.
 GROUPINGS: dict[str, dict[str, Any]] = {
-    "guided": {},
+    "guided": {"guidance": "auto"},
     "guided-paper": {
+        "guidance": 0.5,
         "boost": 1.0,
         "min_contrast": -1.0,
         "own_words": False,
@@ -434,13 +436,15 @@ def make_grouping(
     min_df="auto",
     language="auto",
     window=5,
+    pivots=None,
     **settings,
 ):
     """Vectoriser and unfitted cross-guided k-means for two collections, and their tf-idf rows, source first.
 
     ``method`` is a key of ``GROUPINGS``; ``settings`` go before its own. Contexts of shared words are counted within
-    ``window`` tokens of the running text. With "guided", the 1,000 commonest shared words are context words, and
-    collections of more than 20,000 documents, as well as character features, use whole documents instead.
+    ``window`` tokens of the running text; ``pivots`` gives the weights of some of them, by word. With "guided", the
+    1,000 commonest shared words are context words, and collections of more than 20,000 documents, as well as character
+    features, use whole documents instead.
     """
     from isthmus.clustering.guided import CrossGuidedKMeans
     from isthmus.features.contexts import context_words, window_contexts
@@ -452,10 +456,29 @@ def make_grouping(
     rows = vectorizer.fit_transform(texts)
     every_word = method == "guided-paper"
     windowed = every_word or len(texts) <= WINDOWED
-    if vectorizer.analyzer_ == "words" and windowed and model.guidance > 0:
+    if pivots:
+        model.pivot_weights = _pivot_columns(vectorizer, pivots)
+    if vectorizer.analyzer_ == "words" and windowed and model.guidance != 0:
         vocabulary = {word: column for column, word in enumerate(vectorizer.feature_names_)}
         tokens = [vectorizer.analyze(text) for text in texts]
         limit = {"limit": rows.shape[1]} if every_word else {}
         columns = context_words(rows[:n_source], rows[n_source:], **limit)
         model.contexts = window_contexts(tokens[:n_source], tokens[n_source:], vocabulary, columns, window=window)
     return vectorizer, model, rows
+
+
+def _pivot_columns(vectorizer, pivots: Mapping[str, float]) -> dict[int, float]:
+    """Weights of shared words by their columns; a word stands for all words of its stem."""
+    columns = {word: column for column, word in enumerate(vectorizer.feature_names_)}
+    found: dict[int, float] = {}
+    for word, weight in pivots.items():
+        if not (isinstance(weight, Real) and 0 <= weight <= 1):
+            raise UsageError(f"The pivot {word!r} has the weight {weight!r}; give a number from 0 to 1.")
+        stems = [stem for stem in vectorizer.analyze(word) if stem in columns]
+        if len(stems) != 1:
+            raise UsageError(
+                f"The pivot {word!r} is not one of the words that documents are grouped by; give one single word that "
+                "occurs in several documents."
+            )
+        found[columns[stems[0]]] = float(weight)
+    return found

@@ -466,7 +466,19 @@ class ClusterRequest(Request):
         blocks=False,
         group="files",
     )
-    guidance: float = option(0.5, "Weight of the source; 0 is plain k-means.", "--guidance", low=0, high=1)
+    guidance: float | None = option(
+        None,
+        "Weight of the source, from 0 (plain k-means) to 1; if omitted, 0.5 or what suits the pair better.",
+        "--guidance",
+        low=0,
+        high=1,
+    )
+    pivots: tuple[str, ...] = option(
+        (),
+        "How much a shared word counts when groups are compared, 0 to leave it out; repeatable.",
+        "--pivot WORD=WEIGHT",
+        blocks=False,
+    )
     max_iter: int = option(50, "At most so many passes over the target, in blocks.", low=1)
 
 

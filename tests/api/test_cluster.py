@@ -7,20 +7,19 @@ import pytest
 import isthmus
 from isthmus.api import cluster as cluster_module
 from isthmus.clustering.guidance import GuidanceEstimate
-from isthmus.exceptions import DataError
+from isthmus.exceptions import DataError, UsageError
 
 STAFF = ["kind staff helped", "polite staff smiled", "rude manager shouted", "staff was friendly"]
 BIKES = ["great bike engine", "fast bike gears", "loud engine noise", "bike brakes squeak"]
 TARGET_STAFF = ["friendly staff again", "rude staff today", "manager helped staff", "polite manager"]
 TARGET_CARS = ["loud car engine", "car gears jam", "car brakes fine", "great car engine"]
 TARGET_BILL = ["invoice twice charged", "invoice amount wrong", "charged wrong amount", "invoice charged again"]
+PAIR = STAFF + BIKES, ["staff"] * 4 + ["bikes"] * 4, TARGET_STAFF + TARGET_CARS + TARGET_BILL
 
 
 @pytest.fixture(scope="module")
 def result():
-    return isthmus.cluster(
-        STAFF + BIKES, ["staff"] * 4 + ["bikes"] * 4, TARGET_STAFF + TARGET_CARS + TARGET_BILL, n_clusters=3
-    )
+    return isthmus.cluster(*PAIR, n_clusters=3)
 
 
 def test_clusters_are_named_after_groups_or_words(result):
@@ -114,3 +113,22 @@ def test_unlabelled_source_texts_and_a_sampled_target(monkeypatch):
     names = [result.names[label] for label in result.labels]
     assert set(names[:4]) == {"staff"}
     assert "invoice" in names[8]
+
+
+def test_a_shared_word_can_be_left_out_of_the_comparison(result):
+    word = next(row["pivots"][0] for row in result.clusters() if row["pivots"])
+    again = isthmus.cluster(*PAIR, 3, pivots={word: 0})
+    assert all(word not in row["pivots"] for row in again.clusters())
+    assert again.settings["pivots"] == {word: 0}
+
+
+@pytest.mark.parametrize("pivots", [{"xylophone": 1}, {"staff": 2}, {"staff": "much"}, {"kind staff": 0.5}])
+def test_pivots_that_cannot_be_weighed_are_refused(pivots):
+    with pytest.raises(UsageError, match="The pivot '"):
+        isthmus.cluster(*PAIR, 3, pivots=pivots)
+
+
+def test_the_weight_of_the_source_is_chosen_unless_it_is_given(result):
+    assert result.model.guidance == "auto"
+    assert isthmus.cluster(*PAIR, 3, guidance=0.25).model.guidance_ == 0.25
+    assert isthmus.cluster(*PAIR, 3, method="guided-paper").model.guidance_ == 0.5

@@ -137,3 +137,36 @@ def test_the_note_on_the_source_is_printed_only_where_it_does_not_help(helps, sa
 
     lines = describe_outcome({"clusters": [], "source_helps": helps, "guidance_estimate": "too far apart"})
     assert lines == ["note: too far apart"] * said
+
+
+def test_groups_of_several_sources_are_matched_one_by_one(files, capsys):
+    source, target, folder = files
+    other = folder / "other.csv"
+    other.write_text("label,text\n" + "people,kind staff helped\nmachines,loud engine\n" * 3, encoding="utf-8")
+    run(source, other, target, "--clusters", 2, "-o", folder / "out.csv", "--json")
+    talk = capsys.readouterr()
+    rows = json.loads(talk.out)["clusters"]
+    assert {row["source"] for row in rows} <= {"source.csv", "other.csv"}
+    assert all(f"aligned with {row['aligned_to']} of {row['source']}" in talk.err for row in rows)
+    record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    assert [entry["path"] for entry in record["inputs"]] == [str(source), str(other), str(target)]
+    with pytest.raises(UsageError, match="one by one"):
+        run(source, other, target, "-o", folder / "blocks.csv", "--engine", "local")
+
+
+def test_pivots_are_typed_as_word_and_weight(files, capsys):
+    source, target, folder = files
+    run(source, target, "--clusters", 2, "-o", folder / "out.csv", "--pivot", "staff=0", "--json")
+    rows = json.loads(capsys.readouterr().out)["clusters"]
+    assert rows[0]["pivots"]
+    assert all("staff" not in row["pivots"] for row in rows)
+    for wrong in ("staff", "staff=", "=1", "staff=much"):
+        with pytest.raises(UsageError, match="a word and a weight"):
+            run(source, target, "--pivot", wrong)
+
+
+def test_help_names_the_methods_of_this_command(capsys):
+    assert run_command(["cluster", "--help"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "guided, or guided-paper for the setting of the paper." in shown
+    assert "self-training" not in shown

@@ -279,3 +279,58 @@ def test_entries_stored_in_unequal_parts_are_added_up():
     assert clean.toarray().tolist() == [[3.0, 5.0], [0.0, 0.0]]
     assert clean.nnz == 2
     assert float((clean.data**2).sum()) == 34.0
+
+
+def crossed_task(*, misleading):
+    """Two plain topics of twenty words each; the source's groups are these topics, or half of each."""
+    rng = np.random.default_rng(0)
+    topics = [np.arange(20), np.arange(20, 40)]
+    crossed = [np.r_[0:10, 20:30], np.r_[10:20, 30:40]]
+    groups = np.repeat([0, 1], 40)
+
+    def documents(words):
+        return sp.csr_matrix([np.bincount(rng.choice(words[group], 8), minlength=40) for group in groups], dtype=float)
+
+    return documents(crossed if misleading else topics), groups, documents(topics)
+
+
+@pytest.mark.parametrize("misleading", [False, True])
+def test_words_that_took_no_part_tell_how_much_weight_the_source_gets(misleading):
+    source, groups, target = crossed_task(misleading=misleading)
+    ones = np.ones(len(groups), dtype=int)
+    chosen, table = choice.choose_guidance(source, groups, ones, target, n_clusters=2)
+    assert [row["guidance"] for row in table] == [0.0, 0.25, 0.5, 0.75]
+    assert (chosen < 0.5) == misleading, table
+    model = CrossGuidedKMeans(2, guidance="auto", random_state=0)
+    X, y = sp.vstack([source, target]), np.r_[groups, np.full(target.shape[0], -1)]
+    fixed = CrossGuidedKMeans(2, guidance=model.fit(X, y).guidance_, random_state=0).fit(X, y)
+    assert (model.guidance_ < 0.5) == misleading, model.guidance_table_
+    assert model.labels_.tolist() == fixed.labels_.tolist()
+    assert adjusted_rand_score(groups, model.labels_[len(groups) :]) == 1.0
+    order = np.random.default_rng(1).permutation(X.shape[0])
+    assert CrossGuidedKMeans(2, guidance="auto", random_state=0).fit(X[order], y[order]).guidance_ == model.guidance_
+
+
+def test_the_usual_weight_stays_unless_another_is_ahead_at_99_percent(monkeypatch):
+    """Student's t of ten halves: 3.25 standard errors."""
+    source, groups, target = crossed_task(misleading=False)
+    for lead, expected in ((3.2, 0.5), (3.3, 0.25)):
+        noise = np.tile([1.0, -1.0], 5)  # ten halves: mean 0, standard error 1 / 3
+        given = iter(np.column_stack([np.zeros(10), lead / 3 + noise, np.zeros(10), np.zeros(10)]).ravel())
+        monkeypatch.setattr(choice, "_likeness", lambda *_, given=given: next(given))
+        ones = np.ones(len(groups), dtype=int)
+        assert choice.choose_guidance(source, groups, ones, target, n_clusters=2)[0] == expected, lead
+
+
+def test_likeness_by_hand():
+    rows = sp.csr_matrix([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]])
+    # In the first cluster each document is compared with the other one, and the document alone with nothing.
+    assert choice._likeness(rows, np.array([0, 0, 1]), 2) == pytest.approx((0.6 + 0.6 + 0.0) / 3)
+
+
+def test_a_weight_that_is_given_replaces_that_of_the_contexts(task):
+    source, _, target, _ = sides(task)
+    usual = cross_similarity(source, target)
+    given = cross_similarity(source, target, weighted={int(usual.pivots[1]): 0.0})
+    assert given.weights[1] == 0
+    assert np.delete(given.weights, 1).tolist() == np.delete(usual.weights, 1).tolist()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -141,12 +141,13 @@ def cluster(
     random_state: int | None = 0,
     *,
     method: str = "guided",
-    guidance: float = 0.5,
+    guidance: float | None = None,
     n_init: int = 10,
     analyzer: str = "auto",
     min_df: int | str = "auto",
     language: str = "auto",
     source_collections: Sequence[int] | None = None,
+    pivots: Mapping[str, float] | None = None,
 ) -> GroupingResult:
     """Group the target texts, following the groups of the source texts where they fit.
 
@@ -160,14 +161,18 @@ def cluster(
     random_state : int, default=0
     method : {"guided", "guided-paper"}, default="guided"
         "guided-paper": the setting of the paper, to compare with.
-    guidance : float in [0, 1], default=0.5
-        Weight of the source; 0 is plain k-means.
+    guidance : float in [0, 1], optional
+        Weight of the source; 0 is plain k-means. If omitted, 0.5 or a weight that suits the pair plainly better, judged
+        without labels; ``result.model.guidance_`` says which.
     n_init : int, default=10
         Starts.
     analyzer, min_df, language
         As for :class:`isthmus.features.TextVectorizer`.
     source_collections : sequence of int, optional
         A number from 1 up per source text, where the source is several collections with groups of their own.
+    pivots : mapping of str to float, optional
+        How much some shared words count when groups are compared, from 0 (not at all) to 1. The words that made each
+        match are in :meth:`GroupingResult.clusters`.
     text, label, id : str, optional
         Columns of data frames, where two frames are given instead of lists; guessed if omitted. ``text`` may name
         several. The id names documents in tables.
@@ -218,8 +223,12 @@ def cluster(
         "analyzer": request.analyzer,
         "min_df": request.min_df,
         "language": request.language,
+        "pivots": dict(pivots or {}),
     }
-    vectorizer, model, rows = make_grouping(source_texts, target_texts, **settings)
+    given = {**settings, "pivots": pivots}
+    if guidance is None:
+        del given["guidance"]  # each method has its own
+    vectorizer, model, rows = make_grouping(source_texts, target_texts, **given)
     model.fit(rows, groups, sample_domain=domain)
     guidance_estimate = _look_ahead(model, rows, groups, collections, request.seed)
     forms = surface_forms(vectorizer, [*source_texts, *target_texts])
@@ -245,7 +254,7 @@ def _look_ahead(model: CrossGuidedKMeans, rows, groups, collections, random_stat
     target = rows[n_source:]
     target = target[np.diff(target.indptr) > 0]
     target = target[content_order(target)]  # starts and the sample are drawn from these rows
-    if model.guidance == 0 or model._aligner is None or model.n_clusters_ < 2:
+    if model.guidance_ == 0 or model._aligner is None or model.n_clusters_ < 2:
         return None
     if target.shape[0] > _SAMPLE:
         picked = np.random.RandomState(0).choice(target.shape[0], _SAMPLE, replace=False)
@@ -260,5 +269,5 @@ def _look_ahead(model: CrossGuidedKMeans, rows, groups, collections, random_stat
     if prepared.aligner is None:
         return None
     return estimate_guidance_gain(
-        prepared, n_clusters=model.n_clusters_, guidance=model.guidance, n_init=3, random_state=random_state
+        prepared, n_clusters=model.n_clusters_, guidance=model.guidance_, n_init=3, random_state=random_state
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -20,6 +21,7 @@ from isthmus.cli.blocks import (
 )
 from isthmus.cli.command import add_command, argument
 from isthmus.cli.common import MOST_LINES, describe, fit_lines, print_json, say, say_outcome, talking
+from isthmus.cli.inputs import join_collections, warn_of_same_file
 from isthmus.cli.outputs import (
     Makers,
     announced,
@@ -43,13 +45,16 @@ ADDED = ("cluster", "cluster_name", "aligned_to", "strength")
 
 def register(app: typer.Typer) -> None:
     """Add the command to the program."""
-    readable = "Grouped documents, then the documents to group: csv, tsv, jsonl, parquet, xlsx, a folder, or -."
+    readable = (
+        "Grouped documents (one file or several), then the documents to group: csv, tsv, jsonl, parquet, xlsx, a "
+        "folder, or -."
+    )
     add_command(
         app,
         "cluster",
         cluster,
         ClusterRequest,
-        arguments={"files": Annotated[list[str], argument("SOURCE TARGET", readable)]},
+        arguments={"files": Annotated[list[str], argument("SOURCE… TARGET", readable)]},
         epilog="Example: isthmus cluster motorcycles.csv cars.csv -o grouped.csv --clusters 5",
     )
 
@@ -58,13 +63,14 @@ def cluster(request: ClusterRequest) -> None:
     """Group the documents of TARGET, following the groups of SOURCE where they fit.
 
     Every column of TARGET is kept; cluster, cluster_name, aligned_to and strength are added. A run.json next to the
-    output says how to repeat the run. Files that are large together, folders of tables and patterns are read in blocks.
+    output says how to repeat the run. Several sources are matched with the target one by one, so that their groups may
+    differ. Files that are large together, folders of tables and patterns are read in blocks.
     """
     if request.within is not None or request.names:
         split_result(request)
         return
     _check(request)
-    if asks_for_blocks(request) or in_blocks(request):
+    if asks_for_blocks(request) or (len(request.files) == 2 and in_blocks(request)):
         summary, record = cluster_large(request)
     else:
         check_outputs(request.output, request.report, request.force, request.save, inputs=request.files)
@@ -79,10 +85,11 @@ def cluster(request: ClusterRequest) -> None:
 def _check(request: ClusterRequest) -> None:
     """Refuse what cannot work before anything is read."""
     request.check()
-    if len(request.files) != 2:
+    if len(request.files) < 2:
         raise UsageError(f"{plural(len(request.files), 'file')} given; name SOURCE, then TARGET.")
-    if request.files == ("-", "-"):
-        raise UsageError("Both SOURCE and TARGET are '-'; only one can be standard input.")
+    if request.files.count("-") > 1:
+        raise UsageError("Two files are '-'; only one can be standard input.")
+    read_pivots(request.pivots)
     if request.as_json:
         check_standard_output()
     if request.as_json and request.output == "-":
@@ -129,12 +136,15 @@ def describe_split_next(request: ClusterRequest, named: bool) -> str:
 
 def cluster_in_memory(request: ClusterRequest) -> tuple[dict[str, Any], dict[str, Any]]:
     """Read, group and write; the outcome in a few numbers, and the record."""
-    source, target = request.files
+    *sources, target = request.files
     with talking(request.quiet) as line:
-        source_docs = read_collection(source, text=request.text, label=request.label, want_labels=True)
+        warn_of_same_file(sources)
+        read = [read_collection(path, text=request.text, label=request.label, want_labels=True) for path in sources]
         target_docs = read_collection(target, text=request.target_text or request.text, want_labels=False)
-        describe(source_docs, "source", request.quiet)
+        for docs in read:
+            describe(docs, "source", request.quiet)
         describe(target_docs, "target", request.quiet)
+        source_docs, names = (read[0], None) if len(read) == 1 else join_collections(read)
         check_table(request.output, target_docs.table(), added=len(ADDED))
         line.expect(plan_stages("cluster", source_docs, target_docs, report=request.report, save=request.save))
         from isthmus.api.cluster import cluster as group_texts  # here, so that a missing file is told at once
@@ -149,11 +159,19 @@ def cluster_in_memory(request: ClusterRequest) -> tuple[dict[str, Any], dict[str
             random_state=request.seed,
             analyzer=request.analyzer,
             language=request.language,
+            source_collections=names and [list(dict.fromkeys(names)).index(name) + 1 for name in names],
+            pivots=read_pivots(request.pivots),
         )
         written = _write(result, source_docs, target_docs, request)
-    inputs = [describe_input(source, source_docs), describe_input(target, target_docs)]
-    record = _record(request, inputs, result.settings, {"n_clusters": len(result.names)})
-    return summarise(result, source_docs, target_docs, request.output, written), record
+    inputs = [describe_input(*pair) for pair in zip(request.files, [*read, target_docs], strict=True)]
+    record = _record(
+        request, inputs, result.settings, {"n_clusters": len(result.names), "guidance": result.model.guidance_}
+    )
+    summary = summarise(result, source_docs, target_docs, request.output, written)
+    if names:
+        for row, match in zip(summary["clusters"], result.alignment, strict=True):
+            row["source"] = None if match.collection is None else list(dict.fromkeys(names))[match.collection - 1]
+    return summary, record
 
 
 def cluster_large(request: ClusterRequest) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -161,6 +179,11 @@ def cluster_large(request: ClusterRequest) -> tuple[dict[str, Any], dict[str, An
     from isthmus.scale import cluster_files
 
     check_blocks(request)
+    if len(request.files) > 2:
+        raise UsageError(
+            "Several sources are matched one by one, which a run in blocks cannot do; join them in one file, or leave "
+            "out the options for blocks."
+        )
     source, target = request.files
     settings = {"n_clusters": request.clusters, "guidance": request.guidance, **block_settings(request)}
     if not request.quiet:
@@ -202,10 +225,24 @@ def _record(
     return run_record("cluster", request.output, inputs, options=options, settings=settings, **outcome)
 
 
+def read_pivots(given: Sequence[str]) -> dict[str, float]:
+    """Words and weights as they are typed: ``bank=0``."""
+    weights = {}
+    for pair in given:
+        word, sign, weight = pair.rpartition("=")
+        try:
+            weights[word] = float(weight)
+        except ValueError:
+            sign = ""
+        if not sign or not word:
+            raise UsageError(f"--pivot {pair!r}; give a word and a weight from 0 to 1, as in bank=0.")
+    return weights
+
+
 def summarise(result, source, target, output: str, written: list[str]) -> dict[str, Any]:
     """The outcome in a few numbers."""
     clusters = [
-        {name: row[name] for name in ("cluster", "name", "size", "aligned_to", "strength", "words")}
+        {name: row[name] for name in ("cluster", "name", "size", "aligned_to", "strength", "words", "pivots")}
         for row in result.clusters(top=6, documents=0)
     ]
     matched = {match.group for match in result.alignment if match.group is not None}
@@ -214,6 +251,7 @@ def summarise(result, source, target, output: str, written: list[str]) -> dict[s
         "source_documents": len(source),
         "target_documents": len(target),
         "clusters": clusters,
+        "guidance": result.model.guidance_,
         "source_helps": None if result.guidance_estimate is None else result.guidance_estimate.helps,
         "guidance_estimate": None if result.guidance_estimate is None else result.guidance_estimate.reason,
         "groups_not_used": [group for group in groups if group not in {str(name) for name in matched}],
@@ -234,7 +272,8 @@ def describe_outcome(summary: dict[str, Any]) -> list[str]:
 def describe_cluster(row: dict[str, Any]) -> str:
     """One cluster: its number and name, its size, the group it follows, and its words."""
     group = row["aligned_to"]
-    aligned = "new" if group is None else f"aligned with {shorten(group)}, {row['strength']:.2f}"
+    of = f" of {shorten(row['source'])}" if row.get("source") else ""
+    aligned = "new" if group is None else f"aligned with {shorten(group)}{of}, {row['strength']:.2f}"
     words = f": {list_columns(row['words'])}" if "words" in row else ""
     return f"cluster {row['cluster']}: {shorten(row['name'])}, {plural(row['size'], 'document')} ({aligned}){words}"
 

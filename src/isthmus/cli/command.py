@@ -76,7 +76,7 @@ def _parameter(spec: Option) -> inspect.Parameter:
 
 
 def _typer_option(spec: Option, help: str | None = None, **limits: Any) -> Any:
-    sentence = METHODS if spec.name == "method" else spec.help  # only the command lists them all
+    sentence = METHODS if spec.name == "method" and not spec.choices else spec.help  # only the command lists them all
     return typer.Option(*spec.flags, metavar=spec.metavar, help=help or sentence, **limits)
 
 

@@ -29,7 +29,7 @@ def fit_passes(model: CrossGuidedKMeans, passes: Passes, max_iter: int) -> Cross
     model.fit(sp.vstack(rows, format="csr"), codes, np.repeat([1, -1], [len(passes.sample.codes), n_target]))
     groups, model.target_mean_ = _means(passes, idf)
     aligner = None
-    if model._aligner is not None and model.guidance > 0:
+    if model._aligner is not None and model.guidance_ > 0:
         similarity = model._aligner.similarity
         aligner = Aligner(groups, similarity, model.target_mean_, warmup=0, min_contrast=model.min_contrast)
     _settle(model, passes, aligner, max_iter)
@@ -59,7 +59,7 @@ def _settle(model: CrossGuidedKMeans, passes: Passes, aligner: Aligner | None, m
         sums, counts = passes.sum(assign_rows, "target", *arguments, phase=phase, add=add_tuples)
         stats = ClusterSums(np.ascontiguousarray(sums.T / ONE), counts, 0.0)
         pull = None if aligner is None else aligner(centers, n_iter)
-        centers = pulled_means(stats, centers, pull, model.guidance if pull is not None else 0.0)
+        centers = pulled_means(stats, centers, pull, model.guidance_ if pull is not None else 0.0)
         model.n_iter_ = n_iter
         model.cluster_means_ = stats.means(centers)
         if before is not None and np.array_equal(sums, before):

@@ -32,7 +32,7 @@ from isthmus._utils import n_threads, warn
 from isthmus._validation import check_rows, shorten
 from isthmus.base import check_transfer_data
 from isthmus.clustering.alignment import Match, alignment_table
-from isthmus.clustering.guidance import choose_n_clusters, count_counterparts
+from isthmus.clustering.guidance import choose_guidance, choose_n_clusters, count_counterparts
 from isthmus.clustering.kmeans import KMeansRun, assign_rows
 from isthmus.clustering.run import Prepared, clean_rows, guided_kmeans, initial_centers, metric_rows, prepare
 from isthmus.exceptions import DataError
@@ -63,8 +63,9 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
     n_clusters : int or "auto", default="auto"
         Number of target clusters. "auto" looks for the number at which a further cluster gains as little as it does in
         the source at the source's own number of groups; source groups with a plain counterpart set the least number.
-    guidance : float in [0, 1], default=0.5
-        Weight of the source, 1 − α of the paper; 0 is k-means.
+    guidance : float in [0, 1] or "auto", default=0.5
+        Weight of the source, 1 − α of the paper; 0 is k-means. "auto" takes 0.5, or that of 0, 0.25 and 0.75 under
+        which one half of the words finds clusters that the other half describes plainly better.
     n_init : int, default=10
         Starts; the run whose documents lie nearest to their centres is kept. The centres bear the pull, so a wrong
         alignment shows; equation (2) itself cannot compare runs, since a cluster without a match pays nothing.
@@ -85,8 +86,9 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
     min_contrast : float, default=0.0
         Pairs of a cluster and a group whose deviations from their domains' means have a smaller cosine are not
         aligned; -1 aligns whatever can be aligned, as in the paper.
-    pivot_weights : bool, default=True
-        Weigh shared words by the similarity of their contexts in the two domains.
+    pivot_weights : bool or dict, default=True
+        Weigh shared words by the similarity of their contexts in the two domains. A dict does so, too, and sets the
+        weights of its columns, 0 for a word that must not count.
     projection : bool, default=True
         Carry the weight of words that one domain lacks over to shared words they occur with.
     smoothing : float, default=0.1
@@ -117,8 +119,10 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
     classes_ : ndarray
         Labels of the source groups.
     n_clusters_ : int
-    n_clusters_table_ : list of dict
-        What was weighed when ``n_clusters="auto"``.
+    guidance_ : float
+        Weight of the source that was used.
+    n_clusters_table_, guidance_table_ : list of dict
+        What was weighed when ``n_clusters="auto"`` or ``guidance="auto"``.
     n_empty_ : int
         Target rows without any word.
     inertia_ : float
@@ -150,7 +154,7 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
 
     __metadata_request__fit = {"sample_domain": True}
     n_clusters: int | str | None = parameter(FROM_1, StrOptions({"auto"}), None, default="auto", positional=True)
-    guidance: float = parameter(SHARE, default=0.5)
+    guidance: float | str = parameter(SHARE, StrOptions({"auto"}), default=0.5)
     n_init: int = parameter(FROM_1, default=10)
     init: Any = parameter(StrOptions({"k-means++", "random"}), "array-like", "sparse matrix", default="k-means++")
     metric: str = parameter(StrOptions({"cosine", "euclidean"}), default="cosine")
@@ -160,7 +164,7 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
     boost: float = parameter(Interval(Real, 1, None, closed="left"), default=4.0)
     boost_iter: int = parameter(FROM_0, default=5)
     min_contrast: float = parameter(Interval(Real, -1, 1, closed="both"), default=0.0)
-    pivot_weights: bool = parameter("boolean", default=True)
+    pivot_weights: bool | dict[int, float] = parameter("boolean", dict, default=True)
     projection: bool = parameter("boolean", default=True)
     smoothing: float = parameter(NON_NEGATIVE, default=0.1)
     contexts: Any = parameter(Contexts, None, default=None)
@@ -190,6 +194,7 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
         rows = self._read(X, y, sample_domain)
         prepared = self._prepare(rows)
         self._settle_number(rows, prepared)
+        self._settle_guidance(rows, prepared)
         best = self._best_run(prepared)
         self._store(best, rows, prepared)
         return self
@@ -217,7 +222,7 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
             order = content_order(X)
             return _Rows(X[order], nothing, nothing, nothing, everything, X.shape[0], order)
         gate = check_transfer_data(self, X, y, sample_domain, need_overlap=False, min_classes=1).in_content_order()
-        if gate.n_classes < 2 and self.guidance > 0:
+        if gate.n_classes < 2 and self.guidance != 0:
             raise DataError(
                 f"The source labels name one class, {shorten(gate.classes[0])}: one group gives nothing to follow. "
                 "Give at least two groups, or guidance=0 for plain k-means.",
@@ -245,7 +250,7 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
                 code="empty-documents",
             )
         prepared = prepare(
-            rows.X[rows.source] if self.guidance > 0 else None,
+            rows.X[rows.source] if self.guidance != 0 else None,
             rows.codes,
             rows.collections,
             target[~empty],
@@ -288,6 +293,27 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
                 code="bad-parameter",
             )
 
+    def _settle_guidance(self, rows: _Rows, prepared: Prepared):
+        self.guidance_table_: list[dict] = []
+        if prepared.aligner is None:
+            self.guidance_ = 0.0
+        elif isinstance(self.guidance, str):
+            self.guidance_, self.guidance_table_ = choose_guidance(
+                rows.X[rows.source],
+                rows.codes,
+                rows.collections,
+                prepared.target,
+                n_clusters=self.n_clusters_,
+                boost=self.boost,
+                random_state=check_random_state(self.random_state).randint(2**31 - 1),
+                cosine=self.metric == "cosine",
+                warmup=self.warmup,
+                min_contrast=self.min_contrast,
+                own_words=self.own_words,
+            )
+        else:
+            self.guidance_ = float(self.guidance)
+
     def _best_run(self, prepared: Prepared) -> KMeansRun:
         rng = check_random_state(self.random_state)
         cosine = self.metric == "cosine"
@@ -300,7 +326,7 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
             run = guided_kmeans(
                 prepared,
                 start,
-                guidance=self.guidance,
+                guidance=self.guidance_,
                 cosine=cosine,
                 max_iter=self.max_iter,
                 tol=tol,

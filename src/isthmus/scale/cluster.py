@@ -57,7 +57,7 @@ def cluster_files(
     output: str | os.PathLike,
     *,
     n_clusters: int | None = None,
-    guidance: float = 0.5,
+    guidance: float | None = None,
     max_iter: int = 50,
     client: Any = None,
     engine: str | None = None,
@@ -91,8 +91,8 @@ def cluster_files(
         columns cluster, cluster_name, aligned_to and strength.
     n_clusters : int, optional
         Chosen on the sample if omitted.
-    guidance : float, default=0.5
-        As for :class:`isthmus.CrossGuidedKMeans`; 0 is plain k-means.
+    guidance : float, optional
+        Weight of the source; 0 is plain k-means. Chosen on the sample if omitted.
     max_iter : int, default=50
         Passes over the whole target at most.
     client, engine, workers, scheduler, tls, memory_limit, text, label, target_text, block_rows, sample, analyzer, \
@@ -127,7 +127,9 @@ def cluster_files(
         run.survey([reading])
         passes = run.passes(run.view(reading))
         model = CrossGuidedKMeans(
-            "auto" if n_clusters is None else n_clusters, guidance=guidance, random_state=random_state
+            "auto" if n_clusters is None else n_clusters,
+            guidance="auto" if guidance is None else guidance,
+            random_state=random_state,
         )
         return _write(run, passes, fit_passes(model, passes, max_iter), force or resume)
 

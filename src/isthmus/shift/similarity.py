@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,7 +50,7 @@ def cross_similarity(
     source: sp.csr_matrix,
     target: sp.csr_matrix,
     *,
-    weighted: bool = True,
+    weighted: bool | Mapping[int, float] = True,
     projected: bool = True,
     smoothing: float = 0.1,
     contexts: Contexts | None = None,
@@ -57,9 +58,10 @@ def cross_similarity(
 ) -> CrossSimilarity:
     """Pivots, their weights and the projections for a pair of domains over one vocabulary.
 
-    ``weighted``: pivots weigh by the similarity of their contexts; ``projected``: other words are carried over to
-    pivots. ``contexts`` are counted from running text; if omitted, words meet when a document holds both. How often
-    they meet enters as log(1 + count) or, with ``context_counts="plain"``, as it is.
+    ``weighted``: pivots weigh by the similarity of their contexts, except columns whose weight is given, 0 for one that
+    must not count; ``projected``: other words are carried over to pivots. ``contexts`` are counted from running text;
+    if omitted, words meet when a document holds both. How often they meet enters as log(1 + count) or, with
+    ``context_counts="plain"``, as it is.
     """
     pivots = pivot_words(source, target)
     if len(pivots) == 0 or not (weighted or projected):
@@ -68,6 +70,9 @@ def cross_similarity(
     weights = np.ones(len(pivots))
     if weighted:
         weights = pivot_weights(contexts, pivots, smoothing=smoothing, counts=context_counts)
+    if isinstance(weighted, Mapping):
+        for column, weight in weighted.items():
+            weights[pivots == column] = weight
     if not projected:
         return CrossSimilarity(pivots, weights, contexts=contexts)
     spreads = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -14,7 +14,7 @@ from sklearn.preprocessing import normalize
 
 from isthmus._math.rows import group_means
 from isthmus._progress import progress
-from isthmus.clustering.guidance import choose_n_clusters, count_counterparts, estimate_guidance_gain
+from isthmus.clustering.guidance import choose_guidance, choose_n_clusters, count_counterparts, estimate_guidance_gain
 from isthmus.clustering.run import Prepared, guided_kmeans, initial_centers, prepare
 from isthmus.evaluate import adjusted_rand, pair_scores, paired_t_test
 from isthmus.features.embeddings import embed_texts
@@ -206,25 +206,63 @@ def misleading_codes(ready: Collections) -> np.ndarray:
     return codes
 
 
-def weigh_foresight(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
-    """Clusterability with gold labels, foresight without them, and what guidance really gained."""
-    rows = []
+@dataclass(frozen=True)
+class Case:
+    """A target, and source documents in groups that may help it or not."""
+
+    name: str
+    ready: Collections
+    rows: np.ndarray  # source documents that take part
+    codes: np.ndarray
+    truth: Sequence[str]
+
+    def source(self) -> tuple[sp.csr_matrix, np.ndarray, np.ndarray]:
+        """Rows, groups and collections of the source."""
+        return self.ready.source[self.rows], self.codes, np.ones(len(self.codes), dtype=np.int64)
+
+    def f1(self, guidance: float, seeds: Sequence[int]) -> np.ndarray:
+        """F1 and ARI, one row per seed."""
+        return _scores(self.ready, prepare(*self.source(), self.ready.target), self.truth, guidance, seeds)
+
+
+def cases(folder: Path) -> Iterator[Case]:
+    """Every corpus, the misleading source, and the sources of Table II that have two groups or more."""
     for name, task in TASKS.items():
         data = task.load(Path(folder))
         ready = prepare_data(data)
-        rows.append(_foresight_row(name, ready, ready.prepared(), data.target_labels, seeds))
+        yield Case(name, ready, np.arange(len(ready.codes)), ready.codes, data.target_labels)
     ready, truth = _newsgroups(folder, tuple(NEWSGROUP_PAIRS), tuple(NEWSGROUP_PAIRS.values()))
-    codes = misleading_codes(ready)
-    misleading = prepare(ready.source, codes, np.ones(len(codes), dtype=np.int64), ready.target)
-    rows.append(_foresight_row("misleading source", ready, misleading, truth, seeds))
-    pool = (*RELEVANT, *UNRELATED)
-    ready, truth = _newsgroups(folder, pool, tuple(RELEVANT.values()))
+    yield Case("misleading source", ready, np.arange(len(ready.codes)), misleading_codes(ready), truth)
+    ready, truth = _newsgroups(folder, (*RELEVANT, *UNRELATED), tuple(RELEVANT.values()))
     for setting, groups in relevance_settings():
-        relevant = sum(group in RELEVANT for group in groups)
         if len(groups) > 1:
-            name = f"{setting} {relevant}/{len(groups)}"
-            rows.append(_foresight_row(name, ready, _subset(ready, groups), truth, seeds))
+            rows = np.flatnonzero(np.isin(ready.groups[ready.codes], groups))
+            codes = np.unique(ready.codes[rows], return_inverse=True)[1]
+            relevant = sum(group in RELEVANT for group in groups)
+            yield Case(f"{setting} {relevant}/{len(groups)}", ready, rows, codes, truth)
+
+
+def weigh_choice(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
+    """The weight that ``guidance="auto"`` takes, and F1 with it, with 0.5 and without guidance."""
+    rows = []
+    for case in cases(folder):
+        target = case.ready.target[np.diff(case.ready.target.indptr) > 0]
+        chosen, table = choose_guidance(*case.source(), target, n_clusters=case.ready.n_clusters)
+        found = {weight: float(case.f1(weight, seeds)[:, 0].mean()) for weight in {0.0, 0.5, chosen}}
+        best = max(table, key=lambda row: row["likeness"])
+        row = {"case": case.name, "chosen": chosen, "best": best["guidance"], "ahead": best["ahead"]}
+        row |= {"error": best["error"], "f1_chosen": found[chosen], "f1_usual": found[0.5], "f1_alone": found[0.0]}
+        rows.append(row)
+        progress("cases", len(rows))
     return rows
+
+
+def weigh_foresight(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
+    """Clusterability with gold labels, foresight without them, and what guidance really gained."""
+    return [
+        _foresight_row(case.name, case.ready, prepare(*case.source(), case.ready.target), case.truth, seeds)
+        for case in cases(folder)
+    ]
 
 
 def count_clusters(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
@@ -355,6 +393,13 @@ _TABLES: tuple[tuple[str, str, Callable, tuple[str, ...], dict | None], ...] = (
         weigh_foresight,
         _ALL,
         {"kind": "scatter", "x": "expected", "y": "gain_f1", "title": "Foreseen and actual gain"},
+    ),
+    (
+        "chosen",
+        "The weight of the source that is chosen without labels, and F1 with it, with 0.5 and without",
+        weigh_choice,
+        _ALL,
+        None,
     ),
 )
 STUDIES: dict[str, Study] = {row[0]: Study(*row) for row in _TABLES}
