@@ -154,7 +154,7 @@ def test_careless_tables_are_seen(monkeypatch):
         (isthmus.CoClusteringClassifier(trade_off=-1), "trade_off=-1", "a number from 0 or 'auto'"),
         (isthmus.CoClusteringClassifier(tol=1), "tol=1", "a number from 0 and below 1"),
         (isthmus.CrossGuidedKMeans(n_init="x"), "n_init='x'", "a whole number from 1"),
-        (isthmus.CrossGuidedKMeans(guidance=2), "guidance=2", "a number from 0 to 1"),
+        (isthmus.CrossGuidedKMeans(guidance=2), "guidance=2", "a number from 0 to 1 or 'auto'"),
         (isthmus.TrAdaBoostClassifier(max_iter=0), "max_iter=0", "a whole number from 1"),
         (isthmus.SourceOnlyClassifier("svm"), "estimator='svm'", "an estimator with fit() and predict() or None"),
         (isthmus.TermProjection(norm="l3"), "norm='l3'", "'l1', 'l2' or None"),

@@ -151,6 +151,8 @@ def choose_guidance(
         for seen in (half, ~half):
             filled = (np.diff(target[:, seen].indptr) > 0) & (np.diff(target[:, ~seen].indptr) > 0)
             documents = target[filled]
+            if documents.shape[0] < n_clusters:
+                continue
             ready = prepare(
                 source[:, seen],
                 codes,
@@ -160,7 +162,7 @@ def choose_guidance(
                 projection=False,
                 **settings,
             )
-            if ready.aligner is None or documents.shape[0] < n_clusters:
+            if ready.aligner is None:
                 continue
             start = initial_centers(ready.target, n_clusters, "k-means++", rng)
             unseen = metric_rows(documents[:, ~seen], True)
