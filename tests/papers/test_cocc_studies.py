@@ -73,11 +73,18 @@ def test_iterations_begin_with_naive_bayes_and_never_raise_the_objective(data, t
 def test_share_and_sweeps(data, monkeypatch):
     monkeypatch.setattr(studies, "SHARES", (0.2, 1.0))
     rows = studies.source_share(data, (0,))
-    assert {(row["share"], row["method"]) for row in rows} == {(s, m) for s in (0.2, 1.0) for m in ("nbc", "cocc")}
+    methods = ("nbc", "cocc", "cocc-paper")
+    assert {(row["share"], row["method"]) for row in rows} == {(s, m) for s in (0.2, 1.0) for m in methods}
     monkeypatch.setattr(studies, "TRADE_OFFS", (0.25, 1.0))
     monkeypatch.setattr(studies, "WORD_CLUSTERS", (2, 4))
     assert len(studies.trade_off(data, ks=(4,))) == 2
     assert len(studies.word_clusters(data, values=(0.25,))) == 2
+
+
+def test_the_papers_setting_is_swept_with_both_maps(data):
+    rows = studies.sweep_paper(data, ({"max_iter": number} for number in (1, 5)))
+    assert [row["max_iter"] for row in rows] == [1, 5]
+    assert all(0 <= row["matched"] <= row["error"] <= 1 for row in rows), rows  # one class for both is never better
 
 
 def test_the_picture_is_brightest_where_classes_meet_their_words(data):
