@@ -109,18 +109,18 @@ REVIEW_REASONS = {
     "new group": "belongs to a group that fits no class of the source",
     "no known words": "the methods find nothing in it that they know",
     "methods disagree": "plain methods contradict the label",
-    "low confidence": "less sure than the error budget allows",
-    "names alone": "classes are known by their names alone, and nothing says how often these are right",
+    "not sure enough": "less sure than the error budget allows",
+    "not estimated": "nothing says how often such labels are right",
     "too few are sure": "so few labels would pass the budget that none does",
     "not guaranteed": "outside the set that a checked sample guarantees",
 }
 
 
-def review_reasons(size: int, **found: Any) -> np.ndarray:
+def review_reasons(size: int, *, error_budget: float | None = None, **found: Any) -> np.ndarray:
     """Why each document needs review, '' where it does not; masks by reason, written with _ for blanks.
 
-    >>> review_reasons(3, low_confidence=[True, False, True], new_group=[True, False, False]).tolist()
-    ['new group', '', 'low confidence']
+    >>> review_reasons(3, error_budget=0.1, not_sure_enough=[True, False, True], new_group=[True, False, False])
+    array(['new group', '', 'not sure enough for 10 % errors'], dtype=object)
     """
     reasons = np.full(size, "", dtype=object)
     masks = {name.replace("_", " "): np.asarray(mask, dtype=bool) for name, mask in found.items()}
@@ -128,7 +128,14 @@ def review_reasons(size: int, **found: Any) -> np.ndarray:
         if name in masks:
             reasons[masks.pop(name) & (reasons == "")] = name
     assert not masks, f"{masks} are not among the reasons"
+    if error_budget is not None:
+        reasons[reasons == "not sure enough"] = f"not sure enough for {100 * error_budget:g} % errors"
     return reasons
+
+
+def explain_reason(reason: str) -> str:
+    """What a reason for review means, in a clause."""
+    return REVIEW_REASONS.get(reason.partition(" for ")[0], reason)
 
 
 def review_later(
@@ -149,12 +156,14 @@ def review_later(
     cautious = confidence
     if "caution" in settings:  # an accuracy was estimated
         cautious = with_caution(confidence, settings["caution"], settings["surest"])
+    budget = settings.get("error_budget", 0.1)
     reasons = review_reasons(
         len(codes),
+        error_budget=budget,
         new_group=groups != "",
         no_known_words=unknown,
-        low_confidence=review_mask(cautious, settings.get("error_budget", 0.1)),
-        names_alone=np.full(len(codes), unverified),
+        not_sure_enough=review_mask(cautious, budget),
+        not_estimated=np.full(len(codes), unverified),
     )
     return confidence, reasons
 

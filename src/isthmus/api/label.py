@@ -85,7 +85,8 @@ class LabelResult(Outlook):
         :func:`isthmus.choose.review_mask`. Texts in which the method finds nothing it knows and those of new groups are
         always among them. With a named method, a text that plain methods contradict counts as wrong.
     review_reason : ndarray of str
-        Why: one of ``isthmus.choose.REVIEW_REASONS``, '' where no review is needed.
+        Why, as ``isthmus.choose.REVIEW_REASONS`` explains; "not sure enough" goes on with the budget, and '' is a
+        document that needs no review.
     method : str
         The recipe that made the labels; several joined by ``+`` where they voted; the class of an estimator that was
         given.

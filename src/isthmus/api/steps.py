@@ -255,16 +255,17 @@ def _review_reasons(
     """Why each document needs review; '' where it does not."""
     reasons = review_reasons(
         len(low),
+        error_budget=job.request.budget,
         new_group=groups != "",
         no_known_words=fitted.no_known_terms,
         methods_disagree=low & in_dispute,
-        low_confidence=low,
+        not_sure_enough=low,
     )
-    if fitted.accuracy.estimate is not None:
-        marked = np.asarray(reasons != "", dtype=bool)
+    marked = np.asarray(reasons != "", dtype=bool)
+    if fitted.accuracy.estimate is None:
+        reasons[~marked] = "not estimated"
+    else:
         reasons[review_all_if_few_pass(marked) & ~marked] = "too few are sure"
-    elif job.by_names:
-        reasons[reasons == ""] = "names alone"
     return reasons
 
 

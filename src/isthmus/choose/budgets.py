@@ -64,13 +64,12 @@ def review_all_if_few_pass(review: np.ndarray) -> np.ndarray:
 
 
 def review_warnings(expected: AccuracyEstimate, budget: float, *, all_reviewed: bool, alone: bool) -> list[dict]:
-    """Why all documents need review, where they do, and that nothing is promised, where nothing is.
+    """Why all documents need review, where they do.
 
     ``alone``: one method was named, so that ``auto`` may do better.
     """
     if expected.estimate is None:
-        so = "all documents need review" if all_reviewed else "nothing is promised about labels without review"
-        message = f"The accuracy is not estimated ({expected.reason}), so {so}."
+        message = f"The accuracy is not estimated ({expected.reason}), so all documents need review."
         return [{"topic": "not estimated", "message": message}]
     if not all_reviewed:
         return []

@@ -15,7 +15,7 @@ from isthmus.corpus.cells import cell_content
 from isthmus.features.embeddings import STATIC, TextEmbedder, VectorTable, has_static_vectors
 from isthmus.feedback.answers import Answers
 from isthmus.feedback.hands import describe_hand
-from isthmus.feedback.model import FEWEST_ANSWERS, ask_voters, renames_of, taught_part, vector_steps, voting_part
+from isthmus.feedback.model import ask_voters, renames_of, taught_part, vector_steps, voting_part
 from isthmus.feedback.views import DocumentViews
 
 
@@ -174,8 +174,8 @@ class Labelling:
             self.novel_group = np.full(len(self.texts), "", dtype=object)
         if self.review_reason is None:  # saved before reasons were kept
             group = self.novel_group != ""
-            found = {"new_group": self.needs_review & group, "low_confidence": self.needs_review}
-            self.review_reason = review_reasons(len(self.texts), **found)
+            found = {"new_group": self.needs_review & group, "not_sure_enough": self.needs_review}
+            self.review_reason = review_reasons(len(self.texts), error_budget=self.error_budget, **found)
 
     @property
     def known_answers(self) -> Answers:
@@ -197,10 +197,8 @@ class Labelling:
 
     @property
     def unverified(self) -> bool:
-        """Whether no label of a person says how often these are right: classes by name alone, and too few answers."""
-        taught = taught_part(self.model)
-        n_answers = 0 if taught is None else len(taught.correction.held_out)
-        return n_answers < FEWEST_ANSWERS and self.by_names_alone
+        """Whether nothing says how often these labels are right: no accuracy was estimated, with answers or without."""
+        return "caution" not in self.settings
 
     @property
     def by_names_alone(self) -> bool:

@@ -184,10 +184,16 @@ def learn_answers(untaught: AnyLabelling, earlier: Labelling, known: Answers, gi
     accuracy, cautious_confidence = _accuracy_after(expected, confidence, untaught.settings, whole)
     low = review_mask(cautious_confidence, untaught.error_budget)
     unverified = np.full(len(labels), untaught.unverified and len(known) < FEWEST_ANSWERS)
-    found = {"new_group": in_group, "no_known_words": no_known_terms, "low_confidence": low, "names_alone": unverified}
+    found = {
+        "new_group": in_group,
+        "no_known_words": no_known_terms,
+        "not_sure_enough": low,
+        "not_estimated": unverified,
+    }
     unread = ~fit.answered
     unread[whole.documents] = True
-    reasons = review_reasons(len(labels), **{name: mask & unread for name, mask in found.items()})
+    found = {name: mask & unread for name, mask in found.items()}
+    reasons = review_reasons(len(labels), error_budget=untaught.error_budget, **found)
     settings = untaught.settings
     if accuracy.estimate is not None:  # later texts are promised what these are
         settings = settings | {"caution": accuracy.caution, "surest": 1.0}

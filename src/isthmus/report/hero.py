@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from isthmus._math.confidence import explain_reason
 from isthmus._utils import plural
-from isthmus.choose import REVIEW_REASONS
 
 _FRACTIONS = (
     (0.97, "Nearly all of the"),
@@ -158,10 +158,7 @@ def review_note(result) -> str:
 def review_counts(result) -> list[dict[str, Any]]:
     """Why documents need review: ``reason``, ``meaning``, ``documents``; the most frequent first."""
     found = Counter(reason for reason in result.review_reason.tolist() if reason)
-    return [
-        {"reason": reason, "meaning": REVIEW_REASONS.get(reason, reason), "documents": n}
-        for reason, n in found.most_common()
-    ]
+    return [{"reason": reason, "meaning": explain_reason(reason), "documents": n} for reason, n in found.most_common()]
 
 
 def class_table(result) -> list[dict[str, Any]]:

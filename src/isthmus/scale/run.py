@@ -387,8 +387,9 @@ class Run:
             take_census, self.target, self.job, *by, len(self.classes), phase="labelling", add=add_tuples
         )
         limits = self._review_limits(trust, census, alone=named is not None)
+        reasons = trust.novel, self.settings.error_budget, trust.expected.estimate is None
         written = self.engine.map(
-            write_labels, self.target, self.job, self.output, limits, self.classes, trust.novel, phase="writing"
+            write_labels, self.target, self.job, self.output, limits, self.classes, *reasons, phase="writing"
         )
         files = assemble(self.output, self.target, ADDED, replace)
         return self._conclude("+".join(models), trust, census, written, files)
@@ -570,7 +571,9 @@ class Run:
         limits = review_limits(counts, budget, trust.caution, trust.surest)
         n = int(per_class.sum())
         passed = sum(int(row[limit:].sum()) for row, limit in zip(passable, limits, strict=True))
-        if trust.expected.estimate is not None and too_few_pass(passed, n):
+        if trust.expected.estimate is None:  # whatever the confidence
+            passed = 0
+        elif too_few_pass(passed, n):
             limits, passed = np.full(2, STEPS + 1), 0
         trust.warnings += review_warnings(trust.expected, budget, all_reviewed=not passed, alone=alone)
         return limits
@@ -658,18 +661,30 @@ def take_census(
 
 
 def write_labels(
-    piece: Piece, job: Job, output: Output, limits: np.ndarray, classes: np.ndarray, novel: list[dict]
+    piece: Piece,
+    job: Job,
+    output: Output,
+    limits: np.ndarray,
+    classes: np.ndarray,
+    novel: list[dict],
+    budget: float,
+    unverified: bool,
 ) -> tuple[int, int]:
-    """Write the labelled rows of a piece; cells guarded and documents to review."""
+    """Write the labelled rows of a piece; cells guarded and documents to review.
+
+    ``unverified``: nothing says how often these labels are right.
+    """
     held = job.store.load(f"labelled/{piece.number}")
     names = np.array([group["group"] for group in novel] + [""], dtype=object)
     low = held["steps"] < limits[held["disputed"].astype(int)]
     reasons = review_reasons(
         len(low),
+        error_budget=budget,
         new_group=held["groups"] >= 0 if novel else np.zeros(len(low), dtype=bool),
         no_known_words=held["no_known_terms"],
         methods_disagree=low & held["disputed"],
-        low_confidence=low,
+        not_sure_enough=low,
+        not_estimated=np.full(len(low), unverified),
     )
     review = reasons != ""
     if output.part(piece).is_file():  # a stopped run has written it
