@@ -13,6 +13,7 @@ import pytest
 import isthmus
 from isthmus.corpus import make_shifted_texts, write_rows
 from isthmus.exceptions import DataError, IsthmusError, IsthmusWarning
+from isthmus.report.hero import class_table
 from isthmus.request import in_flags
 
 PACKAGE = Path(isthmus.__file__).parent
@@ -79,6 +80,11 @@ def test_missing_texts_are_kept_as_empty_ones(missing):
     assert "first target_texts[4]" in said[1]
     np.testing.assert_allclose(found.probabilities, plain.probabilities)
     assert found.texts[4] == "", "a missing text is kept as an empty one"
+    assert "5 texts, 1 of them empty, 2 classes" in repr(found)
+    (said,) = [row["message"] for row in found.warnings if row["topic"] == "no text"]
+    assert said.startswith("1 of 5 documents without text: each gets a label, as every row does")
+    assert sum(row["target"] for row in class_table(found)) == 4, "an empty text counts for no class"
+    assert sum(found.teach({1: "staff"}).learned.after.values()) == 4
     with pytest.warns(IsthmusWarning, match=r"first texts\[0\]"):
         assert found.predict([missing, "kind staff"]).tolist()[1] == "staff"
 
@@ -172,7 +178,8 @@ def test_truths_that_cannot_be_read_are_refused_in_one_sentence(result, given, c
 def test_one_list_as_source_and_target_is_warned_of(domain):
     target = SOURCE if domain is None else SOURCE[:2]
     with pytest.warns(IsthmusWarning, match="labelled from themselves") as told:
-        isthmus.label(SOURCE, LABELS, list(target), method="nbc", source_domain=domain)
+        result = isthmus.label(SOURCE, LABELS, list(target), method="nbc", source_domain=domain)
+    assert result.expected_accuracy.reason == "the target is the source, so that its labels are known"
     assert any(row.message.code == "data-checks" for row in told)
 
 

@@ -120,6 +120,10 @@ def test_too_few_documents_promise_nothing():
     assert result.expected_accuracy.estimate is None
     assert "fewer than 30" in str(result.expected_accuracy)
     assert {"thin source", "not estimated"} <= {row["topic"] for row in result.warnings}
+    assert result.needs_review.all(), "none passes by a confidence that nothing has checked"
+    assert set(result.review_reason) == {"not estimated"}
+    assert result.label_new(target).needs_review.all(), "nor does a later text"
+    assert result.teach({1: "bikes", 2: "staff"}).needs_review[2:].all(), "nor after two answers"
 
 
 def test_features_are_shares_and_follow_the_labels():

@@ -10,7 +10,7 @@ from isthmus.choose import AccuracyEstimate
 from isthmus.choose.forecast import AnswerForecast
 from isthmus.cli.app import run_command
 from isthmus.cli.common import MOST_LINES, taught_files
-from isthmus.cli.label_run import describe_next, describe_outcome
+from isthmus.cli.label_run import describe_labels, describe_next, describe_outcome
 from isthmus.cli.teach import describe_better_judge
 
 WORDS = {"staff": "friendly rude helpful clerk", "price": "cheap costly fee offer", "parts": "engine tyre brake seat"}
@@ -118,6 +118,11 @@ def test_a_next_step_is_a_command_that_runs_as_printed(folder, capsys):
     assert run_command(command) == 0, f"failed: {command}"
     step = capsys.readouterr().err.splitlines()[-1]
     assert step.startswith(("next: Fill in", "next: Label these"))
+
+
+def test_documents_without_text_are_counted_apart():
+    summary = {"labels": {"staff": 3, "price": 2}, "without_text": 4}
+    assert describe_labels(summary) == "labels: staff 3, price 2, without text 4"
 
 
 def test_many_warnings_are_cut_to_what_fits():

@@ -211,6 +211,7 @@ def test_a_class_is_told_by_its_own_documents():
     """The mean over all documents instead of those of the class."""
     shares = [{"class": name, "estimate": 0.5, "low": 0.25, "high": 0.75} for name in "abc"]
     result = SimpleNamespace(
+        texts=["x"] * 4,
         class_shares=lambda: shares,
         classes=np.array(["a", "b", "c"], dtype=object),
         labels=np.array(["a", "a", "a", "b"], dtype=object),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -101,6 +101,15 @@ def with_caution(confidence: Any, caution: float, surest: float = 1.0) -> np.nda
 def lower_confidence_in_groups(confidence: np.ndarray, groups: np.ndarray) -> np.ndarray:
     """Confidence with that of documents in new groups cut to what is left for a wrong mark."""
     return np.where(groups != "", WRONGLY_MARKED * confidence, confidence)
+
+
+def without_text(texts: Sequence[str]) -> np.ndarray:
+    """Which documents hold nothing but blanks: each gets a label, as every row does, and counts for no class.
+
+    >>> without_text(["dear", " ", ""]).tolist()
+    [False, True, True]
+    """
+    return np.array([not text.strip() for text in texts], dtype=bool)
 
 
 # Why a document needs review; of several reasons the first counts.

@@ -15,9 +15,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from isthmus._cards import card
-from isthmus._math.confidence import (
-    review_later,
-)
+from isthmus._math.confidence import review_later, without_text
 from isthmus._progress import listen, shows_progress
 from isthmus._utils import plural
 from isthmus._validation import check_seed, check_texts
@@ -158,9 +156,11 @@ class LabelResult(Outlook):
         if self.expected_accuracy is not None and self.expected_accuracy.estimate is not None:
             cover = " if your classes cover the target" if self.learned is None and self.measured is None else ""
             expected = f"{self.expected_accuracy.estimate:.0%}{cover}"
+        empty = int(without_text(self.texts).sum())
+        texts = f"{len(self.texts):,} texts" + (f", {empty:,} of them empty" if empty else "")
         return (
-            f"LabelResult({len(self.texts):,} texts, {len(self.classes)} classes, method={self.method!r}, "
-            f"expected accuracy {expected}, {int(self.needs_review.sum()):,} to review)"
+            f"LabelResult({texts}, {len(self.classes)} classes, method={self.method!r}, expected accuracy {expected}, "
+            f"{int(self.needs_review.sum()):,} to review)"
         )
 
     def _repr_html_(self) -> str:
@@ -170,7 +170,7 @@ class LabelResult(Outlook):
             return label_card(self)
         except MissingExtraError:  # without the extra: the same facts, plainly
             pass
-        labels, counts = np.unique(self.labels.astype(str), return_counts=True)
+        labels, counts = np.unique(self.labels[~without_text(self.texts)].astype(str), return_counts=True)
         order = np.argsort(-counts, kind="stable")[:_CARD_CLASSES]
         facts = [
             (

@@ -16,9 +16,10 @@ from isthmus._math.confidence import (
     review_reasons,
     sharpen,
     with_caution,
+    without_text,
 )
 from isthmus._progress import progress
-from isthmus._utils import one_blas_thread, warn
+from isthmus._utils import one_blas_thread, plural, warn
 from isthmus._validation import check_texts, read_source_labels
 from isthmus.api.methods import build_method, check_labelled
 from isthmus.choose.budgets import review_all_if_few_pass, review_warnings
@@ -51,6 +52,7 @@ from isthmus.request import LabelRequest
 from isthmus.shift.findings import warn_of_two_languages
 
 BY_NAMES_ALONE = "names and words of the classes, because no two classes have labelled documents"
+OWN_TARGET = "the target is the source, so that its labels are known"
 NOTHING_LABELLED = (
     "no two classes have labelled documents; answer about a hundred (isthmus ask, or .ask(100)) and teach them, then "
     "it is estimated"
@@ -69,6 +71,7 @@ class LabelJob:
     sources: list[dict] = field(default_factory=list)
     classes: NamedClasses | None = None
     labeller: Callable | None = None  # a function of texts that joins the candidates
+    own_target: bool = False  # whether the target is a source
 
     @property
     def by_names(self) -> bool:
@@ -116,7 +119,7 @@ def read_job(
     labels = np.full(len(source), None, dtype=object)
     labels[known] = values[known].tolist()
     domain = None if source_domain is None else _read_domain(source_domain, len(source))
-    _warn_of_same_texts(source, target, domain)
+    same = _warn_of_same_texts(source, target, domain)
     texts = TransferTexts.of(source, labels, target, extra, domain=domain)
     if resolve_language(request.language) == "auto" and source:
         sides = texts.texts[: texts.n_source], texts.texts[texts.target]
@@ -126,6 +129,7 @@ def read_job(
     named = None if classes is None else NamedClasses.of(classes, texts.known_labels, word_labels or None)
     word_labels = word_labels if named is None or not word_labels else named.other_words(word_labels)
     job = LabelJob(request, texts, _one_view(source, target, extra, vectors, embed), word_labels, classes=named)
+    job = replace(job, own_target=same)
     if domain is None or len(np.unique(domain)) < 2:
         return job
     sources = weigh_sources(
@@ -140,23 +144,28 @@ def read_job(
     return replace(job, texts=texts.keep_source(~np.isin(domain, unused)), sources=sources)
 
 
-def _warn_of_same_texts(source: list[str], target: list[str], domain: np.ndarray | None) -> None:
-    """Warn where the target is the source, or one of several: it would say nothing about other texts."""
+def _warn_of_same_texts(source: list[str], target: list[str], domain: np.ndarray | None) -> bool:
+    """Warn where the target is the source, or one of several, and say whether it is: labels are known there."""
     parts = {"": source}
     if domain is not None:
         parts = {str(name): [source[row] for row in np.flatnonzero(domain == name)] for name in np.unique(domain)}
-    for name, texts in parts.items():
-        if texts == target:
-            message = (
-                f"The target holds the same texts as the source{f' {name!r}' if name else ''}, so they are labelled "
-                "from themselves and the expected accuracy says nothing about others; give the texts to label as the "
-                "target."
-            )
-            warn(message, code="data-checks")
+    same = [name for name, texts in parts.items() if texts == target]
+    for name in same:
+        message = (
+            f"The target holds the same texts as the source{f' {name!r}' if name else ''}, so they are labelled from "
+            "themselves and no accuracy is estimated; give the texts to label as the target."
+        )
+        warn(message, code="data-checks")
+    return bool(same)
 
 
 def fit_job(job: LabelJob, method: str | BaseEstimator) -> Choice:
     """Second step: the vote of ``auto``, or the one method that was named, with the accuracy to expect of it."""
+    choice = _fit(job, method)
+    return replace(choice, accuracy=AccuracyEstimate(None, reason=OWN_TARGET)) if job.own_target else choice
+
+
+def _fit(job: LabelJob, method: str | BaseEstimator) -> Choice:
     if isinstance(method, str) and method == "auto":
         if job.parameters:
             raise UsageError("Parameters are for one method; name it instead of auto.", code="bad-parameter")
@@ -244,9 +253,19 @@ def judge_job(job: LabelJob, fitted: Choice) -> JudgedLabels:
     more = review_warnings(expected, budget, all_reviewed=bool(review.all()), alone=combined is None)
     if job.classes is not None:
         more += job.classes.warnings(_nameless(fitted.model))
+    more += _warn_of_no_text(job.texts.given_target)
     settings = _settings(job, fitted, calibration)
     progress("judging the labels", 1, 1)
     return JudgedLabels(confidence, review, reasons, groups, novel, [*found.warnings, *more], settings)
+
+
+def _warn_of_no_text(texts: Sequence[str]) -> list[dict]:
+    n = int(without_text(texts).sum())
+    message = (
+        f"{n:,} of {plural(len(texts), 'document')} without text: each gets a label, as every row does, but it is a "
+        "guess from the rest, needs review, and is not counted for its class."
+    )
+    return [{"topic": "no text", "message": message}] if n else []
 
 
 def _review_reasons(

@@ -420,14 +420,17 @@ def finish(
 
 def summarise(result, n_source: int, output: str) -> dict[str, Any]:
     """The outcome in a few numbers."""
+    from isthmus._math.confidence import without_text
     from isthmus.report.hero import why_this_method
 
+    empty = without_text(result.texts)
     return {
         "method": result.method,
         "why": why_this_method(result.decision),
         "source_documents": n_source,
         "target_documents": len(result.labels),
-        "labels": dict(Counter(str(name) for name in result.labels.tolist()).most_common()),
+        "labels": dict(Counter(str(name) for name in result.labels[~empty].tolist()).most_common()),
+        "without_text": int(empty.sum()),
         "mean_confidence": round(float(result.confidence.mean()), 4),
         "needs_review": int(result.needs_review.sum()),
         "expected_accuracy": expectation_record(result.expected_accuracy),
@@ -496,6 +499,8 @@ def describe_labels(summary: dict[str, Any], learned: Any = None) -> str:
         shares[names[0]] = f", estimated share {shares[names[0]].removeprefix(', ')}"
     counts = [f"{before.get(name, 0):,} → {now.get(name, 0):,}" if before else f"{now[name]:,}" for name in names]
     parts = [f"{shorten(name)} {count}{shares.get(name, '')}" for name, count in zip(names, counts, strict=True)]
+    if summary.get("without_text"):
+        parts.append(f"without text {summary['without_text']:,}")
     return "labels: " + ("; " if shares else ", ").join(fit_lines(parts, SHOWN, "in the table"))
 
 

@@ -23,6 +23,7 @@ from isthmus._math.confidence import (
     review_mask,
     review_reasons,
     with_caution,
+    without_text,
 )
 from isthmus._math.rows import rows_are_empty
 from isthmus._utils import plural
@@ -432,14 +433,15 @@ def _compare(
     new = labels.tolist()
     moved = [now for was, now in zip(old, new, strict=True) if was != now]
     named = set(given.labels)
+    counted = ~without_text(earlier.texts)
     return Learned(
         name=next(iter(given.batches), ""),
         answers=len(given),
         total=len(known),
         changed=len(moved),
         towards=sum(label in named for label in moved),
-        before=_counts(old),
-        after=_counts(new),
+        before=_counts(earlier.labels[counted]),
+        after=_counts(labels[counted]),
         outlook=ahead,
         basis="" if expected is None else expected.basis,
         new_classes=find_new_classes([*given.labels, *_word_classes(given.words)], earlier.classes.tolist()),
@@ -447,8 +449,8 @@ def _compare(
     )
 
 
-def _counts(labels: list) -> dict:
-    names, counts = np.unique(np.array(labels, dtype=str), return_counts=True)
+def _counts(labels: np.ndarray) -> dict:
+    names, counts = np.unique(labels.astype(str), return_counts=True)
     return dict(zip(names.tolist(), counts.tolist(), strict=True))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._math.confidence import explain_reason
+from isthmus._math.confidence import explain_reason, without_text
 from isthmus._utils import plural
 
 _FRACTIONS = (
@@ -26,6 +26,7 @@ _COLOURS = 8
 LONG_LIST = 200  # documents that nobody reads first
 _TITLES = {
     "class shares": "The classes' shares moved.",
+    "no text": "Some documents are empty.",
     "not estimated": "Nothing says how many labels are right.",
     "review": "Everything needs reading.",
     "thin source": "The source is thin.",
@@ -169,8 +170,9 @@ def class_table(result) -> list[dict[str, Any]]:
     shares = {row["class"]: row for row in result.class_shares()}
     source = np.array([name for name in result.source_labels if name is not None], dtype=object)
     rows = []
+    counted = ~without_text(result.texts)
     for code, name in enumerate(result.classes.tolist()):
-        chosen = result.labels == name
+        chosen = (result.labels == name) & counted
         accepted = chosen & ~result.needs_review
         rows.append(
             {
@@ -180,7 +182,7 @@ def class_table(result) -> list[dict[str, Any]]:
                 "source": int(np.sum(source == name)),
                 "source_share": float(np.mean(source == name)) if len(source) else 0.0,
                 "target": int(chosen.sum()),
-                "target_share": float(chosen.mean()),
+                "target_share": float(chosen.sum() / max(1, counted.sum())),
                 "estimated_share": shares[name]["estimate"],
                 "low": shares[name]["low"],
                 "high": shares[name]["high"],
