@@ -34,8 +34,13 @@ def command(suite_file, folder, monkeypatch):
 
 
 def test_table_on_stdout_talk_on_stderr_json_in_the_file(command, tmp_path):
-    result = command("--task", "two", "--method", "first,second", "--json", tmp_path / "out.json")
+    result = command(
+        "--task", "two", "--method", "first,second", "--json", tmp_path / "out.json", "--csv", tmp_path / "out.csv"
+    )
     assert result.exit_code == 0, result.output
+    table = (tmp_path / "out.csv").read_text("utf-8").splitlines()
+    assert table[0] == "metric,task,first,second"
+    assert table[1].startswith("error,two,0.1667 ± 0.2357,"), "what is printed, as a table for a paper"
     assert result.stdout.splitlines()[0] == "error"
     assert "0.1667 ± 0.2357" in result.stdout
     assert "McNemar" in result.stdout
@@ -136,6 +141,7 @@ def test_outputs_are_checked_before_the_work(command, tmp_path, calls):
     empty.write_text("")
     words = ("--task", "two", "--method", "first", "--seeds", "1")
     assert command(*words, "--json", full).exception.code == "output-exists"
+    assert command(*words, "--csv", full).exception.code == "output-exists"
     assert command(*words, "--json", tmp_path).exception.code == "output-unwritable"
     assert command(*words, "--json", tmp_path / "no" / "o.json").exception.code == "output-unwritable"
     assert calls("first") == 0

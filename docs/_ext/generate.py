@@ -253,8 +253,13 @@ def bench_parts(folder: Path) -> dict[str, str | bytes]:
         parts = [_demote(re.sub(r"^# .*\n+", "", results).strip())]
         for page in sorted(path for path in suite.glob("*.md") if path.name != "results.md"):
             parts.append(_demote(_demote(page.read_text(encoding="utf-8").strip())))
-        parts.append(records.Record.open(suite.parent, suite.name).code_sentence())
-        text = "\n\n".join(parts) + "\n"
+        record = records.Record.open(suite.parent, suite.name)
+        said = [record.code_sentence()]
+        rows = [row for unit in record.units.values() for row in unit.get("rows", ())]
+        if rows:
+            files[f"bench-{name}.csv"] = importlib.import_module("isthmus_bench.engine.tables").to_csv(rows)
+            said += [f"All rows with all digits: {{download}}`{name}.csv <../reference/generated/bench-{name}.csv>`."]
+        text = fold_tables("\n\n".join([" ".join(filter(None, said)), *parts])) + "\n"
         for chart in sorted(suite.glob("*.svg")):
             files[f"bench-{name}-{chart.name}"] = chart.read_bytes()
             text = text.replace(f"]({chart.name})", f"](../reference/generated/bench-{name}-{chart.name})")
@@ -266,6 +271,17 @@ def bench_parts(folder: Path) -> dict[str, str | bytes]:
     papers = importlib.import_module("isthmus_bench.engine.papers").paper_tables(folder)
     files |= {f"paper-{suite}.inc": table + "\n" for suite, table in papers.items()}
     return files
+
+
+def fold_tables(text: str, most: int = 12) -> str:
+    """Long tables folded, but for the first: what they say stands in the notes, and their rows are there to look up."""
+    blocks = text.split("\n\n")
+    tables = [place for place, block in enumerate(blocks) if block.startswith("| ")]
+    for place in tables[1:]:
+        rows = blocks[place].count("\n") - 1
+        if rows > most:
+            blocks[place] = f"<details><summary>{rows} rows</summary>\n\n{blocks[place]}\n\n</details>"
+    return "\n\n".join(blocks)
 
 
 def csv_table(path: Path) -> str:

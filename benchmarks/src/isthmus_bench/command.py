@@ -59,6 +59,10 @@ def bench(
     json_file: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write the rows as JSON; - for standard output.")
     ] = None,
+    csv_file: Annotated[
+        Path | None,
+        typer.Option("--csv", metavar="FILE", help="Write the tables as printed: a row per task, a column per method."),
+    ] = None,
     record: Annotated[
         Path | None,
         typer.Option(
@@ -75,7 +79,7 @@ def bench(
     ] = False,
     jobs: Annotated[int, typer.Option("--jobs", min=1, help="Processes; timings always use one.")] = 2,
     force: Annotated[
-        bool, typer.Option("--force", help="Compute finished rows again; replace the JSON file if it exists.")
+        bool, typer.Option("--force", help="Compute finished rows again; replace files that exist.")
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Hide progress and notes.")] = False,
     show: Annotated[bool, typer.Option("--list", help="List the suite's tasks, methods and studies.")] = False,
@@ -100,7 +104,8 @@ def bench(
     if tune and not studies:
         studies = tuning_studies(found)
     chosen_seeds = _read_seeds(seeds)
-    _check_json(json_file, force)
+    _check_file(json_file, "--json", force)
+    _check_file(csv_file, "--csv", force)
     talk = _Talk(quiet)
     try:
         run = run_suite(
@@ -122,6 +127,8 @@ def bench(
     _print_run(found, run, to_stderr=str(json_file) == "-")
     if json_file is not None:
         _write_json(json_file, run.to_json())
+    if csv_file is not None:
+        _write_csv(csv_file, found, run)
     if record is not None or studies:
         _write_record(found, run, quiet)
     if run.failures:
@@ -295,12 +302,12 @@ def _print_run(found: Any, run: Any, *, to_stderr: bool) -> None:
     (say if to_stderr else emit)("\n\n".join(parts))
 
 
-def _check_json(path: Path | None, force: bool) -> None:
+def _check_file(path: Path | None, option: str, force: bool) -> None:
     """Refuse before the work: a file that holds something is not replaced, and the folder must be there."""
-    if path is None or str(path) == "-":
+    if path is None or (str(path) == "-" and option == "--json"):
         return
     if path.is_dir():
-        raise DataError(f"{path} is a folder; name a file for --json.", code="output-unwritable")
+        raise DataError(f"{path} is a folder; name a file for {option}.", code="output-unwritable")
     if path.is_file() and path.stat().st_size and not force:
         raise DataError(f"{path} exists; give another name, or --force to replace it.", code="output-exists")
     if not path.resolve().parent.is_dir():
@@ -314,6 +321,17 @@ def _write_json(path: Path, content: dict) -> None:
     from isthmus_bench.engine.records import write_json
 
     write_json(path, content)
+
+
+def _write_csv(path: Path, found: Any, run: Any) -> None:
+    """The printed tables below each other, each row with the name of its metric."""
+    from isthmus_bench.engine.tables import suite_grids, to_csv
+
+    tables = suite_grids(found, run.rows, run.not_run)
+    rows = [
+        {"metric": grid.title, **dict(zip(grid.header, line, strict=True))} for grid in tables for line in grid.body
+    ]
+    path.write_text(to_csv(rows), encoding="utf-8")
 
 
 def _write_record(found: Any, run: Any, quiet: bool) -> None:

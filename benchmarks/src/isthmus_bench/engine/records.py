@@ -77,6 +77,10 @@ def write_text(path: Path, text: str) -> None:
 Key = tuple[str, str, int | None]
 
 
+def _first(names: list[str], what: str, most: int = 3) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more {what}" if len(names) > most else "")
+
+
 @dataclass
 class Record:
     """The rows of one suite on disk, by (task, method, seed), with the stamps that say when they still hold."""
@@ -141,10 +145,19 @@ class Record:
         if not stale and not unknown:
             return "Every row was computed by the code as it is."
         modules = sorted({name for names in stale.values() for name in names})
-        shown = ", ".join(modules[:3]) + (f" and {len(modules) - 3} more" if len(modules) > 3 else "")
-        said = [f"{len(stale)} of {len(found)} rows are stale: {shown} changed since"] if stale else []
-        said += [f"{unknown} of {len(found)} do not say which code computed them"] if unknown else []
-        return "; ".join(said) + "."
+        methods = sorted({method for _, method, _ in stale})
+        said = []
+        if stale:
+            shown = _first(modules, "modules")
+            moved = "all" if len(stale) == len(found) else f"those of {_first(methods, 'methods')}"
+            command = f"isthmus bench {self.suite}"
+            said = [
+                f"{len(stale)} of {len(found)} rows were computed before {shown} changed. They are what was measured "
+                f"then; of the figures here, {moved} may have moved. `{command} --verify` computes two tasks anew and "
+                f"compares, `{command} --record benchmarks/records --force` all of them."
+            ]
+        said += [f"{unknown} of {len(found)} rows do not say which code computed them."] if unknown else []
+        return " ".join(said)
 
     def busy_sentence(self) -> str:
         """Whether other programs kept the machine busy while rows were computed; nothing where it was quiet."""
