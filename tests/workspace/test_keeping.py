@@ -152,6 +152,41 @@ def test_a_backup_of_an_earlier_form_is_brought_up_to_date(tmp_path, database, m
             assert ws.check() == []
 
 
+def test_what_an_earlier_queue_drew_at_random_stays_random(tmp_path, database):
+    """Before 0005 only the reason told; a workspace of that time keeps its meaning."""
+    url = database or f"sqlite:///{tmp_path / 'old.db'}"
+    old = Database(url)
+    old.migrate("0004")
+    at = "'2026-01-01 00:00:00'"
+    reasons = ("names alone; drawn at random, to measure labels by names alone", "price (0.5) or staff (0.4)", "")
+    with old.writing() as connection:
+        for statement in (
+            f"people (id, name, folded_name, role, session_key, disabled, created_at)"
+            f" VALUES ('1', 'Kim', 'kim', 'owner', 'k', false, {at})",
+            f"projects (id, name, created_by, created_at) VALUES ('2', 'Dealers', '1', {at})",
+            f"files (sha256, size, created_at) VALUES ('f', 1, {at})",
+            "collections (id, project_id, name, ending, kind, sha256, state, preview, documents, labelled, created_by,"
+            f" created_at) VALUES ('3', '2', 'a.csv', '.csv', 'target', 'f', 'ready', '{{}}', 3, 0, '1', {at})",
+            "runs (id, project_id, number, kind, name, state, target_id, parameters, record, created_by, created_at)"
+            f" VALUES ('4', '2', 1, 'label', 'Run 1', 'done', '3', '{{}}', '{{}}', '1', {at})",
+        ):
+            connection.exec_driver_sql(f"INSERT INTO {statement}")
+        for row, reason in enumerate(reasons):
+            connection.exec_driver_sql(
+                "INSERT INTO documents (id, collection_id, position, name, text)"
+                f" VALUES ('d{row}', '3', {row}, '{row}', 'rude')"
+            )
+            connection.exec_driver_sql(
+                "INSERT INTO predictions (run_id, position, document_id, label, confidence, needs_review, second,"
+                " second_confidence, novel_group, near, rank, reason, state, asked_at)"
+                f" VALUES ('4', {row}, 'd{row}', 'staff', 0.5, true, '', 0, '', '[]', {row}, '{reason}', 'open', {at})"
+            )
+    old.close()
+    with open_workspace(tmp_path / "opened", url) as ws:
+        given = [ws.answers.give(f"d{row}", "staff", by="1", run="4").drawn for row in range(len(reasons))]
+    assert given == ["random", "asked", "asked"]
+
+
 def dump_plainly(connection, table):
     """Rows of a table that may lack columns of today."""
     columns = [column["name"] for column in sa.inspect(connection).get_columns(table.name)]

@@ -13,8 +13,7 @@ from sqlalchemy.engine import Connection
 
 from isthmus.evaluate.agreement import count_labels, krippendorff_alpha
 from isthmus.exceptions import UsageError
-from isthmus.feedback.answers import ASKED, PICKED, RANDOM, READ
-from isthmus.feedback.asking import DRAWN_FIRST
+from isthmus.feedback.answers import PICKED, RANDOM, READ
 from isthmus.feedback.hands import dawid_skene
 from isthmus.workspace.context import (
     Part,
@@ -223,12 +222,10 @@ def add_answer(
         raise missing("document")
     project = place.project_id
     offered = None if run is None else check_in_run(connection, run, document)
-    reason = None if offered is None or offered.asked_at is None else offered.reason
-    asked = reason is not None
+    came = None if offered is None or offered.asked_at is None else offered.drawn
     before = connection.execute(_HOLDING, about).first()
     # A document that was drawn at random stays so, whatever is said about it later: the draw was random all the same.
-    came = PICKED if reason is None else RANDOM if DRAWN_FIRST in reason else ASKED
-    drawn = RANDOM if before is not None and before.drawn == RANDOM else drawn or came
+    drawn = RANDOM if before is not None and before.drawn == RANDOM else drawn or came or PICKED
     if kind == "answer" and before is not None and holds_second(connection, document, by):
         kind = SECOND
     elif before is not None:
@@ -242,7 +239,7 @@ def add_answer(
     if holds:
         connection.execute(_READ, about)
         first = before is None or before.kind == OF_GROUP
-        if kind == "answer" and asked and first and is_due(document, place.second_reading):
+        if kind == "answer" and came and first and is_due(document, place.second_reading):
             ask_second(connection, document, project, by, now)
     else:
         note_second(connection, document, id)

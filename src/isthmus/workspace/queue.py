@@ -105,7 +105,7 @@ def take_next(connection: Connection, run: str, user: str, n: int = 1) -> list[P
 
 
 def check_in_run(connection: Connection, run: str, document: str) -> Any:
-    """When the queue of a run offered a document (``asked_at``) and why; an error where it is not in the run."""
+    """When the queue of a run offered a document (``asked_at``), and how it was drawn; an error if it is not there."""
     row = connection.execute(_IN_RUN, {"run": run, "document": document}).first()
     if row is None:
         raise missing("document in this run")
@@ -146,4 +146,4 @@ _TAKE = (
 _SHOWN = prediction_query(_run).order_by(_p.rank)
 _TAKEN = _SHOWN.where(_p.position.in_(_held))
 _AGAIN = _SHOWN.where(_p.document_id.in_(sa.bindparam("again", expanding=True)))
-_IN_RUN = sa.select(_p.asked_at, _p.reason).where(_p.document_id == sa.bindparam("document"), _p.run_id == _run)
+_IN_RUN = sa.select(_p.asked_at, _p.drawn).where(_p.document_id == sa.bindparam("document"), _p.run_id == _run)

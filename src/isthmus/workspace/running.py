@@ -17,7 +17,7 @@ from isthmus.api.label import LabelResult, label
 from isthmus.api.loading import load
 from isthmus.api.methods import read_parameters
 from isthmus.corpus import Collection as TextCollection
-from isthmus.feedback.answers import Answers
+from isthmus.feedback.answers import ASKED, Answers
 from isthmus.feedback.tables import read_answers
 from isthmus.report import write_label_report
 from isthmus.report.listing import runner_up
@@ -210,8 +210,7 @@ def _store_predictions(
 ) -> None:
     with context.db.writing() as connection:
         connection.execute(PREDICTIONS.delete().where(PREDICTIONS.c.run_id == run.id))
-    rank, reasons = review_order(result)
-    rows = _prediction_rows(run.id, result, texts, listed, rank, reasons)
+    rows = _prediction_rows(run.id, result, texts, listed, *review_order(result))
     context.db.insert_many(PREDICTIONS, rows)
     answered = sa.select(ANSWERS.c.document_id).where(
         ANSWERS.c.project_id == run.project, ANSWERS.c.current == sa.true(), ANSWERS.c.kind != OF_GROUP
@@ -230,7 +229,7 @@ def _prediction_rows(
     texts: dict[str, TextCollection],
     listed: dict[str, Any],
     rank: np.ndarray,
-    reasons: dict[int, str],
+    asked: dict[int, tuple[str, str]],
 ) -> Iterator[dict[str, Any]]:
     code = {name: place for place, name in enumerate(result.classes.tolist())}
     own = np.array([code[name] for name in result.labels.tolist()])
@@ -242,6 +241,7 @@ def _prediction_rows(
     for i, document in enumerate(texts["target"].columns["document"]):
         if i % PROGRESS_ROWS == 0:
             progress("storing", i, len(own))
+        reason, drawn = asked.get(i, ("", ASKED))
         yield {
             "run_id": run,
             "position": i,
@@ -254,26 +254,27 @@ def _prediction_rows(
             "novel_group": storable(str(result.novel_group[i])),
             "near": near.get(i, []),
             "rank": int(rank[i]),
-            "reason": storable("; ".join(filter(None, (result.review_reason[i], reasons.get(i, ""))))),
+            "reason": storable("; ".join(filter(None, (result.review_reason[i], reason)))),
+            "drawn": drawn,
             "state": OPEN,
         }
 
 
-def review_order(result: LabelResult) -> tuple[np.ndarray, dict[int, str]]:
-    """Place of every document in the queue, and why it stands there.
+def review_order(result: LabelResult) -> tuple[np.ndarray, dict[int, tuple[str, str]]]:
+    """Place of every document in the queue; of those that stand first, why, and how they were drawn.
 
     First what :meth:`LabelResult.ask` would ask, then what needs review, then the rest; the least sure first.
     """
     n = len(result.texts)
     order = np.lexsort((np.arange(n), result.confidence, ~result.needs_review))
-    asked: dict[str, list] = {"document": [], "reason": []}
+    asked: dict[str, list] = {"document": [], "reason": [], "drawn": []}
     if n:
         asked = result.ask(min(n, _ASKED if n <= _MANY else _ASKED_OF_MANY), suggest=True)  # its desk shows the label
     first = np.array(asked["document"], dtype=int) - 1
     order = np.concatenate([first, order[~np.isin(order, first)]]) if len(first) else order
     rank = np.empty(n, dtype=int)
     rank[order] = np.arange(n)
-    return rank, dict(zip(first.tolist(), map(str, asked["reason"]), strict=True))
+    return rank, dict(zip(first.tolist(), zip(map(str, asked["reason"]), asked["drawn"], strict=True), strict=True))
 
 
 def _ask_words(result: LabelResult) -> list[dict[str, Any]]:

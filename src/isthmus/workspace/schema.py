@@ -331,6 +331,8 @@ PREDICTIONS = _table(
     Prediction,
     _to("people", "leased_to", null=True),
     _when("asked_at", null=True),
+    # How the queue came to offer it: at random, or asked for because it teaches most.
+    sa.Column("drawn", sa.String(10), server_default="asked", nullable=False),
     sa.Index("ix_predictions_document_id", "document_id", "run_id", unique=True),
     sa.Index("ix_predictions_queue", "run_id", "state", "rank"),
     sa.Index("ix_predictions_review", "run_id", "needs_review", "state"),
