@@ -4,6 +4,7 @@ Two thirds of the cells are tested here, on a pair of thirty short texts each; t
 """
 
 import csv
+import json
 import re
 from itertools import combinations
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 import isthmus
 from isthmus.cli.app import run_command
 from isthmus.corpus import make_shifted_texts, read_collection, write_rows
-from isthmus.exceptions import UsageError
+from isthmus.exceptions import IsthmusWarning, UsageError
 from isthmus.request import LabelRequest
 from isthmus.scale import label_files
 
@@ -300,6 +301,83 @@ def by_names(files):
 @pytest.mark.parametrize("action", ACTIONS)
 def test_every_action_on_names_alone(files, by_names, action):
     assert_sound(act(by_names, action, files))
+
+
+def test_a_machine_measures_nothing_where_no_source_does(files, by_names):
+    """Its answers to documents drawn at random are weighed, and a person is asked the same way as before."""
+    asked = by_names.ask(20)
+    truths = files.joinpath("truth.txt").read_text().splitlines()
+    said = asked | {"true_label": [truths[number - 1] for number in asked["document"]]}
+    taught = by_names.teach(said, by="a machine")
+    assert str(taught.learned).startswith("20 answers weighed; ")
+    assert taught.expected_accuracy.reason == "people gave fewer than 10 answers"
+    assert taught.needs_review.all(), "nothing says how often these labels are right"
+    again = taught.ask(20)
+    assert (again["document"], set(again["drawn"])) == (asked["document"], {"random"})
+    read = taught.teach(said)
+    assert read.expected_accuracy.estimate is not None
+    assert read.learned.hands[0]["measured"] == 20, "the person's answers measure the machine"
+
+
+def test_names_do_not_let_a_spoilt_source_in(files):
+    parts = [read_collection(files / f"{name}.csv", text="text", label="label") for name in ("first", "second")]
+    target = read_collection(files / "target.csv", text="text").texts
+    table = read_collection(files / "classes.csv", text="words", label="class")
+    named = dict(zip(table.labels, table.texts, strict=True))
+    spoilt = np.random.default_rng(0).permutation(parts[1].labels).tolist()
+    domain = ["good"] * len(parts[0]) + ["spoilt"] * len(parts[1])
+    texts, labels = parts[0].texts + parts[1].texts, parts[0].labels + spoilt
+    with pytest.warns(IsthmusWarning, match="labels of spoilt cannot be learned from its words; it was left out"):
+        both = isthmus.label(texts, labels, target, "names", classes=named, source_domain=domain)
+    assert [row["source"] for row in both.sources if row["used"]] == ["good"]
+    alone = isthmus.label(parts[0].texts, parts[0].labels, target, "names", classes=named)
+    assert both.labels.tolist() == alone.labels.tolist()
+
+
+def test_names_alone_are_broken_down_by_a_column(files, monkeypatch):
+    monkeypatch.chdir(files)
+    names = ["--text", "text", "--classes", "classes.csv", "-o", "by.csv", "--quiet", "--force"]
+    write_rows("regions.csv", {"text": read_collection("target.csv", text="text").texts, "region": ["n", "s"] * 20})
+    assert run_command(["label", "regions.csv", *names, "--by", "region"]) == 0
+    (record,) = [json.loads(path.read_text()) for path in files.glob("*run.json") if "by.csv" in path.read_text()]
+    rows = record["class_shares_by"]["rows"]
+    for region in ("n", "s"):
+        found = [row["estimate"] for row in rows if row["value"] == region]
+        assert sum(found) == pytest.approx(1, abs=1e-3), f"the classes of region {region} make a whole"
+    assert {row["low"] for row in rows} == {None}, "no source, no answers: nothing says how far off they are"
+
+
+def test_names_and_a_file_that_has_labels_of_one_class(files, monkeypatch):
+    """The given labels stay; what names decide is not said to be learned from them."""
+    monkeypatch.chdir(files)
+    texts = read_collection("target.csv", text="text").texts
+    truths = files.joinpath("truth.txt").read_text().splitlines()
+    given = [truth if truth == "class 0" and row % 2 else None for row, truth in enumerate(truths)]
+    write_rows("one.csv", {"text": texts, "label": given}, force=True)
+    names = ["--text", "text", "--classes", "classes.csv", "--quiet", "--force"]
+    assert run_command(["label", "one.csv", *names, "-o", "one_out.csv", "--save", "one.isthmus"]) == 0
+    saved = isthmus.load("one.isthmus")
+    assert [row["topic"] for row in saved.warnings] == ["not estimated"]
+    assert set(saved.ask(5)["drawn"]) == {"random"}
+    with open("one_out.csv", newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["label"] for row in rows if row["given"] == "True"] == [label for label in given if label]
+
+
+def test_classes_by_name_are_renamed_and_merged_in_either_order(files, by_names):
+    first, second, third = sorted(by_names.classes.tolist())
+    one = by_names.rename_classes({first: "alpha"}).rename_classes({second: "beta", third: "beta"})
+    other = by_names.rename_classes({second: "beta", third: "beta"}).rename_classes({first: "alpha"})
+    np.testing.assert_array_equal(one.labels, other.labels)
+    np.testing.assert_allclose(one.confidence, other.confidence)
+    words = by_names.descriptions
+    assert one.descriptions == {"alpha": words[first], "beta": f"{words[second]}; {words[third]}"}
+    asked = one.ask(12)
+    assert set(asked["drawn"]) == {"random"}
+    truths = files.joinpath("truth.txt").read_text().splitlines()
+    taught = one.teach(asked | {"true_label": [truths[number - 1] for number in asked["document"]]})
+    assert_sound(taught)
+    assert taught.classes.tolist() == ["alpha", "beta"], "answers in the former names are understood"
 
 
 @pytest.mark.parametrize("extra", [[], *list(OPTIONS.values())[:3]])

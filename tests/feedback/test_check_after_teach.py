@@ -91,6 +91,4 @@ def test_an_estimate_from_answers_does_not_claim_to_be_without_labels(labelling,
 
 def test_few_answers_say_why_nothing_is_expected(labelling):
     few = labelling.teach({"document": [1, 61], "true_label": ["staff", "price"]})
-    assert right_tile(few)["note"] == (
-        "Not estimated (fewer than 10 answers were learned from). Check a sample to know."
-    )
+    assert right_tile(few)["note"] == ("Not estimated (people gave fewer than 10 answers). Check a sample to know.")

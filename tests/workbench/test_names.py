@@ -61,9 +61,14 @@ def test_classes_by_name_label_review_teach_and_export(client, workspace, namele
         drawn.append(given.json()["drawn"])
     assert drawn[0] == "random", "the first on the desk were drawn from all, since nothing measured the labels"
     assert drawn[-1] == "picked", "the desk had not offered it"
+    said = "id,true_label\n" + "".join(f"{row.name},{name}\n" for row, name in zip(rows, truth, strict=True))
+    sent = client.post(f"{api}/hands", files={"file": ("said.csv", said.encode())}, data={"by": "a machine"})
+    assert sent.status_code == 200, sent.text
     assert client.post(f"{here}/runs/teach").status_code in (200, 303)
     work(workspace, until_idle=True)
     taught = workspace.runs.latest(nameless.id)
+    assert taught.summary["expected"] is None, "a machine measures nothing"
+    assert taught.summary["review"] == len(rows) - 3
     assert (taught.number, taught.state) == (run.number + 1, "done"), taught.error
     assert taught.summary["answers"] == 3
 

@@ -406,7 +406,7 @@ def assess(
             ).rstrip()
             warnings.append({"topic": "new group", "message": message})
     known = np.isin(classes, [label for label in source_labels if label is not None])
-    if known.any() and (shares.moved or followed):
+    if known.sum() > 1 and (shares.moved or followed):  # the source has shares
         gained = int(np.argmax(shares.by_probabilities - shares.source))
         lost = int(np.argmin(shares.by_probabilities - shares.source))
         message = (
@@ -422,7 +422,7 @@ def assess(
 def source_warnings(scorer: LabelScorer | None, source_labels: Any) -> list[dict]:
     """What is wrong with the source: few documents, classes of few documents, labels its words contradict."""
     known = [str(label) for label in source_labels if label is not None]
-    if not known:
+    if len(set(known)) < 2:  # names of the classes decide, and nothing is learned from it
         return []
     names, counts = np.unique(known, return_counts=True)
     rows: list[dict[str, Any]] = []

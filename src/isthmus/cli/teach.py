@@ -139,7 +139,7 @@ def teach(
         notes += describe_better_judge(before, taught)
         table_file = None if output == "-" else output
         step = describe_next(taught, taught.next_step(), saved=save, table=table_file, budget=taught.error_budget)
-        ahead = [str(forecast)] if "forecast" in summary else []
+        ahead = [str(forecast)] if "forecast" in summary and summary["needs_review"] else []
         say_outcome(describe_outcome(summary, taught.learned, notes, ahead), summary["files"], step)
 
 

@@ -81,7 +81,8 @@ class Learned:
         if self.answers and self.towards < self.changed:
             changed += f", {self.towards:,} towards the answered classes"
         total = plural(self.total, "answer") if self.words else f"{self.total:,}"
-        lines = [f"{done or 'no new answers'}, {total} in all; {changed}"]
+        total = f", {total} in all" if self.total or not self.weighed else ""  # weighed ones count for no answer
+        lines = [f"{done or 'no new answers'}{total}; {changed}"]
         lines += [describe_hand(hand) for hand in self.hands]
         for name, known in self.new_classes.items():
             if known:

@@ -225,7 +225,7 @@ def _accuracy_after(
 ) -> tuple[AccuracyEstimate, np.ndarray]:
     """The accuracy to expect after answers, and the confidences at its low end."""
     if expected is None:
-        reason = f"fewer than {FEWEST_ANSWERS} answers were learned from"
+        reason = f"people gave fewer than {FEWEST_ANSWERS} answers"
         if len(whole.documents):
             reason = (
                 f"{plural(len(whole.documents), 'document')} got a class as a group, and fewer than {FEWEST_ANSWERS} "
