@@ -84,6 +84,7 @@ def test_missing_texts_are_kept_as_empty_ones(missing):
     (said,) = [row["message"] for row in found.warnings if row["topic"] == "no text"]
     assert said.startswith("1 of 5 documents without text: each gets a label, as every row does")
     assert sum(row["target"] for row in class_table(found)) == 4, "an empty text counts for no class"
+    assert {row["labels"] for row in found.class_shares()} == {0.5}, "nor for its share"
     assert sum(found.teach({1: "staff"}).learned.after.values()) == 4
     with pytest.warns(IsthmusWarning, match=r"first texts\[0\]"):
         assert found.predict([missing, "kind staff"]).tolist()[1] == "staff"

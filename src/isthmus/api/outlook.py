@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._math.confidence import AccuracyEstimate
+from isthmus._math.confidence import AccuracyEstimate, without_text
 from isthmus.api.frames import FrameResult
 from isthmus.choose.checking import LabelCheck
 from isthmus.choose.forecast import AnswerForecast, forecast_answers
@@ -109,6 +109,7 @@ class Outlook(FrameResult, Labelling):
             drawn,
             before,
             **level,
+            counted=~without_text(self.texts),
         )
 
     def next_step(self) -> Step | None:

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._math.confidence import review_later, sharpen
+from isthmus._math.confidence import review_later, sharpen, without_text
 from isthmus._math.rows import rows_are_empty, softmax, unit_rows, unknown_texts
 from isthmus._utils import warn
 from isthmus.choose.combined import CombinedModel
@@ -324,7 +324,8 @@ class QuickLabels:
 
     def class_shares(self, by: Sequence | None = None) -> list[dict]:
         """How common each class is; see :meth:`isthmus.api.label.LabelResult.class_shares`."""
-        facts = ShareFacts(self.classes.tolist(), self.labels, self.probabilities, self.confidence)
+        counted = ~without_text(self.texts)
+        facts = ShareFacts(self.classes.tolist(), self.labels, self.probabilities, self.confidence, counted=counted)
         source = [name for name, count in self.by.source_counts for _ in range(count)]
         if by is None:
             return with_source(facts.shares(), source)

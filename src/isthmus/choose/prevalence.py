@@ -60,6 +60,8 @@ class ShareFacts:
         Probabilities that no answer has touched; ``probabilities`` if omitted.
     level : float, default=0.9
         Share of intervals that should hold the true share.
+    counted : ndarray of bool, optional
+        Documents that count, those with a text; all if omitted.
     """
 
     classes: list
@@ -71,10 +73,12 @@ class ShareFacts:
     drawn: Sequence[int] = ()
     before: np.ndarray | None = None
     level: float = CONFIDENCE_LEVEL
+    counted: np.ndarray | None = None
 
     def shares(self, within: np.ndarray | None = None) -> list[dict[str, Any]]:
         """Per class ``labels``, ``estimate``, ``low``, ``high`` and ``basis``; ``within``: of these documents alone."""
         chosen = np.ones(len(self.labels), dtype=bool) if within is None else np.asarray(within, dtype=bool)
+        chosen = chosen if self.counted is None else chosen & self.counted
         named = [name for row, name in self.known.items() if chosen[row]]
         new = sorted({name for name in named if name not in set(self.classes)}, key=str)
         sample = np.array([row for row in self.drawn if chosen[row]], dtype=int)
