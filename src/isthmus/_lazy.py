@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
@@ -36,6 +37,19 @@ def defer(name: str) -> None:
         parent, _, own_name = name.rpartition(".")
         if parent in sys.modules:  # as importing it would have done
             setattr(sys.modules[parent], own_name, sys.modules[name])
+
+
+@contextmanager
+def hidden(name: str) -> Iterator[None]:
+    """Imports inside the block do not find a module that they would load and not use; afterwards it is as it was."""
+    if name in sys.modules:
+        yield
+        return
+    sys.modules[name] = None  # type: ignore[assignment]  # as the import system documents it
+    try:
+        yield
+    finally:
+        del sys.modules[name]
 
 
 class _Deferred(ModuleType):

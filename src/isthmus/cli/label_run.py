@@ -12,8 +12,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from isthmus._lazy import defer
-from isthmus._utils import plural, spell_time
+from isthmus._lazy import defer, hidden
+from isthmus._utils import plural, return_memory, spell_time
 from isthmus.api.saving import import_skops_quickly, read_quickly
 from isthmus.cli.blocks import NOT_IN_MEMORY, block_settings, check_blocks, files_written, resumable
 from isthmus.cli.common import (
@@ -68,6 +68,7 @@ BASES = {"random": "from answers drawn at random", "weighted": "from answers of 
 
 def label_files(request: LabelRequest) -> None:
     """Read the collections, label the target, write."""
+    return_memory()
     with talking(request.quiet) as line, ExitStack() as work:
         inputs = read_inputs(request)
         source, target = inputs.source, inputs.target
@@ -132,6 +133,8 @@ def _source_of(saved: Any, request: LabelRequest) -> Collection:
 
 def label_collections(request: LabelRequest, inputs: Inputs):
     """Label one collection from another."""
+    with hidden("pandas"):  # scikit-learn imports it where it is installed, half a second for nothing
+        importlib.import_module("sklearn.base")
     from isthmus.api.label import label as label_texts
     from isthmus.api.methods import read_parameters
 
