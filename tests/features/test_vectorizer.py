@@ -39,6 +39,11 @@ def test_words_are_unicode_letters(text, words):
     assert tokenize_words(text) == words
 
 
+def test_words_of_plain_letters_are_found_as_all_others_are():
+    text = "".join(f"{chr(code)}{'ab' * (code % 2)}{chr(code)}" for code in range(128))
+    assert tokenize_words(text, lowercase=False) == tokenize_words(text + " é", lowercase=False)
+
+
 @pytest.mark.parametrize(
     ("texts", "language"),
     [

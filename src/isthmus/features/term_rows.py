@@ -89,7 +89,7 @@ class TermRows:
 
     def _count_many(self, texts: Sequence[str]) -> sp.csr_matrix:
         index = self.vocabulary.index
-        found = count_as_integers(texts, self.words, lambda frequency: np.arange(len(frequency)))
+        found = count_as_integers(texts, self.words, np.flatnonzero)
         if found is None:
             return sp.vstack([self._count_words(texts[part]) for part in row_blocks(len(texts), _MANY)])
         columns = np.array([index.get(name, -1) for name in found[0]], dtype=np.int32)
