@@ -133,6 +133,8 @@ def review_reasons(size: int, *, error_budget: float | None = None, **found: Any
     """
     reasons = np.full(size, "", dtype=object)
     masks = {name.replace("_", " "): np.asarray(mask, dtype=bool) for name, mask in found.items()}
+    if error_budget == 1:  # any share of wrong labels will do, so that nothing need be known about it
+        masks.pop("not estimated", None)
     for name in REVIEW_REASONS:
         if name in masks:
             reasons[masks.pop(name) & (reasons == "")] = name

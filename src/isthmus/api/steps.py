@@ -279,11 +279,10 @@ def _review_reasons(
         no_known_words=fitted.no_known_terms,
         methods_disagree=low & in_dispute,
         not_sure_enough=low,
+        not_estimated=np.full(len(low), fitted.accuracy.estimate is None),
     )
-    marked = np.asarray(reasons != "", dtype=bool)
-    if fitted.accuracy.estimate is None:
-        reasons[~marked] = "not estimated"
-    else:
+    if fitted.accuracy.estimate is not None:
+        marked = np.asarray(reasons != "", dtype=bool)
         reasons[review_all_if_few_pass(marked) & ~marked] = "too few are sure"
     return reasons
 

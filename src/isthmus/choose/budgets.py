@@ -69,7 +69,8 @@ def review_warnings(expected: AccuracyEstimate, budget: float, *, all_reviewed: 
     ``alone``: one method was named, so that ``auto`` may do better.
     """
     if expected.estimate is None:
-        message = f"The accuracy is not estimated ({expected.reason}), so all documents need review."
+        so = ", so all documents need review" if all_reviewed else ""
+        message = f"The accuracy is not estimated ({expected.reason}){so}."
         return [{"topic": "not estimated", "message": message}]
     if not all_reviewed:
         return []

@@ -571,8 +571,8 @@ class Run:
         limits = review_limits(counts, budget, trust.caution, trust.surest)
         n = int(per_class.sum())
         passed = sum(int(row[limit:].sum()) for row, limit in zip(passable, limits, strict=True))
-        if trust.expected.estimate is None:  # whatever the confidence
-            passed = 0
+        if trust.expected.estimate is None:  # whatever the confidence, unless anything may be wrong
+            passed = passed if budget == 1 else 0
         elif too_few_pass(passed, n):
             limits, passed = np.full(2, STEPS + 1), 0
         trust.warnings += review_warnings(trust.expected, budget, all_reviewed=not passed, alone=alone)
