@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import ndtri
 
-_DENSE_BLOCK = 1 << 22  # cells of a dense array looked at in one go
+_BLOCK = 1 << 15  # numbers mixed in one go: they stay in the cache
 
 
 def content_order(rows: Any, *more: np.ndarray) -> np.ndarray:
@@ -45,7 +45,7 @@ def content_keys(rows: Any, precision: Any = np.float32) -> np.ndarray:
     if sp.issparse(rows):
         return _sparse_keys(rows, mixed_bits(_bits(rows.data, precision)))
     if isinstance(rows, np.ndarray) and rows.ndim == 2:
-        size = max(1, _DENSE_BLOCK // max(1, rows.shape[1]))
+        size = max(1, _BLOCK // max(1, rows.shape[1]))
         blocks = [_dense_keys(rows[start : start + size], precision) for start in range(0, len(rows), size)]
         return np.concatenate([*blocks, np.zeros(0, dtype=np.uint64)])
     digests = [hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest() for text in rows]
@@ -93,10 +93,12 @@ def _columns(numbers: np.ndarray) -> np.ndarray:
 
 def mixed_bits(bits: np.ndarray) -> np.ndarray:
     """Every bit of the outcome depends on every bit given (the finish of splitmix64), in place."""
-    with np.errstate(over="ignore"):
-        bits ^= bits >> np.uint64(30)
-        bits *= np.uint64(0xBF58476D1CE4E5B9)
-        bits ^= bits >> np.uint64(27)
-        bits *= np.uint64(0x94D049BB133111EB)
-        bits ^= bits >> np.uint64(31)
-    return bits
+    flat = bits.reshape(-1)
+    for start in range(0, len(flat), _BLOCK):
+        part = flat[start : start + _BLOCK]
+        part ^= part >> np.uint64(30)
+        part *= np.uint64(0xBF58476D1CE4E5B9)
+        part ^= part >> np.uint64(27)
+        part *= np.uint64(0x94D049BB133111EB)
+        part ^= part >> np.uint64(31)
+    return flat.reshape(bits.shape)

@@ -43,46 +43,45 @@ def trailing_zeros(typingctx, x):
 def common_bits(typingctx, matrix, j, i, n_words):
     """Bits that row j of a C-contiguous uint64 matrix shares with rows i, i+1, i+2, i+3; n_words a multiple of 4.
 
-    Written with 128-bit vectors of bytes: bits are counted per byte and widened once for every 28 vectors (a byte
+    Written with 256-bit vectors of bytes: bits are counted per byte and widened once for every 28 vectors (a byte
     holds 31 such counts), and row j is read once for four rows. Compilers do not find this in a loop over words.
     """
 
     def build(context, builder, signature, args):
         array = context.make_array(signature.args[0])(context, builder, args[0])
         word = ir.IntType(64)
-        bytes16, halves8, words4 = (ir.VectorType(ir.IntType(w), k) for w, k in ((8, 16), (16, 8), (32, 4)))
+        bytes32, halves16, words8 = (ir.VectorType(ir.IntType(w), k) for w, k in ((8, 32), (16, 16), (32, 8)))
         # llvmlite's own ctpop takes integers only; the instruction itself takes vectors.
-        count = cgutils.get_or_insert_function(builder.module, ir.FunctionType(bytes16, [bytes16]), "llvm.ctpop.v16i8")
+        count = cgutils.get_or_insert_function(builder.module, ir.FunctionType(bytes32, [bytes32]), "llvm.ctpop.v32i8")
         base = builder.bitcast(array.data, word.as_pointer())
         n_words = args[3]
         row_j = builder.gep(base, [builder.mul(args[1], n_words)])
         rows = [builder.gep(base, [builder.mul(builder.add(args[2], ir.Constant(word, r)), n_words)]) for r in range(4)]
-        totals = [cgutils.alloca_once_value(builder, ir.Constant(words4, None)) for _ in rows]
-        parts = [cgutils.alloca_once(builder, bytes16) for _ in rows]
+        totals = [cgutils.alloca_once_value(builder, ir.Constant(words8, None)) for _ in rows]
+        parts = [cgutils.alloca_once(builder, bytes32) for _ in rows]
 
         def vector(row, at):
-            return builder.load(builder.bitcast(builder.gep(row, [at]), bytes16.as_pointer()), align=8)
+            return builder.load(builder.bitcast(builder.gep(row, [at]), bytes32.as_pointer()), align=8)
 
-        zero, chunk, step = (ir.Constant(word, v) for v in (0, 56, 4))
+        zero, chunk, step = (ir.Constant(word, v) for v in (0, 112, 4))
         with cgutils.for_range_slice(builder, zero, n_words, chunk, word) as (k0, _):
             for part in parts:
-                builder.store(ir.Constant(bytes16, None), part)
+                builder.store(ir.Constant(bytes32, None), part)
             k1 = builder.add(k0, chunk)
             k1 = builder.select(builder.icmp_signed("<", k1, n_words), k1, n_words)
             with cgutils.for_range_slice(builder, k0, k1, step, word) as (k, _):
-                for at in (k, builder.add(k, ir.Constant(word, 2))):
-                    common = vector(row_j, at)
-                    for row, part in zip(rows, parts, strict=True):
-                        ones = builder.call(count, [builder.and_(common, vector(row, at))])
-                        builder.store(builder.add(builder.load(part), ones), part)
+                common = vector(row_j, k)
+                for row, part in zip(rows, parts, strict=True):
+                    ones = builder.call(count, [builder.and_(common, vector(row, k))])
+                    builder.store(builder.add(builder.load(part), ones), part)
             for part, total in zip(parts, totals, strict=True):
-                wide = _pairwise(builder, _pairwise(builder, builder.load(part), halves8), words4)
+                wide = _pairwise(builder, _pairwise(builder, builder.load(part), halves16), words8)
                 builder.store(builder.add(builder.load(total), wide), total)
         results = []
         for total in totals:
             lanes = builder.load(total)
             result = builder.extract_element(lanes, ir.Constant(ir.IntType(32), 0))
-            for lane in range(1, 4):
+            for lane in range(1, 8):
                 result = builder.add(result, builder.extract_element(lanes, ir.Constant(ir.IntType(32), lane)))
             results.append(result)
         return context.make_tuple(builder, signature.return_type, results)
