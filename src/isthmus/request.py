@@ -492,6 +492,8 @@ def in_flags(sentence: str) -> str:
     "'out.csv' exists; give another name, or --force to replace it."
     >>> in_flags("Name the column with text=COLUMN, or try method='strings'.")
     'Name the column with --text COLUMN, or try --method strings.'
+    >>> in_flags("Compare with guidance=0.")
+    'Compare with --guidance 0.'
     """
     return _python_options().sub(_as_flag, sentence)
 
@@ -505,7 +507,7 @@ def _flags() -> dict[str, str]:
 @cache
 def _python_options() -> re.Pattern:
     names = "|".join(_flags())
-    return re.compile(rf"(?<![\w'\"])({names})=(True\b|'[^']*'|…|[A-Z]+\b)")
+    return re.compile(rf"(?<![\w'\"])({names})=(True\b|'[^']*'|…|[A-Z]+\b|\d+(?:\.\d+)?)")
 
 
 def _as_flag(found: re.Match) -> str:

@@ -329,8 +329,8 @@ def choose_settings(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
 BASELINE_SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
     "nbc": {"counts": {}, "log counts": {"log_counts": True}},
     "svm": {f"C {value:g}": {"estimator__C": value} for value in (0.01, 0.1, 1.0, 10.0, 100.0)},
-    "tsvm": {f"C {value:g}": {"C": value, "target_C": value} for value in (0.1, 1.0, 10.0)},
-    "sgt": {f"{number} neighbours": {"n_neighbors": number} for number in (10, 30, 100, 300)},
+    "tsvm": {f"C {value:g}": {"C": value, "target_C": value} for value in (0.01, 0.1, 1.0, 10.0)},
+    "sgt": {f"{number} neighbours": {"n_neighbors": number} for number in (10, 30, 100, 300, 600)},
 }
 BASELINES = tuple(BASELINE_SETTINGS)
 # What the study "baseline-defaults" chooses, without a task's groups or, for tasks that take no part, over all.
