@@ -337,10 +337,11 @@ BASELINES = tuple(BASELINE_SETTINGS)
 TUNED: dict[str, dict[str, str]] = {
     "nbc": {"others": "log counts"},
     "svm": {"others": "C 10", "rec-talk": "C 100", "comp-sci": "C 1", "comp-rec": "C 1", "sci-talk": "C 100"},
-    "tsvm": {"others": "C 0.1"},
+    "tsvm": {"others": "C 0.01", "comp-sci": "C 0.1", "comp-rec": "C 0.1"},
     "sgt": {
         "others": "300 neighbours",
         "rec-talk": "10 neighbours",
+        "comp-talk": "600 neighbours",
         "comp-sci": "30 neighbours",
         "comp-rec": "10 neighbours",
     },
