@@ -172,7 +172,7 @@ def cluster(
         A number from 1 up per source text, where the source is several collections with groups of their own.
     pivots : mapping of str to float, optional
         How much some shared words count when groups are compared, from 0 (not at all) to 1. The words that made each
-        match are in :meth:`GroupingResult.clusters`.
+        match are in :meth:`isthmus.api.cluster.GroupingResult.clusters`.
     text, label, id : str, optional
         Columns of data frames, where two frames are given instead of lists; guessed if omitted. ``text`` may name
         several. The id names documents in tables.
