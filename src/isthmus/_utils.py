@@ -95,6 +95,7 @@ def return_memory() -> None:
 
         with suppress(AttributeError):  # another C library than glibc
             ctypes.CDLL(None).mallopt(-3, 16 << 20)  # M_MMAP_THRESHOLD
+            ctypes.CDLL(None).mallopt(-1, 32 << 20)  # M_TRIM_THRESHOLD: smaller ones stay, or each is asked for anew
 
 
 def plural(n: int, one: str, many: str | None = None) -> str:
