@@ -16,6 +16,7 @@ from isthmus.corpus.limits import unpacking_at_most
 from isthmus.corpus.read import read_whole
 from isthmus.exceptions import DataError, UsageError
 from isthmus.workspace import work
+from isthmus.workspace.collections import ParsedFiles
 
 
 @pytest.fixture
@@ -218,3 +219,21 @@ def test_the_sheets_of_a_workbook_can_be_looked_at_and_one_is_read(place, parses
     assert [row.name for row in ws.documents.page(found.id)] == ["r1", "r2"]
     assert ws.collections.table(found.id)["comment"] == ["kind staff in May", "dear"]
     assert len(parses) == before
+
+
+@pytest.mark.parametrize("data", [b"", b" \n"], ids=["nothing", "blanks"])
+def test_a_workbook_without_content_is_refused_and_not_searched_for_ever(place, data, monkeypatch):
+    """Every sheet of it was called empty, so the search for the first that holds anything never ended."""
+    ws, project, by = place
+    tried = []
+    rows = ParsedFiles.rows
+
+    def counted(*args, **options):
+        tried.append(options["sheet"])
+        assert len(tried) < 1_000, "sheets are looked at without end"
+        return rows(*args, **options)
+
+    monkeypatch.setattr(ParsedFiles, "rows", counted)
+    with pytest.raises(DataError, match="is empty") as refused:
+        ws.collections.add(project, "survey.xlsx", io.BytesIO(data), kind="target", by=by)
+    assert refused.value.code == "empty-file"

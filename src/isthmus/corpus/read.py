@@ -7,7 +7,6 @@ import sys
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from itertools import count
 from pathlib import Path
 from typing import IO
 
@@ -209,9 +208,12 @@ def _sheet_if_there(data: bytes, name: str, sheet: str | None) -> Rows:
         return read_whole(data, name, "xlsx")
 
 
+_MOST_SHEETS = 100  # every one costs a look at the whole file, and a file without content calls any sheet empty
+
+
 def each_sheet(read: Callable[[str], Rows], first: int = 1) -> Iterator[Rows]:
     """The sheets of a workbook that hold anything, in their order; ``read`` takes the number of one."""
-    for number in count(first):
+    for number in range(first, first + _MOST_SHEETS):
         try:
             yield read(str(number))
         except DataError as error:
