@@ -9,7 +9,7 @@ import platform
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
 from isthmus.exceptions import IsthmusWarning, MissingExtraError
@@ -82,20 +82,6 @@ def one_blas_thread() -> Iterator[None]:
 
     with threadpool_limits(1, user_api="blas"):
         yield
-
-
-def return_memory() -> None:
-    """Arrays of 16 MB or more go back to the system when they are freed, where its C library can be asked for that.
-
-    glibc keeps what it once got back for arrays to come, up to 32 MB each. With arrays of many sizes, a fifth of the
-    memory of a run was then held for nothing.
-    """
-    if sys.platform == "linux":
-        import ctypes
-
-        with suppress(AttributeError):  # another C library than glibc
-            ctypes.CDLL(None).mallopt(-3, 16 << 20)  # M_MMAP_THRESHOLD
-            ctypes.CDLL(None).mallopt(-1, 32 << 20)  # M_TRIM_THRESHOLD: smaller ones stay, or each is asked for anew
 
 
 def plural(n: int, one: str, many: str | None = None) -> str:

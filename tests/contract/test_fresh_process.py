@@ -2,7 +2,6 @@
 
 import importlib
 import json
-import platform
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -119,29 +118,3 @@ def test_a_hidden_module_is_not_found_until_the_block_ends():
     with hidden("json"):  # was there before
         assert importlib.import_module("json") is json
     assert importlib.import_module("zipapp").__name__ == "zipapp"
-
-
-# Freed, one array of 17 MB makes glibc keep the next ones; how many MB are held when all but the last of ten are gone.
-FREED = """
-import sys
-import numpy as np
-from isthmus._utils import return_memory
-def held():
-    return int(open("/proc/self/statm").read().split()[1]) * 4096 / 1e6
-if sys.argv[1] == "return":
-    return_memory()
-before = held()
-np.ones(17 << 17)
-arrays = [np.ones(17 << 17) for _ in range(10)]
-del arrays[:-1]
-print(held() - before)
-"""
-
-
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries keep less")
-def test_freed_arrays_go_back_to_the_system():
-    kept, returned = (
-        float(subprocess.run([sys.executable, "-c", FREED, how], capture_output=True, text=True, check=True).stdout)
-        for how in ("keep", "return")
-    )
-    assert returned < 30 < kept, f"{returned:.0f} MB held, and {kept:.0f} MB where the system is not asked"

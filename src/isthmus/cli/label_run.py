@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from isthmus._lazy import defer, hidden
-from isthmus._utils import plural, return_memory, spell_time
+from isthmus._utils import plural, spell_time
 from isthmus.api.saving import import_skops_quickly, read_quickly
 from isthmus.cli.blocks import NOT_IN_MEMORY, block_settings, check_blocks, files_written, resumable
 from isthmus.cli.common import (
@@ -68,7 +68,6 @@ BASES = {"random": "from answers drawn at random", "weighted": "from answers of 
 
 def label_files(request: LabelRequest) -> None:
     """Read the collections, label the target, write."""
-    return_memory()
     with talking(request.quiet) as line, ExitStack() as work:
         inputs = read_inputs(request)
         source, target = inputs.source, inputs.target
