@@ -4,6 +4,8 @@ import csv
 import gzip
 import json
 import os
+import warnings
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -397,7 +399,7 @@ def test_groups_are_the_same_whatever_the_blocks_and_follow_the_source(corpus, t
     assert outputs[0] == outputs[1] == outputs[2]
     assert sorted(result.aligned_to) == ["health", "money", "sport"]
     assert sum(result.sizes) == 1_300
-    assert result.termination == "stable"
+    assert (result.termination, result.guidance) == ("stable", 0.5)
     table = read_collection(tmp_path / "150" / "a.csv", text="text").table()
     assert np.mean([name == topic for name, topic in zip(table["aligned_to"], truth, strict=False)]) > 0.9
     assert list(table)[-4:] == ["cluster", "cluster_name", "aligned_to", "strength"]
@@ -506,6 +508,26 @@ def test_a_vote_beyond_the_sample_promises_about_what_it_does_in_memory(tmp_path
     for found, wanted in zip(blocks.class_shares, memory.class_shares(), strict=True):
         assert found["estimate"] == pytest.approx(wanted["estimate"], abs=0.03)
         assert found["high"] - found["low"] == pytest.approx(wanted["high"] - wanted["low"], abs=0.1)
+
+
+@pytest.mark.parametrize("method", ["nbc", "auto"])
+def test_documents_without_text_count_for_no_class_in_blocks_nor_in_memory(tmp_path, in_both, method):
+    made = make_shifted_texts(150, 200, shared=0.2, noise=0.2, random_state=0)
+    texts = [*made.target_texts[:100], *[""] * 30, *made.target_texts[100:], *["  "] * 20]
+    write_rows(tmp_path / "s.csv", {"text": made.source_texts, "label": made.source_labels})
+    write_rows(tmp_path / "t.csv", {"text": texts, "row": [str(i) for i in range(len(texts))]})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", IsthmusWarning)
+        memory = isthmus.label(made.source_texts, made.source_labels, texts, method=method)
+        blocks = label_files(
+            tmp_path / "s.csv", tmp_path / "t.csv", tmp_path / "o.csv", method=method, text="text", block_rows=70
+        )
+    counted = dict(Counter(memory.labels[np.r_[:100, 130:230]].tolist()))
+    assert (blocks.target_documents, blocks.without_text, blocks.labels) == (250, 50, counted)
+    assert blocks.needs_review == memory.needs_review.sum(), "blocks and memory send other documents to review"
+    assert [row["topic"] for row in blocks.warnings] == [row["topic"] for row in memory.warnings]
+    for found, wanted in zip(blocks.class_shares, memory.class_shares(), strict=True):
+        assert found == pytest.approx(wanted, abs=1e-6)
 
 
 @pytest.mark.parametrize("method", ["nbc", "cocc", "auto"])

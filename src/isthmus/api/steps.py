@@ -19,10 +19,10 @@ from isthmus._math.confidence import (
     without_text,
 )
 from isthmus._progress import progress
-from isthmus._utils import one_blas_thread, plural, warn
+from isthmus._utils import one_blas_thread, warn
 from isthmus._validation import check_texts, read_source_labels
 from isthmus.api.methods import build_method, check_labelled
-from isthmus.choose.budgets import review_all_if_few_pass, review_warnings
+from isthmus.choose.budgets import no_text_warnings, review_all_if_few_pass, review_warnings
 from isthmus.choose.candidates import FittedCandidate, fit_candidate, make_scorer, try_methods
 from isthmus.choose.choice import Choice, decide
 from isthmus.choose.combined import NAMES, CombinedModel, sharpness_for
@@ -253,19 +253,10 @@ def judge_job(job: LabelJob, fitted: Choice) -> JudgedLabels:
     more = review_warnings(expected, budget, all_reviewed=bool(review.all()), alone=combined is None)
     if job.classes is not None:
         more += job.classes.warnings(_nameless(fitted.model))
-    more += _warn_of_no_text(job.texts.given_target)
+    more += no_text_warnings(int(without_text(job.texts.given_target).sum()), len(labels))
     settings = _settings(job, fitted, calibration)
     progress("judging the labels", 1, 1)
     return JudgedLabels(confidence, review, reasons, groups, novel, [*found.warnings, *more], settings)
-
-
-def _warn_of_no_text(texts: Sequence[str]) -> list[dict]:
-    n = int(without_text(texts).sum())
-    message = (
-        f"{n:,} of {plural(len(texts), 'document')} without text: each gets a label, as every row does, but it is a "
-        "guess from the rest, needs review, and is not counted for its class."
-    )
-    return [{"topic": "no text", "message": message}] if n else []
 
 
 def _review_reasons(

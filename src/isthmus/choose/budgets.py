@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from isthmus._math.confidence import AccuracyEstimate
+from isthmus._utils import plural
 
 # Fewer documents than these pass for none: of a few, one wrong label more is a broken budget. Of 40 labels of which one
 # in twenty is wrong, more than 12 % are wrong in one draw of twenty; of 20, in one of thirteen.
@@ -61,6 +62,15 @@ def review_all_if_few_pass(review: np.ndarray) -> np.ndarray:
     A budget is a share of wrong labels, and a handful of labels is too few for a share to mean anything.
     """
     return np.ones_like(review) if too_few_pass(int(np.count_nonzero(~review)), len(review)) else review
+
+
+def no_text_warnings(n: int, of: int) -> list[dict[str, str]]:
+    """Said where ``n`` documents hold no text; nothing where all hold some."""
+    message = (
+        f"{n:,} of {plural(of, 'document')} without text: each gets a label, as every row does, but it is a "
+        "guess from the rest, needs review, and is not counted for its class."
+    )
+    return [{"topic": "no text", "message": message}] if n else []
 
 
 def review_warnings(expected: AccuracyEstimate, budget: float, *, all_reviewed: bool, alone: bool) -> list[dict]:

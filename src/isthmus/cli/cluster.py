@@ -195,7 +195,12 @@ def cluster_large(request: ClusterRequest) -> tuple[dict[str, Any], dict[str, An
         {"cluster": i, "name": name, "size": size, "aligned_to": group, "strength": strength}
         for i, (name, size, group, strength) in enumerate(columns)
     ]
-    outcome = {"clusters": clusters, "passes": result.n_iter, "termination": result.termination}
+    outcome = {
+        "clusters": clusters,
+        "guidance": result.guidance,
+        "passes": result.n_iter,
+        "termination": result.termination,
+    }
     inputs = [{"path": path} for path in request.files]
     record = _record(request, inputs, {**request.for_record(), "blocks": True}, {**outcome, "files": result.files})
     return {**outcome, "output": request.output, "files": files_written(request.output, result.files)}, record

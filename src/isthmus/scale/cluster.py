@@ -38,6 +38,8 @@ class LargeClusters:
     n_iter : int
         Passes over the whole target.
     termination : {"stable", "max_iter"}
+    guidance : float
+        Weight of the source, as given or chosen.
     files : list of dict
         ``input``, ``output`` and ``sha256`` of the files written.
     """
@@ -48,6 +50,7 @@ class LargeClusters:
     strength: list[float]
     n_iter: int
     termination: str
+    guidance: float
     files: list[dict] = field(default_factory=list)
 
 
@@ -167,6 +170,7 @@ def _write(run: Run, passes: PiecePasses, model: CrossGuidedKMeans, replace: boo
         columns["strength"],
         model.n_iter_,
         model.termination_condition_,
+        model.guidance_,
         files,
     )
     if not run.output.is_file:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from isthmus._math.confidence import without_text
 from isthmus._math.content import content_keys
 from isthmus.corpus.guess import ColumnRoles
 from isthmus.corpus.shards import Block, read_block
@@ -127,7 +128,6 @@ class Facts:
 
     rows: dict[str, int] = field(default_factory=dict)
     labels: Counter = field(default_factory=Counter)
-    empty: int = 0
     bad: int = 0
     sample: dict[str, list[tuple]] = field(default_factory=dict)
 
@@ -138,7 +138,7 @@ class Facts:
             sample = {
                 side: [(int(key), text, label) for key, text, label in rows] for side, rows in content["sample"].items()
             }
-            return cls(content["rows"], Counter(content["labels"]), content["empty"], content["bad"], sample)
+            return cls(content["rows"], Counter(content["labels"]), content["bad"], sample)
         except (TypeError, ValueError, KeyError, AttributeError) as error:
             raise damaged("facts", error) from None
 
@@ -146,7 +146,6 @@ class Facts:
         return Facts(
             dict(Counter(self.rows) + Counter(other.rows)),
             self.labels + other.labels,
-            self.empty + other.empty,
             self.bad + other.bad,
             {side: [*self.sample.get(side, ()), *other.sample.get(side, ())] for side in ("source", "target")},
         )
@@ -167,7 +166,7 @@ def survey(piece: Piece, job: Job, readings: Sequence[Reading], limits: dict[str
     labels: list[str | None] = [None] * len(texts)
     if columns.label:
         labels = rows.labels(columns.label)
-    facts = Facts(rows={piece.side: len(texts)}, empty=sum(not text.strip() for text in texts), bad=len(rows.bad))
+    facts = Facts(rows={piece.side: len(texts)}, bad=len(rows.bad))
     facts.labels = Counter(label for label in labels if label is not None)
     keys = content_keys(texts)
     drawn = np.flatnonzero(keys < np.uint64(limits[piece.side]))
@@ -176,7 +175,7 @@ def survey(piece: Piece, job: Job, readings: Sequence[Reading], limits: dict[str
         save_tokens(job.store, f"tokens/{reading.name}/{piece.number}", read_tokens(texts, reading))
     if columns.label:
         job.store.save(f"labels/{piece.number}", _pack_labels(labels))
-    chosen = {"drawn": drawn, "keys": keys[drawn]}
+    chosen = {"drawn": drawn, "keys": keys[drawn], "empty": np.flatnonzero(without_text(texts))}
     job.store.save(done, {"facts": pack(vars(facts)), "bad": pack(rows.bad), **chosen})
     return facts
 

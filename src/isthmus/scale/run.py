@@ -17,7 +17,7 @@ from isthmus import __version__
 from isthmus._math.confidence import AccuracyEstimate, lower_confidence_in_groups, review_reasons
 from isthmus._utils import warn
 from isthmus._validation import check_seed
-from isthmus.choose.budgets import review_warnings, too_few_pass
+from isthmus.choose.budgets import no_text_warnings, review_warnings, too_few_pass
 from isthmus.choose.candidates import YARDSTICK, Candidates, try_methods
 from isthmus.choose.choice import decide
 from isthmus.choose.prevalence import share_sums, shares_of_sums, with_source
@@ -93,8 +93,8 @@ class LargeResult:
         What was weighed, and on how many documents.
     classes : list of str
     labels : dict of str to int
-        How many target documents got each label.
-    source_documents, target_documents, needs_review, bad_rows : int
+        How many target documents got each label, those without a text left out.
+    source_documents, target_documents, without_text, needs_review, bad_rows : int
     mean_confidence : float
     expected_accuracy : AccuracyEstimate
     class_shares : list of dict
@@ -113,6 +113,7 @@ class LargeResult:
     labels: dict[str, int]
     source_documents: int
     target_documents: int
+    without_text: int
     needs_review: int
     bad_rows: int
     mean_confidence: float
@@ -569,13 +570,13 @@ class Run:
         counts, passable, per_class, _ = census
         budget = self.settings.error_budget
         limits = review_limits(counts, budget, trust.caution, trust.surest)
-        n = int(per_class.sum())
         passed = sum(int(row[limit:].sum()) for row, limit in zip(passable, limits, strict=True))
         if trust.expected.estimate is None:  # whatever the confidence, unless anything may be wrong
             passed = passed if budget == 1 else 0
-        elif too_few_pass(passed, n):
+        elif too_few_pass(passed, self.n_target):
             limits, passed = np.full(2, STEPS + 1), 0
         trust.warnings += review_warnings(trust.expected, budget, all_reviewed=not passed, alone=alone)
+        trust.warnings += no_text_warnings(self.n_target - int(per_class.sum()), self.n_target)
         return limits
 
     # -- what comes out -----------------------------------------------------------------------------------------------
@@ -592,7 +593,8 @@ class Run:
             classes=[str(name) for name in self.classes],
             labels={str(self.classes[i]): int(per_class[i]) for i in order if per_class[i]},
             source_documents=self.n_source,
-            target_documents=int(per_class.sum()),
+            target_documents=self.n_target,
+            without_text=self.n_target - int(per_class.sum()),
             needs_review=sum(reviewed for _, reviewed in written),
             bad_rows=self.facts.bad,
             mean_confidence=round(float(counts @ np.arange(STEPS + 1)) / STEPS / max(1, counts.sum()), 4),
@@ -638,7 +640,8 @@ def take_census(
     """Label a piece, keep its labels, and count confidences (in steps of 1/10,000) and labels.
 
     Confidences are counted for documents that nobody disputes and for those in dispute, first of all documents, then
-    of those that may pass without review. Last come the sums from which class shares are estimated.
+    of those that may pass without review. Labels, and last the sums from which class shares are estimated, leave out
+    documents without a text.
     """
     scores, no_known_terms = model.piece_scores(piece, job)
     probabilities = trust.probabilities(scores)
@@ -656,8 +659,9 @@ def take_census(
     counted = [
         np.bincount(part, minlength=2 * (STEPS + 1)).reshape(2, STEPS + 1) for part in (places, places[passable])
     ]
-    sums = share_sums(probabilities, labels, confidence, trust.expected.caution)
-    return counted[0], counted[1], np.bincount(labels, minlength=n_classes), sums
+    rows = np.setdiff1d(np.arange(len(labels)), job.store.load(f"facts/{piece.number}")["empty"])
+    sums = share_sums(probabilities[rows], labels[rows], confidence[rows], trust.expected.caution)
+    return counted[0], counted[1], np.bincount(labels[rows], minlength=n_classes), sums
 
 
 def write_labels(
