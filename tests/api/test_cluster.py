@@ -7,6 +7,7 @@ import pytest
 import isthmus
 from isthmus.api import cluster as cluster_module
 from isthmus.clustering.guidance import GuidanceEstimate
+from isthmus.corpus import load_sample
 from isthmus.exceptions import DataError, UsageError
 
 STAFF = ["kind staff helped", "polite staff smiled", "rude manager shouted", "staff was friendly"]
@@ -101,6 +102,14 @@ def test_collections_of_the_source_stay_apart():
     target, groups = TARGET_STAFF + TARGET_CARS, ["staff"] * 4 + ["bikes"] * 4
     result = isthmus.cluster(STAFF + BIKES, groups, target, n_clusters=2, source_collections=[1] * 4 + [2] * 4)
     assert {match.group: match.collection for match in result.alignment} == {"staff": 1, "bikes": 2}
+
+
+@pytest.mark.filterwarnings("ignore::isthmus.exceptions.IsthmusWarning")
+def test_groups_of_one_name_in_two_sources_make_no_more_clusters():
+    source, target, _ = load_sample()
+    texts = source.texts[:300], source.labels[:300], target.texts[:300]
+    apart = isthmus.cluster(*texts, source_collections=1 + np.arange(300) % 2)
+    assert len(apart.names) == len(isthmus.cluster(*texts).names)
 
 
 def test_unlabelled_source_texts_and_a_sampled_target(monkeypatch):

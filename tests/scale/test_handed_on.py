@@ -56,6 +56,7 @@ def test_shares_that_moved_are_followed_as_the_sample_says(moved, tmp_path):
 def test_documents_that_need_review_anyway_do_not_pass():
     """Fifty sure documents, and all but three of them in a new group: three are too few to promise anything about."""
     run = Run(None, Settings(method="nbc"), None, None, {})
+    run.n_target = 50
     counts = np.zeros((2, STEPS + 1), dtype=np.int64)
     counts[0, STEPS] = 50
     for free, limit in ((3, STEPS + 1), (50, STEPS)):

@@ -279,7 +279,7 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
                 chosen, self.n_clusters_table_ = choose_n_clusters(
                     prepared.target,
                     source,
-                    len(np.unique(np.column_stack([rows.collections, rows.codes]), axis=0)) if len(rows.codes) else 0,
+                    len(np.unique(rows.codes)),  # groups of one name in several sources are one
                     cosine=cosine,
                     random_state=seed,
                 )
