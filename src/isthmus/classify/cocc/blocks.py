@@ -261,7 +261,8 @@ class TableChange:
         """The table with the change; ``table`` itself stays."""
         total = table.copy() if self.table is None else table + self.table
         for places, values in zip(self.places, self.values, strict=True):
-            np.add.at(total.reshape(-1), places, values)
+            at = np.zeros_like(places), places  # scipy adds places up in a tenth of the time of np.add.at
+            total += sp.coo_matrix((values, at), shape=(1, total.size)).toarray().reshape(total.shape)
         return total
 
 

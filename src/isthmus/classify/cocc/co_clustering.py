@@ -26,6 +26,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
 
 from isthmus._math.information import mutual_information, safe_log
@@ -92,6 +93,8 @@ class Search:
             self.scale = (1 - smoothing) / target.total
             self.pinned = np.repeat((smoothing / self.n_clusters) * shares[:, None], self.n_clusters, axis=1)
             information = (1 - smoothing) * target.information
+        n = len(source)
+        self.members = sp.csc_matrix((np.ones(n), np.zeros(n, np.int64), np.arange(n + 1)), shape=(k, n))
         self.constant = information + trade_off * mutual_information(source)
 
     def place(self, counts: np.ndarray) -> None:
@@ -100,12 +103,9 @@ class Search:
         self.word_table += self.pinned
 
     def tables(self, words: np.ndarray) -> None:
-        self.target_table = self._sums(self.word_table, words)
-        self.source_table = self._sums(self.source, words)
-
-    def _sums(self, table: np.ndarray, words: np.ndarray) -> np.ndarray:
-        """Rows of a words × … table added up by word cluster."""
-        return np.stack([np.bincount(words, weights=column, minlength=self.k) for column in table.T], axis=1)
+        """Both tables by word cluster, after words have moved."""
+        self.members.indices[:] = words
+        self.target_table, self.source_table = self.members @ self.word_table, self.members @ self.source
 
     def objective(self) -> float:
         kept = mutual_information(self.target_table) + self.trade_off * mutual_information(self.source_table)
@@ -116,12 +116,15 @@ class Search:
         logs = np.vstack([_word_logs(self.target_table, alive), _word_logs(self.source_table, alive)])
         # Finite stand-ins for -inf: a weight of zero times them is zero, any other weight rules the cluster out.
         logs = np.maximum(logs, -1e300)
-        return assign_words(self.weights, logs, words)
+        changed = assign_words(self.weights, logs, words)
+        self.tables(words)
+        return changed
 
     def document_step(self, words: np.ndarray, placed: PlacedDocuments) -> int:
         # Finite stand-ins for -inf, as in the word step.
         changed = placed.move(words, np.maximum(document_logs(self.target_table), -1e300))
         self.place(placed.counts)
+        self.target_table = self.members @ self.word_table
         return changed
 
 
@@ -158,7 +161,6 @@ def co_cluster(
         changed = 0
         for step in order:
             changed += search.word_step(words) if step == "words" else search.document_step(words, placed)
-            search.tables(words)
             history.append(search.objective())
         if not changed:
             converged = True

@@ -34,42 +34,56 @@ def best_places(indptr, indices, values, scores, bias, labels):
         labels[row] = best
 
 
+_TILE = 64  # words side by side: their scores and best places fit the first-level cache
+
+
 @compiled(fastmath={"reassoc", "nsz", "contract"})
 def assign_words(weights, logs, labels):
     """Best word cluster of each word (the word step in its cheap form); ties keep the cluster.
 
     ``weights`` is words × (document clusters and classes, the latter already times λ), ``logs`` the same columns × word
-    clusters, finite. The inner loop runs over word clusters, which are contiguous; no words × word clusters table is
-    formed. Returns how many labels changed.
+    clusters, finite. The inner loops run over words side by side, each with the best cluster so far, so that the
+    largest of many scores is found without a branch. Returns how many labels changed.
     """
     n_words, width = weights.shape
-    k = logs.shape[1]
-    scores = np.empty(k)
+    part = np.zeros((width, _TILE))
+    sums, highest, places = np.empty(_TILE), np.empty(_TILE), np.empty(_TILE, np.int64)
     changed = 0
-    for word in range(n_words):
-        column = 0
-        if width >= 4:  # the first four columns write, the others add
-            a, b = weights[word, 0], weights[word, 1]
-            c, d = weights[word, 2], weights[word, 3]
-            for j in range(k):
-                scores[j] = (a * logs[0, j] + b * logs[1, j]) + (c * logs[2, j] + d * logs[3, j])
-            column = 4
-        else:
-            scores[:] = 0.0
-        while column < width:
-            a = weights[word, column]
-            for j in range(k):
-                scores[j] += a * logs[column, j]
-            column += 1
-        highest = scores[0]
-        for j in range(k):
-            highest = max(highest, scores[j])
-        if highest > scores[labels[word]]:
-            changed += 1
-            for j in range(k):
-                if scores[j] == highest:
-                    labels[word] = j
-                    break
+    for first in range(0, n_words, _TILE):
+        size = min(_TILE, n_words - first)
+        for i in range(size):
+            for column in range(width):
+                part[column, i] = weights[first + i, column]
+        highest[:] = -np.inf
+        for j in range(logs.shape[1]):
+            if width == 4:  # two classes, the common case, keep the sums in registers
+                a, b, c, d = logs[0, j], logs[1, j], logs[2, j], logs[3, j]
+                for i in range(_TILE):
+                    score = (part[0, i] * a + part[1, i] * b) + (part[2, i] * c + part[3, i] * d)
+                    better = score > highest[i]
+                    places[i] = j if better else places[i]
+                    highest[i] = score if better else highest[i]
+                continue
+            sums[:] = 0.0
+            for column in range(width - 1):
+                a = logs[column, j]
+                for i in range(_TILE):
+                    sums[i] += part[column, i] * a
+            a = logs[width - 1, j]
+            for i in range(_TILE):
+                score = sums[i] + part[width - 1, i] * a
+                better = score > highest[i]
+                places[i] = j if better else places[i]
+                highest[i] = score if better else highest[i]
+        for i in range(size):
+            best, own = places[i], labels[first + i]
+            if best != own:
+                lead = 0.0  # summed the same way for both, so that equals stay equal
+                for column in range(width):
+                    lead += part[column, i] * (logs[column, best] - logs[column, own])
+                if lead > 0:
+                    labels[first + i] = best
+                    changed += 1
     return changed
 
 
