@@ -140,12 +140,13 @@ def test_ctrl_c_keeps_finished_rows_and_ends_the_workers(suite_file, folder, cac
         stderr=subprocess.DEVNULL,
         text=True,
         start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background jobs ignore it
     )
     with process:
         seen = [process.stdout.readline().strip() for _ in range(4)]
         assert seen == ["plan", "begin", "done", "begin"]  # the slow one has begun
         os.killpg(process.pid, signal.SIGINT)
-        process.wait(timeout=300)
+        assert process.wait(timeout=300) != 0, "it ran to its end"
     assert _group_ends(process.pid)
     kept = Record.open(cache, "tiny")
     assert [row["method"] for row in kept.rows()] == ["first"]
