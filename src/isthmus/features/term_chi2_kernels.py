@@ -8,10 +8,12 @@ from isthmus._math.compiled import compiled
 
 
 @compiled
-def bucket_sizes(indptr, indices, data, order, shift, n_buckets):
-    """Entries above zero in each bucket of 2**shift neighbouring terms, as running starts."""
+def bucket_sizes(indptr, indices, data, codes, shift, n_buckets):
+    """Entries above zero in each bucket of 2**shift neighbouring terms, as running starts; none of class -1."""
     sizes = np.zeros(n_buckets + 1, dtype=np.int64)
-    for row in order:
+    for row in range(len(codes)):
+        if codes[row] < 0:
+            continue
         for k in range(indptr[row], indptr[row + 1]):
             if data[k] > 0.0:
                 sizes[(indices[k] >> shift) + 1] += 1
@@ -132,6 +134,7 @@ def summarise_terms(starts, klass, joint, class_totals, everything, largest_firs
         if 0.0 < class_totals[c] < everything:
             odds[c] = class_totals[c] / (everything - class_totals[c])
     all_odds = odds.sum()
+    others = everything / (everything - class_totals)
     for term in range(n_terms):
         n_t = 0.0
         for p in range(starts[term], starts[term + 1]):
@@ -139,6 +142,7 @@ def summarise_terms(starts, klass, joint, class_totals, everything, largest_firs
         if n_t <= 0.0 or n_t >= everything:
             continue
         absent_odds = all_odds
+        of_term = everything / n_t / (everything - n_t)
         for p in range(starts[term], starts[term + 1]):
             c = klass[p]
             n_c = class_totals[c]
@@ -146,8 +150,8 @@ def summarise_terms(starts, klass, joint, class_totals, everything, largest_firs
             if n_c <= 0.0 or n_c >= everything:
                 continue
             gap = joint[p] - n_t * n_c / everything  # (AD−BC)/N
-            value = gap * gap * everything / n_c * (everything / (everything - n_c))
-            value *= everything / n_t / (everything - n_t)
+            value = gap * gap * everything / n_c * others[c]
+            value *= of_term
             total[term] += value
             largest[term] = max(largest[term], value)
             if gap > 0.0 and value > best[term]:

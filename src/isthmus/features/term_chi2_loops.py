@@ -24,7 +24,7 @@ def count_pairs(X: sp.csr_matrix, codes: np.ndarray) -> Pairs:
 
         order = np.argsort(codes, kind="stable")
         order = order[np.searchsorted(codes[order], 0) :]
-        buckets = bucket_sizes(X.indptr, X.indices, X.data, order, _BUCKET_BITS, (X.shape[1] >> _BUCKET_BITS) + 1)
+        buckets = bucket_sizes(X.indptr, X.indices, X.data, codes, _BUCKET_BITS, (X.shape[1] >> _BUCKET_BITS) + 1)
         term, klass, count = fill_buckets(X.indptr, X.indices, X.data, codes, order, _BUCKET_BITS, buckets)
         return reduce_entries(term, klass, count, X.shape[1])
     klass = codes[entry_rows(X.indptr)]
@@ -136,11 +136,14 @@ def probability_ratios(pairs: Pairs, chosen: np.ndarray, smoothing: float) -> np
     """PR(t, chosen class of t), smoothed; 1 where there is no chosen class."""
     starts, klass, documents, class_documents = pairs
     terms, n_terms = entry_rows(starts), len(starts) - 1
-    own = klass == chosen[terms]
-    inside, outside = (smoothing + sums_at(terms[side], documents[side], n_terms) for side in (own, ~own))
+    own = np.flatnonzero(klass == chosen[terms])  # one pair of a term at most
+    inside = np.zeros(n_terms)
+    inside[terms[own]] = documents[own]
+    running = np.concatenate([[0], np.cumsum(documents, dtype=np.int64)])  # whole numbers: no sum is rounded
+    outside = running[starts[1:]] - running[starts[:-1]] - inside
     size = class_documents[chosen]
     others = class_documents.sum() - size
-    above, below = inside / (size + 2 * smoothing), outside / (others + 2 * smoothing)
+    above, below = (inside + smoothing) / (size + 2 * smoothing), (outside + smoothing) / (others + 2 * smoothing)
     return np.divide(above, below, out=np.ones(n_terms), where=chosen >= 0)
 
 
