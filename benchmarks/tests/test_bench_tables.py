@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from isthmus.exceptions import DataError
 from isthmus_bench import SpeedCase
+from isthmus_bench.engine.ceilings import ceilings
 from isthmus_bench.engine.harness import run_suite
 from isthmus_bench.engine.records import Record, compare, compare_best, contrasts
 from isthmus_bench.engine.suite import Study, Suite, pack_correct, unpack_correct
@@ -170,6 +171,23 @@ def test_speed_suite_runs_only_its_pairs_and_fills_in_the_ratio(cache, tmp_path)
     assert run.rows[0]["n"] == 10
     assert run.rows[0]["seconds"] == 0.5
     assert speed_row({"ours_s": 0.0, "peer": "p", "peer_s": 1.0})["ratio"] == float("inf")
+
+
+def test_a_loop_is_set_against_what_the_machine_can_do(monkeypatch):
+    """Ten operations and four bytes a second: 40 operations take 4 s at least, 20 bytes 5 s."""
+    monkeypatch.setattr("isthmus_bench.engine.ceilings.ceilings", lambda: (10.0, 4.0))
+    measured = {"ours_s": 20.0, "peer": "p", "peer_s": 40.0, "operations": 40}
+    found = speed_row({**measured, "moved_bytes": 20})
+    assert (found["least_s"], found["of_ceiling"], found["bound"]) == (5.0, 0.25, "memory")
+    found = speed_row({**measured, "moved_bytes": 12})
+    assert (found["least_s"], found["of_ceiling"], found["bound"]) == (4.0, 0.2, "arithmetic")
+    assert "bound" not in speed_row({"ours_s": 20.0, "peer": "p", "peer_s": 40.0})
+
+
+def test_the_machine_multiplies_faster_than_a_loop_could():
+    operations, moved = ceilings()
+    assert operations > 1e8, "operations a second"
+    assert moved > 1e8, "bytes a second"
 
 
 def test_a_row_of_speed_says_what_it_should_reach(cache, tmp_path):

@@ -149,8 +149,9 @@ class SpeedCase:
     ``name`` is the row's task (what is computed and at which size: ``gram-presence-4000``), ``method`` the row's method
     (``tkc-presence``, ``cocc``, …). ``run(folder)`` gets the data folder and returns one dict with ``ours_s``, ``peer``
     (the peer's name), ``peer_s`` and ``ratio`` (peer_s / ours_s; filled in if omitted), and any further fields
-    (``n``, ``peak_mb``, ``difference`` between the two answers). Compile before the clock starts: a first call on tiny
-    data.
+    (``n``, ``peak_mb``, ``difference`` between the two answers). ``operations`` and ``moved_bytes``, what the loop has
+    to do at least, set it against what a core of the machine can do. Compile before the clock starts: a first call on
+    tiny data.
     A module of ``isthmus_bench.speed`` lists its cases in ``CASES``; the suite "speed" collects them. ``on_demand``:
     the case needs a machine that not everyone has, and runs only when it is named. ``limit``: the ratio that it should
     reach. ``quick``: among those that take two minutes together.

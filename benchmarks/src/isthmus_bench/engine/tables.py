@@ -129,6 +129,7 @@ def _mean_cell(cells: list[list[float] | None]) -> str:
 
 def _speed_grid(rows: list[dict]) -> Grid:
     fixed = ["task", "method", "ours_s", "peer", "peer_s", "ratio"]
+    fixed += [key for key in ("limit", "of_ceiling", "bound") if any(key in row for row in rows)]
     extra = [key for key in dict.fromkeys(key for row in rows for key in row) if key not in _OWN and key not in fixed]
     return table_grid([{key: row.get(key) for key in (*fixed, *extra)} for row in rows], title="")
 

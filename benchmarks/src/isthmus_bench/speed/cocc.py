@@ -203,7 +203,14 @@ def _compare(peer_class, name: str, n: int, d: int, per_row: int, k: int, rounds
         "word_clusters": k,
         "iterations": ours.n_iter,
         "difference": float(difference),
+        **({} if whole else _least_work(X.nnz, d, k, source.shape[1])),
     }
+
+
+def _least_work(entries: int, words: int, k: int, classes: int) -> dict:
+    """Of one iteration: every entry once for each class, every word against each word cluster in both tables."""
+    operations = 2 * entries * classes + 2 * words * k * 2 * classes
+    return {"operations": operations, "moved_bytes": 12 * entries + 8 * words * 2 * classes}
 
 
 def _iteration(folder: Path) -> dict:

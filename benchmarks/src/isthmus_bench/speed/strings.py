@@ -94,6 +94,9 @@ def _gram(n: int):
             "memory_ratio": ours_mb / peer_mb if peer_mb else None,
             "warm_up_s": ready,
             "difference": difference,
+            # One addition for every n-gram that two texts share; a matrix of 32-bit numbers is written.
+            "operations": total // 2,
+            "moved_bytes": 4 * n * n,
         }
 
     return run
@@ -127,6 +130,9 @@ def _ridge(folder: Path, n: int = 4000) -> dict:
         "n": n,
         "clock": "CPU",
         "difference": difference,
+        # Half of the product of the source's rows with themselves, and its Cholesky factor.
+        "operations": (n // 2) ** 2 * n + (n // 2) ** 3 // 3,
+        "moved_bytes": 8 * (n // 2) * n,
     }
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import isthmus_bench.speed
 from isthmus.exceptions import UsageError
+from isthmus_bench.engine.ceilings import against_ceilings
 from isthmus_bench.engine.suite import Method, SpeedCase, Suite, Task, TaskData
 
 FALL = 1 / 3  # of a ratio, from which on it counts as fallen
@@ -78,6 +79,8 @@ def speed_row(measured: dict, limit: float | None = None) -> dict:
     """A row of the contract from what a case measured: the ratio is the value, our seconds are its seconds."""
     row = dict(measured) if limit is None else {"limit": limit, **measured}
     row.setdefault("ratio", row["peer_s"] / row["ours_s"] if row["ours_s"] else float("inf"))
+    if "operations" in row:
+        row |= against_ceilings(row["ours_s"], row["operations"], row["moved_bytes"])
     return {"metric": "ratio", "value": row["ratio"], "seconds": row["ours_s"], **row}
 
 
