@@ -145,6 +145,7 @@ def cluster_in_memory(request: ClusterRequest) -> tuple[dict[str, Any], dict[str
             describe(docs, "source", request.quiet)
         describe(target_docs, "target", request.quiet)
         source_docs, names = (read[0], None) if len(read) == 1 else join_collections(read)
+        collections = list(dict.fromkeys(names or ()))
         check_table(request.output, target_docs.table(), added=len(ADDED))
         line.expect(plan_stages("cluster", source_docs, target_docs, report=request.report, save=request.save))
         from isthmus.api.cluster import cluster as group_texts  # here, so that a missing file is told at once
@@ -159,7 +160,7 @@ def cluster_in_memory(request: ClusterRequest) -> tuple[dict[str, Any], dict[str
             random_state=request.seed,
             analyzer=request.analyzer,
             language=request.language,
-            source_collections=names and [list(dict.fromkeys(names)).index(name) + 1 for name in names],
+            source_collections=names and [collections.index(name) + 1 for name in names],
             pivots=read_pivots(request.pivots),
         )
         written = _write(result, source_docs, target_docs, request)
@@ -170,7 +171,7 @@ def cluster_in_memory(request: ClusterRequest) -> tuple[dict[str, Any], dict[str
     summary = summarise(result, source_docs, target_docs, request.output, written)
     if names:
         for row, match in zip(summary["clusters"], result.alignment, strict=True):
-            row["source"] = None if match.collection is None else list(dict.fromkeys(names))[match.collection - 1]
+            row["source"] = None if match.collection is None else collections[match.collection - 1]
     return summary, record
 
 
