@@ -240,6 +240,16 @@ def test_the_next_step_saves_more_than_it_costs(result):
     assert few is None, "a list of a hundred is read at once"
 
 
+def test_where_nothing_needs_review_a_random_sample_is_the_step(result):
+    """A class that the source lacks goes unnoticed by the labels; who draws at random meets it."""
+    result.needs_review[:] = False
+    step = result.next_step()
+    assert (step.read, step.now, step.then) == (min(100, len(result.texts)), 0, 0)
+    assert str(step).endswith("they show how many labels are right, and whether a class is missing.")
+    result.check(filled(result.sample(20), truth_of(result)))
+    assert result.next_step() is None, "a sample was read"
+
+
 def test_the_next_step_comes_true():
     confidence, wrong = world(1000, mean=3.0)
     step = next_step(confidence, np.ones(1000, dtype=bool), 0.1, ["text"] * 1000)

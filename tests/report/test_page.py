@@ -99,14 +99,14 @@ def test_the_verdict_says_how_good_and_what_to_read():
     result.expected_accuracy = None
     assert verdict(result) == "3 documents labelled; how many are right was not estimated. Read this one first."
     result.expected_accuracy = AccuracyEstimate(0.79, 0.7, 0.88)
-    assert verdict(result) == "About 4 in 5 labels are right. Read this one first."
+    assert verdict(result) == "About 4 in 5 labels are right, if your classes cover the target. Read this one first."
     result.needs_review[:] = False
-    assert verdict(result).endswith("None needs reading, if your classes cover the target.")
+    assert verdict(result).endswith("if your classes cover the target. None is marked for review.")
     result.needs_review[:] = True
     assert verdict(result).endswith("Read them all.")
     needs_review, right = np.arange(900) < 201, AccuracyEstimate(0.79, 0.7, 0.88)
-    long = SimpleNamespace(labels=range(900), accuracy=right, needs_review=needs_review)
-    assert verdict(long) == "About 4 in 5 labels are right. 201 of 900 need review."
+    long = SimpleNamespace(labels=range(900), accuracy=right, needs_review=needs_review, measured=object())
+    assert verdict(long) == "About 4 in 5 labels are right. 201 of 900 need review.", "documents were checked"
     long.needs_review[0] = False
     assert verdict(long).endswith("Read these 200 first.")
     assert review_note(result) == "The method is not sure enough of any label."

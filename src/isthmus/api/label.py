@@ -154,14 +154,18 @@ class LabelResult(Outlook):
     def __repr__(self) -> str:
         expected = "not estimated"
         if self.expected_accuracy is not None and self.expected_accuracy.estimate is not None:
-            cover = " if your classes cover the target" if self.learned is None and self.measured is None else ""
-            expected = f"{self.expected_accuracy.estimate:.0%}{cover}"
+            expected = f"{self.expected_accuracy.estimate:.0%}{self._condition}"
         empty = int(without_text(self.texts).sum())
         texts = f"{len(self.texts):,} texts" + (f", {empty:,} of them empty" if empty else "")
         return (
             f"LabelResult({texts}, {len(self.classes)} classes, method={self.method!r}, expected accuracy {expected}, "
             f"{int(self.needs_review.sum()):,} to review)"
         )
+
+    @property
+    def _condition(self) -> str:
+        """On what an expectation rests that no document was read for."""
+        return " if your classes cover the target" if self.learned is None and self.measured is None else ""
 
     def _repr_html_(self) -> str:
         try:
@@ -174,7 +178,7 @@ class LabelResult(Outlook):
         order = np.argsort(-counts, kind="stable")[:_CARD_CLASSES]
         facts = [
             (
-                "found to be right" if self.measured else "expected to be right",
+                "found to be right" if self.measured else "expected to be right" + self._condition,
                 str(self.accuracy or "not estimated"),
             ),
             ("to review", f"{int(self.needs_review.sum()):,} of {plural(len(self.texts), 'text')}"),

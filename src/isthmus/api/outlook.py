@@ -13,7 +13,7 @@ from isthmus._math.confidence import AccuracyEstimate, without_text
 from isthmus.api.frames import FrameResult
 from isthmus.choose.checking import LabelCheck
 from isthmus.choose.forecast import AnswerForecast, forecast_answers
-from isthmus.choose.guaranteed import Step, next_step
+from isthmus.choose.guaranteed import Step, look_at_random, next_step
 from isthmus.choose.prevalence import ShareFacts, value_masks, with_source
 from isthmus.corpus.frames import frame_columns
 from isthmus.corpus.guess import list_columns
@@ -116,10 +116,13 @@ class Outlook(FrameResult, Labelling):
         """The reading that should shorten the list most: ``read``, ``now``, ``then``, ``minutes``; ``str`` says it.
 
         Forecast from the confidences and the guarantee (:meth:`sample` with a budget, :meth:`check`) that it should
-        bring; None where nothing was expected, where a check guarantees something already, or where it would not pay.
+        bring. Where no document needs review, a random sample shows whether that is right. None where nothing was
+        expected, after a check that guarantees something or leaves nothing to review, or where reading would not pay.
         """
         expected, budget = self.expected_accuracy, self.error_budget
         guaranteed = self.checked is not None and self.checked.guarantee is not None
+        if not self.needs_review.any():
+            return look_at_random(self.texts) if self.checked is None else None
         if guaranteed or expected is None or expected.estimate is None or not 0 < budget < 1:
             return None
         return next_step(

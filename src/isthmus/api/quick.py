@@ -23,6 +23,7 @@ from isthmus._math.confidence import review_later, sharpen, without_text
 from isthmus._math.rows import rows_are_empty, softmax, unit_rows, unknown_texts
 from isthmus._utils import warn
 from isthmus.choose.combined import CombinedModel
+from isthmus.choose.guaranteed import Step, look_at_random
 from isthmus.choose.prevalence import ShareFacts, value_masks, with_source
 from isthmus.classify.centroids import CentredRows
 from isthmus.exceptions import DataError, IsthmusError
@@ -336,11 +337,12 @@ class QuickLabels:
             for row in with_source(facts.shares(mask), source)
         ]
 
-    def next_step(self) -> None:
-        """Nothing is expected of these labels, so that no reading can be forecast."""
+    def next_step(self) -> Step | None:
+        """A random sample where no label needs review; nothing is expected, so that no other reading is forecast."""
+        return None if self.needs_review.any() else look_at_random(self.texts)
 
     def forecast(self, n: int) -> None:
-        """As :meth:`next_step`: what ``n`` answers would bring is not known."""
+        """What ``n`` answers would bring is not known, for nothing is expected of these labels."""
 
 
 # -- the part of the file ----------------------------------------------------------------------------------------------

@@ -28,6 +28,7 @@ SHIFTS = np.linspace(-3.0, 3.0, 25)  # how far true log-odds may lie from the co
 UNKNOWN = 1.0  # standard deviation of that where no accuracy was estimated
 PLAYED = 100  # readings behind one figure of a forecast
 STEPS = (25, 50, 100, 150, 200, 400)  # further documents that a forecast speaks of
+LOOK = 100  # documents that show how many labels are right where none is marked for review
 _FRAMES = 8  # frames that are compared for the next draw
 _POINTS = 1_000  # documents by which the confidences are remembered
 _EDGE = 1e-4
@@ -360,7 +361,10 @@ def draw_to_decide(
 
 
 class Step(NamedTuple):
-    """What reading so many documents should bring: from how many to read the list shrinks to about how many."""
+    """What reading so many documents should bring: from how many to read the list shrinks to about how many.
+
+    Where no document needs review (``now`` is 0), reading some at random shows whether that is right.
+    """
 
     read: int
     now: int
@@ -368,10 +372,10 @@ class Step(NamedTuple):
     minutes: int
 
     def __str__(self) -> str:
-        return (
-            f"Read {self.read:,} drawn at random (about {spell_time(60 * self.minutes)}): the list to read should "
-            f"shrink from {self.now:,} to about {self.then:,}."
-        )
+        first = f"Read {self.read:,} drawn at random (about {spell_time(60 * self.minutes)}):"
+        if not self.now:
+            return f"{first} they show how many labels are right, and whether a class is missing."
+        return f"{first} the list to read should shrink from {self.now:,} to about {self.then:,}."
 
 
 def next_step(
@@ -385,11 +389,14 @@ def next_step(
 ) -> Step | None:
     """The reading that saves most, forecast from the confidences and the guarantee that it should bring.
 
-    None where reading for a guarantee would not shorten the list by a tenth more than what is read for it.
+    None where reading for a guarantee would not shorten the list by a tenth more than what is read for it. Where there
+    is no list: :func:`look_at_random`.
     """
     check_budget(budget)
     confidence = np.asarray(confidence, dtype=float)
     now = int(np.count_nonzero(needs_review))
+    if not now:
+        return look_at_random(texts)
     order, _ = rank_documents(confidence, eligible)
     if not len(order):
         return None
@@ -404,6 +411,12 @@ def next_step(
         steps.append(Step(n, now, round(len(confidence) - known), reading_minutes(texts, n)))
     best = max(steps, key=lambda step: step.now - step.then - step.read, default=None)
     return None if best is None or best.now - best.then < 1.1 * best.read else best
+
+
+def look_at_random(texts: Sequence[str]) -> Step | None:
+    """Where no label needs review: a hundred documents, which show whether that is right. None without texts."""
+    n = min(LOOK, len(texts))
+    return Step(n, 0, 0, reading_minutes(texts, n)) if n else None
 
 
 def reading_minutes(texts: Sequence[str], n: int) -> int:

@@ -336,8 +336,7 @@ def conclude(
     if questions is None:
         step = result.next_step()
         if step is not None:
-            readable = saved or table
-            line = None if readable is None else _check_line(readable, step.read, f" --budget {request.budget:g}")
+            line = _check_line(saved or table, step, request.budget)
             summary["next_step"] = {**step._asdict(), "command": line}
         next_step = describe_next(result, step, saved=saved, table=table, budget=request.budget)
     else:
@@ -351,8 +350,12 @@ def conclude(
     finish(request, summary, record, written, learned=result.learned, next_step=next_step)
 
 
-def _check_line(result: Any, n: int, budget: str = "") -> str:
-    return f"isthmus check {shlex.quote(str(result))} --sample {n}{budget} -o {free_name('to_check.csv')}"
+def _check_line(result: Any, step: Any, budget: float) -> str | None:
+    """The command that draws the documents of a step; None where nothing was written that could be checked."""
+    if result is None:
+        return None
+    asked = f"{step.read} --budget {budget:g}" if step.now else f"{step.read}"
+    return f"isthmus check {shlex.quote(str(result))} --sample {asked} -o {free_name('to_check.csv')}"
 
 
 def describe_next(result, step: Any, *, saved: Any, table: Any, budget: float) -> str:
@@ -360,14 +363,10 @@ def describe_next(result, step: Any, *, saved: Any, table: Any, budget: float) -
     from isthmus.choose.guaranteed import reading_minutes
 
     review = [row for row, flag in enumerate(result.needs_review) if flag]
-    readable = saved or table
     if step is not None:
-        command = "" if readable is None else " " + _check_line(readable, step.read, f" --budget {budget:g}")
-        return f"{step}{command}"
-    if not review and readable is not None:
-        return f"Check {min(100, len(result.texts))} at random: {_check_line(readable, min(100, len(result.texts)))}"
+        return f"{step} {_check_line(saved or table, step, budget) or 'With -o OUT, isthmus check OUT draws them.'}"
     if not review:
-        return "Write the labels to a file with -o OUT, so that isthmus check can draw documents to check."
+        return "Nothing is left to read."
     n, what = len(review), ""
     if n > AT_ONCE:
         forecast = result.forecast(AT_ONCE)

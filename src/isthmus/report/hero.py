@@ -70,10 +70,10 @@ def verdict(result) -> str:
     if expected is None or expected.estimate is None:
         first = f"{plural(n, 'document')} labelled; how many are right was not estimated."
     else:
-        first = f"{in_words(expected.estimate)} labels {'is' if n == 1 else 'are'} right."
+        cover = "" if _answered(result) else ", if your classes cover the target"
+        first = f"{in_words(expected.estimate)} labels {'is' if n == 1 else 'are'} right{cover}."
     if not review:
-        judged = result.measured is not None or (result.learned is not None and bool(result.learned.basis))
-        return f"{first} None needs reading{'' if judged else ', if your classes cover the target'}."
+        return f"{first} None is marked for review."
     if review > LONG_LIST:
         return f"{first} {'All' if review == n else f'{review:,} of {n:,}'} need review."
     if review == n:
@@ -127,6 +127,11 @@ def guaranteed_tile(result) -> dict[str, Any] | None:
     else:
         shown = f"{read} read at random do not yet show that any part of the labels has at most {budget} wrong."
     return {"n": found.documents, "of": len(result.labels), "note": f"{shown} {more}"}
+
+
+def _answered(result) -> bool:
+    """Whether somebody read documents, so that a class that is missing could be seen."""
+    return result.measured is not None or (result.learned is not None and bool(result.learned.basis))
 
 
 def _basis(result) -> str:

@@ -326,16 +326,19 @@ def novelty_finding(novelty: Novelty, simulated: dict[str, float] | None = None)
     """Groups of the target that belong to none of the source's classes, and what the search for them is worth."""
     worth = f" {simulated_sentence(simulated)}".rstrip()
     figures = {name: simulated[name] for name in ("power", "false_alarm")} if simulated else {}
+    look = "read the first 20 documents of isthmus ask, or look at the groups of isthmus cluster."
     if not novelty.facts:
-        return finding(0, "new groups", "Too few documents to look for groups that fit no class.", "None.")
+        sentence = "Too few documents to look for groups that fit no class."
+        return finding(0, "new groups", sentence, f"Whether a class is missing is not known: {look}")
     if not novelty.groups:
-        sentence = f"No group of the target stands apart from all classes.{worth}"
+        sentence = f"The search found no group that stands apart from all classes.{worth}"
+        if simulated is None:
+            sentence += " What it would find could not be tried on this source."
         if simulated is None or simulated["power"] >= SEES_ENOUGH:
-            return finding(0, "new groups", sentence, "None.", groups=0, **figures)
-        advice = (
-            "On this source the search finds few classes that are missing, so one may go unnoticed: read the first 20 "
-            "documents of isthmus ask, or look at the groups of isthmus cluster."
-        )
+            return finding(
+                0, "new groups", sentence, f"To be surer that no class is missing, {look}", groups=0, **figures
+            )
+        advice = f"On this source the search finds few classes that are missing, so one may go unnoticed: {look}"
         return finding(1, "new groups", sentence, advice, groups=0, **figures)
     told = "; ".join(
         f"{', '.join(group.words[:5])} ({plural(group.size, 'document')}, {percent(group.share)})"
