@@ -170,7 +170,7 @@ def choose_guidance(
                 guided_kmeans(ready, start, guidance=weight, boost=boost, max_iter=_ITERATIONS) for weight in WEIGHTS
             ]
             found.append([_likeness(unseen, run.labels, n_clusters) for run in runs])
-    if len(found) < 2:
+    if len(found) < 2 * _SPLITS:  # the level holds for ten
         return WEIGHTS[_USUAL], []
     likeness = np.array(found)
     ahead = likeness - likeness[:, [_USUAL]]
