@@ -27,22 +27,23 @@ def unpacked(monkeypatch):
     return sizes
 
 
-@pytest.mark.parametrize("part", ["texts", "model"])
-def test_a_saved_file_is_refused_before_it_is_unpacked(tmp_path, monkeypatch, unpacked, part):
+@pytest.mark.parametrize(
+    ("texts", "model"), [(3_000_000, 0), (0, 3_000_000), (600_000, 600_000)], ids=["texts", "model", "together"]
+)
+def test_a_saved_file_is_refused_before_it_is_unpacked(tmp_path, monkeypatch, unpacked, texts, model):
     source = ["kind staff", "great bike", "polite staff", "fast bike"]
     path = isthmus.label(source, ["staff", "product"] * 2, ["rude staff", "slow bike"], method="nbc").save(
         tmp_path / "m"
     )
     with zipfile.ZipFile(path) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
-    name = next(name for name in parts if part in name)
-    if part == "texts":
-        parts[name] = json.dumps({"filling": "x" * 3_000_000}).encode()
-    else:  # an archive of its own: small as a part, large when it is unpacked
+    if texts:
+        parts["texts.json"] = json.dumps({"filling": "x" * texts}).encode()
+    if model:  # an archive of its own: small as a part, large when it is unpacked
         inner = io.BytesIO()
         with zipfile.ZipFile(inner, "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.writestr("schema.json", "x" * 3_000_000)
-        parts[name] = inner.getvalue()
+            archive.writestr("schema.json", "x" * model)
+        parts["model.skops"] = inner.getvalue()
     bomb = tmp_path / "bomb"
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
         for key, value in parts.items():

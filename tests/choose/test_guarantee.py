@@ -11,7 +11,7 @@ import isthmus
 from isthmus._math.confidence import AccuracyEstimate
 from isthmus._math.samples import budget_evidence
 from isthmus.choose import guarantee, reading_frame
-from isthmus.choose.guaranteed import Belief, Ladder, climb, draw_to_decide, make_ladder, next_step
+from isthmus.choose.guaranteed import SHIFTS, Belief, Ladder, climb, draw_to_decide, make_ladder, next_step
 from isthmus.exceptions import DataError, UsageError
 
 
@@ -114,6 +114,15 @@ def test_forecast_grows_with_reading_and_ends_with_all_read():
     assert read == (25, 50, 100, 150, 200, 400, 440)
     assert documents[-1] == 500
     assert documents[0] <= documents[2] <= documents[4]
+
+
+@pytest.mark.parametrize("n", [800, 4_000])
+def test_a_belief_counts_the_errors_among_all_documents_though_it_remembers_a_thousand(n):
+    confidence, _ = world(n)
+    sizes = np.array([n // 10, n // 2, n])
+    expected = [1 - confidence[:size].mean() for size in sizes]
+    found = Belief.of(confidence).errors(sizes)[SHIFTS == 0.0]
+    np.testing.assert_allclose(found, [expected], atol=0.005)
 
 
 @pytest.mark.parametrize("budget", [0, 1, 10, -0.1])

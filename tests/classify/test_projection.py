@@ -163,6 +163,8 @@ def test_target_prior_moves_towards_the_target():
     rows = np.concatenate([np.flatnonzero(domain > 0), target])
     model = TermProjectionClassifier(target_prior=True).fit(X[rows], y[rows], sample_domain=domain[rows])
     assert model.prior_[0] > 0.6 > 0.45 > model.source_prior_[0]
+    assert model.source_prior_.argmax() > 0
+    assert model.predict(X[:1] * 0).tolist() == ["x"], "no word speaks: the commonest class of the target"
     assert model.prior_.sum() == pytest.approx(1.0)
 
 

@@ -45,6 +45,25 @@ def test_strings_learn_from_the_surer_half_of_the_target(monkeypatch):
     assert blank.tolist() == [False, True]
 
 
+def test_a_ridge_that_a_sample_sets_grows_with_the_source(monkeypatch):
+    """Two of the six source documents are in the sample: three times the ridge, in both rounds."""
+    codes = np.repeat([1, 0], 3).astype(np.int32)
+    ridges = []
+    finish = landmarks.LandmarkKernelClassifier.finish
+
+    class Sampled(TextPasses):
+        sample = MemoryBlock("source", None, SOURCE[2:4], codes[2:4])
+
+    def note(model, sums, alpha):
+        ridges.append(alpha)
+        return finish(model, sums, alpha)
+
+    monkeypatch.setattr(landmarks, "choose_ridge", lambda *given: 0.25)
+    monkeypatch.setattr(landmarks.LandmarkKernelClassifier, "finish", note)
+    landmarks.LandmarkKernelClassifier().fit_passes(Sampled(codes, np.array(["bike", "staff"])))
+    assert ridges == [0.75, 0.75]
+
+
 def test_vectors_are_centred_by_domain_and_have_length_one():
     rng = np.random.default_rng(0)
     rows = np.vstack([rng.normal(size=(4, 3)), np.zeros((1, 3))])

@@ -103,6 +103,11 @@ def test_calibration_error_by_hand(rows, n_bins):
         assert all(low.high <= high.low for low, high in pairwise(table))
 
 
+def test_a_bin_of_equal_numbers_holds_its_upper_edge():
+    table = reliability_table([1] * 3, [1] * 3, [0.1, 0.2, 0.3], n_bins=2, strategy="quantile")
+    assert [(part.low, part.high, part.count) for part in table] == [(0.1, 0.2, 2), (0.3, 0.3, 1)]
+
+
 def test_confidence_drawn_from_the_truth_is_calibrated():
     random = np.random.RandomState(0)
     confidence = random.uniform(0.5, 1, size=20_000)

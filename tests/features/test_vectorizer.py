@@ -253,6 +253,14 @@ def test_negation_leaves_shared_tokens_as_they_are():
     assert plain.feature_names_.tolist() == ["good", "not"]
 
 
+@pytest.mark.parametrize(("sentiment", "kept"), [(False, False), (True, True)])
+def test_words_of_most_documents_are_dropped_where_no_list_is_kept_unless_opinions_are_read(sentiment, kept):
+    texts = [f"og {'abcdefgh'[n % 8] * 3}" for n in range(60)]
+    names = TextVectorizer(language="is", min_df=1, subwords=False, sentiment=sentiment).fit(texts).feature_names_
+    assert ("og" in names) is kept
+    assert "aaa" in names
+
+
 def test_min_df_counts_documents_not_occurrences():
     texts = ["rare rare rare common", "common wheel", "common wheel"]
     assert TextVectorizer(min_df=2, stem=False).fit(texts).get_feature_names_out().tolist() == ["common", "wheel"]

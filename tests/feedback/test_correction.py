@@ -1,5 +1,7 @@
 """What is learned from answers, and what it is worth: against calculations on paper."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -385,15 +387,19 @@ def test_a_part_of_many_answers_is_given_all_that_the_whole_is_given(monkeypatch
         "strengths": (1.0, 4.0),
         "caution": 0.5,
     }
-    handed = []
+    handed, tables = [], []
 
     def note(*given, **named):
         handed.append(named)
-        return learn_correction(*given, **named)
+        tables.append(learn_correction(*given, **named).table)
+        return SimpleNamespace(table=tables[0])
 
     monkeypatch.setattr(correcting, "MANY", 20)
     monkeypatch.setattr(correcting, "learn_correction", note)
-    learn_correction(rows, vote, np.arange(30) % 2, CLASSES, **more)
+    (taken,) = learn_correction(rows, vote, np.arange(30) % 2, CLASSES, **more).table
+    first, second = sorted(tables[0], key=lambda row: row["weight"])
+    assert first["weight"] < second["weight"]
+    assert (taken["trust"], taken["strength"]) == (second["trust"], second["strength"])
     assert len(handed) == 1, "the pair is chosen once, by a part"
     assert len(handed[0].pop("picked")) == 20
     del more["picked"]

@@ -1,6 +1,7 @@
 """Answers of several hands: how reliable each is, what they say together, and what teach makes of it."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from isthmus.corpus import make_shifted_texts
 from isthmus.evaluate import count_labels, fleiss_kappa, krippendorff_alpha
 from isthmus.exceptions import DataError, UsageError
 from isthmus.feedback import dawid_skene, weigh_answers
+from isthmus.feedback.tables import read_answers
 
 
 def simulated(rights, n=300, n_classes=3, seed=0):
@@ -188,3 +190,13 @@ def test_by_hand_and_a_budget_are_two_questions(labelled, tmp_path, monkeypatch,
     )
     assert run_command(["check", "run.isthmus", "both.csv", "--by-hand", "--budget", "0.1"]) == 2
     assert "takes RESULT and CHECKED alone" in capsys.readouterr().err
+
+
+def test_a_document_that_one_hand_left_blank_and_another_answered_is_not_blank():
+    labelling = SimpleNamespace(
+        texts=["kind staff", "fair price"], ids=None, classes=np.array(["price", "staff"]), in_current_names=list
+    )
+    table = {"document": [1, 1, 2], "true_label": [None, "staff", None], "by": ["Kim", "Lee", "Kim"]}
+    found = read_answers(labelling, table)
+    assert (found.rows, found.labels, found.by) == ([0], ["staff"], ["Lee"])
+    assert found.blank == [1]

@@ -70,6 +70,9 @@ def test_a_tenth_of_the_documents_is_a_language_of_its_own():
     english, german = LINES["en"].texts, LINES["de"].texts
     assert languages_in_use([*english, *german]) == ("de", "en")
     assert languages_in_use([*english * 10, *german[:3]]) == ("en",)
+    plain, other = "the engine is loud and the seat was hard", "der Motor ist laut und der Sitz war hart"
+    texts = [f"{plain if n < 90 else other} {n}" for n in range(100)]
+    assert languages_in_use(texts) == ("en", "de"), "exactly a tenth is enough"
 
 
 def test_few_languages_to_pick_from_leave_no_other_answer():

@@ -344,6 +344,16 @@ def test_the_list_keeps_what_most_needs_reading():
     assert listed_rows(result).tolist() == [0, 1, 2, 3]
 
 
+def test_a_list_of_some_documents_shows_their_own_next_best_classes(monkeypatch):
+    result = result_of(["staff", "bike", "kind", "fast bike"])
+    result.labels[:] = ["a", "a", "b", "b"]
+    result.probabilities = np.array([[0.6, 0.3, 0.1], [0.6, 0.1, 0.3], [0.3, 0.6, 0.1], [0.1, 0.6, 0.3]])
+    result.classes = np.array(["a", "b", "c"])
+    monkeypatch.setattr("isthmus.report.listing.listed_rows", lambda result: np.array([1, 2]))
+    data = list_data(result, Collection.from_texts(result.texts), None, None)
+    assert (data["row"], data["label"], data["second"]) == ([2, 3], [0, 1], [2, 0])
+
+
 def test_list_data_is_whole(page):
 
     result = result_of(["staff", "bike", "kind"])

@@ -1,11 +1,14 @@
 """Single steps of runs in blocks."""
 
+from collections import Counter
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from isthmus.exceptions import UsageError
-from isthmus.scale import run
+from isthmus.scale import run, views
+from isthmus.scale.reading import Reading
 
 
 @pytest.mark.parametrize(("scores", "weights"), [([0.2, 0.7], {"projection": 1.0}), ([], {"logistic": 1.0})])
@@ -44,6 +47,30 @@ def test_who_does_the_work(monkeypatch, client, scheduler, engine, started):
     monkeypatch.setattr(run, "local_cluster", lambda *given: ("cluster", *given))
     options = run.ExecutionOptions(client, engine, 3, scheduler, {"tls_ca_file": "a.pem"}, "1GB")
     assert run._start_engine(options, "work") == started
+
+
+def test_a_vote_is_as_cautious_as_all_labelled_documents_allow_not_those_of_the_sample(monkeypatch):
+    monkeypatch.setattr(run, "weigh_vote", lambda *sample, **given: given)
+    asked = SimpleNamespace(
+        source_sample=(["a"], ["x"]), target_sample=["b"], classes=["x", "y"], views={}, notes=[], candidates="tried",
+        facts=SimpleNamespace(labels=Counter(x=4, y=3)),
+    )  # fmt: skip
+    model = SimpleNamespace(text_scores=lambda texts, views: texts)
+    assert run.Run._weigh(asked, model) == {"candidates": "tried", "n_source": 7}
+
+
+def test_words_and_pairs_beyond_the_limit_are_counted_together(monkeypatch):
+    """Room for one of five pairs, after seven words were left out already."""
+
+    def count(function, *given, **more):
+        return 5 if function is views._pair_total else (np.arange(5), np.array([3, 9, 4, 5, 6]))
+
+    monkeypatch.setattr(views, "MAX_TERMS", 3)
+    view = views.View(Reading("words", ("en",), pairs=True), ["a", "b"], np.array([9, 8]), 20, left_out=7)
+    found = views._with_pairs(SimpleNamespace(sum=count), None, [], view, 3)
+    assert found.pairs.tolist() == [1]
+    assert found.frequency.tolist() == [9, 8, 9]
+    assert found.left_out == 7 + 4
 
 
 def test_without_a_cluster_one_worker_works():

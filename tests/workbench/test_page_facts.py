@@ -4,6 +4,7 @@ import threading
 from datetime import UTC, datetime, timedelta, timezone
 from types import SimpleNamespace
 from unittest.mock import MagicMock
+from urllib.parse import parse_qsl
 
 import pytest
 from fastapi import HTTPException
@@ -11,6 +12,7 @@ from fastapi import HTTPException
 from isthmus.corpus.limits import given_limit
 from isthmus.workbench import service
 from isthmus.workbench.context import Access, in_bytes, project_in, tinted, when
+from isthmus.workbench.pages import runs
 from isthmus.workbench.pages.data import next_step
 from isthmus.workbench.pages.frame import known_classes
 from isthmus.workbench.pages.groups import found_facts, touched_facts
@@ -402,3 +404,11 @@ def test_every_file_is_unpacked_within_the_limit_of_the_server(monkeypatch, take
     access = SimpleNamespace(workspace=workspace, bench=bench, project=SimpleNamespace(id="project"), by="me")
     take(access, SimpleNamespace(filename="a.csv.gz", file=None))
     assert seen == [12_345]
+
+
+def test_the_next_page_of_documents_keeps_all_that_was_asked_for(monkeypatch):
+    monkeypatch.setattr(runs, "chosen_run", lambda access, run: SimpleNamespace(id=run))
+    monkeypatch.setattr(runs, "classes_of", lambda access, run: [])
+    monkeypatch.setattr(runs, "project_page", lambda access, template, **facts: facts["next_address"])
+    asked = {"run": "r", "q": "late", "label": "staff", "show": "review", "group": "new: tyres", "order": "confidence"}
+    assert dict(parse_qsl(runs.documents(MagicMock(), **asked).strip("?&"))) == asked
