@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 sys.path.insert(0, str(Path(__file__).parent / "tests" / "helpers"))  # what several rooms share
 
@@ -47,8 +47,9 @@ if workers := int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "0")):
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
-# How long an example takes says how busy the machine is, and nothing about the code: no property test has a deadline.
-settings.register_profile("isthmus", deadline=None)
+# How long an example takes says how busy the machine is, and nothing about the code: no property test
+# has a deadline, and none fails because its examples are slow to make.
+settings.register_profile("isthmus", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("isthmus")
 
 CHROMIUM = next(
