@@ -98,6 +98,13 @@ def test_without_a_source_names_alone_decide(alone):
     assert alone.reasons(0, top=3)
 
 
+def test_a_document_that_was_left_blank_is_not_drawn_again(alone):
+    asked = alone.ask(8)
+    later = alone.teach(asked | {"true_label": [TRUTH[asked["document"][0] - 1], *[None] * 7]}).ask(40)
+    assert set(later["drawn"]) == {"random"}
+    assert not set(later["document"]) & set(asked["document"])
+
+
 def test_teaching_makes_an_estimate_possible(alone):
     taught = teach_some(alone)
     assert taught.expected_accuracy.estimate is not None

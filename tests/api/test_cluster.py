@@ -141,3 +141,10 @@ def test_the_weight_of_the_source_is_chosen_unless_it_is_given(result):
     assert result.model.guidance == "auto"
     assert isthmus.cluster(*PAIR, 3, guidance=0.25).model.guidance_ == 0.25
     assert isthmus.cluster(*PAIR, 3, method="guided-paper").model.guidance_ == 0.5
+
+
+@pytest.mark.parametrize("guidance", [0.25, 0.75])
+def test_the_source_is_judged_at_the_weight_that_it_has(guidance):
+    """By hand: α·Mab + (1 − α)·Cab, equation (5) of the paper, less Cab."""
+    ahead = isthmus.cluster(*PAIR, 3, guidance=guidance).guidance_estimate
+    assert ahead.expected == pytest.approx(guidance * (ahead.matchability - ahead.clusterability))

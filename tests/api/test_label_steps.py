@@ -56,6 +56,12 @@ def test_labels_follow_the_texts_in_whatever_order_they_come(made):
     assert results[1].texts == [made.target_texts[i] for i in turned]
 
 
+@pytest.mark.parametrize("budget", [1.0, 0.1])
+def test_a_label_that_plain_methods_contradict_is_reviewed_within_the_budget_alone(made, budget):
+    result = isthmus.label(made.source_texts, made.source_labels, made.target_texts, "nbc", error_budget=budget)
+    assert ("methods disagree" in result.review_reason) is (budget < 1), set(result.review_reason)
+
+
 def test_collections_keep_both_orders():
     labels = np.array(["b", None, "a", "a"], dtype=object)
     texts = TransferTexts.of(["w", "x", "y", "z"], labels, ["q", "r", "s"], ["w"], domain=np.array(list("mnmn")))

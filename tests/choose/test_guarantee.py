@@ -201,6 +201,16 @@ def test_a_whole_sample_tells_both(result):
     assert result.accuracy.estimate == 1.0
 
 
+def test_a_label_that_was_read_and_is_right_needs_no_review_though_nothing_is_guaranteed(result):
+    sample = result.sample(60)
+    read = np.array(sample["document"]) - 1
+    wrong = sorted(read[::3].tolist())
+    found = result.check(filled(sample, truth_of(result, wrong)), budget=0.1)
+    assert found.guarantee.documents == 0
+    assert sorted(read[result.needs_review[read]].tolist()) == wrong
+    assert (result.review_reason == "not guaranteed").sum() == 300 - 60
+
+
 def test_without_a_budget_nothing_is_guaranteed(result):
     review = result.needs_review.copy()
     assert result.check(filled(result.sample(50), truth_of(result))).guarantee is None

@@ -149,6 +149,14 @@ def test_landmarks_are_close_to_exact(data):
         assert np.mean(shares) >= 0.9
 
 
+def test_a_small_source_leaves_its_landmarks_to_the_target(data):
+    texts, labels, domain = data
+    few = np.flatnonzero((domain < 0) | (np.arange(len(domain)) < 6))
+    model = TransductiveKernelClassifier(n_landmarks=20, random_state=0)
+    model.fit([texts[i] for i in few], labels[few], domain[few])
+    assert len(model.landmarks_) == 20
+
+
 def test_many_documents_switch_to_landmarks_with_a_warning(data, monkeypatch):
     monkeypatch.setattr(classifier, "LANDMARKS", 60)
     with pytest.warns(IsthmusWarning, match="60 landmark documents") as caught:

@@ -100,7 +100,10 @@ def test_an_account_of_the_wrong_size_is_refused():
         isthmus.TrAdaBoostClassifier(),
     ],
 )
-def test_columns_are_left_out_where_there_are_no_weights(method):
+@pytest.mark.parametrize("block", [256, 1])
+def test_columns_are_left_out_where_there_are_no_weights(method, block, monkeypatch):
+    """Asked about in one go or one by one."""
+    monkeypatch.setattr(occlusion, "_BLOCK", block)
     pipeline = fit(CountVectorizer(), method)
     row = pipeline[:-1].transform([TEXT])
     without = row.copy()
