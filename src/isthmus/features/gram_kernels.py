@@ -579,5 +579,4 @@ def count_stretches(first, last, docs, before, counts):
     for f in range(len(first)):
         start = first[f]
         for k in range(start, last[f]):
-            if before[k] < start:
-                counts[docs[k]] += 1
+            counts[docs[k]] += before[k] < start  # no branch: which places come first cannot be foreseen

@@ -59,17 +59,17 @@ class NgramLookup:
             return None
         ranks[new] = len(self.symbols) + numbers
         keys, _ = _keys(ranks + 1, len(codes) - np.arange(len(codes)), self.lo, self.hi, self.bits)
-        left, size = len(codes) - self.lo + 1, 0
-        first, last = [], []
-        for length in range(self.lo, self.hi + 1):
-            shift = np.uint64(self.bits * (self.hi - length))
-            own = np.unique(keys[: max(0, left - (length - self.lo))] >> shift)
-            size += len(own)
-            begin = np.searchsorted(self.keys, own << shift)
-            end = np.searchsorted(self.keys, (own << shift) | ((np.uint64(1) << shift) - np.uint64(1)), side="right")
-            first.append(begin[end > begin])
-            last.append(end[end > begin])
-        return self._count(np.concatenate(first), np.concatenate(last)), size
+        rests = [np.uint64((1 << self.bits * (self.hi - length)) - 1) for length in range(self.lo, self.hi + 1)]
+        # All lengths in one order: neighbours are looked up at places that lie side by side.
+        own = np.sort(np.concatenate([keys[: max(0, len(keys) - more)] & ~rest for more, rest in enumerate(rests)]))
+        own = own[np.diff(own, prepend=np.uint64(0)) > 0]
+        up_to = own.copy()
+        for rest in reversed(rests):
+            whole = own & rest == 0  # no symbol beyond this length
+            up_to[whole] |= rest
+        first = np.searchsorted(self.keys, own)
+        last = np.searchsorted(self.keys, up_to, side="right")
+        return self._count(first[last > first], last[last > first]), len(own)
 
     def compare(self, codes: np.ndarray, offsets: np.ndarray, diagonal: np.ndarray) -> np.ndarray | None:
         """The normalised kernel of sequences with the others, whose diagonal is known; None as for a single one."""
