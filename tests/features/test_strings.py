@@ -208,9 +208,9 @@ def test_what_does_not_fit_a_key_is_compared_as_before():
     wide, narrow = StringKernel(ngram_range=(5, 8)), StringKernel("intersection", ngram_range=(1, 2))
     assert wide.look_up([many]) is None, "300 symbols do not fit into 8 bits"
     assert narrow.look_up(["abc"]) is None
-    lookup = wide.look_up(["abc", "an abc"])
-    K, _, diagonal = wide.cross_and_diagonals([many], ["abc", "an abc"], normalize=True)
-    np.testing.assert_array_equal(wide.cross_few([many], ["abc", "an abc"], diagonal, lookup), K)
+    for text, others in ((many, ["abc", "an abc"]), (9 * many[-1], [many[:254], 9 * many[253]])):
+        K, _, diagonal = wide.cross_and_diagonals([text], others, normalize=True)
+        np.testing.assert_array_equal(wide.cross_few([text], others, diagonal, wide.look_up(others)), K)
 
 
 @pytest.mark.filterwarnings("ignore:.*shorter than the shortest n-gram")

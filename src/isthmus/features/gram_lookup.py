@@ -55,21 +55,18 @@ class NgramLookup:
         ranks = np.minimum(np.searchsorted(self.symbols, codes), len(self.symbols) - 1)
         new = self.symbols[ranks] != codes
         fresh, numbers = np.unique(codes[new], return_inverse=True)
-        if len(self.symbols) + len(fresh) >= 1 << self.bits:
+        if len(self.symbols) + len(fresh) + 1 >= 1 << self.bits:  # a key of ones alone would have none beyond it
             return None
         ranks[new] = len(self.symbols) + numbers
         keys, _ = _keys(ranks + 1, len(codes) - np.arange(len(codes)), self.lo, self.hi, self.bits)
         rests = [np.uint64((1 << self.bits * (self.hi - length)) - 1) for length in range(self.lo, self.hi + 1)]
         # All lengths in one order: neighbours are looked up at places that lie side by side.
-        own = np.sort(np.concatenate([keys[: max(0, len(keys) - more)] & ~rest for more, rest in enumerate(rests)]))
+        own = np.sort(np.concatenate([keys[: max(0, len(keys) - more)] & ~low for more, low in enumerate(rests)]))
         own = own[np.diff(own, prepend=np.uint64(0)) > 0]
-        up_to = own.copy()
-        for rest in reversed(rests):
-            whole = own & rest == 0  # no symbol beyond this length
-            up_to[whole] |= rest
-        first = np.searchsorted(self.keys, own)
-        last = np.searchsorted(self.keys, up_to, side="right")
-        return self._count(first[last > first], last[last > first]), len(own)
+        rest = np.zeros_like(own)
+        for low in reversed(rests):
+            rest[own & low == 0] = low  # no symbol beyond this length
+        return self._count(own, own + rest + np.uint64(1)), len(own)
 
     def compare(self, codes: np.ndarray, offsets: np.ndarray, diagonal: np.ndarray) -> np.ndarray | None:
         """The normalised kernel of sequences with the others, whose diagonal is known; None as for a single one."""
@@ -80,14 +77,18 @@ class NgramLookup:
         K = np.array([counts for counts, _ in known], dtype=np.float64)
         return normalize_kernel(K, np.array([size for _, size in known]), diagonal)
 
-    def _count(self, first: np.ndarray, last: np.ndarray) -> np.ndarray:
-        """In how many of the stretches each sequence stands: it counts where it stands there for the first time."""
+    def _count(self, keys: np.ndarray, beyond: np.ndarray) -> np.ndarray:
+        """How many of the n-grams each sequence has: all keys from that of an n-gram to the one beyond are places of it.
+
+        A sequence counts where it stands there for the first time.
+        """
         counts = np.zeros(self.n_sequences, dtype=np.int64)
         if len(self.keys) > SMALL:
             from isthmus.features.gram_kernels import count_stretches
 
-            count_stretches(first, last, self.sequences, self.before, counts)
+            count_stretches(keys, beyond, self.keys, self.sequences, self.before, counts)
             return counts
+        first, last = np.searchsorted(self.keys, keys), np.searchsorted(self.keys, beyond)
         lengths = last - first
         begins = np.repeat(first, lengths)
         at = np.arange(len(begins)) - np.repeat(np.cumsum(lengths) - lengths, lengths) + begins
