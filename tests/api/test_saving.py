@@ -52,6 +52,18 @@ def account(result):
     return rows
 
 
+def test_noise_is_kept_as_it_is_and_the_rest_compressed(tmp_path):
+    """Unpacking numbers that no packing makes smaller was a tenth of what one text by a saved model took."""
+    result = label()
+    result.given_vectors = np.random.default_rng(0).random((len(TARGET), 1_000))
+    with zipfile.ZipFile(result.save(tmp_path / "m")) as archive:
+        model = zipfile.ZipFile(io.BytesIO(archive.read("model.skops")))
+    largest = max(model.infolist(), key=lambda entry: entry.file_size if entry.filename.endswith(".npy") else 0)
+    assert largest.compress_type == zipfile.ZIP_STORED
+    assert model.getinfo("schema.json").compress_type == zipfile.ZIP_DEFLATED
+    np.testing.assert_array_equal(isthmus.load(tmp_path / "m").given_vectors, result.given_vectors)
+
+
 def test_later_texts_get_confidence_and_review():
     later = label().label_new([*LATER, ""], ids=["a", "b", "c", "d"])
     assert later.labels[:2].tolist() == ["staff", "price"]

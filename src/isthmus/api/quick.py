@@ -128,14 +128,15 @@ class VoteRule:
 
 
 def share_counts(members: Mapping[str, PipelineRule]) -> dict[str, PipelineRule]:
-    """The same pipelines, where those that count the same terms share the words they know, and the counts of a text."""
+    """The same pipelines, where those that count the same terms share words, and the counts and rows of a text."""
     seen: list[TermRows] = []
 
     def known(step: Any) -> Any:
         if not isinstance(step, TermRows):
             return step
         like = next((other for other in seen if other.counts_as(step)), step)
-        step = replace(step, words=like.words, vocabulary=like.vocabulary, share=True)
+        idf = next((other.idf for other in seen if np.array_equal(other.idf, step.idf)), step.idf)
+        step = replace(step, words=like.words, vocabulary=like.vocabulary, idf=idf, share=True)
         seen.append(step)
         return step
 
@@ -426,7 +427,7 @@ class _Packer:
 
 
 def read_quick(
-    archive: zipfile.ZipFile, saved: Callable[[], zipfile.ZipFile], texts: Callable[[], Mapping[str, list]]
+    archive: zipfile.ZipFile, saved: zipfile.ZipFile, texts: Callable[[], Mapping[str, list]]
 ) -> QuickModel | None:
     """The part of an archive; None where there is none that this version reads."""
     if PART not in archive.namelist():
@@ -443,7 +444,7 @@ def read_quick(
 class _Unpacker:
     """The rules behind :class:`_Packer`; only those that are named here are made."""
 
-    def __init__(self, archive: zipfile.ZipFile, saved: Callable, texts: Callable, nodes: list):
+    def __init__(self, archive: zipfile.ZipFile, saved: zipfile.ZipFile, texts: Callable, nodes: list):
         self._archive, self._saved, self._texts = archive, saved, texts
         self._made: list = []
         for node in nodes:
@@ -472,7 +473,7 @@ class _Unpacker:
             return [texts[name][place] for name, place in value["texts"]]
         if "names" in value:
             return np.array(value["names"], dtype=object if value["object"] else None)
-        source, name = (self._saved(), value["held"]) if "held" in value else (self._archive, value["array"])
+        source, name = (self._saved, value["held"]) if "held" in value else (self._archive, value["array"])
         return read_array(source.read(name))
 
 

@@ -13,6 +13,7 @@ import json
 import sys
 import warnings
 import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Set
 from contextlib import ExitStack, contextmanager
 from dataclasses import fields
@@ -29,6 +30,7 @@ from isthmus.exceptions import DataError, UsageError
 FORMAT = 2  # raise it when an older isthmus could no longer read what this one writes
 _HEADER, _TEXTS, _MODEL = "isthmus.json", "texts.json", "model.skops"
 _HEADER_BYTES = 1_000_000
+_SAMPLE = 100_000  # bytes that show whether a part can be compressed
 _TRIED = 20  # characters that are enough to see a model work
 
 # Rooms whose classes a file may name. Nothing in them acts when an object is made; the rooms that read, write and run
@@ -74,7 +76,7 @@ def save_result(result, path, *, force: bool = False) -> Path:
     kind = result.KIND
     content = {field.name: getattr(result, field.name) for field in fields(result)}
     texts = {name: content.pop(name, None) for name in kind.plain}
-    model = skops_io.dumps(pack_names(content), compression=zipfile.ZIP_DEFLATED)
+    model = _packed(skops_io.dumps(pack_names(content)))
     _warn_of_types(_unknown(skops_io.get_untrusted_types(data=model)))
     with replacing(path, force=force) as out, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(_HEADER, json.dumps(_header(kind.name, getattr(result, "method", "guided"))))
@@ -82,6 +84,17 @@ def save_result(result, path, *, force: bool = False) -> Path:
         archive.writestr(_MODEL, model, compress_type=zipfile.ZIP_STORED)
         _write_quick(archive, result, model, texts)
     return Path(path)
+
+
+def _packed(model: bytes) -> bytes:
+    """The archive of a model with its parts compressed, but for those that would stay as large: noise in numbers."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(model)) as plain, zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for entry in plain.infolist():
+            data = plain.read(entry)
+            pays = len(zlib.compress(data[:_SAMPLE])) < 0.9 * len(data[:_SAMPLE])
+            archive.writestr(entry.filename, data, zipfile.ZIP_DEFLATED if pays else zipfile.ZIP_STORED)
+    return packed.getvalue()
 
 
 def _write_quick(archive: zipfile.ZipFile, result: Any, model: bytes, texts: dict[str, Any]) -> None:
@@ -145,22 +158,19 @@ def read_quickly(path: str | Path) -> Any:
     """
     path = check_saved_file(path)
     try:
-        with zipfile.ZipFile(path) as archive, ExitStack() as opened:
+        with zipfile.ZipFile(path) as archive:
             header = _read_header(archive)
             if header.get("kind") != "label" or header.get("format") != FORMAT:
                 return None
-            _check_sizes(archive, path)
+            model = _check_sizes(archive, path)
             from isthmus.api.quick import read_quick  # loads numpy and scipy, which refusals do not wait for
-
-            @cache
-            def saved() -> zipfile.ZipFile:
-                return opened.enter_context(zipfile.ZipFile(opened.enter_context(archive.open(_MODEL))))
 
             @cache
             def texts() -> Any:
                 return json.loads(archive.read(_TEXTS))
 
-            return read_quick(archive, saved, texts)
+            with zipfile.ZipFile(io.BytesIO(model)) as saved:
+                return read_quick(archive, saved, texts)
     except MemoryError:
         raise
     except Exception:  # whatever a damaged or forged part makes its readers stumble over: the model itself is asked
@@ -177,9 +187,8 @@ def read_saved(path, result_type: Callable[[str], Any], kind: str | None = None,
     try:
         with zipfile.ZipFile(path) as archive:
             found = _check_header(archive, path, result_type)
-            _check_sizes(archive, path)
+            model = _check_sizes(archive, path)
             texts = json.loads(archive.read(_TEXTS))
-            model = archive.read(_MODEL)
     except (DataError, MemoryError):
         raise
     except Exception as error:  # whatever a damaged archive makes its unpackers stumble over
@@ -195,15 +204,17 @@ def read_saved(path, result_type: Callable[[str], Any], kind: str | None = None,
     return _rebuild(path, result_type(found), texts, _read_model(path, model, skops_io, names), names)
 
 
-def _check_sizes(archive: zipfile.ZipFile, path: Path) -> None:
-    """Refuse parts that unpack to more than the limit; one of them is an archive of its own."""
+def _check_sizes(archive: zipfile.ZipFile, path: Path) -> bytes:
+    """The model, an archive of its own; parts that unpack to more than the limit are refused before they are read."""
     size = sum(entry.file_size for entry in archive.infolist())
     if size > unpack_limit():
         raise too_large(str(path), size)
-    with archive.open(_MODEL) as part, zipfile.ZipFile(part) as inner:
+    model = archive.read(_MODEL)  # whole: looking for parts of it in the file would read it several times
+    with zipfile.ZipFile(io.BytesIO(model)) as inner:
         size += sum(entry.file_size for entry in inner.infolist())
     if size > unpack_limit():
         raise too_large(str(path), size)
+    return model
 
 
 def _header(kind: str, method: str) -> dict[str, Any]:

@@ -78,7 +78,7 @@ class NgramLookup:
         return normalize_kernel(K, np.array([size for _, size in known]), diagonal)
 
     def _count(self, keys: np.ndarray, beyond: np.ndarray) -> np.ndarray:
-        """How many of the n-grams each sequence has: all keys from that of an n-gram to the one beyond are places of it.
+        """How many of the n-grams each sequence has: keys from that of an n-gram to the one beyond are places of it.
 
         A sequence counts where it stands there for the first time.
         """

@@ -146,7 +146,7 @@ def project_rows(X: Any, term_class: np.ndarray, weight: np.ndarray, n_classes: 
     X = as_counts(X)
     parts = [np.zeros((0, n_classes))]
     for block in row_blocks(X.shape[0], _BLOCK):
-        rows = X[block]
+        rows = X if X.shape[0] <= _BLOCK else X[block]  # cutting takes longer than the rest where the text is one
         classes = term_class[rows.indices]
         kept = classes >= 0
         cells = (np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr)) * n_classes + classes)[kept]

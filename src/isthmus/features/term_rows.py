@@ -52,12 +52,21 @@ class TermRows:
     sublinear: bool
     lowercase: bool
     lengths: tuple[int, int]  # of n-grams of characters
-    share: bool = False  # others count the same terms of the same texts: they share the counts
+    share: bool = False  # others count the same terms of the same texts: they share the counts, and the rows
 
     def __call__(self, texts: Sequence[str]) -> sp.csr_matrix:
-        """Rows of new texts; unknown terms are left out."""
-        counts = self._count(texts)
-        return weigh_counts(counts, self.weighting, self.idf, sublinear=self.sublinear)
+        """Rows of new texts, which the caller must not change; unknown terms are left out."""
+        if not self.share:
+            return self._weigh(texts)
+        weights = self.weighting, self.sublinear, id(self.idf)
+        return shared(("term rows", *weights, *self._counted(texts)), lambda: self._weigh(texts))
+
+    def _weigh(self, texts: Sequence[str]) -> sp.csr_matrix:
+        return weigh_counts(self._count(texts), self.weighting, self.idf, sublinear=self.sublinear)
+
+    def _counted(self, texts: Sequence[str]) -> tuple:
+        """Stands for the terms that are counted, and the texts."""
+        return id(self.words), id(self.vocabulary), texts_key(texts)
 
     def counts_as(self, other: TermRows) -> bool:
         """Whether it counts the same terms in the same way."""
@@ -69,8 +78,7 @@ class TermRows:
         if self.keys is None:
             if not self.share:
                 return self._count_words(texts)
-            key = ("term counts", id(self.words), id(self.vocabulary), texts_key(texts))
-            return shared(key, lambda: self._count_words(texts))
+            return shared(("term counts", *self._counted(texts)), lambda: self._count_words(texts))
         blocks = []
         for block in row_blocks(len(texts), BLOCK):
             keys, documents = self.ngram_keys(texts[block])
