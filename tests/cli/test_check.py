@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import isthmus
 from isthmus.cli.app import run_command
 
 pytest.importorskip("skops")
@@ -285,6 +286,9 @@ def test_a_budget_draws_among_the_surest_and_says_what_passes(folder, capsys):
         ), result
         review = [row["needs_review"].lower() for row in read("kept.csv")]
         assert review.count("false") >= passing["documents"] > 40, result
+        recorded = json.loads(Path("kept.csv.run.json").read_text())["expected_accuracy"]["estimate"]
+        known = isthmus.load(result).expected_accuracy.estimate if result == "m.isthmus" else None
+        assert recorded == known, "what was found among the surest is not what is expected of all"
 
 
 def test_documents_that_were_asked_for_are_no_sample(folder, capsys):

@@ -110,6 +110,12 @@ def test_doubtful_source_labels_go_out_to_a_person_and_back(folder, capsys):
     teach = ["teach", "run.isthmus", "--source-labels", "doubt.csv", "-o", "taught.csv", "--save", "taught.isthmus"]
     assert run_command(teach) == 0
     assert "labelled again from the source with 1 label corrected" in capsys.readouterr().err
+    read = [row["path"] for row in json.loads(Path("taught.csv.run.json").read_text())["inputs"]]
+    assert read == ["run.isthmus", "doubt.csv"]
+    filled_in = Path("doubt.csv").read_text(encoding="utf-8")
+    assert run_command([*teach[:4], "-o", "doubt.csv", "--force"]) == 2
+    assert "'doubt.csv' is an input of this run" in capsys.readouterr().err
+    assert Path("doubt.csv").read_text(encoding="utf-8") == filled_in
     from isthmus import load
 
     assert load("taught.isthmus").source_labels[4] == "staff"
