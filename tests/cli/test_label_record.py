@@ -31,6 +31,19 @@ def test_a_second_run_leaves_no_record_of_the_first(files):
     assert [path.name for path in files.glob("*run.json")] == ["run.json"]
 
 
+def test_the_record_names_every_file_that_was_read(files):
+    from isthmus.cli.app import run_command
+
+    given = {"--extra": "comment\nkind bike\n", "--answers": "document,true_label\n1,staff\n"}
+    command = ["label", "source.csv", "target.csv", "--method", "nbc", "-o", "out.csv", "--quiet"]
+    for option, content in given.items():
+        (files / f"{option[2:]}.csv").write_text(content)
+        command += [option, f"{option[2:]}.csv"]
+    assert run_command(command) == 0
+    read = {row["path"] for row in json.loads((files / "run.json").read_text())["inputs"]}
+    assert {"extra.csv", "answers.csv"} <= read
+
+
 def test_the_hash_of_a_folder_knows_the_names_of_its_files(tmp_path):
     """Folder hash without names: swapping two files' contents between classes would go unnoticed."""
     from isthmus.cli.common import file_hash

@@ -217,6 +217,22 @@ def test_a_stopped_run_goes_on_to_the_same_bytes(corpus, tmp_path, monkeypatch, 
     assert contents(tmp_path / "out") == contents(tmp_path / "whole")
 
 
+@pytest.mark.parametrize("other", [{"n_clusters": 2}, {"guidance": 0.25}, {"max_iter": 3}], ids=str)
+def test_a_stopped_grouping_goes_on_with_its_own_options_alone(corpus, tmp_path, monkeypatch, other):
+    def stop(run):
+        raise Stopped
+
+    monkeypatch.setattr(run_module.Run, "look", stop)
+    files = corpus / "source.csv", corpus / "target" / "a.csv", tmp_path / "out.csv"
+    options = {"n_clusters": 3, "guidance": 0.5, "max_iter": 5}
+    with pytest.raises(Stopped):
+        cluster_files(*files, **options, **FAST)
+    with pytest.raises(DataError, match="differs from this one in: settings"):
+        cluster_files(*files, resume=True, **options | other, **FAST)
+    with pytest.raises(Stopped):
+        cluster_files(*files, resume=True, **options, **FAST)
+
+
 def test_a_changed_input_is_another_run(corpus, tmp_path, monkeypatch):
     target = tmp_path / "t.csv"
     target.write_bytes((corpus / "target" / "a.csv").read_bytes())
@@ -362,6 +378,20 @@ def test_methods_are_weighed_on_the_sample_with_the_options_of_the_run(corpus, t
     options = {"analyzer": "bigrams", "language": "de", "random_state": 7, **FAST}
     with pytest.raises(Stopped):
         label_files(corpus / "source.csv", corpus / "target", tmp_path / "out", **options)
+
+
+def test_documents_without_a_label_take_no_place_of_the_sample(corpus, tmp_path, monkeypatch):
+    def note(texts, **options):
+        raise Stopped(len(texts.given_source))
+
+    with open(corpus / "source.csv", newline="", encoding="utf-8") as file:
+        rows = list(csv.reader(file))
+    with open(tmp_path / "half.csv", "w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([rows[0], *([text, label * (i % 2)] for i, (text, label) in enumerate(rows[1:301]))])
+    monkeypatch.setattr(run_module, "try_methods", note)
+    with pytest.raises(Stopped) as seen:
+        label_files(tmp_path / "half.csv", corpus / "target" / "a.csv", tmp_path / "o.csv", label="topic", **FAST)
+    assert seen.value.args == (60,), "as many labelled documents as were asked for"
 
 
 def test_auto_chooses_on_a_sample_and_fits_on_everything(corpus, tmp_path):

@@ -100,7 +100,9 @@ def noisy():
     return data, labels, wrong
 
 
-def test_a_diagnosis_lists_them_and_teach_takes_them_back(noisy, tmp_path):
+def test_a_diagnosis_lists_them_and_teach_takes_them_back(noisy, tmp_path, monkeypatch):
+    """All of them, however short other tables are cut: they are a list to work through."""
+    monkeypatch.setattr("isthmus.shift.diagnose._TABLE_ROWS", 2)
     data, labels, wrong = noisy
     found = isthmus.diagnose(data.source_texts, labels, data.target_texts)
     table = found.review_source(data.source_texts)

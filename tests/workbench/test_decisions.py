@@ -39,6 +39,15 @@ def test_answers_undo_and_later(client, workspace, project, run):
     assert empty.status_code == 422
 
 
+def test_undo_takes_nothing_back_in_another_project(client, workspace, project, run, untouched):
+    document = on_the_desk(client.get(here(project, "review")))
+    client.post(here(project, "review", "answers"), data={"document": document, "run": run.id, "label": "staff"})
+    client.post(here(untouched[0], "review", "undo"), data={"run": untouched[1].id})
+    assert workspace.runs.prediction(run.id, document).answer == "staff"
+    client.post(here(project, "review", "undo"), data={"run": run.id})
+    assert workspace.runs.prediction(run.id, document).answer is None
+
+
 def test_a_word_is_given_and_taken_back(client, workspace, project):
     found = client.get(here(project, "words", "search") + "?q=sta").text
     assert ">start<" in found
