@@ -135,6 +135,17 @@ def test_verify_fails_where_a_recorded_value_differs(command, tmp_path):
     assert "error was 0.5000 and is 0.6667" in again.output
 
 
+def test_renew_writes_its_own_command_and_takes_the_seeds_of_the_record(command, tmp_path):
+    words = ("--record", tmp_path / "records")
+    assert command("--task", "two", "--method", "second", *words).exit_code == 0
+    assert command("--renew", *words).exit_code == 0
+    content = json.loads((tmp_path / "records" / "tiny" / "results.json").read_text())
+    assert content["commands"][-1].endswith(" --renew"), "how the rows came to be as they are"
+    refused = command("--renew", "--seeds", "2", *words).exception
+    assert refused.code == "bad-parameter"
+    assert "takes the seeds of the record" in str(refused)
+
+
 def test_outputs_are_checked_before_the_work(command, tmp_path, calls):
     full, empty = tmp_path / "full.json", tmp_path / "empty.json"
     full.write_text("mine")

@@ -272,6 +272,49 @@ def test_a_row_says_which_code_computed_it_and_when_it_is_stale(suite_file, fold
     assert record.code_sentence() == "The record does not say which code computed its rows."
 
 
+def _spoil_code(records, *, of):
+    """As if a module had changed since ``of`` (a method or a study) was computed."""
+    path = records / "tiny" / "results.json"
+    content = json.loads(path.read_text())
+    content["code"]["other"] = {"isthmus.exceptions": "0" * 12}
+    entries = [unit for unit in content["units"] if unit["method"] == of]
+    for entry in entries or [content["studies"][of]]:
+        entry["code"] = "other"
+    path.write_text(json.dumps(content))
+
+
+def test_renew_computes_what_other_code_computed_and_nothing_else(suite, folder, calls, tmp_path):
+    options = {"folder": folder, "record_dir": tmp_path}
+    run_suite(suite, tasks=["one", "two"], methods=["first", "second"], seeds=[0, 1, 2], **options)
+    run_suite(suite, studies=["sweep"], seeds=[4, 5], **options)
+    whole = run_suite(suite, renew=True, **options)
+    assert whole.kept == 9, "two tasks by three seeds and one method without, and a study"
+    _spoil_code(tmp_path, of="second")
+    _spoil_code(tmp_path, of="sweep")
+    again = run_suite(suite, renew=True, **options)
+    assert (calls("first"), calls("second"), calls("sweep")) == (6, 4, 2)
+    values = [[(row["task"], row["method"], row["seed"], row["value"]) for row in run.rows] for run in (whole, again)]
+    assert values[0] == values[1], "the tasks, methods and seeds of the record, not those of the suite"
+    assert {row["seed"] for row in again.studies["sweep"]} == {4, 5}, "the seeds the study was recorded with"
+    assert again.record.code_sentence() == "Every row was computed by the code as it is."
+
+
+def test_renew_keeps_to_what_is_named_and_to_what_is_recorded(suite, folder, calls, tmp_path):
+    options = {"folder": folder, "record_dir": tmp_path, "renew": True}
+    with pytest.raises(DataError, match="holds no such row"):
+        run_suite(suite, **options)
+    run_suite(suite, folder, ["one", "two"], ["second"], record_dir=tmp_path)
+    run_suite(suite, folder, studies=["sweep"], seeds=[0], record_dir=tmp_path)
+    _spoil_code(tmp_path, of="second")
+    _spoil_code(tmp_path, of="sweep")
+    run_suite(suite, tasks=["one"], **options)
+    assert (calls("second"), calls("sweep")) == (3, 1)
+    run_suite(suite, studies=["sweep"], **options)
+    assert (calls("second"), calls("sweep")) == (3, 2)
+    with pytest.raises(DataError, match="holds no such row"):
+        run_suite(suite, methods=["first"], **options)
+
+
 def test_recorded_rows_are_run_again_and_compared(suite_file, folder, tmp_path):
     records = tmp_path / "records"
     run_suite(str(suite_file), folder, ["one", "two"], record_dir=records)

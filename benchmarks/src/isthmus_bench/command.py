@@ -77,6 +77,14 @@ def bench(
             "the folder of the records, benchmarks/records if omitted.",
         ),
     ] = False,
+    renew: Annotated[
+        bool,
+        typer.Option(
+            "--renew",
+            help="Compute again what is recorded and was computed by other code, all of it or what is named; --record "
+            "names the folder of the records, benchmarks/records if omitted.",
+        ),
+    ] = False,
     jobs: Annotated[int, typer.Option("--jobs", min=1, help="Processes; timings always use one.")] = 2,
     force: Annotated[
         bool, typer.Option("--force", help="Compute finished rows again; replace files that exist.")
@@ -104,6 +112,10 @@ def bench(
     if tune and not studies:
         studies = tuning_studies(found)
     chosen_seeds = _read_seeds(seeds)
+    if renew:
+        if seeds is not None:
+            raise UsageError("--renew takes the seeds of the record; leave --seeds out.", code="bad-parameter")
+        record = record or RECORDS
     _check_file(json_file, "--json", force)
     _check_file(csv_file, "--csv", force)
     talk = _Talk(quiet)
@@ -119,7 +131,10 @@ def bench(
             force or recorded is not None,
             talk,
             studies=studies,
-            command=f"isthmus bench tune {found.name}" if tune else _command(suite, tasks, methods, studies, seeds),
+            command=f"isthmus bench tune {found.name}"
+            if tune
+            else _command(suite, tasks, methods, studies, seeds, renew=renew),
+            renew=renew,
         )
     except KeyboardInterrupt:
         say(f"Stopped; {_rows(talk.done)} kept, the same command goes on from there.")
@@ -226,12 +241,13 @@ def _read_seeds(text: str | None) -> list[int] | None:
     return list(range(numbers[0])) if counted else numbers
 
 
-def _command(suite: str, tasks: Any, methods: Any, studies: Any, seeds: str | None) -> str:
+def _command(suite: str, tasks: Any, methods: Any, studies: Any, seeds: str | None, *, renew: bool = False) -> str:
     """The command without the places on this machine."""
     options = {"--task": tasks, "--method": methods, "--study": studies}
     name = Path(suite).name if suite.endswith(".py") else suite
     words = [word for option, names in options.items() if names for word in (option, ",".join(names))]
-    return " ".join(["isthmus bench", name, *words, *(["--seeds", seeds] if seeds else [])])
+    words += ["--seeds", seeds] if seeds else []
+    return " ".join(["isthmus bench", name, *words, *(["--renew"] if renew else [])])
 
 
 # ----------------------------------------------------------------------------------------------------------- output

@@ -89,6 +89,7 @@ def run_suite(
     *,
     studies: Sequence[str] | None = None,
     command: str | None = None,
+    renew: bool = False,
 ) -> Run:
     """Run tasks × methods × seeds of a suite, and studies where they are asked for.
 
@@ -112,6 +113,8 @@ def run_suite(
         Studies to run instead of the main table (``["all"]`` for all but those that choose defaults).
     command : str, optional
         The command to write into the record.
+    renew : bool
+        Take tasks, methods, seeds and studies from the record, and compute those again that other code computed.
 
     Returns
     -------
@@ -121,18 +124,25 @@ def run_suite(
     found = find_suite(suite) if isinstance(suite, str) else suite
     if jobs < 1:
         raise UsageError(f"--jobs is {jobs}; at least one process is needed.", code="bad-parameter")
-    plan = _plan(found, folder, tasks, methods, seeds, studies)
     record = Record.open(Path(record_dir) if record_dir is not None else cache_folder(), found.name)
+    if renew:
+        plan = _plan_again(found, record, folder, tasks, methods, studies)
+    else:
+        plan = _plan(found, folder, tasks, methods, seeds, studies)
     record.data.update(plan.hashes)
     if command and command not in record.commands:
         record.commands.append(command)
-    todo = [key for key in plan.keys if force or not record.holds(key, plan.stamps[key[0]])]
-    table_todo = [n for n in plan.studies if force or not _study_holds(record, n, plan.stamps[_study_key(n)])]
+    todo = [key for key in plan.keys if force or not record.holds(key, plan.stamps[key[0]], same_code=renew)]
+    table_todo = [
+        name
+        for name in plan.studies
+        if force or not record.holds_study(name, plan.stamps[_study_key(name)], same_code=renew)
+    ]
     tell = progress or (lambda event: None)
     total = len(todo) + len(table_todo)
     kept = len(plan.keys) + len(plan.studies) - total
     tell({"event": "plan", "total": total, "kept": kept})
-    work = [*_task_jobs(todo), *(Job(task=_study_key(n), study=n, seeds=plan.seeds) for n in table_todo)]
+    work = [*_task_jobs(todo), *(Job(task=_study_key(n), study=n, seeds=plan.studies[n]) for n in table_todo)]
     done = 0
     with closing(_messages(suite, found, work, plan.folder, jobs)) as messages:
         for message in messages:
@@ -143,7 +153,7 @@ def run_suite(
                 tell({"event": "step", **vars(message)})
                 continue
             done += 1
-            _keep(record, message, plan.stamps[message.task])
+            _keep(record, message, plan)
             record.save()
             tell(_event(message, done, total))
     if not work:
@@ -163,8 +173,7 @@ def run_suite(
 class _Plan:
     folder: Path
     keys: list[Key]
-    studies: list[str]
-    seeds: tuple[int, ...]
+    studies: dict[str, tuple[int, ...]]  # with the seeds of each
     hashes: dict[str, str]
     stamps: dict[str, str]  # task name (or study key) -> stamp
     not_run: dict[str, str]
@@ -185,11 +194,6 @@ def _plan(found: Suite, folder, tasks, methods, seeds, studies) -> _Plan:
     runnable = [task for task in wanted if _available(task, place, named=bool(tasks), not_run=not_run)]
     for study in chosen_studies:
         _require(study, place)
-    stamps, hashes = {}, {}
-    for name, item in [*((t.name, t) for t in runnable), *((_study_key(s.name), s) for s in chosen_studies)]:
-        own = {file: hash_file(place / file) for file in item.files}
-        hashes.update(own)
-        stamps[name] = stamp(own)
     keys = [
         (task.name, method, seed if found.methods[method].seeded else None)
         for task in runnable
@@ -197,7 +201,43 @@ def _plan(found: Suite, folder, tasks, methods, seeds, studies) -> _Plan:
         if found.pairs is None or (task.name, method) in found.pairs
         for seed in (chosen_seeds if found.methods[method].seeded else chosen_seeds[:1])
     ]
-    return _Plan(place, keys, study_names, chosen_seeds, hashes, stamps, not_run)
+    hashes, stamps = _stamp_items(runnable, chosen_studies, place)
+    return _Plan(place, keys, dict.fromkeys(study_names, chosen_seeds), hashes, stamps, not_run)
+
+
+def _plan_again(found: Suite, record: Record, folder, tasks, methods, studies) -> _Plan:
+    """What the record holds: all of it, or the tasks, methods and studies that are named."""
+    only_studies = bool(studies) and not tasks and not methods
+    only_rows = bool(tasks or methods) and not studies
+    task_names = choose("task", tasks, found.tasks, None)
+    method_names = choose("method", methods, found.methods, None)
+    study_names = list(found.studies) if list(studies or ["all"]) == ["all"] else _study_names(found, studies)
+    keys = [key for key in record.units if not only_studies and key[0] in task_names and key[1] in method_names]
+    recorded = {
+        name: tuple(record.studies[name].get("seeds", found.seeds))
+        for name in study_names
+        if name in record.studies and not only_rows
+    }
+    if not keys and not recorded:
+        raise DataError(f"{record.path} holds no such row; --record names the folder of records.", code="missing-data")
+    wanted: list[Any] = [found.tasks[name] for name in dict.fromkeys(key[0] for key in keys)]
+    chosen_studies: list[Any] = [found.studies[name] for name in recorded]
+    place = find_data(folder, (file for item in (*wanted, *chosen_studies) for file in item.files))
+    for item in (*wanted, *chosen_studies):
+        _require(item, place)
+    hashes, stamps = _stamp_items(wanted, chosen_studies, place)
+    return _Plan(place, keys, recorded, hashes, stamps, {})
+
+
+def _stamp_items(tasks: Iterable[Task], studies: Iterable[Study], place: Path) -> tuple[dict[str, str], dict[str, str]]:
+    """Hashes of the files, and the stamp of each task and study."""
+    stamps, hashes = {}, {}
+    named: list[tuple[str, Any]] = [*((t.name, t) for t in tasks), *((_study_key(s.name), s) for s in studies)]
+    for name, item in named:
+        own = {file: hash_file(place / file) for file in item.files}
+        hashes.update(own)
+        stamps[name] = stamp(own)
+    return hashes, stamps
 
 
 def _study_names(found: Suite, studies: Sequence[str] | None) -> list[str]:
@@ -255,11 +295,13 @@ def _messages(
             yield from run_job(found, job, folder)
 
 
-def _keep(record: Record, outcome: Outcome, stamp_: str) -> None:
+def _keep(record: Record, outcome: Outcome, plan: _Plan) -> None:
+    stamp_ = plan.stamps[outcome.task]
     if outcome.study is None:
         record.add((outcome.task, *outcome.unit), stamp_, outcome.rows, outcome.failure, outcome.code)
         return
-    entry: dict[str, Any] = {"stamp": stamp_, "seconds": round(outcome.seconds, 3)}
+    seeds = list(plan.studies[outcome.study])
+    entry: dict[str, Any] = {"stamp": stamp_, "seconds": round(outcome.seconds, 3), "seeds": seeds}
     entry |= {"failure": outcome.failure} if outcome.rows is None else {"rows": outcome.rows}
     record.add_study(outcome.study, entry, outcome.code)
 
@@ -282,11 +324,6 @@ def _event(outcome: Outcome, done: int, total: int) -> dict:
 
 def _study_key(name: str) -> str:
     return f"study {name}"  # a blank keeps it apart from every task
-
-
-def _study_holds(record: Record, name: str, stamp_: str) -> bool:
-    entry = record.studies.get(name, {})
-    return "rows" in entry and entry["stamp"] == stamp_
 
 
 def _study_failures(record: Record, names: Iterable[str]) -> list[dict]:

@@ -120,10 +120,15 @@ class Record:
         place = hashlib.sha256(str(self.path.resolve()).encode()).hexdigest()[:16]
         return cache_folder() / "correct" / f"{self.suite}-{place}.json"
 
-    def holds(self, key: Key, stamp_: str) -> bool:
-        """Whether this unit is finished and was computed by this version on these bytes."""
-        unit = self.units.get(key)
-        return unit is not None and "rows" in unit and unit["stamp"] == stamp_
+    def holds(self, key: Key, stamp_: str, *, same_code: bool = False) -> bool:
+        """Whether this unit is finished and was computed by this version, or by this very code, on these bytes."""
+        unit = self.units.get(key, {})
+        return "rows" in unit and unit["stamp"] == stamp_ and not (same_code and self.changed_code(key) != [])
+
+    def holds_study(self, name: str, stamp_: str, *, same_code: bool = False) -> bool:
+        """The same for a study."""
+        entry = self.studies.get(name, {})
+        return "rows" in entry and entry["stamp"] == stamp_ and not (same_code and self.changed_study(name) != [])
 
     def changed_code(self, key: Key) -> list[str] | None:
         """Modules that have changed since this unit was computed; None where it does not say which computed it."""
@@ -154,7 +159,7 @@ class Record:
             said = [
                 f"{len(stale)} of {len(found)} rows were computed before {shown} changed. They are what was measured "
                 f"then; of the figures here, {moved} may have moved. `{command} --verify` computes two tasks anew and "
-                f"compares, `{command} --record benchmarks/records --force` all of them."
+                f"compares, `{command} --renew` computes all of them."
             ]
         said += [f"{unknown} of {len(found)} rows do not say which code computed them."] if unknown else []
         return " ".join(said)
