@@ -178,18 +178,20 @@ class Request:
     )
     engine: str | None = option(
         None,
-        "Read the files in blocks, in this process (local) or on a cluster (dask).",
+        "Read the files in blocks, on this machine (local) or on a cluster (dask).",
         "--engine",
         choices=ENGINES,
         group="blocks",
     )
-    workers: int | None = option(None, "With --engine dask: processes to start.", "--workers N", low=1, group="blocks")
+    workers: int | None = option(
+        None, "Processes that work on blocks; the number of cores if omitted.", "--workers N", low=1, group="blocks"
+    )
     scheduler: str | None = option(None, "Address of a running dask scheduler.", "--scheduler ADDRESS", group="blocks")
     tls: tuple[str, ...] = option(
         (), "For --scheduler: ca, cert or key; repeatable.", "--tls NAME=FILE", group="blocks"
     )
     memory_limit: str | None = option(
-        None, "With --workers: memory of each, such as 2GB.", "--memory-limit SIZE", group="blocks"
+        None, "With --engine dask: memory of each process, such as 2GB.", "--memory-limit SIZE", group="blocks"
     )
     block_rows: int | None = option(
         None, f"Rows to read at a time ({BLOCK_ROWS}).", "--block-rows N", low=1, outcome=True, group="blocks"

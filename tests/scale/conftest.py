@@ -8,6 +8,9 @@ import random
 import numpy as np
 import pytest
 
+from isthmus.scale import run
+from isthmus.scale.processes import ProcessEngine
+
 TOPICS = {
     "sport": ["match", "team", "goal", "player", "coach", "league", "season", "score", "striker", "referee"],
     "money": ["bank", "stock", "share", "profit", "market", "price", "bond", "loan", "budget", "investor"],
@@ -58,6 +61,29 @@ def corpus(tmp_path_factory):
     pl = pytest.importorskip("polars")
     pl.DataFrame(rows[1_100:], schema=["id", "text"], orient="row").write_parquet(target / "d.parquet")
     return folder
+
+
+@pytest.fixture(scope="session")
+def processes():
+    """An engine of two processes, which take some seconds to start: one for all tests."""
+    engine = ProcessEngine(2)
+    yield engine
+    engine.close()
+
+
+@pytest.fixture
+def two_processes(processes, monkeypatch):
+    """Runs of two workers take those that are there, and leave them."""
+
+    class Started(ProcessEngine):
+        def __init__(self, workers):
+            assert workers == 2
+            self.__dict__.update(processes.__dict__)
+
+        def close(self):
+            pass
+
+    monkeypatch.setattr(run, "ProcessEngine", Started)
 
 
 @pytest.fixture(scope="session")

@@ -41,15 +41,14 @@ def given_labels(folder):
 
 
 @pytest.mark.parametrize("method", sorted(METHODS))
-def test_same_bytes_whatever_the_blocks(corpus, tmp_path, truth, method):
+def test_same_bytes_whatever_the_blocks_and_processes(corpus, tmp_path, truth, method, two_processes):
     if method == "vectors" and not has_static_vectors():
         pytest.skip("needs the extra embed")
     outputs = []
-    for number, (rows, engine) in enumerate([(10**6, "memory"), (190, "local"), (457, "local")]):
+    for number, (rows, engine, workers) in enumerate([(10**6, "memory", None), (190, "local", 1), (457, "local", 2)]):
         place = tmp_path / str(number)
-        result = label_files(
-            corpus / "source.csv", corpus / "target", place, method=method, block_rows=rows, engine=engine, **FAST
-        )
+        how = {"method": method, "block_rows": rows, "engine": engine, "workers": workers}
+        result = label_files(corpus / "source.csv", corpus / "target", place, **how, **FAST)
         outputs.append(contents(place))
         assert not (place / ".isthmus-run").exists()
     assert outputs[0] == outputs[1] == outputs[2]
@@ -321,7 +320,7 @@ def test_what_cannot_work_is_refused(corpus, tmp_path):
         ({"method": "sgt"}, "unknown-method"),
         ({"engine": "spark"}, "bad-parameter"),
         ({"block_rows": 0}, "bad-parameter"),
-        ({"workers": 2}, "bad-parameter"),
+        ({"engine": "memory", "workers": 2}, "bad-parameter"),
         ({"analyzer": "chars"}, "bad-parameter"),
     ):
         with pytest.raises(UsageError) as error:

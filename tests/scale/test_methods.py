@@ -6,7 +6,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from isthmus.exceptions import UsageError
 from isthmus.scale import run, views
 from isthmus.scale.reading import Reading
 
@@ -46,7 +45,7 @@ def test_who_does_the_work(monkeypatch, client, scheduler, engine, started):
     monkeypatch.setattr(run, "connect", lambda *given: ("connect", *given))
     monkeypatch.setattr(run, "local_cluster", lambda *given: ("cluster", *given))
     options = run.ExecutionOptions(client, engine, 3, scheduler, {"tls_ca_file": "a.pem"}, "1GB")
-    assert run._start_engine(options, "work") == started
+    assert run._start_engine(options, "work", {"source": [], "target": []}) == started
 
 
 def test_a_vote_is_as_cautious_as_all_labelled_documents_allow_not_those_of_the_sample(monkeypatch):
@@ -71,9 +70,3 @@ def test_words_and_pairs_beyond_the_limit_are_counted_together(monkeypatch):
     assert found.pairs.tolist() == [1]
     assert found.frequency.tolist() == [9, 8, 9]
     assert found.left_out == 7 + 4
-
-
-def test_without_a_cluster_one_worker_works():
-    assert isinstance(run._start_engine(run.ExecutionOptions(workers=1), "work"), run.LocalEngine)
-    with pytest.raises(UsageError, match="add engine='dask'"):
-        run._start_engine(run.ExecutionOptions(workers=2), "work")

@@ -33,6 +33,7 @@ from isthmus.scale.engine import DaskEngine, LocalEngine, connect, local_cluster
 from isthmus.scale.methods import FittedMethod, Model, PiecePasses, VotingModel
 from isthmus.scale.output import Output, assemble, names_file, open_work, write_json, write_part
 from isthmus.scale.pieces import Facts, Job, Piece, by_shard, sample_limit, survey, trim_sample
+from isthmus.scale.processes import ProcessEngine
 from isthmus.scale.reading import Reading, choose_reading
 from isthmus.scale.registry import METHODS, LargeMethod, get_method
 from isthmus.scale.store import FolderStore, MemoryStore, Store, unpack, whole_file
@@ -54,6 +55,7 @@ BLOCK_ROWS = 50_000
 SAMPLE = 3_000  # documents of each side that evidence, expectation and calibration rest on
 _HEAD_SHARDS, _HEAD_ROWS = 10, 300  # what the language is told from
 ENGINES = ("local", "dask", "memory")
+PARALLEL_BYTES = 32 * 2**20  # less is done by one process before another has started
 Census = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # see take_census
 
 
@@ -181,10 +183,10 @@ def label_files(
     client : distributed.Client, optional
         A cluster to run on. Its workers must see the inputs and the output under the same paths.
     engine : {"local", "dask", "memory"}, optional
-        "local": one block after another in this process. "dask": a cluster, started here unless ``scheduler`` or
-        ``client`` names one. "memory": as "local", with what is made of the blocks kept in memory.
+        "local": on this machine. "dask": a cluster, started here unless ``scheduler`` or ``client`` names one.
+        "memory": in this process, with what is made of the blocks kept in memory.
     workers : int, optional
-        Processes of the cluster that is started here; the number of cores if omitted.
+        Processes that work on blocks; if omitted, the number of cores, or one where the files are small.
     scheduler : str, optional
         Address of a running dask scheduler.
     tls : mapping, optional
@@ -270,7 +272,7 @@ def running(given: Mapping[str, Any]) -> Iterator[Run]:
     paths = {"source": find_shards(given["sources"]), "target": find_shards(given["target"])}
     _check_places(paths, place)
     work = open_work(place, _plan(settings, paths), resume=options.resume, force=options.force)
-    engine = _start_engine(options, work)
+    engine = _start_engine(options, work, paths)
     try:
         store: Store = MemoryStore()
         if options.engine != "memory":
@@ -334,16 +336,25 @@ def _plan(settings: Settings, paths: Mapping[str, list[str]]) -> dict[str, Any]:
     return json.loads(json.dumps({"version": __version__, "settings": asdict(settings), **files}))
 
 
-def _start_engine(options: ExecutionOptions, work: Path) -> LocalEngine | DaskEngine:
+def _start_engine(options: ExecutionOptions, work: Path, paths: Mapping[str, list[str]]) -> LocalEngine | DaskEngine:
     if options.client is not None:
         return DaskEngine(options.client)
     if options.scheduler is not None:
         return connect(options.scheduler, dict(options.tls or {}))
     if options.engine == "dask":
-        return local_cluster(work, options.workers or os.cpu_count() or 1, options.memory_limit)
-    if options.workers not in (None, 1):
-        raise UsageError("Several workers need a cluster; add engine='dask'.")
-    return LocalEngine()
+        return local_cluster(work, options.workers or _cores(), options.memory_limit)
+    if options.engine == "memory":
+        if options.workers not in (None, 1):
+            raise UsageError(f"engine='memory' is one process; leave workers={options.workers} or the engine out.")
+        return LocalEngine()
+    large = sum(os.path.getsize(path) for path in (*paths["source"], *paths["target"])) >= PARALLEL_BYTES
+    workers = options.workers or (_cores() if large else 1)
+    return ProcessEngine(workers) if workers > 1 else LocalEngine()
+
+
+def _cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @dataclass(frozen=True)

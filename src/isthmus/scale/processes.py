@@ -1,0 +1,179 @@
+"""Passes over blocks on several processes of this machine.
+
+A worker is a new interpreter that is spoken to through its pipes. Forking would copy the threads of numeric libraries
+in an unknown state, and the other ways of ``multiprocessing`` run the caller's script once more in every worker, which
+a script without ``if __name__ == "__main__"`` does not survive.
+"""
+
+from __future__ import annotations
+
+import operator
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from functools import reduce
+from queue import SimpleQueue
+from threading import Lock, Thread
+from typing import Any
+
+from isthmus.exceptions import DataError
+from isthmus.scale.engine import HasRows, LocalEngine, Meter
+
+_START = (
+    "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); "
+    "from isthmus.scale.processes import serve; serve()"
+)
+# Each worker has a core of its own.
+_ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS"), "1")
+_ENDED = object()
+
+
+class ProcessEngine(LocalEngine):
+    """Blocks go to whichever worker is free. A pass of a single block is done here."""
+
+    def __init__(self, workers: int):
+        self.workers = workers
+        self._processes = [_Worker() for _ in range(workers)]
+
+    def map(self, function: Callable, pieces: Sequence[HasRows], *args: Any, phase: str) -> list:
+        """As :meth:`LocalEngine.map`."""
+        if len(pieces) < 2:
+            return super().map(function, pieces, *args, phase=phase)
+        found = dict(self._run(function, pieces, args, None, phase))
+        return [found[place] for place in range(len(pieces))]
+
+    def sum(
+        self, function: Callable, pieces: Sequence[HasRows], *args: Any, phase: str, add: Callable = operator.add
+    ) -> Any:
+        """As :meth:`LocalEngine.sum`; a worker adds up what it has done and sends the sum."""
+        if len(pieces) < 2:
+            return super().sum(function, pieces, *args, phase=phase, add=add)
+        totals = [total for _, total in self._run(function, pieces, args, add, phase)]
+        return reduce(add, [total for total in totals if total is not None])  # a worker may have come too late for any
+
+    def close(self) -> None:
+        for worker in self._processes:
+            worker.kill()
+
+    def _run(
+        self, function: Callable, pieces: Sequence[HasRows], args: tuple, add: Callable | None, phase: str
+    ) -> Iterator[tuple[int, Any]]:
+        """Results by the piece's place, or each worker's sum, as they come."""
+        meter = Meter(phase, sum(piece.rows for piece in pieces))
+        opening = pickle.dumps((function, args, add), protocol=pickle.HIGHEST_PROTOCOL)
+        todo, lock, said = iter(enumerate(pieces)), Lock(), SimpleQueue[Any]()
+
+        def take() -> tuple[int, HasRows] | None:
+            with lock:
+                return next(todo, None)
+
+        def drive(worker: _Worker) -> None:
+            try:
+                worker.send(opening)
+                while (taken := take()) is not None:
+                    place, piece = taken
+                    said.put((piece.rows, place, worker.ask(piece)))
+                said.put((0, -1, worker.ask(None)))
+            except BaseException as error:
+                said.put(error)
+            said.put(_ENDED)
+
+        driven = self._processes[: len(pieces)]
+        for worker in driven:
+            Thread(target=drive, args=(worker,), daemon=True).start()
+        left = len(driven)
+        while left:
+            message = said.get()
+            if message is _ENDED:
+                left -= 1
+                continue
+            if isinstance(message, BaseException):
+                self.close()  # the others are in the middle of a pass
+                raise message
+            rows, place, result = message
+            meter.add(rows)
+            if (place < 0) == (add is not None):
+                yield place, result
+
+
+class _Worker:
+    """One process, and what is said to it."""
+
+    def __init__(self) -> None:
+        # A session of its own: Ctrl-C reaches this process alone, which then ends its workers.
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _START],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, **_ONE_THREAD},
+            start_new_session=True,
+        )
+        self.send(pickle.dumps(sys.path))
+
+    def send(self, packed: bytes) -> None:
+        try:
+            self._process.stdin.write(packed)  # type: ignore[union-attr]  # it is a pipe
+            self._process.stdin.flush()  # type: ignore[union-attr]
+        except (BrokenPipeError, ValueError):
+            raise self._lost() from None
+
+    def ask(self, piece: Any) -> Any:
+        """What the worker answers about a piece, or its sum where there is none."""
+        self.send(pickle.dumps(piece, protocol=pickle.HIGHEST_PROTOCOL))
+        try:
+            well, answer = pickle.load(self._process.stdout)  # type: ignore[arg-type]
+        except (EOFError, pickle.UnpicklingError, OSError, ValueError):
+            raise self._lost() from None
+        if not well:
+            raise answer
+        return answer
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            with suppress(OSError):  # something may still have been on its way
+                pipe.close()  # type: ignore[union-attr]
+
+    def _lost(self) -> DataError:
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout=10)
+        return DataError(
+            f"A worker process ended by itself (status {self._process.poll()}), most likely because memory ran out; "
+            "use workers=1 or fewer rows per block, and continue with resume=True.",
+            code="lost-cluster",
+        )
+
+
+def serve() -> None:
+    """What a worker does: for every pass, answer about pieces until there are none, then send the sum."""
+    requests = sys.stdin.buffer
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a library prints must not come between the answers
+    while True:
+        try:
+            function, args, add = pickle.load(requests)
+            total = None
+            while (piece := pickle.load(requests)) is not None:
+                result, error = _attempt(function, piece, args)
+                if error is None and add is not None:
+                    total, result = result if total is None else add(total, result), None
+                _answer(answers, result, error)
+            _answer(answers, total, None)
+        except EOFError:
+            return
+
+
+def _attempt(function: Callable, piece: Any, args: tuple) -> tuple[Any, Exception | None]:
+    try:
+        return function(piece, *args), None
+    except Exception as error:
+        return None, error
+
+
+def _answer(answers: Any, result: Any, error: Exception | None) -> None:
+    pickle.dump((error is None, result if error is None else error), answers, protocol=pickle.HIGHEST_PROTOCOL)
+    answers.flush()

@@ -1,0 +1,94 @@
+"""Passes on several processes of one machine. What runs in them must be importable there: parts of Python stand in."""
+
+import os
+import subprocess
+import sys
+from functools import partial
+from operator import attrgetter, call
+from pathlib import Path
+from time import sleep
+
+import pytest
+
+from isthmus.exceptions import DataError, UsageError
+from isthmus.scale import run
+from isthmus.scale.engine import LocalEngine
+from isthmus.scale.processes import ProcessEngine
+from isthmus.scale.registry import get_method
+from isthmus.scale.views import _PartGroup
+
+GROUPS = [_PartGroup(first=place, last=place + 1, rows=10 * place) for place in range(9)]
+
+
+def piece(function, *args):
+    """Something with rows that a worker can call."""
+    made = partial(function, *args)
+    made.rows = 1
+    return made
+
+
+def test_results_come_in_the_order_of_the_pieces_and_sums_are_whole(processes):
+    assert processes.map(attrgetter("first"), GROUPS, phase="looking") == list(range(9))
+    assert processes.sum(attrgetter("rows"), GROUPS, phase="counting") == 360
+    assert processes.sum(attrgetter("first"), GROUPS, phase="taking the largest", add=max) == 8
+    pids = set(processes.map(call, [piece(os.getpid)] * 2 + [piece(sleep, 0.05)] * 8, phase="asking")) - {None}
+    assert os.getpid() not in pids
+    assert processes.map(call, [piece(os.getpid)], phase="asking") == [os.getpid()], "one piece is not sent away"
+
+
+def test_what_is_printed_in_a_worker_does_not_come_between_its_answers(processes):
+    assert processes.map(call, [piece(print, "noise")] * 4, phase="printing") == [None] * 4
+
+
+@pytest.mark.parametrize(
+    ("pieces", "kind", "code", "said"),
+    [
+        ([piece(get_method, "nbc"), piece(get_method, "nothing")], UsageError, "unknown-method", "nothing"),
+        ([piece(os._exit, 3)] * 2, DataError, "lost-cluster", r"ended by itself \(status 3\).*workers=1"),
+    ],
+    ids=["raises", "dies"],
+)
+def test_an_error_in_a_worker_is_an_error_here_and_ends_them_all(pieces, kind, code, said):
+    engine = ProcessEngine(2)
+    with pytest.raises(kind, match=said) as error:
+        engine.map(call, pieces, phase="asking")
+    assert error.value.code == code
+    assert all(worker._process.poll() is not None for worker in engine._processes), "no worker outlives its run"
+    engine.close()
+
+
+def test_large_files_use_every_core_and_small_ones_one(corpus, monkeypatch):
+    paths = {"source": [str(corpus / "source.csv")], "target": [str(corpus / "target" / "a.csv")]}
+    monkeypatch.setattr(run, "ProcessEngine", lambda workers: workers)
+    monkeypatch.setattr(run, "_cores", lambda: 7)
+
+    def start(**options):
+        return run._start_engine(run.ExecutionOptions(**options), Path("work"), paths)
+
+    assert isinstance(start(), LocalEngine)
+    assert start(workers=3) == 3, "asked for, whatever the size"
+    size = sum(os.path.getsize(path) for own in paths.values() for path in own)
+    monkeypatch.setattr(run, "PARALLEL_BYTES", size + 1)
+    assert isinstance(start(), LocalEngine)
+    monkeypatch.setattr(run, "PARALLEL_BYTES", size)
+    assert start() == 7
+    assert isinstance(start(workers=1), LocalEngine)
+    assert isinstance(start(engine="memory"), LocalEngine), "what is kept in memory is seen by one process"
+    with pytest.raises(UsageError, match="workers=2"):
+        start(engine="memory", workers=2)
+    monkeypatch.setattr(run, "_cores", lambda: 1)
+    assert isinstance(start(), LocalEngine)
+
+
+def test_a_script_without_a_guard_is_not_run_again_by_workers(corpus, tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import sys\nprint('once')\nfrom isthmus.scale import label_files\n"
+        "label_files(*sys.argv[1:4], method='nbc', block_rows=200, workers=int(sys.argv[4]), sample=60, text='text')\n"
+    )
+    words = [script, corpus / "source.csv", corpus / "target" / "a.csv", tmp_path / "two.csv", 2]
+    done = subprocess.run([sys.executable, *map(str, words)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "once\n"
+    run.label_files(*words[1:3], tmp_path / "one.csv", method="nbc", block_rows=200, workers=1, sample=60, text="text")
+    assert (tmp_path / "one.csv").read_bytes() == (tmp_path / "two.csv").read_bytes()
