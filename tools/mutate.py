@@ -2,18 +2,21 @@
 
     python tools/mutate.py choose --number 20 --seed 0
     python tools/mutate.py all --number 72 --seed 0
+    python tools/mutate.py all --kinds slips --quick 90 --number 40 --seed 0
     python tools/mutate.py --named --json replayed.json
 
 A mutant is one change to one file of a room: a comparison, a sign, a constant, an axis, a dropped guard, two arguments
-swapped. For each mutant the tests of that room are run against a copy of the package; a mutant that no test notices is
-a survivor and is printed as a diff line. Survivors are read by a person: some change nothing that could be seen
-("equivalent"), the others show what no test looks at.
+swapped; and what a tired developer forgets ("slips"): an argument not passed on, a step, an index or half a condition
+left out, ``=`` for ``|=``, the other one of two names that are alike. For each mutant the tests of that room are run
+against a copy of the package; a mutant that no test notices is a survivor and is printed as a diff line. Survivors are
+read by a person: some change nothing that could be seen ("equivalent"), the others show what no test looks at.
 
 Why not a mutation library: they rewrite the installed package in place or through import hooks, which numba's compiled
 and cached functions do not follow, and run the whole suite per mutant, which takes hours on two cores. This is one file
 that copies ``src``, changes one line and runs one folder of tests; or, after ``make coverage``, with ``--coverage
 .coverage`` only the tests that reach the line, from the whole suite (compiled lines leave no trace there: for them the
-folder is run).
+folder is run). ``--quick 90`` needs no record: it asks for so many seconds the tests that speak of the changed function
+or of one that calls it, then the room's others. A mutant they leave alive in that time counts as a survivor.
 
 ``all`` draws from every room, as many mutants as its size asks for.
 
@@ -71,6 +74,11 @@ _PAIRS = (("min", "max"), ("minimum", "maximum"), ("argmin", "argmax"), ("any", 
 _NAMES = {name: other for pair in _PAIRS for name, other in (pair, pair[::-1])}
 _SAID = ("progress", "warn", "IsthmusWarning", "Option", "Argument")  # calls whose arguments are sentences
 _AXES = ("axis",)
+SLIPS = ("guard", "not passed on", "step", "half", "assigned", "index", "order", "name")  # what a tired developer does
+_PICKS = re.compile(r"rows|order|mask|keep|kept|chosen|known|columns|places|which|inside|sample|own|here|index|indices")
+_ORDERING = ("sorted", "set", "frozenset", "unique")
+_ALIKE = ({"source", "target"}, {"first", "last"}, {"low", "high"}, {"left", "right"}, {"before", "after"},
+          {"old", "new"}, {"rows", "columns"}, {"start", "stop"}, {"first", "second"})  # fmt: skip
 _COMMUTING = {*_NAMES, "clip", "array_equal", "isclose", "allclose", "union1d", "intersect1d"}  # either order
 _SLOW = ("browser", "postgresql", "crashes", "dask")  # tests asked last
 
@@ -119,6 +127,9 @@ def changes_of(path: Path) -> Iterator[Change]:
             yield Change(path, text, node, kind, replacement)
     for guard in _guards(tree):
         yield Change(path, text, guard.test, "guard", ast.Constant(False))
+    for node, other in _like_named(tree):
+        if id(node) not in skipped:
+            yield Change(path, text, node, "name", ast.Name(other))
 
 
 def _changes(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
@@ -147,6 +158,75 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
         yield "logic", _with(node, op=ast.Or() if isinstance(node.op, ast.And) else ast.And())
     if isinstance(node, ast.IfExp):
         yield "branch", _with(node, body=node.orelse, orelse=node.body)
+    yield from _slips(node)
+
+
+def _slips(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
+    """What is left out or half done."""
+    if isinstance(node, ast.Call):
+        name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        for place, given in enumerate(node.keywords):
+            if given.arg and (name == "replace" or given.arg in _defaults().get(name, ())):
+                yield "not passed on", _with(node, keywords=node.keywords[:place] + node.keywords[place + 1 :])
+        if name in _ORDERING and len(node.args) == 1:
+            yield "order", ast.Call(ast.Name("list"), node.args, []) if name != "unique" else node.args[0]
+    if isinstance(node, (ast.Continue, ast.Break)) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)):
+        yield "step", ast.Pass()
+    if isinstance(node, ast.BoolOp):
+        for place in range(len(node.values)):
+            left = node.values[:place] + node.values[place + 1 :]
+            yield "half", left[0] if len(left) == 1 else _with(node, values=left)
+    if isinstance(node, ast.AugAssign):
+        yield "assigned", ast.Assign([node.target], node.value)
+    if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+        words = {part.id for part in ast.walk(node.slice) if isinstance(part, ast.Name)}
+        picks = isinstance(node.slice, (ast.Slice, ast.Compare)) or any(_PICKS.search(word) for word in words)
+        if picks and getattr(node.value, "attr", "") not in ("r_", "c_"):
+            yield "index", node.value
+
+
+@cache
+def _defaults() -> dict[str, set[str]]:
+    """Function or class of the package -> arguments that may be left out without an error."""
+    found: dict[str, set[str]] = {}
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef):
+                given = node.args
+                late = given.args[len(given.args) - len(given.defaults) :]
+                names = {part.arg for part in late}
+                names |= {part.arg for part, value in zip(given.kwonlyargs, given.kw_defaults, strict=True) if value}
+                found.setdefault(node.name, set()).update(names)
+            if isinstance(node, ast.ClassDef):
+                inner = [part for part in node.body if isinstance(part, ast.AnnAssign) and part.value]
+                names = {part.target.id for part in inner}
+                for part in node.body:
+                    if isinstance(part, ast.FunctionDef) and part.name == "__init__":
+                        names |= {argument.arg for argument in part.args.kwonlyargs + part.args.args}
+                found.setdefault(node.name, set()).update(names)
+    return found
+
+
+def _like_named(tree: ast.AST) -> Iterator[tuple[ast.Name, str]]:
+    """A name that is read in a function, and another argument or variable of it that differs by one word."""
+    for function in ast.walk(tree):
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        known = {part.arg: 0 for part in ast.walk(function.args) if isinstance(part, ast.arg)}
+        names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
+        for node in names:
+            if isinstance(node.ctx, ast.Store):
+                known[node.id] = min(node.lineno, known.get(node.id, node.lineno))
+        for node in names:
+            if isinstance(node.ctx, ast.Load) and node.id in known:
+                for other, line in sorted(known.items()):
+                    if line < node.lineno and _alike(node.id, other):
+                        yield node, other
+
+
+def _alike(one: str, other: str) -> bool:
+    mine, theirs = set(one.split("_")), set(other.split("_"))
+    return mine ^ theirs in _ALIKE or (mine != theirs and one != other and mine & theirs - {"n", ""} in (mine, theirs))
 
 
 def _guards(tree: ast.AST) -> Iterator[ast.If]:
@@ -208,13 +288,15 @@ def _replace(text: str, node: ast.AST, replacement: ast.AST) -> tuple[str, ...] 
     return before, after, "", 0.0, changed
 
 
-def draw(room: str, number: int, seed: int) -> list[Mutant]:
+def draw(room: str, number: int, seed: int, kinds: tuple[str, ...] = ()) -> list[Mutant]:
     """Mutants of a room at random: first a kind, then one of that kind, so that constants do not crowd out the rest."""
     place = PACKAGE / room
     files = sorted(place.rglob("*.py")) if place.is_dir() else [place]
     by_kind: dict[str, list[Change]] = {}
     for path in files:
         for change in changes_of(path):
+            if kinds and change.kind not in kinds:
+                continue
             by_kind.setdefault(change.kind, []).append(change)
     rng = random.Random(f"{room} {seed}")
     chosen: list[Mutant] = []
@@ -229,7 +311,7 @@ def draw(room: str, number: int, seed: int) -> list[Mutant]:
     return chosen
 
 
-def draw_everywhere(number: int, seed: int) -> list[Mutant]:
+def draw_everywhere(number: int, seed: int, kinds: tuple[str, ...] = ()) -> list[Mutant]:
     """Mutants of all rooms, each with as many as its part of the lines of code."""
     rooms = {
         path.name: sum(
@@ -242,7 +324,7 @@ def draw_everywhere(number: int, seed: int) -> list[Mutant]:
     counts = {room: int(share) for room, share in wanted.items()}
     for room in sorted(wanted, key=lambda room: counts[room] - wanted[room])[: number - sum(counts.values())]:
         counts[room] += 1
-    return [mutant for room, count in counts.items() for mutant in draw(room, count, seed)]
+    return [mutant for room, count in counts.items() for mutant in draw(room, count, seed, kinds)]
 
 
 def room_of(mutant: Mutant) -> str:
@@ -284,6 +366,72 @@ def tests_of_lines(record: Path, most: int) -> Callable[[Mutant], list[list[str]
         return [first, rest] if first else [rest, []]
 
     return find
+
+
+def tests_by_name(mutant: Mutant, most: int) -> list[str]:
+    """Tests that speak of the changed function, or of those that call it; rare names and near callers count most."""
+    names = _callers(mutant)
+    scores: dict[str, float] = {}
+    for name, weight in names.items():
+        speaking = _tests_with().get(name, ())
+        for test in speaking:
+            scores[test] = scores.get(test, 0.0) + weight / len(speaking)
+    for test in scores:
+        file = Path(test.partition("::")[0])
+        scores[test] *= 3 ** ((file.parent.name == room_of(mutant)) + (Path(mutant.file).stem in file.stem))
+    module = ".".join(Path(mutant.file).with_suffix("").parts[1:])
+    own = [f"tests/docs/test_docstrings.py::test_examples_in_docstrings_run[{module}]"]
+    return (own if ">>> " in mutant.source else []) + sorted(scores, key=lambda test: -scores[test])[:most]
+
+
+def _callers(mutant: Mutant) -> dict[str, float]:
+    """The function and class around a change, and what calls them: name -> weight, a third for every step away."""
+    at = ROOT / mutant.file
+    own = [name for name, _, lines in _read(at) if mutant.line in lines] or [name for name, *_ in _read(at)]
+    weights = dict.fromkeys(own, 1.0)
+    for weight in (1 / 3, 1 / 9, 1 / 27):
+        for path in sorted(PACKAGE.rglob("*.py")):
+            known = weights.keys() if path == at else weights.keys() & _imported(path)
+            for name, words, _ in _read(path) if known else ():
+                if words & known:
+                    weights.setdefault(name, weight)
+    return {name: weight for name, weight in weights.items() if not name.startswith("__")}
+
+
+@cache
+def _tests_with() -> dict[str, list[str]]:
+    """A word -> tests that hold it, or that name a function of their file which holds it."""
+    found: dict[str, list[str]] = {}
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+        inside = {name: words for name, words, _ in _read(path)}
+        for name, words in inside.items():
+            test = f"{path.relative_to(ROOT)}::{name}"
+            if name.startswith("test_") and not any(sign in test for sign in _SLOW):
+                for word in words.union(*(inside[word] for word in words & inside.keys())):
+                    found.setdefault(word, []).append(test)
+    return found
+
+
+@cache
+def _read(path: Path) -> list[tuple[str, set[str], range]]:
+    """Functions and classes of a file: the name, the words in it, and its lines."""
+    text = path.read_text(encoding="utf-8")
+    lines = text.splitlines()
+    return [
+        (
+            part.name,
+            {*re.findall(r"\w{4,}", "\n".join(lines[part.lineno : part.end_lineno]))},
+            range(part.lineno, part.end_lineno + 1),
+        )
+        for part in ast.walk(ast.parse(text))
+        if isinstance(part, (ast.FunctionDef, ast.ClassDef))
+    ]
+
+
+@cache
+def _imported(path: Path) -> set[str]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return {name.name for part in ast.walk(tree) if isinstance(part, ast.ImportFrom) for name in part.names}
 
 
 def _collected() -> set[str]:
@@ -341,7 +489,11 @@ def try_mutant(mutant: Mutant, copy: Path, tests: list[str], limit: float, at_li
         mutant.status = at_limit
     mutant.seconds = round(mutant.seconds + time.monotonic() - began, 1)
     path.write_text(original, encoding="utf-8")
-    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))  # compiled functions stay valid
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    kept = ROOT / Path(mutant.file).parent / "__pycache__"
+    if "@compiled" in original and kept.exists():  # functions compiled from the original, not from the mutant
+        shutil.rmtree(path.parent / "__pycache__", ignore_errors=True)
+        shutil.copytree(kept, path.parent / "__pycache__")
 
 
 def named_mutants() -> list[tuple[str, Mutant, str]]:
@@ -396,12 +548,28 @@ def _untouched() -> Mutant:
     return mutant
 
 
+def try_quickly(mutant: Mutant, copy: Path, tests: list[str], seconds: float, most: int) -> None:
+    """The likeliest tests, then the others of the room, for so many seconds together; sets ``status``."""
+    for some in (tests_by_name(mutant, most), tests):
+        left = seconds - mutant.seconds
+        if some and left > 0 and mutant.status in ("", "survived", "not run"):
+            try_mutant(mutant, copy, some, left, at_limit="survived")
+
+
+def _line(place: int, mutant: Mutant) -> str:
+    change = f"[{mutant.kind}] {mutant.before!r} -> {mutant.after!r}"
+    return f"{place:3d} {mutant.status:8} {mutant.seconds:5.0f} s {mutant.file}:{mutant.line} {change}"
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("room", nargs="?", help=f"a folder or file below src/isthmus, or {EVERYWHERE!r}")
     parser.add_argument("--named", action="store_true", help="replay the table of named changes instead of a room")
     parser.add_argument("--number", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--kinds", default="", help='kinds of changes, with commas between them; "slips": all of these')
+    parser.add_argument("--quick", type=float, help="seconds for a mutant, for the tests that are likeliest to notice")
+    parser.add_argument("--show", action="store_true", help="print the mutants and run nothing")
     parser.add_argument("--limit", type=float, default=600.0, help="seconds a run may take")
     parser.add_argument("--coverage", type=Path, help="record of `make coverage`: run only tests that reach the line")
     parser.add_argument("--most", type=int, default=100, help="tests asked first when they are chosen by line")
@@ -416,24 +584,33 @@ def main() -> int:
         with tempfile.TemporaryDirectory() as folder:
             shutil.copytree(ROOT / "src", Path(folder) / "src")
             return replay_named(Path(folder) / "src", options.limit, options.json)
+    kinds = SLIPS if options.kinds == "slips" else tuple(filter(None, options.kinds.split(",")))
     chosen = (
-        draw_everywhere(options.number, options.seed)
+        draw_everywhere(options.number, options.seed, kinds)
         if options.room == EVERYWHERE
-        else draw(options.room, options.number, options.seed)
+        else draw(options.room, options.number, options.seed, kinds)
     )
+    if options.show:
+        for place, mutant in enumerate(chosen, 1):
+            print(f"{place:3d} {mutant.file}:{mutant.line} [{mutant.kind}] {mutant.before!r} -> {mutant.after!r}")
+        return 0
     tests = list(dict.fromkeys(test for mutant in chosen for test in tests_for(room_of(mutant))))
     by_line = tests_of_lines(options.coverage, options.most) if options.coverage else None
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "src"
         shutil.copytree(ROOT / "src", copy)
         untouched = _untouched()
-        if by_line is None:
+        if by_line is None and options.quick is None:
             try_mutant(untouched, copy, tests, options.limit)
         if untouched.status in ("killed", "not run"):
             print(f"The tests {' '.join(tests)} fail without any change; mend them first.", file=sys.stderr)
             return 2
         for place, mutant in enumerate(chosen, 1):
             tests = tests_for(room_of(mutant))
+            if options.quick:
+                try_quickly(mutant, copy, tests, options.quick, options.most)
+                print(_line(place, mutant), flush=True)
+                continue
             first, rest = by_line(mutant) if by_line else ([], [])
             if first:
                 try_mutant(mutant, copy, first, options.limit)
@@ -443,8 +620,7 @@ def main() -> int:
             for more in (options.also, rest, tests if first else []):
                 if mutant.status == "survived" and more:
                     try_mutant(mutant, copy, more, options.limit, at_limit="survived")
-            print(f"{place:3d} {mutant.status:8} {mutant.file}:{mutant.line} [{mutant.kind}] "
-                  f"{mutant.before!r} -> {mutant.after!r}", flush=True)  # fmt: skip
+            print(_line(place, mutant), flush=True)
     killed = sum(mutant.status == "killed" for mutant in chosen)
     print(f"{options.room}: {killed} of {len(chosen)} noticed (seed {options.seed})")
     if options.json:

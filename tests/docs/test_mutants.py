@@ -1,6 +1,8 @@
-"""The table of named wrong changes fits the code: what it changes is there, once, and so are the tests it names."""
+"""Wrong changes: what the tool makes of code, and that the table of named ones still fits the code and the tests."""
 
 import ast
+import importlib.util
+import sys
 import tomllib
 from functools import cache
 
@@ -31,3 +33,65 @@ def test_a_named_change_can_be_made_and_its_test_is_there(row):
     ast.parse(text.replace(row["before"], row["after"]))
     file, _, name = row["test"].partition("::")
     assert name.partition("[")[0] in functions(pages.ROOT / file)
+
+
+@pytest.fixture(scope="module")
+def mutate():
+    spec = importlib.util.spec_from_file_location("mutate", pages.ROOT / "tools" / "mutate.py")
+    module = sys.modules["mutate"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules["mutate"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "line", "expected"),
+    [
+        ("not passed on", "step(a, small=1, must=2)", ["step(a, must=2)"]),
+        ("not passed on", "Kept(a, b=3)", ["Kept(a)"]),
+        ("not passed on", "replace(a, b=1)", ["replace(a)"]),
+        ("not passed on", "print(a, end=1)", []),
+        ("guard", "if a:\n    raise ValueError(a)", ["if False:\n    raise ValueError(a)"]),
+        ("step", "a.sort()", ["pass"]),
+        ("step", "for b in a:\n    continue", ["for b in a:\n    pass"]),
+        ("half", "b = a and c", ["b = c", "b = a"]),
+        ("assigned", "a |= 2", ["a = 2"]),
+        ("index", "b = a[order]", ["b = a"]),
+        ("index", "b = a[:3] + a['name']", ["b = a + a['name']"]),
+        ("order", "b = sorted(a, key=str)", ["b = list(a)"]),
+        ("name", "b = source_rows + a", ["b = target_rows + a"]),
+    ],
+)
+def test_a_slip_leaves_one_thing_out_and_the_rest_as_it_is(mutate, tmp_path, monkeypatch, kind, line, expected):
+    monkeypatch.setattr(mutate, "ROOT", tmp_path)
+    monkeypatch.setattr(mutate, "_defaults", lambda: {"step": {"small"}, "Kept": {"b"}})
+    frame = "def work(a, c, order, source_rows, target_rows):\n    {}\n"
+    file = tmp_path / "code.py"
+    file.write_text(frame.format(line.replace("\n", "\n    ")), encoding="utf-8")
+    made = [change.write() for change in mutate.changes_of(file) if change.kind == kind]
+    wanted = [frame.format(one.replace("\n", "\n    ")) for one in expected]
+    assert [ast.unparse(ast.parse(one.source)) for one in made if one] == [
+        ast.unparse(ast.parse(one)) for one in wanted
+    ]
+
+
+def test_what_may_be_left_out_and_who_speaks_of_it_is_read_from_the_code(mutate, tmp_path, monkeypatch):
+    """A private helper is reached through the function that calls it, here from another file."""
+    package = tmp_path / "src" / "isthmus"
+    files = {
+        "src/isthmus/room/part.py": "def _inner(x, much=1):\n    return x\n\ndef outer(y):\n    return _inner(y)\n",
+        "src/isthmus/door.py": "from part import outer\n\n@dataclass\nclass Kept:\n    must: int\n    may: int = 0\n\n"
+        "    def through(self):\n        return outer(self.may)\n",
+        "tests/room/test_part.py": "def helper():\n    outer()\n\ndef test_near():\n    helper()\n",
+        "tests/test_door.py": "def test_far():\n    Kept().through()\n\ndef test_other():\n    pass\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    monkeypatch.setattr(mutate, "ROOT", tmp_path)
+    monkeypatch.setattr(mutate, "PACKAGE", package)
+    assert mutate._defaults() == {"_inner": {"much"}, "outer": set(), "Kept": {"may"}, "through": set()}
+    mutant = mutate.Mutant("src/isthmus/room/part.py", 2, "half", "", "")
+    found = ["tests/room/test_part.py::test_near", "tests/test_door.py::test_far"]
+    assert mutate.tests_by_name(mutant, 10) == found
+    assert mutate.tests_by_name(mutant, 1) == found[:1]
