@@ -369,33 +369,34 @@ def tests_of_lines(record: Path, most: int) -> Callable[[Mutant], list[list[str]
 
 
 def tests_by_name(mutant: Mutant, most: int) -> list[str]:
-    """Tests that speak of the changed function, or of those that call it; rare names and near callers count most."""
-    names = _callers(mutant)
-    scores: dict[str, float] = {}
-    for name, weight in names.items():
+    """Tests that speak of the changed function, then of those that call it; rare names and near files first."""
+    scores: dict[str, tuple[int, float]] = {}
+    for name, steps in _callers(mutant).items():
         speaking = _tests_with().get(name, ())
         for test in speaking:
-            scores[test] = scores.get(test, 0.0) + weight / len(speaking)
-    for test in scores:
-        file = Path(test.partition("::")[0])
-        scores[test] *= 3 ** ((file.parent.name == room_of(mutant)) + (Path(mutant.file).stem in file.stem))
+            near = Path(mutant.file).stem in test.partition("::")[0]
+            near += any(test.startswith(own) for own in tests_for(room_of(mutant)))
+            before = scores.get(test, (steps, 0.0))
+            if steps <= before[0]:
+                scores[test] = steps, before[1] - 3**near / len(speaking)
     module = ".".join(Path(mutant.file).with_suffix("").parts[1:])
     own = [f"tests/docs/test_docstrings.py::test_examples_in_docstrings_run[{module}]"]
-    return (own if ">>> " in mutant.source else []) + sorted(scores, key=lambda test: -scores[test])[:most]
+    return (own if ">>> " in mutant.source else []) + sorted(scores, key=scores.__getitem__)[:most]
 
 
-def _callers(mutant: Mutant) -> dict[str, float]:
-    """The function and class around a change, and what calls them: name -> weight, a third for every step away."""
+def _callers(mutant: Mutant) -> dict[str, int]:
+    """The function and class around a change, and what calls them: name -> steps away, nearest first."""
     at = ROOT / mutant.file
     own = [name for name, _, lines in _read(at) if mutant.line in lines] or [name for name, *_ in _read(at)]
-    weights = dict.fromkeys(own, 1.0)
-    for weight in (1 / 3, 1 / 9, 1 / 27):
+    found = dict.fromkeys(own, 0)
+    for steps in (1, 2, 3):
+        before = {*found}
         for path in sorted(PACKAGE.rglob("*.py")):
-            known = weights.keys() if path == at else weights.keys() & _imported(path)
+            known = before if path == at else before & _imported(path)
             for name, words, _ in _read(path) if known else ():
                 if words & known:
-                    weights.setdefault(name, weight)
-    return {name: weight for name, weight in weights.items() if not name.startswith("__")}
+                    found.setdefault(name, steps)
+    return {name: steps for name, steps in found.items() if not name.startswith("__")}
 
 
 @cache

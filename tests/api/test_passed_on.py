@@ -52,3 +52,23 @@ def test_the_card_of_a_grouping_names_what_is_new(n_novel):
     for name in new:
         size = int((np.asarray(result.labels) == result.names.index(name)).sum())
         assert f"“{name}” ({size} documents)" in headline, f"the headline says {headline}"
+
+
+def test_documents_of_a_new_group_are_neither_promised_nor_drawn_nor_passed():
+    """400 of 600 documents, the surest, are in a new group: the next step, a draw and a check leave them out."""
+    made = isthmus.corpus.make_shifted_texts(60, 600, n_classes=2, random_state=0)
+    result = isthmus.label(made.source_texts, made.source_labels, made.target_texts, method="nbc", language="en")
+    inside = np.arange(600) < 400
+    result.novel_group = np.where(inside, "1", "").astype(object)
+    result.confidence = np.where(inside, 0.99, np.linspace(0.8, 0.98, 600))
+    result.needs_review = np.ones(600, dtype=bool)
+    step = result.next_step()
+    assert 400 <= step.then < step.now == 600, f"forecast {step}"
+    drawn = np.array(result.sample(100, budget=0.1)["document"]) - 1
+    assert len(drawn) == 100
+    assert not inside[drawn].any()
+    found = result.check(drawn + 1, result.labels[drawn], budget=0.1)
+    assert found.guarantee.eligible == 200
+    assert found.guarantee.passes.any()
+    assert not (found.guarantee.passes & inside).any()
+    assert result.needs_review[inside].all()

@@ -1,6 +1,7 @@
 """What is promised about labels: expectation for every method, new groups, budgets, a thin or noisy source."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -141,6 +142,23 @@ def test_features_are_shares_and_follow_the_labels():
     assert named["agreement"] == pytest.approx((2 + np.mean(truth == shuffled)) / 3)
     assert good["repeated"] > bad["repeated"]
     assert estimate_accuracy(scorer, shuffled, 0.9).estimate is None  # cannot be learned from the target's words
+
+
+@pytest.mark.parametrize(
+    ("scorer", "known", "reason"),
+    [
+        (None, None, "fewer than 30 different documents in source or target"),
+        ((True, True), False, "no document got a class of the source"),
+        ((False, False), True, "the source's labels cannot be told apart by their words"),
+        ((True, False), None, "the labels cannot be told apart by the target's words"),
+    ],
+)
+def test_where_no_accuracy_is_expected_the_reason_is_said(scorer, known, reason):
+    if scorer is not None:
+        found = SimpleNamespace(source_learned=scorer[0], learned=scorer[1])
+        scorer = SimpleNamespace(target=np.arange(3), score=lambda labels: found)
+    known = None if known is None else np.full(3, known)
+    assert estimate_accuracy(scorer, ["a", "b", "a"], 0.9, known=known) == AccuracyEstimate(None, reason=reason)
 
 
 def test_what_is_right_within_the_source_speaks_for_the_labels():

@@ -178,6 +178,16 @@ def test_target_idf_changes_weights():
     assert not np.allclose(plain.term_weight_, target.term_weight_)
 
 
+@pytest.mark.parametrize("option", [{"target_idf": True}, {"target_prior": True}, {"adapt_share": 0.3}])
+def test_options_about_the_target_change_nothing_where_there_is_none(option):
+    X, y, _ = shifted()
+    plain, other = (
+        TermProjectionClassifier(weighting="tf-idf-pr", **given).fit(X, y).decision_function(X)
+        for given in ({}, option)
+    )
+    np.testing.assert_array_equal(plain, other)
+
+
 def test_probabilities_are_calibrated_on_rows_the_projection_has_not_seen():
     X, y, _ = shifted(n=1200)
     source, fresh = slice(0, 600), slice(600, 1200)

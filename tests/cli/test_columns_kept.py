@@ -120,16 +120,19 @@ def test_the_outcome_of_a_check_is_recorded_reported_and_saved(files, capsys):
     assert run("check", "run.isthmus", "--sample", "5", "--save", "other.isthmus") == 2
 
 
+OWN_TARGET = "The target holds the same texts as the source", "./source.csv is both source and target"
+TWICE = ("source.csv was given twice as a source",)
+
+
+@pytest.mark.parametrize("way", [[], ["--engine", "local"]], ids=["memory", "blocks"])
 @pytest.mark.parametrize(
     ("given", "words"),
-    [
-        (["source.csv", "./source.csv"], "The target holds the same texts as the source"),
-        (["source.csv", "source.csv", "target.csv"], "source.csv was given twice as a source"),
-    ],
+    [(["source.csv", "./source.csv"], OWN_TARGET), (["source.csv", "source.csv", "target.csv"], TWICE)],
 )
-def test_a_file_given_twice_is_said(files, capsys, given, words):
-    assert run_command(["label", *given, "--method", "logistic", "-o", "twice.csv"]) == 0
-    assert words in capsys.readouterr().err
+def test_a_file_given_twice_is_said_as_what_it_was_given(files, capsys, given, words, way):
+    assert run_command(["label", *given, "--method", "logistic", "-o", "twice.csv", *way]) == 0
+    said = capsys.readouterr().err
+    assert [any(word in said for word in kind) for kind in (OWN_TARGET, TWICE)] == [words == OWN_TARGET, words == TWICE]
 
 
 def test_of_a_large_target_the_names_are_kept(monkeypatch):

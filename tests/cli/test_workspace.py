@@ -94,7 +94,9 @@ def test_a_workspace_is_made_on_request_and_only_once(tmp_path, monkeypatch, cap
     assert run_command(["workspace", "check", *place]) == 0
     capsys.readouterr()
     assert run_command(["workspace", "create", *place]) == 2
-    assert "output-exists" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "new' is a workspace already; name another folder" in said
+    assert "output-exists" in said
 
 
 def test_accounts_and_projects_are_managed_by_name(folder, capsys, monkeypatch):
@@ -118,7 +120,9 @@ def test_accounts_and_projects_are_managed_by_name(folder, capsys, monkeypatch):
     assert capsys.readouterr().out.splitlines() == ["Kim\towner\topen", "Lee\tviewer\topen", "local\towner\topen"]
     assert run_command(["workspace", "archive", "Kept"]) == 0
     assert run_command(["workspace", "archive", "Nothing"]) == 2
-    capsys.readouterr()
+    assert "No project is called 'Nothing'" in capsys.readouterr().err
+    assert run_command(["workspace", "password", "Nobody"]) == 2
+    assert "No account is called 'Nobody'; the accounts are: Kim, Lee" in capsys.readouterr().err
     assert run_command(["workspace", "projects", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["projects"]
     assert {row["name"]: (row["owners"], row["archived"]) for row in found} == {

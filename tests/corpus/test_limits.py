@@ -239,3 +239,14 @@ def test_a_workbook_that_lists_no_sheet_is_looked_up_by_number():
             "xl/_rels/workbook.xml.rels", '<Relationships><Relationship Id="rId1" Target="styles.xml"/></Relationships>'
         )
         assert _sheet_file(book, 0) == "xl/worksheets/sheet1.xml"
+
+
+@pytest.mark.parametrize("place", ["worksheets/two.xml", "/xl/worksheets/two.xml"], ids=["relative", "absolute"])
+def test_the_first_sheet_is_the_one_listed_first_wherever_it_lies(place):
+    with zipfile.ZipFile(io.BytesIO(), "w") as book:
+        sheets = '<sheet name="b" r:id="rId2"/><sheet name="a" r:id="rId1"/>'
+        book.writestr("xl/workbook.xml", f"<workbook><sheets>{sheets}</sheets></workbook>")
+        parts = f'<Relationship Id="rId1" Target="worksheets/one.xml"/><Relationship Id="rId2" Target="{place}"/>'
+        book.writestr("xl/_rels/workbook.xml.rels", f"<Relationships>{parts}</Relationships>")
+        found = [_sheet_file(book, number) for number in range(3)]
+    assert found == ["xl/worksheets/two.xml", "xl/worksheets/one.xml", "xl/worksheets/sheet3.xml"]
