@@ -182,8 +182,7 @@ def test_target_idf_changes_weights():
 def test_options_about_the_target_change_nothing_where_there_is_none(option):
     X, y, _ = shifted()
     plain, other = (
-        TermProjectionClassifier(weighting="tf-idf-pr", **given).fit(X, y).decision_function(X)
-        for given in ({}, option)
+        TermProjectionClassifier(weighting="tf-idf-pr", **given).fit(X, y).predict_proba(X) for given in ({}, option)
     )
     np.testing.assert_array_equal(plain, other)
 
