@@ -1,5 +1,7 @@
 """Texts of a block to numbers of terms."""
 
+from itertools import pairwise
+
 from isthmus.features.term_table import unpack_texts
 from isthmus.features.tokens import WordAnalyzer
 from isthmus.scale.reading import Reading, read_tokens
@@ -20,3 +22,21 @@ def test_words_of_several_languages_are_looked_up_once_a_language(monkeypatch):
     assert sorted(asked) == sorted(set(asked))
     assert {"kind", "peopl", "leut"} <= set(unpack_texts(tokens.terms))
     assert tokens.ends[-1] == len(tokens.ids)
+
+
+def words_of(texts, reading):
+    tokens = read_tokens(texts, reading)
+    terms = unpack_texts(tokens.terms)
+    assert len(set(terms)) == len(terms), "a word of several documents has one number"
+    return [[terms[i] for i in tokens.ids[start:end]] for start, end in pairwise([0, *tokens.ends.tolist()])]
+
+
+def test_documents_of_plain_letters_and_others_keep_their_order():
+    """The first are read as bytes, the others as in memory."""
+    as_written = Reading("words", ("en",), sentiment=True)
+    texts = ["Kind INNS", "", "x", "naïve ideas\nkind", "a bc", "kind-of 12ab34", "inns", "trailing é kind"]
+    expected = [["kind", "inns"], [], [], ["naïve", "ideas", "kind"], ["bc"], ["kind", "of", "ab"], ["inns"]]
+    assert words_of(texts, as_written) == [*expected, ["trailing", "kind"]]
+    for alone in (["é à", "über"], ["ab"], [""], []):
+        assert words_of(alone, as_written) == [[word for word in text.split() if len(word) > 1] for text in alone]
+    assert words_of(["INNS"], Reading("words", ("tr",)))[0] == words_of(["ınns"], Reading("words", ("tr",)))[0]

@@ -35,6 +35,34 @@ def number_keys(keys):
 
 
 @compiled
+def pack_plain_words(text, ends):
+    """Words of two and more small letters, each ended by a line feed, and how many each document has.
+
+    ``text``: the documents' bytes one behind the other; ``ends``: where each of them ends.
+    """
+    packed = np.empty(text.shape[0] + ends.shape[0], np.uint8)  # a letter at the end of a document needs one more
+    counts = np.zeros(ends.shape[0], np.int64)
+    at, filled = 0, 0
+    for row in range(ends.shape[0]):
+        first = filled
+        while at <= ends[row]:
+            letter = text[at] if at < ends[row] else np.uint8(0)
+            if 97 <= letter <= 122:
+                packed[filled] = letter
+                filled += 1
+            elif filled - first >= 2:
+                packed[filled] = 10
+                filled += 1
+                first = filled
+                counts[row] += 1
+            else:
+                filled = first
+            at += 1
+        at = ends[row]
+    return packed[:filled].copy(), counts
+
+
+@compiled
 def hash_parts(packed, count, parts):
     """Part of each string by a hash of its bytes; a line feed ends a string."""
     part = np.empty(count, np.uint8)

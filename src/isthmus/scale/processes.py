@@ -165,6 +165,8 @@ def serve() -> None:
             _answer(answers, total, None)
         except EOFError:
             return
+        except BrokenPipeError:
+            os._exit(1)  # the run was killed; nobody is left to be told
 
 
 def _attempt(function: Callable, piece: Any, args: tuple) -> tuple[Any, Exception | None]:
