@@ -126,20 +126,21 @@ def _number_words(texts: Sequence[str], words: WordAnalyzer) -> tuple[list[str],
     is_plain = np.array([text.isascii() for text in texts], dtype=bool)
     is_plain &= language not in ("tr", "az")  # their small i is another letter
     plain, others = np.flatnonzero(is_plain), np.flatnonzero(~is_plain)
-    joined = "".join([texts[i] for i in plain]).lower().encode("ascii")
-    lengths = np.fromiter((len(texts[i]) for i in plain), dtype=np.int64, count=len(plain))
+    own = [texts[i] for i in plain.tolist()]
+    joined = "".join(own).lower().encode("ascii")
+    lengths = np.fromiter(map(len, own), dtype=np.int64, count=len(own))
     packed, counted = pack_plain_words(np.frombuffer(joined, dtype=np.uint8), np.cumsum(lengths))
-    written = [words.words(texts[i], language) for i in others]
+    written = [words.words(texts[i], language) for i in others.tolist()]
     table = TermTable()
-    numbers = table.add(packed), table.add(pack_texts([word for own in written for word in own]))
+    numbers = table.add(packed), table.add(pack_texts([word for found in written for word in found]))
     counts = np.zeros(len(texts), dtype=np.int64)
     counts[plain] = counted
-    counts[others] = [len(own) for own in written]
+    counts[others] = [len(found) for found in written]
     ends = np.cumsum(counts)
     joint = np.empty(counts.sum(), dtype=np.int32)
-    for own, rows in zip(numbers, (plain, others), strict=True):
+    for part, rows in zip(numbers, (plain, others), strict=True):
         before = np.cumsum(counts[rows]) - counts[rows]
-        joint[np.repeat((ends - counts)[rows] - before, counts[rows]) + np.arange(len(own))] = own
+        joint[np.repeat((ends - counts)[rows] - before, counts[rows]) + np.arange(len(part))] = part
     return unpack_texts(table.packed(np.ones(table.size, dtype=bool))), joint, ends
 
 
