@@ -26,16 +26,20 @@ def build(folder: Path) -> Path:
 
 
 def inspect(wheel: Path) -> None:
-    """Refuse a wheel that is too large, lacks a file or brings one along that does not belong in it."""
-    size = wheel.stat().st_size
-    if size >= LARGEST:
-        sys.exit(f"{wheel.name} has {size:,} bytes; less than {LARGEST:,} are allowed.")
+    """Refuse a wheel that lacks a file or brings one along that does not belong in it."""
     names = zipfile.ZipFile(wheel).namelist()
     missing = [name for name in NEEDED if name not in names]
     stray = [name for name in names if not name.startswith(("isthmus/", "isthmus-"))]
     if missing or stray:
         sys.exit(f"{wheel.name}: missing {missing}, does not belong in it {stray}.")
-    print(f"{wheel.name}: {size:,} bytes, {len(names)} files")
+
+
+def weigh(wheel: Path) -> None:
+    """Refuse a wheel that is too large; last, so that everything else is known by then."""
+    size = wheel.stat().st_size
+    if size >= LARGEST:
+        sys.exit(f"{wheel.name} has {size:,} bytes; less than {LARGEST:,} are allowed.")
+    print(f"{wheel.name}: {size:,} bytes")
 
 
 def try_out(wheel: Path) -> None:
@@ -69,3 +73,4 @@ if __name__ == "__main__":
     wheel = build(parser.parse_args().out)
     inspect(wheel)
     try_out(wheel)
+    weigh(wheel)

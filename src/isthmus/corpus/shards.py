@@ -26,7 +26,17 @@ from isthmus.corpus.exchange import find_tool, flatten
 from isthmus.corpus.formats import can_cut, format_of, is_packed
 from isthmus.corpus.guess import LOOKED_AT, ColumnRoles, list_columns, resolve_columns
 from isthmus.corpus.limits import disk_limit, too_large
-from isthmus.corpus.tables import BadRow, Rows, check_width, read_csv, read_lines, read_rows, record_names, to_columns
+from isthmus.corpus.tables import (
+    BadRow,
+    Rows,
+    check_width,
+    long_cells,
+    read_csv,
+    read_lines,
+    read_rows,
+    record_names,
+    to_columns,
+)
 from isthmus.exceptions import DataError
 
 MOST_BYTES = 32 << 20  # of a block, however many rows were asked for
@@ -286,7 +296,9 @@ def read_block(block: Block) -> Rows:
         rows = _read_text(shard, data)
     except BadRow:
         rows = _read_one_by_one(block, data, bad)
-    return Rows(shard.columns, to_columns(shard.columns, rows), bad=bad, guarded=True)
+    with long_cells():  # turning them makes as many small objects as there are rows
+        columns = to_columns(shard.columns, rows)
+    return Rows(shard.columns, columns, bad=bad, guarded=True)
 
 
 def _read_text(shard: Shard, data: bytes) -> list[list[str]]:

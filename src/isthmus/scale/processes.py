@@ -7,6 +7,7 @@ a script without ``if __name__ == "__main__"`` does not survive.
 
 from __future__ import annotations
 
+import gc
 import operator
 import os
 import pickle
@@ -153,6 +154,7 @@ def serve() -> None:
     requests = sys.stdin.buffer
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints must not come between the answers
+    gc.freeze()  # what is loaded stays; the collector need not look at it again with every block
     while True:
         try:
             function, args, add = pickle.load(requests)
