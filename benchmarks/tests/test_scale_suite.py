@@ -59,7 +59,7 @@ def test_a_run_is_measured_in_a_process_of_its_own(folder):
 
 
 def test_the_peer_and_the_digest(folder):
-    facts = scale.run_peer(str(folder), str(folder / "peer"), chinese=False)
+    facts = scale.run_peer(str(folder), str(folder / "peer"), "reviews")
     assert facts["documents"] == 550
     assert scale.accuracy(folder, folder / "peer") > 0.9
     assert len({scale._digest(str(folder), "nbc", block_rows=rows) for rows in (70, 1_000)}) == 1

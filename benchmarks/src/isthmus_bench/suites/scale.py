@@ -35,7 +35,13 @@ LABELLED = 50  # documents to be labelled for each labelled one
 _FILE_ROWS = 4_200_000  # reviews that make a file of two gigabytes
 PEER, DASK_PEER = "hashing-sgd", "dask-ml"
 _SMALL = 1_200  # documents of the study "identical"
-_FILES = {"headlines": HEADLINES_FILE, "reviews": AMAZON_FILE}
+# What the peers read: verdicts need pairs of words, topics do without, which is quicker.
+_PEER_TERMS: dict[str, dict[str, Any]] = {
+    "headlines": {"analyzer": "char", "ngram_range": (2, 2)},
+    "reviews": {"ngram_range": (1, 2)},
+    "stretches": {},
+}
+_FILES = {"headlines": HEADLINES_FILE, "reviews": AMAZON_FILE, "stretches": AMAZON_FILE}
 
 
 def corpus_folder(
@@ -168,13 +174,12 @@ class Spans:
         self._last = event["phase"], wall, own
 
 
-def run_peer(folder: str, output: str, chinese: bool) -> dict[str, Any]:
+def run_peer(folder: str, output: str, kind: str) -> dict[str, Any]:
     """scikit-learn on the same files: hashed n-grams and a linear model by stochastic gradients, one pass each."""
     from sklearn.feature_extraction.text import HashingVectorizer
     from sklearn.linear_model import SGDClassifier
 
-    pieces = {"analyzer": "char", "ngram_range": (2, 2)} if chinese else {"ngram_range": (1, 2)}
-    vectorizer = HashingVectorizer(n_features=2**20, alternate_sign=False, **pieces)
+    vectorizer = HashingVectorizer(n_features=2**20, alternate_sign=False, **_PEER_TERMS[kind])
     model = SGDClassifier(loss="log_loss", random_state=0)
     classes = sorted({row["label"] for rows in _blocks(Path(folder, "source")) for row in rows})
     count = 0
@@ -198,15 +203,14 @@ def _blocks(folder: Path):
         yield from _blocks_of(path)
 
 
-def run_dask_ml(folder: str, output: str, chinese: bool) -> dict[str, Any]:
+def run_dask_ml(folder: str, output: str, kind: str) -> dict[str, Any]:
     """dask-ml on the same files, a file a block, one after another in this process: the same features and model."""
     import dask
     from dask_ml.feature_extraction.text import HashingVectorizer
     from dask_ml.wrappers import Incremental
     from sklearn.linear_model import SGDClassifier
 
-    pieces = {"analyzer": "char", "ngram_range": (2, 2)} if chinese else {"ngram_range": (1, 2)}
-    vectorizer = HashingVectorizer(n_features=2**20, alternate_sign=False, **pieces)
+    vectorizer = HashingVectorizer(n_features=2**20, alternate_sign=False, **_PEER_TERMS[kind])
     model = Incremental(SGDClassifier(loss="log_loss", random_state=0), assume_equal_chunks=True)
     with dask.config.set(scheduler="synchronous"):
         texts, labels, count = _dask_columns(Path(folder, "source"), labelled=True)
@@ -270,7 +274,7 @@ def _method(name: str) -> Method:
         output = folder / f"out-{name}"
         shutil.rmtree(output, ignore_errors=True)
         if name in _PEERS:
-            facts = measured(_PEERS[name], str(folder), str(output), data.extra["kind"] == "headlines")
+            facts = measured(_PEERS[name], str(folder), str(output), data.extra["kind"])
         else:
             # One process, as the peers: what a document costs. The study "workers" has what more of them bring.
             facts = measured(run_ours, str(folder), str(output), name, {"random_state": seed, "workers": 1})
@@ -423,9 +427,7 @@ def workers(data: Path, seeds: tuple[int, ...]) -> list[dict]:
 
 
 TASKS = {
-    name: _task(name, kind, n)
-    for kind in ("headlines", "reviews")
-    for name, n in ((f"{kind}-{size}", n) for size, n in SIZES.items())
+    name: _task(name, kind, n) for kind in _FILES for name, n in ((f"{kind}-{size}", n) for size, n in SIZES.items())
 }
 TASKS["file-2gb"] = _task("file-2gb", "reviews", _FILE_ROWS, shard_rows=_FILE_ROWS)
 SUITE = Suite(

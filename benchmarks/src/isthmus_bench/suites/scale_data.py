@@ -1,4 +1,4 @@
-"""Large inputs made of real texts: headlines joined from halves, reviews with their sentences shuffled."""
+"""Large inputs made of real texts: headlines joined from halves, reviews shuffled, stretches of reviews."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from isthmus_bench.tasks import AMAZON_FILE, HEADLINES_FILE, read_records
 
 SHARD_ROWS = 250_000
 _CHUNK = 100_000
+_STRETCH = 25  # words
 _PARTS = re.compile(r"(?<=[，。！？：；、 ,!?:;])")
 _SENTENCES = re.compile(r"(?<=[.!?])\s+")
 
@@ -66,6 +67,27 @@ def make_reviews(pools: dict[str, list[str]], n: int, seed: int) -> Iterator[tup
         yield " ".join(rng.sample(sentences, max(1, len(sentences) // 2))), name
 
 
+def stretch_pools(folder: Path, half: str) -> dict[str, list[str]]:
+    """Every other review, by the kind of product."""
+    pools: dict[str, list[str]] = {}
+    for place, row in enumerate(read_records(folder / AMAZON_FILE)):
+        if place % 2 == (half == "second"):
+            pools.setdefault(row["domain"], []).append(row["text"])
+    return dict(sorted(pools.items()))
+
+
+def make_stretches(pools: dict[str, list[str]], n: int, seed: int) -> Iterator[tuple[str, str]]:
+    """Twenty-five words of a review, and what it is about."""
+    rng = random.Random(seed)
+    split = {name: [text.split() for text in texts] for name, texts in pools.items()}
+    names = list(split)
+    for _ in range(n):
+        name = rng.choice(names)
+        words = rng.choice(split[name])
+        start = rng.randrange(max(1, len(words) - _STRETCH + 1))
+        yield " ".join(words[start : start + _STRETCH]), name
+
+
 def write_shards(
     folder: Path, rows: Iterator[tuple[str, str]], *, labelled: bool, shard_rows: int = SHARD_ROWS
 ) -> tuple[int, int]:
@@ -94,6 +116,7 @@ def write_shards(
 MAKERS: dict[str, tuple[Callable, Callable, str, str]] = {
     "headlines": (headline_pools, make_headlines, "thucnews_title", "toutiao"),
     "reviews": (review_pools, make_reviews, "books", "kitchen"),
+    "stretches": (stretch_pools, make_stretches, "first", "second"),
 }
 
 
