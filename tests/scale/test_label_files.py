@@ -486,6 +486,10 @@ def test_the_command_groups_in_blocks(corpus, tmp_path, capsys):
     assert json.loads((tmp_path / "run.json").read_text())["settings"]["blocks"] is True
     assert run_command([*arguments, "--report", "x.html", "--force"]) == 2
     assert "--report" in capsys.readouterr().err
+    assert run_command([*arguments, "--force"]) == 0
+    said = capsys.readouterr().err
+    assert "out.csv, those with the highest strength first" in said
+    assert "--report" not in said, "a step that a run in blocks refuses"
 
 
 def test_the_sample_says_that_shares_turned(turned, tmp_path):

@@ -70,14 +70,15 @@ def cluster(request: ClusterRequest) -> None:
         split_result(request)
         return
     _check(request)
-    if asks_for_blocks(request) or (len(request.files) == 2 and in_blocks(request)):
+    large = asks_for_blocks(request) or (len(request.files) == 2 and in_blocks(request))
+    if large:
         summary, record = cluster_large(request)
     else:
         check_outputs(request.output, request.report, request.force, request.save, inputs=request.files)
         summary, record = cluster_in_memory(request)
     summary["files"] = write_record(request.output, record, summary["files"])
     if not request.quiet:
-        say_outcome(describe_outcome(summary), summary["files"], describe_next(request))
+        say_outcome(describe_outcome(summary), summary["files"], describe_next(request, large=large))
     if request.as_json:
         print_json(summary)
 
@@ -284,8 +285,10 @@ def describe_cluster(row: dict[str, Any]) -> str:
     return f"cluster {row['cluster']}: {shorten(row['name'])}, {plural(row['size'], 'document')} ({aligned}){words}"
 
 
-def describe_next(request: ClusterRequest) -> str:
-    """What to do after a grouping."""
+def describe_next(request: ClusterRequest, *, large: bool) -> str:
+    """What to do after a grouping; runs in blocks make no report."""
+    if large:
+        return f"Read some documents of each cluster in {request.output}, those with the highest strength first."
     if request.report is not None:
         return f"Open {request.report} and read the most typical documents of each cluster."
     return "Read the most typical documents of each cluster: the same command with --report page.html shows them."
