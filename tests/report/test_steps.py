@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from isthmus.report.summary import known_language, step_facts
+from isthmus.report.summary import known_language, learning_facts, step_facts
 
 
 def result_of(**model):
@@ -39,3 +39,11 @@ def test_the_language_of_a_page_is_that_of_its_texts_where_there_is_one(found, t
     steps = [("words", SimpleNamespace(languages_=found)), ("model", SimpleNamespace())]
     assert known_language(result_of(steps=steps)) == told
     assert known_language(result_of(members={"nbc": SimpleNamespace(steps=steps)})) == told
+
+
+def test_a_learning_curve_is_drawn_as_soon_as_it_has_three_points():
+    rows = [{"answers": n, "right": 0.7 + n / 200} for n in (0, 10, 20)]
+    assert learning_facts({"curve": rows})["rows"] == rows
+    assert learning_facts({"curve": rows[:2]}) is None
+    assert learning_facts({}) is None
+    assert learning_facts(None) is None

@@ -7,7 +7,7 @@ import pytest
 
 from isthmus.choose import AccuracyEstimate
 from isthmus.cli.app import run_command
-from isthmus.scale import label_files
+from isthmus.scale import label_files, views
 from isthmus.scale.run import Run, Settings
 from isthmus.scale.trust import STEPS, Trust
 
@@ -41,6 +41,12 @@ def test_the_target_is_read_by_its_own_column(two_columns, tmp_path, way):
     rows = rows_of(out)
     assert len(rows) == 80
     assert [row["label"] for row in rows] == [row["topic"] for row in rows]
+
+
+def test_how_many_terms_had_no_room_is_said(two_columns, tmp_path, monkeypatch):
+    monkeypatch.setattr(views, "MAX_TERMS", 4)
+    result = label_files(*two_columns, tmp_path / "out.csv", method="nbc", text="text", label="topic", sample=60)
+    assert "2 rarer terms beyond 4 are left out." in result.notes
 
 
 def test_shares_that_moved_are_followed_as_the_sample_says(moved, tmp_path):

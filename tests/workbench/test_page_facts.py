@@ -268,6 +268,8 @@ def test_who_may_make_projects():
     ("files", "run", "answers", "checked", "done", "upcoming"),
     [
         (["source"], None, 0, 0, [], 0),
+        (["target"], None, 0, 0, [], 0),
+        (["target"], "r", 0, 0, [0, 1], 2),  # the classes were named instead
         (["source", "target"], None, 0, 0, [0], 1),
         (["source", "target"], "r", 0, 0, [0, 1], 2),
         (["source", "target"], "r", 1, 0, [0, 1, 2], 3),

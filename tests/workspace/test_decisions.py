@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from itertools import combinations
 
 import pytest
 import sqlalchemy as sa
@@ -111,6 +112,32 @@ def grouped(done):
                 .values(novel_group=name)
             )
     return done
+
+
+def test_what_several_filters_leave_is_what_each_of_them_leaves(grouped):
+    """Label, review, group and words, in every combination and both orders, against the whole list; pages of three."""
+    run = grouped.run.id
+    with grouped._context.db.writing() as connection:
+        mine = PREDICTIONS.c.run_id == run
+        connection.execute(PREDICTIONS.update().where(mine).values(needs_review=PREDICTIONS.c.position % 4 == 2))
+    everything = grouped.runs.predictions(run, limit=100)
+    filters = {
+        "label": ("product", lambda row: row.label == "product"),
+        "review": (True, lambda row: row.needs_review),
+        "group": ("new: car", lambda row: row.novel_group == "new: car"),
+        "search": ("car", lambda row: "car" in row.text.split()),
+    }
+    for number in range(1, 5):
+        for names in combinations(filters, number):
+            left = [row for row in everything if all(filters[name][1](row) for name in names)]
+            for order in ("position", "confidence"):
+                left.sort(key=lambda row: (row.confidence if order == "confidence" else 0, row.position))
+                pages, after = [], None
+                asked = {name: filters[name][0] for name in names}
+                while page := grouped.runs.predictions(run, **asked, order=order, after=after, limit=3):
+                    pages += [row.position for row in page]
+                    after = pages[-1]
+                assert pages == [row.position for row in left], f"{asked} by {order}"
 
 
 def test_groups_are_renamed_merged_and_made_a_class(grouped):
