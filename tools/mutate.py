@@ -484,7 +484,7 @@ def try_mutant(mutant: Mutant, copy: Path, tests: list[str], limit: float, at_li
         # 4 and 5: pytest has found no such test, which says nothing about the mutant; but 4 is also what it says where
         # the package cannot be loaded any more.
         mutant.status = {0: "survived", 4: "not run", 5: "not run"}.get(done.returncode, "killed")
-        if "while loading conftest" in done.stdout + done.stderr:
+        if any(sign in done.stdout + done.stderr for sign in ("while loading conftest", "ERROR collecting")):
             mutant.status = "killed"
     except subprocess.TimeoutExpired:
         mutant.status = at_limit

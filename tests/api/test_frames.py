@@ -35,6 +35,18 @@ def test_the_id_is_the_column_that_was_named():
     assert result.ids == ["x", "y"]
 
 
+def test_frames_may_be_given_by_name():
+    source, target = make("polars", SOURCE), make("polars", TARGET)
+    options = {"method": "nbc", "text": "comment", "label": "topic"}
+    results = [
+        isthmus.label(source, target, **options),
+        isthmus.label(source, target_texts=target, **options),
+        isthmus.label(source_texts=source, target_texts=target, **options),
+    ]
+    assert [result.labels.tolist() for result in results] == [results[0].labels.tolist()] * 3
+    assert [len(result.source_texts) for result in results] == [12] * 3
+
+
 @pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow", "datasets"])
 def test_the_targets_frame_comes_back_with_the_labels_of_lists(kind):
     source, target = make(kind, SOURCE), make(kind, TARGET)

@@ -43,6 +43,15 @@ def test_labels_cross_domains(cls, kernel):
     assert np.mean(model.word_transduction_[:16] == np.repeat([0, 1], 8)) > 0.8
 
 
+@pytest.mark.filterwarnings("ignore::isthmus.exceptions.IsthmusWarning")
+@pytest.mark.xfail(strict=True, raises=ValueError, reason="numpy's own error: it cannot draw so many landmarks")
+@pytest.mark.parametrize("cls", BOTH)
+def test_more_landmarks_than_documents_are_all_documents(cls):
+    X, y, domain = two_domains()
+    model = cls(max_exact=10, n_landmarks=500, random_state=0).fit(X, y, sample_domain=domain)
+    assert len(model.transduction_) == 80
+
+
 @pytest.mark.parametrize("cls", BOTH)
 def test_labelled_words_alone(cls):
     X, y, _ = two_domains()

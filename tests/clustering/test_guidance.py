@@ -311,6 +311,15 @@ def test_words_that_took_no_part_tell_how_much_weight_the_source_gets(misleading
     assert CrossGuidedKMeans(2, guidance="auto", random_state=0).fit(X[order], y[order]).guidance_ == model.guidance_
 
 
+@pytest.mark.parametrize("misleading", [False, True])
+def test_of_large_collections_some_documents_tell_the_same(misleading, monkeypatch):
+    """Rows and their groups are drawn together: 60 of 80 on either side."""
+    monkeypatch.setattr(choice, "_SAMPLE", 60)
+    source, groups, target = crossed_task(misleading=misleading)
+    chosen, _ = choice.choose_guidance(source, groups, np.ones(80, dtype=int), target, n_clusters=2)
+    assert (chosen < 0.5) == misleading
+
+
 def test_the_usual_weight_stays_unless_another_is_ahead_at_99_percent(monkeypatch):
     """Student's t of ten halves: 3.25 standard errors."""
     source, groups, target = crossed_task(misleading=False)

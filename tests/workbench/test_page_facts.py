@@ -17,7 +17,7 @@ from isthmus.workbench.pages.data import next_step
 from isthmus.workbench.pages.frame import known_classes
 from isthmus.workbench.pages.groups import found_facts, touched_facts
 from isthmus.workbench.pages.projects import disputed, steps
-from isthmus.workbench.pages.runs import flow_table
+from isthmus.workbench.pages.runs import flow_table, time_left
 from isthmus.workbench.service import may_create
 
 
@@ -414,3 +414,11 @@ def test_the_next_page_of_documents_keeps_all_that_was_asked_for(monkeypatch):
     monkeypatch.setattr(runs, "project_page", lambda access, template, **facts: facts["next_address"])
     asked = {"run": "r", "q": "late", "label": "staff", "show": "review", "group": "new: tyres", "order": "confidence"}
     assert dict(parse_qsl(runs.documents(MagicMock(), **asked).strip("?&"))) == asked
+
+
+@pytest.mark.parametrize("unknown", ["done", "total", "since"])
+def test_no_time_is_told_where_nobody_knows_how_far_the_work_is(unknown):
+    progress = {"done": 2, "total": 10, "since": "2026-03-01T09:00:00+00:00"}
+    later = datetime(2026, 3, 1, 9, 1, tzinfo=UTC)
+    assert time_left(progress, later) == "about 4 minutes left in this step"
+    assert time_left(progress | {unknown: None}, later) == ""
