@@ -44,7 +44,6 @@ def test_labels_cross_domains(cls, kernel):
 
 
 @pytest.mark.filterwarnings("ignore::isthmus.exceptions.IsthmusWarning")
-@pytest.mark.xfail(strict=True, raises=ValueError, reason="numpy's own error: it cannot draw so many landmarks")
 @pytest.mark.parametrize("cls", BOTH)
 def test_more_landmarks_than_documents_are_all_documents(cls):
     X, y, domain = two_domains()

@@ -51,7 +51,6 @@ IDLE = {
     "features/vectorizer.py": "input_features y",
     "pipeline.py": "X",
     "report/summary.py": "kinds",
-    "shift/space.py": "n_classes",
     "workbench/api.py": "bench person",
     "workbench/app.py": "app error",
     "workbench/gate.py": "scope",

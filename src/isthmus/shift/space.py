@@ -116,10 +116,10 @@ def map_places(vectors: np.ndarray, source_labels: Sequence, classes: Sequence) 
     rest = _main_directions(vectors - _onto(vectors, weights), 2)
     if len(present) == 2:
         return _squeeze(np.column_stack([vectors @ weights[0] + model.intercept_[0], rest[:, 0]]))
-    return _between_corners(vectors, weights, model.intercept_, present, len(code), rest)
+    return _between_corners(vectors, weights, model.intercept_, present, rest)
 
 
-def _between_corners(vectors, weights, intercept, present, n_classes: int, rest) -> np.ndarray:
+def _between_corners(vectors, weights, intercept, present, rest) -> np.ndarray:
     scores = vectors @ weights.T + intercept
     scores = (scores - scores.mean(axis=1, keepdims=True)) / max(float(scores.std()), 1e-12)
     pull = np.exp(_SHARPNESS / 2 * (scores - scores.max(axis=1, keepdims=True)))

@@ -144,7 +144,8 @@ def make_kernel(
         width = quantile_width(X, quantile, rng)
     if X.shape[0] <= max_exact:
         return GaussianKernel(X, width)
-    return LandmarkKernel(X, width, np.sort(rng.choice(X.shape[0], size=n_landmarks, replace=False)))
+    size = min(n_landmarks, X.shape[0])
+    return LandmarkKernel(X, width, np.sort(rng.choice(X.shape[0], size=size, replace=False)))
 
 
 def quantile_width(X: sp.csr_matrix, quantile: float, rng: np.random.RandomState, sample: int = 1000) -> float:
