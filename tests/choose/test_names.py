@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from isthmus.choose import Evidence
+from isthmus.choose.candidates import try_methods
 from isthmus.choose.combined import add_named_classes, add_names
-from isthmus.choose.names import NamedClasses, check_names_alone, why_names_stay_out
+from isthmus.choose.names import NamedClasses, check_names_alone, in_other_script, why_names_stay_out
+from isthmus.choose.texts import TransferTexts
 from isthmus.classify.names.settling import NameAgreement
 from isthmus.exceptions import UsageError
 
@@ -93,3 +95,41 @@ def test_names_that_can_vote(names, can):
 def test_two_classes_are_needed():
     with pytest.raises(UsageError, match=r"1 class is described .* \(C13: the name means nothing\)"):
         check_names_alone(NamedClasses.of(["sport", "C13"], []))
+
+
+@pytest.mark.parametrize(
+    ("names", "texts", "other"),
+    [
+        (["finance", "sport"], ["股市大涨", "球队夺冠", "Shares rose"], True),
+        (["finance", "sport"], ["Shares rose", "The team won", "股市大涨"], False),
+        (["财经", "体育"], ["股市大涨"], False),
+        ({"finance": "财经 股市", "sport": "体育 球队"}, ["股市大涨"], False),
+        (["経済", "運動"], ["株が上がった", "駅に止まる"], False),
+        (["спорт", "рынок"], ["The team won"], True),
+        (["finance", "sport"], ["42", ""], False),
+    ],
+)
+def test_names_in_another_script_than_most_documents(names, texts, other):
+    assert in_other_script(NamedClasses.of(names, []), texts) == other
+
+
+@pytest.mark.parametrize(
+    ("embed", "classes", "tried"),
+    [
+        (None, None, False),
+        (False, None, False),
+        (object(), None, True),
+        (None, {"sport": "体育 球队", "money": "股市"}, True),
+        (None, ["travel: 旅行"], True),
+    ],
+)
+def test_names_that_documents_cannot_hold_are_not_tried(monkeypatch, embed, classes, tried):
+    """Unless a model was chosen, which may read several languages, or a class goes by its name alone."""
+    asked = []
+    monkeypatch.setattr("isthmus.choose.candidates._run_all", lambda fit, names, n_jobs: asked.extend(names) or [])
+    monkeypatch.setattr("isthmus.choose.candidates._embedder", lambda embed: None)
+    texts = TransferTexts.of(["股市大涨", "球队夺冠"] * 3, np.array(["money", "sport"] * 3, dtype=object), ["股市"] * 4)
+    found = try_methods(texts, embed=embed, classes=NamedClasses.of(classes, ["money", "sport"]))
+    assert ("names" in asked) == tried
+    rows = [row["why"] for row in found.left_out if row["method"] == "names"]
+    assert bool(rows) == (not tried), "why they were not tried stands in the table"

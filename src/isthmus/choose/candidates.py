@@ -24,7 +24,7 @@ from isthmus.choose.combined import (
 )
 from isthmus.choose.evidence import Evidence, LabelScorer
 from isthmus.choose.lexicons import find_lexicon
-from isthmus.choose.names import NamedClasses
+from isthmus.choose.names import OTHER_SCRIPT, NamedClasses, in_other_script
 from isthmus.choose.texts import TransferTexts
 from isthmus.choose.trust import (
     confidence_outside,
@@ -168,7 +168,12 @@ def try_methods(
         names, left_out = candidates_for(texts.texts, word_labels or None if lexicon is None else None, embedder)
         if scorer is None:
             names = [*([WITH_WORDS] if word_labels else []), YARDSTICK]
-        if classes.can_vote:
+        # A model that the caller chose may read several languages; the packaged vectors and words do not.
+        chosen = embed is not None and embed is not False and not (isinstance(embed, str) and embed == "static")
+        unread = not chosen and not added and in_other_script(classes, texts.texts)
+        if classes.can_vote and unread:
+            left_out.append({"method": NAMES, "chosen": False, "why": OTHER_SCRIPT})
+        elif classes.can_vote:
             names.append(NAMES)
         if own is not None and scorer is not None:
             names.append(LABELLER)

@@ -7,7 +7,8 @@ show that, and there names count anyway.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,11 +20,14 @@ from isthmus.choose.evidence import Evidence
 from isthmus.choose.trust import THIN
 from isthmus.exceptions import DataError, UsageError
 from isthmus.features.class_names import ClassName, class_texts, read_classes, without_words
+from isthmus.features.languages import script_of
 from isthmus.features.lexicons import read_polarity
 
 LEAST_AGREEMENT = 0.1  # Cohen's kappa of the names alone with the source's labels
 LEAST_WAY_BACK = -0.2  # log-odds by which the way back to the source may be worse than the vote's
 MOST_SHARE = 1 / 3  # of the names in the vote
+OTHER_SCRIPT = "not tried: the names are written in another script than the documents; describe the classes in theirs"
+_LOOKED_AT = 200  # documents, for their script
 
 
 @dataclass(frozen=True)
@@ -148,6 +152,24 @@ def check_names_alone(classes: NamedClasses) -> None:
         f"{lost}; name at least two, as in 'business: shares, market'.",
         code="empty-class",
     )
+
+
+def in_other_script(classes: NamedClasses, texts: Sequence[str]) -> bool:
+    """Whether names are written in another script than most documents, so that they share no word with them.
+
+    >>> from isthmus.choose.names import NamedClasses, in_other_script
+    >>> labels = NamedClasses.of(None, ["finance", "sport"])
+    >>> in_other_script(labels, ["股市大涨", "球队夺冠"]), in_other_script(labels, ["Shares rose"])
+    (True, False)
+    """
+    named = script_of(" ".join(one.text for one in classes.classes.values()))
+    found = Counter(script_of(text) for text in texts[:: max(1, len(texts) // _LOOKED_AT)])
+    del found[None]
+    if named is None or not found:
+        return False
+    ideographs = {"han", "kana"}  # a Japanese name may do without kana
+    written = found.most_common(1)[0][0]
+    return named != written and not {named, written} <= ideographs
 
 
 def why_names_stay_out(
