@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -297,6 +298,16 @@ def test_renew_computes_what_other_code_computed_and_nothing_else(suite, folder,
     assert values[0] == values[1], "the tasks, methods and seeds of the record, not those of the suite"
     assert {row["seed"] for row in again.studies["sweep"]} == {4, 5}, "the seeds the study was recorded with"
     assert again.record.code_sentence() == "Every row was computed by the code as it is."
+
+
+def test_renew_keeps_rows_of_a_method_that_cannot_run_here(suite, folder, tmp_path):
+    options = {"folder": folder, "record_dir": tmp_path}
+    measured = run_suite(suite, tasks=["two"], methods=["second"], **options).rows
+    _spoil_code(tmp_path, of="second")
+    absent = replace(suite, methods={**suite.methods, "second": replace(suite.methods["second"], run=lambda *_: [])})
+    again = run_suite(absent, renew=True, **options)
+    assert again.rows == measured
+    assert "computed before isthmus.exceptions changed" in again.record.code_sentence(), "and says that it is old"
 
 
 def test_renew_keeps_to_what_is_named_and_to_what_is_recorded(suite, folder, calls, tmp_path):

@@ -153,7 +153,7 @@ def run_suite(
                 tell({"event": "step", **vars(message)})
                 continue
             done += 1
-            _keep(record, message, plan)
+            _keep(record, message, plan, renew=renew)
             record.save()
             tell(_event(message, done, total))
     if not work:
@@ -295,9 +295,12 @@ def _messages(
             yield from run_job(found, job, folder)
 
 
-def _keep(record: Record, outcome: Outcome, plan: _Plan) -> None:
+def _keep(record: Record, outcome: Outcome, plan: _Plan, *, renew: bool) -> None:
     stamp_ = plan.stamps[outcome.task]
     if outcome.study is None:
+        held = record.units.get((outcome.task, *outcome.unit), {}).get("rows")
+        if renew and held and outcome.rows == []:
+            return  # what the method needs is not installed here; what was measured elsewhere stays
         record.add((outcome.task, *outcome.unit), stamp_, outcome.rows, outcome.failure, outcome.code)
         return
     seeds = list(plan.studies[outcome.study])
