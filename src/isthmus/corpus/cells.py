@@ -106,7 +106,7 @@ def _key(key: Any) -> str:
 
 
 # The full-width signs too: spreadsheets set to Chinese or Japanese read them as the plain ones.
-_SIGNS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 _GUARDED = re.compile(r"'[=+\-@\t\r\n＝＋－＠]")
 _NUMBER = re.compile(r"[+-][0-9]+(?:[.,][0-9]+)?(?:[eE][+-]?[0-9]+)?")
 
@@ -121,7 +121,7 @@ class FormulaEscaper:
         self.on, self.count = on, 0
 
     def __call__(self, text: str) -> str:
-        if not self.on or not text.startswith(_SIGNS) or _NUMBER.fullmatch(text):
+        if not self.on or not text.startswith(FORMULA_SIGNS) or _NUMBER.fullmatch(text):
             return text
         self.count += 1
         return "'" + text

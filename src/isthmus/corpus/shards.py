@@ -30,7 +30,6 @@ from isthmus.corpus.tables import (
     BadRow,
     Rows,
     check_width,
-    long_cells,
     read_csv,
     read_lines,
     read_rows,
@@ -296,9 +295,7 @@ def read_block(block: Block) -> Rows:
         rows = _read_text(shard, data)
     except BadRow:
         rows = _read_one_by_one(block, data, bad)
-    with long_cells():  # turning them makes as many small objects as there are rows
-        columns = to_columns(shard.columns, rows)
-    return Rows(shard.columns, columns, bad=bad, guarded=True)
+    return Rows(shard.columns, to_columns(shard.columns, rows), bad=bad, guarded=True)
 
 
 def _read_text(shard: Shard, data: bytes) -> list[list[str]]:
