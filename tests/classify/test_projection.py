@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from isthmus import TermProjection, TermProjectionClassifier, make_transfer_pipeline
 from isthmus._math.calibration import fit_temperature
-from isthmus.classify.projection.classifier import TEMPERATURES, WayBack, surest_rows
+from isthmus.classify.projection.classifier import TEMPERATURES, WayBack, adapt_statistics, surest_rows
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 from isthmus.features import TextVectorizer
 from isthmus.shift.shares import likely_shares
@@ -82,6 +82,48 @@ def test_adaptation_that_leads_astray_goes_back_to_the_last_good_round():
     assert after.leads_back_[-1] == min(after.leads_back_)
     assert accuracy(after, y, domain) > accuracy(before, y, domain) - 0.02  # all eight rounds lose ten points
     np.testing.assert_array_equal(after.predict(X[domain < 0]), after.transduction_[domain < 0])
+
+
+class ScriptedRows:
+    """Target rows whose class sizes, round by round, are told beforehand; statistics are the round's number."""
+
+    def __init__(self, sizes):
+        self.sizes = sizes
+
+    def label(self, projection, step):
+        self.step = step
+
+    def count_surest(self, share, step):
+        return step
+
+    def class_sizes(self):
+        return np.array(self.sizes[self.step - 1])
+
+
+@pytest.mark.parametrize(
+    ("sizes", "allowed"),
+    [
+        pytest.param([(50, 50), (60, 40), (70, 30)], 0.05, id="away from the source's shares"),
+        pytest.param([(90, 10), (89, 11), (87, 13)], 0.08, id="three points nearer, three more"),
+        pytest.param([(90, 10), (75, 25), (50, 50)], 0.10, id="nearer by far, twice at most"),
+    ],
+)
+def test_labels_that_come_nearer_to_the_source_s_shares_may_lead_back_worse(sizes, allowed):
+    def adapted(fall):
+        backs = [0.8, 0.8, 0.8 - fall]
+        return adapt_statistics(
+            ScriptedRows(sizes),
+            lambda target: None,
+            lambda target: backs[target - 1],
+            source_sizes=np.array([200, 200]),
+            rounds=3,
+            share=1.0,
+            allowance=lambda best: 0.05,
+        )
+
+    within, beyond = adapted(allowed - 0.001), adapted(allowed + 0.001)
+    assert (within.reverted, within.kept, within.target) == (False, 3, 3)
+    assert (beyond.reverted, beyond.kept, beyond.target) == (True, 2, 2)
 
 
 def test_the_way_back_counts_every_class_alike():

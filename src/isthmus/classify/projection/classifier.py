@@ -64,6 +64,10 @@ class AdaptingRows(Protocol):
         """Statistics, under their labels, of the rows with the largest margins: this share of each class."""
         ...
 
+    def class_sizes(self) -> np.ndarray:
+        """How many rows the last labelling gave to each class."""
+        ...
+
 
 @dataclass
 class Adaptation:
@@ -83,6 +87,7 @@ def adapt_statistics(
     build: Callable[[TermStatistics | None], Projection],
     lead_back: Callable[[TermStatistics], float],
     *,
+    source_sizes: np.ndarray,
     rounds: int,
     share: float,
     allowance: Callable[[float], float],
@@ -96,20 +101,25 @@ def adapt_statistics(
     Rounds feed on their own labels, so that a class can grow at the cost of another, round after round. No label of the
     target can tell, but the source's can: target rows whose labels are right lead back to the source's labels. Where a
     round leads back worse than the best one before by more than ``allowance`` of that one, the adaptation ends and goes
-    back to the last round that was within half of it.
+    back to the last round that was within half of it. Labels that come nearer to the source's class shares are not
+    running away: they may fall by as much more as they came nearer, up to twice the allowance.
     """
     found = Adaptation()
     target: TermStatistics | None = None
+    distances: list[float] = []  # of the class shares from the source's, half the sum of differences
     for step in range(1, rounds + 1):
         rows.label(build(target), step)
         target = rows.count_surest(share * step / rounds, step)
         found.leads_back.append(lead_back(target))
+        sizes = rows.class_sizes()
+        distances.append(float(np.abs(sizes / sizes.sum() - source_sizes / source_sizes.sum()).sum() / 2))
         best = max(found.leads_back)
-        fall = best - found.leads_back[-1]
-        if fall > allowance(best):
+        fall, allowed = best - found.leads_back[-1], allowance(best)
+        allowed += min(allowed, max(0.0, distances[0] - distances[-1]))
+        if fall > allowed:
             found.reverted = True
             return found
-        if fall <= allowance(best) / 2:
+        if fall <= allowed / 2:
             found.target = target
             found.kept = step
         progress("adapting", step, rounds)
@@ -160,6 +170,9 @@ class MemoryRows:
         sure = surest_rows(self.shares, share)
         return count_terms(self.X, np.where(sure, self.labels, -1), self.n_classes)
 
+    def class_sizes(self) -> np.ndarray:
+        return np.bincount(self.labels, minlength=self.n_classes)
+
 
 class PassedRows:
     """Target rows in blocks. The surest are told by steps of 1/65,536 of their margin, and few of them change."""
@@ -181,6 +194,9 @@ class PassedRows:
         came, left = moves.between(0, n), moves.between(n, 2 * n)
         self.total = came if self.total is None else self.total + came - left  # so no count is ever below zero
         return self.total
+
+    def class_sizes(self) -> np.ndarray:
+        return self.margins.sum(axis=1)
 
 
 def margin_histogram(block: Block, projection: Projection) -> np.ndarray:
@@ -408,6 +424,7 @@ class TermProjectionClassifier(TermProjector, TransferClassifier):
                 target,
                 partial(self._build, statistics, idf=idf),
                 lambda found: back.share_right(self._build(found, idf=idf)),
+                source_sizes=statistics.class_documents,
                 rounds=self.max_iter,
                 share=self.adapt_share,
                 allowance=back.allowance,
