@@ -235,7 +235,7 @@ def _bad_width(line: int, count: int, width: int, delimiter: str) -> BadRow:
 
 def to_columns(names: Sequence[str], rows: list) -> dict[str, list]:
     """Rows turned into named columns."""
-    if any(len(row) != len(names) for row in rows):
+    if {*map(len, rows)} - {len(names)}:
         raise ValueError(f"Rows of another width than the {len(names)} columns.")
     # Not zip(*rows): it makes an argument of every row, and the garbage collector then looks at all of them in turn.
     return {name: [row[k] for row in rows] for k, name in enumerate(names)}
