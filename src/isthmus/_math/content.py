@@ -7,6 +7,7 @@ same, to the last bit, however the caller has sorted them.
 from __future__ import annotations
 
 import hashlib
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ def content_order(rows: Any, *more: np.ndarray) -> np.ndarray:
 def content_keys(rows: Any, precision: Any = np.float32) -> np.ndarray:
     """A hash per row as an unsigned integer, of its values in the given precision."""
     if sp.issparse(rows):
-        return _sparse_keys(rows, mixed_bits(_bits(rows.data, precision)))
+        return _sparse_keys(rows, precision)
     if isinstance(rows, np.ndarray) and rows.ndim == 2:
         size = max(1, _BLOCK // max(1, rows.shape[1]))
         blocks = [_dense_keys(rows[start : start + size], precision) for start in range(0, len(rows), size)]
@@ -67,12 +68,18 @@ def content_noise(rows: Any, width: int, rng: np.random.Generator) -> np.ndarray
     return ndtri((bits >> np.uint64(11)).astype(np.float64) * 2.0**-53 + 2.0**-54)
 
 
-def _sparse_keys(rows: sp.csr_matrix, values: np.ndarray) -> np.ndarray:
-    # Sums modulo 2^64 as differences of running sums, which empty rows do not trouble.
-    entries = mixed_bits(values + _columns(rows.indices))
-    entries[rows.data == 0] = 0
-    running = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(entries, dtype=np.uint64)])
-    return running[rows.indptr[1:]] - running[rows.indptr[:-1]]
+def _sparse_keys(rows: sp.csr_matrix, precision: Any) -> np.ndarray:
+    keys = np.zeros(rows.shape[0], dtype=np.uint64)
+    starts = np.searchsorted(rows.indptr, np.arange(0, rows.nnz, _BLOCK))
+    for first, last in pairwise(np.unique([0, *starts, len(keys)])):
+        own = slice(rows.indptr[first], rows.indptr[last])
+        entries = mixed_bits(mixed_bits(_bits(rows.data[own], precision)) + _columns(rows.indices[own]))
+        entries[rows.data[own] == 0] = 0
+        # Sums modulo 2^64 as differences of running sums, which empty rows do not trouble.
+        running = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(entries, dtype=np.uint64)])
+        ends = running[rows.indptr[first : last + 1] - own.start]
+        keys[first:last] = ends[1:] - ends[:-1]
+    return keys
 
 
 def _dense_keys(rows: np.ndarray, precision: Any) -> np.ndarray:

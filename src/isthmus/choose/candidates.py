@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -16,7 +16,7 @@ from joblib import cpu_count
 from isthmus._math.calibration import fit_affine
 from isthmus._math.confidence import AccuracyEstimate
 from isthmus._progress import as_candidate, listen, progress
-from isthmus._utils import one_blas_thread
+from isthmus._utils import one_blas_thread, return_memory
 from isthmus.choose.combined import (
     LEXICON,
     NAMES,
@@ -146,20 +146,30 @@ def try_methods(
                 if threads > 1:
                     model.steps[-1][1].set_params(n_jobs=threads)
                 with as_candidate():
-                    return fit_candidate(name, model, texts)
+                    fitted = fit_candidate(name, model, texts)
+                return_memory()
+                return fitted
             except IsthmusError as error:
                 if name == YARDSTICK or (name == NAMES and added):
                     raise
                 return {"method": name, "chosen": False, "why": f"not possible: {error}"}
 
         # Beyond this size string kernels take as much memory as all others together: they come before anything else
-        # has been read, texts compared on all cores, and what they took is given back.
-        ready: dict[str, Any] = {}
-        if len(texts.texts) > LARGE and "strings" in candidates_for(texts.texts, None)[0]:
-            progress("comparing texts", 0, 1)
-            ready["strings"] = fit("strings", n_jobs or cpu_count())
-            progress("comparing texts", 1, 1)
-        scorer = make_scorer(texts, options, _views(texts, embedder, options))
+        # has been read, texts compared on all cores, and what they took is given back. Self-training, which takes
+        # longest of the others in one thread, begins while the evidence is prepared.
+        begun: dict[str, Future] = {}
+        threads = n_jobs or cpu_count()
+        if len(texts.texts) > LARGE:
+            if "strings" in candidates_for(texts.texts, None)[0]:
+                progress("comparing texts", 0, 1)
+                begun["strings"] = Future()
+                begun["strings"].set_result(fit("strings", threads))
+                progress("comparing texts", 1, 1)
+            if threads > 1:
+                begun["self-training"] = _begin(fit, "self-training")
+        views = _views(texts, embedder, options)
+        return_memory()
+        scorer = make_scorer(texts, options, views)
         lexicon = None
         if scorer is not None:
             lexicon = fit_lexicon(texts, word_labels, options) if word_labels else None
@@ -182,7 +192,7 @@ def try_methods(
             left_out.append({"method": LABELLER, "chosen": False, "why": why})
 
         def scored(name: str) -> FittedCandidate | dict:
-            outcome = ready.pop(name) if name in ready else fit(name)
+            outcome = begun[name].result() if name in begun else fit(name)
             if scorer is not None and isinstance(outcome, FittedCandidate):
                 outcome.evidence = scorer.score(outcome.labels)
             return outcome
@@ -228,17 +238,26 @@ def _run_all(fit: Callable[[str], Any], names: list[str], n_jobs: int | None) ->
         progress("trying methods", len(names), len(names))
         return outcomes
 
-    def quietly(name: str) -> Any:
-        with listen(None):  # several methods at a time have no one step to report
-            return fit(name)
-
     # The slow ones first, so that none of them is left alone at the end.
     order = sorted(names, key=lambda name: SLOW.index(name) if name in SLOW else len(SLOW))
     with ThreadPoolExecutor(size) as pool_of_threads:
-        futures = {name: pool_of_threads.submit(copy_context().run, quietly, name) for name in order}
+        futures = {name: pool_of_threads.submit(copy_context().run, _quietly, fit, name) for name in order}
         for done, _ in enumerate(as_completed(futures.values()), 1):
             progress("trying methods", done, len(names))
     return [futures[name].result() for name in names]
+
+
+def _quietly(fit: Callable[[str], Any], name: str) -> Any:
+    with listen(None):  # several methods at a time have no one step to report
+        return fit(name)
+
+
+def _begin(fit: Callable[[str], Any], name: str) -> Future:
+    """A method in a thread of its own, beside whatever comes next."""
+    thread = ThreadPoolExecutor(1)
+    future = thread.submit(copy_context().run, _quietly, fit, name)
+    thread.shutdown(wait=False)  # takes nothing more
+    return future
 
 
 def candidates_for(

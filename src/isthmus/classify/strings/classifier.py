@@ -143,12 +143,15 @@ class KernelRows:
 
     def _compare_blocks(self, domains: Domains) -> np.ndarray:
         """All documents against the landmarks, as many blocks at a time as there are threads."""
-        rows, blocks = np.empty((domains.n_rows, len(self.columns))), list(row_blocks(domains.n_rows, BLOCK))
+        rows = np.empty((domains.n_rows, len(self.columns)))
         threads, own = 1, self
         if isinstance(self.kernel, StringKernel):
             # Every block is left to one thread: little of the work on a block can be shared.
-            threads = min(len(blocks), n_threads(self.kernel.n_jobs))
+            threads = min(-(-domains.n_rows // BLOCK), n_threads(self.kernel.n_jobs))
             own = replace(self, kernel=replace(self.kernel, n_jobs=1, device="cpu"))
+        # Equally many blocks for each thread, all of about the same size: none waits for another at the end.
+        n_blocks = threads * max(1, round(domains.n_rows / (threads * BLOCK)))
+        blocks = row_blocks(domains.n_rows, -(-domains.n_rows // n_blocks))
 
         def compare(block: slice) -> int:
             rows[block] = own._curve(own._between(domains.rows(np.arange(block.start, block.stop)), own.columns))
