@@ -6,6 +6,7 @@ from sklearn import get_config
 from sklearn.pipeline import Pipeline, _name_estimators
 from sklearn.utils.validation import has_fit_parameter
 
+from isthmus._utils import return_memory
 from isthmus._validation import mask_target, read_domain
 from isthmus.exceptions import UsageError
 
@@ -46,6 +47,7 @@ class TransferPipeline(Pipeline):
         y = mask_target(y, read_domain(sample_domain, len(y)))
         for _, step in self.steps[:-1]:
             X = step.fit_transform(X)
+        return_memory()
         self._hand_names_on()
         self.steps[-1][1].fit(X, y, sample_domain=sample_domain)
         return X

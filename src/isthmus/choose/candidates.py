@@ -15,6 +15,7 @@ from joblib import cpu_count
 
 from isthmus._math.calibration import fit_affine
 from isthmus._math.confidence import AccuracyEstimate
+from isthmus._math.rows import rows_are_empty
 from isthmus._progress import as_candidate, listen, progress
 from isthmus._utils import one_blas_thread, return_memory
 from isthmus.choose.combined import (
@@ -215,7 +216,7 @@ def fit_candidate(name: str, model: TransferPipeline, texts: TransferTexts) -> F
     if isinstance(rows, list):
         no_known_terms = np.array([not text.strip() for text in rows[texts.target]], dtype=bool)
     else:
-        no_known_terms = np.asarray((rows[texts.target] != 0).sum(axis=1)).ravel() == 0
+        no_known_terms = rows_are_empty(rows)[texts.target]
     return FittedCandidate(
         name,
         model,

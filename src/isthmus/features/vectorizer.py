@@ -164,6 +164,12 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
             counts, self._keys = counts[:, kept], self._keys[kept]
             self.feature_names_ = key_names(self._keys)
         self.idf_ = smooth_idf(document_frequency(counts), counts.shape[0])
+        if self.analyzer_ != "words" or self.weighting != "tfidf":
+            return self._weigh(counts)
+        key = ("weighed", self.sublinear, *self._counts_key(texts))
+        return shared(key, lambda: self._weigh(counts))
+
+    def _weigh(self, counts):
         return weigh_counts(counts, self.weighting, self.idf_, sublinear=self.sublinear)
 
     def transform(self, X):
@@ -236,15 +242,18 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
 
     def _count_new_words(self, texts):
         """Names and counts; those who read the same texts in the same way share them."""
-        words = self._words
-        settings = tuple(value for name, value in sorted(vars(words).items()) if name != "_seen")
-        limits = (self.min_df, self.max_df, self._most_documents)
-        key = ("counts", settings, limits, texts_key(texts))
 
         def keep(frequency: np.ndarray) -> np.ndarray:
             return self._kept(frequency, len(texts))
 
-        return shared(key, lambda: count_as_integers(texts, words, keep) or self._count_one_by_one(texts))
+        def count():
+            return count_as_integers(texts, self._words, keep) or self._count_one_by_one(texts)
+
+        return shared(("counts", *self._counts_key(texts)), count)
+
+    def _counts_key(self, texts) -> tuple:
+        settings = tuple(value for name, value in sorted(vars(self._words).items()) if name != "_seen")
+        return settings, (self.min_df, self.max_df, self._most_documents), texts_key(texts)
 
     def _count_one_by_one(self, texts):
         index: dict[str, int] = {}

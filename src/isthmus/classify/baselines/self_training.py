@@ -77,6 +77,7 @@ class SelfTrainingTransferClassifier(TransferClassifier):
         source, target = domains.rows(domains.source), domains.rows(domains.target)
         codes = domains.source_codes
         self.estimator_ = clone(prototype).fit(source, codes)
+        del source
         self.history_ = []
         self.n_iter_ = 1  # without a target, one fit on the source is all there is
         self.termination_condition_ = "no_target" if not len(domains.target) else "max_iter"
@@ -93,6 +94,7 @@ class SelfTrainingTransferClassifier(TransferClassifier):
             if not getattr(prototype, "warm_start", False):
                 self.estimator_ = clone(prototype)
             self.estimator_.fit(rows, np.r_[codes, labels[chosen]], **weights)
+            del rows  # as large as all documents in the last rounds, and the next are taken before these would go
             scores = self._scores(target)
             changed = float(np.mean(scores.argmax(axis=1) != labels))
             labels = scores.argmax(axis=1)
