@@ -7,10 +7,11 @@ from functools import partial
 from operator import attrgetter, call
 from pathlib import Path
 from time import sleep
+from warnings import warn
 
 import pytest
 
-from isthmus.exceptions import DataError, UsageError
+from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 from isthmus.scale import run
 from isthmus.scale.engine import LocalEngine
 from isthmus.scale.processes import ProcessEngine
@@ -38,6 +39,14 @@ def test_results_come_in_the_order_of_the_pieces_and_sums_are_whole(processes):
 
 def test_what_is_printed_in_a_worker_does_not_come_between_its_answers(processes):
     assert processes.map(call, [piece(print, "noise")] * 4, phase="printing") == [None] * 4
+
+
+def test_what_a_worker_warns_of_is_said_by_the_run(processes, capfd):
+    odd = IsthmusWarning("An odd row.", code="bad-rows")
+    with pytest.warns(IsthmusWarning, match="An odd row") as caught:
+        processes.map(call, [piece(warn, odd), piece(len, "ab")], phase="warning")
+    assert [caution.message.code for caution in caught] == ["bad-rows"]
+    assert "odd" not in capfd.readouterr().err, "the worker itself says nothing"
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import os
 import pickle
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import reduce
@@ -76,8 +77,8 @@ class ProcessEngine(LocalEngine):
                 worker.send(opening)
                 while (taken := take()) is not None:
                     place, piece = taken
-                    said.put((piece.rows, place, worker.ask(piece)))
-                said.put((0, -1, worker.ask(None)))
+                    said.put((piece.rows, place, *worker.ask(piece)))
+                said.put((0, -1, *worker.ask(None)))
             except BaseException as error:
                 said.put(error)
             said.put(_ENDED)
@@ -94,8 +95,10 @@ class ProcessEngine(LocalEngine):
             if isinstance(message, BaseException):
                 self.close()  # the others are in the middle of a pass
                 raise message
-            rows, place, result = message
+            rows, place, result, cautions = message
             meter.add(rows)
+            for caution in cautions:
+                warnings.warn(caution, stacklevel=2)
             if (place < 0) == (add is not None):
                 yield place, result
 
@@ -121,16 +124,16 @@ class _Worker:
         except (BrokenPipeError, ValueError):
             raise self._lost() from None
 
-    def ask(self, piece: Any) -> Any:
-        """What the worker answers about a piece, or its sum where there is none."""
+    def ask(self, piece: Any) -> tuple[Any, list[Warning]]:
+        """What the worker answers about a piece, or its sum where there is none, and what it warned of."""
         self.send(pickle.dumps(piece, protocol=pickle.HIGHEST_PROTOCOL))
         try:
-            well, answer = pickle.load(self._process.stdout)  # type: ignore[arg-type]
+            well, answer, cautions = pickle.load(self._process.stdout)  # type: ignore[arg-type]
         except (EOFError, pickle.UnpicklingError, OSError, ValueError):
             raise self._lost() from None
         if not well:
             raise answer
-        return answer
+        return answer, cautions
 
     def kill(self) -> None:
         self._process.kill()
@@ -160,11 +163,12 @@ def serve() -> None:
             function, args, add = pickle.load(requests)
             total = None
             while (piece := pickle.load(requests)) is not None:
-                result, error = _attempt(function, piece, args)
+                with warnings.catch_warnings(record=True) as caught:  # the run says them, in its own way
+                    result, error = _attempt(function, piece, args)
                 if error is None and add is not None:
                     total, result = result if total is None else add(total, result), None
-                _answer(answers, result, error)
-            _answer(answers, total, None)
+                _answer(answers, result, error, [caution.message for caution in caught])
+            _answer(answers, total, None, [])
         except EOFError:
             return
         except BrokenPipeError:
@@ -178,6 +182,7 @@ def _attempt(function: Callable, piece: Any, args: tuple) -> tuple[Any, Exceptio
         return None, error
 
 
-def _answer(answers: Any, result: Any, error: Exception | None) -> None:
-    pickle.dump((error is None, result if error is None else error), answers, protocol=pickle.HIGHEST_PROTOCOL)
+def _answer(answers: Any, result: Any, error: Exception | None, cautions: list) -> None:
+    told = (error is None, result if error is None else error, cautions)
+    pickle.dump(told, answers, protocol=pickle.HIGHEST_PROTOCOL)
     answers.flush()
