@@ -49,6 +49,14 @@ def test_a_terminal_sees_one_line_that_is_written_again():
     assert told(line, time=13.5, phase="memory", done=7, total=9, what="ridge") == "", "a note about memory is no step"
 
 
+def test_nothing_is_said_about_the_time_left_from_the_first_rows_of_many():
+    line = ProgressLine()
+    line.began = line.spoke = 0.0
+    told(line, time=0.0, done=0, total=1_000)
+    assert told(line, time=8.0, done=19, total=1_000) == "\r\033[Kreading: 19 of 1,000"
+    assert told(line, time=9.0, done=20, total=1_000).endswith("about 7 minutes left in this step")
+
+
 def test_the_line_gives_way_to_what_is_said_and_fits_the_terminal(monkeypatch):
     monkeypatch.setattr("shutil.get_terminal_size", lambda fallback=None: os.terminal_size((12, 20)))
     with redirect_stderr(Terminal()) as screen:

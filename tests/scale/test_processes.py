@@ -66,6 +66,14 @@ def test_an_error_in_a_worker_is_an_error_here_and_ends_them_all(pieces, kind, c
     engine.close()
 
 
+def test_of_several_errors_the_first_piece_s_is_raised_whichever_worker_is_quicker():
+    engine = ProcessEngine(2)
+    slow = piece(eval, "__import__('time').sleep(0.5) or int('first')")
+    with pytest.raises(ValueError, match="first"):
+        engine.map(call, [slow, piece(int, "second"), *[piece(len, "ab")] * 9], phase="asking")
+    engine.close()
+
+
 def test_large_files_use_every_core_and_small_ones_one(corpus, monkeypatch):
     paths = {"source": [str(corpus / "source.csv")], "target": [str(corpus / "target" / "a.csv")]}
     monkeypatch.setattr(run, "ProcessEngine", lambda workers: workers)

@@ -59,6 +59,7 @@ METHODS = {
 PRIOR_SECONDS = 0.5  # of the plan, which what was measured has to outweigh
 OVERDUE = 0.9  # of its planned time: from here on a stage is thought to need a ninth of what it took
 FIRST_FORECAST = 1.0  # seconds before the first one is said
+_LEAST_DONE = 0.02  # of a step without a plan: its first rows also wait for whatever has to start
 
 
 class Forecast:
@@ -190,7 +191,7 @@ class ProgressLine:
         if left is not None:
             return "" if now - self.began < FIRST_FORECAST else f", about {spell_time(left)} left"
         done, total, start = self.event["done"], self.event["total"], self.started.get(self.event["phase"], now)
-        if not total or not 0 < done < total or now <= start:
+        if not total or not _LEAST_DONE * total <= done < total or now <= start:
             return ""
         return f", about {spell_time((now - start) / done * (total - done))} left in this step"
 
