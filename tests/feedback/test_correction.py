@@ -10,7 +10,7 @@ import isthmus
 from isthmus.explain import explain_document
 from isthmus.feedback import Answers, ask_documents, ask_words, expect_accuracy, learn_correction, outlook
 from isthmus.feedback import correction as correcting
-from isthmus.feedback.accounting import _weighted_share, band_weights, learning_curve, right_by_size
+from isthmus.feedback.accounting import OFF, RATE, _weighted_share, band_weights, learning_curve, right_by_size
 from isthmus.feedback.answers import origin_of
 from isthmus.feedback.correction import (
     fit_sharpness,
@@ -164,6 +164,20 @@ def test_expectation_from_answers_drawn_at_random():
     assert expected.basis == "random"
     assert expected.estimate == pytest.approx((40 + 0.75 * 60) / 100)
     assert expected.low < expected.estimate < expected.high
+
+
+@pytest.mark.parametrize("n_others", [200, 100_000])
+def test_the_interval_after_random_answers_holds_what_the_others_turn_out_to_be(n_others):
+    """Answers and the others are both drawn; the answers are held out, so that the others are a little easier."""
+    rng = np.random.default_rng(0)
+    held = 0
+    for _ in range(400):
+        easier = rng.normal(0, OFF)
+        right = rng.random(150) < 0.85
+        others = rng.binomial(n_others, 0.85 + easier) / n_others
+        found = expect_accuracy(right, np.ones(150, bool), np.full(150, 0.8), np.full(n_others, 0.8), 150 + n_others)
+        held += found.low <= (150 + others * n_others) / (150 + n_others) <= found.high
+    assert 0.87 <= held / 400 <= 0.95, f"held in {held} of 400 cases, {RATE:.0%} promised"
 
 
 def test_doubtful_documents_that_were_asked_do_not_stand_for_the_others():

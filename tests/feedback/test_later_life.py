@@ -104,7 +104,10 @@ def test_the_later_answer_holds_and_the_draw_stays_random(made, labelling):
 
 
 def test_random_answers_alone_say_how_many_labels_are_right(made, labelling):
-    """By hand: k of 40 random answers right while held out; Wilson's interval; answered documents count as right."""
+    """By hand: k of 40 random answers right while held out; answered documents count as right.
+
+    Wilson's interval for the 63 others, whose own share is drawn, too, and two hundredths beyond chance.
+    """
     random, picked = [*range(40)], [*range(60, 77)]
     table = answers(made, [*picked, *random], drawn=["picked"] * 17 + ["random"] * 40)
     table["true_label"][:17] = [f"class {(int(name[-1]) + 1) % 3}" for name in table["true_label"][:17]]  # all odd
@@ -115,8 +118,11 @@ def test_random_answers_alone_say_how_many_labels_are_right(made, labelling):
     assert n * share == pytest.approx(round(n * share), abs=1e-9)  # a number of random answers, of no others
     assert share > np.mean(labelling.labels[:40] == made.target_labels[:40]) - 0.2  # those picked would all count wrong
     z = norm.ppf(0.95)
+    n = n * others / (n + others)
     middle, reach = share + z**2 / (2 * n), z * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
-    low, high = ((57 + others * (middle + sign * reach) / (1 + z**2 / n)) / population for sign in (-1, 1))
+    ends = [(middle + sign * reach) / (1 + z**2 / n) for sign in (-1, 1)]
+    beyond = [np.sign(end - share) * np.sqrt((end - share) ** 2 + (0.02 * z) ** 2) for end in ends]
+    low, high = ((57 + others * min(1, share + step)) / population for step in beyond)
     assert (expected.low, expected.high) == (pytest.approx(low), pytest.approx(high))
 
 

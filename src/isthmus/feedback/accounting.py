@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import log, sqrt
+from math import hypot, log, sqrt
 from typing import Any
 
 import numpy as np
@@ -89,7 +89,10 @@ def expect_accuracy(
         counted = right[drawn_at_random]
         basis, share, n = "random", float(counted.mean()), len(counted)
         outside = share
-        low, high = wilson_ends(share, n, z)
+        # The others are few, too: their own share is off by chance, and by what goes beyond chance.
+        low, high = wilson_ends(share, 1 / (1 / n + 1 / max(1, open_)), z)
+        low = max(0.0, share - hypot(share - low, z * OFF))
+        high = min(1.0, share + hypot(high - share, z * OFF))
     else:
         basis, n = "weighted", len(right)
         own = np.zeros(n, dtype=bool) if answered_in_groups is None else answered_in_groups
