@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from extras import need_vectors
 
 import isthmus
 from isthmus import recipes
@@ -17,6 +18,7 @@ WORDS = {"polite": "staff", "cheap": "price"}
 @pytest.mark.filterwarnings("ignore::isthmus.exceptions.IsthmusWarning")
 @pytest.mark.parametrize("name", RECIPES)
 def test_recipe_labels_new_text_and_explains(name):
+    need_vectors(name)
     texts, labels, domain = example_texts()
     source = [text for text, side in zip(texts, domain, strict=True) if side > 0]
     target = [text for text, side in zip(texts, domain, strict=True) if side < 0]
@@ -69,6 +71,7 @@ def test_logistic_regression_counts_words_and_pairs_and_nothing_longer():
 @pytest.mark.parametrize("seed", [0, 7])
 @pytest.mark.parametrize("name", RECIPES)
 def test_recipe_passes_its_seed_to_every_step(name, seed):
+    need_vectors(name)
     options = {} if seed == 0 else {"random_state": seed}
     parameters = make_recipe(name, **options).get_params()
     seeds = {key: value for key, value in parameters.items() if key.split("__")[-1] == "random_state"}

@@ -18,6 +18,10 @@ PAGES_WITH_CODE = [
 ]
 
 
+# Pages whose code needs an extra beyond those that everybody has: a package of it, and its name.
+NEEDED = {"docs/howto/workspace.md": ("sqlalchemy", "workbench"), "docs/reference/errors.md": ("distributed", "scale")}
+
+
 def run_page(path, namespace):
     """Run a page's python blocks in order in one namespace; line numbers in errors are those of the page."""
     for block in pages.blocks(path.read_text(encoding="utf-8")):
@@ -41,6 +45,8 @@ notes_allowed = pytest.mark.filterwarnings("ignore::isthmus.exceptions.IsthmusWa
 @notes_allowed
 @pytest.mark.parametrize("path", PAGES_WITH_CODE, ids=pages.name)
 def test_code_on_pages_runs(path, tmp_path, monkeypatch):
+    if needed := NEEDED.get(pages.name(path)):
+        pytest.importorskip(needed[0], reason=f"the code on this page needs the extra {needed[1]!r}")
     monkeypatch.chdir(tmp_path)  # a page may write files
     page = types.ModuleType("__page__")  # its classes can be found again, as in a script
     monkeypatch.setitem(sys.modules, "__page__", page)
