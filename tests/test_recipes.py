@@ -92,3 +92,10 @@ def test_contexts_are_counted_within_tokens_up_to_a_number_of_documents(monkeypa
     monkeypatch.setattr(recipes, "WINDOWED", most)
     _, model, _ = recipes.make_grouping(["kind staff", "fast bike"], ["rude staff", "slow bike"], min_df=1)
     assert (model.contexts is not None) is counted
+
+
+def test_the_papers_grouping_counts_contexts_at_any_size(monkeypatch):
+    monkeypatch.setattr(recipes, "WINDOWED", 3)
+    sides = ["kind staff", "fast bike"], ["rude staff", "slow bike"]
+    _, model, _ = recipes.make_grouping(*sides, method="guided-paper", min_df=1)
+    assert model.contexts is not None

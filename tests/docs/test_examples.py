@@ -18,8 +18,11 @@ PAGES_WITH_CODE = [
 ]
 
 
-# Pages whose code needs an extra beyond those that everybody has: a package of it, and its name.
-NEEDED = {"docs/howto/workspace.md": ("sqlalchemy", "workbench"), "docs/reference/errors.md": ("distributed", "scale")}
+# Pages whose code needs extras beyond those that everybody has: the name of each, and a package of it.
+NEEDED = {
+    "docs/howto/workspace.md": {"workbench": "sqlalchemy"},
+    "docs/reference/errors.md": {"scale": "distributed", "workbench": "sqlalchemy"},
+}
 
 
 def run_page(path, namespace):
@@ -45,8 +48,8 @@ notes_allowed = pytest.mark.filterwarnings("ignore::isthmus.exceptions.IsthmusWa
 @notes_allowed
 @pytest.mark.parametrize("path", PAGES_WITH_CODE, ids=pages.name)
 def test_code_on_pages_runs(path, tmp_path, monkeypatch):
-    if needed := NEEDED.get(pages.name(path)):
-        pytest.importorskip(needed[0], reason=f"the code on this page needs the extra {needed[1]!r}")
+    for extra, package in NEEDED.get(pages.name(path), {}).items():
+        pytest.importorskip(package, reason=f"the code on this page needs the extra {extra!r}")
     monkeypatch.chdir(tmp_path)  # a page may write files
     page = types.ModuleType("__page__")  # its classes can be found again, as in a script
     monkeypatch.setitem(sys.modules, "__page__", page)
