@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from extras import need_vectors
 
 import isthmus
 from isthmus import recipes
@@ -17,6 +18,7 @@ WORDS = {"polite": "staff", "cheap": "price"}
 @pytest.mark.filterwarnings("ignore::isthmus.exceptions.IsthmusWarning")
 @pytest.mark.parametrize("name", RECIPES)
 def test_recipe_labels_new_text_and_explains(name):
+    need_vectors(name)
     texts, labels, domain = example_texts()
     source = [text for text, side in zip(texts, domain, strict=True) if side > 0]
     target = [text for text, side in zip(texts, domain, strict=True) if side < 0]
@@ -69,6 +71,7 @@ def test_logistic_regression_counts_words_and_pairs_and_nothing_longer():
 @pytest.mark.parametrize("seed", [0, 7])
 @pytest.mark.parametrize("name", RECIPES)
 def test_recipe_passes_its_seed_to_every_step(name, seed):
+    need_vectors(name)
     options = {} if seed == 0 else {"random_state": seed}
     parameters = make_recipe(name, **options).get_params()
     seeds = {key: value for key, value in parameters.items() if key.split("__")[-1] == "random_state"}
@@ -89,3 +92,10 @@ def test_contexts_are_counted_within_tokens_up_to_a_number_of_documents(monkeypa
     monkeypatch.setattr(recipes, "WINDOWED", most)
     _, model, _ = recipes.make_grouping(["kind staff", "fast bike"], ["rude staff", "slow bike"], min_df=1)
     assert (model.contexts is not None) is counted
+
+
+def test_the_papers_grouping_counts_contexts_at_any_size(monkeypatch):
+    monkeypatch.setattr(recipes, "WINDOWED", 3)
+    sides = ["kind staff", "fast bike"], ["rude staff", "slow bike"]
+    _, model, _ = recipes.make_grouping(*sides, method="guided-paper", min_df=1)
+    assert model.contexts is not None

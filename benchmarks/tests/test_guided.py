@@ -34,14 +34,16 @@ def small():
     return TaskData(*sides, extra={"task": "reuters"})
 
 
-def test_every_method_gives_both_scores(small):
-    for name, method in SUITE.methods.items():
-        rows = list(method.run(small, 0))
-        assert [row["metric"] for row in rows] == ["pair_f1", "ari"], name
-        f1, ari = (row["value"] for row in rows)
-        assert 0 <= f1 <= 1, name
-        assert -0.5 <= ari <= 1, name
-        assert f1 >= ari  # chance is taken off the second one
+@pytest.mark.parametrize("name", SUITE.methods)
+def test_every_method_gives_both_scores(small, name):
+    if name.endswith("vectors"):
+        pytest.importorskip("wordllama", reason="it groups by static vectors, the extra 'embed'")
+    rows = list(SUITE.methods[name].run(small, 0))
+    assert [row["metric"] for row in rows] == ["pair_f1", "ari"]
+    f1, ari = (row["value"] for row in rows)
+    assert 0 <= f1 <= 1
+    assert -0.5 <= ari <= 1
+    assert f1 >= ari  # chance is taken off the second one
 
 
 def test_a_seed_is_the_same_start_for_every_method(small):

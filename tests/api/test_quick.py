@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from extras import need_vectors
 from made_texts import LABELS, SOURCE, TARGET
 
 import isthmus
@@ -17,7 +18,6 @@ from isthmus.api.saving import read_quickly
 from isthmus.cli.label_run import review_layout
 from isthmus.corpus.limits import unpacking_at_most
 from isthmus.exceptions import DataError
-from isthmus.features.embeddings import has_static_vectors
 from isthmus.recipes import RECIPES
 
 pytest.importorskip("skops")
@@ -58,8 +58,7 @@ def assert_same(quick, whole):
 
 @pytest.mark.parametrize("method", [*RECIPES, "auto"])
 def test_every_method_that_has_rules_labels_by_them_as_it_does_itself(method, tmp_path):
-    if method.startswith("vectors") and not has_static_vectors():
-        pytest.skip("extra embed is not installed")
+    need_vectors(method)
     words = {"rude": "staff", "high": "price"} if method in RECIPES and RECIPES[method].takes_words else None
     result = label(method, word_labels=words)
     quick = read_quickly(result.save(tmp_path / "model.isthmus"))

@@ -8,6 +8,7 @@ import zipfile
 
 import numpy as np
 import pytest
+from extras import need_vectors
 from made_texts import LABELS, SOURCE, TARGET
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.naive_bayes import MultinomialNB
@@ -30,6 +31,7 @@ def label(method="nbc", labels=LABELS, **options):
 @pytest.mark.filterwarnings("ignore::isthmus.exceptions.IsthmusWarning")
 @pytest.mark.parametrize("method", [*RECIPES, "auto"])
 def test_every_recipe_comes_back_as_it_was(method, tmp_path):
+    need_vectors(method)
     words = {"rude": "staff", "high": "price"} if method in RECIPES and RECIPES[method].takes_words else None
     result = label(method, word_labels=words)
     back = isthmus.load(result.save(tmp_path / "model.isthmus"))

@@ -1,12 +1,14 @@
 """Subtopics: a class of a labelling split into groups, named, and made classes."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import isthmus
+from isthmus.api import subtopics
 from isthmus.cli.app import run_command
 from isthmus.exceptions import DataError, UsageError
 
@@ -36,6 +38,18 @@ def test_a_class_is_split_named_and_made_classes(labelled):
     taught = labelled.teach(found.name({rude: "manners", 3 - rude: "waiting"}))
     assert set(taught.classes) == {"product", "staff", "manners", "waiting"}
     assert taught.predict(["how rude the staff is"]).tolist() == ["manners"]
+
+
+def test_a_class_is_split_by_the_seed_of_its_labelling(labelled, monkeypatch):
+    seeds, whole = [], subtopics.cluster
+
+    def noted(*args, **options):
+        seeds.append(options.get("random_state"))
+        return whole(*args, **options)
+
+    monkeypatch.setattr(subtopics, "cluster", noted)
+    replace(labelled, settings={**labelled.settings, "random_state": 7}).split("staff", 2)
+    assert seeds == [7]
 
 
 def test_groups_without_a_name_stay_out(labelled):

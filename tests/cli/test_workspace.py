@@ -46,6 +46,16 @@ def test_a_check_that_finds_something_says_so_and_fails(folder, capsys):
     assert len(json.loads(capsys.readouterr().out)["problems"]) == 1
 
 
+def test_a_file_that_was_changed_is_found_by_a_thorough_check_alone(folder, capsys):
+    with open_workspace() as ws:
+        project, by = ws.projects.list()[0].id, ws.people.local().id
+        file = ws.collections.add(project, "a.csv", io.BytesIO(b"text\nkind staff\n"), kind="target", by=by)
+        ws.files.path(file.sha256).write_bytes(b"text\nrude staff\n")
+    assert run_command(["workspace", "check"]) == 0
+    assert run_command(["workspace", "check", "--thorough"]) == 1
+    assert "has changed since it was uploaded" in capsys.readouterr().out
+
+
 def test_a_wrong_address_is_refused_in_a_sentence(folder, capsys):
     for url, code in (("mysql://x/y", "bad-parameter"), ("nonsense", "bad-parameter")):
         assert run_command(["workspace", "check", "--database", url]) == 2

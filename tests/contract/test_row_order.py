@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from extras import need_vectors
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import isthmus
@@ -34,6 +35,7 @@ def take(values, order):
 
 @pytest.mark.parametrize("method", [*RECIPES, "auto"])
 def test_shuffled_documents_keep_their_labels(sample, method):
+    need_vectors(method)
     source, labels, target, rows, places = sample
     words = {"staff": "staff", "price": "price"} if method in RECIPES and RECIPES[method].takes_words else None
     classes = sorted(set(labels))
@@ -106,6 +108,7 @@ one_worker = pytest.mark.xdist_group("threads")
 @one_worker
 @pytest.mark.parametrize("method", [*RECIPES, "auto"])
 def test_the_number_of_threads_changes_no_label(sample, method):
+    need_vectors(method)
     source, labels, target = (part[:40] for part in sample[:3])
     words = dict(zip(("staff", "price"), sorted(set(labels)), strict=False))
     words = words if method in RECIPES and RECIPES[method].takes_words else None

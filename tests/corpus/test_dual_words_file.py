@@ -26,6 +26,10 @@ def test_the_weight_column_may_be_left_out_and_other_formats_serve(tmp_path):
     assert read(tmp_path, '{"word": "gut", "label": "ja"}\n', "words.jsonl") == {"gut": {"ja": 1.0}}
 
 
+def test_rows_that_say_nothing_are_passed_over(tmp_path):
+    assert read(tmp_path, "word,label,weight\ngut,ja,1\n,,\n , ,\n,,2\n") == {"gut": {"ja": 1.0}}
+
+
 def test_soft_labels_of_one_word(tmp_path):
     text = "word,label,weight\nhot,food,0.6\nhot,weather,0.4\n"
     assert read(tmp_path, text) == {"hot": {"food": 0.6, "weather": 0.4}}

@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from isthmus.corpus import read_collection
+from isthmus.corpus import binary, read_collection
 from isthmus.corpus.guess import find_header, guess_id
 from isthmus.corpus.read import read_table
 from isthmus.exceptions import DataError, UsageError
@@ -26,6 +26,15 @@ def workbook(**sheets):
 
 
 ROWS = [["ticket", "comment", "category"], ["A-1", "kind staff", "staff"], ["A-2", "too dear", "price"]]
+
+
+def test_the_sheet_that_is_read_is_the_one_that_was_measured_and_tried(monkeypatch):
+    """A reader that breaks down takes the whole process with it: each sheet is tried elsewhere before it is read."""
+    looked_at = []
+    monkeypatch.setattr(binary, "check_sheet", lambda data, name, sheet=0: looked_at.append(("size", sheet)))
+    monkeypatch.setattr(binary, "try_reading", lambda data, kind, name, sheet=0: looked_at.append((kind, sheet)))
+    binary.read_xlsx(workbook(notes=[["none"]], answers=ROWS), "survey.xlsx", "answers")
+    assert looked_at == [("size", 0), ("xlsx", 0), ("size", 1), ("xlsx", 1)]
 
 
 def test_titles_above_the_header_of_a_workbook(tmp_path):

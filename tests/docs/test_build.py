@@ -5,10 +5,12 @@ import sys
 
 import docs_pages as pages
 import pytest
+from extras import need_rooms
 
 
 def test_sphinx_builds_without_warnings(tmp_path):
     pytest.importorskip("sphinx", reason="the documentation needs the extra 'docs'")
+    need_rooms("isthmus.workbench")  # the reference describes it
     # The examples themselves run in test_examples.py.
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", "-D", "plot_gallery=0"]
     command += ["-d", tmp_path / "trees"]

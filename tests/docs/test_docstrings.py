@@ -7,6 +7,7 @@ import pkgutil
 import re
 
 import pytest
+from extras import need_rooms
 
 import isthmus
 
@@ -57,6 +58,7 @@ class Finder(doctest.DocTestFinder):
 
 @pytest.mark.parametrize("name", modules())
 def test_examples_in_docstrings_run(name, tmp_path, monkeypatch):
+    need_rooms(name)
     monkeypatch.chdir(tmp_path)  # an example may write files
     module = importlib.import_module(name)
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)

@@ -18,6 +18,13 @@ PAGES_WITH_CODE = [
 ]
 
 
+# Pages whose code needs extras beyond those that everybody has: the name of each, and a package of it.
+NEEDED = {
+    "docs/howto/workspace.md": {"workbench": "sqlalchemy"},
+    "docs/reference/errors.md": {"scale": "distributed", "workbench": "sqlalchemy"},
+}
+
+
 def run_page(path, namespace):
     """Run a page's python blocks in order in one namespace; line numbers in errors are those of the page."""
     for block in pages.blocks(path.read_text(encoding="utf-8")):
@@ -41,6 +48,8 @@ notes_allowed = pytest.mark.filterwarnings("ignore::isthmus.exceptions.IsthmusWa
 @notes_allowed
 @pytest.mark.parametrize("path", PAGES_WITH_CODE, ids=pages.name)
 def test_code_on_pages_runs(path, tmp_path, monkeypatch):
+    for extra, package in NEEDED.get(pages.name(path), {}).items():
+        pytest.importorskip(package, reason=f"the code on this page needs the extra {extra!r}")
     monkeypatch.chdir(tmp_path)  # a page may write files
     page = types.ModuleType("__page__")  # its classes can be found again, as in a script
     monkeypatch.setitem(sys.modules, "__page__", page)

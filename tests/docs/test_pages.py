@@ -5,6 +5,7 @@ import re
 
 import docs_pages as pages
 import pytest
+from extras import need_rooms
 
 import isthmus
 from isthmus.exceptions import CODES
@@ -28,6 +29,7 @@ def generate():
 @pytest.fixture(scope="module")
 def built(generate, tmp_path_factory):
     """Everything generated, in an empty folder."""
+    need_rooms("isthmus.workbench")  # the reference describes it
     folder = tmp_path_factory.mktemp("docs")
     generate.write_all(folder)
     return folder / "reference" / "generated"

@@ -77,6 +77,7 @@ def test_so_many_words_after_one_that_negates_are_turned():
         "not", "not-good", "never", "not-kind", "not-staff", "there",
     ]  # fmt: skip
     assert WordAnalyzer()("not good") == ["not", "good"]
+    assert WordAnalyzer(negation=1, lowercase=False)("Not good") == ["Not", "not-good"], "however it is written"
 
 
 def test_sequences_of_words():

@@ -62,6 +62,13 @@ def test_a_guessing_hand_tells_nothing_and_unknown_classes_count_for_nothing():
     assert set(found.rows.tolist()) == set(range(60, 200)), "settled documents are not weighed"
 
 
+def test_a_document_that_a_person_put_into_another_class_is_settled_for_hands_too():
+    entries = [{"row": row, "label": "a", "by": "machine"} for row in range(3)]
+    found = weigh_answers(entries, {0: "a", 1: "parking"}, ["a", "b"], np.full((3, 2), 0.5))
+    assert found.rows.tolist() == [2], "no hand speaks about documents 0 and 1, which a person answered"
+    assert found.hands[0]["measured"] == 1, "what is of no class here measures nobody"
+
+
 def test_agreement_beyond_chance_by_hand():
     counts = count_labels([1, 1, 2, 2, 3, 3], ["a", "a", "a", "b", "b", "b"])
     assert counts.tolist() == [[2, 0], [1, 1], [0, 2]]

@@ -57,6 +57,8 @@ def test_answers_hold_and_teach_a_new_class(labelling):
 
 @pytest.mark.parametrize(("count", "recall"), [(6, 0.6), (15, 0.9)])
 def test_examples_of_a_new_class_alone_do_not_make_everything_new(labelling, count, recall):
+    if count == 6:
+        pytest.importorskip("wordllama", reason="so few examples reach the others by word vectors, the extra 'embed'")
     taught = labelling.teach(answers([*range(80, 80 + count)]))
     assert (taught.labels[80 + count :] == "parking").mean() >= recall
     assert (taught.labels[:80] != "parking").all()

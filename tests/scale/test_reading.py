@@ -2,9 +2,12 @@
 
 from itertools import pairwise
 
+import pytest
+
+from isthmus.features import TextVectorizer
 from isthmus.features.term_table import unpack_texts
 from isthmus.features.tokens import WordAnalyzer
-from isthmus.scale.reading import Reading, read_tokens
+from isthmus.scale.reading import Reading, choose_reading, read_tokens
 
 
 def test_words_of_several_languages_are_looked_up_once_a_language(monkeypatch):
@@ -22,6 +25,16 @@ def test_words_of_several_languages_are_looked_up_once_a_language(monkeypatch):
     assert sorted(asked) == sorted(set(asked))
     assert {"kind", "peopl", "leut"} <= set(unpack_texts(tokens.terms))
     assert tokens.ends[-1] == len(tokens.ids)
+
+
+@pytest.mark.parametrize("analyzer", ["words", "auto"])
+def test_a_script_without_blanks_is_cut_as_in_memory(analyzer):
+    """By a segmenter where words are asked for by name, and into pairs otherwise."""
+    pytest.importorskip("rjieba", reason="words of Chinese texts need the extra 'zh'")
+    texts = ["中国男篮获得冠军", "人民银行发布公告"]
+    blocks = read_tokens(texts, choose_reading(texts, analyzer=analyzer, language="zh"))
+    memory = TextVectorizer(analyzer=analyzer, language="zh", min_df=1).fit(texts)
+    assert sorted(unpack_texts(blocks.terms)) == sorted(memory.get_feature_names_out())
 
 
 def words_of(texts, reading):

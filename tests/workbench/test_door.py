@@ -27,7 +27,7 @@ from isthmus.workbench.gate import (
     _token_in_form,
 )
 from isthmus.workbench.server import LineFormatter, Worker, log_lines
-from isthmus.workbench.sessions import Cookies, Passwords, RateLimiter
+from isthmus.workbench.sessions import Cookies, PasswordLinks, Passwords, RateLimiter
 from isthmus.workbench.settings import Settings, is_every_address, is_loopback, load_secret
 
 QUICK = {"time_cost": 1, "memory_cost": 8, "parallelism": 1}
@@ -250,6 +250,15 @@ def test_two_workbenches_on_one_host_do_not_share_a_cookie():
     one, other = Settings(secret=b"a" * 32), Settings(secret=b"b" * 32)
     assert Cookies(one).name != Cookies(other).name
     assert Cookies(one).name == Cookies(Settings(secret=b"a" * 32, port=1)).name  # a new port ends no session
+
+
+def test_a_link_for_a_new_password_holds_for_one_open_account_and_one_stamp():
+    links = PasswordLinks(Settings())
+    kim = SimpleNamespace(id="kim", session_key="first", disabled=False)
+    token = links.make(kim)
+    assert links.holds(token, kim)
+    for other in ({"disabled": True}, {"session_key": "second"}, {"id": "lee"}):
+        assert not links.holds(token, SimpleNamespace(**{**vars(kim), **other})), other
 
 
 def test_a_token_holds_for_its_session_and_its_secret():

@@ -1,5 +1,6 @@
 """Words, groups, checks and what is accepted unread."""
 
+import io
 import json
 from dataclasses import replace
 from itertools import combinations
@@ -24,6 +25,14 @@ def test_a_word_is_found_by_its_beginning_and_shows_what_it_touches(done):
     assert sum(touched["labels"].values()) == 8
     assert all("engine" in document.text for document in touched["examples"])
     assert done.words.touches(done.project.id, "nowhere")["documents"] == 0
+
+
+def test_what_a_word_touches_is_not_counted_by_labels_of_an_earlier_collection(done):
+    rows = b"comment\na weak engine\na strong engine\n"
+    later = done.collections.add(done.project.id, "later.csv", io.BytesIO(rows), kind="target", by=done.by)
+    done.collections.map(later.id, text=["comment"], by=done.by)
+    touched = done.words.touches(done.project.id, "engine")
+    assert (touched["documents"], touched["labels"]) == (2, {}), "no run has labelled the collection that is searched"
 
 
 def test_a_word_is_assigned_reassigned_and_taken_back(done):

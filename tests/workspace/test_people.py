@@ -168,6 +168,14 @@ def test_only_the_first_account_takes_over_what_local_made(ws):
     assert ws.projects.role(project.id, second.id) is None
 
 
+def test_a_first_account_that_owns_nothing_takes_nothing_over(ws):
+    local = ws.people.local()
+    project = ws.projects.create("Early", by=local.id)
+    reader = ws.people.accept(ws.people.invite("viewer", by=local.id), "A", "hash")
+    assert ws.projects.role(project.id, reader.id) is None
+    assert ws.projects.role(project.id, local.id) == "owner"
+
+
 def test_the_last_owner_of_a_project_stays_one(ws):
     kim, lee, max_ = (ws.people.create(name, "hash") for name in ("Kim", "Lee", "Max"))
     project = ws.projects.create("Dealers", by=kim.id)
