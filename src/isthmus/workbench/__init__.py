@@ -1,8 +1,9 @@
 """Meet: the web pages over a workspace, where a team reviews, teaches and trusts."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from isthmus._lazy import lazy_names
+from isthmus._utils import import_optional
 
 _PUBLIC = {
     "Settings": "isthmus.workbench.settings",
@@ -17,4 +18,11 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time __getattr__ does
     from isthmus.workbench.server import serve
     from isthmus.workbench.settings import Settings
 
-__getattr__, __dir__ = lazy_names(__name__, _PUBLIC)
+_get, __dir__ = lazy_names(__name__, _PUBLIC)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PUBLIC:
+        for package in ("fastapi", "uvicorn"):
+            import_optional(package, "The workbench", extra="workbench")
+    return _get(name)
