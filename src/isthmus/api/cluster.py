@@ -27,6 +27,7 @@ from isthmus.recipes import make_grouping
 from isthmus.request import ClusterRequest
 
 _SAMPLE = 3_000  # target documents on which the source is judged
+_PYTHON_ALONE = ("method", "n_init", "pivots")  # settings that are checked where they are used
 
 
 @dataclass(repr=False)
@@ -60,7 +61,7 @@ class GroupingResult(FrameResult):
         what="a grouping",
         plain=("texts", "words", "names"),
         can="cluster_centers_",
-        alike=(("texts", "labels", "rows"), ("names", "alignment")),
+        alike=("texts labels rows", "names alignment"),
     )
 
     labels: np.ndarray
@@ -196,16 +197,18 @@ def cluster(
     ['staff', 'product', 'staff', 'product']
     """
     check_seed(random_state)
-    request = ClusterRequest.build(
-        {
-            "n_clusters": n_clusters,
-            "random_state": random_state,
-            "guidance": guidance,
-            "analyzer": analyzer,
-            "min_df": min_df,
-            "language": language,
-        }
-    )
+    settings: dict[str, Any] = {
+        "method": method,
+        "n_clusters": n_clusters,
+        "random_state": random_state,
+        "guidance": guidance,
+        "n_init": n_init,
+        "analyzer": analyzer,
+        "min_df": min_df,
+        "language": language,
+        "pivots": dict(pivots or {}),
+    }
+    ClusterRequest.build({name: value for name, value in settings.items() if name not in _PYTHON_ALONE})
     source_texts = check_texts(source_texts, "source_texts", fill=True)
     target_texts = check_texts(target_texts, "target_texts", fill=True)
     values, known = read_source_labels(source_groups, len(source_texts), "group")
@@ -214,23 +217,12 @@ def cluster(
     groups[:n_source] = [value if has else None for value, has in zip(values.tolist(), known.tolist(), strict=True)]
     collections = np.ones(n_source, dtype=int) if source_collections is None else np.asarray(source_collections)
     domain = np.concatenate([collections, np.full(len(target_texts), -1)])
-    settings = {
-        "method": method,
-        "n_clusters": request.clusters,
-        "random_state": request.seed,
-        "guidance": request.guidance,
-        "n_init": n_init,
-        "analyzer": request.analyzer,
-        "min_df": request.min_df,
-        "language": request.language,
-        "pivots": dict(pivots or {}),
-    }
     given = {**settings, "pivots": pivots}
     if guidance is None:
         del given["guidance"]  # each method has its own
     vectorizer, model, rows = make_grouping(source_texts, target_texts, **given)
     model.fit(rows, groups, sample_domain=domain)
-    guidance_estimate = _look_ahead(model, rows, groups, collections, request.seed)
+    guidance_estimate = _look_ahead(model, rows, groups, collections, random_state)
     forms = surface_forms(vectorizer, [*source_texts, *target_texts])
     words = [readable(str(term), forms) for term in vectorizer.get_feature_names_out()]
     return GroupingResult(

@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from isthmus._cards import card
-from isthmus._math.confidence import review_later, without_text
+from isthmus._math.confidence import without_text
 from isthmus._progress import listen, shows_progress
 from isthmus._utils import plural
 from isthmus._validation import check_seed, check_texts
@@ -28,9 +28,8 @@ from isthmus.api.quick import (
     PipelineRule,
     QuickModel,
     VoteRule,
-    earlier_decision,
     label_columns,
-    no_groups,
+    later_labels,
     warn_of_unknown,
 )
 from isthmus.api.review import review
@@ -65,6 +64,10 @@ from isthmus.recipes import RECIPES
 from isthmus.request import ERROR_BUDGET, LabelRequest
 
 _CARD_CLASSES = 12  # shown in a notebook
+# What a labelling knows of the texts that it was made for, and not of later ones.
+_OF_EARLIER_TEXTS = (
+    "expected_accuracy", "opinions", "vote", "answers", "learned", "before", "checked", "input_table", "given_vectors",
+)  # fmt: skip
 
 
 @dataclass(kw_only=True, repr=False)
@@ -132,18 +135,8 @@ class LabelResult(Outlook):
         plain=("texts", "source_texts", "ids"),
         can="predict_proba",
         alike=(
-            (
-                "texts",
-                "ids",
-                "labels",
-                "confidence",
-                "needs_review",
-                "review_reason",
-                "probabilities",
-                "vote",
-                "novel_group",
-            ),
-            ("source_texts", "source_labels"),
+            "texts ids labels confidence needs_review review_reason probabilities vote novel_group",
+            "source_texts source_labels",
         ),
     )
 
@@ -176,11 +169,9 @@ class LabelResult(Outlook):
             pass
         labels, counts = np.unique(self.labels[~without_text(self.texts)].astype(str), return_counts=True)
         order = np.argsort(-counts, kind="stable")[:_CARD_CLASSES]
+        right = "found to be right" if self.measured else "expected to be right" + self._condition
         facts = [
-            (
-                "found to be right" if self.measured else "expected to be right" + self._condition,
-                str(self.accuracy or "not estimated"),
-            ),
+            (right, str(self.accuracy or "not estimated")),
             ("to review", f"{int(self.needs_review.sum()):,} of {plural(len(self.texts), 'text')}"),
             ("method", self.method),
         ]
@@ -211,48 +202,22 @@ class LabelResult(Outlook):
         unknown = has_no_known_terms(self.model, texts) if quick is None else quick.no_known_terms(texts)
         warn_of_unknown(unknown)
         probabilities = (self.model if quick is None else quick).predict_proba(texts)
-        codes = probabilities.argmax(axis=1)
-        groups = self._groups_of(texts)
         taught = taught_part(self.model) is not None
         vote = voting_part(self.model).predict_proba(texts) if taught else None
         calibrated = calibrated_proba(self.model, probabilities, self.settings, vote)
-        judged = calibrated, codes, groups, unknown, self.settings
-        confidence, reasons = review_later(*judged, unverified=self.unverified)
+        found = later_labels(self, texts, probabilities, calibrated, unknown)
+        unknown_yet: dict[str, Any] = dict.fromkeys(_OF_EARLIER_TEXTS)
         return replace(
             self,
-            labels=self.classes[codes],
-            confidence=confidence,
-            needs_review=np.asarray(reasons != "", dtype=bool),
-            review_reason=reasons,
-            decision=earlier_decision(self.decision),
             probabilities=probabilities,
-            texts=texts,
             ids=None if ids is None else list(ids),
-            expected_accuracy=None,  # it was an estimate for the earlier texts
-            opinions=None,
-            vote=None,
-            answers=None,
-            learned=None,
             history=[],
-            novel_group=groups,
-            novel=[
-                group | {"documents": int(np.sum(groups == group["group"]))}
-                for group in self.novel
-                if group["group"] in groups
-            ],
             warnings=[],
-            before=None,
-            checked=None,
-            input_table=None,
-            given_vectors=None,
+            **(found | unknown_yet),
         )
 
-    def _groups_of(self, texts: list[str]) -> np.ndarray:
-        """The new group that each later text belongs to, '' for none: the nearest centre among groups and classes."""
-        return no_groups(texts) if self._novel_groups is None else self._novel_groups(texts)
-
     @cached_property
-    def _novel_groups(self) -> NovelGroups | None:
+    def groups(self) -> NovelGroups | None:
         """What finds new groups in later texts; None where there are none."""
         if not self.novel:
             return None
@@ -281,7 +246,7 @@ class LabelResult(Outlook):
             model=model,
             classes=self.classes,
             power=confidence_power(self.model, self.settings),
-            groups=self._novel_groups,
+            groups=self.groups,
             unverified=self.unverified,
             method=self.method,
             decision=self.decision,

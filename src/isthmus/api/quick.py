@@ -36,25 +36,13 @@ ARRAYS = "quick/"  # entries of the archive that hold arrays which the saved mod
 FORMAT = 1  # of this part; one of another number is passed over
 _PLAIN = (str, int, float, bool, type(None))
 # What a file may name. Nothing in it acts when an object is made.
-_RULES = {
-    "TermRows": "isthmus.features.term_rows",
-    "Vocabulary": "isthmus.features.term_rows",
-    "LatentRows": "isthmus.features.term_rows",
-    "UnitRows": "isthmus.features.term_rows",
-    "SideBySide": "isthmus.features.term_rows",
-    "StaticRows": "isthmus.features.static_vectors",
-    "LinearRule": "isthmus.classify.rules",
-    "CentroidRule": "isthmus.classify.rules",
-    "CoClusterRule": "isthmus.classify.rules",
-    "ProjectionRule": "isthmus.classify.rules",
-    "NamesRule": "isthmus.classify.rules",
-    "StringRule": "isthmus.classify.rules",
-    "KernelBend": "isthmus.classify.rules",
-    "PipelineRule": "isthmus.api.quick",
-    "VoteRule": "isthmus.api.quick",
-    "NovelGroups": "isthmus.api.quick",
-    "QuickModel": "isthmus.api.quick",
+_MODULES = {
+    "isthmus.features.term_rows": "TermRows Vocabulary LatentRows UnitRows SideBySide",
+    "isthmus.features.static_vectors": "StaticRows",
+    "isthmus.classify.rules": "LinearRule CentroidRule CoClusterRule ProjectionRule NamesRule StringRule KernelBend",
+    "isthmus.api.quick": "PipelineRule VoteRule NovelGroups QuickModel",
 }
+_RULES = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 
 class NotQuickError(Exception):
@@ -233,6 +221,30 @@ def earlier_decision(decision: list[dict]) -> list[dict]:
     ]
 
 
+def later_labels(
+    model: Any, texts: list[str], probabilities: np.ndarray, calibrated: np.ndarray, unknown: np.ndarray
+) -> dict[str, Any]:
+    """What a labelling or its rules say about later texts, as fields of a result; ``unknown`` texts hold no term."""
+    codes = probabilities.argmax(axis=1)
+    groups = (model.groups or no_groups)(texts)
+    judged = calibrated, codes, groups, unknown, model.settings
+    confidence, reasons = review_later(*judged, unverified=model.unverified)
+    return {
+        "texts": texts,
+        "labels": model.classes[codes],
+        "confidence": confidence,
+        "needs_review": np.asarray(reasons != "", dtype=bool),
+        "review_reason": reasons,
+        "decision": earlier_decision(model.decision),
+        "novel_group": groups,
+        "novel": [
+            group | {"documents": int(np.sum(groups == group["group"]))}
+            for group in model.novel
+            if group["group"] in groups
+        ],
+    }
+
+
 @dataclass
 class QuickModel:
     """What labels later texts as :meth:`isthmus.api.label.LabelResult.label_new` does."""
@@ -265,12 +277,9 @@ class QuickModel:
         unknown = self.no_known_terms(texts)
         warn_of_unknown(unknown)
         probabilities = self.predict_proba(texts)
-        codes = probabilities.argmax(axis=1)
-        groups = (self.groups or no_groups)(texts)
         calibrated = sharpen(probabilities, self.power)
-        judged = calibrated, codes, groups, unknown, self.settings
-        confidence, reasons = review_later(*judged, unverified=self.unverified)
-        return QuickLabels(self, texts, self.classes[codes], calibrated, confidence, reasons, groups, ids)
+        found = later_labels(self, texts, probabilities, calibrated, unknown)
+        return QuickLabels(self, probabilities=calibrated, ids=ids, **found)
 
     def predict_proba(self, texts: Sequence[str]) -> np.ndarray:
         """Probability of each class for each text, before it is calibrated."""
@@ -297,8 +306,11 @@ class QuickLabels:
     labels: np.ndarray
     probabilities: np.ndarray  # calibrated
     confidence: np.ndarray
+    needs_review: np.ndarray
     review_reason: np.ndarray
+    decision: list[dict]
     novel_group: np.ndarray
+    novel: list[dict]
     ids: Sequence[str] | None = None
     warnings: list[dict] = field(default_factory=list)
     expected_accuracy: None = None  # it was an estimate for the earlier texts
@@ -306,14 +318,8 @@ class QuickLabels:
     learned: None = None
 
     def __post_init__(self) -> None:
-        self.needs_review = np.asarray(self.review_reason != "", dtype=bool)
         self.classes, self.method, self.settings = self.by.classes, self.by.method, self.by.settings
-        self.decision, self.sources = earlier_decision(self.by.decision), self.by.sources
-        self.novel = [
-            group | {"documents": int(np.sum(self.novel_group == group["group"]))}
-            for group in self.by.novel
-            if group["group"] in self.novel_group
-        ]
+        self.sources = self.by.sources
 
     @property
     def document_ids(self) -> list[str]:

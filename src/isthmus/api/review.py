@@ -38,13 +38,8 @@ def answer_table(documents: Sequence[Mapping[str, Any]], answers: Mapping[str, s
 
 def review(result: Any, columns: Mapping[str, Sequence]) -> Any:
     """A widget that asks about documents; see :meth:`isthmus.api.label.LabelResult.review`."""
-    widget = widget_class()
-    return widget(
-        result,
-        documents=asked_documents(columns),
-        classes=[str(name) for name in result.classes.tolist()],
-        answers={},
-    )
+    classes = [str(name) for name in result.classes.tolist()]
+    return widget_class()(result, documents=asked_documents(columns), classes=classes, answers={})
 
 
 @cache

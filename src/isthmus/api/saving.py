@@ -64,7 +64,7 @@ class Kind(NamedTuple):
     what: str  # in words
     plain: tuple[str, ...]  # lists of str: kept as JSON, a hundred times faster than one node each
     can: str  # what its model must be able to do
-    alike: tuple[tuple[str, ...], ...]  # parts that say something about the same rows
+    alike: tuple[str, ...]  # names of parts that say something about the same rows
 
 
 def save_result(result, path, *, force: bool = False) -> Path:
@@ -218,12 +218,7 @@ def _check_sizes(archive: zipfile.ZipFile, path: Path) -> bytes:
 
 
 def _header(kind: str, method: str) -> dict[str, Any]:
-    return {
-        "format": FORMAT,
-        "kind": kind,
-        "method": method,
-        **versions(("isthmus", "scikit-learn")),
-    }
+    return {"format": FORMAT, "kind": kind, "method": method, **versions(("isthmus", "scikit-learn"))}
 
 
 def _read_header(archive: zipfile.ZipFile) -> Any:
@@ -296,7 +291,7 @@ def _rebuild(path: Path, result_type: Any, texts: Any, content: Any, trusted: Se
     except TypeError as error:
         raise _bad(path, f"lacks parts of {kind.what}; it was written by another version of isthmus") from error
     for names in kind.alike:
-        sizes = {name: _size(getattr(result, name)) for name in names if getattr(result, name) is not None}
+        sizes = {name: _size(getattr(result, name)) for name in names.split() if getattr(result, name) is not None}
         if len(set(sizes.values())) > 1:
             counts = ", ".join(f"{name} {size}" for name, size in sizes.items())
             raise _bad(path, f"is damaged: parts that belong together are of different length ({counts})")

@@ -43,9 +43,7 @@ from isthmus.corpus.guess import check_label_kind
 from isthmus.exceptions import DataError, UsageError
 from isthmus.features.embeddings import VectorTable, check_vectors, has_static_vectors, resolve_embedder
 from isthmus.features.languages import resolve_language
-from isthmus.feedback.model import (
-    has_no_known_terms,
-)
+from isthmus.feedback.model import has_no_known_terms
 from isthmus.pipeline import TransferPipeline
 from isthmus.recipes import RECIPES, get_recipe
 from isthmus.request import LabelRequest

@@ -99,16 +99,9 @@ def reliability_table(
     right = np.bincount(bins, weights=true == pred, minlength=n_bins)
     table = []
     for i in np.flatnonzero(count):
-        inside = given[bins == i]
-        table.append(
-            CalibrationBin(
-                float(inside.min()),
-                float(inside.max()),
-                int(count[i]),
-                float(mean[i] / count[i]),
-                float(right[i] / count[i]),
-            )
-        )
+        inside, n = given[bins == i], int(count[i])
+        ends = float(inside.min()), float(inside.max())
+        table.append(CalibrationBin(*ends, n, float(mean[i] / n), float(right[i] / n)))
     return table
 
 

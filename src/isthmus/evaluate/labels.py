@@ -153,10 +153,8 @@ def micro_f1(y_true: Any, y_pred: Any, *, classes: Sequence | None = None) -> fl
 
     Parameters
     ----------
-    y_true, y_pred : array-like of shape (n_rows,)
-        Labels of any kind.
-    classes : sequence, optional
-        Classes to pool; if omitted, every class seen in either column.
+    y_true, y_pred, classes
+        As for :func:`macro_f1`.
 
     Examples
     --------

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from itertools import groupby, islice
+from operator import itemgetter
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -91,15 +93,7 @@ def explain_document(pipeline: Any, text: str, *, top: int | None = 10) -> list[
     rows = _document_terms(pipeline, text)
     rank = {label: place for place, label in enumerate(pipeline.classes_.tolist())}
     rows.sort(key=lambda row: (rank[row["class"]], -abs(row["contribution"]), row["term"]))
-    if top is None:
-        return rows
-    kept: list[dict] = []
-    seen: dict = {}
-    for row in rows:
-        seen[row["class"]] = seen.get(row["class"], 0) + 1
-        if seen[row["class"]] <= top:
-            kept.append(row)
-    return kept
+    return [row for _, of_class in groupby(rows, itemgetter("class")) for row in islice(of_class, top)]
 
 
 def _document_terms(model, text: str) -> list[dict]:

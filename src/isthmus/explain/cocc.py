@@ -96,12 +96,7 @@ def document_contributions(model: CoClusteringClassifier, X) -> list[np.ndarray]
 
 
 def document_table(
-    model: CoClusteringClassifier,
-    X,
-    names: Any = None,
-    *,
-    document: int | str = 0,
-    top: int | None = None,
+    model: CoClusteringClassifier, X, names: Any = None, *, document: int | str = 0, top: int | None = None
 ) -> list[dict]:
     """Words, with their word clusters, that decided the first row of ``X``.
 

@@ -10,6 +10,7 @@ from isthmus.features.term_chi2 import as_counts
 from isthmus.pipeline import TransferPipeline
 
 INTERCEPT = "(class as such)"
+_COLUMNS = ("class", "term", "contribution", "count", "term_class")
 
 
 def explain_projection(model: TermProjectionClassifier, row, names=None) -> list[dict]:
@@ -54,29 +55,15 @@ def explain_projection(model: TermProjectionClassifier, row, names=None) -> list
     if model.classifier == "svm":
         intercept = model.intercept_
         share = model.coef_[:, goes_to].T / amount.sum() if len(terms) else np.zeros((0, len(classes)))
-    rows = []
+    rows: list[tuple] = []
     for code, label in enumerate(classes):
         for place in np.flatnonzero(share[:, code]):
-            rows.append(
-                {
-                    "class": label,
-                    "term": int(terms[place]) if names is None else names[terms[place]],
-                    "contribution": float(amount[place] * share[place, code]),
-                    "count": float(count[place]),
-                    "term_class": classes[goes_to[place]],
-                }
-            )
+            term = int(terms[place]) if names is None else names[terms[place]]
+            contribution = float(amount[place] * share[place, code])
+            rows.append((label, term, contribution, float(count[place]), classes[goes_to[place]]))
         if intercept[code]:
-            rows.append(
-                {
-                    "class": label,
-                    "term": INTERCEPT,
-                    "contribution": float(intercept[code]),
-                    "count": 0.0,
-                    "term_class": None,
-                }
-            )
-    return rows
+            rows.append((label, INTERCEPT, float(intercept[code]), 0.0, None))
+    return [dict(zip(_COLUMNS, row, strict=True)) for row in rows]
 
 
 def document_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
