@@ -16,6 +16,7 @@ import shlex
 import tempfile
 import warnings
 from collections import Counter
+from itertools import takewhile
 from pathlib import Path
 
 import numpy as np
@@ -118,15 +119,18 @@ def strangers():
 
 
 def sentences_of_pairs():
-    """Diagnosis and labels in words."""
+    """Diagnosis and labels in words; what is fine stands there once."""
     found = {}
     for name, sides in {"two dealers": dealers(150, 120), "strangers": strangers()}.items():
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always", IsthmusWarning)
             diagnosis = isthmus.diagnose(*sides)
             result = isthmus.label(*sides, method="logistic", embed=False)
+        told = lines_of(diagnosis)
+        if found:
+            told = Lines(takewhile(lambda line: not line.startswith("[fine]"), told))
         found[name] = {
-            "diagnosis": lines_of(diagnosis),
+            "diagnosis": told,
             "labels": lines_of(result),
             "expected": result.expected_accuracy,
             "warned": [str(row.message) for row in warned if issubclass(row.category, IsthmusWarning)],
@@ -258,7 +262,7 @@ def commands():
             printed = json.loads(printed) if printed.startswith("{") else lines_of(printed)
             said[command] = {"code": code, "out": printed, "talk": lines_of(talk.getvalue())}
         written = {name: rows for name, rows in tables_here().items() if name.endswith(".csv") and "2" not in name}
-        return {"said": said, "written": written, "files": Lines(sorted(os.listdir()))}
+        return {"said": said, "written": written, "files": sorted(os.listdir())}
 
 
 SCENES = {
