@@ -44,8 +44,9 @@ def test_who_does_the_work(monkeypatch, client, scheduler, engine, started):
     monkeypatch.setattr(run, "DaskEngine", lambda *given: given)
     monkeypatch.setattr(run, "connect", lambda *given: ("connect", *given))
     monkeypatch.setattr(run, "local_cluster", lambda *given: ("cluster", *given))
-    options = run.ExecutionOptions(client, engine, 3, scheduler, {"tls_ca_file": "a.pem"}, "1GB")
-    assert run._start_engine(options, "work", {"source": [], "target": []}) == started
+    given = {"client": client, "engine": engine, "workers": 3, "scheduler": scheduler, "memory_limit": "1GB"}
+    given["tls"] = {"tls_ca_file": "a.pem"}
+    assert run._start_engine(given, "work", {"source": [], "target": []}) == started
 
 
 def test_a_vote_is_as_cautious_as_all_labelled_documents_allow_not_those_of_the_sample(monkeypatch):

@@ -80,7 +80,8 @@ def test_large_files_use_every_core_and_small_ones_one(corpus, monkeypatch):
     monkeypatch.setattr(run, "_cores", lambda: 7)
 
     def start(**options):
-        return run._start_engine(run.ExecutionOptions(**options), Path("work"), paths)
+        unset = dict.fromkeys(("client", "scheduler", "engine", "workers"))
+        return run._start_engine({**unset, **options}, Path("work"), paths)
 
     assert isinstance(start(), LocalEngine)
     assert start(workers=3) == 3, "asked for, whatever the size"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import operator
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import reduce
 from pathlib import Path
 from typing import Any, Protocol
@@ -24,9 +25,10 @@ class HasRows(Protocol):
 class Meter:
     """Progress of a pass in rows, with rows per second."""
 
-    def __init__(self, phase: str, total: int):
-        self.phase, self.total, self.done, self.began = phase, total, 0, time.monotonic()
-        progress(phase, 0, total or None)
+    def __init__(self, phase: str, pieces: Sequence[HasRows]):
+        self.phase, self.done, self.began = phase, 0, time.monotonic()
+        self.total = sum(piece.rows for piece in pieces)
+        progress(phase, 0, self.total or None)
 
     def add(self, rows: int) -> None:
         self.done += rows
@@ -37,35 +39,32 @@ class Meter:
 class LocalEngine:
     """One block after another in this process."""
 
-    name = "local"
     workers = 1
 
     def map(self, function: Callable, pieces: Sequence[HasRows], *args: Any, phase: str) -> list:
         """``function(piece, *args)`` of every piece, in their order."""
-        meter = Meter(phase, sum(piece.rows for piece in pieces))
-        results = []
-        for piece in pieces:
-            results.append(function(piece, *args))
-            meter.add(piece.rows)
-        return results
+        return list(self._run(function, pieces, args, None, phase))
 
     def sum(
         self, function: Callable, pieces: Sequence[HasRows], *args: Any, phase: str, add: Callable = operator.add
     ) -> Any:
         """``function(piece, *args)`` of every piece, added up. ``add`` must not depend on the order."""
-        meter = Meter(phase, sum(piece.rows for piece in pieces))
-        total = None
-        for piece in pieces:
-            part = function(piece, *args)
-            total = part if total is None else add(total, part)
-            meter.add(piece.rows)
-        return total
+        return reduce(add, self._run(function, pieces, args, add, phase))
 
     def close(self) -> None:
         pass
 
+    def _run(
+        self, function: Callable, pieces: Sequence[HasRows], args: tuple, add: Callable | None, phase: str
+    ) -> Iterable[Any]:
+        """Results of all pieces in their order, or sums of some of them where ``add`` is given."""
+        meter = Meter(phase, pieces)
+        for piece in pieces:
+            yield function(piece, *args)
+            meter.add(piece.rows)
 
-class DaskEngine:
+
+class DaskEngine(LocalEngine):
     """The same passes on the workers of a dask cluster; ``owned`` is closed at the end.
 
     Workers read shards and write their blocks' files themselves; what travels is the sums. Arguments of a pass are a
@@ -73,70 +72,43 @@ class DaskEngine:
     makes them again.
     """
 
-    name = "dask"
-
     def __init__(self, client: Any, owned: Sequence[Any] = ()):
         self.client = client
         self._owned = list(owned)
 
     @property
-    def workers(self) -> int:
-        def ask() -> int:
+    def workers(self) -> int:  # type: ignore[override]  # it may change
+        with _cluster_at_hand():
             found = self.client.scheduler_info(n_workers=-1)
             if "workers" not in found:
                 raise ConnectionError("no scheduler")
-            return len(found["workers"])
-
-        return max(1, self._ask(ask))
-
-    def map(self, function: Callable, pieces: Sequence[HasRows], *args: Any, phase: str) -> list:
-        """As :meth:`LocalEngine.map`."""
-        groups = self._groups(pieces)
-        meter = Meter(phase, sum(piece.rows for piece in pieces))
-
-        def run() -> list:
-            held = self._hold(args)
-            futures = [self.client.submit(_map_group, function, group, held, pure=False) for group in groups]
-            self._follow(futures, groups, meter)
-            return [result for part in self.client.gather(futures) for result in part]
-
-        return self._ask(run)
-
-    def sum(
-        self, function: Callable, pieces: Sequence[HasRows], *args: Any, phase: str, add: Callable = operator.add
-    ) -> Any:
-        """As :meth:`LocalEngine.sum`; tables are added in a tree on the workers."""
-        groups = self._groups(pieces)
-        meter = Meter(phase, sum(piece.rows for piece in pieces))
-
-        def run() -> Any:
-            held = self._hold(args)
-            futures = [self.client.submit(_sum_group, function, group, held, add, pure=False) for group in groups]
-            level = futures
-            while len(level) > 1:
-                fours = [level[i : i + 4] for i in range(0, len(level), 4)]
-                level = [self.client.submit(reduce, add, four, pure=False) for four in fours]
-            self._follow(futures, groups, meter)
-            return level[0].result()
-
-        return self._ask(run)
+            return max(1, len(found["workers"]))
 
     def close(self) -> None:
         for thing in self._owned:
             thing.close()
 
-    def _groups(self, pieces: Sequence[HasRows]) -> list[list]:
-        """Neighbouring pieces together, several groups for every worker."""
-        size = max(1, -(-len(pieces) // (_TASKS * self.workers)))
-        return [list(pieces[i : i + size]) for i in range(0, len(pieces), size)]
-
-    def _hold(self, args: tuple) -> Any:
-        """The arguments of a pass, as something that tasks can ask for."""
+    def _run(
+        self, function: Callable, pieces: Sequence[HasRows], args: tuple, add: Callable | None, phase: str
+    ) -> list:
+        """As :meth:`LocalEngine._run`; sums are added in a tree on the workers."""
+        size = max(1, -(-len(pieces) // (_TASKS * self.workers)))  # neighbours together, several groups a worker
+        groups = [pieces[i : i + size] for i in range(0, len(pieces), size)]
+        meter = Meter(phase, pieces)
         dask = import_optional("dask", "A dask cluster", extra="scale")
-        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
-            return self.client.submit(_same, args, pure=False)
+        with _cluster_at_hand():
+            with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
+                held = self.client.submit(_same, args, pure=False)
+            futures = [self.client.submit(_run_group, function, group, held, add, pure=False) for group in groups]
+            sums = futures
+            while add is not None and len(sums) > 1:
+                fours = [sums[i : i + 4] for i in range(0, len(sums), 4)]
+                sums = [self.client.submit(reduce, add, four, pure=False) for four in fours]
+            self._follow(futures, groups, meter)
+            parts = self.client.gather(sums)
+        return parts if add is not None else [result for part in parts for result in part]
 
-    def _follow(self, futures: list, groups: list[list], meter: Meter) -> None:
+    def _follow(self, futures: list, groups: list, meter: Meter) -> None:
         distributed = import_optional("distributed", "A dask cluster", extra="scale")
         size = {future.key: sum(piece.rows for piece in group) for future, group in zip(futures, groups, strict=True)}
         for future in distributed.as_completed(futures):
@@ -144,39 +116,38 @@ class DaskEngine:
                 future.result()  # raises
             meter.add(size[future.key])
 
-    def _ask(self, run: Callable[[], Any]) -> Any:
-        """What a lost cluster raises becomes one sentence."""
-        distributed = import_optional("distributed", "A dask cluster", extra="scale")
-        from concurrent.futures import CancelledError
 
-        try:
-            return run()
-        except IsthmusError:
-            raise
-        except distributed.KilledWorker as error:
-            raise DataError(
-                f"Workers died repeatedly at the same task ({str(error).split('(')[0].strip()}), most likely because "
-                "memory ran out; give them more, or use fewer rows per block, and continue with resume=True.",
-                code="lost-cluster",
-            ) from None
-        except (distributed.comm.CommClosedError, CancelledError, TimeoutError, ConnectionError) as error:
-            raise DataError(
-                f"The dask scheduler no longer responds ({type(error).__name__}); restart it and continue "
-                "with resume=True.",
-                code="lost-cluster",
-            ) from None
+@contextmanager
+def _cluster_at_hand() -> Iterator[None]:
+    """What a lost cluster raises becomes one sentence."""
+    distributed = import_optional("distributed", "A dask cluster", extra="scale")
+    from concurrent.futures import CancelledError
+
+    try:
+        yield
+    except IsthmusError:
+        raise
+    except distributed.KilledWorker as error:
+        raise DataError(
+            f"Workers died repeatedly at the same task ({str(error).split('(')[0].strip()}), most likely because "
+            "memory ran out; give them more, or use fewer rows per block, and continue with resume=True.",
+            code="lost-cluster",
+        ) from None
+    except (distributed.comm.CommClosedError, CancelledError, TimeoutError, ConnectionError) as error:
+        raise DataError(
+            f"The dask scheduler no longer responds ({type(error).__name__}); restart it and continue "
+            "with resume=True.",
+            code="lost-cluster",
+        ) from None
 
 
 def _same(args: tuple) -> tuple:
     return args
 
 
-def _map_group(function: Callable, group: list, args: tuple) -> list:
-    return [function(piece, *args) for piece in group]
-
-
-def _sum_group(function: Callable, group: list, args: tuple, add: Callable) -> Any:
-    return reduce(add, (function(piece, *args) for piece in group))
+def _run_group(function: Callable, group: Sequence, args: tuple, add: Callable | None) -> Any:
+    results = (function(piece, *args) for piece in group)
+    return list(results) if add is None else reduce(add, results)
 
 
 def local_cluster(folder: str | Path, workers: int, memory_limit: str | None = None) -> DaskEngine:

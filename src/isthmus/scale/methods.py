@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -69,58 +69,42 @@ def on_block(piece: Piece, job: Job, columns: Columns, function: Callable[..., A
     return function(PieceBlock(piece, job, columns), *args)
 
 
-@dataclass
 class PiecePasses:
-    """Feeds a large input to a fit; see :class:`isthmus.features.blocks.Passes`."""
+    """Feeds the blocks of a :class:`isthmus.scale.run.Run` to a fit; see :class:`isthmus.features.blocks.Passes`."""
 
-    engine: Any
-    job: Job
-    source: Sequence[Piece]
-    target: Sequence[Piece]
-    classes: np.ndarray
-    n_source: int
-    n_target: int
-    view: View  # vocabulary that the method reads
-    # labelled source documents, drawn by content
-    source_sample: tuple[list[str], list[Any]] = field(default_factory=lambda: ([], []))
-    target_texts: list[str] = field(default_factory=list)  # target documents, drawn likewise
-    random_state: int = 0
-
-    @property
-    def n_columns(self) -> int:
-        return self.view.n_columns
+    def __init__(self, run: Any, view: View):
+        self.run, self.view = run, view
+        self.classes, self.n_source, self.n_target = run.classes, run.n_source, run.n_target
+        self.random_state = run.settings.random_state
+        self.n_columns, self.languages = view.n_columns, view.reading.languages
+        self.columns = Columns(view.name, view.n_columns, run.classes)
 
     @cached_property
     def idf(self) -> np.ndarray:
         return self.view.idf
 
-    @property
-    def languages(self) -> tuple[str, ...]:
-        return self.view.reading.languages
-
-    @property
-    def columns(self) -> Columns:
-        return Columns(self.view.name, self.view.n_columns, self.classes)
-
     @cached_property
     def sample(self) -> MemoryBlock:
-        texts, labels = self.source_sample
+        texts, labels = self.run.source_sample
         codes = np.searchsorted(self.classes, np.array(labels, dtype=object)).astype(np.int32)
         return MemoryBlock("source", lambda: self.view.count_texts(texts), texts, codes)
 
     @cached_property
     def target_sample(self) -> MemoryBlock:
-        return MemoryBlock("target", lambda: self.view.count_texts(self.target_texts), self.target_texts)
+        texts = self.run.target_sample
+        return MemoryBlock("target", lambda: self.view.count_texts(texts), texts)
 
     def sum(
         self, function: Callable[..., Any], sides: str, *args: Any, phase: str, add: Callable[..., Any] = operator.add
     ) -> Any:
         """Statistics of all pieces of "source", "target" or "both", added up."""
-        pieces = {"source": self.source, "target": self.target, "both": [*self.source, *self.target]}[sides]
-        return self.engine.sum(on_block, pieces, self.job, self.columns, function, *args, phase=phase, add=add)
+        source, target = self.run.source, self.run.target
+        pieces = {"source": source, "target": target, "both": [*source, *target]}[sides]
+        arguments = self.run.job, self.columns, function, *args
+        return self.run.engine.sum(on_block, pieces, *arguments, phase=phase, add=add)
 
     def forget(self, name: str) -> None:
-        self.job.store.drop(f"kept/{name}")
+        self.run.job.store.drop(f"kept/{name}")
 
 
 # -- fitted methods ----------------------------------------------------------------------------------------------------

@@ -85,8 +85,8 @@ class Job:
 def _hangs_together(held: Any) -> bool:
     """Whether every number of a term names one, so that compiled loops stay within their tables."""
     ids, ends, n_terms = held["ids"], held["ends"], int(np.count_nonzero(held["terms"] == ord("\n")))
-    inside = len(ids) == 0 or (ids.min() >= 0 and ids.max() < n_terms)
-    ordered = bool(np.all(np.diff(ends, prepend=0) >= 0)) and (len(ends) == 0 or ends[-1] == len(ids))
+    inside = not np.any((ids < 0) | (ids >= n_terms))
+    ordered = np.all(np.diff(ends, prepend=0) >= 0) and (len(ends) == 0 or ends[-1] == len(ids))
     return bool(inside and ordered and len(held["solo"]) in (0, len(ids)))
 
 
@@ -163,14 +163,15 @@ def survey(piece: Piece, job: Job, readings: Sequence[Reading], limits: dict[str
     rows = job.read(piece)
     columns = job.columns[piece.side]
     texts = rows.texts(columns.text)
-    labels: list[str | None] = [None] * len(texts)
-    if columns.label:
-        labels = rows.labels(columns.label)
-    facts = Facts(rows={piece.side: len(texts)}, bad=len(rows.bad))
-    facts.labels = Counter(label for label in labels if label is not None)
+    labels: list[str | None] = rows.labels(columns.label) if columns.label else [None] * len(texts)
     keys = content_keys(texts)
     drawn = np.flatnonzero(keys < np.uint64(limits[piece.side]))
-    facts.sample = {piece.side: [(int(keys[i]), texts[i], labels[i]) for i in drawn]}
+    facts = Facts(
+        rows={piece.side: len(texts)},
+        labels=Counter(label for label in labels if label is not None),
+        bad=len(rows.bad),
+        sample={piece.side: [(int(keys[i]), texts[i], labels[i]) for i in drawn]},
+    )
     for reading in readings:
         save_tokens(job.store, f"tokens/{reading.name}/{piece.number}", read_tokens(texts, reading))
     if columns.label:

@@ -8,15 +8,14 @@ a script without ``if __name__ == "__main__"`` does not survive.
 from __future__ import annotations
 
 import gc
-import operator
 import os
 import pickle
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from functools import reduce
+from operator import itemgetter
 from queue import SimpleQueue
 from threading import Lock, Thread
 from typing import Any
@@ -40,27 +39,22 @@ class ProcessEngine(LocalEngine):
         self.workers = workers
         self._processes = [_Worker() for _ in range(workers)]
 
-    def map(self, function: Callable, pieces: Sequence[HasRows], *args: Any, phase: str) -> list:
-        """As :meth:`LocalEngine.map`."""
-        if len(pieces) < 2:
-            return super().map(function, pieces, *args, phase=phase)
-        found = dict(self._run(function, pieces, args, None, phase))
-        return [found[place] for place in range(len(pieces))]
-
-    def sum(
-        self, function: Callable, pieces: Sequence[HasRows], *args: Any, phase: str, add: Callable = operator.add
-    ) -> Any:
-        """As :meth:`LocalEngine.sum`; a worker adds up what it has done and sends the sum."""
-        if len(pieces) < 2:
-            return super().sum(function, pieces, *args, phase=phase, add=add)
-        totals = [total for _, total in self._run(function, pieces, args, add, phase)]
-        return reduce(add, [total for total in totals if total is not None])  # a worker may have come too late for any
-
     def close(self) -> None:
         for worker in self._processes:
             worker.kill()
 
     def _run(
+        self, function: Callable, pieces: Sequence[HasRows], args: tuple, add: Callable | None, phase: str
+    ) -> Iterable[Any]:
+        """As :meth:`LocalEngine._run`; a worker adds up what it has done and sends the sum."""
+        if len(pieces) < 2:
+            return super()._run(function, pieces, args, add, phase)
+        found = list(self._answers(function, pieces, args, add, phase))
+        if add is None:
+            return [result for _, result in sorted(found, key=itemgetter(0))]
+        return [total for _, total in found if total is not None]  # a worker may have come too late for any
+
+    def _answers(
         self, function: Callable, pieces: Sequence[HasRows], args: tuple, add: Callable | None, phase: str
     ) -> Iterator[tuple[int, Any]]:
         """Results by the piece's place, or each worker's sum, as they come.
@@ -68,7 +62,7 @@ class ProcessEngine(LocalEngine):
         After an error no further piece is begun, and of several the one of the first piece is raised: which worker was
         quicker changes nothing.
         """
-        meter = Meter(phase, sum(piece.rows for piece in pieces))
+        meter = Meter(phase, pieces)
         opening = pickle.dumps((function, args, add), protocol=pickle.HIGHEST_PROTOCOL)
         todo, lock, said = iter(enumerate(pieces)), Lock(), SimpleQueue[Any]()
         errors: dict[int, BaseException] = {}
@@ -169,8 +163,12 @@ def serve() -> None:
             function, args, add = pickle.load(requests)
             total = None
             while (piece := pickle.load(requests)) is not None:
+                result = error = None
                 with warnings.catch_warnings(record=True) as caught:  # the run says them, in its own way
-                    result, error = _attempt(function, piece, args)
+                    try:
+                        result = function(piece, *args)
+                    except Exception as failure:
+                        error = failure
                 if error is None and add is not None:
                     total, result = result if total is None else add(total, result), None
                 _answer(answers, result, error, [caution.message for caution in caught])
@@ -179,13 +177,6 @@ def serve() -> None:
             return
         except BrokenPipeError:
             os._exit(1)  # the run was killed; nobody is left to be told
-
-
-def _attempt(function: Callable, piece: Any, args: tuple) -> tuple[Any, Exception | None]:
-    try:
-        return function(piece, *args), None
-    except Exception as error:
-        return None, error
 
 
 def _answer(answers: Any, result: Any, error: Exception | None, cautions: list) -> None:

@@ -9,12 +9,12 @@ from functools import lru_cache
 
 import numpy as np
 
-from isthmus.features.languages import languages_in_use, resolve_language, stop_words
+from isthmus.features.languages import UNSPACED, languages_in_use, resolve_language, stop_words
 from isthmus.features.ngrams import BITS, ngram_keys
 from isthmus.features.term_table import TermTable, pack_texts, unpack_texts
 from isthmus.features.token_kernels import number_keys, pack_plain_words
 from isthmus.features.tokens import WordAnalyzer, as_terms
-from isthmus.features.vectorizer import analyzer_for
+from isthmus.features.vectorizer import EVERYWHERE, analyzer_for
 
 _CACHE_WORDS = 500_000  # stems remembered between blocks
 
@@ -42,9 +42,6 @@ class Reading:
     @property
     def most_documents(self) -> float:
         """Share of documents above which a term counts as a stop word, where no list of them is kept."""
-        from isthmus.features.languages import UNSPACED
-        from isthmus.features.vectorizer import EVERYWHERE
-
         language = self.languages[0]
         unlisted = language != "other" and language not in UNSPACED and not stop_words(language)
         return EVERYWHERE if unlisted and not self.sentiment else 1.0
@@ -101,13 +98,12 @@ def read_tokens(texts: Sequence[str], reading: Reading) -> Tokens:
         found, numbers, ends = _number_words(texts, words)
         seen = words.look_up(found, words.languages[0])
         return _as_terms([as_terms(seen[word]) for word in found], numbers, ends)
-    index: defaultdict = defaultdict()
-    index.default_factory = index.__len__
+    index: dict[tuple[str, str], int] = {}
     parts: list[int] = []
     ends = np.empty(len(texts), dtype=np.int64)
     for i, text in enumerate(texts):
         language = words.language_of(text)
-        parts.extend(index[language, word] for word in words.words(text, language))
+        parts.extend(index.setdefault((language, word), len(index)) for word in words.words(text, language))
         ends[i] = len(parts)
     by_language: dict[str, list[str]] = defaultdict(list)
     for language, word in index:
@@ -153,9 +149,9 @@ def _as_terms(terms: list[tuple[str, ...]], words: np.ndarray, ends: np.ndarray)
         dtype=np.int32,
         count=int(lengths.sum()),
     )
-    starts = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
+    starts = np.append(0, np.cumsum(lengths))
     per_word = lengths[words] if len(words) else np.zeros(0, dtype=np.int64)
-    total = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(per_word)])
+    total = np.append(0, np.cumsum(per_word))
     if len(lengths) == 0 or lengths.max() <= 1:
         kept = per_word > 0
         ids = flat[starts[words[kept]]] if len(flat) else np.zeros(0, dtype=np.int32)
@@ -167,15 +163,12 @@ def _as_terms(terms: list[tuple[str, ...]], words: np.ndarray, ends: np.ndarray)
 
 
 def _read_keys(texts: Sequence[str], reading: Reading) -> Tokens:
-    keys, rows = ngram_keys(texts, (3,) if reading.analyzer == "trigrams" else (2,))
+    length = 3 if reading.analyzer == "trigrams" else 2
+    keys, rows = ngram_keys(texts, (length,))
     ids, distinct = number_keys(keys)
-    names = _names(distinct, 3 if reading.analyzer == "trigrams" else 2)
+    # The code points of an n-gram side by side are a string of its length.
+    places = reversed(range(length))
+    points = np.stack([((distinct >> (BITS * place)) & ((1 << BITS) - 1)) - 1 for place in places], axis=1)
+    names = np.ascontiguousarray(points, dtype="<u4").view(f"<U{length}").ravel().tolist()
     ends = np.searchsorted(rows, np.arange(len(texts)), side="right")
     return Tokens(pack_texts(names), ids, ends.astype(np.int64))
-
-
-def _names(keys: np.ndarray, length: int) -> list[str]:
-    """The n-grams of keys, all of one length: their code points side by side are a string of that length."""
-    places = reversed(range(length))
-    points = np.stack([((keys >> (BITS * place)) & ((1 << BITS) - 1)) - 1 for place in places], axis=1)
-    return np.ascontiguousarray(points, dtype="<u4").view(f"<U{length}").ravel().tolist()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any
 
@@ -25,6 +25,10 @@ class LargeMethod:
     sentiment: bool = False
     pairs: bool = False
     texts: bool = False
+
+    def reading(self, topic: Any) -> Any:
+        """The :class:`isthmus.scale.reading.Reading` of this method, from that of topics."""
+        return replace(topic, sentiment=self.sentiment, pairs=self.pairs)
 
     def make(self, random_state: int) -> Any:
         """The estimator, not fitted."""

@@ -28,7 +28,7 @@ from isthmus.corpus.shards import MANIFEST, Block, choose_columns, cut_shard, fi
 from isthmus.corpus.tables import Rows
 from isthmus.exceptions import DataError, UsageError
 from isthmus.features.blocks import add_tuples
-from isthmus.request import ADDED, LabelRequest
+from isthmus.request import ADDED, BLOCK_ROWS, ENGINES, ERROR_BUDGET, SAMPLE, LabelRequest
 from isthmus.scale.engine import DaskEngine, LocalEngine, connect, local_cluster
 from isthmus.scale.methods import FittedMethod, Model, PiecePasses, VotingModel
 from isthmus.scale.output import Output, assemble, names_file, open_work, write_json, write_part
@@ -51,10 +51,7 @@ from isthmus.scale.trust import (
 )
 from isthmus.scale.views import View, build_view, make_rows
 
-BLOCK_ROWS = 50_000
-SAMPLE = 3_000  # documents of each side that evidence, expectation and calibration rest on
 _HEAD_SHARDS, _HEAD_ROWS = 10, 300  # what the language is told from
-ENGINES = ("local", "dask", "memory")
 PARALLEL_BYTES = 32 * 2**20  # less is done by one process before another has started
 Census = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # see take_census
 
@@ -69,7 +66,7 @@ class Settings:
     target_text: tuple[str, ...] | None = None
     block_rows: int = BLOCK_ROWS
     sample: int = SAMPLE
-    error_budget: float = 0.1
+    error_budget: float = ERROR_BUDGET
     analyzer: str = "auto"
     language: str = "auto"
     random_state: int = 0
@@ -246,47 +243,28 @@ def label_files(
     return result
 
 
-@dataclass(frozen=True)
-class ExecutionOptions:
-    """Where a run takes place, and what it may replace; see :func:`label_files`."""
-
-    client: Any = None
-    engine: str | None = None
-    workers: int | None = None
-    scheduler: str | None = None
-    tls: Mapping[str, str] | None = None
-    memory_limit: str | None = None
-    resume: bool = False
-    force: bool = False
-    keep_work: bool = False
-
-
 @contextmanager
 def running(given: Mapping[str, Any]) -> Iterator[Run]:
     """A run with its folder and its engine, from what was given to :func:`label_files`; the folder goes when all went
     well."""
     names = {name: as_names(given[name]) for name in ("text", "target_text", "add") if name in given}
-    settings, options = take_fields(Settings, {**given, **names}), take_fields(ExecutionOptions, given)
-    _check(settings, options.engine)
+    asked = {**given, **names}
+    settings = Settings(**{part.name: asked[part.name] for part in fields(Settings) if part.name in asked})
+    _check(settings, given["engine"])
     place = os.fspath(given["output"])
     paths = {"source": find_shards(given["sources"]), "target": find_shards(given["target"])}
     _check_places(paths, place)
-    work = open_work(place, _plan(settings, paths), resume=options.resume, force=options.force)
-    engine = _start_engine(options, work, paths)
+    work = open_work(place, _plan(settings, paths), resume=given["resume"], force=given["force"])
+    engine = _start_engine(given, work, paths)
     try:
         store: Store = MemoryStore()
-        if options.engine != "memory":
-            store = FolderStore(work / "store", resumed=options.resume)
+        if given["engine"] != "memory":
+            store = FolderStore(work / "store", resumed=given["resume"])
         yield Run(engine, settings, Output(place, str(work), settings.spreadsheet_safe, settings.add), store, paths)
     finally:
         engine.close()
-    if not options.keep_work:
+    if not given.get("keep_work"):
         shutil.rmtree(work, ignore_errors=True)
-
-
-def take_fields(kind: type, given: Mapping[str, Any]) -> Any:
-    """A dataclass of what was given for its fields; the others keep their defaults."""
-    return kind(**{part.name: given[part.name] for part in fields(kind) if part.name in given})
 
 
 def as_names(given: str | Sequence[str] | None) -> tuple[str, ...] | None:
@@ -336,19 +314,21 @@ def _plan(settings: Settings, paths: Mapping[str, list[str]]) -> dict[str, Any]:
     return json.loads(json.dumps({"version": __version__, "settings": asdict(settings), **files}))
 
 
-def _start_engine(options: ExecutionOptions, work: Path, paths: Mapping[str, list[str]]) -> LocalEngine | DaskEngine:
-    if options.client is not None:
-        return DaskEngine(options.client)
-    if options.scheduler is not None:
-        return connect(options.scheduler, dict(options.tls or {}))
-    if options.engine == "dask":
-        return local_cluster(work, options.workers or _cores(), options.memory_limit)
-    if options.engine == "memory":
-        if options.workers not in (None, 1):
-            raise UsageError(f"engine='memory' is one process; leave workers={options.workers} or the engine out.")
+def _start_engine(given: Mapping[str, Any], work: Path, paths: Mapping[str, list[str]]) -> LocalEngine:
+    """Where a run takes place, by the options of :func:`label_files`."""
+    workers = given["workers"]
+    if given["client"] is not None:
+        return DaskEngine(given["client"])
+    if given["scheduler"] is not None:
+        return connect(given["scheduler"], dict(given["tls"] or {}))
+    if given["engine"] == "dask":
+        return local_cluster(work, workers or _cores(), given["memory_limit"])
+    if given["engine"] == "memory":
+        if workers not in (None, 1):
+            raise UsageError(f"engine='memory' is one process; leave workers={workers} or the engine out.")
         return LocalEngine()
     large = sum(os.path.getsize(path) for path in (*paths["source"], *paths["target"])) >= PARALLEL_BYTES
-    workers = options.workers or (_cores() if large else 1)
+    workers = workers or (_cores() if large else 1)
     return ProcessEngine(workers) if workers > 1 else LocalEngine()
 
 
@@ -386,7 +366,7 @@ class Run:
         """Labels for the target, written."""
         topic = self.look()
         named = None if self.settings.method == "auto" else get_method(self.settings.method)
-        self.survey([] if named and named.texts else [self._reading(topic, named or get_method("nbc"))])
+        self.survey([] if named and named.texts else [(named or get_method("nbc")).reading(topic)])
         weights = self._choose() if named is None else {named.name: 1.0}
         if named is not None:
             self.decision = [{"method": named.name, "chosen": True, "why": "named by the caller"}]
@@ -463,9 +443,6 @@ class Run:
                 texts += first[:_HEAD_ROWS]
         return texts
 
-    def _reading(self, topic: Reading, method: LargeMethod) -> Reading:
-        return Reading(topic.analyzer, topic.languages, method.sentiment, method.pairs, topic.segment)
-
     def survey(self, readings: Sequence[Reading]) -> None:
         size = self.settings.sample
         limits = {
@@ -531,7 +508,7 @@ class Run:
         return self.views[name]
 
     def _fit(self, method: LargeMethod, topic: Reading) -> Model:
-        reading = self._reading(topic, method)
+        reading = method.reading(topic)
         view = View(reading, [], np.zeros(0, dtype=np.int64), 0) if method.texts else self.view(reading)
         passes = self.passes(view)
         estimator = method.make(self.settings.random_state)
@@ -539,19 +516,7 @@ class Run:
 
     def passes(self, view: View) -> PiecePasses:
         """What feeds this run's blocks to a fit."""
-        return PiecePasses(
-            self.engine,
-            self.job,
-            self.source,
-            self.target,
-            self.classes,
-            self.n_source,
-            self.n_target,
-            view,
-            self.source_sample,
-            self.target_sample,
-            self.settings.random_state,
-        )
+        return PiecePasses(self, view)
 
     def _weigh(self, model: Model) -> Trust:
         scores = model.text_scores(self.target_sample, self.views)

@@ -81,18 +81,11 @@ class SampleLearner:
 
 @dataclass
 class PlainLabels:
-    """What plain methods say: two about every document, four about those of the sample; see ``choose.trust.disputed``.
-
-    Attributes
-    ----------
-    learners : list of SampleLearner
-    keys, codes : ndarrays
-        Hashes of the sample's texts, sorted, and the class that each of the four gives them.
-    """
+    """What two plain methods say about every document, and four about those of the sample; see ``choose.trust``."""
 
     learners: list[SampleLearner]
-    keys: np.ndarray
-    codes: np.ndarray
+    keys: np.ndarray  # hashes of the sample's texts, sorted
+    codes: np.ndarray  # the class that each of the four gives them
 
     def dispute(self, piece: Piece, job: Job, labels: np.ndarray) -> np.ndarray:
         """Documents of a piece whose label one of them contradicts."""
@@ -228,10 +221,10 @@ def _assessed(
     known = np.array(source[1], dtype=object)
     found = assess(trust.judge, trust.expected, known, labels, probabilities, classes, followed=followed)
     sizes = f"{len(source[0]):,} documents of the source and {len(target):,} of the target"
+    rest = "." if followed else "; the labels do not follow them."
     for row in found.warnings:
         if row["topic"] == "class shares":
-            row["message"] += f" The shares are those of a sample, {sizes}"
-            row["message"] += "." if followed else "; the labels do not follow them."
+            row["message"] += f" The shares are those of a sample, {sizes}{rest}"
     trust.novel = [group.to_dict() for group in found.novelty.groups] if found.novelty else []
     trust.warnings = found.warnings
     return trust
@@ -241,20 +234,9 @@ def review_limits(counts: np.ndarray, budget: float, caution: float = 0.0, sures
     """Steps of confidence below which documents are reviewed, so that the others keep within the budget.
 
     As ``review_mask`` in memory: documents are accepted from the surest down, those in dispute last and as wrong.
-    Documents of one confidence are accepted together or not at all.
+    Documents of one confidence are accepted together or not at all. ``counts`` are the numbers of documents at each
+    step, of those that nobody disputes and of those in dispute.
 
-    Parameters
-    ----------
-    counts : ndarray (2, 10001)
-        Number of documents at each of the confidences 0, 0.0001, …, 1: those that nobody disputes, those in dispute.
-    budget : float
-    caution, surest : float
-        By how much confidences are lowered in log-odds, and what they count for at most; see ``with_caution``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus.scale.trust import review_limits
     >>> counts = np.zeros((2, 10_001), dtype=np.int64)
     >>> counts[0, [9_900, 9_500, 6_000, 5_000]] = 1
     >>> review_limits(counts, 0.16).tolist()

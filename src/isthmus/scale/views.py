@@ -144,25 +144,21 @@ def _merge_terms(
 
 def _with_pairs(engine: Any, job: Job, pieces: Sequence[Piece], view: View, least: int) -> View:
     """The view with pairs of its words. A pair is no commoner than its words, so none is missed by looking at these."""
-    found: list[tuple[np.ndarray, np.ndarray]] = []
+    found = []
     total = engine.sum(_pair_total, pieces, job, view, phase="counting word pairs")
     parts = 1 + int(total or 0) // _PAIRS
     for part in range(parts):
-        keys, counts = engine.sum(
-            _pair_counts, pieces, job, view, part, parts, phase="counting word pairs", add=_add_keys
-        )
-        enough = counts >= least
-        found.append((keys[enough], counts[enough]))
-    keys = np.concatenate([part[0] for part in found])
-    counts = np.concatenate([part[1] for part in found])
+        arguments = job, view, part, parts
+        keys, counts = engine.sum(_pair_counts, pieces, *arguments, phase="counting word pairs", add=_add_keys)
+        found.append((keys[counts >= least], counts[counts >= least]))
+    keys, counts = map(np.concatenate, zip(*found, strict=True))
     order = np.argsort(keys, kind="stable")
     keys, counts = keys[order], counts[order]
     room = max(0, MAX_TERMS - len(view.terms))
     if len(keys) > room:
+        view = replace(view, left_out=view.left_out + len(keys) - room)
         top = np.sort(np.argsort(-counts, kind="stable")[:room])
-        left = len(keys) - room
         keys, counts = keys[top], counts[top]
-        view = replace(view, left_out=view.left_out + left)
     return replace(view, pairs=keys, frequency=np.concatenate([view.frequency, counts]))
 
 
@@ -195,8 +191,8 @@ def _add_keys(a: tuple[np.ndarray, np.ndarray], b: tuple[np.ndarray, np.ndarray]
     keys = np.concatenate([a[0], b[0]])
     order = np.argsort(keys, kind="stable")
     keys, counts = keys[order], np.concatenate([a[1], b[1]])[order]
-    starts = np.flatnonzero(np.r_[True, keys[1:] != keys[:-1]]) if len(keys) else np.zeros(0, dtype=np.int64)
-    return keys[starts], np.add.reduceat(counts, starts) if len(keys) else counts
+    starts = np.flatnonzero(np.diff(keys, prepend=keys[:1] - 1))
+    return keys[starts], np.add.reduceat(counts, starts)
 
 
 # -- rows --------------------------------------------------------------------------------------------------------------
@@ -228,6 +224,6 @@ def _hangs_together(rows: RowBlock) -> bool:
     """Whether rows are within the vocabulary, so that compiled loops stay within their tables."""
     indptr, indices, counts = rows.indptr, rows.indices, rows.counts
     whole = len(indptr) > 0 and indptr[0] == 0 and indptr[-1] == len(indices) == len(counts)
-    if not whole or np.any(np.diff(indptr) < 0) or (len(counts) and counts.min() < 0):
-        return False
-    return len(indices) == 0 or bool(indices.min() >= 0 and indices.max() < rows.n_columns)
+    ordered = not np.any(np.diff(indptr) < 0)
+    inside = not np.any((indices < 0) | (indices >= rows.n_columns)) and not np.any(counts < 0)
+    return bool(whole and ordered and inside)
