@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import reduce
 from pathlib import Path
@@ -43,7 +43,7 @@ class LocalEngine:
 
     def map(self, function: Callable, pieces: Sequence[HasRows], *args: Any, phase: str) -> list:
         """``function(piece, *args)`` of every piece, in their order."""
-        return list(self._run(function, pieces, args, None, phase))
+        return self._run(function, pieces, args, None, phase)
 
     def sum(
         self, function: Callable, pieces: Sequence[HasRows], *args: Any, phase: str, add: Callable = operator.add
@@ -56,12 +56,10 @@ class LocalEngine:
 
     def _run(
         self, function: Callable, pieces: Sequence[HasRows], args: tuple, add: Callable | None, phase: str
-    ) -> Iterable[Any]:
+    ) -> list:
         """Results of all pieces in their order, or sums of some of them where ``add`` is given."""
-        meter = Meter(phase, pieces)
-        for piece in pieces:
-            yield function(piece, *args)
-            meter.add(piece.rows)
+        found = run_group(function, pieces, args, add, Meter(phase, pieces))
+        return found if add is None else [found]
 
 
 class DaskEngine(LocalEngine):
@@ -99,7 +97,7 @@ class DaskEngine(LocalEngine):
         with _cluster_at_hand():
             with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
                 held = self.client.submit(_same, args, pure=False)
-            futures = [self.client.submit(_run_group, function, group, held, add, pure=False) for group in groups]
+            futures = [self.client.submit(run_group, function, group, held, add, pure=False) for group in groups]
             sums = futures
             while add is not None and len(sums) > 1:
                 fours = [sums[i : i + 4] for i in range(0, len(sums), 4)]
@@ -145,9 +143,18 @@ def _same(args: tuple) -> tuple:
     return args
 
 
-def _run_group(function: Callable, group: Sequence, args: tuple, add: Callable | None) -> Any:
-    results = (function(piece, *args) for piece in group)
-    return list(results) if add is None else reduce(add, results)
+def run_group(
+    function: Callable, group: Sequence[HasRows], args: tuple, add: Callable | None, meter: Meter | None = None
+) -> Any:
+    """Results of some pieces, or their sum where ``add`` is given."""
+
+    def results() -> Iterator[Any]:
+        for piece in group:
+            yield function(piece, *args)
+            if meter is not None:
+                meter.add(piece.rows)
+
+    return list(results()) if add is None else reduce(add, results())
 
 
 def local_cluster(folder: str | Path, workers: int, memory_limit: str | None = None) -> DaskEngine:

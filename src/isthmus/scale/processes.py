@@ -13,7 +13,7 @@ import pickle
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from operator import itemgetter
 from queue import SimpleQueue
@@ -45,7 +45,7 @@ class ProcessEngine(LocalEngine):
 
     def _run(
         self, function: Callable, pieces: Sequence[HasRows], args: tuple, add: Callable | None, phase: str
-    ) -> Iterable[Any]:
+    ) -> list:
         """As :meth:`LocalEngine._run`; a worker adds up what it has done and sends the sum."""
         if len(pieces) < 2:
             return super()._run(function, pieces, args, add, phase)
