@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 WORKERS ?= 2
+# A file of tests stays on one worker; conftest.py says which files come first.
+SPREAD := --dist loadgroup --no-loadscope-reorder
 STALE  ?= say
 # Rooms whose tests are quick, for `make check`; single slow tests in them carry the marker slow.
 FAST   := $(addprefix tests/,api choose clustering corpus docs/test_assertions.py docs/test_mutants.py evaluate explain \
@@ -39,10 +41,10 @@ serve: $(VENV)/.workbench    ## the workbench in a browser, with the sample read
 	$(BIN)/isthmus serve --sample --workspace demo-workspace
 
 check: lint                 ## style, types, import rules and the fast tests
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "not slow and not data" $(FAST)
+	$(BIN)/python -m pytest -n $(WORKERS) $(SPREAD) -m "not slow and not data" $(FAST)
 
 test: lint                  ## style, types, import rules and all tests
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
+	$(BIN)/python -m pytest -n $(WORKERS) $(SPREAD)
 
 record: $(VENV)/.dev        ## write the recorded outputs anew after a change that was meant; read the difference
 	$(BIN)/python tests/test_whole_outputs.py
@@ -57,7 +59,7 @@ lint: $(VENV)/.dev
 	$(BIN)/mypy
 
 coverage: $(VENV)/.docs     ## lines run by the tests, with a floor (pyproject, tool.coverage)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --cov --cov-context=test --cov-report=term --cov-report=html
+	$(BIN)/python -m pytest -n $(WORKERS) $(SPREAD) --cov --cov-context=test --cov-report=term --cov-report=html
 
 docs: $(VENV)/.docs         ## the documentation, warnings as errors; STALE=fail: also where a figure's code has changed
 	$(BIN)/sphinx-build -W --keep-going -b html -D stale_records=$(STALE) docs docs/_build/html

@@ -83,7 +83,10 @@ def chromium():
     if CHROMIUM is None:
         pytest.skip("no Chromium on this machine: pages cannot be opened")
     with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        browser = playwright.chromium.launch(
+            executable_path=CHROMIUM,
+            args=["--no-sandbox", "--disable-dev-shm-usage"],
+        )
         yield browser
         browser.close()
 
@@ -108,15 +111,44 @@ def pytest_pycollect_makemodule(module_path, parent):
     return LeftOut.from_parent(parent, path=module_path)
 
 
+# Files that take half a minute or hold whole programs begin, so that no worker is left with one of them at the end.
+LONGEST = (
+    "tests/docs/test_build.py",
+    "tests/workbench/test_browser.py",
+    "tests/report/test_browser.py",
+    "tests/scale/test_dask.py",
+    "tests/docs/test_examples.py",
+    "tests/contract/test_row_order.py",
+    "tests/contract/test_estimators.py",
+    "tests/test_feature_pairs.py",
+    "tests/workspace/test_crashes.py",
+    "tests/docs/test_commands.py",
+    "tests/workbench/test_server.py",
+    "benchmarks/tests/test_choose_suite.py",
+)
+
+
+def pytest_itemcollected(item):
+    """A file's tests run on one worker, where what they share is made once."""
+    if item.get_closest_marker("xdist_group") is None:
+        item.add_marker(pytest.mark.xdist_group(f"{item.path.parent.name}/{item.path.stem}"))
+
+
+def length_rank(item):
+    path = item.path.as_posix()
+    return next((rank for rank, name in enumerate(LONGEST) if path.endswith(name)), len(LONGEST))
+
+
 def pytest_addoption(parser):
     parser.addoption("--random-order", metavar="SEED", help="files, and the tests of each file, in a random order")
 
 
 @pytest.hookimpl(trylast=True)  # workers of pytest-xdist have marked their groups by then
 def pytest_collection_modifyitems(config, items):
-    """Files in a random order, and the tests of each file; those of the workbench tell one story and stay in order."""
+    """The longest files first; or files in a random order, and the tests of each file, but those of the workbench."""
     seed = config.getoption("--random-order")
     if seed is None:
+        items.sort(key=length_rank)
         return
     rng = random.Random(seed)
     by_file = {}

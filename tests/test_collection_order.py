@@ -36,7 +36,7 @@ def test_a_second_collection_names_the_same_tests(request):
     assert again == here
 
 
-def test_one_seed_gives_one_order_and_another_seed_another(request):
+def test_the_longest_file_comes_first_and_a_seed_gives_one_order(request):
     order = request.config.pluginmanager.get_plugin(str(request.config.rootpath / "conftest.py"))
     files = [Path(folder, f"test_{name}.py") for folder in ("corpus", "workbench") for name in "abc"]
     named = [SimpleNamespace(path=path, number=number) for path in files for number in range(9)]
@@ -46,6 +46,11 @@ def test_one_seed_gives_one_order_and_another_seed_another(request):
         order.pytest_collection_modifyitems(SimpleNamespace(getoption=lambda name: seed), items)
         return [(item.path, item.number) for item in items]
 
+    assert all((request.config.rootpath / name).is_file() for name in order.LONGEST)
+    longest = SimpleNamespace(path=request.config.rootpath / order.LONGEST[0], number=0)
+    last = [*named, longest]
+    order.pytest_collection_modifyitems(SimpleNamespace(getoption=lambda name: None), last)
+    assert last == [longest, *named]
     plain = [(item.path, item.number) for item in named]
     assert ordered(None) == plain
     assert ordered("3") == ordered("3") != ordered("4")

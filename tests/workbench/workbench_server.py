@@ -13,7 +13,6 @@ import time
 import warnings
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 
 import httpx
 import pytest
@@ -30,13 +29,6 @@ from isthmus.workspace.worker import work
 
 PASSWORD = "correct horse battery"
 QUICK_HASHES = {"time_cost": 1, "memory_cost": 8, "parallelism": 1}
-
-
-def pytest_collection_modifyitems(items):
-    """The tests of a file share a workspace and build on each other: they stay together, in order, on one worker."""
-    for item in items:
-        if item.path.parent == Path(__file__).parent and item.get_closest_marker("xdist_group") is None:
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
 
 
 def rows_of(name, n):

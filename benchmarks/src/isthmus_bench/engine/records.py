@@ -142,7 +142,8 @@ class Record:
 
     def code_sentence(self) -> str:
         """Whether the rows are those of the code as it is now, for a reader of the record."""
-        found = {key: self.changed_code(key) for key, unit in self.units.items() if "rows" in unit}
+        changed = {name: changed_modules(code) for name, code in self.code.items()}  # many rows, few codes
+        found = {key: changed.get(unit.get("code", "")) for key, unit in self.units.items() if "rows" in unit}
         stale = {key: names for key, names in found.items() if names}
         unknown = sum(names is None for names in found.values())
         if not found or unknown == len(found):
