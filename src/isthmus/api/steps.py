@@ -238,23 +238,22 @@ def judge_job(job: LabelJob, fitted: Choice) -> JudgedLabels:
     low = review_mask(cautious_confidence, budget, among_equals=confidence)
     reasons = _review_reasons(job, fitted, groups, low, in_dispute)
     review = np.asarray(reasons != "", dtype=bool)
-    found = assess(
+    warnings = assess(
         scorer,
-        expected,
         job.texts.given_labels,
         labels,
         fitted.probabilities,
         fitted.model.classes_,
         followed=combined is not None and combined.share_factors is not None,
     )
-    novel = [group.to_dict() for group in found.novelty.groups] if found.novelty else []
+    novel = [] if scorer is None else [group.to_dict() for group in scorer.novelty.groups]
     more = review_warnings(expected, budget, all_reviewed=bool(review.all()), alone=combined is None)
     if job.classes is not None:
         more += job.classes.warnings(_nameless(fitted.model))
     more += no_text_warnings(int(without_text(job.texts.given_target).sum()), len(labels))
     settings = _settings(job, fitted, calibration)
     progress("judging the labels", 1, 1)
-    return JudgedLabels(confidence, review, reasons, groups, novel, [*found.warnings, *more], settings)
+    return JudgedLabels(confidence, review, reasons, groups, novel, [*warnings, *more], settings)
 
 
 def _review_reasons(

@@ -139,32 +139,16 @@ def spread_columns(probabilities: np.ndarray, own: np.ndarray, classes: np.ndarr
 
 
 def pool(votes: Mapping[str, np.ndarray], weights: Mapping[str, float]) -> np.ndarray:
-    """Weighted geometric mean of probabilities, summing to one: a class needs the support of all who vote.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus.choose.combined import pool
-    >>> pool({"a": np.array([[0.9, 0.1]]), "b": np.array([[0.4, 0.6]])}, {"a": 0.5, "b": 0.5}).round(2).tolist()
-    [[0.71, 0.29]]
-    """
+    """Weighted geometric mean of probabilities, summing to one: a class needs the support of all who vote."""
     total = sum(weights[name] for name in votes)
     logs = sum(weights[name] / total * np.log(np.maximum(votes[name], _FLOOR)) for name in votes)
     return softmax(logs)
 
 
-def calibrated(probabilities: np.ndarray, weight: float, offsets: np.ndarray | None) -> np.ndarray:
-    """Probabilities to a power, with what is added to the log-odds of each class."""
-    logs = weight * np.log(np.maximum(probabilities, 1e-12))
-    return softmax(logs if offsets is None else logs + offsets)
-
-
 def lexicon_proba(model: Any, rows: Any, power: float, offsets: np.ndarray | None) -> np.ndarray:
-    """Probabilities of documents by a model of labelled words, at how often it is right.
-
-    All classes are equally probable for documents that hold no labelled word: the model knows nothing about them.
-    """
-    probabilities = calibrated(model.predict_proba(rows), power, offsets)
+    """Probabilities by a model of labelled words, at how often it is right; where no such word is, all are alike."""
+    logs = power * np.log(np.maximum(model.predict_proba(rows), 1e-12))
+    probabilities = softmax(logs if offsets is None else logs + offsets)
     probabilities[np.diff(rows.tocsr()[:, model.labelled_words_].indptr) == 0] = 1 / probabilities.shape[1]
     return probabilities
 
@@ -172,58 +156,21 @@ def lexicon_proba(model: Any, rows: Any, power: float, offsets: np.ndarray | Non
 def agree(own: np.ndarray, other: np.ndarray, weight: float = 1.0) -> np.ndarray:
     """Probabilities of two models together: their log-odds add up, those of the other times a weight.
 
-    With weight 1 the two are independent of each other. A class unknown to one is its floor.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus.choose.combined import agree
-    >>> agree(np.array([[0.6, 0.4]]), np.array([[0.2, 0.8]])).round(2).tolist()
-    [[0.27, 0.73]]
+    With weight 1 the two are independent of each other.
     """
     return softmax(np.log(np.maximum(own, _FLOOR)) + weight * np.log(np.maximum(other, _FLOOR)))
 
 
 def add_names(vote: np.ndarray, named: np.ndarray, share: float) -> np.ndarray:
-    """Probabilities of a vote and of names over the same classes, together.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus.choose.combined import add_names
-    >>> add_names(np.array([[0.6, 0.4]]), np.array([[0.1, 0.9]]), 1 / 3).round(2).tolist()
-    [[0.39, 0.61]]
-    """
+    """Probabilities of a vote and of names over the same classes, together."""
     return pool({"vote": vote, "names": named}, {"vote": 1 - share, "names": share})
 
 
 def add_named_classes(vote: np.ndarray, known: np.ndarray, named: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """Probabilities of a vote over the source's classes, with the classes added that only have a name.
+    """Probabilities of a vote over the ``known`` classes, with those added that only have a name.
 
     An added class has the probability that names give it, and the vote shares out the rest: a method that does not
     know a class says nothing against it.
-
-    Parameters
-    ----------
-    vote : ndarray of shape (n_documents, n_known)
-    known : ndarray
-        Classes of the vote, in order.
-    named : ndarray of shape (n_documents, n_classes)
-        Probabilities by the classifier of names.
-    classes : ndarray
-        All classes, in order.
-
-    Returns
-    -------
-    ndarray of shape (n_documents, n_classes)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus.choose.combined import add_named_classes
-    >>> vote, named = np.array([[0.75, 0.25]]), np.array([[0.1, 0.6, 0.3]])
-    >>> add_named_classes(vote, np.array(["a", "c"]), named, np.array(["a", "b", "c"])).round(2).tolist()
-    [[0.3, 0.6, 0.1]]
     """
     own = spread_columns(vote, known, classes)
     added = ~np.isin(classes, known)
@@ -244,13 +191,6 @@ def by_margin(own: np.ndarray, shift: float | None) -> np.ndarray:
 
     The log-odds of a label are ``shift`` plus a constant times its log-odds against the next class. A power that brings
     the mean to an accuracy makes the surest too sure wherever it has to raise the others; one shift for all does not.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus.choose.combined import by_margin
-    >>> by_margin(np.array([[0.8, 0.1, 0.1], [0.4, 0.3, 0.3]]), 0.5).round(2).tolist()
-    [[0.91, 0.04, 0.04], [0.68, 0.16, 0.16]]
     """
     if shift is None or own.shape[1] < 2:
         return own
@@ -268,36 +208,21 @@ def by_margin(own: np.ndarray, shift: float | None) -> np.ndarray:
 
 def shift_for(own: np.ndarray, accuracy: float) -> float:
     """The shift at which the mean confidence of ``by_margin`` equals ``accuracy``, as far as it can."""
-
-    def gap(shift: float) -> float:
-        return float(by_margin(own, shift).max(axis=1).mean()) - accuracy
-
-    return _root(gap, -_MOST_SHIFT, _MOST_SHIFT)
+    return _match(lambda shift: by_margin(own, shift), accuracy, -_MOST_SHIFT, _MOST_SHIFT)
 
 
 def sharpness_for(probabilities: np.ndarray, accuracy: float) -> float:
-    """The power at which the mean confidence equals ``accuracy``, as far as powers from 1/20 to 20 reach.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus._math.confidence import sharpen
-    >>> from isthmus.choose.combined import sharpness_for
-    >>> votes = np.array([[0.9, 0.1], [0.6, 0.4]])
-    >>> power = sharpness_for(votes, 0.8)
-    >>> round(float(sharpen(votes, power).max(axis=1).mean()), 3)
-    0.8
-    """
-
-    def gap(log_power: float) -> float:
-        return float(sharpen(probabilities, np.exp(log_power)).max(axis=1).mean()) - accuracy
-
-    found = _root(gap, *np.log(_SHARPNESS))
+    """The power at which the mean confidence equals ``accuracy``, as far as powers from 1/20 to 20 reach."""
+    found = _match(lambda log_power: sharpen(probabilities, np.exp(log_power)), accuracy, *np.log(_SHARPNESS))
     return float(np.clip(np.exp(found), *_SHARPNESS))
 
 
-def _root(gap: Callable[[float], float], low: float, high: float) -> float:
-    """Where a rising function is zero; the end that is nearer where it is not."""
+def _match(probabilities: Callable[[float], np.ndarray], accuracy: float, low: float, high: float) -> float:
+    """The number at which the mean confidence equals ``accuracy``; the end that is nearer where none does."""
+
+    def gap(number: float) -> float:
+        return float(probabilities(number).max(axis=1).mean()) - accuracy
+
     if gap(low) >= 0:
         return low
     if gap(high) <= 0:

@@ -26,7 +26,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import LinearSVC
 
 from isthmus._math.content import content_order, label_ranks
-from isthmus.choose.views import DenseView, View, count_pairs, even_lengths
+from isthmus.choose.views import DenseView, JudgedView, View, count_pairs, even_lengths
 from isthmus.exceptions import DataError
 from isthmus.features.vectorizer import TextVectorizer
 from isthmus.shift.novelty import Novelty, Pair, compare_pair, find_novel_groups, simulate_on_source
@@ -84,17 +84,20 @@ class Evidence:
     @property
     def learned(self) -> bool:
         """Whether the labels can be learned within the target in any view; True where no counts say otherwise."""
-        return not self.tables or any(beyond_chance(found.tables[0]) for found in (self, *self.others.values()))
+        return self._follows(0)
 
     @property
     def source_learned(self) -> bool:
         """The same for the source's labels."""
-        return not self.tables or any(beyond_chance(found.tables[1]) for found in (self, *self.others.values()))
+        return self._follows(1)
 
     @property
     def leads_back(self) -> bool:
         """Whether a classifier trained on the labels tells the source's classes apart in any view."""
-        return not self.tables or any(beyond_chance(found.tables[2]) for found in (self, *self.others.values()))
+        return self._follows(2)
+
+    def _follows(self, table: int) -> bool:
+        return not self.tables or any(beyond_chance(found.tables[table]) for found in (self, *self.others.values()))
 
     def redraw(self, rng: np.random.Generator, n_draws: int) -> Evidence:
         """The same evidence on random draws of as many documents, with replacement: each figure an array of draws.
@@ -118,13 +121,6 @@ def information(counts: np.ndarray) -> Any:
     """Mutual information of rows and columns as a share of the rows' entropy; 0 where all rows are one.
 
     Tables may be stacked along leading axes: then one figure per table.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus.choose.evidence import information
-    >>> information(np.array([[50, 0], [0, 50]])), information(np.array([[95, 0], [5, 0]]))
-    (1.0, 0.0)
     """
     counts = np.asarray(counts, dtype=float)
     joint = counts / np.maximum(1.0, counts.sum(axis=(-2, -1), keepdims=True))
@@ -140,15 +136,6 @@ def beyond_chance(counts: np.ndarray) -> bool:
     The first by a likelihood-ratio test. With many classes and few documents it sees next to nothing, as every pair of
     a label and an answer counts for itself: so the repeated labels are also compared with as many as rows and columns
     of these sizes would share by chance (binomial test).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus.choose.evidence import beyond_chance
-    >>> beyond_chance(np.array([[40, 10], [10, 40]])), beyond_chance(np.array([[27, 23], [25, 25]]))
-    (True, False)
-    >>> beyond_chance(2 * np.eye(9, dtype=int) + (np.arange(9) == (np.arange(9)[:, None] + 1) % 9))
-    True
     """
     rows, columns = counts.sum(axis=1), counts.sum(axis=0)
     freedom = (np.count_nonzero(rows) - 1) * (np.count_nonzero(columns) - 1)
@@ -163,15 +150,7 @@ def beyond_chance(counts: np.ndarray) -> bool:
 
 
 def class_accuracy(counts: np.ndarray) -> Any:
-    """Share of right answers, averaged over the rows that have any documents; tables may be stacked.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus.choose.evidence import class_accuracy
-    >>> class_accuracy(np.array([[90, 0], [10, 0]]))
-    0.5
-    """
+    """Share of right answers, averaged over the rows that have any documents; tables may be stacked."""
     counts = np.asarray(counts, dtype=float)
     totals = counts.sum(axis=-1)
     right = np.diagonal(counts, axis1=-2, axis2=-1) / np.maximum(totals, 1.0)
@@ -237,9 +216,8 @@ class LabelScorer:
                 code="no-rows",
             )
         rng = np.random.default_rng(random_state)
-        source = _sample(source, rng)
-        target = _sample(target, rng)
-        self.source = source
+        self.source = source = draw_rows(source, SAMPLE, rng)
+        target = draw_rows(target, SAMPLE, rng)
         self.target = target if target_numbers is None else target_numbers[target]
         self.source_labels = np.array([str(source_labels[i]) for i in source])
         sides = [source_texts[i] for i in source], [target_texts[i] for i in target]
@@ -264,11 +242,7 @@ class LabelScorer:
     def bare(self) -> LabelScorer:
         """The same without its views of vectors, and without what was found in them."""
         found = object.__new__(LabelScorer)
-        found.source = self.source
-        found.target = self.target
-        found.source_labels = self.source_labels
-        found.words = self.words
-        found.even = self.even
+        vars(found).update({name: vars(self)[name] for name in ("source", "target", "source_labels", "words", "even")})
         found.others = {}
         return found
 
@@ -311,7 +285,7 @@ class LabelScorer:
         )
 
 
-class WordView:
+class WordView(JudgedView):
     """The two questions by a linear SVM on tf-idf rows."""
 
     def __init__(self, source: list[str], target: list[str], source_labels: np.ndarray, **settings):
@@ -319,34 +293,21 @@ class WordView:
         rows = self.vectorizer.fit_transform([*source, *target])
         self.source_rows, self.target_rows = rows[: len(source)], rows[len(source) :]
         self.source_labels = source_labels
-        self.source_table = self._source_table()
-
-    def _source_table(self) -> np.ndarray:
-        codes = np.unique(self.source_labels, return_inverse=True)[1]
-        if self.source_decisions is None:  # a class is too small to be held out
-            return cross_validated(self.source_rows, codes)
-        return count_pairs(codes, _decided(self.source_decisions))
-
-    @cached_property
-    def source_decisions(self) -> np.ndarray | None:
-        """Decision values of the source's documents by a learner that has not seen them; None with too small classes.
-
-        The guard and labelled words are compared with them, too: the folds are fitted once.
-        """
-        codes = np.unique(self.source_labels, return_inverse=True)[1]
+        codes = np.unique(source_labels, return_inverse=True)[1]
         counts = np.bincount(codes)
-        return held_out_decisions(self.source_rows, codes) if len(counts) > 1 and counts.min() >= FOLDS else None
+        # By a learner that has not seen the document. The guard and labelled words are compared with them, too.
+        self.source_decisions: np.ndarray | None = None
+        if len(counts) > 1 and counts.min() >= FOLDS:
+            self.source_decisions = held_out_decisions(self.source_rows, codes)
+            self.source_table = count_pairs(codes, _decided(self.source_decisions))
+        else:  # a class is too small to be held out
+            self.source_table = cross_validated(self.source_rows, codes)
 
-    def tables(self, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Counts of labels by answers: within the target, within the source, from the target back to the source."""
-        # Numbers from here on: names cost scikit-learn more than the classifier does.
-        codes = np.unique(np.concatenate([self.source_labels, labels]), return_inverse=True)[1]
-        source, target = codes[: len(self.source_labels)], codes[len(self.source_labels) :]
-        if len(np.unique(target)) < 2:
-            back = np.full(len(source), target[0])
-        else:
-            back = plain_learner().fit(self.target_rows, target).predict(self.source_rows)
-        return cross_validated(self.target_rows, target), self.source_table, count_pairs(source, back)
+    def held_out(self, target: np.ndarray) -> np.ndarray:
+        return cross_validated(self.target_rows, target)
+
+    def answer(self, target: np.ndarray) -> np.ndarray:
+        return plain_learner().fit(self.target_rows, target).predict(self.source_rows)
 
 
 def plain_learner() -> LinearSVC:
@@ -386,5 +347,6 @@ def _distinct(texts: Sequence[str], order: np.ndarray) -> np.ndarray:
     return np.array(list(first.values()), dtype=int)
 
 
-def _sample(rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    return rows if len(rows) <= SAMPLE else rows[np.sort(rng.choice(len(rows), SAMPLE, replace=False))]
+def draw_rows(rows: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
+    """At most so many of the rows, drawn at random, in their order."""
+    return rows if len(rows) <= size else rows[np.sort(rng.choice(len(rows), size, replace=False))]

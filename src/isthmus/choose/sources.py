@@ -12,7 +12,7 @@ from sklearn.metrics import confusion_matrix
 from isthmus._math.content import content_order
 from isthmus._math.samples import two_sided_z, wilson_ends
 from isthmus._utils import warn
-from isthmus.choose.evidence import FEWEST, class_accuracy, cross_validated, plain_learner
+from isthmus.choose.evidence import FEWEST, class_accuracy, cross_validated, draw_rows, plain_learner
 from isthmus.features.vectorizer import TextVectorizer
 
 SAMPLE = 1_000  # documents of a source, and of the target, that are looked at
@@ -51,8 +51,8 @@ def weigh_sources(
     # Samples and folds must not follow the order of the rows.
     order = np.arange(len(texts)) if in_order else content_order(texts)
     target_order = np.arange(len(target_texts)) if in_order else content_order(target_texts)
-    kept = [_sample(order[place[order] == number], rng) for number in range(len(names))]
-    target = [target_texts[i] for i in _sample(target_order, rng)]
+    kept = [draw_rows(order[place[order] == number], SAMPLE, rng) for number in range(len(names))]
+    target = [target_texts[i] for i in draw_rows(target_order, SAMPLE, rng)]
     vectorizer = TextVectorizer(analyzer=analyzer, min_df=min_df, language=language, weighting="tfidf", sublinear=True)
     matrix = vectorizer.fit_transform([*(texts[i] for rows in kept for i in rows), *target])
     given = np.array([str(labels[i]) for rows in kept for i in rows])
@@ -87,10 +87,6 @@ def weigh_sources(
             message = f"The labels of {name} {why}; it was left out."
             warn(message, code="data-checks")
     return found
-
-
-def _sample(rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    return rows if len(rows) <= SAMPLE else rows[np.sort(rng.choice(len(rows), SAMPLE, replace=False))]
 
 
 def _likeness(matrix: Any, own: np.ndarray, n_sources: int) -> np.ndarray:

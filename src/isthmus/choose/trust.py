@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,8 @@ from sklearn.naive_bayes import ComplementNB
 from isthmus._math.confidence import AccuracyEstimate, clipped_logit
 from isthmus.choose.evidence import FOLDS, Evidence, LabelScorer, plain_learner
 from isthmus.choose.voting import excess
-from isthmus.shift.novelty import Novelty, shows_its_worth, simulated_sentence
-from isthmus.shift.shares import MOVED, ShareShift, compare_shares, total_variation
+from isthmus.shift.novelty import shows_its_worth, simulated_sentence
+from isthmus.shift.shares import MOVED, compare_shares, total_variation
 
 # Log-odds of a right label, from log-odds of shares and from two differences. Set by ridge regression on pairs that are
 # plain, lack a class, have turned shares or a noisy or thin source (``isthmus bench tune trust``); docs/measured/trust
@@ -65,26 +65,6 @@ THIN = 100  # labelled source documents below which it counts as thin
 CAUTION, CAUTION_THIN = 0.5, 2.0
 
 
-@dataclass(frozen=True)
-class Assessment:
-    """What is known about labels of one pair of collections without a true one.
-
-    Attributes
-    ----------
-    accuracy : AccuracyEstimate
-    novelty : Novelty or None
-        Groups that belong to no class; rows are those of the scorer's sample.
-    shares : ShareShift
-    warnings : list of dict
-        ``topic`` and ``message``: what a reader must know first.
-    """
-
-    accuracy: AccuracyEstimate
-    novelty: Novelty | None
-    shares: ShareShift
-    warnings: list[dict] = field(default_factory=list)
-
-
 def outside_groups(scorer: LabelScorer | None, n_target: int) -> np.ndarray:
     """Target rows that belong to no new group, as far as they were looked at; all where no group was announced."""
     if scorer is None or not scorer.novelty.groups:
@@ -100,11 +80,9 @@ def confidence_outside(scorer: LabelScorer | None, probabilities: np.ndarray) ->
 def novel_names(scorer: LabelScorer | None, target_texts: Sequence[str]) -> np.ndarray:
     """Name of the new group each target text belongs to; '' for none."""
     named = np.full(len(target_texts), "", dtype=object)
-    if scorer is None:
+    if scorer is None or not scorer.novelty.groups:
         return named
     novelty = scorer.novelty
-    if not novelty.groups:
-        return named
     others = np.setdiff1d(np.arange(len(target_texts)), scorer.target)
     numbers = np.full(len(target_texts), -1)
     numbers[scorer.target] = novelty.membership
@@ -221,16 +199,10 @@ def estimate_accuracy(
         return AccuracyEstimate(None, reason="the labels cannot be told apart by the target's words")
     others = others if len(others) > 2 else ()
     features = trust_features(scorer, labels, confidence, evidence, others, known)
-    centre = log_odds(features, weights_for(len(scorer.source_labels), single=not others))
-    width = _half_width(features, len(scorer.source_labels), single=not others)
+    single, n_source = not others, len(scorer.source_labels)
+    centre = log_odds(features, SINGLE if single else FEW if n_source < THIN else VOTE)
+    width = sum(SPREAD[name] * value for name, value in spread_terms(features, n_source, single=single).items())
     return _with_groups(scorer, features, centre, width, len(labels))
-
-
-def weights_for(n_source: int, *, single: bool) -> dict[str, float]:
-    """Constants for the labels of a vote, of a vote that a thin source taught, or of one method."""
-    if single:
-        return SINGLE
-    return FEW if n_source < THIN else VOTE
 
 
 def log_odds(features: Mapping[str, float], weights: Mapping[str, float]) -> float:
@@ -240,10 +212,6 @@ def log_odds(features: Mapping[str, float], weights: Mapping[str, float]) -> flo
         for name, weight in weights.items()
         if name != "constant"
     )
-
-
-def _half_width(features: Mapping[str, float], n_source: int, *, single: bool) -> float:
-    return sum(SPREAD[name] * value for name, value in spread_terms(features, n_source, single=single).items())
 
 
 def spread_terms(features: Mapping[str, float], n_source: int, *, single: bool) -> dict[str, float]:
@@ -272,21 +240,17 @@ def _with_groups(
     sampling = 1.645 * np.sqrt(max(ends[1] * (1 - ends[1]), 0.01) / n_labels)
     low = ends[1] - np.hypot(ends[1] - ends[0], sampling)
     high = ends[1] + np.hypot(ends[2] - ends[1], sampling)
-    reasons = [
-        text
-        for text, holds in (
-            ("class shares moved", features["moved"] >= MOVED),
-            ("a group belongs to no class", bool(groups)),
-            ("the source is thin", len(scorer.source_labels) < THIN),
-            ("methods disagree", features["agreement"] < 0.6),
-        )
-        if holds
-    ]
+    reasons = {
+        "class shares moved": features["moved"] >= MOVED,
+        "a group belongs to no class": groups,
+        "the source is thin": len(scorer.source_labels) < THIN,
+        "methods disagree": features["agreement"] < 0.6,
+    }
     return AccuracyEstimate(
         ends[1],
         max(0.0, float(low)),
         min(1.0, float(high)),
-        reason=", ".join(reasons),
+        reason=", ".join(text for text, holds in reasons.items() if holds),
         outside_groups=_share(centre) if groups else None,
     )
 
@@ -380,31 +344,19 @@ def shares_moved(source_labels: np.ndarray, given: np.ndarray) -> float:
 
 def assess(
     scorer: LabelScorer | None,
-    accuracy: AccuracyEstimate,
     source_labels: Any,
     labels: Any,
     probabilities: np.ndarray,
     classes: np.ndarray,
     *,
     followed: bool = False,
-) -> Assessment:
-    """What to say first about labels: expectation, new groups, moved shares, a thin or noisy source.
+) -> list[dict]:
+    """Warnings (``topic`` and ``message``) about new groups, moved shares, a thin or noisy source.
 
     ``followed``: labels and probabilities were brought to the target's shares.
     """
-    novelty = None if scorer is None else scorer.novelty
     shares = compare_shares(source_labels, probabilities, labels, classes)
-    warnings: list[dict] = []
-    if scorer is not None and novelty is not None and novelty.groups:
-        worth = simulated_sentence(scorer.simulated_recall)
-        belong = "belong" if shows_its_worth(scorer.simulated_recall) else "may belong"
-        for group in novelty.groups:
-            message = (
-                f"About {group.share:.0%} of the target ({group.low:.0%} to {group.high:.0%}) {belong} to no class of "
-                f"the source: {', '.join(group.words[:5])}. They are marked in novel_group and need review. "
-                f"{worth}"
-            ).rstrip()
-            warnings.append({"topic": "new group", "message": message})
+    warnings = [] if scorer is None else _group_warnings(scorer)
     known = np.isin(classes, [label for label in source_labels if label is not None])
     if known.sum() > 1 and (shares.moved or followed):  # the source has shares
         gained = int(np.argmax(shares.by_probabilities - shares.source))
@@ -415,8 +367,20 @@ def assess(
             f"{shares.by_probabilities[lost]:.0%}."
         ) + (" Labels were brought to these shares." if followed else "")
         warnings.append({"topic": "class shares", "message": message})
-    warnings += source_warnings(scorer, source_labels)
-    return Assessment(accuracy, novelty, shares, warnings)
+    return warnings + source_warnings(scorer, source_labels)
+
+
+def _group_warnings(scorer: LabelScorer) -> list[dict]:
+    warnings = []
+    for group in scorer.novelty.groups:
+        belong = "belong" if shows_its_worth(scorer.simulated_recall) else "may belong"
+        message = (
+            f"About {group.share:.0%} of the target ({group.low:.0%} to {group.high:.0%}) {belong} to no class of "
+            f"the source: {', '.join(group.words[:5])}. They are marked in novel_group and need review. "
+            f"{simulated_sentence(scorer.simulated_recall)}"
+        )
+        warnings.append({"topic": "new group", "message": message.rstrip()})
+    return warnings
 
 
 def source_warnings(scorer: LabelScorer | None, source_labels: Any) -> list[dict]:
@@ -451,15 +415,6 @@ def contradicted(table: np.ndarray) -> float:
     Confusions that follow from likeness go to few classes; those of random errors go to all. The smallest confusion of
     each class with another, times the number of others, is what every class gets alike. With two classes nothing can
     be told apart, and the share is 0.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus.choose.trust import contradicted
-    >>> contradicted(np.array([[80, 10, 10], [10, 80, 10], [10, 10, 80]]))
-    0.2
-    >>> contradicted(np.array([[80, 20, 0], [20, 80, 0], [0, 0, 100]]))
-    0.0
     """
     n = len(table)
     if n < 3:

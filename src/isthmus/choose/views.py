@@ -6,6 +6,7 @@ a view costs milliseconds where a sparse classifier with folds costs seconds.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -25,23 +26,42 @@ class View:
     make: Callable[[list[str]], np.ndarray] | None = None
 
 
-class DenseView:
-    """Puts the two questions to labels in one view of vectors; what does not depend on the labels is made once."""
+class JudgedView(ABC):
+    """Puts the two questions to labels in one view; what does not depend on the labels is made once."""
 
-    def __init__(self, source: np.ndarray, source_labels: np.ndarray, target: np.ndarray):
-        self.source, self.target = Ridge.of(source), Ridge.of(target)
-        self.labels = source_labels
-        self.source_table = self.source.held_out(source_labels)
+    source_labels: np.ndarray
+    source_table: np.ndarray
+
+    @abstractmethod
+    def held_out(self, target: np.ndarray) -> np.ndarray:
+        """Counts of the target's labels by the answers of a learner that has not seen the document."""
+
+    @abstractmethod
+    def answer(self, target: np.ndarray) -> np.ndarray:
+        """What a learner of the target's labels says of the source."""
 
     def tables(self, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Counts of labels by answers: within the target, within the source, from the target back to the source."""
-        codes = np.unique(np.concatenate([self.labels, labels]), return_inverse=True)[1]
-        source, target = codes[: len(self.labels)], codes[len(self.labels) :]
-        if len(np.unique(target)) < 2:
-            back = np.full(len(source), target[0])
-        else:
-            back = self.target.answer(target, self.source.rows)
-        return self.target.held_out(target), self.source_table, count_pairs(source, back)
+        # Numbers from here on: names cost scikit-learn more than the classifier does.
+        codes = np.unique(np.concatenate([self.source_labels, labels]), return_inverse=True)[1]
+        source, target = codes[: len(self.source_labels)], codes[len(self.source_labels) :]
+        back = self.answer(target) if len(np.unique(target)) > 1 else np.full(len(source), target[0])
+        return self.held_out(target), self.source_table, count_pairs(source, back)
+
+
+class DenseView(JudgedView):
+    """The two questions by ridge regression in one view of vectors."""
+
+    def __init__(self, source: np.ndarray, source_labels: np.ndarray, target: np.ndarray):
+        self.source, self.target = Ridge.of(source), Ridge.of(target)
+        self.source_labels = source_labels
+        self.source_table = self.source.held_out(source_labels)
+
+    def held_out(self, target: np.ndarray) -> np.ndarray:
+        return self.target.held_out(target)
+
+    def answer(self, target: np.ndarray) -> np.ndarray:
+        return self.target.answer(target, self.source.rows)
 
 
 @dataclass
@@ -72,8 +92,7 @@ class Ridge:
         mean = wanted.mean(axis=0)
         fitted = self.rows @ (self.solved @ (wanted - mean)) + mean
         left_out = (fitted - self.leverage[:, None] * wanted) / (1 - self.leverage)[:, None]
-        pairs = codes * len(names) + left_out.argmax(axis=1)
-        return np.bincount(pairs, minlength=len(names) ** 2).reshape(len(names), len(names))
+        return count_pairs(codes, left_out.argmax(axis=1))
 
     def answer(self, labels: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """What the regression on these rows and labels says of other rows."""
@@ -84,12 +103,7 @@ class Ridge:
 
 
 def count_pairs(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Table of two sequences of numbers, with a row and a column for every number that occurs in either.
-
-    >>> import numpy as np
-    >>> count_pairs(np.array([4, 4, 7]), np.array([4, 7, 7])).tolist()
-    [[1, 1], [0, 1]]
-    """
+    """Table of two sequences of numbers, with a row and a column for every number that occurs in either."""
     names, places = np.unique(np.concatenate([first, second]), return_inverse=True)
     pairs = places[: len(first)] * len(names) + places[len(first) :]
     return np.bincount(pairs, minlength=len(names) ** 2).reshape(len(names), len(names))

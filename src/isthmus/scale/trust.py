@@ -219,14 +219,14 @@ def _assessed(
     """With new groups, and with what to know first."""
     followed = trust.offsets is not None
     known = np.array(source[1], dtype=object)
-    found = assess(trust.judge, trust.expected, known, labels, probabilities, classes, followed=followed)
+    warnings = assess(trust.judge, known, labels, probabilities, classes, followed=followed)
     sizes = f"{len(source[0]):,} documents of the source and {len(target):,} of the target"
     rest = "." if followed else "; the labels do not follow them."
-    for row in found.warnings:
+    for row in warnings:
         if row["topic"] == "class shares":
             row["message"] += f" The shares are those of a sample, {sizes}{rest}"
-    trust.novel = [group.to_dict() for group in found.novelty.groups] if found.novelty else []
-    trust.warnings = found.warnings
+    trust.novel = [] if trust.judge is None else [group.to_dict() for group in trust.judge.novelty.groups]
+    trust.warnings = warnings
     return trust
 
 
