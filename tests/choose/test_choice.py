@@ -11,7 +11,7 @@ import isthmus
 from isthmus._math.confidence import AccuracyEstimate, sharpen
 from isthmus.choose import CombinedModel, Evidence, LabelScorer, VotingRule, choose, estimate_accuracy, review_mask
 from isthmus.choose.candidates import Candidates, FittedCandidate, candidates_for, try_methods
-from isthmus.choose.choice import Unnamed, _why, decide, expect_anew, join_names, share_factors, vote_weights
+from isthmus.choose.choice import NamedVote, _why, decide, expect_anew, join_names, share_factors, vote_weights
 from isthmus.choose.combined import pool, sharpness_for, to_shares
 from isthmus.choose.evidence import DRAWS, beyond_chance, class_accuracy, information
 from isthmus.choose.texts import TransferTexts
@@ -435,7 +435,7 @@ def test_the_gain_of_followed_shares_reaches_the_estimate_with_names(monkeypatch
     monkeypatch.setattr("isthmus.choose.choice._why_without_names", lambda candidates, labels: "")
     estimates = {}
     for gain in (0.0, -0.5):
-        before = Unnamed(one.probabilities, one.labels, AccuracyEstimate(0.7, 0.6, 0.8), gain, guarded=False)
+        before = NamedVote(one.probabilities, one.labels, AccuracyEstimate(0.7, 0.6, 0.8), gain, guarded=False)
         vote = CombinedModel({"logistic": one.model}, {"logistic": 1.0})
         estimates[gain] = join_names(vote, candidates, before).accuracy.estimate
     assert logit(estimates[-0.5]) == pytest.approx(logit(estimates[0.0]) - 0.5)

@@ -18,20 +18,12 @@ from isthmus._math.confidence import AccuracyEstimate
 from isthmus._math.rows import rows_are_empty
 from isthmus._progress import as_candidate, listen, progress
 from isthmus._utils import one_blas_thread, return_memory
-from isthmus.choose.combined import (
-    LEXICON,
-    NAMES,
-    lexicon_proba,
-)
+from isthmus.choose.combined import LEXICON, NAMES, lexicon_proba
 from isthmus.choose.evidence import Evidence, LabelScorer
 from isthmus.choose.lexicons import find_lexicon
 from isthmus.choose.names import OTHER_SCRIPT, NamedClasses, in_other_script
 from isthmus.choose.texts import TransferTexts
-from isthmus.choose.trust import (
-    confidence_outside,
-    estimate_accuracy,
-    with_added,
-)
+from isthmus.choose.trust import confidence_outside, estimate_accuracy, with_added
 from isthmus.choose.views import View
 from isthmus.choose.voting import shared_labels
 from isthmus.classify.labeller import LabellerClassifier
@@ -66,14 +58,14 @@ class FittedCandidate:
     no_known_terms: np.ndarray | None = None  # target texts in which it finds nothing it knows
 
 
-@dataclass
+@dataclass(kw_only=True)
 class FittedLexicon(FittedCandidate):
     """The labelled words alone, brought to how often they are right in the source."""
 
-    power: float = 1.0  # of its probabilities
-    offsets: np.ndarray | None = None  # how frequent it takes the classes for
-    accuracy: float = 0.0  # in the source, over documents with a labelled word
-    source_proba: np.ndarray | None = None  # of the labelled source texts, sorted by content
+    power: float  # of its probabilities
+    offsets: np.ndarray  # how frequent it takes the classes for
+    accuracy: float  # in the source, over documents with a labelled word
+    source_proba: np.ndarray  # of the labelled source texts, sorted by content
     found: str = ""  # which general lexicon, and why it was taken; empty for words that were given
 
 
@@ -97,10 +89,8 @@ class Candidates:
     def shared(self) -> dict[str, float]:
         """How far each candidate's labels are those of the others; see ``isthmus.choose.voting.shared_labels``."""
         n_classes = len({str(name) for candidate in self.fitted for name in candidate.model.classes_})
-        right = None
-        if self.scorer is not None:
-            table = self.scorer.words.source_table
-            right = float(np.trace(table) / max(1, table.sum()))
+        table = None if self.scorer is None else self.scorer.words.source_table
+        right = None if table is None else float(np.trace(table) / max(1, table.sum()))
         return shared_labels({candidate.name: candidate.labels for candidate in self.fitted}, n_classes, right)
 
     def estimate(self, labels: np.ndarray, probabilities: np.ndarray) -> AccuracyEstimate:
@@ -132,8 +122,7 @@ def try_methods(
     with sharing(), one_blas_thread():
         options = {**options, "language": texts.one_language(options.get("language", "auto"))}
         embedder = _embedder(embed)
-        if classes is None:
-            classes = NamedClasses.of(None, texts.known_labels)
+        classes = classes or NamedClasses.of(None, texts.known_labels)
         added = classes.added
 
         def fit(name: str, threads: int = 1) -> FittedCandidate | dict:
@@ -172,15 +161,16 @@ def try_methods(
         return_memory()
         scorer = make_scorer(texts, options, views)
         lexicon = None
-        if scorer is not None:
-            lexicon = fit_lexicon(texts, word_labels, options) if word_labels else None
-            lexicon = _find_general_lexicon(texts, options) if word_labels is None else lexicon
+        if scorer is not None and word_labels is None:
+            lexicon = _find_general_lexicon(texts, options)
+        elif scorer is not None and word_labels:
+            lexicon = fit_lexicon(texts, word_labels, options)
         # Words that count as a model of their own must not count twice, mixed with the source's documents.
         names, left_out = candidates_for(texts.texts, word_labels or None if lexicon is None else None, embedder)
         if scorer is None:
             names = [*([WITH_WORDS] if word_labels else []), YARDSTICK]
         # A model that the caller chose may read several languages; the packaged vectors and words do not.
-        chosen = embed is not None and embed is not False and not (isinstance(embed, str) and embed == "static")
+        chosen = not (embed is None or embed is False or (isinstance(embed, str) and embed == "static"))
         unread = not chosen and not added and in_other_script(classes, texts.texts)
         if classes.can_vote and unread:
             left_out.append({"method": NAMES, "chosen": False, "why": OTHER_SCRIPT})
@@ -233,10 +223,9 @@ def _run_all(fit: Callable[[str], Any], names: list[str], n_jobs: int | None) ->
     progress("trying methods", 0, len(names))
     if size < 2:
         outcomes = []
-        for step, name in enumerate(names):
-            progress("trying methods", step, len(names))
+        for step, name in enumerate(names, 1):
             outcomes.append(fit(name))
-        progress("trying methods", len(names), len(names))
+            progress("trying methods", step, len(names))
         return outcomes
 
     # The slow ones first, so that none of them is left alone at the end.
@@ -324,11 +313,7 @@ def _views(texts: TransferTexts, embedder: Any, options: Mapping) -> dict[str, V
 
 
 def fit_lexicon(texts: TransferTexts, word_labels: Mapping, options: Mapping) -> FittedLexicon | None:
-    """The labelled words alone, without a single labelled document.
-
-    The source's labels took no part, so they show how often the words are right, and their probabilities are brought
-    to that. Documents without a labelled word get no opinion.
-    """
+    """The labelled words alone. The source's labels took no part, so they show how often the words are right."""
     model = RECIPES[WITH_WORDS].build_with(word_labels=word_labels, negation=NEGATION, **options)
     start = time.monotonic()
     try:

@@ -99,19 +99,13 @@ class LabelCheck:
     def renamed(self, names: Mapping) -> LabelCheck:
         """The outcome with classes renamed, one new name for each."""
 
-        def rows(table: list[dict]) -> list[dict]:
-            keys = ("class", "label", "true_label")
-            return [
-                {key: names.get(value, value) if key in keys else value for key, value in row.items()} for row in table
-            ]
+        def renamed(row: dict) -> dict:
+            return row | {key: names.get(row[key], row[key]) for key in ("class", "label", "true_label") if key in row}
 
-        return replace(
-            self,
-            shares=rows(self.shares),
-            precision=rows(self.precision),
-            confusion=rows(self.confusion),
-            true_labels=[names.get(label, label) for label in self.true_labels],
-        )
+        tables: dict[str, Any] = {
+            name: [renamed(row) for row in getattr(self, name)] for name in ("shares", "precision", "confusion")
+        }
+        return replace(self, **tables, true_labels=[names.get(label, label) for label in self.true_labels])
 
     def review_reasons(self, labels: Any) -> np.ndarray:
         """Why documents need review by the guarantee; those that were read do where their label is wrong."""
@@ -155,13 +149,12 @@ class LabelCheck:
     def to_dict(self) -> dict[str, Any]:
         """Everything but the documents, ready for JSON."""
         names = ["right", "n", "population", "accuracy", "low", "high", "confidence_level", "expectation"]
-        tables = ["shares", "precision", "confusion", "new_classes", "blank", "grade_distance"]
-        tables += [name for name in ("learned", "among") if getattr(self, name)]
-        expected = None if self.expected is None else vars(self.expected)
-        first = {name: getattr(self, name) for name in names}
-        if self.guarantee is not None:
-            first["guarantee"] = self.guarantee.to_dict()
-        return first | {"expected": expected} | {name: getattr(self, name) for name in tables}
+        names += ["guarantee"] if self.guarantee is not None else []
+        names += ["expected", "shares", "precision", "confusion", "new_classes", "blank", "grade_distance"]
+        names += [name for name in ("learned", "among") if getattr(self, name)]
+        found = {name: getattr(self, name) for name in names}
+        found["expected"] = None if self.expected is None else vars(self.expected)
+        return found if self.guarantee is None else found | {"guarantee": self.guarantee.to_dict()}
 
     def __str__(self) -> str:
         return "\n".join(_lines(self))
@@ -240,9 +233,10 @@ def check_labels(
     everything = np.array([code[name] for name in labels.tolist()])
     said = everything[list(checked)]
     true = np.array([code[name] for name in checked.values()])
-    low, high = share_interval(int(np.sum(said == true)), len(true), len(labels), z)
+    right = int(np.sum(said == true))
+    low, high = share_interval(right, len(true), len(labels), z)
     return LabelCheck(
-        right=int(np.sum(said == true)),
+        right=right,
         n=len(true),
         population=len(labels),
         accuracy=float(np.mean(said == true)),
@@ -254,9 +248,7 @@ def check_labels(
         confusion=_confusion_rows(names, said, true),
         new_classes=new,
         blank=sum(name is None for name in truths),
-        grade_distance=grade_distance(
-            [names[code] for code in said], [names[code] for code in true], grade_order(known)
-        ),
+        grade_distance=grade_distance([names[i] for i in said], [names[i] for i in true], grade_order(known)),
         expected=expected,
         rows=list(checked),
         true_labels=list(checked.values()),
@@ -277,16 +269,7 @@ def check_sample(
 ) -> LabelCheck:
     """As :func:`check_labels`, also for a sample of the ``among`` surest documents, and with a guarantee for a budget.
 
-    Parameters
-    ----------
-    confidence : array-like of shape (n_documents,)
-        Ranks the documents.
-    budget : float, optional
-        Share of wrong labels tolerated among those that pass; see :func:`isthmus.choose.guarantee`.
-    among : int, optional
-        The number of surest documents that the sample was drawn from; all if omitted.
-    eligible : array-like of bool, optional
-        Which documents may pass unread, and are counted by ``among``.
+    ``confidence``, ``budget`` and ``eligible`` are as for :func:`isthmus.choose.guarantee`.
     """
     labels, rows = np.asarray(labels), np.asarray(rows)
     if among is None:
@@ -363,12 +346,12 @@ def _precision_rows(names: list, everything: np.ndarray, said: np.ndarray, true:
     for code, name in enumerate(names):
         checked, right = int(np.sum(said == code)), int(np.sum((said == code) & (true == code)))
         row: dict[str, Any] = {"class": name, "checked": checked, "right": right}
+        row |= dict.fromkeys(("precision", "low", "high"))
         if checked:
             # Within a class the sample is again a simple random one, from the documents with that label.
             low, high = share_interval(right, checked, int(np.sum(everything == code)), z)
-            rows.append(row | {"precision": right / checked, "low": low, "high": high})
-        else:
-            rows.append(row | {"precision": None, "low": None, "high": None})
+            row |= {"precision": right / checked, "low": low, "high": high}
+        rows.append(row)
     return rows
 
 

@@ -11,12 +11,7 @@ from scipy.special import expit
 
 from isthmus._math.confidence import AccuracyEstimate, clipped_logit, sharpen
 from isthmus._utils import one_blas_thread
-from isthmus.choose.candidates import (
-    YARDSTICK,
-    Candidates,
-    FittedLexicon,
-    try_methods,
-)
+from isthmus.choose.candidates import YARDSTICK, Candidates, FittedCandidate, FittedLexicon, try_methods
 from isthmus.choose.combined import (
     LEXICON,
     NAMES,
@@ -33,15 +28,7 @@ from isthmus.choose.evidence import Evidence, LabelScorer
 from isthmus.choose.lexicon import shared_errors, weigh_lexicon
 from isthmus.choose.names import NamedClasses, names_share, why_names_stay_out
 from isthmus.choose.texts import TransferTexts
-from isthmus.choose.trust import (
-    CARRIED,
-    PROMISES_MORE,
-    THIN,
-    carried_over,
-    moved_to,
-    outside_groups,
-    shares_moved,
-)
+from isthmus.choose.trust import CARRIED, PROMISES_MORE, THIN, carried_over, moved_to, outside_groups, shares_moved
 from isthmus.choose.voting import VotingRule, excess
 from isthmus.pipeline import TransferPipeline
 from isthmus.shift.shares import FOLLOW, compare_shares
@@ -146,10 +133,9 @@ def decide(candidates: Candidates) -> Choice:
             probabilities = sharpen(joint, model.lexicon_sharpness)
         table.append(lexicon_row(candidates.lexicon, labels, model.lexicon_weight))
     if candidates.names is not None:
-        before_names = Unnamed(probabilities, labels, accuracy, gain, guarded)
-        joined = join_names(model, candidates, before_names)
+        joined = join_names(model, candidates, NamedVote(probabilities, labels, accuracy, gain, guarded))
         table.append(names_row(candidates, joined.labels, model, joined.why))
-        if not joined.why:
+        if joined.named is not None:
             opinions = {name: spread_columns(own, model.own_classes_, model.classes_) for name, own in opinions.items()}
             opinions[NAMES] = joined.named
         candidates = replace(candidates, scorer=joined.scorer)
@@ -158,18 +144,12 @@ def decide(candidates: Candidates) -> Choice:
         outside = outside_groups(candidates.scorer, len(labels))
         model.shift = shift_for(probabilities[outside], accuracy.for_calibration)
         probabilities = by_margin(probabilities, model.shift)
-    no_known_terms = np.all(
-        [
-            candidate.no_known_terms
-            for candidate in candidates.fitted
-            if candidate.name in vote.weights and candidate.no_known_terms is not None
-        ],
-        axis=0,
-    )
+    voters = [candidate.no_known_terms for candidate in candidates.fitted if candidate.name in vote.weights]
+    no_known_terms = np.all([found for found in voters if found is not None], axis=0)
     return Choice(model, labels, probabilities, table, accuracy, opinions, no_known_terms, candidates.scorer)
 
 
-@dataclass
+@dataclass(frozen=True)
 class Vote:
     """The pooled answer of some candidates, and the accuracy to expect of it."""
 
@@ -241,7 +221,6 @@ def add_lexicon(
     lexicon = candidates.lexicon
     expected = accuracy.for_calibration
     assert lexicon is not None
-    assert lexicon.source_proba is not None
     assert candidates.scorer is not None
     assert expected is not None
     own = spread_columns(lexicon.probabilities, lexicon.model.classes_, model.classes_)
@@ -255,55 +234,44 @@ def add_lexicon(
     return own
 
 
-@dataclass
-class Unnamed:
-    """A vote before names of classes may join it."""
+@dataclass(frozen=True)
+class NamedVote:
+    """A vote before names of classes may join it, or after they did or stayed out."""
 
     probabilities: np.ndarray
     labels: np.ndarray
     accuracy: AccuracyEstimate
-    gain: float  # log-odds of a right label that were gained by following moved shares
-    guarded: bool  # source-only was taken alone
+    gain: float = 0.0  # log-odds of a right label that were gained by following moved shares
+    guarded: bool = False  # source-only was taken alone
+    scorer: LabelScorer | None = None
+    named: np.ndarray | None = None  # probabilities by the names, which joined
+    why: str = ""  # they stayed out
 
 
-@dataclass
-class JoinedNames:
-    """A vote after names of classes joined it, or why they stayed out."""
-
-    probabilities: np.ndarray
-    labels: np.ndarray
-    accuracy: AccuracyEstimate
-    scorer: LabelScorer | None
-    named: np.ndarray  # probabilities by the names
-    why: str = ""
-
-
-def join_names(model: CombinedModel, candidates: Candidates, before: Unnamed) -> JoinedNames:
+def join_names(model: CombinedModel, candidates: Candidates, before: NamedVote) -> NamedVote:
     """Names of classes join the vote: classes that only they describe are added, or they have a share in the vote.
 
     New groups that added classes explain are no longer announced. Otherwise the probabilities are brought to the
     accuracy that is expected with names.
     """
-    names = candidates.names
+    names, scorer = candidates.names, candidates.scorer
     assert names is not None
-    scorer = candidates.scorer
     if not candidates.added:
         why = SURE_ALONE if before.guarded else _why_without_names(candidates, before.labels)
         if why:
-            own = before.probabilities, before.labels, before.accuracy
-            return JoinedNames(*own, scorer, names.probabilities, why)
+            return replace(before, scorer=scorer, why=why)
     agreement = names.model.agreement_
     model.add_names_model(names.model, 0.0 if agreement is None else names_share(agreement))
     named = spread_columns(names.probabilities, names.model.classes_, model.classes_)
     joint = model.with_names(before.probabilities, named)
     labels = model.classes_[joint.argmax(axis=1)]
-    if candidates.added and scorer is not None:
+    if not candidates.added:
+        accuracy, model.names_sharpness = expect_anew(candidates, joint, labels, before.gain)
+        return NamedVote(sharpen(joint, model.names_sharpness), labels, accuracy, scorer=scorer, named=named)
+    if scorer is not None:
         scorer = scorer.without_groups_of(labels, candidates.added)
-        candidates = replace(candidates, scorer=scorer)
-    if candidates.added:
-        return JoinedNames(joint, labels, candidates.estimate(labels, joint), scorer, named)
-    accuracy, model.names_sharpness = expect_anew(candidates, joint, labels, before.gain)
-    return JoinedNames(sharpen(joint, model.names_sharpness), labels, accuracy, scorer, named)
+    accuracy = replace(candidates, scorer=scorer).estimate(labels, joint)
+    return NamedVote(joint, labels, accuracy, scorer=scorer, named=named)
 
 
 def expect_anew(
@@ -355,11 +323,12 @@ def names_row(candidates: Candidates, labels: np.ndarray, model: CombinedModel, 
         said = "the names of the classes mean what their documents are about"
     if agreement is not None:
         said += f"; names alone get {agreement.right:.0%} of the source's labels right"
-    return row | {
-        "agreement": round(float(np.mean(names.labels == labels)), 4),
-        "seconds": round(names.seconds, 1),
-        "why": said,
-    }
+    return row | _figures(names, labels) | {"why": said}
+
+
+def _figures(candidate: FittedCandidate, labels: np.ndarray) -> dict[str, float]:
+    agreement = round(float(np.mean(candidate.labels == labels)), 4)
+    return {"agreement": agreement, "seconds": round(candidate.seconds, 1)}
 
 
 def lexicon_row(lexicon: FittedLexicon, labels: np.ndarray, weight: float) -> dict:
@@ -367,14 +336,8 @@ def lexicon_row(lexicon: FittedLexicon, labels: np.ndarray, weight: float) -> di
     words = f"a general lexicon ({lexicon.found})" if lexicon.found else "the labelled words on their own"
     right = f"{words}, right about {lexicon.accuracy:.0%} of the source"
     why = f"{right}; counted for what they say beyond the vote" if weight else f"{right}, say nothing beyond the vote"
-    return {
-        "method": lexicon.name,
-        "chosen": weight > 0,
-        "weight": round(weight, 3),
-        "agreement": round(float(np.mean(lexicon.labels == labels)), 4),
-        "seconds": round(lexicon.seconds, 1),
-        "why": why,
-    }
+    row = {"method": lexicon.name, "chosen": weight > 0, "weight": round(weight, 3)}
+    return row | _figures(lexicon, labels) | {"why": why}
 
 
 def vote_weights(candidates: Candidates, rule: VotingRule) -> dict[str, float]:
@@ -398,26 +361,20 @@ def decision_rows(
         kind = "source-only" if name == YARDSTICK else name
         why = f"{kind}, because there are too few documents to weigh methods against each other"
         return [{"method": name, "chosen": True, "weight": 1.0, "why": why}]
-    rows = []
+    rows: list[dict] = []
     shared = candidates.shared
     for candidate in candidates.fitted:
-        found = candidates.evidence[candidate.name]
-        common = shared[candidate.name]
-        rows.append(
-            {
-                "method": candidate.name,
-                "chosen": candidate.name in weights,
-                "weight": round(weights.get(candidate.name, 0.0), 3),
-                "score": round(rule.score(found, common), 4),
-                "spread": round(rule.spread(found, common), 4),
-                "learnability": round(found.learnability, 4),
-                "source_learnability": round(found.source_learnability, 4),
-                "reverse_accuracy": round(found.reverse_accuracy, 4),
-                "agreement": round(float(np.mean(candidate.labels == labels)), 4),
-                "seconds": round(candidate.seconds, 1),
-                "why": _why(candidate.name, found, weights),
-            }
-        )
+        name, found = candidate.name, candidates.evidence[candidate.name]
+        row = {
+            "method": name,
+            "chosen": name in weights,
+            "weight": round(weights.get(name, 0.0), 3),
+            "score": round(rule.score(found, shared[name]), 4),
+            "spread": round(rule.spread(found, shared[name]), 4),
+        }
+        measures = ("learnability", "source_learnability", "reverse_accuracy")
+        row |= {measure: round(getattr(found, measure), 4) for measure in measures}
+        rows.append(row | _figures(candidate, labels) | {"why": _why(name, found, weights)})
     return sorted(rows, key=lambda row: (-row["weight"], -row["score"]))
 
 

@@ -31,12 +31,9 @@ class AnswerForecast(NamedTuple):
     right: float
 
     def __str__(self) -> str:
-        if not self.now:
-            shrinks = "Nothing is left to review"
-        else:
-            shrinks = f"The list to review should change from {self.now:,} to about {self.then:,}"
-            if self.then < self.now:
-                shrinks = shrinks.replace("change", "shrink")
+        verb = "shrink" if self.then < self.now else "change"
+        shrinks = f"The list to review should {verb} from {self.now:,} to about {self.then:,}"
+        shrinks = shrinks if self.now else "Nothing is left to review"
         return (
             f"{shrinks} after {plural(self.answers, 'answer')} (about {spell_time(60 * self.minutes)}), and about "
             f"{self.right:.0%} of all labels should be right then."
@@ -56,31 +53,8 @@ def forecast_answers(
 
     Answered documents are right and leave the list. The others lose a part of their mistakes, for the labelling learns.
     What passes then is decided as :meth:`isthmus.api.label.LabelResult.teach` decides it: at the low end of an interval
-    that so many answers leave.
-
-    Parameters
-    ----------
-    confidence : array-like of shape (n_documents,)
-        Calibrated: its mean is the share of right labels to expect.
-    needs_review : array-like of bool
-        What is to be reviewed now.
-    rows : sequence of int
-        Documents that will be answered, numbered from 0.
-    budget : float
-        Share of wrong labels tolerated among those that pass.
-    texts : sequence of str, or mapping
-        One per document, or those of ``rows`` by their numbers; they say how long reading takes.
-    given : sequence of int
-        Documents that were answered already, though nothing has been learned from it yet.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus.choose.forecast import forecast_answers
-    >>> confidence = np.linspace(0.99, 0.5, 500)
-    >>> found = forecast_answers(confidence, confidence < 0.8, range(400, 500), 0.1, ["a short text"] * 500)
-    >>> found.answers, found.now, found.then < 100, round(found.right, 2)
-    (100, 306, False, 0.87)
+    that so many answers leave. ``texts``, one per document or those of ``rows`` by their numbers, say how long reading
+    takes; ``given`` are documents that were answered already, though nothing has been learned from it yet.
     """
     sure = np.clip(np.asarray(confidence, dtype=float), _EDGE, 1 - _EDGE)
     review = np.asarray(needs_review, dtype=bool)

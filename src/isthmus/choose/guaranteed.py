@@ -37,21 +37,11 @@ _LONGEST = 2_000  # signs of a text that are read before it is labelled
 
 @dataclass(frozen=True)
 class Belief:
-    """What is believed about labels before the guarantee: how far their true log-odds lie from the confidences'.
+    """What is believed about labels before the guarantee: how far their true log-odds lie from the confidences'."""
 
-    Attributes
-    ----------
-    size : int
-        Documents that may pass.
-    log_odds : ndarray
-        Of these documents, or of evenly spaced ones, the surest first.
-    weights : ndarray
-        How likely each of ``SHIFTS`` is.
-    """
-
-    size: int
-    log_odds: np.ndarray
-    weights: np.ndarray
+    size: int  # documents that may pass
+    log_odds: np.ndarray  # of these documents, or of evenly spaced ones, the surest first
+    weights: np.ndarray  # how likely each of SHIFTS is
 
     @classmethod
     def of(cls, confidence: np.ndarray, expected: AccuracyEstimate | None = None) -> Belief:
@@ -277,8 +267,10 @@ def make_ladder(belief: Belief, budget: float, level: float = CONFIDENCE_LEVEL) 
 def best_set(belief: Belief, budget: float, sizes: np.ndarray, reading: int, level: float = CONFIDENCE_LEVEL) -> int:
     """The set of which most labels can be expected to pass after so much reading in it."""
     n = np.minimum(reading, sizes)
-    room = _tolerated(n, sizes, budget, np.full(len(sizes), -np.log(1 - level)))
-    at_most = np.where(room < 0, 0.0, bdtr(np.maximum(room, 0), n, belief.errors(sizes)))
+    wrong = np.arange(int(np.ceil(budget * n.max())) + 2)[:, None]
+    holds = (wrong <= n) & (budget_evidence(np.minimum(wrong, n), n, sizes, budget) >= -np.log(1 - level))
+    tolerated = holds.sum(axis=0) - 1  # -1 where not even none would do
+    at_most = np.where(tolerated < 0, 0.0, bdtr(np.maximum(tolerated, 0), n, belief.errors(sizes)))
     chances = belief.weights @ at_most
     return int(sizes[np.argmax(sizes * chances)])
 
@@ -326,19 +318,9 @@ def draw_to_decide(
 ) -> tuple[np.ndarray, int]:
     """Documents to read so that most can be said about a budget, and from how many of the surest they were drawn.
 
-    Parameters
-    ----------
-    confidence, budget, eligible, expected
-        As for :func:`guarantee`.
-    texts : sequence of str
-        One per document: the same documents are drawn whatever their order.
-    n : int
-        How many; beside those read already.
-    random_state : int, default=0
-        A larger draw with the same number begins with the smaller one.
-    read : (rows, right, among), optional
-        What was read already. It comes first in what is drawn, for what follows completes it to a random sample of a
-        frame that may be wider.
+    The same ``n`` documents are drawn whatever their order, and a larger draw with the same number begins with the
+    smaller one. ``read`` (rows, right, among) is what was read already: it comes first, and ``n`` more complete it to
+    a random sample of a frame that may be wider. The rest is as for :func:`guarantee`.
     """
     confidence = np.asarray(confidence, dtype=float)
     order, rank = rank_documents(confidence, eligible)
@@ -464,10 +446,8 @@ def count_reading(ladder: Ladder, ranks: np.ndarray, right: np.ndarray, frame: i
 def forecast(belief: Belief, ladder: Ladder, budget: float, reading: Reading, passed: int) -> list[dict]:
     """What reading more would let pass, on average over what is believed now."""
     left = belief.size - reading.total
-    rows = []
-    for more in [step for step in STEPS if step < left] + ([left] if left else []):
-        rows.append({"read": more, "documents": wider_frame(belief, ladder, budget, reading, more, passed)[1]})
-    return rows
+    steps = [step for step in STEPS if step < left] + ([left] if left else [])
+    return [{"read": n, "documents": wider_frame(belief, ladder, budget, reading, n, passed)[1]} for n in steps]
 
 
 def expected_to_pass(
@@ -492,10 +472,3 @@ def expected_to_pass(
     wrong = wrong + rng.binomial(added, rates)
     found = budget_evidence(np.cumsum(wrong, axis=1), np.cumsum(n + added, axis=1), sizes, budget)
     return round(float(np.mean(np.maximum(passed, climb(Ladder(sizes, ladder.own[: len(sizes)]), found)))))
-
-
-def _tolerated(n: np.ndarray, sizes: np.ndarray, budget: float, limits: np.ndarray) -> np.ndarray:
-    """The most wrong labels among ``n`` read with which each set still holds; −1 where even none would not do."""
-    wrong = np.arange(int(np.ceil(budget * n.max())) + 2)[:, None]
-    holds = (wrong <= n) & (budget_evidence(np.minimum(wrong, n), n, sizes, budget) >= limits)
-    return holds.sum(axis=0) - 1

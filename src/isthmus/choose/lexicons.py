@@ -36,14 +36,12 @@ class FoundLexicon:
     def why(self) -> str:
         """One sentence for people."""
         reason = "the classes are verdicts by their names" if self.by_name else "it agrees with the source's labels"
-        ends = (min(self.polarity, key=self.polarity.__getitem__), max(self.polarity, key=self.polarity.__getitem__))
-        size = f"{len(self.lexicon.valence):,} words of {self.lexicon.name}"
+        worst, best = (end(self.polarity, key=self.polarity.__getitem__) for end in (min, max))
+        why = f"{len(self.lexicon.valence):,} words of {self.lexicon.name}, because {reason} ({worst} to {best})"
         if self.agreement is None:
-            return f"{size}, because {reason} ({ends[0]} to {ends[1]})"
-        return (
-            f"{size}, because {reason} ({ends[0]} to {ends[1]}): of two source documents, one of either class, it puts "
-            f"{self.agreement:.0%} in the right order"
-        )
+            return why
+        right = f"{self.agreement:.0%} in the right order"
+        return f"{why}: of two source documents, one of either class, it puts {right}"
 
 
 def find_lexicon(texts: Sequence[str], labels: Sequence, language: str = "auto") -> FoundLexicon | None:
@@ -68,13 +66,12 @@ def find_lexicon(texts: Sequence[str], labels: Sequence, language: str = "auto")
         language = found[0] if len(found) == 1 else "other"
     if not has_lexicon(language):
         return None
-    lexicon = read_lexicon(language)
-    if polarity is not None:
-        agreement = _agreement(lexicon, rows, own, polarity)
+    lexicon, by_name = read_lexicon(language), polarity is not None
+    polarity = polarity or {classes[0]: -1.0, classes[1]: 1.0}
+    agreement = _agreement(lexicon, rows, own, polarity)
+    if by_name:
         fits = agreement is None or agreement >= DISAGREES
         return FoundLexicon(lexicon, polarity, agreement, by_name=True) if fits else None
-    polarity = {classes[0]: -1.0, classes[1]: 1.0}
-    agreement = _agreement(lexicon, rows, own, polarity)
     if agreement is None or max(agreement, 1 - agreement) < AGREES:
         return None
     if agreement < 0.5:

@@ -39,41 +39,18 @@ _PERIODS: dict[str, Callable[[date], str]] = {
 
 @dataclass(frozen=True)
 class ShareFacts:
-    """What is known about the class of every document, from which shares of all of them, or of a part, follow.
-
-    Attributes
-    ----------
-    classes : list
-    labels : ndarray
-        One per document.
-    probabilities : ndarray of shape (n_documents, n_classes)
-        Calibrated: their largest is the confidence.
-    confidence : ndarray
-        Lower where a document may be of no class at all (new groups).
-    expected : AccuracyEstimate or None
-        Without it, or an estimate in it, shares of labels alone have no interval.
-    known : mapping of int to label
-        Documents whose class a person said.
-    drawn : sequence of int
-        Those of them that were drawn at random.
-    before : ndarray, optional
-        Probabilities that no answer has touched; ``probabilities`` if omitted.
-    level : float, default=0.9
-        Share of intervals that should hold the true share.
-    counted : ndarray of bool, optional
-        Documents that count, those with a text; all if omitted.
-    """
+    """What is known about the class of every document, from which shares of all of them, or of a part, follow."""
 
     classes: list
     labels: np.ndarray
-    probabilities: np.ndarray
-    confidence: np.ndarray
-    expected: AccuracyEstimate | None = None
-    known: Mapping[int, Any] = field(default_factory=dict)
-    drawn: Sequence[int] = ()
-    before: np.ndarray | None = None
-    level: float = CONFIDENCE_LEVEL
-    counted: np.ndarray | None = None
+    probabilities: np.ndarray  # calibrated: their largest is the confidence
+    confidence: np.ndarray  # lower where a document may be of no class at all (new groups)
+    expected: AccuracyEstimate | None = None  # without an estimate, shares of labels alone have no interval
+    known: Mapping[int, Any] = field(default_factory=dict)  # documents whose class a person said
+    drawn: Sequence[int] = ()  # those of them that were drawn at random
+    before: np.ndarray | None = None  # probabilities that no answer has touched, where others were
+    level: float = CONFIDENCE_LEVEL  # share of intervals that should hold the true share
+    counted: np.ndarray | None = None  # documents that count, those with a text; None: all
 
     def shares(self, within: np.ndarray | None = None) -> list[dict[str, Any]]:
         """Per class ``labels``, ``estimate``, ``low``, ``high`` and ``basis``; ``within``: of these documents alone."""
@@ -86,25 +63,21 @@ class ShareFacts:
         rows = []
         for code, name in enumerate([*self.classes, *new]):
             given = self.labels[chosen] == name
-            ends = self._corrected(name, code, chosen, sample) if corrected else self._expected(name, code, chosen)
             # Documents whose class is known leave so much possible.
             count, possible = named.count(name), (0.0, 1.0)
             if len(given):
                 possible = count / len(given), 1 - (len(named) - count) / len(given)
-            estimate, low, high = (None if end is None else float(np.clip(end, *possible)) for end in ends)
-            basis = "sample" if corrected else "" if low is None else "expected"
             share = float(np.mean(given)) if len(given) else 0.0
-            row = {"class": name, "labels": share, "estimate": estimate, "low": low, "high": high}
-            rows.append(row | {"basis": basis})
+            if corrected:
+                rows.append(_share_row(name, share, self._corrected(name, code, chosen, sample), possible, "sample"))
+            else:
+                ends = _expected_ends(*self.doubt(name, code, chosen), self.level)
+                rows.append(_share_row(name, share, ends, possible))
         total = sum(row["estimate"] for row in rows)
         if corrected and total > 0:
             for row in rows:
                 row["estimate"] = float(np.clip(row["estimate"] / total, row["low"], row["high"]))
         return rows
-
-    def _expected(self, name: Any, code: int, chosen: np.ndarray) -> tuple[float, float | None, float | None]:
-        """By the probabilities, and how far mistakes of the labels can carry the share."""
-        return _expected_ends(*self.doubt(name, code, chosen), self.level)
 
     def doubt(self, name: Any, code: int, chosen: np.ndarray) -> tuple[float, float | None, float]:
         """Share of a class by the probabilities, of mistakes that would touch it, and the standard error of chance.
@@ -112,7 +85,9 @@ class ShareFacts:
         Mistakes are counted as if the accuracy lay at the low end of its interval; None where nothing is expected.
         """
         n = max(1, int(chosen.sum()))
-        member = self._member(code)
+        member = np.zeros(len(self.labels))
+        if code < self.probabilities.shape[1]:
+            member = _membership(self.probabilities, code, self.confidence)
         for row, said in self.known.items():
             member[row] = said == name
         share = float(member[chosen].sum()) / n
@@ -123,13 +98,7 @@ class ShareFacts:
         touched[list(self.known)] = 0
         return share, float(touched[chosen].sum()) / n, chance
 
-    def _member(self, code: int) -> np.ndarray:
-        """How likely each document is of a class; in new groups as far as the mark may be wrong."""
-        if code >= self.probabilities.shape[1]:
-            return np.zeros(len(self.labels))
-        return _membership(self.probabilities, code, self.confidence)
-
-    def _corrected(self, name: Any, code: int, chosen: np.ndarray, sample: np.ndarray) -> tuple[float, float, float]:
+    def _corrected(self, name: Any, code: int, chosen: np.ndarray, sample: np.ndarray) -> list[float]:
         """By the regression estimator: what the sample says about the mistakes of probabilities that it never touched.
 
         Documents that are known without having been drawn count as they are; the sample speaks for the others.
@@ -154,10 +123,19 @@ class ShareFacts:
         variance = (float(np.mean((off - off.mean()) ** 2)) + 2 / n) / (1 + 2 / n)
         reach = two_sided_z(self.level) * sqrt(variance / (size + 2))
         part, rest = population / int(chosen.sum()), sum(self.known[row] == name for row in settled)
-        return tuple(rest / int(chosen.sum()) + part * end for end in (share, share - reach, share + reach))  # type: ignore[return-value]
+        return [rest / int(chosen.sum()) + part * end for end in (share, share - reach, share + reach)]
+
+
+def _share_row(
+    name: Any, labels: float, ends: Sequence, possible: tuple[float, float] = (0.0, 1.0), basis: str = "expected"
+) -> dict[str, Any]:
+    estimate, low, high = (None if end is None else float(np.clip(end, *possible)) for end in ends)
+    row = {"class": name, "labels": labels, "estimate": estimate, "low": low, "high": high}
+    return row | {"basis": "" if low is None else basis}
 
 
 def _membership(probabilities: np.ndarray, code: int, confidence: np.ndarray) -> np.ndarray:
+    """How likely each document is of a class; in new groups as far as the mark may be wrong."""
     return probabilities[:, code] * np.minimum(1, confidence / np.maximum(probabilities.max(axis=1), 1e-12))
 
 
@@ -168,9 +146,8 @@ def _touched(member: np.ndarray, given: np.ndarray, confidence: np.ndarray, caut
     return np.minimum(np.where(given, 1 - member, member) * worse, 1)
 
 
-def _expected_ends(
-    share: float, touched: float | None, chance: float, level: float
-) -> tuple[float, float | None, float | None]:
+def _expected_ends(share: float, touched: float | None, chance: float, level: float) -> Sequence[float | None]:
+    """A share by the probabilities, and how far mistakes of the labels can carry it."""
     if touched is None:
         return share, None, None
     reach = hypot(REACH * touched, two_sided_z(level) * chance)
@@ -198,11 +175,9 @@ def shares_of_sums(
     n = max(1, int(sum(counts)))
     rows = []
     for name, count, (share, variance, touched) in zip(classes, counts, (sums / UNITS / n).T.tolist(), strict=True):
-        known = expected.estimate is not None
-        ends = _expected_ends(share, touched if known else None, sqrt(variance / n), CONFIDENCE_LEVEL)
-        estimate, low, high = (None if end is None else float(np.clip(end, 0.0, 1.0)) for end in ends)
-        row = {"class": name, "labels": count / n, "estimate": estimate, "low": low, "high": high}
-        rows.append(row | {"basis": "expected" if known else ""})
+        reach = None if expected.estimate is None else touched
+        ends = _expected_ends(share, reach, sqrt(variance / n), CONFIDENCE_LEVEL)
+        rows.append(_share_row(name, count / n, ends))
     return rows
 
 
@@ -249,13 +224,9 @@ def estimate_shares(
 
 def with_source(rows: list[dict[str, Any]], source_labels: Any = None) -> list[dict[str, Any]]:
     """The same rows with each class's share in the source, None where the source has no label."""
-    counts = Counter(name for name in (() if source_labels is None else source_labels) if name is not None)
+    counts = Counter([] if source_labels is None else [name for name in source_labels if name is not None])
     total = sum(counts.values())
-    return [
-        {"class": row["class"], "source": counts[row["class"]] / total if total else None}
-        | {name: value for name, value in row.items() if name != "class"}
-        for row in rows
-    ]
+    return [{"class": row["class"], "source": counts[row["class"]] / total if total else None} | row for row in rows]
 
 
 def share_text(row: Mapping[str, Any]) -> str:
@@ -282,10 +253,10 @@ def value_masks(values: Sequence, n_documents: int) -> tuple[str | None, list[tu
             "give one for each.",
             code="length-mismatch",
         )
-    dated = time_periods(values)
-    if dated is not None:
-        cells = np.array(dated[1], dtype=object)
-        return dated[0], [(name, cells == name) for name in sorted(set(dated[1]) - {BLANK})]
+    unit, periods = time_periods(values) or (None, [])
+    if unit is not None:
+        cells = np.array(periods, dtype=object)
+        return unit, [(name, cells == name) for name in sorted(set(periods) - {BLANK})]
     said = [BLANK if value is None or value == "" else str(value) for value in values]
     counts = Counter(said)
     shown = sorted((value for value, _ in counts.most_common(ROWS)), key=_by_number)

@@ -23,33 +23,14 @@ class TransferTexts:
 
     Samples, folds and ties follow the content of the texts, never the caller's order. So everything here but the
     fields ``given_*`` stands in one list: source, target, further texts, each sorted by content.
-
-    Attributes
-    ----------
-    given_source, given_target, given_extra : list of str
-        As the caller sorted them.
-    given_labels : ndarray of object
-        One per source text, None where unknown.
-    given_domain : ndarray of str or None
-        Name of the source of each source text, where there are several.
-    order : ndarray of int
-        Numbers of all texts (source, target, further ones, as given) in the order of their content.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus.choose.texts import TransferTexts
-    >>> texts = TransferTexts.of(["kind staff", "fast bike"], np.array(["staff", None], dtype=object), ["rude staff"])
-    >>> texts.texts[texts.target], texts.domain.tolist(), [texts.texts[row] for row in texts.known]
-    (['rude staff'], [1, 1, -1], ['kind staff'])
     """
 
     given_source: list[str]
-    given_labels: np.ndarray
+    given_labels: np.ndarray  # one per source text, None where unknown
     given_target: list[str]
     given_extra: list[str]
-    order: np.ndarray
-    given_domain: np.ndarray | None = None
+    order: np.ndarray  # of all texts (source, target, further ones), by their content
+    given_domain: np.ndarray | None = None  # the source of each source text, where there are several
 
     @classmethod
     def of(
@@ -78,17 +59,20 @@ class TransferTexts:
     def n_target(self) -> int:
         return len(self.given_target)
 
+    @property
+    def _given(self) -> list[str]:
+        return [*self.given_source, *self.given_target, *self.given_extra]
+
     @cached_property
     def _rows(self) -> np.ndarray:
         """Numbers of all texts, part by part, each part sorted by content."""
-        ends = self.n_source, self.n_source + self.n_target
-        parts = np.digitize(self.order, ends)
+        parts = np.digitize(self.order, (self.n_source, self.n_source + self.n_target))
         return self.order[np.argsort(parts, kind="stable")]
 
     @cached_property
     def texts(self) -> list[str]:
         """All texts: source, target, further ones, each part sorted by content."""
-        given = [*self.given_source, *self.given_target, *self.given_extra]
+        given = self._given
         return [given[row] for row in self._rows]
 
     @cached_property
@@ -145,14 +129,13 @@ class TransferTexts:
         """The language of all texts, where there is one: what reads a part of them need not guess it again."""
         if resolve_language(language) != "auto":
             return language
-        given = [*self.given_source, *self.given_target, *self.given_extra]
+        given = self._given
         found = languages_in_use([given[row] for row in self.order], in_order=True)
         return found[0] if len(found) == 1 and found[0] in {*NAMES, OTHER} else language
 
     def keep_source(self, kept: np.ndarray) -> TransferTexts:
         """The same with some of the source texts alone; ``kept`` is one truth value each, as given."""
-        rest = np.ones(len(self.order) - self.n_source, dtype=bool)
-        everything = np.concatenate([kept, rest])
+        everything = np.r_[kept, np.ones(len(self.order) - self.n_source, dtype=bool)]
         number = np.cumsum(everything) - 1
         return replace(
             self,
