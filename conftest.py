@@ -83,10 +83,7 @@ def chromium():
     if CHROMIUM is None:
         pytest.skip("no Chromium on this machine: pages cannot be opened")
     with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=CHROMIUM,
-            args=["--no-sandbox", "--disable-dev-shm-usage"],
-        )
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"])
         yield browser
         browser.close()
 

@@ -12,8 +12,6 @@ import isthmus
 from isthmus.cli.app import COMMANDS
 from isthmus.recipes import RECIPES
 
-pytestmark = pytest.mark.xdist_group("start-up")  # one worker runs the lines
-
 HEAVY = ("numpy", "scipy", "sklearn", "numba", "pandas", "polars", "altair", "vl_convert", "jinja2", "skops")
 # Runs lines as the command's entry point does, one after the other, and tells of each what had been loaded by then.
 PROBE = """

@@ -11,8 +11,6 @@ import pytest
 import isthmus
 from isthmus._lazy import hidden
 
-pytestmark = pytest.mark.xdist_group("fresh-process")  # one worker takes the steps
-
 # After each step: its name, and the packages loaded by then; a step may also say something.
 STEPS = """
 import json, sys

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-pytestmark = pytest.mark.xdist_group("imports")  # every file is read once
 PACKAGES = (ROOT / "src/isthmus", ROOT / "benchmarks/src/isthmus_bench")
 _MODULE_NAME = re.compile(r"isthmus(_bench)?(\.\w+)*\.?")
 

@@ -101,11 +101,6 @@ def test_the_same_documents_are_drawn_for_a_check(sample):
     assert other.sample(20)["text"] == first.sample(20)["text"]
 
 
-# On one worker: two threads on each of several workers spend their time waiting for one another.
-one_worker = pytest.mark.xdist_group("threads")
-
-
-@one_worker
 @pytest.mark.parametrize("method", [*RECIPES, "auto"])
 def test_the_number_of_threads_changes_no_label(sample, method):
     need_vectors(method)
@@ -122,7 +117,6 @@ def test_the_number_of_threads_changes_no_label(sample, method):
     assert other.method == first.method
 
 
-@one_worker
 def test_the_number_of_threads_changes_no_group_and_no_diagnosis(sample):
     source, labels, target = (part[:40] for part in sample[:3])
     told = []
@@ -134,7 +128,6 @@ def test_the_number_of_threads_changes_no_group_and_no_diagnosis(sample):
     assert told[0] == told[1]
 
 
-@one_worker
 def test_methods_that_run_at_a_time_have_one_thread_of_linear_algebra_each():
     def threads(name=""):
         return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}

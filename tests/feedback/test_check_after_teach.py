@@ -2,22 +2,16 @@
 
 import numpy as np
 import pytest
+from made_texts import PRICE, STAFF, visit_texts
 
 import isthmus
 from isthmus.report.hero import right_tile
 
-WORDS = {"staff": ["friendly", "rude", "helpful", "polite"], "price": ["expensive", "cheap", "costly", "bargain"]}
-
-
-def make_texts(words, n, seed):
-    rng = np.random.default_rng(seed)
-    return [" ".join(rng.choice(words, 3)) + f" visit {rng.integers(99)}" for _ in range(n)]
-
 
 @pytest.fixture(scope="module")
 def labelling():
-    source = make_texts(WORDS["staff"], 40, 0) + make_texts(WORDS["price"], 40, 1)
-    target = make_texts(WORDS["staff"], 60, 2) + make_texts(WORDS["price"], 60, 3)
+    source = visit_texts(STAFF[:4], 40, 0, visits=99) + visit_texts(PRICE[:4], 40, 1, visits=99)
+    target = visit_texts(STAFF[:4], 60, 2, visits=99) + visit_texts(PRICE[:4], 60, 3, visits=99)
     return isthmus.label(source, ["staff"] * 40 + ["price"] * 40, target, method="logistic")
 
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from made_texts import PARKING, PRICE, STAFF, visit_texts
 
 import isthmus
 from isthmus._math.confidence import lower_confidence_in_groups
@@ -11,23 +12,15 @@ from isthmus.exceptions import UsageError
 from isthmus.feedback import expect_accuracy
 from isthmus.feedback.correction import pseudo_answers
 
-STAFF = ["friendly", "rude", "helpful", "polite", "impatient", "kind"]
-PRICE = ["expensive", "cheap", "costly", "bargain", "overpriced", "fair"]
-PARKING = ["garage", "parking", "spaces", "lot", "barrier", "ticket"]
 TRUTH = np.array(["staff"] * 60 + ["price"] * 60 + ["parking"] * 30)
 GROUP = np.arange(120, 150)
 OUTSIDE = [*range(0, 60, 10), *range(60, 120, 10)]
 
 
-def make_texts(words, n, seed):
-    rng = np.random.default_rng(seed)
-    return [" ".join(rng.choice(words, 3)) + f" visit {rng.integers(9)}" for _ in range(n)]
-
-
 @pytest.fixture(scope="module", params=["logistic", "nbc"])
 def labelling(request):
-    source = make_texts(STAFF[:4], 60, 0) + make_texts(PRICE[:4], 60, 1)
-    target = make_texts(STAFF[2:], 60, 2) + make_texts(PRICE[2:], 60, 3) + make_texts(PARKING, 30, 4)
+    source = visit_texts(STAFF[:4], 60, 0) + visit_texts(PRICE[:4], 60, 1)
+    target = visit_texts(STAFF[2:], 60, 2) + visit_texts(PRICE[2:], 60, 3) + visit_texts(PARKING, 30, 4)
     result = isthmus.label(source, ["staff"] * 60 + ["price"] * 60, target, method=request.param)
     groups = np.full(150, "", dtype=object)
     groups[GROUP] = "garage lot"
@@ -116,9 +109,9 @@ def test_merging_classes_leaves_a_new_group_as_doubtful_as_it_was():
     """Its confidence rose from .19 to .97, and its nearest class kept the old name."""
     rng = np.random.default_rng(0)
     words = {"staff": STAFF[:4], "price": PRICE[:4], "bikes": ["engine", "tyre", "wheel", "brake"]}
-    source = [text for seed, name in enumerate(words) for text in make_texts(words[name], 40, seed)]
+    source = [text for seed, name in enumerate(words) for text in visit_texts(words[name], 40, seed)]
     mixed = [" ".join(rng.choice(STAFF[:4] + PRICE[:4], 3)) for _ in range(60)]
-    target = [*mixed, *make_texts(words["bikes"], 30, 8), *make_texts(PARKING, 30, 9)]
+    target = [*mixed, *visit_texts(words["bikes"], 30, 8), *visit_texts(PARKING, 30, 9)]
     result = isthmus.label(source, [name for name in words for _ in range(40)], target, method="logistic")
     groups = np.array([""] * 90 + ["garage lot"] * 30, dtype=object)
     group = {"group": "garage lot", "words": "garage lot", "documents": 30, "nearest_class": "price"}

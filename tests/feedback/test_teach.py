@@ -4,28 +4,21 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from made_texts import PARKING, PRICE, STAFF, visit_texts
 
 import isthmus
 from isthmus.exceptions import DataError, UsageError
 from isthmus.feedback import Learned
 
-STAFF = ["friendly", "rude", "helpful", "polite", "impatient", "kind"]
-PRICE = ["expensive", "cheap", "costly", "bargain", "overpriced", "fair"]
-PARKING = ["garage", "parking", "spaces", "lot", "barrier", "ticket"]
 TRUTH = np.array(["staff"] * 40 + ["price"] * 40 + ["parking"] * 30)
 ANSWERED = [*range(0, 40, 5), *range(40, 80, 5), *range(80, 110, 3)]
 REST = np.setdiff1d(np.arange(110), ANSWERED)
 
 
-def make_texts(words, n, seed):
-    rng = np.random.default_rng(seed)
-    return [" ".join(rng.choice(words, 3)) + f" visit {rng.integers(9)}" for _ in range(n)]
-
-
 @pytest.fixture(scope="module")
 def labelling():
-    source = make_texts(STAFF[:4], 40, 0) + make_texts(PRICE[:4], 40, 1)
-    target = make_texts(STAFF[2:], 40, 2) + make_texts(PRICE[2:], 40, 3) + make_texts(PARKING, 30, 4)
+    source = visit_texts(STAFF[:4], 40, 0) + visit_texts(PRICE[:4], 40, 1)
+    target = visit_texts(STAFF[2:], 40, 2) + visit_texts(PRICE[2:], 40, 3) + visit_texts(PARKING, 30, 4)
     result = isthmus.label(source, ["staff"] * 40 + ["price"] * 40, target, method="logistic")
     result.ids = [f"T{i}" for i in range(len(target))]
     return result
@@ -258,7 +251,7 @@ def test_vectors_are_learned_from_and_needed_for_later_texts():
     rng = np.random.default_rng(0)
     vectors = [rng.normal(size=(n, 4)) for n in (40, 60)]
     truth = np.where(vectors[1][:, 0] > 0, "up", "down")  # the words say nothing, one direction says all
-    words = [make_texts(STAFF, n, n) for n in (40, 60)]
+    words = [visit_texts(STAFF, n, n) for n in (40, 60)]
     result = isthmus.label(words[0], ["up", "down"] * 20, words[1], method="vectors-logistic", vectors=vectors)
     taught = result.teach({"document": [*range(1, 41)], "true_label": truth[:40].tolist()})
     model, later = taught.model, {"up": [3.0, 0, 0, 0], "down": [-3.0, 0, 0, 0]}

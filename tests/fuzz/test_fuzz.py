@@ -18,10 +18,7 @@ CASES = {
 SEEDS = Path(__file__).parent / "seeds"
 FINDINGS = [line for line in (SEEDS / "findings.txt").read_text(encoding="utf-8").splitlines() if line.strip()]
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore"),
-    pytest.mark.xdist_group("fuzz"),  # one worker warms up, and all cases share what it made
-]
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 @pytest.fixture(scope="module", autouse=True)

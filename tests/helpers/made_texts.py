@@ -1,5 +1,7 @@
 """Small made collections that several rooms read."""
 
+import numpy as np
+
 COMMENTS = [
     ("the staff was friendly", "staff"),
     ("the price was high", "price"),
@@ -28,3 +30,14 @@ SOURCE = [
 ] * 2  # fmt: skip
 LABELS = ["staff", "price"] * 8
 TARGET = ["friendly staff sold the sedan", "the price of the sedan is high", "sedan staff was rude", "a fair price"]
+
+# Opinions of two classes, and of a third one that a source may lack.
+STAFF = ["friendly", "rude", "helpful", "polite", "impatient", "kind"]
+PRICE = ["expensive", "cheap", "costly", "bargain", "overpriced", "fair"]
+PARKING = ["garage", "parking", "spaces", "lot", "barrier", "ticket"]
+
+
+def visit_texts(words, n, seed, visits=9):
+    """Three of the words, with a number that says nothing."""
+    rng = np.random.default_rng(seed)
+    return [" ".join(rng.choice(words, 3)) + f" visit {rng.integers(visits)}" for _ in range(n)]

@@ -9,7 +9,7 @@ from isthmus.evaluate import pair_scores
 from isthmus_bench.baselines import plain_kmeans
 from isthmus_bench.suites.guided_tasks import TASKS, Collections
 
-pytestmark = [pytest.mark.data, pytest.mark.xdist_group("guided")]
+pytestmark = pytest.mark.data
 
 
 @pytest.fixture(scope="module")
