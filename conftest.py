@@ -1,5 +1,6 @@
 """Fixtures shared by all rooms."""
 
+import gc
 import os
 import random
 import re
@@ -106,6 +107,18 @@ def pytest_pycollect_makemodule(module_path, parent):
     if library is None or find_spec(library) is not None:
         return None  # pytest's own way
     return LeftOut.from_parent(parent, path=module_path)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """The collected tests stay to the end, so the collector of garbage need not go through them again and again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.collect()
+        gc.freeze()
 
 
 # Files that take half a minute or hold whole programs begin, so that no worker is left with one of them at the end.
