@@ -6,8 +6,9 @@ labels stop here: whatever ``y`` says about a target row is masked before a meth
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -45,10 +46,10 @@ class Domains:
         Positive for source domains, negative for target domains.
     classes : ndarray
         Sorted labels of the labelled source rows (and of ``extra_classes``).
-    source, target, unlabelled_source : ndarray of int
-        Row numbers: labelled source rows, target rows, source rows without a label.
     order : ndarray of int
         Number that each row has in the caller's order.
+    source, target, unlabelled_source : ndarray of int
+        Row numbers: labelled source rows, target rows, source rows without a label.
 
     See Also
     --------
@@ -59,10 +60,19 @@ class Domains:
     codes: np.ndarray
     domain: np.ndarray
     classes: np.ndarray
-    source: np.ndarray
-    target: np.ndarray
-    unlabelled_source: np.ndarray
     order: np.ndarray
+
+    @cached_property
+    def source(self) -> np.ndarray:
+        return np.flatnonzero(self.codes != UNLABELLED)
+
+    @cached_property
+    def target(self) -> np.ndarray:
+        return np.flatnonzero(self.domain < 0)
+
+    @cached_property
+    def unlabelled_source(self) -> np.ndarray:
+        return np.flatnonzero((self.domain > 0) & (self.codes == UNLABELLED))
 
     @property
     def n_rows(self) -> int:
@@ -99,7 +109,7 @@ class Domains:
         order by :meth:`restore_rows`, :meth:`restore_targets` and ``order[numbers]``.
         """
         order = content_order(self.X, self.domain, self.codes)
-        return _split_rows(self.rows(order), self.codes[order], self.domain[order], self.classes, self.order[order])
+        return Domains(self.rows(order), self.codes[order], self.domain[order], self.classes, self.order[order])
 
     def restore_rows(self, values: Any) -> Any:
         """One value per row, in the caller's order."""
@@ -108,20 +118,6 @@ class Domains:
     def restore_targets(self, values: Any) -> Any:
         """One value per target row, in the caller's order."""
         return values[np.argsort(self.order[self.target])]
-
-
-def _split_rows(X: Any, codes: np.ndarray, domain: np.ndarray, classes: np.ndarray, order: np.ndarray) -> Domains:
-    known = codes != UNLABELLED
-    return Domains(
-        X=X,
-        codes=codes,
-        domain=domain,
-        classes=classes,
-        source=np.flatnonzero(known),
-        target=np.flatnonzero(domain < 0),
-        unlabelled_source=np.flatnonzero((domain > 0) & ~known),
-        order=order,
-    )
 
 
 def check_transfer_data(
@@ -190,7 +186,7 @@ def check_transfer_data(
     classes = find_classes(values[visible], extras, min_classes)
     codes = np.full(n, UNLABELLED, dtype=np.int64)
     codes[visible] = np.searchsorted(classes, values[visible])
-    domains = _split_rows(X, codes, domain, classes, np.arange(n))
+    domains = Domains(X, codes, domain, classes, np.arange(n))
     if need_overlap and not isinstance(X, list) and len(domains.source) and len(domains.target):
         _check_overlap(domains)
     return domains
@@ -219,10 +215,11 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):
     """Base of all classifiers that carry labels from source rows to target rows.
 
     A subclass sets ``_row_kind`` and writes ``_fit(domains)``, which stores fitted attributes and returns the class
-    codes of the target rows, and ``_scores(X)``, which returns one score per row and class (larger is better). It
-    inherits the gate, ``transduction_``, ``predict`` and, if its scores are log-probabilities, ``predict_proba``. Its
-    table ``_parameter_constraints`` says what each parameter may be, in scikit-learn's terms; ``fit`` checks it.
-    Rows reach ``_fit`` in the order of their contents, see :meth:`Domains.in_content_order`.
+    codes of the target rows (None: those of the largest scores), and ``_scores(X)``, which returns one score per row
+    and class (larger is better). It inherits the gate, ``transduction_``, ``predict`` and, if its scores are
+    log-probabilities, ``predict_proba``. Its table ``_parameter_constraints`` says what each parameter may be, in
+    scikit-learn's terms; ``fit`` checks it. Rows reach ``_fit`` in the order of their contents, see
+    :meth:`Domains.in_content_order`.
 
     See Also
     --------
@@ -234,6 +231,7 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):
     __metadata_request__fit = {"sample_domain": True}
     _parameter_constraints: ClassVar[dict[str, list]] = {}
     history_measure = "objective"  # what the numbers in ``history_`` are, for whoever draws them
+    prediction_rule: Callable[[], Any]  # of some: what labels new documents without scikit-learn, and makes the scores
     _row_kind = "matrix"
     _need_overlap = True
     _sort_rows = True  # False where rows and columns of X belong together (a kernel matrix)
@@ -266,11 +264,10 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):
             raise self._refuse_kinds(list(extras)) from error
         domains = domains.in_content_order() if self._sort_rows else domains
         self.classes_ = domains.classes
-        target_codes = self._fit(domains)
         codes = domains.codes.copy()
-        codes[domains.target] = target_codes
-        if len(domains.unlabelled_source):
-            codes[domains.unlabelled_source] = self._scores(domains.rows(domains.unlabelled_source)).argmax(axis=1)
+        for rows, found in ((domains.target, self._fit(domains)), (domains.unlabelled_source, None)):
+            if len(rows):
+                codes[rows] = self._scores(domains.rows(rows)).argmax(axis=1) if found is None else found
         self.transduction_ = self.classes_[domains.restore_rows(codes)]
         return self
 
@@ -305,11 +302,11 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):
         """The error where such classes and the labels cannot be compared."""
         raise NotImplementedError
 
-    def _fit(self, domains: Domains) -> np.ndarray:
+    def _fit(self, domains: Domains) -> np.ndarray | None:
         raise NotImplementedError
 
     def _scores(self, X) -> np.ndarray:
-        raise NotImplementedError
+        return self.prediction_rule().scores(X)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -66,7 +66,7 @@ def test_co_clustering_stops_where_a_step_gains_little_of_all_that_was_gained(mo
         word_table=np.ones((2, 2)),
     )
     monkeypatch.setattr(co_clustering, "Search", lambda *arguments: state)
-    start = SimpleNamespace(counts=None)
+    start = SimpleNamespace(sums=None)
     start.copy = lambda: start
     result = co_clustering.co_cluster(None, np.ones((2, 2)), start, np.array([0, 1]), 2, max_iter=5, tol=0.1)
     # the third step gains 0.3: less than a tenth of 5.3, but not of what was gained since the first step, 1.3

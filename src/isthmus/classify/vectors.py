@@ -62,7 +62,7 @@ class TransductiveCentroidClassifier(TransferClassifier):
     max_iter: int = parameter(FROM_1, default=50)
     _need_overlap = False
 
-    def _fit(self, domains: Domains) -> np.ndarray:
+    def _fit(self, domains: Domains) -> np.ndarray | None:
         own = np.zeros((domains.n_classes, domains.X.shape[1]))
         parts = []
         for number in domains.source_domains:
@@ -78,16 +78,13 @@ class TransductiveCentroidClassifier(TransferClassifier):
         self.history_: list[float] = []
         self.termination_condition_ = "no_target"
         if target is None:
-            return np.zeros(0, dtype=np.int64)
+            return None
         self.centroids_, codes, self.history_, settled = settle(
             start, target, source_weight=self.source_weight, max_iter=self.max_iter
         )
         self.n_iter_ = len(self.history_)
         self.termination_condition_ = "settled" if settled else "max_iter"
         return codes
-
-    def _scores(self, X) -> np.ndarray:
-        return self.prediction_rule().scores(X)
 
     def prediction_rule(self) -> CentroidRule:
         """What labels new documents; see ``isthmus.classify.rules``."""

@@ -156,8 +156,7 @@ def alignment_table(weights: np.ndarray, groups: SourceGroups, classes: np.ndarr
         if best < 0 or row[best] <= 0:
             matches.append(Match(cluster, None, 0.0, None))
             continue
-        group = classes[groups.codes[best]]
-        group = as_python(group)
+        group = as_python(classes[groups.codes[best]])
         matches.append(Match(cluster, group, float(row[best]), int(groups.collections[best])))
     return matches
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from numbers import Real
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._math.content import content_order
 from isthmus._math.rows import group_means
 from isthmus._parameters import (
     FROM_0,
@@ -29,8 +27,8 @@ from isthmus._parameters import (
 )
 from isthmus._progress import progress
 from isthmus._utils import n_threads, warn
-from isthmus._validation import check_rows, shorten
-from isthmus.base import check_transfer_data
+from isthmus._validation import UNLABELLED, check_rows, shorten
+from isthmus.base import Domains, check_transfer_data
 from isthmus.clustering.alignment import Match, alignment_table
 from isthmus.clustering.guidance import choose_guidance, choose_n_clusters, count_counterparts
 from isthmus.clustering.kmeans import KMeansRun, assign_rows
@@ -208,19 +206,18 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
         check_is_fitted(self)
         X = metric_rows(clean_rows(check_rows(self, X)), self.metric == "cosine")
         labels = assign_rows(X, self.cluster_centers_, cosine=self.metric == "cosine")[0]
-        return self._place_empty(X, labels).astype(np.int64)
+        return np.where(np.diff(X.indptr) == 0, self._least_specific, labels).astype(np.int64)
 
     # -- parts of fit ----------------------------------------------------------------------------------------------
 
-    def _read(self, X, y, sample_domain) -> _Rows:
+    def _read(self, X, y, sample_domain) -> Domains:
         if y is None:
             if sample_domain is not None:
                 check_transfer_data(self, X, y, sample_domain)  # refuses: domains without groups
             X = clean_rows(check_rows(self, X, reset=True))
-            everything, nothing = np.arange(X.shape[0]), np.zeros(0, dtype=np.int64)
+            hidden = np.full(X.shape[0], UNLABELLED)
             self.classes_ = np.zeros(0, dtype=object)
-            order = content_order(X)
-            return _Rows(X[order], nothing, nothing, nothing, everything, X.shape[0], order)
+            return Domains(X, hidden, hidden, self.classes_, np.arange(X.shape[0])).in_content_order()
         gate = check_transfer_data(self, X, y, sample_domain, need_overlap=False, min_classes=1).in_content_order()
         if gate.n_classes < 2 and self.guidance != 0:
             raise DataError(
@@ -229,12 +226,10 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
                 code="one-class",
             )
         self.classes_ = gate.classes
-        target = gate.target if len(gate.target) else np.arange(gate.n_rows)
-        X = clean_rows(gate.X)
-        return _Rows(X, gate.source, gate.source_codes, gate.domain[gate.source], target, gate.n_rows, gate.order)
+        return replace(gate, X=clean_rows(gate.X))
 
-    def _prepare(self, rows: _Rows) -> Prepared:
-        target = rows.X[rows.target]
+    def _prepare(self, rows: Domains) -> Prepared:
+        target = rows.X[_target_rows(rows)]
         empty = np.diff(target.indptr) == 0
         self.n_empty_ = int(empty.sum())
         if self.n_empty_ == len(empty):
@@ -251,14 +246,14 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
             )
         prepared = prepare(
             rows.X[rows.source] if self.guidance != 0 else None,
-            rows.codes,
-            rows.collections,
+            rows.source_codes,
+            rows.domain[rows.source],
             target[~empty],
             cosine=self.metric == "cosine",
             **{name: getattr(self, name) for name in _ALIGNMENT},
         )
         if prepared.groups is not None and prepared.aligner is None:
-            words = [len(np.unique(rows.X[side].indices)) for side in (rows.source, rows.target)]
+            words = [len(np.unique(rows.X[side].indices)) for side in (rows.source, _target_rows(rows))]
             warn(
                 f"Source ({words[0]} words) and target ({words[1]} words) share no word, so no group can be "
                 "matched; the target was grouped by plain k-means.",
@@ -266,7 +261,7 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
             )
         return prepared
 
-    def _settle_number(self, rows: _Rows, prepared: Prepared):
+    def _settle_number(self, rows: Domains, prepared: Prepared):
         n = prepared.target.shape[0]
         self.n_clusters_table_: list[dict] = []
         if self.n_clusters is None or isinstance(self.n_clusters, str):
@@ -279,7 +274,7 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
                 chosen, self.n_clusters_table_ = choose_n_clusters(
                     prepared.target,
                     source,
-                    len(np.unique(rows.codes)),  # groups of one name in several sources are one
+                    len(np.unique(rows.source_codes)),  # groups of one name in several sources are one
                     cosine=cosine,
                     random_state=seed,
                 )
@@ -293,15 +288,15 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
                 code="bad-parameter",
             )
 
-    def _settle_guidance(self, rows: _Rows, prepared: Prepared):
+    def _settle_guidance(self, rows: Domains, prepared: Prepared):
         self.guidance_table_: list[dict] = []
         if prepared.aligner is None:
             self.guidance_ = 0.0
         elif isinstance(self.guidance, str):
             self.guidance_, self.guidance_table_ = choose_guidance(
                 rows.X[rows.source],
-                rows.codes,
-                rows.collections,
+                rows.source_codes,
+                rows.domain[rows.source],
                 prepared.target,
                 n_clusters=self.n_clusters_,
                 boost=self.boost,
@@ -340,28 +335,29 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
         assert best is not None  # n_init is at least 1
         return best
 
-    def _store(self, best: KMeansRun, rows: _Rows, prepared: Prepared):
+    def _store(self, best: KMeansRun, rows: Domains, prepared: Prepared):
         self.cluster_centers_ = best.centers
         self.history_, self.n_iter_ = best.history, best.n_iter
         self.inertia_, self.termination_condition_ = best.divergence, best.termination
-        filled = rows.target[np.diff(rows.X.indptr)[rows.target] > 0]
+        target = _target_rows(rows)
+        filled = target[np.diff(rows.X.indptr)[target] > 0]
         labels = np.full(rows.n_rows, -1, dtype=np.int64)
         self._aligner, self._groups = prepared.aligner, prepared.groups
         self._set_alignment(best)
         if prepared.groups is not None:
             keys = list(zip(self.group_collections_.tolist(), prepared.groups.codes.tolist(), strict=True))
-            matched = {key: _cluster_of(self.match_weights_[:, j]) for j, key in enumerate(keys)}
-            labels[rows.source] = [
-                matched[key] for key in zip(rows.collections.tolist(), rows.codes.tolist(), strict=True)
-            ]
+            weights = self.match_weights_.T
+            matched = {key: int(row.argmax()) if row.max() > 0 else -1 for key, row in zip(keys, weights, strict=True)}
+            own = zip(rows.domain[rows.source].tolist(), rows.source_codes.tolist(), strict=True)
+            labels[rows.source] = [matched[key] for key in own]
         labels[filled] = best.labels
         self.cluster_means_ = group_means(prepared.target, best.labels, self.n_clusters_)
         self.target_mean_ = np.asarray(prepared.target.mean(axis=0)).ravel()
         lengths = np.where(best.counts > 0, np.linalg.norm(self.cluster_means_, axis=1), np.inf)
         self._least_specific = int(lengths.argmin())
-        labels[np.setdiff1d(rows.target, filled)] = self._least_specific
-        self.labels_ = labels[np.argsort(rows.order)]
-        self.cluster_sizes_ = np.bincount(labels[rows.target], minlength=self.n_clusters_)
+        labels[np.setdiff1d(target, filled)] = self._least_specific
+        self.labels_ = rows.restore_rows(labels)
+        self.cluster_sizes_ = np.bincount(labels[target], minlength=self.n_clusters_)
 
     def _set_alignment(self, best: KMeansRun):
         if self._groups is None or self._aligner is None or best.pull is None:
@@ -377,25 +373,12 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
         self.group_collections_ = self._groups.collections
         self.alignment_ = alignment_table(self.match_weights_, self._groups, self.classes_)
 
-    def _place_empty(self, X: sp.csr_matrix, labels: np.ndarray) -> np.ndarray:
-        return np.where(np.diff(X.indptr) == 0, self._least_specific, labels)
-
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
 
 
-@dataclass(frozen=True)
-class _Rows:
-    X: sp.csr_matrix
-    source: np.ndarray
-    codes: np.ndarray
-    collections: np.ndarray
-    target: np.ndarray
-    n_rows: int
-    order: np.ndarray  # the caller's number of each row
-
-
-def _cluster_of(column: np.ndarray) -> int:
-    return int(column.argmax()) if column.max() > 0 else -1
+def _target_rows(rows: Domains) -> np.ndarray:
+    """Rows that are grouped: where none is marked as target, all of them."""
+    return rows.target if len(rows.target) else np.arange(rows.n_rows)

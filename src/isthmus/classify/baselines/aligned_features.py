@@ -27,7 +27,7 @@ class AlignedFeaturesClassifier(TransferClassifier):
     _row_kind = "matrix"
     _keep_columns = True
 
-    def _fit(self, domains: Domains) -> np.ndarray:
+    def _fit(self, domains: Domains) -> None:
         X = sp.csr_matrix(domains.X)
         A = self._learn(X, domains)
         rows, d = X[domains.source], X.shape[1]
@@ -47,9 +47,6 @@ class AlignedFeaturesClassifier(TransferClassifier):
         self.n_iter_ = 1
         self.history_: list[dict] = []
         self.termination_condition_ = "closed_form"
-        if not len(domains.target):
-            return np.zeros(0, np.int64)
-        return self._scores(X[domains.target]).argmax(axis=1)
 
     def _scores(self, X) -> np.ndarray:
         return linear_scores(self.estimator_, X)

@@ -60,7 +60,7 @@ class SelfTrainingTransferClassifier(TransferClassifier):
 
     history_measure = "share of labels changed"
 
-    def _fit(self, domains: Domains) -> np.ndarray:
+    def _fit(self, domains: Domains) -> np.ndarray | None:
         prototype = default_estimator(self.estimator)
         if not hasattr(prototype, "predict_proba"):
             raise UsageError(
@@ -82,7 +82,7 @@ class SelfTrainingTransferClassifier(TransferClassifier):
         self.n_iter_ = 1  # without a target, one fit on the source is all there is
         self.termination_condition_ = "no_target" if not len(domains.target) else "max_iter"
         if not len(domains.target):
-            return np.zeros(0, dtype=np.int64)
+            return None
         scores = self._scores(target)
         labels = scores.argmax(axis=1)
         for round_ in range(1, self.max_iter + 1):

@@ -53,7 +53,7 @@ class SourceOnlyClassifier(TransferClassifier):
     estimator: Any = parameter(HasMethods(["fit", "predict"]), None, default=None, positional=True)
     cv: int = parameter(Interval(Integral, 2, None, closed="left"), default=3)
 
-    def _fit(self, domains: Domains) -> np.ndarray:
+    def _fit(self, domains: Domains) -> None:
         X, codes = domains.rows(domains.source), domains.source_codes
         prototype = default_estimator(self.estimator)
         self.estimator_ = clone(prototype).fit(X, codes)
@@ -63,9 +63,6 @@ class SourceOnlyClassifier(TransferClassifier):
         self.n_iter_ = 1
         self.history_: list[float] = []
         self.termination_condition_ = "fitted"
-        if not len(domains.target):
-            return np.zeros(0, dtype=np.int64)
-        return self._scores(domains.rows(domains.target)).argmax(axis=1)
 
     def _held_out_temperature(self, prototype, X, codes) -> float:
         folds = min(self.cv, int(np.bincount(codes).min()))

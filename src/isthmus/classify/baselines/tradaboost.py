@@ -51,20 +51,19 @@ class TrAdaBoostClassifier(TransferClassifier):
     n_added: float = parameter(Interval(Real, 0, 1, closed="right"), default=0.5)
     C: float = parameter(POSITIVE, default=10.0)
 
-    def _fit(self, domains: Domains) -> np.ndarray:
+    def _fit(self, domains: Domains) -> None:
         source, codes, n_target = domains.rows(domains.source), domains.source_codes, len(domains.target)
         first = self._estimator().fit(source, codes)
         self.estimator_ = first
         self.history_: list[dict] = []
         self.n_iter_, self.termination_condition_ = 1, "no_target"
         if n_target == 0:
-            return np.zeros(0, np.int64)
+            return
         probability = first.predict_proba(domains.rows(domains.target))
         sure = np.argsort(-probability.max(axis=1), kind="stable")[: max(1, round(self.n_added * n_target))]
         rows = np.concatenate([domains.source, domains.target[sure]])
         labels = np.concatenate([codes, first.classes_[probability[sure].argmax(axis=1)]])
         self._boost(domains.rows(rows), labels, len(codes))
-        return self._scores(domains.rows(domains.target)).argmax(axis=1)
 
     def _boost(self, X, labels: np.ndarray, n_source: int) -> None:
         n = len(labels)

@@ -112,12 +112,12 @@ class TransductiveSVM(TransferClassifier):
             positive = 1 if n_planes == 1 else plane
             planes.append(self._fit_plane(source, target, np.where(codes == positive, 1.0, -1.0)))
             progress("moving the boundary", plane + 1, n_planes)
-        coef, intercept = np.array([p[0] for p in planes]), np.array([p[1] for p in planes])
+        self.coef_, self.intercept_ = (np.array(part) for part in zip(*planes, strict=True))
         if n_planes == 1:
-            coef, intercept = np.vstack([-coef, coef]), np.append(-intercept, intercept)
-        self.coef_, self.intercept_ = coef, intercept
+            self.coef_ = np.vstack([-self.coef_, self.coef_])
+            self.intercept_ = np.append(-self.intercept_, self.intercept_)
         self.inverse_temperature_ = fit_temperature(self._margins(source), codes)
-        return self._margins(target).argmax(axis=1) if len(domains.target) else np.zeros(0, dtype=np.int64)
+        return self._margins(target).argmax(axis=1)
 
     def _fit_plane(self, source, target, signs: np.ndarray) -> tuple[np.ndarray, float]:
         n_source, n_target = len(signs), target.shape[0]

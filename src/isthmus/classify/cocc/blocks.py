@@ -322,27 +322,34 @@ class TargetTotals:
         return float(self.word_totals.sum())
 
 
-class PlacedDocuments:
-    """Documents in their clusters; the blocks keep where, under ``name``."""
+class KeptDocuments:
+    """Documents under labels that the blocks keep under ``name``; ``table``: words × labels, in fixed point."""
 
-    def __init__(self, problem: Problem, name: str, table: np.ndarray, runs: Any = None):
+    def __init__(self, problem: Problem, name: str, table: np.ndarray):
         self.problem = problem
         self.name = name
         self.table = table
-        self._runs = runs or count(1)
-        self._first = name
-        self._run = 0
-        self._step = 0
 
     @property
-    def counts(self) -> np.ndarray:
-        """Word × cluster counts."""
+    def sums(self) -> np.ndarray:
+        """The table as numbers."""
         return self.table / self.problem.weigher.one
 
     @property
     def labels(self) -> np.ndarray:
-        """Cluster of each document, where one block has them all."""
+        """Label of each document, where one block has them all."""
         return kept_labels(self.problem.sample, self.name)
+
+
+class PlacedDocuments(KeptDocuments):
+    """Documents in their clusters."""
+
+    def __init__(self, problem: Problem, name: str, table: np.ndarray, runs: Any = None):
+        super().__init__(problem, name, table)
+        self._runs = runs or count(1)
+        self._first = name
+        self._run = 0
+        self._step = 0
 
     def copy(self) -> PlacedDocuments:
         """The same places, for a run of its own: the places of this one stay."""
@@ -363,24 +370,14 @@ class PlacedDocuments:
         return moved
 
 
-class SettlingDocuments:
+class SettlingDocuments(KeptDocuments):
     """Documents that settle at the centroids of their classes: tf-idf rows of length one, added up by class."""
 
     def __init__(self, problem: Problem, placed: PlacedDocuments, mapping: np.ndarray, idf: np.ndarray):
-        self.problem = problem
+        super().__init__(problem, "", np.zeros_like(placed.table))
         self.idf = idf
-        self.table = np.zeros_like(placed.table)
         self._step = 0
-        self._place(ByClusters(placed.name, mapping), None)
-
-    @property
-    def sums(self) -> np.ndarray:
-        return self.table / self.problem.weigher.one
-
-    @property
-    def labels(self) -> np.ndarray:
-        """Class of each document, where one block has them all."""
-        return kept_labels(self.problem.sample, f"settled-{self._step}")
+        self._place(ByClusters(placed.name, mapping))
 
     def mean_cosine(self, centroids: np.ndarray) -> float:
         """Of the documents with the centroids of their classes."""
@@ -393,16 +390,16 @@ class SettlingDocuments:
     def move(self, centroids: np.ndarray) -> int:
         """Every document to the nearest centroid; how many moved."""
         scores = np.ascontiguousarray(centroids * self.idf[:, None])
-        before = f"settled-{self._step}"
+        before = self.name
         self._step += 1
-        moved = self._place(ByScores(scores, np.zeros(scores.shape[1])), before)
+        moved = self._place(ByScores(scores, np.zeros(scores.shape[1])))
         self.problem.passes.forget(before)
         return moved
 
-    def _place(self, by: Any, before: str | None) -> int:
-        names = before, f"settled-{self._step}"
+    def _place(self, by: Any) -> int:
+        before, self.name = self.name or None, f"settled-{self._step}"
         phase = f"settling, round {self._step}"
-        change, self.sizes, moved = self.problem.move(by, *names, phase=phase, idf=self.idf)
+        change, self.sizes, moved = self.problem.move(by, before, self.name, phase=phase, idf=self.idf)
         self.table = change.added_to(self.table)
         return moved
 

@@ -78,9 +78,6 @@ class CoClusteringClassifier(TransferClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray
-    transduction_ : ndarray
-        Class of every fitted row; source rows keep theirs.
     document_clusters_ : ndarray of int
         Cluster of every fitted row, numbered by the class it is matched with one to one; -1 for source rows. With a
         finish some documents end in another class than that of their cluster.
@@ -156,7 +153,7 @@ class CoClusteringClassifier(TransferClassifier):
     refine: str | None = parameter(StrOptions({"centroids"}), None, default="centroids")
     random_state: Any = parameter("random_state", default=None)
 
-    def _fit(self, domains: Domains) -> np.ndarray:
+    def _fit(self, domains: Domains) -> np.ndarray | None:
         X = sp.csr_matrix(domains.X)
         rows = X[domains.source], X[domains.target]
         passes = MemoryPasses(*rows, domains.source_codes, domains.classes)
@@ -165,7 +162,7 @@ class CoClusteringClassifier(TransferClassifier):
         best, mapping, settled = self._solve(problem)
         self.document_clusters_ = np.full(domains.n_rows, -1, dtype=np.int64)
         if problem.fixed:
-            return np.zeros(0, dtype=np.int64)
+            return None
         clusters = mapping[best.documents]
         self.document_clusters_[domains.target] = clusters
         self.document_clusters_ = domains.restore_rows(self.document_clusters_)
@@ -202,8 +199,6 @@ class CoClusteringClassifier(TransferClassifier):
         return rows.matrix(self._weigher.values(rows))
 
     def _check_words(self, problem: Problem) -> None:
-        if problem.target.n_rows == 0:
-            raise DataError("The target has no rows; give at least one document to be labelled.", code="no-target")
         wordless = np.flatnonzero(problem.class_counts.sum(axis=0) <= 0)
         if len(wordless) and not problem.fixed:
             name = self.classes_[wordless[0]]
@@ -237,7 +232,8 @@ class CoClusteringClassifier(TransferClassifier):
 
     def _solve(self, problem: Problem, enough: int = 0) -> tuple[CoClustering, np.ndarray, SettlingDocuments | None]:
         """The co-clustering, the class of each document cluster, and the documents where they settled, if they did."""
-        rng = _generator(self.random_state)
+        # A generator that can make independent children, from any form of scikit-learn's random_state.
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         vectors = problem.sketch(rng)
         start = problem.start()
         source = smooth_source(problem.class_counts)
@@ -246,17 +242,13 @@ class CoClusteringClassifier(TransferClassifier):
 
         def search(k: int, trade_off: float, words: np.ndarray, documents=start, **options) -> CoClustering:
             options = {"max_iter": self.max_iter, "tol": self.tol, "first": self.first, **options}
-            options["smoothing"] = self.smoothing
-            options["move_documents"] = not problem.fixed
-            return co_cluster(problem.target, source, documents, words, k, trade_off=trade_off, **options)
+            options |= {"smoothing": self.smoothing, "move_documents": not problem.fixed, "trade_off": trade_off}
+            return co_cluster(problem.target, source, documents, words, k, **options)
 
-        def first_words(k: int, seeds: np.random.Generator) -> np.ndarray:
-            return group_words(vectors, k, seeds)
-
-        k, trade_off, self.choice_ = choose_setting(problem, search, first_words, ks, self.trade_off, rng)
+        k, trade_off, self.choice_ = choose_setting(problem, search, vectors, ks, self.trade_off, rng)
         runs = []
         for run, seeds in enumerate(rng.spawn(self.n_init), 1):
-            runs.append(search(k, trade_off, first_words(k, seeds)))
+            runs.append(search(k, trade_off, group_words(vectors, k, seeds)))
             progress("grouping documents and words", run, self.n_init, objective=runs[-1].objective)
         best = min(runs, key=lambda result: result.objective)
         if not best.converged and best.n_iter < self.max_iter:  # ended by the tolerance: the one that is kept goes on
@@ -283,7 +275,6 @@ class CoClusteringClassifier(TransferClassifier):
         by_class = np.argsort(mapping)
         self.word_clusters_ = best.words
         self.target_table_, self.source_table_ = best.target_table[:, by_class], best.source_table
-        assert best.word_table is not None
         self.target_words_, self.source_words_ = best.word_table[:, by_class], source
         within = spread_divergence(self.target_words_, source, best.words, len(best.target_table), **floor)
         self.match_divergence_ = divergence[:, by_class] + within[:, None]
@@ -292,9 +283,8 @@ class CoClusteringClassifier(TransferClassifier):
             self.cluster_classes_ = self.match_divergence_.argmin(axis=0)
             self._warn_of_unused_classes()
         self.objective_, self.history_, self.n_iter_ = best.objective, best.history, best.n_iter
-        self.termination_condition_ = "converged" if best.converged else "max_iter"
-        if problem.fixed:
-            self.termination_condition_ = "no_target"
+        ended = "converged" if best.converged else "max_iter"
+        self.termination_condition_ = "no_target" if problem.fixed else ended
         return mapping
 
     def _warn_of_unused_classes(self) -> None:
@@ -309,7 +299,9 @@ class CoClusteringClassifier(TransferClassifier):
 
     def _finish(self, problem: Problem, best: CoClustering, mapping: np.ndarray) -> SettlingDocuments | None:
         """What new documents are scored with: the tables, or the centroids if documents settled there."""
-        self.word_scores_, self.word_weights_ = _finite(document_logs(self.target_table_)[self.word_clusters_]), None
+        # Without smoothing a table may hold zeros, and -inf would drown all other words.
+        logs = np.maximum(document_logs(self.target_table_)[self.word_clusters_], np.log(1e-12))
+        self.word_scores_, self.word_weights_ = np.ascontiguousarray(logs), None
         self.score_classes_ = self.cluster_classes_  # class that each column of scores stands for
         self.refine_history_, self.refine_condition_ = [], "off"
         if self.refine is None or problem.fixed:
@@ -339,13 +331,3 @@ class CoClusteringClassifier(TransferClassifier):
         """Probability of each class for each new target document, calibrated on the source documents."""
         check_is_fitted(self)
         return softmax(self.prediction_rule().of_rows(RowBlock.of(sp.csr_matrix(self._check_new(X)))))
-
-
-def _finite(logs: np.ndarray) -> np.ndarray:
-    """Logs for scoring: without smoothing a table may hold zeros, and -inf would drown all other words."""
-    return np.ascontiguousarray(np.maximum(logs, np.log(1e-12)))
-
-
-def _generator(random_state) -> np.random.Generator:
-    """A generator that can make independent children, from any form of scikit-learn's ``random_state``."""
-    return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))

@@ -23,7 +23,7 @@ cluster that holds each word once does exactly that, so the argument above stays
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
@@ -41,11 +41,14 @@ class CoClustering:
     words: np.ndarray
     target_table: np.ndarray
     source_table: np.ndarray
-    objective: float
-    history: list[float] = field(default_factory=list)
-    n_iter: int = 0
-    converged: bool = False
-    word_table: np.ndarray | None = None
+    word_table: np.ndarray
+    history: list[float]
+    n_iter: int
+    converged: bool
+
+    @property
+    def objective(self) -> float:
+        return self.history[-1]
 
     @property
     def documents(self) -> np.ndarray:
@@ -123,7 +126,7 @@ class Search:
     def document_step(self, words: np.ndarray, placed: PlacedDocuments) -> int:
         # Finite stand-ins for -inf, as in the word step.
         changed = placed.move(words, np.maximum(document_logs(self.target_table), -1e300))
-        self.place(placed.counts)
+        self.place(placed.sums)
         self.target_table = self.members @ self.word_table
         return changed
 
@@ -152,7 +155,7 @@ def co_cluster(
     words = np.array(words, dtype=np.int64)
     search = Search(target, source, n_word_clusters, trade_off, smoothing)
     placed = documents.copy()
-    search.place(placed.counts)
+    search.place(placed.sums)
     search.tables(words)
     history = [search.objective()]
     order = [first, "documents" if first == "words" else "words"] if move_documents else ["words"]
@@ -168,17 +171,8 @@ def co_cluster(
         gained = history[-1 - steps] - history[-1]
         if gained < tol * (history[0] - history[-1]):
             break
-    return CoClustering(
-        placed,
-        words,
-        search.target_table,
-        search.source_table,
-        history[-1],
-        history,
-        n_iter,
-        converged,
-        search.word_table.copy(),
-    )
+    tables = search.target_table, search.source_table, search.word_table.copy()
+    return CoClustering(placed, words, *tables, history, n_iter, converged)
 
 
 def smooth_source(class_counts: np.ndarray, smoothing: float = 1.0) -> np.ndarray:

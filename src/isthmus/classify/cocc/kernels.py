@@ -1,4 +1,4 @@
-"""Compiled inner loops of co-clustering; sums over documents are integers. See ``blocks``, which calls them."""
+"""Compiled inner loops of co-clustering, for large blocks: each as the function of its name in ``blocks``."""
 
 from __future__ import annotations
 
@@ -9,10 +9,6 @@ from isthmus._math.compiled import compiled
 
 @compiled
 def best_places(indptr, indices, values, scores, bias, labels):
-    """Cluster of each row with the largest ``bias + Σ value · scores[word]``, in place.
-
-    A row keeps its cluster on a tie, so that rounding cannot make the search cycle; one of cluster -1 gets the first.
-    """
     n_clusters = scores.shape[1]
     own = np.empty(n_clusters)
     for row in range(indptr.shape[0] - 1):
@@ -39,12 +35,7 @@ _TILE = 64  # words side by side: their scores and best places fit the first-lev
 
 @compiled(fastmath={"reassoc", "nsz", "contract"})
 def assign_words(weights, logs, labels):
-    """Best word cluster of each word (the word step in its cheap form); ties keep the cluster.
-
-    ``weights`` is words × (document clusters and classes, the latter already times λ), ``logs`` the same columns × word
-    clusters, finite. The inner loops run over words side by side, each with the best cluster so far, so that the
-    largest of many scores is found without a branch. Returns how many labels changed.
-    """
+    """The inner loops run over words side by side, each with the best cluster so far: no branch for many scores."""
     n_words, width = weights.shape
     part = np.zeros((width, _TILE))
     sums, highest, places = np.empty(_TILE), np.empty(_TILE), np.empty(_TILE, np.int64)
@@ -89,10 +80,6 @@ def assign_words(weights, logs, labels):
 
 @compiled
 def list_moves(indptr, indices, weights, before, after, n_classes):
-    """What rows that changed their class take from one column of a terms × classes table and bring to another.
-
-    Places in the flat table, and integers to be added there; a row comes from class -1 where it had none.
-    """
     size = 0
     for row in range(before.shape[0]):
         if before[row] != after[row]:
@@ -113,7 +100,6 @@ def list_moves(indptr, indices, weights, before, after, n_classes):
 
 @compiled
 def add_products(indptr, indices, values, rows, scale, out):
-    """Xᵀ · rows in fixed point."""
     for row in range(indptr.shape[0] - 1):
         for at in range(indptr[row], indptr[row + 1]):
             for j in range(rows.shape[1]):

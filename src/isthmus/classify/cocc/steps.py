@@ -22,9 +22,8 @@ from isthmus.classify.cocc.co_clustering import CoClustering
 
 def group_words(vectors: np.ndarray, k: int, rng: np.random.Generator, n_iter: int = 5) -> np.ndarray:
     """Cluster number of each word by k-means on the sphere from ``k`` random words; every cluster keeps a word."""
-    vectors = np.ascontiguousarray(
-        vectors, dtype=np.float32
-    )  # a start needs no more digits, and half the bytes are quicker
+    # A start needs no more digits, and half the bytes are quicker.
+    vectors = np.ascontiguousarray(vectors, dtype=np.float32)
     n = len(vectors)
     seeds = rng.choice(n, size=k, replace=False)
     centres = vectors[seeds]
@@ -89,12 +88,12 @@ _ITERATIONS = 20  # enough to tell settings apart; the search itself goes on to 
 def choose_setting(
     problem: Problem,
     search: Callable[..., CoClustering],
-    first_words: Callable[[int, np.random.Generator], np.ndarray],
+    vectors: np.ndarray,
     n_word_clusters,
     trade_off,
     rng: np.random.Generator,
 ) -> tuple[int, float, list[dict] | None]:
-    """Values for what was left to "auto", and the table they were chosen from.
+    """Values for what was left to "auto", and the table they were chosen from; ``vectors`` are those of the words.
 
     Objectives of different k and λ cannot be compared. What can be is how well each setting's document clusters hold
     together in a space that knows neither: the mean cosine of the documents with their clusters' tf-idf centroids. No
@@ -109,7 +108,7 @@ def choose_setting(
     weights, as_they_are = problem.passes.idf, np.arange(problem.n_classes)
     table: list[dict] = []
     for k in ks:
-        words = first_words(k, np.random.default_rng(seed))
+        words = group_words(vectors, k, np.random.default_rng(seed))
         for value in trade_offs:
             result = search(k, value, words, max_iter=_ITERATIONS)
             fit = SettlingDocuments(problem, result.placed, as_they_are, weights).compactness()

@@ -47,9 +47,8 @@ def read_word_labels(word_labels: Mapping | None) -> dict[Any, Weights]:
         return {}
     if not isinstance(word_labels, Mapping):
         raise UsageError(
-            f"word_labels is {type(word_labels).__name__}; a mapping is expected: word or column number to a "
-            f"class, or to "
-            "{class: weight}.",
+            f"word_labels is {type(word_labels).__name__}; a mapping is expected: word or column number to a class, "
+            "or to {class: weight}.",
             code="bad-word-labels",
         )
     read: dict[Any, Weights] = {}
@@ -113,9 +112,8 @@ def place_words(
         if isinstance(word, str):
             if names is None:
                 raise UsageError(
-                    f"word_labels names words such as {word!r}, but the columns have no names; give "
-                    f"feature_names, a data "
-                    "frame, or column numbers instead of words.",
+                    f"word_labels names words such as {word!r}, but the columns have no names; give feature_names, a "
+                    "data frame, or column numbers instead of words.",
                     code="bad-word-labels",
                 )
             column = index.get(word if terms is None else terms.get(word) or "", -1)
@@ -240,7 +238,7 @@ class DualClassifier(TransferClassifier):
                 code="length-mismatch",
             )
         scores = self._word_function(columns[:, self._row_order])
-        return self._word_class_names()[self._normal_words(scores).argmax(axis=1)]
+        return self._word_class_names()[comparable(scores, self._word_moments).argmax(axis=1)]
 
     def suggest_words(self, n_words=20):
         """Unlabelled words worth labelling next, by how many target documents they touch and how unsure their class is.
@@ -299,10 +297,9 @@ class DualClassifier(TransferClassifier):
         self.kernels_ = {"documents": describe(row_kernel), "words": describe(column_kernel)}
         if not (row_kernel.exact and column_kernel.exact):
             warn(
-                f"{n} documents × {d} words: the Gaussian kernel over more than {self.max_exact} of "
-                f"either is approximated "
-                f"through {self.n_landmarks} of them (max_exact, n_landmarks); linear and cosine kernels "
-                f"are exact.",
+                f"{n} documents × {d} words: the Gaussian kernel over more than {self.max_exact} of either is "
+                f"approximated through {self.n_landmarks} of them (max_exact, n_landmarks); linear and cosine kernels "
+                "are exact.",
                 code="approximation",
             )
         self.solver_ = self.solver if self.solver != "auto" else ("direct" if n + d <= DIRECT_UP_TO else "cg")
@@ -337,8 +334,8 @@ class DualClassifier(TransferClassifier):
             shown = ", ".join(repr(word) for word in placed.unknown[:5])
             more = f" and {len(placed.unknown) - 5} more" if len(placed.unknown) > 5 else ""
             warn(
-                f"{len(placed.unknown)} of {placed.given} labelled words occur in no "
-                f"document ({shown}{more}); they are kept for later documents.",
+                f"{len(placed.unknown)} of {placed.given} labelled words occur in no document ({shown}{more}); they "
+                "are kept for later documents.",
                 code="unknown-words",
             )
         place = {label: code for code, label in enumerate(word_classes.tolist())}
@@ -347,9 +344,8 @@ class DualClassifier(TransferClassifier):
             for label, weight in given.items():
                 if label not in place:
                     raise DataError(
-                        f"The word {self.word_names_[column]!r} is labelled {label!r}, which is not a word "
-                        f"class; use one of "
-                        f"{', '.join(map(repr, place))}.",
+                        f"The word {self.word_names_[column]!r} is labelled {label!r}, which is not a word class; use "
+                        f"one of {', '.join(map(repr, place))}.",
                         code="bad-word-labels",
                     )
                 targets[column, place[label]] = weight
@@ -364,9 +360,8 @@ class DualClassifier(TransferClassifier):
         bare = [repr(label) for code, label in enumerate(domains.classes.tolist()) if code not in seen]
         if len(seen) and bare:
             warn(
-                f"Labelled words name {', '.join(bare)}, of which no document is labelled; that class "
-                f"rests on its words "
-                "alone. Check the spelling if that is not meant.",
+                f"Labelled words name {', '.join(bare)}, of which no document is labelled; that class rests on its "
+                "words alone. Check the spelling if that is not meant.",
                 code="data-checks",
             )
 
@@ -380,8 +375,8 @@ class DualClassifier(TransferClassifier):
         scale = self.class_normalisation in ("scores", "both")
         self._document_moments = moments(rows[chosen], scale)
         self._word_moments = moments(columns[sides.column_weights == 0], scale)
-        self.document_scores_ = self._normal_documents(rows)
-        self.word_scores_ = self._normal_words(columns)
+        self.document_scores_ = comparable(rows, self._document_moments)
+        self.word_scores_ = comparable(columns, self._word_moments)
         self._sharpness = 2.0 / max(mean_margin(self.document_scores_[chosen]), 1e-12)
         codes = self.word_scores_.argmax(axis=1)
         said = (sides.column_targets > 0).any(axis=1)
@@ -393,14 +388,8 @@ class DualClassifier(TransferClassifier):
         self.document_scores_ = domains.restore_rows(self.document_scores_)
         return codes
 
-    def _normal_documents(self, values: np.ndarray) -> np.ndarray:
-        return (values - self._document_moments[0]) / self._document_moments[1]
-
-    def _normal_words(self, values: np.ndarray) -> np.ndarray:
-        return (values - self._word_moments[0]) / self._word_moments[1]
-
     def _scores(self, X) -> np.ndarray:
-        return self._sharpness * self._normal_documents(self._document_function(sp.csr_matrix(X)))
+        return self._sharpness * comparable(self._document_function(sp.csr_matrix(X)), self._document_moments)
 
 
 def balance(targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -427,6 +416,11 @@ def moments(values: np.ndarray, wanted: bool) -> tuple[np.ndarray, np.ndarray]:
     return values.mean(axis=0), np.where(flat, 1.0, deviation)
 
 
+def comparable(values: np.ndarray, moments: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    """Scores on one scale for all classes, by their :func:`moments`."""
+    return (values - moments[0]) / moments[1]
+
+
 def mean_margin(scores: np.ndarray) -> float:
     """Mean distance between the best and the second-best class."""
     top = np.sort(scores, axis=1)[:, -2:]
@@ -444,8 +438,3 @@ def describe(kernel: Kernel) -> str:
     if width is None:
         return "cosine" if getattr(kernel, "unit", False) else "linear"
     return f"gaussian, width {width:.4g}, {'exact' if kernel.exact else 'landmarks'}"
-
-
-def warn_of_limit(what: str, try_this: str):
-    """Say that an iterative method ended at its limit."""
-    warn(f"{what} before its tolerance was reached; {try_this}.", code="not-converged")

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 import scipy.sparse as sp
 
-from isthmus._math.rows import unit_rows
+from isthmus._math.rows import row_blocks, unit_rows
 
 BLOCK = 2048  # new rows are compared with fitted ones in blocks of this many
 
@@ -43,11 +43,7 @@ class Predictor:
             X = unit_rows(X)
         if self.centres is None:
             return np.asarray(X @ self.weights)
-        out = np.empty((X.shape[0], self.weights.shape[1]))
-        for start in range(0, X.shape[0], BLOCK):
-            rows = slice(start, start + BLOCK)
-            out[rows] = gaussian(X[rows], self.centres, self.width) @ self.weights
-        return out
+        return gaussian_times(X, self.centres, self.width, self.weights)
 
 
 class LinearKernel:
@@ -108,10 +104,7 @@ class LandmarkKernel:
         values, vectors = np.linalg.eigh(gaussian(self.centres, self.centres, width))
         kept = values > values.max() * 1e-10
         self.root = vectors[:, kept] / np.sqrt(values[kept])
-        self.Z = np.empty((X.shape[0], int(kept.sum())))
-        for start in range(0, X.shape[0], BLOCK):
-            rows = slice(start, start + BLOCK)
-            self.Z[rows] = gaussian(X[rows], self.centres, width) @ self.root
+        self.Z = gaussian_times(X, self.centres, width, self.root)
 
     def dot(self, a: np.ndarray) -> np.ndarray:
         return self.Z @ (self.Z.T @ a)
@@ -163,6 +156,14 @@ def gaussian(X: sp.spmatrix, centres: sp.spmatrix, width: float) -> np.ndarray:
     values *= -0.5 / (width * width)
     np.exp(values, out=values)
     return values
+
+
+def gaussian_times(X: sp.spmatrix, centres: sp.spmatrix, width: float, weights: np.ndarray) -> np.ndarray:
+    """:func:`gaussian` times weights of the centres, block by block."""
+    out = np.empty((X.shape[0], weights.shape[1]))
+    for rows in row_blocks(X.shape[0], BLOCK):
+        out[rows] = gaussian(X[rows], centres, width) @ weights
+    return out
 
 
 def squared_distances(X: sp.spmatrix, Y: sp.spmatrix) -> np.ndarray:

@@ -8,8 +8,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from isthmus._parameters import FROM_1, StrOptions, parameter, parameters
 from isthmus._progress import progress
+from isthmus._utils import warn
 from isthmus.base import Domains
-from isthmus.classify.dual.base import DualClassifier, Sides, warn_of_limit, word_chances
+from isthmus.classify.dual.base import DualClassifier, Sides, word_chances
 from isthmus.classify.dual.laplacian import BipartiteLaplacian
 from isthmus.classify.dual.manifold_system import ManifoldProblem, solve_manifold, word_influence
 
@@ -142,7 +143,11 @@ class ManifoldDualClassifier(DualClassifier):
         self.n_iter_, self.history_ = found.n_iter, found.history
         self.termination_condition_ = "tol" if found.converged else "max_iter"
         if not found.converged:
-            warn_of_limit(f"Conjugate gradients stopped after {self.max_iter} steps", "raise max_iter, gamma or tol")
+            warn(
+                f"Conjugate gradients stopped after {self.max_iter} steps before its tolerance was reached; raise "
+                "max_iter, gamma or tol.",
+                code="not-converged",
+            )
         n = problem.n_rows
         a = found.coefficients
         self._coefficients, self._labels = a, (problem.targets, problem.weights)

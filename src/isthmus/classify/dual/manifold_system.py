@@ -165,7 +165,12 @@ def _solve_newton(problem: ManifoldProblem, loss: Loss, solver: str, tol: float,
         hessian = weights * curvature
         # Newton: replace the loss by its parabola at the current values; Eq. 4 with J = hessian solves it.
         rhs = hessian * values - weights * signs * slope
-        new_a, new_values = _newton_system(problem, hessian, rhs, (a, values), solver, tol, max_iter)
+        if solver == "direct":
+            pairs = [_direct(problem, hessian[:, j], rhs[:, [j]]) for j in range(rhs.shape[1])]
+            new_a, new_values = (np.hstack(parts) for parts in zip(*pairs, strict=True))
+        else:
+            found = problem.solve_cg(hessian, rhs, start=(a, values), tol=tol, max_iter=max_iter)
+            new_a, new_values = found.coefficients, found.values
         step, current = 1.0, history[-1]
         while step > 1e-6:
             trial_a, trial_values = a + step * (new_a - a), values + step * (new_values - values)
@@ -182,22 +187,6 @@ def _solve_newton(problem: ManifoldProblem, loss: Loss, solver: str, tol: float,
             converged = True
             break
     return ManifoldFit(a, values, history, max(len(history) - 1, 1), converged)
-
-
-def _newton_system(
-    problem: ManifoldProblem,
-    hessian: np.ndarray,
-    rhs: np.ndarray,
-    start: tuple[np.ndarray, np.ndarray],
-    solver: str,
-    tol: float,
-    max_iter: int,
-) -> tuple[np.ndarray, np.ndarray]:
-    if solver == "direct":
-        pairs = [_direct(problem, hessian[:, j], rhs[:, [j]]) for j in range(rhs.shape[1])]
-        return np.hstack([a for a, _ in pairs]), np.hstack([values for _, values in pairs])
-    found = problem.solve_cg(hessian, rhs, start=start, tol=tol, max_iter=max_iter)
-    return found.coefficients, found.values
 
 
 # -- What one more word label would do, before it is given

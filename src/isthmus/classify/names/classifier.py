@@ -186,7 +186,7 @@ class ClassNameClassifier(TransferClassifier):
         self._target_scores = (
             self.inverse_temperature_ * domains.restore_targets(scores) if len(domains.target) else None
         )
-        return scores.argmax(axis=1) if len(domains.target) else np.zeros(0, dtype=np.int64)
+        return scores.argmax(axis=1)
 
     def _open_space(self, domains: Domains) -> None:
         """Directions along which rows are taken: the leading ones of sparse rows, the columns of dense ones."""
@@ -307,9 +307,6 @@ class ClassNameClassifier(TransferClassifier):
         return fit_temperature(scores, by_names.argmax(axis=1))
 
     # -- new documents -----------------------------------------------------------------------------------------------
-
-    def _scores(self, X) -> np.ndarray:
-        return self.prediction_rule().scores(X)
 
     def prediction_rule(self) -> NamesRule:
         """What labels new documents; see ``isthmus.classify.rules``."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -53,22 +53,6 @@ def held_out_features(
     return np.concatenate(parts), np.concatenate(rows)
 
 
-class AdaptingRows(Protocol):
-    """Target rows that are labelled by rule and counted under their labels, round by round."""
-
-    def label(self, projection: Projection, step: int) -> None:
-        """Label all rows by rule, and note by how much each class leads."""
-        ...
-
-    def count_surest(self, share: float, step: int) -> TermStatistics:
-        """Statistics, under their labels, of the rows with the largest margins: this share of each class."""
-        ...
-
-    def class_sizes(self) -> np.ndarray:
-        """How many rows the last labelling gave to each class."""
-        ...
-
-
 @dataclass
 class Adaptation:
     """What the rounds came to."""
@@ -83,7 +67,7 @@ class Adaptation:
 
 
 def adapt_statistics(
-    rows: AdaptingRows,
+    rows: MemoryRows | PassedRows,
     build: Callable[[TermStatistics | None], Projection],
     lead_back: Callable[[TermStatistics], float],
     *,
@@ -152,7 +136,10 @@ class WayBack:
 
 
 class MemoryRows:
-    """Target rows in memory; ``history`` has for each labelling the rows that changed and the mean winning share."""
+    """Target rows in memory that are labelled by rule and counted under their labels, round by round.
+
+    ``history`` has for each labelling the rows that changed and the mean winning share.
+    """
 
     def __init__(self, X, n_classes: int):
         self.X = X
@@ -167,6 +154,7 @@ class MemoryRows:
         self.history.append({"changed": changed, "mean_share": float(self.shares.max(axis=1).mean())})
 
     def count_surest(self, share: float, step: int) -> TermStatistics:
+        """Statistics, under their labels, of the rows with the largest margins: this share of each class."""
         sure = surest_rows(self.shares, share)
         return count_terms(self.X, np.where(sure, self.labels, -1), self.n_classes)
 
@@ -292,9 +280,6 @@ class TermProjectionClassifier(TermProjector, TransferClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray
-    transduction_ : ndarray
-        Label of every fitted row.
     term_class_, term_chi2_, term_purity_, term_discriminability_, term_weight_ : ndarray
         As for :class:`isthmus.TermProjection`.
     empty_classes_ : ndarray
@@ -346,7 +331,7 @@ class TermProjectionClassifier(TermProjector, TransferClassifier):
     C: float = parameter(POSITIVE, default=1.0)
     random_state: Any = parameter("random_state", default=None)
 
-    def _fit(self, domains: Domains) -> np.ndarray:
+    def _fit(self, domains: Domains) -> None:
         X_target = domains.rows(domains.target)
         idf = None
         if self.target_idf and len(domains.target):
@@ -367,11 +352,8 @@ class TermProjectionClassifier(TermProjector, TransferClassifier):
             domains.source_codes,
             lambda stats: self._build(stats, self.target_statistics_, idf),
         )
-        if not len(domains.target):
-            return np.zeros(0, dtype=int)
-        if self.target_prior:
+        if self.target_prior and len(domains.target):
             self.prior_, _ = likely_shares(softmax(self._scores(X_target)), self.source_prior_)
-        return self._scores(X_target).argmax(axis=1)
 
     def partial_fit(self, X, y, classes=None, sample_domain=None):
         """Add a block of labelled rows; blocks in any order give the same model (classifier "rule").
@@ -401,7 +383,7 @@ class TermProjectionClassifier(TermProjector, TransferClassifier):
         self,
         statistics: TermStatistics,
         classes: np.ndarray,
-        target: AdaptingRows | None = None,
+        target: MemoryRows | PassedRows | None = None,
         back: WayBack | None = None,
         idf: np.ndarray | None = None,
     ) -> TermProjectionClassifier:
@@ -528,9 +510,6 @@ class TermProjectionClassifier(TermProjector, TransferClassifier):
 
     def _decision(self, features: np.ndarray) -> np.ndarray:
         return class_shares(features) @ self.coef_.T + self.intercept_
-
-    def _scores(self, X) -> np.ndarray:
-        return self.prediction_rule().scores(X)
 
     def prediction_rule(self) -> ProjectionRule:
         """What labels new documents; see ``isthmus.classify.rules``."""

@@ -445,8 +445,7 @@ class TransductiveKernelClassifier(TransferClassifier):
         self._model = _Model(self.classifier, domains.n_classes, centred=self.align is not None)
         codes = domains.source_codes
         scores = self._model.fit(base, codes).scores(base, domains.target)
-        first = self.classes_[scores.argmax(axis=1)] if len(scores) else self.classes_[:0]
-        self.first_round_ = domains.restore_targets(first)
+        self.first_round_ = domains.restore_targets(self.classes_[scores.argmax(axis=1)])
         self.history_ = [{"round": 1, "trained_on": len(codes), "added": 0, "changed": None}]
         added = np.zeros(0, np.int64)
         rounds = self.max_iter if len(domains.target) and r else 1
@@ -464,13 +463,12 @@ class TransductiveKernelClassifier(TransferClassifier):
         self.inverse_temperature_ = self._calibrate(base, codes)
         self.added_ = domains.order[domains.target[added]]
         self.target_scores_ = domains.restore_targets(scores)
-        ranking = domains.target[most_confident(scores, len(scores))] if len(scores) else domains.target
-        self.ranking_ = domains.order[ranking]
-        self._landmark_rows = None if rows.landmarks is None else np.sort(domains.order[rows.landmarks])
+        self.ranking_ = domains.order[domains.target[most_confident(scores, len(scores))]]
+        self.landmarks_ = None if rows.landmarks is None else np.sort(domains.order[rows.landmarks])
         self.n_iter_ = rounds
         self.termination_condition_ = "rounds_done" if len(domains.target) else "no_target"
         self._rows = rows.keep(self._model.train if not linear else None)
-        return scores.argmax(axis=1) if len(scores) else np.zeros(0, np.int64)
+        return scores.argmax(axis=1)
 
     def _scores(self, X) -> np.ndarray:
         return self._model.finish(self._rows.scores(X, self._model.weights))
@@ -511,11 +509,6 @@ class TransductiveKernelClassifier(TransferClassifier):
         check_is_fitted(self, "inverse_temperature_")
         scores = self._scores(self._check_new(X))
         return scores if len(self.classes_) > 2 else (scores[:, 1] - scores[:, 0]) / 2
-
-    @property
-    def landmarks_(self):
-        """Rows used as landmarks, or None where every document was compared with every other."""
-        return self._landmark_rows
 
     def _calibrate(self, base: Any, codes: np.ndarray) -> float:
         subset = np.arange(len(codes))
