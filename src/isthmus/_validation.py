@@ -18,9 +18,8 @@ from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 
 UNLABELLED = -1
 LARGEST = 1e30  # beyond it squares of sums, and the solvers that take them, leave the range of numbers
-_WIDEST = (
-    200  # characters of a label kept in an array of fixed width; of longer ones each would take the longest's room
-)
+# Characters of a label kept in an array of fixed width; of longer ones each would take the longest's room.
+_WIDEST = 200
 
 
 def check_rows(estimator: BaseEstimator, X: Any, *, kind: str = "matrix", reset: bool = False) -> Any:
@@ -264,9 +263,7 @@ def _check_classes(labels: np.ndarray) -> None:
 
 
 def _array_of(values: list) -> np.ndarray:
-    if any(value is None for value in values) or any(
-        isinstance(value, str) and len(value) > _WIDEST for value in values
-    ):
+    if any(value is None or (isinstance(value, str) and len(value) > _WIDEST) for value in values):
         array = np.empty(len(values), dtype=object)
         array[:] = values
         return array

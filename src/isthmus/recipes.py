@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
 from numbers import Real
 from typing import TYPE_CHECKING, Any
@@ -39,34 +40,16 @@ class Options:
 
 @dataclass(frozen=True)
 class Recipe:
-    """A named way from texts to labels.
-
-    Attributes
-    ----------
-    name, summary : str
-        As the command shows them.
-    build : callable
-        Options to an unfitted pipeline of raw texts.
-    adapts : bool
-        Whether the target's texts influence the model; False for the source-only yardsticks.
-    takes_words : bool
-        Whether it uses labelled words.
-    takes_vectors : bool
-        Whether it reads texts through a model trained elsewhere.
-    takes_classes : bool
-        Whether it uses classes that are given by their names, so that no document need be labelled.
-    page : str
-        Page under ``docs/understand/methods`` that describes it.
-    """
+    """A named way from texts to labels; name and summary are as the command shows them."""
 
     name: str
     summary: str
-    build: Callable[[Options], TransferPipeline]
-    adapts: bool = True
-    takes_words: bool = False
-    takes_vectors: bool = False
-    takes_classes: bool = False
-    page: str = ""
+    build: Callable[[Options], TransferPipeline]  # options to an unfitted pipeline of raw texts
+    adapts: bool = True  # the target's texts influence the model; False for the source-only yardsticks
+    takes_words: bool = False  # uses labelled words
+    takes_vectors: bool = False  # reads texts through a model trained elsewhere
+    takes_classes: bool = False  # uses classes that are given by their names, so that no document need be labelled
+    page: str = ""  # under docs/understand/methods
 
     def build_with(self, **options: Any) -> TransferPipeline:
         """Unfitted pipeline; keywords are fields of :class:`Options`."""
@@ -187,10 +170,10 @@ def _build_self_training(options: Options) -> TransferPipeline:
     return _pipeline(_words_and_pairs(options), SelfTrainingTransferClassifier(estimator))
 
 
-def _build_strings(options: Options) -> TransferPipeline:
+def _build_strings(options: Options, **settings: Any) -> TransferPipeline:
     from isthmus.classify.strings.classifier import ALIGNED, lengths_for
 
-    return _Method(_STRINGS, None)(options, ngram_range=lengths_for(options.language), **ALIGNED)
+    return _Method(_STRINGS, None)(options, ngram_range=lengths_for(options.language), **(settings or ALIGNED))
 
 
 def _build_lsa(options: Options) -> TransferPipeline:
@@ -212,12 +195,6 @@ def _build_vectors_kernel(options: Options) -> TransferPipeline:
     from isthmus.features.embeddings import CosineKernel
 
     return _Method(_STRINGS, _embedder)(options, kernel=CosineKernel(), **ALIGNED)
-
-
-def _build_strings_paper(options: Options) -> TransferPipeline:
-    from isthmus.classify.strings.classifier import lengths_for
-
-    return _Method(_STRINGS, None, _TKC)(options, ngram_range=lengths_for(options.language))
 
 
 _COCC = "cocc.classifier.CoClusteringClassifier"
@@ -263,7 +240,7 @@ _MA = {**_DUAL, "gamma": 1e-4, "mu": 0.01}
 # TKC (Ionescu and Butnaru, ICONIP 2018): presence bits, lengths 5 to 8, exp(K̂ − 1), two rounds. Read into the text,
 # which has lost these figures: ridge α = 1e-5, and half of the target's documents added in the second round. Chinese
 # and Japanese have lengths 1 to 4.
-_TKC = {"kernel": "presence", "align": None, "alpha": 1e-5, "max_iter": 2, "n_added": 0.5}
+_TKC: dict[str, Any] = {"kernel": "presence", "align": None, "alpha": 1e-5, "max_iter": 2, "n_added": 0.5}
 
 
 # -- classes given by their names --------------------------------------------------------------------------------------
@@ -357,7 +334,7 @@ RECIPES: dict[str, Recipe] = {
         _recipe("dual-factor", _Method(_FACTOR, _labelled_words, _LINEAR_FACTOR), takes_words=True),
         _recipe("cocc-paper", _Method(_COCC, settings=_CO_CLUSTERING), page="cocc"),
         _recipe("projection-paper", _Method(_PROJECTION, settings=_TERM_PROJECTION), adapts=False, page="projection"),
-        _recipe("strings-paper", _build_strings_paper, page="strings"),
+        _recipe("strings-paper", partial(_build_strings, **_TKC), page="strings"),
         _recipe("dual-manifold-paper", _Method(_MANIFOLD, _plain_words, _MR), takes_words=True, page="dual-manifold"),
         _recipe("dual-factor-paper", _Method(_FACTOR, _plain_words, _MA), takes_words=True, page="dual-factor"),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from numbers import Integral
 from typing import Any
 
@@ -130,23 +131,15 @@ class FactorDualClassifier(DualClassifier):
         return self._finish(domains, sides, best.row_values, best.column_values, functions)
 
     def _descend(self, sides: Sides, rows: Side, columns: Side, start) -> FactorFit:
-        settings: dict[str, Any] = {
-            "solver": self.solver_,
-            "tol": self.cg_tol,
-            "cg_iter": self.cg_iter,
-            "stop": self.tol,
-        }
+        settings: dict[str, Any] = {"solver": self.solver_, "tol": self.cg_tol, "cg_iter": self.cg_iter}
+        settings["stop"] = self.tol
         for stage in range(self.annealing):
             mu = self.mu * 2.0 ** (stage - self.annealing)
             stage_fit = fit_factor(sides.X, rows, columns, mu, start, max_iter=5, **settings)
             start = stage_fit.a, stage_fit.b
 
-        def watch(done, total):
-            progress("spreading labels", done, total)
-
-        return fit_factor(
-            sides.X, rows, columns, float(self.mu), start, max_iter=self.max_iter, watch=watch, **settings
-        )
+        settings |= {"max_iter": self.max_iter, "watch": partial(progress, "spreading labels")}
+        return fit_factor(sides.X, rows, columns, float(self.mu), start, **settings)
 
     def _starts(self, sides: Sides, rng):
         """Coefficients to descend from: the graph method's solution, then disturbed copies of it."""

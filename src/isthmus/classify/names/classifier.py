@@ -159,7 +159,10 @@ class ClassNameClassifier(TransferClassifier):
         return {**read_classes(words, known), **rows}
 
     def _fit(self, domains: Domains) -> np.ndarray:
-        self._open_space(domains)
+        self.components_ = None
+        if sp.issparse(domains.X):  # dense rows are taken along their columns
+            size = max(1, min(self.n_components, domains.X.shape[0] - 1, domains.X.shape[1]))
+            self.components_ = leading_directions(domains.X, size, self.random_state)[0]
         target = domains.target if len(domains.target) else domains.source
         rows, self.mean_ = centred_rows(domains.X[target], self.components_)
         labelled, codes = self._labelled_rows(domains)
@@ -187,13 +190,6 @@ class ClassNameClassifier(TransferClassifier):
             self.inverse_temperature_ * domains.restore_targets(scores) if len(domains.target) else None
         )
         return scores.argmax(axis=1)
-
-    def _open_space(self, domains: Domains) -> None:
-        """Directions along which rows are taken: the leading ones of sparse rows, the columns of dense ones."""
-        self.components_ = None
-        if sp.issparse(domains.X):
-            size = max(1, min(self.n_components, domains.X.shape[0] - 1, domains.X.shape[1]))
-            self.components_ = leading_directions(domains.X, size, self.random_state)[0]
 
     def _project(self, X: Any) -> np.ndarray:
         rows = X if self.components_ is None else X @ self.components_
