@@ -116,8 +116,7 @@ def _weighted_share(
     """Post-stratified accuracy and its standard error."""
     if not len(confidence):
         return 1.0, 0.0
-    edges = np.unique(np.quantile(confidence, np.linspace(0, 1, bands + 1)[1:-1]))
-    band, own = np.digitize(confidence, edges), np.digitize(held_out, edges)
+    band, own = _in_bands(held_out, confidence, bands)
     share = variance = 0.0
     for number in np.unique(band):
         part, mean = float(np.mean(band == number)), float(confidence[band == number].mean())
@@ -126,6 +125,12 @@ def _weighted_share(
         share += part * estimate
         variance += part**2 * max(estimate * (1 - estimate), 0.01) / (len(counted) + BELIEF)
     return share, sqrt(variance)
+
+
+def _in_bands(held_out: np.ndarray, confidence: np.ndarray, bands: int = BANDS) -> tuple[np.ndarray, np.ndarray]:
+    """The band of confidence of each document, and of each answer."""
+    edges = np.unique(np.quantile(confidence, np.linspace(0, 1, bands + 1)[1:-1]))
+    return np.digitize(confidence, edges), np.digitize(held_out, edges)
 
 
 @dataclass(frozen=True)
@@ -172,8 +177,7 @@ def band_weights(held_out: np.ndarray, confidence: np.ndarray) -> np.ndarray:
 
     Bands without an answer count for nothing: of them nothing is known.
     """
-    edges = np.unique(np.quantile(confidence, np.linspace(0, 1, BANDS + 1)[1:-1]))
-    band, own = np.digitize(confidence, edges), np.digitize(held_out, edges)
+    band, own = _in_bands(held_out, confidence)
     return np.array([np.mean(band == number) / np.sum(own == number) for number in own])
 
 

@@ -94,7 +94,7 @@ class Answers:
     @property
     def read(self) -> Answers:
         """The answers to documents that somebody read: all but those of whole groups."""
-        return self._with(entry for entry in self.entries if entry["drawn"] != GROUP)
+        return self.with_entries(entry for entry in self.entries if entry["drawn"] != GROUP)
 
     @property
     def batches(self) -> list[str]:
@@ -134,7 +134,7 @@ class Answers:
         blank_in = dict(self.blank_in)
         for name, rows in later.blank_in.items():
             blank_in[name] = sorted({*blank_in.get(name, []), *rows})
-        return self._with(
+        return self.with_entries(
             [*kept, *given],
             blank=sorted({*self.blank, *later.blank} - {*self.rows, *new}),
             words={**self.words, **later.words},
@@ -155,7 +155,7 @@ class Answers:
         logged = {word for word, _, _ in self.word_log}
         blank_in = {name: rows for name, rows in self.blank_in.items() if name != batch}
         only_here = set(self.blank_in.get(batch, [])) - {row for rows in blank_in.values() for row in rows}
-        return self._with(
+        return self.with_entries(
             [*found, *back.values()],
             blank=sorted(set(self.blank) - only_here - set(back)),
             words={word: label for word, label in self.words.items() if word not in logged}
@@ -182,12 +182,12 @@ class Answers:
             or entry["drawn"] in (RANDOM, ASKED)
             or (entry["row"] in unread and entry["drawn"] != GROUP)
         )
-        return later._with(new, weighed=weighed)
+        return later.with_entries(new, weighed=weighed)
 
     def keep(self, rows: Iterable[int]) -> Answers:
         """The answers to these documents, and all words."""
         wanted = set(rows)
-        return self._with(entry for entry in self.entries if entry["row"] in wanted)
+        return self.with_entries(entry for entry in self.entries if entry["row"] in wanted)
 
     def renamed(self, names: dict) -> Answers:
         """The same answers with classes renamed."""
@@ -204,7 +204,7 @@ class Answers:
         columns = (getattr(self, name) for name in _COLUMNS.values())
         return [dict(zip(_COLUMNS, values, strict=True)) for values in zip(*columns, strict=True)]
 
-    def _with(self, entries: Iterable[dict[str, Any]], **others: Any) -> Answers:
+    def with_entries(self, entries: Iterable[dict[str, Any]], **others: Any) -> Answers:
         """These answers instead of all, and other parts that change with them."""
         entries = list(entries)
         columns: dict[str, Any] = {name: [entry[part] for entry in entries] for part, name in _COLUMNS.items()}

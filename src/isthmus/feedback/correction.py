@@ -128,15 +128,12 @@ def learn_correction(
     folds = make_folds(codes, random_state)
     targets = np.eye(len(classes))[codes]
     all_rows = rows
+    further = [] if weighed is None else [weighed]
     if unnamed is not None:
         own, said, weights = unnamed
         known = np.hstack([said, np.zeros((len(said), len(new_shares)))])
-        all_rows = sp.vstack([rows, own], format="csr")
-        targets = np.vstack([targets, weights[:, None] * known])
-        offset = np.vstack([offset, centred_logs(widen_vote(said, new_shares, doubt))])
-        folds = np.concatenate([folds, np.arange(len(said)) % FOLDS])
-    if weighed is not None:
-        own, said, wanted = weighed
+        further.insert(0, (own, said, weights[:, None] * known))
+    for own, said, wanted in further:
         all_rows = sp.vstack([all_rows, own], format="csr")
         targets = np.vstack([targets, wanted])
         offset = np.vstack([offset, centred_logs(widen_vote(said, new_shares, doubt))])

@@ -13,6 +13,7 @@ from isthmus._math.confidence import AccuracyEstimate, review_reasons
 from isthmus._utils import plural
 from isthmus.corpus.cells import cell_content
 from isthmus.features.embeddings import STATIC, TextEmbedder, VectorTable, has_static_vectors
+from isthmus.feedback.accounting import Outlook
 from isthmus.feedback.answers import Answers
 from isthmus.feedback.hands import describe_hand
 from isthmus.feedback.model import ask_voters, renames_of, taught_part, vector_steps, voting_part
@@ -96,10 +97,7 @@ class Learned:
         for name in dict.fromkeys([*self.before, *self.after]):
             lines.append(f"  {name}: {self.before.get(name, 0):,} before, {self.after.get(name, 0):,} now")
         if self.outlook is not None and not self.new_classes:  # what they bring, the answers so far cannot tell
-            lines.append(
-                f"{self.outlook['answers']} more answers: {100 * self.outlook['gain']:+.0f} ± "
-                f"{100 * self.outlook['margin']:.0f} points"
-            )
+            lines.append(str(Outlook(*(self.outlook[name] for name in ("answers", "gain", "margin")))))
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -113,20 +111,9 @@ class Learned:
         """What is known from answers, under new names of the classes: a rename itself teaches and changes nothing."""
         written = {str(old): str(new) for old, new in names.items()}
         counts = {written.get(name, name): value for name, value in self.after.items()}
-        return replace(
-            self,
-            name="",
-            answers=0,
-            changed=0,
-            towards=0,
-            before=counts,
-            after=counts,
-            taken_back=0,
-            new_classes={},
-            words=0,
-            words_taken_back=0,
-            weighed=0,
-        )
+        counted = ("answers", "changed", "towards", "taken_back", "words", "words_taken_back", "weighed")
+        nothing: dict[str, Any] = dict.fromkeys(counted, 0)
+        return replace(self, name="", before=counts, after=counts, new_classes={}, **nothing)
 
 
 class Check(Protocol):

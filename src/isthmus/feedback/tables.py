@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Set
+from collections.abc import Iterator, Mapping, Set
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -62,12 +63,8 @@ def read_answers(
             f"None of the {len(labels):,} documents has a true label; fill in at least one.", code="bad-answers"
         )
     one_says = [] if by else [own[-1] for own in said.values() if len({entry["label"] for entry in own}) == 1]
-    return Answers(
-        rows=[entry["row"] for entry in one_says],
-        labels=[entry["label"] for entry in one_says],
-        drawn=[entry["drawn"] for entry in one_says],
-        by=[entry["by"] for entry in one_says],
-        batch=[name] * len(one_says),
+    return Answers().with_entries(
+        one_says,
         blank=blank,
         blank_in={name: blank} if blank else {},
         weighed=[entry for own in said.values() if by or len(own) > 1 for entry in own],
@@ -93,17 +90,24 @@ def read_truths(labelling: Labelling, table: Any) -> tuple[list[int], list, int 
 
     Last comes the number of surest documents that it was drawn from; None where it was drawn from all.
     """
-    try:
+    with _retold("bad-answers", "The answers", "bad-check", "The checked sample"):
         columns = _as_columns(table, len(labelling.texts))
         rows, truths = _find_rows(columns, labelling)
         among = read_among(columns.get("among", ()))
         if among is None:  # the others were drawn at random from the surest
             check_drawn(columns.get("drawn", [None] * len(columns[TRUTH])), columns[TRUTH])
         return rows, truths, among
+
+
+@contextmanager
+def _retold(code: str, about: str, new_code: str, in_place: str) -> Iterator[None]:
+    """Errors of one code told as those of another, about what the caller gave."""
+    try:
+        yield
     except DataError as error:
-        if error.code != "bad-answers":
+        if error.code != code:
             raise
-        raise DataError(str(error).replace("The answers", "The checked sample"), code="bad-check") from None
+        raise DataError(str(error).replace(about, in_place), code=new_code) from None
 
 
 def read_source_corrections(labelling: Labelling, table: Any) -> dict[int, Any]:
@@ -120,12 +124,8 @@ def read_source_corrections(labelling: Labelling, table: Any) -> dict[int, Any]:
             code="bad-answers",
         )
     columns = {name: cells for name, cells in columns.items() if name in ("document", TRUTH, "text")}
-    try:
+    with _retold("bad-check", "checked sample", "bad-answers", "source's labels"):
         rows, truths = read_sample(columns, labelling.source_texts)
-    except DataError as error:
-        if error.code != "bad-check":
-            raise
-        raise DataError(str(error).replace("checked sample", "source's labels"), code="bad-answers") from None
     known = [name for name in labelling.source_labels.tolist() if name is not None]
     matched = match_classes(labelling.in_current_names(truths), list(dict.fromkeys([*known, *labelling.classes])))
     found: dict[int, Any] = {}
@@ -207,12 +207,8 @@ def _find_rows(columns: dict[str, list], labelling: Labelling) -> tuple[list[int
         columns["document"] = _number_ids(columns.pop("id"), labelling)
     elif "id" in columns:
         columns = columns | {"document": _fill_numbers(columns["document"], columns["id"], labelling)}
-    try:
+    with _retold("bad-check", "checked sample", "bad-answers", "answers"):
         rows, truths = read_sample(columns, labelling.texts, labelling.ids)
-    except DataError as error:
-        if error.code != "bad-check":
-            raise
-        raise DataError(str(error).replace("checked sample", "answers"), code="bad-answers") from None
     return rows.tolist(), match_classes(labelling.in_current_names(truths), labelling.classes.tolist())
 
 

@@ -184,17 +184,16 @@ def learn_answers(untaught: AnyLabelling, earlier: Labelling, known: Answers, gi
     no_known_terms = rows_are_empty(earlier.views.words_of(rows))
     accuracy, cautious_confidence = _accuracy_after(expected, confidence, untaught.settings, whole)
     low = review_mask(cautious_confidence, untaught.error_budget)
-    unverified = np.full(len(labels), untaught.unverified and len(known) < FEWEST_ANSWERS)
-    found = {
-        "new_group": in_group,
-        "no_known_words": no_known_terms,
-        "not_sure_enough": low,
-        "not_estimated": unverified,
-    }
     unread = ~fit.answered
     unread[whole.documents] = True
-    found = {name: mask & unread for name, mask in found.items()}
-    reasons = review_reasons(len(labels), error_budget=untaught.error_budget, **found)
+    reasons = review_reasons(
+        len(labels),
+        error_budget=untaught.error_budget,
+        new_group=in_group & unread,
+        no_known_words=no_known_terms & unread,
+        not_sure_enough=low & unread,
+        not_estimated=unread & (untaught.unverified and len(known) < FEWEST_ANSWERS),
+    )
     settings = untaught.settings
     if accuracy.estimate is not None:  # later texts are promised what these are
         settings = settings | {"caution": accuracy.caution, "surest": 1.0}
@@ -252,9 +251,7 @@ class AnswerFit:
     @property
     def answered(self) -> np.ndarray:
         """Whether each document was answered."""
-        answered = np.zeros(len(self.vote), dtype=bool)
-        answered[self.places] = True
-        return answered
+        return np.isin(np.arange(len(self.vote)), self.places)
 
 
 def fit_answers(
@@ -287,14 +284,13 @@ def fit_answers(
         weighed = weigh_answers(known.weighed, settled, classes.tolist(), first, about_hands)
         wanted = weighed.worth[:, None] * weighed.update(first)
         correction = learn(picked=picked, weighed=(rows[weighed.rows], vote[weighed.rows], wanted))
-    answered = np.zeros(len(vote), dtype=bool)
-    answered[places] = True
     corrected = correction.probabilities(rows, vote)
     if weighed is not None:
         corrected[weighed.rows] = weighed.update(corrected)
     corrected[places] = np.eye(len(classes))[codes]
     source_codes = class_codes(classes, [label for label in untaught.source_labels.tolist() if label is not None])
     n_words = 0 if extra is None else len(extra[1])
+    answered = np.isin(np.arange(len(vote)), places)
     word_model = train_on_everything(
         views.source_words_, source_codes, views.words_of(rows), corrected, answered, len(known) + n_words
     )
@@ -455,12 +451,7 @@ def _counts(labels: np.ndarray) -> dict:
 
 
 def extend_classes(classes: np.ndarray, names: Sequence) -> np.ndarray:
-    """The classes, then the names that are none of them, in order.
-
-    >>> import numpy as np
-    >>> extend_classes(np.array(["price", "staff"]), ["staff", "parking"]).tolist()
-    ['price', 'staff', 'parking']
-    """
+    """The classes, then the names that are none of them, in order."""
     classes = np.asarray(classes)
     known = set(classes.tolist())
     new = sorted({name for name in names if name not in known}, key=str)
