@@ -40,6 +40,7 @@ class Option:
     optional: bool  # whether it may be left out as None
     default: Any
     help: str  # a sentence for people
+    group: str  # where it stands in help texts
     flags: tuple[str, ...] = ()  # how the command calls it; empty where only Python takes it
     metavar: str | None = None  # what stands for the value in help texts
     choices: tuple[str, ...] = ()  # values that are allowed, where they can be listed
@@ -52,7 +53,6 @@ class Option:
     form: str = ""  # its title in the workbench's form; '' where the form does not show it
     percent: bool = False  # whether the form shows a share as percent
     outcome: bool = True  # whether labels depend on it: a stopped run goes on only with the same value
-    group: str = "learn"  # where it stands in help texts
 
     @property
     def start(self) -> Any:
@@ -102,16 +102,16 @@ class Option:
         raise UsageError(f"{name} {value!s:.40}; give a {what} {limits}.")
 
 
-def option(default: Any, help: str, typed: str = "", *, memory: bool = False, **more: Any) -> Any:
+def option(group: str, default: Any, help: str, typed: str = "", *, memory: bool = False, **more: Any) -> Any:
     """A field of a request with everything that is known about it.
 
-    ``typed`` is how the command takes it, as "-o --output OUT"; ``memory``: only a fit in memory can do it.
+    ``group``: where it stands in help texts; ``typed``: how the command takes it, as "-o --output OUT"; ``memory``:
+    only a fit in memory can do it.
     """
-    usual = _OF_GROUP.get(more.get("group", ""), {}) | ({"blocks": False, "model": False} if memory else {})
+    usual = _OF_GROUP.get(group, {}) | ({"blocks": False, "model": False} if memory else {})
     flags, metavar = split_flags(typed)
-    return dataclasses.field(
-        default=default, metadata={"help": help, "flags": flags, "metavar": metavar, **usual, **more}
-    )
+    known = {"help": help, "group": group, "flags": flags, "metavar": metavar}
+    return dataclasses.field(default=default, metadata=known | usual | more)
 
 
 def split_flags(typed: str) -> tuple[tuple[str, ...], str | None]:
@@ -138,78 +138,59 @@ _OF_GROUP = {
 class Request:
     """What both jobs share: which columns to read, how to read texts, where to write, how to work in blocks."""
 
-    files: tuple[str, ...] = option((), "Documents to learn from, then the documents to work on.", group="files")
+    files: tuple[str, ...] = option("files", (), "Documents to learn from, then the documents to work on.")
     text: tuple[str, ...] | None = option(
-        None, "Text column; several are joined. Guessed if omitted.", "--text COL", group="files"
+        "files", None, "Text column; several are joined. Guessed if omitted.", "--text COL"
     )
     label: str | None = option(
-        None, "Label column of the source; guessed if omitted.", "--label COL", model=False, group="files"
+        "files", None, "Label column of the source; guessed if omitted.", "--label COL", model=False
     )
     target_text: tuple[str, ...] | None = option(
-        None, "Text column of the target, if it differs.", "--target-text COL", group="files"
+        "files", None, "Text column of the target, if it differs.", "--target-text COL"
     )
     seed: int | None = option(
-        0,
-        "Same seed, same answer.",
-        "--seed",
-        low=0,
-        high=LARGEST_SEED,
-        python="random_state",
-        form="Seed",
-        group="texts",
+        "texts", 0, "Same seed, same answer.", "--seed", low=0, high=LARGEST_SEED, python="random_state", form="Seed"
     )
-    analyzer: str = option(
-        "auto", "auto, words, bigrams, trigrams or chars.", "--analyzer", choices=ANALYZERS, group="texts"
-    )
-    min_df: int | str = option("auto", "Fewest documents that a term must occur in.", blocks=False, group="texts")
+    analyzer: str = option("texts", "auto", "auto, words, bigrams, trigrams or chars.", "--analyzer", choices=ANALYZERS)
+    min_df: int | str = option("texts", "auto", "Fewest documents that a term must occur in.", blocks=False)
     language: str = option(
+        "texts",
         "auto",
         "Language of the texts, such as German or de; identified if omitted.",
         "--language",
         form="Language",
-        group="texts",
     )
-    output: str = option(
-        "-", "Where to write the target with its results; - is stdout.", "-o --output OUT", group="write"
-    )
-    report: Path | None = option(None, "Write a report page.", "--report HTML", blocks=False, group="write")
+    output: str = option("write", "-", "Where to write the target with its results; - is stdout.", "-o --output OUT")
+    report: Path | None = option("write", None, "Write a report page.", "--report HTML", blocks=False)
     save: Path | None = option(
-        None, "Save the model with its texts and what was found.", "--save FILE", memory=True, group="write"
+        "write", None, "Save the model with its texts and what was found.", "--save FILE", memory=True
     )
     engine: str | None = option(
+        "blocks",
         None,
         "Read the files in blocks, on this machine (local) or on a cluster (dask).",
         "--engine",
         choices=ENGINES,
-        group="blocks",
     )
     workers: int | None = option(
-        None, "Processes that work on blocks; the number of cores if omitted.", "--workers N", low=1, group="blocks"
+        "blocks", None, "Processes that work on blocks; the number of cores if omitted.", "--workers N", low=1
     )
-    scheduler: str | None = option(None, "Address of a running dask scheduler.", "--scheduler ADDRESS", group="blocks")
-    tls: tuple[str, ...] = option(
-        (), "For --scheduler: ca, cert or key; repeatable.", "--tls NAME=FILE", group="blocks"
-    )
+    scheduler: str | None = option("blocks", None, "Address of a running dask scheduler.", "--scheduler ADDRESS")
+    tls: tuple[str, ...] = option("blocks", (), "For --scheduler: ca, cert or key; repeatable.", "--tls NAME=FILE")
     memory_limit: str | None = option(
-        None, "With --engine dask: memory of each process, such as 2GB.", "--memory-limit SIZE", group="blocks"
+        "blocks", None, "With --engine dask: memory of each process, such as 2GB.", "--memory-limit SIZE"
     )
     block_rows: int | None = option(
-        None, f"Rows to read at a time ({BLOCK_ROWS}).", "--block-rows N", low=1, outcome=True, group="blocks"
+        "blocks", None, f"Rows to read at a time ({BLOCK_ROWS}).", "--block-rows N", low=1, outcome=True
     )
-    sample: int = option(
-        SAMPLE, "Documents of each side that the evidence rests on.", low=50, outcome=True, group="blocks"
-    )
-    resume: bool = option(False, "Continue a run in blocks that was stopped.", "--resume", group="blocks")
+    sample: int = option("blocks", SAMPLE, "Documents of each side that the evidence rests on.", low=50, outcome=True)
+    resume: bool = option("blocks", False, "Continue a run in blocks that was stopped.", "--resume")
     exact: bool = option(
-        False,
-        "In csv and tsv, write texts byte for byte, even those like =1+1.",
-        "--exact",
-        outcome=True,
-        group="write",
+        "write", False, "In csv and tsv, write texts byte for byte, even those like =1+1.", "--exact", outcome=True
     )
-    as_json: bool = option(False, "Print a summary as JSON on stdout.", "--json", group="talk")
-    force: bool = option(False, "Replace outputs that exist.", "--force", group="talk")
-    quiet: bool = option(False, "Hide progress and notes.", "--quiet", group="talk")
+    as_json: bool = option("talk", False, "Print a summary as JSON on stdout.", "--json")
+    force: bool = option("talk", False, "Replace outputs that exist.", "--force")
+    quiet: bool = option("talk", False, "Hide progress and notes.", "--quiet")
 
     @property
     def target(self) -> str:
@@ -310,34 +291,29 @@ def _read_type(hint: Any) -> tuple[type, bool, bool]:
 class LabelRequest(Request):
     """Everything that can be asked of a labelling."""
 
-    id: str | None = option(
-        None, "Id column of the target; guessed if omitted.", "--id COL", blocks=False, group="files"
-    )
+    id: str | None = option("files", None, "Id column of the target; guessed if omitted.", "--id COL", blocks=False)
     sheet: str | None = option(
-        None,
-        "Sheet of a workbook, by name or number; the first if omitted.",
-        "--sheet NAME",
-        blocks=False,
-        group="files",
+        "files", None, "Sheet of a workbook, by name or number; the first if omitted.", "--sheet NAME", blocks=False
     )
     read: int | None = option(
+        "write",
         None,
         "You can read N documents: writes which next to OUT, and says what your answers should bring.",
         "--read N",
         memory=True,
         low=1,
-        group="write",
     )
     answers: Path | None = option(
-        None, "Answers of a person: columns id (or document), true_label.", "--answers FILE", memory=True, group="files"
+        "files", None, "Answers of a person: columns id (or document), true_label.", "--answers FILE", memory=True
     )
     target_label: str | None = option(
-        None, "Column of TARGET with labels that people gave.", "--target-label COL", memory=True, group="files"
+        "files", None, "Column of TARGET with labels that people gave.", "--target-label COL", memory=True
     )
     trust_machine_labels: bool = option(
-        False, "Learn from a table that Isthmus labelled.", "--trust-machine-labels", model=False, group="files"
+        "files", False, "Learn from a table that Isthmus labelled.", "--trust-machine-labels", model=False
     )
     method: str = option(
+        "learn",
         "auto",
         "auto, which tries several and lets the best supported vote, or the name of one.",
         "--method",
@@ -345,12 +321,14 @@ class LabelRequest(Request):
         form="Method",
     )
     labeller: str | None = option(
+        "learn",
         None,
         "A command that labels texts (JSON lines in and out); auto judges it like any other method.",
         "--labeller COMMAND",
         memory=True,
     )
     parameters: tuple[str, ...] = option(
+        "learn",
         (),
         "Parameter of the named method, such as n_word_clusters=64; repeatable.",
         "--set NAME=VALUE",
@@ -358,6 +336,7 @@ class LabelRequest(Request):
         form="Parameters of the method",
     )
     classes: tuple[str, ...] = option(
+        "learn",
         (),
         "A class by its name, or by name and words; repeatable. Classes that SOURCE lacks are added.",
         "--class 'NAME: words'",
@@ -365,37 +344,36 @@ class LabelRequest(Request):
         form="Classes by name",
     )
     class_table: Path | None = option(
-        None, "The same as a table: columns class, words or description.", "--classes FILE", memory=True
+        "learn", None, "The same as a table: columns class, words or description.", "--classes FILE", memory=True
     )
     words: Path | None = option(
+        "learn",
         None,
         "Labelled words (columns word, label, weight); 'none' also switches the general lexicon off.",
         "--words FILE",
         memory=True,
     )
     extra: tuple[Path, ...] = option(
-        (), "More texts of either side, without labels; repeatable.", "--extra FILE", memory=True
+        "learn", (), "More texts of either side, without labels; repeatable.", "--extra FILE", memory=True
     )
     embed: str | None = option(
-        None, "Vectors by a model: static, minilm, a folder or name; none: no vectors.", "--embed MODEL", memory=True
-    )
-    vectors: str | None = option(None, "Column that holds a vector for each document.", "--vectors COL", blocks=False)
-    by: str | None = option(
+        "learn",
         None,
-        "Break class shares, and the report, down by a column of the target.",
-        "--by COL",
-        blocks=False,
-        group="write",
+        "Vectors by a model: static, minilm, a folder or name; none: no vectors.",
+        "--embed MODEL",
+        memory=True,
+    )
+    vectors: str | None = option(
+        "learn", None, "Column that holds a vector for each document.", "--vectors COL", blocks=False
+    )
+    by: str | None = option(
+        "write", None, "Break class shares, and the report, down by a column of the target.", "--by COL", blocks=False
     )
     model: Path | None = option(
-        None,
-        "Label with a saved model; no SOURCE is needed.",
-        "--model FILE",
-        blocks=False,
-        outcome=True,
-        group="write",
+        "write", None, "Label with a saved model; no SOURCE is needed.", "--model FILE", blocks=False, outcome=True
     )
     error_budget: float | None = option(
+        "learn",
         None,
         "Share of wrong labels accepted among those that need no review (0.1).",
         "--error-budget",
@@ -406,25 +384,22 @@ class LabelRequest(Request):
         percent=True,
     )
     force_classes: bool = option(
+        "learn",
         False,
         "Accept labels that do not look like classes (dates, ids, several in one cell).",
         "--force-classes",
         model=False,
     )
     add: tuple[str, ...] = option(
+        "write",
         (),
         "Add only this column to those of the target, such as label; repeatable. Omitted: all.",
         "--add COL",
         choices=(*ADDED, "given", "answered", "checked"),
         outcome=True,
-        group="write",
     )
     bad_rows: Path | None = option(
-        None,
-        "Set aside rows that cannot be read, instead of stopping.",
-        "--bad-rows FILE",
-        outcome=True,
-        group="blocks",
+        "blocks", None, "Set aside rows that cannot be read, instead of stopping.", "--bad-rows FILE", outcome=True
     )
 
     @property
@@ -437,10 +412,9 @@ class LabelRequest(Request):
 class ClusterRequest(Request):
     """Everything that can be asked of a grouping."""
 
-    label: str | None = option(
-        None, "Column with the source's groups; guessed if omitted.", "--label COL", group="files"
-    )
+    label: str | None = option("files", None, "Column with the source's groups; guessed if omitted.", "--label COL")
     clusters: int | None = option(
+        "learn",
         None,
         "Number of clusters; if omitted, as fine as the groups of the source.",
         "--clusters K",
@@ -448,6 +422,7 @@ class ClusterRequest(Request):
         python="n_clusters",
     )
     method: str = option(
+        "learn",
         "guided",
         "guided, or guided-paper for the setting of the paper.",
         "--method",
@@ -455,20 +430,21 @@ class ClusterRequest(Request):
         blocks=False,
     )
     within: str | None = option(
+        "files",
         None,
         "Split this class, or group that fits none, of a labelling: isthmus cluster RESULT --within LABEL.",
         "--within LABEL",
         blocks=False,
-        group="files",
     )
     names: tuple[str, ...] = option(
+        "files",
         (),
         "With --within: make a class of a subtopic, by its number; repeatable.",
         "--name NUMBER=CLASS",
         blocks=False,
-        group="files",
     )
     guidance: float | None = option(
+        "learn",
         None,
         "Weight of the source, from 0 (plain k-means) to 1; if omitted, 0.5 or what suits the pair better.",
         "--guidance",
@@ -476,12 +452,13 @@ class ClusterRequest(Request):
         high=1,
     )
     pivots: tuple[str, ...] = option(
+        "learn",
         (),
         "How much a shared word counts when groups are compared, 0 to leave it out; repeatable.",
         "--pivot WORD=WEIGHT",
         blocks=False,
     )
-    max_iter: int = option(50, "At most so many passes over the target, in blocks.", low=1)
+    max_iter: int = option("learn", 50, "At most so many passes over the target, in blocks.", low=1)
 
 
 def in_flags(sentence: str) -> str:
