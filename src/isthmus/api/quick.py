@@ -356,10 +356,7 @@ class QuickLabels:
 
 
 def write_quick(archive: zipfile.ZipFile, quick: QuickModel, saved: zipfile.ZipFile, texts: Mapping[str, Any]) -> bool:
-    """Write the part into an archive; whether the model could be written.
-
-    ``saved`` is the saved model, whose arrays are referred to; ``texts`` are the lists of texts that the file keeps.
-    """
+    """Write the part into an archive, with references to ``saved`` arrays and kept ``texts``; whether it could be."""
     packer = _Packer(saved, texts)
     try:
         content = packer.pack(quick)

@@ -152,10 +152,7 @@ def check_saved_file(path: str | Path) -> Path:
 
 
 def read_quickly(path: str | Path) -> Any:
-    """The part of a saved labelling that labels later texts; None where there is none, or something is wrong with it.
-
-    Whatever is wrong, :func:`read_saved` says it.
-    """
+    """What labels later texts, of a saved labelling; None if there is none or it is damaged (`read_saved` says how)."""
     path = check_saved_file(path)
     try:
         with zipfile.ZipFile(path) as archive:
@@ -178,10 +175,7 @@ def read_quickly(path: str | Path) -> Any:
 
 
 def read_saved(path, result_type: Callable[[str], Any], kind: str | None = None, trusted: Iterable = ()):
-    """Rebuild a saved result; ``result_type`` gives the class of a kind by its name, None for what is no kind.
-
-    ``trusted`` are further types that its model may hold, or their full names.
-    """
+    """Rebuild a saved result; see :func:`isthmus.load`. ``result_type`` gives the class of a kind, None if unknown."""
     path, names = check_saved_file(path), _full_names(trusted)
     skops_io = import_optional("skops.io", "A saved model")
     try:

@@ -187,10 +187,7 @@ def as_written(rows: list[dict], pipeline: TransferPipeline, text: str) -> list[
 
 
 def _vote_terms(model, text: str) -> list[dict]:
-    """Terms of all methods that vote, each once per class.
-
-    Each method's contributions are made to sum to its weight, since scales differ, and then added up.
-    """
+    """Terms of all methods that vote, each once per class; a method's contributions are made to sum to its weight."""
     shares: dict[tuple, float] = {}
     for name, member in model.members.items():
         found = _document_terms(member, text)

@@ -10,7 +10,6 @@ import numpy as np
 from isthmus._utils import plural
 from isthmus.corpus import Collection, check_output
 from isthmus.report import figures
-from isthmus.report.figures import convergence_tables
 from isthmus.report.listing import excerpt
 from isthmus.report.page import render_card, write_page
 from isthmus.report.summary import origin_facts
@@ -47,14 +46,14 @@ def cluster_facts(result, source: Collection | None = None, target: Collection |
         "title": f"Isthmus: {plural(len(clusters), 'cluster')} of {plural(len(result.texts), 'document')}",
         "map": cluster_map(result, clusters),
         "unused": unused_groups(result, clusters),
-        "curves": step_curves(result),
+        "curves": figures.step_curves(result.model, {}),
         **origin_facts(result.settings, source, target),
     }
 
 
 def first_screen(result, clusters: list[dict], target: Collection | None = None) -> dict[str, Any]:
     """The answer in one line and three tiles."""
-    guidance_estimate = getattr(result, "guidance_estimate", None)
+    guidance_estimate = result.guidance_estimate
     new = [row for row in clusters if row["aligned_to"] is None]
     return {
         "verdict": cluster_verdict(clusters),
@@ -76,8 +75,7 @@ def cluster_card(result) -> str:
 def cluster_cards(result) -> list[dict[str, Any]]:
     """The clusters, largest first, new ones before all others."""
     n = max(1, len(result.texts))
-    rows = result.clusters()
-    order = sorted(rows, key=lambda row: (row["aligned_to"] is not None, -row["size"]))
+    order = sorted(result.clusters(), key=lambda row: (row["aligned_to"] is not None, -row["size"]))
     return [
         {
             **row,
@@ -141,15 +139,3 @@ def unused_groups(result, clusters: list[dict]) -> list[str]:
     """Groups of the source that no cluster follows."""
     joined = {str(row["aligned_to"]) for row in clusters if row["aligned_to"] is not None}
     return [str(name) for name in getattr(result.model, "classes_", []) if str(name) not in joined]
-
-
-def step_curves(result) -> list[dict[str, Any]]:
-    """Measures along the iterations of the best start; lines of fewer than three points are left out."""
-    curves = []
-    for measure, table in convergence_tables(getattr(result.model, "history_", None) or []).items():
-        if len(table) > 2:
-            points = [(row["step"], row[measure]) for row in table]
-            figure = figures.line_figure(points, percent=False, from_zero=False)
-            rows = [{"step": step, "value": value} for step, value in points]
-            curves.append({"measure": measure.replace("_", " "), "figure": figure, "rows": rows})
-    return curves[:3]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,7 @@ MAPPED = {"target": 700, "source": 400}  # documents drawn
 
 
 def map_figure(places: np.ndarray, n_source: int, source: dict[str, Any], target: dict[str, Any]) -> dict[str, Any]:
-    """Points of the map, placed in percent of its room. ``places`` are of the source first, between −1 and 1.
-
-    Each side has ``rows`` (documents to draw, numbered within their side) and ``codes`` (class, −1 where unknown).
-    """
+    """Points of the map in percent of its room; ``places`` lie between −1 and 1, sides have ``rows`` and ``codes``."""
     drawn = {}
     for side, start, facts in (("source", 0, source), ("target", n_source, target)):
         across, up = 2 + 48 * (places[start + facts["rows"]].T + 1)
@@ -93,7 +90,27 @@ def _ticks(low: float, high: float) -> list[float]:
     return [round(float(first + i * step), 10) for i in range(last + 1)]
 
 
-# -- A method's own record as tables: one per measure
+# -- A method's own record: one table, and one line, per measure
+
+
+FEWEST_STEPS = 3  # a line through two points says nothing
+_MOST_CURVES = 3
+
+
+def step_curves(model: Any, names: Mapping[str, str]) -> list[dict[str, Any]]:
+    """A line and its table for each measure along the iterations of a model; ``names`` are what measures are called."""
+    curves = []
+    for measure, table in convergence_tables(getattr(model, "history_", None) or []).items():
+        if len(table) >= FEWEST_STEPS:
+            points = [(row["step"], row[measure]) for row in table]
+            curves.append(
+                {
+                    "measure": names.get(measure, measure.replace("_", " ")),
+                    "rows": [{"step": step, "value": value} for step, value in points],
+                    "figure": line_figure(points, percent=False, from_zero=False),
+                }
+            )
+    return curves[:_MOST_CURVES]
 
 
 def convergence_tables(history: Sequence[Any]) -> dict[str, list[dict]]:

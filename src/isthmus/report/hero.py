@@ -308,10 +308,6 @@ def _title(name: str) -> str:
 
 
 def _shown(value: Any, digits: int) -> Any:
-    if _is_number(value) and not isinstance(value, (int, np.integer)):
+    if isinstance(value, (float, np.floating)) and np.isfinite(value):
         return f"{float(value):.{digits}f}"
     return "–" if value is None else value
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool) and bool(np.isfinite(value))

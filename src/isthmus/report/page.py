@@ -6,7 +6,7 @@ import base64
 import hashlib
 import re
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +68,7 @@ def write_page(template: str, facts: Mapping[str, Any], path, *, force: bool) ->
 
 def render(template: str, facts: Mapping[str, Any]) -> str:
     """Fill a template; everything that comes from data is escaped, and the policy names the page's own code by hash."""
-    environment = _environment()
+    environment = _kept_environment()
     rest, script = (_source(environment, name) for name in ("style.css", "script.js"))
     style = shared_style() + rest
     markup = import_optional("markupsafe", "A report").Markup
@@ -84,16 +84,11 @@ def render(template: str, facts: Mapping[str, Any]) -> str:
 
 def render_card(part: str, facts: Mapping[str, Any]) -> str:
     """The first screen, a part of a page, as a card for notebooks."""
-    return _CONTROL.sub("\ufffd", frame(_environment().get_template(part).render(facts)))
+    return _CONTROL.sub("\ufffd", frame(_kept_environment().get_template(part).render(facts)))
 
 
 def _source(environment: Any, name: str) -> str:
     return environment.loader.get_source(environment, name)[0]
-
-
-@lru_cache(maxsize=1)  # compiling the templates takes longer than filling them
-def _environment() -> Any:
-    return make_environment()
 
 
 def make_environment() -> Any:
@@ -112,6 +107,9 @@ def make_environment() -> Any:
     environment.filters["script_data"] = lambda content: markup(as_json(content))
     environment.filters["w"] = lambda share: f"{100 * max(0.0, min(1.0, share)):.2f}"
     return environment
+
+
+_kept_environment = cache(make_environment)  # compiling the templates takes longer than filling them
 
 
 def points(change: float) -> str:

@@ -25,7 +25,6 @@ from isthmus.explain.words import WordList, marking_words, word_list
 from isthmus.features.tokens import readable, surface_forms
 from isthmus.feedback.answers import propose_names
 from isthmus.report import figures
-from isthmus.report.figures import convergence_tables
 from isthmus.report.hero import decision_facts, hero_facts, novel_groups, why_this_method
 from isthmus.report.listing import cap_note, excerpt, list_data, runner_up, tint
 from isthmus.shift.diagnose import SEVERITIES, measure_shift
@@ -145,13 +144,10 @@ class Words:
 
 def map_rows(result, target: Collection, drawn: list[dict], *, size: int = 200) -> list[dict[str, str]]:
     """The table under the map: what was drawn, by id."""
+    rows = [point["i"] for point in drawn[:size]]
     return [
-        {
-            "id": str(target.ids[point["i"]]),
-            "label": str(result.labels[point["i"]]),
-            "confidence": f"{result.confidence[point['i']]:.2f}",
-        }
-        for point in drawn[:size]
+        {"id": str(target.ids[i]), "label": str(result.labels[i]), "confidence": f"{result.confidence[i]:.2f}"}
+        for i in rows
     ]
 
 
@@ -281,14 +277,13 @@ def check_facts(result, files: Mapping[str, str] | None) -> dict[str, Any]:
 
 def taught_facts(result) -> dict[str, Any] | None:
     """What answers have changed so far, and whether confidence held where they tell the truth."""
-    answers = getattr(result, "answers", None)
-    if answers is None or not len(answers):
+    if not result.answers:
         return None
-    learned = result.learned
+    outlook = None if result.learned is None else result.learned.outlook
     return {
         "history": list(result.history),
-        "outlook": None if learned is None else learned.outlook,
-        "curve": learning_facts(None if learned is None else learned.outlook),
+        "outlook": outlook,
+        "curve": learning_facts(outlook),
         "reliability": reliability_rows(result),
     }
 
@@ -296,7 +291,7 @@ def taught_facts(result) -> dict[str, Any] | None:
 def learning_facts(outlook: dict | None) -> dict[str, Any] | None:
     """The learning curve; None where too few answers were given to draw one."""
     rows = (outlook or {}).get("curve") or []
-    if len(rows) < _FEWEST_STEPS:
+    if len(rows) < figures.FEWEST_STEPS:
         return None
     points = [(row["answers"], row["right"]) for row in rows]
     return {"figure": figures.line_figure(points, from_zero=False, mark=points[-1], x_percent=False), "rows": rows}
@@ -308,11 +303,9 @@ def reliability_rows(result, bins: int = 5) -> list[dict[str, Any]]:
     if before is None or len(answers) < _FEWEST_ANSWERS:
         return []
     probabilities = np.asarray(before)[answers.rows]
-    width = probabilities.shape[1]  # a class that answers named has no column there
-    given = np.asarray(result.classes)[: len(result.classes)]
-    old = given[probabilities.argmax(axis=1)] if width == len(given) else None
-    if old is None:
+    if probabilities.shape[1] != len(result.classes):  # a class that answers named has no column there
         return []
+    old = np.asarray(result.classes)[probabilities.argmax(axis=1)]
     table = reliability_table(answers.labels, old, probabilities.max(axis=1), n_bins=bins, strategy="quantile")
     return [{"n": part.count, "confidence": part.confidence, "right": part.accuracy} for part in table if part.count]
 
@@ -325,10 +318,7 @@ def moved_words(space: JointSpace | None) -> list[dict[str, Any]]:
 
 
 def clear_cases(result, target: Collection) -> list[dict[str, Any]]:
-    """The surest document of the largest classes, with the terms that decided by the method's own account.
-
-    A few, because some methods read every text again to account for one.
-    """
+    """The surest document of a few large classes (accounts can take long), with the terms that decided."""
     cases = []
     sizes = np.array([np.sum(result.labels == name) for name in result.classes.tolist()])
     many = len(result.texts) + len(result.source_texts) > _SLOW
@@ -368,9 +358,7 @@ def deciding_terms(result, i: int, top: int = 6) -> list[dict[str, Any]]:
 
 def bridge_rows(result) -> list[dict[str, Any]]:
     """Word clusters that carried the labels across, where the method has them."""
-    model = fitted_model(result)
-    members = list(model.members.values()) if hasattr(model, "members") else [model]
-    for pipeline in members:
+    for pipeline in fitted_pipelines(result):
         model = getattr(pipeline, "steps", [("", None)])[-1][1]
         if isinstance(model, CoClusteringClassifier) and len(pipeline.steps) > 1:
             rows = cluster_table(model, pipeline[:-1].get_feature_names_out(), top=8, clusters=_CLUSTERS)
@@ -432,7 +420,6 @@ _TERMINATIONS = {
     "closed_form": "one fit is all it takes",
     "solved": "all its problems were solved",
 }
-_FEWEST_STEPS = 3  # a line through two points says nothing
 
 
 def step_facts(result) -> dict[str, Any]:
@@ -440,34 +427,28 @@ def step_facts(result) -> dict[str, Any]:
     name, pipeline = leading_method(result)
     last = getattr(pipeline, "steps", [("", pipeline)])[-1][1]
     record = getattr(last, "history_measure", "objective")
-    curves = [
-        {
-            "measure": _MEASURES.get(measure, record if measure == "objective" else measure.replace("_", " ")),
-            "rows": [{"step": row["step"], "value": row[measure]} for row in table],
-            "figure": figures.line_figure(
-                [(row["step"], row[measure]) for row in table], percent=False, from_zero=False
-            ),
-        }
-        for measure, table in convergence_tables(getattr(pipeline, "history_", None) or []).items()
-        if len(table) >= _FEWEST_STEPS
-    ]
     n_iter = getattr(pipeline, "n_iter_", None)
     ending = str(getattr(pipeline, "termination_condition_", ""))
     sentence = ""
     if n_iter:
         sentence = f"{name}: {plural(n_iter, 'iteration')}"
         sentence += f"; {_TERMINATIONS.get(ending, ending.replace('_', ' '))}." if ending else "."
-    return {"curves": curves[:3], "sentence": sentence}
+    return {"curves": figures.step_curves(pipeline, _MEASURES | {"objective": record}), "sentence": sentence}
 
 
 def known_language(result) -> str:
     """The language in which a method read the texts; "auto" where none says, or where there are several."""
-    model = fitted_model(result)
-    for pipeline in model.members.values() if hasattr(model, "members") else [model]:
+    for pipeline in fitted_pipelines(result):
         for _, step in getattr(pipeline, "steps", []):
             if len(getattr(step, "languages_", ())) == 1:
                 return step.languages_[0]
     return "auto"
+
+
+def fitted_pipelines(result) -> list[Any]:
+    """The methods that vote, or the one that labelled alone."""
+    model = fitted_model(result)
+    return list(getattr(model, "members", {"": model}).values())
 
 
 def leading_method(result) -> tuple[str, Any]:
@@ -530,7 +511,7 @@ def by_facts(result, by: tuple[str, Sequence] | None) -> dict[str, Any] | None:
     facts = {"name": name, "classes": [str(label) for label in result.classes.tolist()], "rows": rows}
     if period is None:
         return {**facts, "period": None, "figure": None}
-    drawn = len(rows) >= _FEWEST_STEPS
+    drawn = len(rows) >= figures.FEWEST_STEPS
     table = np.array([[part["share"] for part in row["shares"]] for row in rows]).T
     figure = figures.lines_figure(table, [row["value"] for row in rows]) if drawn else None
     dated = time_periods(values)

@@ -63,14 +63,13 @@ def axis(channel: type, table: list[dict], spec: dict, which: str, **more: Any) 
     options: dict[str, Any] = {"field": escape(name), "type": kind, "title": title, **more}
     if kind == "quantitative":
         scale: dict[str, Any] = {"zero": False, "nice": True}
-        options["axis"] = alt.Axis(grid=channel is alt.Y, tickCount=6, **_numbers(table, spec, which))
+        ticks: dict[str, Any] = {"grid": channel is alt.Y, "tickCount": 6, **_numbers(table, spec, which)}
         if channel is alt.X:
             scale.update(nice=False, padding=12)
         if spec.get(f"log_{which}"):
             scale.update(type="log", nice=False, padding=12)
-            options["axis"] = alt.Axis(
-                grid=channel is alt.Y, labelOverlap=True, tickCount=6, **_numbers(table, spec, which)
-            )
+            ticks["labelOverlap"] = True
+        options["axis"] = alt.Axis(**ticks)
         if spec.get(f"{which}_domain"):
             scale.update(domain=list(spec[f"{which}_domain"]), nice=False)
         options["scale"] = alt.Scale(**(scale | more.get("scale_options", {})))
