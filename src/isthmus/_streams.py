@@ -12,11 +12,7 @@ from isthmus.exceptions import DataError
 
 
 class StandardOutput:
-    """Takes every byte of a write.
-
-    Python's unbuffered standard output (``PYTHONUNBUFFERED``) writes as much as the system takes and returns the
-    number; whoever does not look at it loses the rest in silence when a disk is full.
-    """
+    """Takes every byte of a write; Python's unbuffered standard output drops what the system does not take at once."""
 
     def __init__(self, stream: IO[bytes] | None = None):
         self.stream = stream

@@ -31,7 +31,7 @@ def files(tmp_path):
 def run(*arguments):
     app = typer.Typer()
     app.callback()(lambda: None)
-    command.register(app)
+    app.command("cluster")(command.cluster)
     return app(["cluster", *map(str, arguments)], standalone_mode=False)
 
 

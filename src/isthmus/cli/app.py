@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 import isthmus
 from isthmus.cli._exit import STOPPED, STOPPED_SENTENCE, emit, one_line, say
-from isthmus.cli._help import WholeLines
 from isthmus.exceptions import IsthmusError, UsageError
 from isthmus.request import in_flags
 
@@ -53,6 +53,20 @@ class _Commands(Mapping):
 
     def __len__(self) -> int:
         return len(COMMANDS)
+
+
+class WholeLines(TyperGroup):
+    """A group of commands whose help shows each command's first paragraph whole."""
+
+    def lines(self) -> list[tuple[str, str]]:
+        """Name and line of every command."""
+        shown = [(name, command) for name, command in self.commands.items() if not command.hidden]
+        return [(name, " ".join((command.help or "").partition("\n\n")[0].split())) for name, command in shown]
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """The list of commands in the help."""
+        with formatter.section("Commands"):
+            formatter.write_dl(self.lines())
 
 
 class _Program(WholeLines):

@@ -7,12 +7,11 @@ from typing import Annotated
 
 from isthmus._utils import plural
 from isthmus.api.saving import check_saved_file
-from isthmus.cli.command import argument, flag, shared
+from isthmus.cli.command import argument, flag, refuse, shared
 from isthmus.cli.common import print_json, say_outcome, talking, taught_files
 from isthmus.cli.outputs import check_output_is_not_input, write_table
 from isthmus.corpus import check_output
 from isthmus.corpus.sheets import Layout
-from isthmus.exceptions import UsageError
 
 EXAMPLE = "Example: isthmus ask cars.isthmus -n 50 -o to_answer.xlsx"
 
@@ -37,10 +36,10 @@ def ask(
     to review, and how many of all labels will be right. With --words: which words would settle most doubtful documents;
     fill in label and give the file to isthmus teach --words.
     """
-    if words and suggest:
-        raise UsageError("--words always comes with suggestions; leave out --suggest.")
-    if as_json and output == "-":
-        raise UsageError("--json prints on stdout; name a file for the questions with -o FILE.")
+    refuse(
+        (words and suggest, "--words always comes with suggestions; leave out --suggest."),
+        (as_json and output == "-", "--json prints on stdout; name a file for the questions with -o FILE."),
+    )
     check_output(output, force=force)
     check_output_is_not_input(output, (result,))
     check_saved_file(result)
@@ -55,8 +54,8 @@ def ask(
     count = len(table[column])
     forecast = saved.forecast(table) if count and not words else None
     if as_json:
-        facts = {"asked": count, "what": "words" if words else "documents", "output": output}
-        print_json(facts | ({} if forecast is None else {"forecast": forecast._asdict()}))
+        known = {} if forecast is None else {"forecast": forecast._asdict()}
+        print_json({"asked": count, "what": "words" if words else "documents", "output": output} | known)
     elif not quiet:
         what = "word" if words else "document"
         name = "FILE" if output == "-" else output

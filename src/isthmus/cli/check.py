@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from isthmus.cli._exit import emit
-from isthmus.cli.command import argument, check_option, flag, shared
+from isthmus.cli.command import argument, check_option, flag, refuse, shared
 from isthmus.cli.common import (
     MOST_LINES,
     Target,
@@ -32,7 +33,7 @@ from isthmus.cli.outputs import (
 )
 from isthmus.corpus import check_output, read_collection, read_table, with_columns
 from isthmus.corpus.cells import bare_cells, cell_content, cell_text
-from isthmus.exceptions import DataError, UsageError
+from isthmus.exceptions import DataError
 from isthmus.request import ERROR_BUDGET, LabelRequest
 
 if TYPE_CHECKING:
@@ -42,6 +43,10 @@ if TYPE_CHECKING:
     from isthmus.choose import AccuracyEstimate, LabelCheck
 
 EXAMPLE = "Example: isthmus check dealer.isthmus --sample 100 -o to_check.csv"
+ONE_JOB = (
+    "Give one of these: --sample N or --margin M to draw documents, or CHECKED, the sample with true labels; with "
+    "--budget also CHECKED and --sample N, to draw more."
+)
 TRUTH, DONE, ANSWERED, GIVEN = "true_label", "checked", "answered", "given"
 
 
@@ -138,75 +143,100 @@ def check(
     """
     if by_hand:
         others = (sample, margin, budget, output, target, add, report, save)
-        if checked is None or any(option is not None for option in others):
-            raise UsageError("--by-hand takes RESULT and CHECKED alone; leave out the other options.")
+        too_much = checked is None or any(option is not None for option in others)
+        refuse((too_much, "--by-hand takes RESULT and CHECKED alone; leave out the other options."))
         with talking(quiet):
-            hands = check_hands(open_labelling(result, text), checked, label_column)
-        if as_json:
-            print_json(hands.to_dict())
-        for line in [] if as_json else str(hands).splitlines():
-            emit(" " * (len(line) - len(line.lstrip())) + one_line(line))
+            hands = check_hands(open_labelling(result, text), str(checked), label_column)
+        print_hands(hands, as_json=as_json)
         return
     drawing = sample is not None or margin is not None
     going_on = checked is not None and sample is not None and budget is not None
-    if (drawing == (checked is not None) and not going_on) or (margin is not None and (sample or budget) is not None):
-        raise UsageError(
-            "Give one of these: --sample N or --margin M to draw documents, or CHECKED, the sample with true labels; "
-            "with --budget also CHECKED and --sample N, to draw more."
-        )
-    if checked == "-" and result == "-":
-        raise UsageError("Both RESULT and CHECKED are '-'; only one can be standard input.")
-    if as_json and (output == "-" or (drawing and output is None)):
-        raise UsageError("--json prints on stdout; name a file for the table with -o OUT.")
-    if drawing and (report is not None or save is not None):
-        raise UsageError("--report and --save take the outcome of a check; give CHECKED.")
+    two_jobs = drawing == (checked is not None) and not going_on
+    two_sizes = margin is not None and (sample or budget) is not None
+    on_stdout = output == "-" or (drawing and output is None)
+    keeps_outcome = report is not None or save is not None
+    refuse(
+        (two_jobs or two_sizes, ONE_JOB),
+        (checked == "-" and result == "-", "Both RESULT and CHECKED are '-'; only one can be standard input."),
+        (as_json and on_stdout, "--json prints on stdout; name a file for the table with -o OUT."),
+        (drawing and keeps_outcome, "--report and --save take the outcome of a check; give CHECKED."),
+    )
     check_option("add", add)
-    if add is not None and (drawing or output is None):
-        raise UsageError("--add chooses columns of the labels that CHECKED corrects; give CHECKED and -o OUT.")
+    idle = add is not None and (drawing or output is None)
+    refuse((idle, "--add chooses columns of the labels that CHECKED corrects; give CHECKED and -o OUT."))
     if output is not None:
         check_output(output, force=force)
-    check_outputs("-" if output is None else output, report, force, save, inputs=(result, checked, target))
+    inputs = (result, checked, target)
+    check_outputs("-" if output is None else output, report, force, save, inputs=inputs)
     with talking(quiet):
         labelling = open_labelling(result, text)
-        if labelling.saved is None and any(path is not None for path in (target, report, save)):
-            raise UsageError("--target, --report and --save need a RESULT that isthmus label --save wrote.")
+        in_vain = labelling.saved is None and any(path is not None for path in (target, report, save))
+        refuse((in_vain, "--target, --report and --save need a RESULT that isthmus label --save wrote."))
         found = None if checked is None else check_answers(labelling, checked, label_column, budget)
-        if labelling.saved is not None and found is not None and not drawing and output is not None:
-            from isthmus.cli.label_run import added_columns
-
-            labelling.table = with_columns(target_table(labelling.saved, target, quiet), added_columns(labelling.saved))
-        if drawing:
-            table, outcome = draw(labelling, sample, margin, seed, budget, found)
+        if drawing or found is None:
             output = output or "-"
-            lines = [draw_sentence(outcome, result, output)]
+            table, outcome = draw(labelling, sample, margin, seed, budget, found)
         else:
-            assert found is not None
-            table = corrected_table(labelling.table, found, marked=labelling.saved is not None)
-            if add:
-                left_out = set(LabelRequest.options()["add"].choices) - set(add)
-                table = {name: cells for name, cells in table.items() if name not in left_out}
-            outcome, lines = found.to_dict(), str(found).splitlines()
+            table = {} if output is None else table_to_write(labelling, found, target, add or (), quiet)
+            outcome = found.to_dict()
         makers = report_and_model(labelling.saved, report, save)
         written = write_files(output, table, makers, force=force, exact=exact)
     if as_json:
         print_json(outcome)
-    # The outcome of a check is data, unless the table itself goes to stdout; how to go on is talk.
-    for line in map(one_line, [] if as_json or drawing else fit_lines(lines, MOST_LINES - 2, "with --json")):
-        if output != "-":
-            emit(line)
-        elif not quiet:
-            say(line)
-    if found is not None and not drawing and output is not None:
-        from isthmus.cli.label_run import expectation_record
-
-        read = file_records(path for path in (result, checked, target) if path != "-")
-        # What was found stands in the place of what was expected, unless it speaks of the surest alone.
-        expected = expectation_record(found.estimate if found.among is None else labelling.expected)
-        record = run_record("check", output, read, check=outcome, expected_accuracy=expected)
-        written = write_record(output, record, written)
+    if drawing or found is None:
+        step = draw_sentence(outcome, result, str(output))
+    else:
+        if not as_json:
+            print_check(found, on_stdout=output != "-", quiet=quiet)
+        if output is not None:
+            written = write_record(output, check_record(labelling, found, output, inputs), written)
+        step = describe_next(result, str(checked), found, labelling)
     if not quiet:
-        step = lines[0] if drawing or found is None else describe_next(result, str(checked), found, labelling)
         say_outcome([], written, step)
+
+
+def print_hands(hands: HandCheck, *, as_json: bool) -> None:
+    """What was found about the hands, with its indents."""
+    if as_json:
+        print_json(hands.to_dict())
+        return
+    for line in str(hands).splitlines():
+        emit(" " * (len(line) - len(line.lstrip())) + one_line(line))
+
+
+def print_check(found: LabelCheck, *, on_stdout: bool, quiet: bool) -> None:
+    """The outcome of a check, which is data, unless the table itself goes to standard output."""
+    for line in fit_lines(str(found).splitlines(), MOST_LINES - 2, "with --json"):
+        if on_stdout:
+            emit(one_line(line))
+        elif not quiet:
+            say(one_line(line))
+
+
+def check_record(
+    labelling: Labelling, found: LabelCheck, output: str, inputs: Iterable[str | Path | None]
+) -> dict[str, Any]:
+    """Everything needed to repeat a check."""
+    from isthmus.cli.label_run import expectation_record
+
+    read = file_records(path for path in inputs if path != "-")
+    # What was found stands in the place of what was expected, unless it speaks of the surest alone.
+    expected = expectation_record(found.estimate if found.among is None else labelling.expected)
+    return run_record("check", output, read, check=found.to_dict(), expected_accuracy=expected)
+
+
+def table_to_write(
+    labelling: Labelling, found: LabelCheck, target: Path | None, add: Collection[str], quiet: bool
+) -> dict[str, list]:
+    """The target's columns and its labels, the true ones put in; of the columns added those in ``add``, or all."""
+    table = labelling.table
+    if labelling.saved is not None:
+        from isthmus.cli.label_run import added_columns
+
+        table = with_columns(target_table(labelling.saved, target, quiet), added_columns(labelling.saved))
+    table = corrected_table(table, found, marked=labelling.saved is not None)
+    left_out = set(LabelRequest.options()["add"].choices) - set(add) if add else set()
+    return {name: cells for name, cells in table.items() if name not in left_out}
 
 
 def describe_next(result: str, checked: str, found: LabelCheck, labelling: Labelling) -> str:
@@ -413,10 +443,7 @@ def check_hands(labelling: Labelling, path: str, label: str) -> HandCheck:
 
 
 def corrected_table(table: dict[str, list], found: LabelCheck, *, marked: bool = False) -> dict[str, list]:
-    """The labelled table with the true labels put in, sure and not to be reviewed, and a column that marks them.
-
-    ``marked``: what needs review goes by the guarantee already.
-    """
+    """The table with the true labels put in and marked; ``marked``: what needs review goes by the guarantee already."""
     truths = dict(zip(found.rows, found.true_labels, strict=True))
     new: dict[str, list] = {"label": list(table["label"])}
     for row, truth in truths.items():

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from typing import Annotated, Any
-
-import typer
+from functools import partial
+from typing import Any
 
 from isthmus._streams import check_standard_output
 from isthmus._utils import plural
@@ -19,15 +18,14 @@ from isthmus.cli.blocks import (
     in_blocks,
     resumable,
 )
-from isthmus.cli.command import add_command, argument
+from isthmus.cli.command import refuse, takes_request
 from isthmus.cli.common import MOST_LINES, describe, fit_lines, print_json, say, say_outcome, talking
 from isthmus.cli.inputs import join_collections, warn_of_same_file
 from isthmus.cli.outputs import (
-    Makers,
-    announced,
     check_outputs,
     describe_input,
     keeping,
+    report_and_model,
     run_record,
     write_files,
     write_record,
@@ -41,24 +39,14 @@ from isthmus.features.languages import resolve_language
 from isthmus.request import ClusterRequest, in_flags
 
 ADDED = ("cluster", "cluster_name", "aligned_to", "strength")
+FILES = (
+    "Grouped documents (one file or several), then the documents to group: csv, tsv, jsonl, parquet, xlsx, a folder, "
+    "or -."
+)
+EXAMPLE = "Example: isthmus cluster motorcycles.csv cars.csv -o grouped.csv --clusters 5"
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to the program."""
-    readable = (
-        "Grouped documents (one file or several), then the documents to group: csv, tsv, jsonl, parquet, xlsx, a "
-        "folder, or -."
-    )
-    add_command(
-        app,
-        "cluster",
-        cluster,
-        ClusterRequest,
-        arguments={"files": Annotated[list[str], argument("SOURCE… TARGET", readable)]},
-        epilog="Example: isthmus cluster motorcycles.csv cars.csv -o grouped.csv --clusters 5",
-    )
-
-
+@takes_request(ClusterRequest, "SOURCE… TARGET", FILES)
 def cluster(request: ClusterRequest) -> None:
     """Group the documents of TARGET, following the groups of SOURCE where they fit.
 
@@ -86,15 +74,15 @@ def cluster(request: ClusterRequest) -> None:
 def _check(request: ClusterRequest) -> None:
     """Refuse what cannot work before anything is read."""
     request.check()
-    if len(request.files) < 2:
-        raise UsageError(f"{plural(len(request.files), 'file')} given; name SOURCE, then TARGET.")
-    if request.files.count("-") > 1:
-        raise UsageError("Two files are '-'; only one can be standard input.")
+    refuse(
+        (len(request.files) < 2, f"{plural(len(request.files), 'file')} given; name SOURCE, then TARGET."),
+        (request.files.count("-") > 1, "Two files are '-'; only one can be standard input."),
+    )
     read_pivots(request.pivots)
     if request.as_json:
         check_standard_output()
-    if request.as_json and request.output == "-":
-        raise UsageError("--json prints on stdout; name a file for the clusters with -o OUT.")
+    on_stdout = request.as_json and request.output == "-"
+    refuse((on_stdout, "--json prints on stdout; name a file for the clusters with -o OUT."))
     resolve_language(request.language)
 
 
@@ -166,9 +154,8 @@ def cluster_in_memory(request: ClusterRequest) -> tuple[dict[str, Any], dict[str
         )
         written = _write(result, source_docs, target_docs, request)
     inputs = [describe_input(*pair) for pair in zip(request.files, [*read, target_docs], strict=True)]
-    record = _record(
-        request, inputs, result.settings, {"n_clusters": len(result.names), "guidance": result.model.guidance_}
-    )
+    found = {"n_clusters": len(result.names), "guidance": result.model.guidance_}
+    record = _record(request, inputs, result.settings, found)
     summary = summarise(result, source_docs, target_docs, request.output, written)
     if names:
         for row, match in zip(summary["clusters"], result.alignment, strict=True):
@@ -212,13 +199,8 @@ def _write(result, source, target, request: ClusterRequest) -> list[str]:
     from isthmus.report import write_cluster_report
 
     columns = result.columns()
-    makers: Makers = {
-        request.report: announced(
-            "writing the report",
-            lambda path: write_cluster_report(result, path, force=True, source=source, target=target),
-        ),
-        request.save: announced("saving the model", lambda path: result.save(path, force=True)),
-    }
+    write_report = partial(write_cluster_report, source=source, target=target)
+    makers = report_and_model(result, request.report, request.save, write_report)
     added = {name: columns[name] for name in ADDED}
     table = with_columns(target.table(), added)
     with keeping(added, target.ids, request.output):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
 
+from isthmus.exceptions import UsageError
 from isthmus.recipes import RECIPES
 from isthmus.request import LabelRequest, Option, Request, split_flags
 
@@ -38,30 +39,29 @@ def argument(metavar: str, help: str) -> Any:
     return typer.Argument(metavar=metavar, help=help)
 
 
-def add_command(
-    app: typer.Typer,
-    name: str,
-    run: Callable[..., None],
-    request: type[Request],
-    *,
-    arguments: Mapping[str, Any],
-    epilog: str,
-) -> None:
-    """Add a command that takes the options of a request and hands it to ``run``, whose docstring is its help.
+def refuse(*cases: tuple[bool, str]) -> None:
+    """Refuse a wrong use: of cases and what is said about them, the first that holds."""
+    for holds, why in cases:
+        if holds:
+            raise UsageError(why)
 
-    ``arguments`` are annotations of what stands before the options: fields of the request, too.
-    """
+
+def takes_request(request: type[Request], metavar: str, help: str) -> Callable[[Callable[..., None]], Any]:
+    """Make a command of a function of a request: it takes files, shown as ``metavar``, and the request's options."""
     known = request.options()
+    files = inspect.Parameter("files", _BY_NAME, annotation=Annotated[list[str], argument(metavar, help)])
 
-    def command(**given: Any) -> None:
-        run(request(**{key: _as_field(known[key], value) for key, value in given.items()}))
+    def make_command(run: Callable[..., None]) -> Any:
+        def command(**given: Any) -> None:
+            run(request(**{key: _as_field(known[key], value) for key, value in given.items()}))
 
-    positional = [inspect.Parameter(key, _BY_NAME, annotation=kind) for key, kind in arguments.items()]
-    named = [_parameter(spec) for spec in known.values() if spec.flags]
-    command.__signature__ = inspect.Signature([*positional, *named])  # type: ignore[attr-defined]
-    command.__annotations__ = {}
-    command.__doc__ = run.__doc__
-    app.command(name, epilog=epilog)(command)
+        options = [_parameter(spec) for spec in known.values() if spec.flags]
+        command.__signature__ = inspect.Signature([files, *options])  # type: ignore[attr-defined]
+        command.__annotations__ = {}
+        command.__doc__ = run.__doc__
+        return command
+
+    return make_command
 
 
 _BY_NAME = inspect.Parameter.KEYWORD_ONLY

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from isthmus._progress import listen
-from isthmus._utils import plural
+from isthmus._utils import plural, warn
 from isthmus.cli._exit import one_line, say, stop_if_asked, write_data
 from isthmus.cli.command import flag
 from isthmus.cli.progress import ProgressLine, ticking
-from isthmus.corpus import Collection, replacing
+from isthmus.corpus import Collection
 from isthmus.corpus.decode import mend_surrogates
 from isthmus.corpus.formats import split_sheet
 from isthmus.corpus.guess import shorten
@@ -107,12 +107,6 @@ def fit_lines(lines: Sequence[str], most: int, where: str) -> list[str]:
     return list(lines) if len(lines) <= most else [*lines[: most - 1], f"and {len(lines) - most + 1} more, {where}"]
 
 
-def write_json(path: Path, content: Any) -> None:
-    """Write JSON whole or not at all."""
-    with replacing(path, force=True) as out:
-        out.write(as_json_text(content).encode())
-
-
 def print_json(content: Any) -> None:
     """Write JSON to standard output, in plain ASCII where its encoding has no sign for a letter."""
     text = as_json_text(content)
@@ -131,22 +125,16 @@ def as_json_text(content: Any, *, ensure_ascii: bool = False) -> str:
 def note_guarded(count: int) -> None:
     """Tell that cells were changed for the sake of spreadsheets."""
     if count:
-        what = "cell that begins" if count == 1 else "cells that begin"
-        warnings.warn(
-            IsthmusWarning(
-                f"{count:,} {what} with =, +, - or @ (or a tab, or a line break) got an apostrophe in front, so that a "
-                "spreadsheet does not run them; --exact writes the texts byte for byte",
-                code="guarded-cells",
-            ),
-            stacklevel=2,
+        message = (
+            f"{plural(count, 'cell that begins', 'cells that begin')} with =, +, - or @ (or a tab, or a line break) "
+            "got an apostrophe in front, so that a spreadsheet does not run them; --exact writes the texts byte for "
+            "byte"
         )
+        warn(message, code="guarded-cells")
 
 
 def run_record_path(output: Path) -> Path:
-    """``run.json`` beside the output; ``NAME.run.json`` where that one is not ours or tells of another output.
-
-    A file that no run of this command about this output has written is never replaced.
-    """
+    """``run.json`` beside the output, ``NAME.run.json`` and so on where that one was not written about this output."""
     numbers = (f"{output.name}.run.{number}.json" for number in itertools.count(2))
     names = itertools.chain(("run.json", f"{output.name}.run.json"), numbers)
     return next(path for path in (output.parent / name for name in names) if _is_free_or_ours(path, output.name))

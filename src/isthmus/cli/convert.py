@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from isthmus._utils import plural
 from isthmus.cli.command import argument, flag, shared
 from isthmus.cli.common import describe, say, talking
@@ -19,11 +17,7 @@ from isthmus.exceptions import DataError, UsageError
 
 _TO = (*TOOLS, "fasttext", "table")
 _ENDINGS = {"label-studio": ".json", "argilla": ".json", "prodigy": ".jsonl", "doccano": ".jsonl"}
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the program."""
-    app.command("convert", epilog="Example: isthmus convert labelled.csv tasks.json --to label-studio")(convert)
+EXAMPLE = "Example: isthmus convert labelled.csv tasks.json --to label-studio"
 
 
 def convert(

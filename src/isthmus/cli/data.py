@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from isthmus.cli._exit import emit
-from isthmus.cli._help import WholeLines
+from isthmus.cli.app import WholeLines
 from isthmus.cli.bench import load_benchmarks
 from isthmus.cli.command import flag
 from isthmus.cli.common import print_json, say

@@ -41,7 +41,7 @@ def demo(
         written = write_outputs(request, result, source, target)
     inputs = [describe_input(docs.name, docs) for docs in (source, target)]
     options = {"method": method, "seed": seed, "output": str(table)}
-    record = label_record(options, inputs, result.settings, result.method, result.decision)
+    record = label_record(options, inputs, result, result.settings)
     written = write_record(str(table), record, written)
     from isthmus.evaluate import accuracy, wilson_interval
     from isthmus.report.hero import why_this_method

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import shlex
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from isthmus._progress import progress
 from isthmus.cli._exit import emit
-from isthmus.cli.command import flag, shared
+from isthmus.cli.command import flag, refuse, shared
 from isthmus.cli.common import MOST_LINES, describe, fit_lines, one_line, print_json, say_outcome, talking
-from isthmus.cli.outputs import check_outputs, write_table
+from isthmus.cli.outputs import announced, check_outputs, write_table
 from isthmus.cli.progress import plan_stages
 from isthmus.corpus import read_collection
-from isthmus.exceptions import UsageError
 from isthmus.features.languages import resolve_language
 from isthmus.request import in_flags
 
@@ -48,10 +47,10 @@ def diagnose(
     What needs attention is printed gravest first; --full prints all findings with their figures. No label of TARGET is
     needed or read. The exit code is 0 even when the advice is not to transfer.
     """
-    if source == "-" and target == "-":
-        raise UsageError("Both SOURCE and TARGET are '-'; only one can be standard input.")
-    if str(review_source) == "-":
-        raise UsageError("--review-source '-': stdout has the findings; give a file.")
+    refuse(
+        (source == "-" and target == "-", "Both SOURCE and TARGET are '-'; only one can be standard input."),
+        (str(review_source) == "-", "--review-source '-': stdout has the findings; give a file."),
+    )
     resolve_language(language)
     check_outputs("-" if review_source is None else str(review_source), report, force, inputs=(source, target))
     with talking(quiet) as progress_line:
@@ -67,9 +66,8 @@ def diagnose(
         if report is not None:
             from isthmus.report.diagnosis import write_diagnosis_report
 
-            progress("writing the report", 0, 1)
-            write_diagnosis_report(result, report, force=force, source=source_docs, target=target_docs)
-            progress("writing the report", 1, 1)
+            write = partial(write_diagnosis_report, result, force=force, source=source_docs, target=target_docs)
+            announced("writing the report", write)(report)
         if review_source is not None:
             write_table(str(review_source), result.review_source(source_docs.texts, source_docs.ids), force=force)
     if as_json:

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Annotated
 
 from isthmus.api.saving import check_saved_file
-from isthmus.cli.command import argument, flag, shared
+from isthmus.cli.command import argument, flag, refuse, shared
 from isthmus.cli.common import note_guarded, one_line, print_json, say, talking
 from isthmus.cli.outputs import check_output_is_not_input
 from isthmus.corpus import check_output, write_rows
-from isthmus.exceptions import DataError, UsageError
+from isthmus.exceptions import DataError
 
 EXAMPLE = "Example: isthmus explain dealer.isthmus --document c0002 --top 3"
 _COLUMNS = ("document", "class", "term", "contribution")
@@ -28,10 +28,10 @@ def explain(
     quiet: Annotated[bool, shared("quiet")] = False,
 ) -> None:
     """Show which words count for and against each class of a document: document, class, term, contribution."""
-    if not document and not text:
-        raise UsageError("Name a document with --document ID, or give a text with --text TEXT.")
-    if as_json and output != "-":
-        raise UsageError("--json prints on stdout; leave out -o, or leave out --json.")
+    refuse(
+        (not document and not text, "Name a document with --document ID, or give a text with --text TEXT."),
+        (as_json and output != "-", "--json prints on stdout; leave out -o, or leave out --json."),
+    )
     check_output(output, force=force)
     check_output_is_not_input(output, (result,))
     check_saved_file(result)
@@ -39,12 +39,11 @@ def explain(
 
     with talking(quiet):
         saved = load(result, kind="label")
+        typed = []
         if text:
             fresh = saved.label_new(text, ids=[f"text {number + 1}" for number in range(len(text))])
-            asked = [(fresh, row) for row in range(len(text))]
-        else:
-            asked = []
-        asked = [(saved, row) for row in find_documents(saved, document or [], result)] + asked
+            typed = [(fresh, row) for row in range(len(text))]
+        asked = [(saved, row) for row in find_documents(saved, document or [], result)] + typed
         rows = [entry for found, row in asked for entry in account(found, row, top)]
     if not quiet:
         for found, row in asked:
@@ -82,23 +81,13 @@ def name_of(saved, row: int) -> str:
 def account(saved, row: int, top: int) -> list[dict]:
     """The table of one document."""
     name = name_of(saved, row)
-    return [
-        {
-            "document": name,
-            "class": entry["class"],
-            "term": entry["term"],
-            "contribution": round(float(entry["contribution"]), 6),
-        }
-        for entry in saved.reasons(row, top=top)
-    ]
+    found = saved.reasons(row, top=top)
+    cells = [(name, entry["class"], entry["term"], round(float(entry["contribution"]), 6)) for entry in found]
+    return [dict(zip(_COLUMNS, row_cells, strict=True)) for row_cells in cells]
 
 
 def tell(saved, row: int) -> None:
     """What was decided about the document."""
     text = saved.texts[row]
-    say(
-        one_line(
-            f"{name_of(saved, row)}: {saved.labels[row]}, confidence {saved.confidence[row]:.2f}, "
-            f"by {saved.method}: {text[:200]}{'…' if len(text) > 200 else ''}"
-        )
-    )
+    label = f"{saved.labels[row]}, confidence {saved.confidence[row]:.2f}, by {saved.method}"
+    say(one_line(f"{name_of(saved, row)}: {label}: {text[:200]}{'…' if len(text) > 200 else ''}"))

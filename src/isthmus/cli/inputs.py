@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from isthmus._utils import plural
+from isthmus._utils import plural, warn
 from isthmus.cli.common import describe, say
 from isthmus.cli.outputs import describe_input
 from isthmus.corpus import Collection, read_collection
@@ -98,7 +98,7 @@ def warn_of_same_file(files: Sequence[str], sheet: str | None = None) -> None:
         for other in files[place + 1 :]:
             if _is_same(path, other, sheet):
                 message = f"{path} was given twice as a source, so its documents count double; name it once."
-                warnings.warn(IsthmusWarning(message, code="data-checks"), stacklevel=3)
+                warn(message, code="data-checks")
 
 
 def warn_of_own_target(files: Sequence[str]) -> None:
@@ -108,7 +108,7 @@ def warn_of_own_target(files: Sequence[str]) -> None:
             f"{files[-1]} is both source and target, so its documents are labelled from themselves and the expected "
             "accuracy says nothing about others; give the documents to label as the last file."
         )
-        warnings.warn(IsthmusWarning(message, code="data-checks"), stacklevel=3)
+        warn(message, code="data-checks")
 
 
 def _is_same(first: str, second: str, sheet: str | None = None) -> bool:
@@ -130,8 +130,7 @@ def _split(path: str, request: LabelRequest) -> Inputs:
     describe(docs, "documents", request.quiet)
     known = [label is not None for label in docs.labels]
     if named and not any(known):
-        nothing = Collection.from_texts([], [], name="")
-        return Inputs(nothing, docs, records=[describe_input(path, docs)])
+        return Inputs(Collection.from_texts([], [], name=""), docs, records=[describe_input(path, docs)])
     check_not_machine(docs.name, docs.table(), request)
     if all(known):
         raise DataError(
@@ -140,8 +139,7 @@ def _split(path: str, request: LabelRequest) -> Inputs:
             code="no-target",
         )
     target = docs.select([not has for has in known])
-    records = [describe_input(path, docs)]
-    return Inputs(docs.select(known), target, half_labelled=docs, records=records)
+    return Inputs(docs.select(known), target, half_labelled=docs, records=[describe_input(path, docs)])
 
 
 def join_collections(parts: Sequence[Collection]) -> tuple[Collection, list[str]]:

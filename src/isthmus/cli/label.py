@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from isthmus._streams import check_standard_output
 from isthmus.api.saving import check_saved_file
 from isthmus.cli.blocks import asks_for_blocks, in_blocks
-from isthmus.cli.command import add_command, argument
+from isthmus.cli.command import refuse, takes_request
 from isthmus.cli.inputs import check_sheet
 from isthmus.cli.label_run import can_be_large, label_files, label_large, label_with_model, questions_place
 from isthmus.cli.outputs import check_outputs
-from isthmus.exceptions import UsageError
 from isthmus.features.languages import resolve_language
 from isthmus.recipes import get_recipe
 from isthmus.request import LabelRequest
@@ -23,20 +18,10 @@ FILES = (
     "or -. One file alone: its labelled rows are the source, or the classes named by --class. With --model, TARGET "
     "alone."
 )
+EXAMPLE = "Example: isthmus label motorcycles.csv cars.csv -o labelled.csv --report report.html"
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to the program."""
-    add_command(
-        app,
-        "label",
-        label,
-        LabelRequest,
-        arguments={"files": Annotated[list[str], argument("SOURCE... TARGET", FILES)]},
-        epilog="Example: isthmus label motorcycles.csv cars.csv -o labelled.csv --report report.html",
-    )
-
-
+@takes_request(LabelRequest, "SOURCE... TARGET", FILES)
 def label(request: LabelRequest) -> None:
     """Label the documents of TARGET with the labels of SOURCE, or by a saved model (--model FILE TARGET).
 
@@ -64,22 +49,27 @@ def check_request(request: LabelRequest, *, large: bool = False) -> None:
 
         check_typed(request.method, request.parameters)
     resolve_language(request.language)
-    if "" in request.files:
-        raise UsageError("A file name is empty; name SOURCE and TARGET.")
-    if request.files.count("-") > 1:
-        raise UsageError("Two files are '-'; only one can be standard input.")
+    refuse(
+        ("" in request.files, "A file name is empty; name SOURCE and TARGET."),
+        (request.files.count("-") > 1, "Two files are '-'; only one can be standard input."),
+    )
     if request.model is not None:
         _check_model(request)
-    if request.embed is not None and request.vectors is not None:
-        raise UsageError("--embed makes vectors and --vectors names them; give one of them.")
-    if request.answers and request.target_label:
-        raise UsageError("Give --answers or --target-label, not both.")
+    two_vectors = request.embed is not None and request.vectors is not None
+    refuse(
+        (two_vectors, "--embed makes vectors and --vectors names them; give one of them."),
+        (bool(request.answers and request.target_label), "Give --answers or --target-label, not both."),
+    )
     if request.as_json:
         check_standard_output()
-    if request.as_json and request.output == "-":
-        raise UsageError("--json prints on stdout; name a file for the labels with -o OUT.")
-    if request.read is not None and request.output == "-":
-        raise UsageError("--read writes the questions next to the labels; name a file for these with -o OUT.")
+    on_stdout = request.output == "-"
+    refuse(
+        (request.as_json and on_stdout, "--json prints on stdout; name a file for the labels with -o OUT."),
+        (
+            request.read is not None and on_stdout,
+            "--read writes the questions next to the labels; name a file for these with -o OUT.",
+        ),
+    )
     if not large:
         tables = request.words, request.class_table, request.answers
         inputs = (*request.files, *tables, request.model, *request.extra)
@@ -89,8 +79,7 @@ def check_request(request: LabelRequest, *, large: bool = False) -> None:
 
 def _check_model(request: LabelRequest) -> None:
     """A saved model has learned already: options that would change how it learns can do nothing."""
-    if len(request.files) > 1:
-        raise UsageError("--model needs no SOURCE; give one file: isthmus label --model FILE TARGET.")
+    refuse((len(request.files) > 1, "--model needs no SOURCE; give one file: isthmus label --model FILE TARGET."))
     request.refuse_given("--model labels in memory and does not learn again", can="model")
     check_sheet(request.files, request.sheet)
     check_saved_file(str(request.model))

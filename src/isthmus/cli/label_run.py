@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import shlex
-import warnings
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from isthmus._lazy import defer, hidden
-from isthmus._utils import plural, spell_time
+from isthmus._utils import plural, spell_time, warn
 from isthmus.api.saving import import_skops_quickly, read_quickly
 from isthmus.cli.blocks import NOT_IN_MEMORY, block_settings, check_blocks, files_written, resumable
 from isthmus.cli.common import (
@@ -56,7 +55,7 @@ from isthmus.corpus.guess import check_label_kind, list_columns, shorten
 from isthmus.corpus.sheets import Layout
 from isthmus.corpus.words import read_class_table, read_vectors, read_words
 from isthmus.corpus.write import check_table
-from isthmus.exceptions import DataError, IsthmusWarning, UsageError
+from isthmus.exceptions import DataError, UsageError
 from isthmus.features.class_names import class_texts
 from isthmus.request import ADDED, LabelRequest, in_flags
 
@@ -214,7 +213,7 @@ def _check_classes(source: Collection, force_classes: bool, added: dict | None =
         )
     kind = check_label_kind(source.labels, name=f"The labels of {source.name}", force_classes=force_classes)
     if kind.message:
-        warnings.warn(IsthmusWarning(f"The labels of {source.name} {kind.message}", code="data-checks"), stacklevel=2)
+        warn(f"The labels of {source.name} {kind.message}", code="data-checks")
 
 
 def column_vectors(collection: Collection, column: str) -> Any:
@@ -242,10 +241,7 @@ def write_outputs(
     table: dict[str, list] | None = None,
     questions: dict[str, list] | None = None,
 ) -> list[str]:
-    """The labelled table and, if asked for, report, saved model and questions; names of the files written.
-
-    ``table`` is written where the rows are not those of the target alone.
-    """
+    """Write the table (``table`` if its rows are not the target's alone), report, model, questions; names of all."""
     output, report, save = request.output, request.report, request.save
     added = added_columns(result)
     places = {"table": None if output == "-" else output, "saved": save}
@@ -271,10 +267,7 @@ def added_columns(result) -> dict[str, list]:
 
 
 def review_layout(result, output: str, only: Sequence[str] = ()) -> Layout | None:
-    """Workbooks get a second sheet to be filled in, the most doubtful documents first; ``isthmus teach`` reads it.
-
-    It is left out where ``only`` other columns than needs_review are wanted.
-    """
+    """Workbooks get a second sheet to be filled in for teach, if needs_review is wanted: the most doubtful first."""
     if Path(output).suffix.lower() != ".xlsx":
         return None
     if only and "needs_review" not in only:
@@ -310,11 +303,9 @@ def by_column(request: LabelRequest, target: Collection) -> tuple[str, list] | N
     return None if request.by is None else (request.by, find_column(target, request.by))
 
 
-def label_record(
-    options: dict[str, Any], inputs: list[dict], settings: dict, method: str, decision: list[dict]
-) -> dict[str, Any]:
+def label_record(options: dict[str, Any], inputs: list[dict], result: Any, settings: dict[str, Any]) -> dict[str, Any]:
     """Everything needed to repeat a labelling."""
-    outcome = {"settings": settings, "method": method, "decision": decision}
+    outcome = {"settings": settings, "method": result.method, "decision": result.decision}
     return run_record("label", options.get("output", "-"), inputs, options=options, **outcome)
 
 
@@ -328,7 +319,7 @@ def conclude(
     questions: dict[str, list] | None = None,
 ) -> None:
     """The record beside the output, and the outcome on the terminal; ``by``: a column to break shares down by."""
-    record = label_record(request.for_record(), inputs, result.settings, result.method, result.decision)
+    record = label_record(request.for_record(), inputs, result, result.settings)
     summary = summarise(result, n_source, request.output)
     if by is not None:
         summary["class_shares_by"] = {"column": by[0], "rows": share_records(result.class_shares(by=by[1]))}
@@ -472,10 +463,7 @@ def describe_sources(rows: Sequence[dict[str, Any]]) -> str:
 def describe_outcome(
     summary: dict[str, Any], learned: Any = None, notes: Sequence[str] = (), ahead: Sequence[str] = ()
 ) -> list[str]:
-    """A labelling in at most six lines, what must be known first.
-
-    ``notes`` come before what was ``learned``, and what lies ``ahead`` behind it.
-    """
+    """A labelling in at most six lines: warnings, ``notes``, what was ``learned`` and what is ``ahead``, the labels."""
     warned = [row for row in summary.get("warnings", ()) if learned is None or row["topic"] != "new group"]
     first = [f"warning: {in_flags(row['message'])}" for row in warned]
     first += [describe_sources(summary["sources"])] if summary.get("sources") else []
@@ -578,7 +566,7 @@ def label_large(request: LabelRequest) -> None:
         "output": request.output,
     }
     inputs = [{"path": path} for path in request.files]
-    record = label_record(request.for_record(), inputs, {"blocks": True}, result.method, result.decision)
+    record = label_record(request.for_record(), inputs, result, {"blocks": True})
     record |= {name: summary[name] for name in ("expected_accuracy", "class_shares", "novel", "warnings", "bad_rows")}
     written = files_written(request.output, result.files)
     step = f"Check 100 at random: isthmus check {shlex.quote(written[0])} --sample 100 -o to_check.csv"

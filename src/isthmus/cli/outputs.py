@@ -17,8 +17,8 @@ from isthmus._progress import progress
 from isthmus._streams import abandon
 from isthmus._utils import versions
 from isthmus.cli._exit import stop_if_asked
-from isthmus.cli.common import file_hash, note_guarded, run_record_path, say, write_json
-from isthmus.corpus import Collection, check_output, read_collection, write_rows
+from isthmus.cli.common import as_json_text, file_hash, note_guarded, run_record_path, say
+from isthmus.corpus import Collection, check_output, read_collection, replacing, write_rows
 from isthmus.corpus.formats import split_sheet
 from isthmus.corpus.sheets import Layout
 from isthmus.corpus.write import create_part, is_device
@@ -121,10 +121,7 @@ def _make_beside(path: Path, make: Callable[[Path], Any]) -> Path:
 
 @contextmanager
 def keeping(added: Mapping[str, list], ids: list[str], output: str) -> Iterator[None]:
-    """What the work found (the columns that it adds) is kept in a file of its own where the outputs cannot be written.
-
-    That file goes beside the output, or into the folder for temporary files.
-    """
+    """Where the outputs cannot be written, the columns found are kept in a file beside them, or a temporary one."""
     try:
         yield
     except (KeyboardInterrupt, SystemExit, BrokenPipeError):
@@ -175,16 +172,21 @@ def questions_file(table: Mapping[str, list], *, exact: bool) -> Callable[[Path]
     return write
 
 
-def report_and_model(result: Any, report: Path | None, save: Path | None, **facts: Any) -> Makers:
-    """What writes the report about a labelling, where one is wanted, and its model."""
+def report_and_model(
+    result: Any, report: Path | None, save: Path | None, write_report: Callable[..., Any] | None = None, **facts: Any
+) -> Makers:
+    """What writes the report, where one is wanted, and the model; ``write_report`` if it is not of a labelling."""
 
-    def write_report(path: Path) -> None:
+    def write_page(path: Path) -> None:
         from isthmus.report import write_label_report  # here, for most runs write none
 
-        write_label_report(result, path, force=True, **(named_collections(result) | facts))
+        if write_report is None:
+            write_label_report(result, path, force=True, **(named_collections(result) | facts))
+        else:
+            write_report(result, path, force=True)
 
     return {
-        report: announced("writing the report", write_report),
+        report: announced("writing the report", write_page),
         save: announced("saving the model", lambda path: result.save(path, force=True)),
     }
 
@@ -209,7 +211,8 @@ def write_record(output: str | None, record: dict[str, Any], written: list[str])
     if output in (None, "-") or not Path(str(output)).is_file():
         return written
     place = run_record_path(Path(str(output)))
-    write_json(place, record)
+    with replacing(place, force=True) as out:
+        out.write(as_json_text(record).encode())
     return [*written, str(place)]
 
 
@@ -235,10 +238,7 @@ def describe_input(path: str, docs: Collection) -> dict[str, Any]:
 
 
 def remember_table(result: Any, source: Collection, target: Collection, text: Sequence[str] | None) -> None:
-    """Keep the target's columns and the names of the files with the labelling, for later commands.
-
-    Of a large target only the names of the columns are kept.
-    """
+    """Keep the files' names and the target's columns with the labelling; of a large target only the columns' names."""
     table = target.table()
     files = {"source": source.name, "target": target.name}
     record: dict[str, Any] = {"text": list(text) if text else None, "names": list(table), "cells": table, **files}
@@ -262,10 +262,7 @@ def named_collections(result: Any) -> dict[str, Collection]:
 
 
 def target_table(result: Any, given: str | Path | None, quiet: bool) -> dict[str, list]:
-    """The columns of the target, in their order: those kept with the labelling, or those of the file given.
-
-    Where neither has them, only ids and texts are known, which is said.
-    """
+    """The target's columns in order: those of the file given, those kept, or else ids and texts, which is said."""
     record = json.loads(result.input_table) if result.input_table else {}
     if given is not None:
         return _read_again(result, str(given), record.get("text"))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from isthmus._utils import plural
 from isthmus.api.saving import check_saved_file
-from isthmus.cli.command import argument, check_option, flag, shared
+from isthmus.cli.command import argument, check_option, flag, refuse, shared
 from isthmus.cli.common import Target, print_json, say_outcome, talking
 from isthmus.cli.label_run import added_columns, describe_next, describe_outcome, review_layout, summarise
 from isthmus.cli.outputs import (
@@ -77,16 +77,12 @@ def teach(
     the taught labelling with --save for the next round. Rows without a true label are skipped.
     """
     given = (answers, words, without, rename, source_labels, name_group or None)
-    if all(part is None for part in given):
-        raise UsageError(
-            "There is nothing to learn; give ANSWERS, --words, --without, --rename, --source-labels or --name-group."
-        )
+    nothing = "There is nothing to learn; give ANSWERS, --words, --without, --rename, --source-labels or --name-group."
+    refuse((all(part is None for part in given), nothing))
     check_option("add", add)
-    if by is not None and answers is None:
-        raise UsageError("--by names who gave ANSWERS, and there are none; give the file.")
+    refuse((by is not None and answers is None, "--by names who gave ANSWERS, and there are none; give the file."))
     groups = read_group_names(name_group or [])
-    if as_json and output == "-":
-        raise UsageError("--json prints on stdout; name a file for the labels with -o OUT.")
+    refuse((as_json and output == "-", "--json prints on stdout; name a file for the labels with -o OUT."))
     inputs = (result, answers, words, rename, source_labels, target)
     check_outputs(output, report, force, save, inputs=inputs)
     for path in filter(None, inputs):  # before anything slow is loaded

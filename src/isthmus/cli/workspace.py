@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,7 +12,7 @@ import typer
 
 from isthmus._utils import import_optional, plural
 from isthmus.cli._exit import emit, say
-from isthmus.cli._help import WholeLines
+from isthmus.cli.app import WholeLines
 from isthmus.cli.command import argument, flag, shared
 from isthmus.cli.common import print_json
 from isthmus.exceptions import DataError, UsageError
@@ -43,19 +44,23 @@ def register(app: typer.Typer) -> None:
         no_args_is_help=True,
         rich_markup_mode=None,
     )
-    group.command("create", epilog="Example: isthmus workspace create --workspace survey-2026")(create)
-    group.command("backup", epilog="Example: isthmus workspace backup friday.tar")(backup)
-    group.command("restore", epilog="Example: isthmus workspace restore friday.tar --workspace new-folder")(restore)
-    group.command("check", epilog="Example: isthmus workspace check --thorough")(check)
-    group.command("people", epilog="Example: isthmus workspace people")(people)
-    group.command("role", epilog="Example: isthmus workspace role Kim owner")(set_role)
-    group.command("password", epilog="Example: isthmus workspace password Kim")(set_password)
-    group.command("close", epilog="Example: isthmus workspace close Kim --hand-over-to Lee")(close_account)
-    group.command("reopen", epilog="Example: isthmus workspace reopen Kim")(reopen_account)
-    group.command("projects", epilog="Example: isthmus workspace projects")(projects)
-    group.command("archive", epilog='Example: isthmus workspace archive "Survey 2026"')(archive)
-    group.command("unarchive", epilog='Example: isthmus workspace unarchive "Survey 2026"')(unarchive)
-    group.command("hand-over", epilog="Example: isthmus workspace hand-over --to Kim")(hand_over)
+    examples: dict[Callable, str] = {
+        create: "create --workspace survey-2026",
+        backup: "backup friday.tar",
+        restore: "restore friday.tar --workspace new-folder",
+        check: "check --thorough",
+        people: "people",
+        set_role: "role Kim owner",
+        set_password: "password Kim",
+        close_account: "close Kim --hand-over-to Lee",
+        reopen_account: "reopen Kim",
+        projects: "projects",
+        archive: 'archive "Survey 2026"',
+        unarchive: 'unarchive "Survey 2026"',
+        hand_over: "hand-over --to Kim",
+    }
+    for command, example in examples.items():
+        group.command(example.split()[0], epilog=f"Example: isthmus workspace {example}")(command)
     app.add_typer(group, name="workspace")
     app.callback()(lambda: None)
 
