@@ -10,7 +10,7 @@ import pytest
 from fastapi import HTTPException
 
 from isthmus.corpus.limits import given_limit
-from isthmus.workbench import service
+from isthmus.workbench import api, service
 from isthmus.workbench.context import Access, in_bytes, project_in, tinted, when
 from isthmus.workbench.pages import runs
 from isthmus.workbench.pages.data import next_step
@@ -363,10 +363,10 @@ def test_what_a_word_touches_is_drawn_against_the_most_frequent_label():
 @pytest.mark.parametrize(
     "decide",
     [
-        lambda access: service.undo_answers(access),
+        lambda access: api.undo(access),
         lambda access: service.make_class(access, "run", "group", "parking"),
         lambda access: service.name_subtopics(access, "run", "staff", 2, {"1": "parking"}),
-        lambda access: service.accept_labels(access, "sample"),
+        lambda access: api.accept(access, "sample"),
         lambda access: service.answer_sample(access, "sample", "document", "staff", None),
     ],
     ids=["undo", "group", "subtopics", "accept", "sample"],
@@ -387,9 +387,9 @@ def test_after_every_decision_the_numbers_are_counted_anew(monkeypatch, decide):
 @pytest.mark.parametrize(
     "take",
     [
-        lambda access, file: service.add_file(access, file, "source"),
+        lambda access, file: api.add_collection(access, file, "source"),
         lambda access, file: service.map_file(access, "file", text=["text"]),
-        lambda access, file: service.add_hands(access, "run", file, ""),
+        lambda access, file: api.add_hands(access, "run", file, ""),
     ],
     ids=["add", "map", "hands"],
 )
@@ -401,7 +401,7 @@ def test_every_file_is_unpacked_within_the_limit_of_the_server(monkeypatch, take
     for name in ("add", "map", "read_columns"):
         getattr(workspace.collections, name).side_effect = lambda *given, **named: seen.append(given_limit())
     monkeypatch.setattr(service, "saved_result", MagicMock())
-    monkeypatch.setattr(service, "read_hands", MagicMock())
+    monkeypatch.setattr(api, "read_hands", MagicMock())
     bench = SimpleNamespace(settings=SimpleNamespace(max_unpacked=12_345, max_upload=10))
     access = SimpleNamespace(workspace=workspace, bench=bench, project=SimpleNamespace(id="project"), by="me")
     take(access, SimpleNamespace(filename="a.csv.gz", file=None))

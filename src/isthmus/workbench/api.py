@@ -1,4 +1,4 @@
-"""Everything the pages do, as JSON: for scripts. Described by /api/openapi.json.
+"""Everything the pages do, as JSON: for scripts. Described by /api/openapi.json. The pages call these functions, too.
 
 A script gets ``/api/session`` first (where accounts are demanded: posts a name and a password there), keeps the cookie,
 and sends the token it was given in the header ``X-CSRF-Token`` with every change.
@@ -11,6 +11,9 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, File, Form, HTTPException, Query, Request, Response, UploadFile
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
+from isthmus.corpus.limits import unpacking_at_most
+from isthmus.feedback.hands import describe_hand
+from isthmus.feedback.tables import read_answers, read_hands
 from isthmus.request import LabelRequest, Option
 from isthmus.workbench import service
 from isthmus.workbench.context import BenchNow, Owner, Person, Reviewer, Viewer, WorkspaceOwner, get_bench
@@ -288,7 +291,7 @@ def change_person(bench: BenchNow, person: WorkspaceOwner, other: str, body: Per
     if body.disabled is False:
         found = bench.workspace.people.enable(other, by=person.id)
     if body.disabled:
-        found = service.close_account(bench, person, other, body.hand_over_to)
+        found = close_account(bench, person, other, body.hand_over_to)
     return found
 
 
@@ -302,7 +305,8 @@ def close_account(
     ] = None,
 ) -> Any:
     """Close an account; what the person decided stays."""
-    return service.close_account(bench, person, other, hand_over_to)
+    service.refuse_self(person.id, other)
+    return bench.workspace.people.disable(other, by=person.id, hand_over_to=hand_over_to or None)
 
 
 @router.post("/people/{other}/password-link", tags=["people"])
@@ -384,7 +388,8 @@ def add_member(access: Owner, body: MemberBody) -> list[schema.Member]:
 @router.delete(PROJECT + "/members/{other}", tags=["projects"])
 def remove_member(access: Owner, other: str) -> list[schema.Member]:
     """Shut somebody out."""
-    service.remove_member(access, other)
+    service.refuse_self(access.by, other)
+    access.workspace.projects.remove_member(access.project.id, other, by=access.by)
     return members(access)
 
 
@@ -408,7 +413,11 @@ def add_collection(
     access: Owner, file: Annotated[UploadFile, File()], kind: Annotated[Literal["source", "target", "extra"], Form()]
 ) -> schema.Collection:
     """Upload a file."""
-    return service.add_file(access, file, kind)
+    settings = access.bench.settings
+    with unpacking_at_most(settings.max_unpacked):
+        return access.workspace.collections.add(
+            access.project.id, file.filename or "file", file.file, kind=kind, by=access.by, limit=settings.max_upload
+        )
 
 
 @router.get(PROJECT + "/collections/{collection}", tags=["collections"])
@@ -432,7 +441,7 @@ def map_collection(access: Owner, collection: str, body: Mapping) -> schema.Coll
 @router.delete(PROJECT + "/collections/{collection}", tags=["collections"])
 def remove_collection(access: Owner, collection: str) -> dict[str, bool]:
     """Take a file out of sight."""
-    service.remove_file(access, collection)
+    access.workspace.collections.remove(find_collection(access, collection).id, by=access.by)
     return {"removed": True}
 
 
@@ -486,19 +495,19 @@ def teach(access: Reviewer, run: str) -> schema.Run:
 @router.get(RUN + "/job", tags=["runs"])
 def get_job(access: Viewer, run: str) -> schema.Job:
     """How far a run is."""
-    return service.run_job(access, run)
+    return access.workspace.runs.job(find_run(access, run).id)
 
 
 @router.post(RUN + "/cancel", tags=["runs"])
 def cancel(access: Owner, run: str) -> schema.Job:
     """Ask a run to stop."""
-    return service.cancel_run(access, run)
+    return access.workspace.jobs.cancel(get_job(access, run).id, by=access.by)
 
 
 @router.post(RUN + "/resume", tags=["runs"])
 def resume(access: Owner, run: str) -> schema.Job:
     """Let a stopped run go on."""
-    return service.resume_run(access, run)
+    return access.workspace.jobs.resume(get_job(access, run).id, by=access.by)
 
 
 @router.get(RUN + "/tables/{table}", tags=["runs"])
@@ -534,8 +543,11 @@ def label_texts(bench: BenchNow, person: Person, body: TextsBody) -> LabelledTex
     Needs the role reviewer in the run's project. The first call reads the saved model; later ones take milliseconds.
     """
     access = service.enter_run(bench, person, body.run)
-    found = service.label_texts(bench, body.run, body.texts)
-    return LabelledTexts(run=body.run, project=access.id, labels=[LabelledText(**row) for row in found])
+    columns = service.saved_result(bench, body.run).label_new(body.texts).columns()
+    names = LabelledText.model_fields
+    rows = zip(*(columns[name] for name in names), strict=True)
+    labels = [LabelledText(**dict(zip(names, row, strict=True)) | {"label": str(row[0])}) for row in rows]
+    return LabelledTexts(run=body.run, project=access.id, labels=labels)
 
 
 @router.get(PROJECT + "/compare", tags=["runs"])
@@ -610,13 +622,22 @@ def answers(access: Viewer, after: After = None, limit: Limit = 100) -> list[sch
 @router.post(PROJECT + "/answers/undo", tags=["review"])
 def undo(access: Reviewer) -> list[schema.Answer]:
     """Take back your last answer."""
-    return service.undo_answers(access)
+    taken = access.workspace.answers.undo(by=access.by, project=access.project.id)
+    if taken:
+        access.bench.tallies.clear()
+    return taken
 
 
 @router.get(PROJECT + "/hands", tags=["review"])
 def list_hands(access: Viewer) -> list[dict[str, Any]]:
     """Files of machine answers, and how often each hand is right by the latest run that weighed them."""
-    return service.known_hands(access)
+    run = access.workspace.runs.latest(access.project.id)
+    weighed = (access.workspace.runs.table(run.id, "hands") or []) if run else []
+    found = {row["hand"]: row | {"sentence": describe_hand(row)} for row in weighed}
+    return [
+        {"id": row.id, "hand": row.name, "file": row.file, "answers": row.answers, "reliability": found.get(row.name)}
+        for row in access.workspace.hands.list(access.project.id)
+    ]
 
 
 @router.post(RUN + "/hands", tags=["review"])
@@ -627,14 +648,20 @@ def add_hands(
     by: Annotated[str, Form(max_length=200, description="whose answers; the column by if omitted")] = "",
 ) -> list[dict[str, Any]]:
     """Send answers of a machine about the documents of a run; later runs weigh them."""
-    service.add_hands(access, run, file, by)
+    settings, name = access.bench.settings, file.filename or "file"
+    result = service.saved_result(access.bench, find_run(access, run).id)
+    with unpacking_at_most(settings.max_unpacked):
+        columns = access.workspace.collections.read_columns(name, file.file, limit=settings.max_upload)
+    entries = read_answers(result, columns, by=by).weighed if by.strip() else read_hands(result, columns)
+    access.workspace.hands.add(run, entries, file=name, by=access.by)
     return list_hands(access)
 
 
 @router.delete(PROJECT + "/hands/{hand}", tags=["review"])
 def remove_hand(access: Owner, hand: str) -> list[dict[str, Any]]:
     """Take a file of machine answers back."""
-    service.remove_hand(access, hand)
+    found = service.require_own(access, access.workspace.hands.get(hand), "hand")
+    access.workspace.hands.remove(found.id, by=access.by)
     return list_hands(access)
 
 
@@ -756,7 +783,9 @@ def estimate(access: Viewer, sample: str) -> dict[str, Any] | None:
 @router.post(PROJECT + "/checks/{sample}/accept", tags=["check"])
 def accept(access: Reviewer, sample: str) -> dict[str, int]:
     """Accept, unread, every label as sure as the sample's threshold; all of the sample must have been answered."""
-    return {"accepted": service.accept_labels(access, sample)}
+    accepted = access.workspace.checks.accept(find_check(access, sample)[0].id, by=access.by)
+    access.bench.tallies.clear()
+    return {"accepted": accepted}
 
 
 @router.post(PROJECT + "/exports", tags=["export"], response_class=Response)

@@ -1,4 +1,4 @@
-"""What the pages and the JSON interface do alike: every rule beyond a call of the workspace stands here, once."""
+"""What the pages and the JSON interface do alike but are asked for in different ways: every such rule, once."""
 
 from __future__ import annotations
 
@@ -12,18 +12,16 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import quote
 
-from fastapi import HTTPException, Request, UploadFile
+from fastapi import HTTPException, Request
 from fastapi.responses import FileResponse, Response
 
 from isthmus._utils import plural
 from isthmus.corpus.limits import unpacking_at_most
 from isthmus.corpus.sample import sample_file
 from isthmus.exceptions import IsthmusError, UsageError
-from isthmus.feedback.hands import describe_hand
-from isthmus.feedback.tables import read_answers, read_hands
 from isthmus.workbench.context import Access, Bench, get_bench
 from isthmus.workspace.people import fold_name
-from isthmus.workspace.schema import DONE, OWNER, ROLES, Answer, Check, Collection, Hand, Job, Person, Project, Run
+from isthmus.workspace.schema import DONE, OWNER, ROLES, Answer, Check, Collection, Person, Project, Run
 
 _FAMILIAR = 10_000  # kept in memory
 _FRESH, _RATIO = 2.0, 50  # how old the numbers above the queue may be: seconds, and times what counting took
@@ -184,12 +182,6 @@ def set_role(bench: Bench, person: Person, other: str, role: str) -> Person:
     return bench.workspace.people.set_role(other, role, by=person.id)
 
 
-def close_account(bench: Bench, person: Person, other: str, hand_over_to: str | None) -> Person:
-    """Close somebody else's account; projects that it alone owned go to another person."""
-    refuse_self(person.id, other)
-    return bench.workspace.people.disable(other, by=person.id, hand_over_to=hand_over_to or None)
-
-
 def refuse_self(person: str, other: str) -> None:
     """People cannot lock themselves out."""
     if person == other:
@@ -210,15 +202,9 @@ def require_creator(bench: Bench, person: Person) -> None:
         raise HTTPException(403, "Only owners of the workspace can create projects.")
 
 
-def remove_member(access: Access, other: str) -> None:
-    """Take somebody else out of a project."""
-    refuse_self(access.by, other)
-    access.workspace.projects.remove_member(access.project.id, other, by=access.by)
-
-
 def find_run(access: Access, run: str) -> Run:
     """A run of this project; one of another project is not there."""
-    return _own(access, access.workspace.runs.get(run), "run")
+    return require_own(access, access.workspace.runs.get(run), "run")
 
 
 def enter_run(bench: Bench, person: Person, run: str) -> Project:
@@ -261,47 +247,13 @@ def name_subtopics(access: Access, run: str, within: str, clusters: int | None, 
     return count
 
 
-def label_texts(bench: Bench, run: str, texts: list[str]) -> list[dict[str, Any]]:
-    """Labels of texts by the saved result of a run."""
-    columns = saved_result(bench, run).label_new(texts).columns()
-    names = ("label", "confidence", "needs_review", "review_reason", "novel_group")
-    rows = zip(*(columns[name] for name in names), strict=True)
-    return [dict(zip(names, row, strict=True)) | {"label": str(row[0])} for row in rows]
-
-
-def add_hands(access: Access, run: str, file: UploadFile, hand: str) -> list[Hand]:
-    """Keep answers of a machine about the documents of a run; without a name, the column ``by`` says whose they are."""
-    settings, name = access.bench.settings, file.filename or "file"
-    result = saved_result(access.bench, find_run(access, run).id)
-    with unpacking_at_most(settings.max_unpacked):
-        columns = access.workspace.collections.read_columns(name, file.file, limit=settings.max_upload)
-    entries = read_answers(result, columns, by=hand).weighed if hand.strip() else read_hands(result, columns)
-    return access.workspace.hands.add(run, entries, file=name, by=access.by)
-
-
-def remove_hand(access: Access, hand: str) -> None:
-    """Take a file of answers back."""
-    found = _own(access, access.workspace.hands.get(hand), "hand")
-    access.workspace.hands.remove(found.id, by=access.by)
-
-
-def known_hands(access: Access) -> list[dict[str, Any]]:
-    """Files of machine answers, and how often each hand is right by the latest run that weighed them."""
-    run = access.workspace.runs.latest(access.project.id)
-    weighed = (access.workspace.runs.table(run.id, "hands") or []) if run else []
-    found = {row["hand"]: row | {"sentence": describe_hand(row)} for row in weighed}
-    return [
-        {"id": row.id, "hand": row.name, "file": row.file, "answers": row.answers, "reliability": found.get(row.name)}
-        for row in access.workspace.hands.list(access.project.id)
-    ]
-
-
 def find_collection(access: Access, collection: str) -> Collection:
     """A file of this project; one of another project is not there."""
-    return _own(access, access.workspace.collections.get(collection), "file")
+    return require_own(access, access.workspace.collections.get(collection), "file")
 
 
-def _own(access: Access, found: Any, what: str) -> Any:
+def require_own(access: Access, found: Any, what: str) -> Any:
+    """What was found, where it is of this project; otherwise it is not there."""
     if found.project != access.project.id:
         raise HTTPException(404, f"There is no such {what} here.")
     return found
@@ -310,19 +262,10 @@ def _own(access: Access, found: Any, what: str) -> Any:
 def find_check(access: Access, check: str) -> tuple[Check, Run]:
     """A sample of this project, and its run."""
     found = access.workspace.checks.get(check)
-    return found, _own(access, access.workspace.runs.get(found.run), "sample")
+    return found, require_own(access, access.workspace.runs.get(found.run), "sample")
 
 
 # -- Files
-
-
-def add_file(access: Access, file: UploadFile, kind: str) -> Collection:
-    """Keep a file that was sent and look at it, within the server's limits."""
-    settings = access.bench.settings
-    with unpacking_at_most(settings.max_unpacked):
-        return access.workspace.collections.add(
-            access.project.id, file.filename or "file", file.file, kind=kind, by=access.by, limit=settings.max_upload
-        )
 
 
 def map_file(access: Access, collection: str, **mapping: Any) -> Collection:
@@ -330,11 +273,6 @@ def map_file(access: Access, collection: str, **mapping: Any) -> Collection:
     find_collection(access, collection)
     with unpacking_at_most(access.bench.settings.max_unpacked):
         return access.workspace.collections.map(collection, by=access.by, **mapping)
-
-
-def remove_file(access: Access, collection: str) -> None:
-    """Hide a file."""
-    access.workspace.collections.remove(find_collection(access, collection).id, by=access.by)
 
 
 def make_export(access: Access, run: str, kind: str, format: str, add: Sequence[str] = ()) -> FileResponse:
@@ -349,24 +287,6 @@ def make_export(access: Access, run: str, kind: str, format: str, add: Sequence[
         media_type="application/octet-stream",
         headers={"content-disposition": f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(export.name)}"},
     )
-
-
-# -- Runs
-
-
-def run_job(access: Access, run: str) -> Job:
-    """The job that makes a run of this project."""
-    return access.workspace.runs.job(find_run(access, run).id)
-
-
-def cancel_run(access: Access, run: str) -> Job:
-    """Ask a run to stop."""
-    return access.workspace.jobs.cancel(run_job(access, run).id, by=access.by)
-
-
-def resume_run(access: Access, run: str) -> Job:
-    """Let a run that was stopped continue."""
-    return access.workspace.jobs.resume(run_job(access, run).id, by=access.by)
 
 
 # -- Decisions, and the numbers that change with them
@@ -388,25 +308,10 @@ def answer_sample(access: Access, check: str, document: str, label: str, token: 
     return find_check(access, check)
 
 
-def undo_answers(access: Access) -> list[Answer]:
-    """Take back one's latest decision in a project."""
-    taken = access.workspace.answers.undo(by=access.by, project=access.project.id)
-    if taken:
-        access.bench.tallies.clear()
-    return taken
-
-
 def make_class(access: Access, run: str, group: str, name: str) -> None:
     """Make a class of a group: its documents get the label."""
     access.workspace.groups.make_class(find_run(access, run).id, group, name, by=access.by)
     access.bench.tallies.clear()
-
-
-def accept_labels(access: Access, check: str) -> int:
-    """Accept every label that is as sure as the sample's threshold; how many."""
-    accepted = access.workspace.checks.accept(find_check(access, check)[0].id, by=access.by)
-    access.bench.tallies.clear()
-    return accepted
 
 
 @dataclass

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
 from isthmus.exceptions import IsthmusError
-from isthmus.workbench import service
+from isthmus.workbench import api, service
 from isthmus.workbench.context import Bench, BenchNow, Field, Person, WorkspaceOwner, go, page
 from isthmus.workbench.service import TooManyTries, require_accounts
 
@@ -112,7 +112,7 @@ def set_role(request: Request, bench: BenchNow, person: WorkspaceOwner, other: s
 @router.post("/people/{other}/disable")
 def disable(request: Request, bench: BenchNow, person: WorkspaceOwner, other: str, hand_over_to: Field = ""):
     """Close an account; its answers stay, and projects that it alone owned go to somebody else."""
-    service.close_account(bench, person, other, hand_over_to)
+    api.close_account(bench, person, other, hand_over_to)
     return go(request, "/people")
 
 

@@ -8,17 +8,10 @@ from fastapi import APIRouter, File, Form, Response, UploadFile
 
 from isthmus.corpus.limits import unpacking_at_most
 from isthmus.exceptions import IsthmusError
+from isthmus.workbench import api
 from isthmus.workbench.context import Access, Field, Owner, Viewer, at, go_to
 from isthmus.workbench.pages.frame import project_page
-from isthmus.workbench.service import (
-    add_file,
-    add_hands,
-    find_collection,
-    known_hands,
-    map_file,
-    remove_file,
-    remove_hand,
-)
+from isthmus.workbench.service import find_collection, map_file
 
 router = APIRouter(prefix="/projects/{project}/data", include_in_schema=False)
 
@@ -34,36 +27,36 @@ def collections(access: Viewer):
         suggested="target" if any(row.kind == "source" for row in rows) else "source",
         limit=access.bench.settings.max_upload,
         run=access.workspace.runs.latest(access.project.id),
-        hands=known_hands(access),
+        hands=api.list_hands(access),
     )
 
 
 @router.post("")
 def send(access: Owner, file: Annotated[UploadFile, File()], kind: Annotated[str, Form()] = "source"):
     """A file arrives."""
-    added = add_file(access, file, kind)
+    added = api.add_collection(access, file, kind)
     return go_to(access, "data", added.id)
 
 
 @router.post("/pair")
 def send_pair(access: Owner, source: Annotated[UploadFile, File()], target: Annotated[UploadFile, File()]):
     """Both files arrive at once; the columns of the first are chosen next."""
-    first = add_file(access, source, "source")
-    add_file(access, target, "target")
+    first = api.add_collection(access, source, "source")
+    api.add_collection(access, target, "target")
     return go_to(access, "data", first.id)
 
 
 @router.post("/hands")
 def send_hands(access: Owner, file: Annotated[UploadFile, File()], run: Field = "", by: Field = ""):
     """Answers of a machine arrive."""
-    add_hands(access, run, file, by)
+    api.add_hands(access, run, file, by)
     return go_to(access, "data")
 
 
 @router.post("/hands/{hand}/remove")
 def take_back_hand(access: Owner, hand: str):
     """Answers of a machine are taken back."""
-    remove_hand(access, hand)
+    api.remove_hand(access, hand)
     return go_to(access, "data")
 
 
@@ -151,5 +144,5 @@ def mapping(
 @router.post("/{collection}/remove")
 def remove(access: Owner, collection: str):
     """Take a file out of sight."""
-    remove_file(access, collection)
+    api.remove_collection(access, collection)
     return go_to(access, "data")

@@ -8,11 +8,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import RedirectResponse
 
-from isthmus.workbench import service
+from isthmus.workbench import api, service
 from isthmus.workbench.context import Access, BenchNow, Field, Owner, Person, Viewer, at, go, go_to, in_bytes, page
 from isthmus.workbench.pages.check import measured
 from isthmus.workbench.pages.frame import answer_count, latest_run, project_page
-from isthmus.workbench.service import add_sample, known_hands, may_create, require_creator, shown_tally
+from isthmus.workbench.service import add_sample, may_create, require_creator, shown_tally
 
 router = APIRouter(include_in_schema=False)
 _EVENTS = 50
@@ -72,7 +72,7 @@ def overview(access: Viewer, read: Annotated[int | None, Query(ge=1, le=2_000)] 
         forecast=service.forecast(access, run, read) if run and read else numbers and numbers["forecast"],
         disputed=disputed(access, numbers["agreement"]) if numbers else [],
         hands=named_hands(access, numbers["agreement"]) if numbers else [],
-        machines=known_hands(access),
+        machines=api.list_hands(access),
         shares=sorted({*SHARES, access.project.second_reading}),
         steps=steps(access, run, numbers["answers"] if numbers else answer_count(access)),
         members=members if owner else [],
@@ -163,7 +163,7 @@ def add_member(access: Owner, other: Field = "", role: Field = "reviewer"):
 @router.post("/projects/{project}/members/{other}/remove")
 def remove_member(access: Owner, other: str):
     """Shut somebody out."""
-    service.remove_member(access, other)
+    api.remove_member(access, other)
     return go_to(access)
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Form
 
-from isthmus.workbench import service
+from isthmus.workbench import api, service
 from isthmus.workbench.context import Access, Field, Reviewer, Viewer, go_to
 from isthmus.workbench.pages import check as checking
 from isthmus.workbench.pages.frame import chosen_run, descriptions, known_classes, part, project_page
@@ -80,7 +80,7 @@ def skip(access: Reviewer, document: Field = "", run: Field = ""):
 def undo(access: Reviewer, run: Field = ""):
     """Take back the last answer; its document comes back."""
     found = queue_run(access, run)
-    taken = service.undo_answers(access)
+    taken = api.undo(access)
     if not taken:
         return desk(access, found, just="There is nothing to undo.")
     if len(taken) > 1:
@@ -114,5 +114,5 @@ def accept_sample(access: Reviewer, run: Field = "", threshold: Annotated[float,
 @router.post("/accept")
 def accept(access: Reviewer, check: Field = ""):
     """Accept every label that is as sure as the sample's."""
-    service.accept_labels(access, check)
+    api.accept(access, check)
     return go_to(access, "review")

@@ -14,9 +14,10 @@ from isthmus.exceptions import IsthmusError
 from isthmus.recipes import RECIPES
 from isthmus.report.diagnosis import diagnosis_facts
 from isthmus.request import LabelRequest
+from isthmus.workbench import api
 from isthmus.workbench.context import Access, Field, Owner, Reviewer, Viewer, go_to, is_htmx
 from isthmus.workbench.pages.frame import answer_count, chosen_run, classes_of, latest_run, part, project_page
-from isthmus.workbench.service import EXPORTS, cancel_run, find_run, make_export, resume_run
+from isthmus.workbench.service import EXPORTS, find_run, make_export
 
 router = APIRouter(prefix="/projects/{project}", include_in_schema=False)
 Ids = Annotated[list[str] | None, Form()]
@@ -155,7 +156,7 @@ def progress(access: Viewer, run: str):
 @router.post("/runs/{run}/cancel")
 def cancel(request: Request, access: Owner, run: str):
     """Ask a run to stop."""
-    cancel_run(access, run)
+    api.cancel(access, run)
     if is_htmx(request):
         facts = progress_facts(access, find_run(access, run))
         return part(access, "progress.html.j2", fragment=True, **facts)
@@ -165,7 +166,7 @@ def cancel(request: Request, access: Owner, run: str):
 @router.post("/runs/{run}/resume")
 def resume(access: Owner, run: str):
     """Let a stopped run go on."""
-    resume_run(access, run)
+    api.resume(access, run)
     return go_to(access, "runs", run)
 
 
