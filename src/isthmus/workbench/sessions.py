@@ -147,7 +147,7 @@ class RateLimiter:
     def __init__(self, most: int, seconds: float, *, keys: int = 10_000):
         self.most, self.seconds, self._keys = most, seconds, keys
         self._failures: dict[str, deque[float]] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     def take(self, key: str, *, now: float | None = None) -> float:
         """Count a try as a failure, before it is known to be one: 0; where there were too many, seconds to wait.
@@ -157,22 +157,27 @@ class RateLimiter:
         """
         now = time.monotonic() if now is None else now
         with self._lock:
-            wait = self._wait(key, now)
+            wait = self.wait(key, now=now)
             if not wait:
-                self._note(key, now)
+                self.failed(key, now=now)
             return wait
 
     def wait(self, key: str, *, now: float | None = None) -> float:
         """Seconds until the key may try again; 0 where it may now."""
         now = time.monotonic() if now is None else now
         with self._lock:
-            return self._wait(key, now)
+            times = self._recent(key, now)
+            return times[0] + self.seconds - now if len(times) >= self.most else 0.0
 
     def failed(self, key: str, *, now: float | None = None) -> None:
         """Note a failure."""
         now = time.monotonic() if now is None else now
         with self._lock:
-            self._note(key, now)
+            times = self._recent(key, now)
+            while not times and len(self._failures) >= self._keys:
+                self._failures.pop(next(iter(self._failures)))
+            times.append(now)
+            self._failures[key] = times
 
     def forgiven(self, key: str) -> None:
         """Take back the latest failure of a key: the try succeeded."""
@@ -185,17 +190,6 @@ class RateLimiter:
         """Forget a key's failures, after a success."""
         with self._lock:
             self._failures.pop(key, None)
-
-    def _wait(self, key: str, now: float) -> float:
-        times = self._recent(key, now)
-        return times[0] + self.seconds - now if len(times) >= self.most else 0.0
-
-    def _note(self, key: str, now: float) -> None:
-        times = self._recent(key, now)
-        while not times and len(self._failures) >= self._keys:
-            self._failures.pop(next(iter(self._failures)))
-        times.append(now)
-        self._failures[key] = times
 
     def _recent(self, key: str, now: float) -> deque[float]:
         times = self._failures.get(key, deque(maxlen=self.most))

@@ -103,7 +103,7 @@ class Answers(Part):
         """Answers of a project, a page at a time; ``everything=False``: those that hold now."""
         query = log_page(ANSWERS, after, limit, latest=latest).where(ANSWERS.c.project_id == project)
         if not everything:
-            query = query.where(ANSWERS.c.current == sa.true())
+            query = query.where(ANSWERS.c.current)
         return self._all(Answer, query)
 
     def history(self, document: str) -> builtins.list[Answer]:
@@ -119,14 +119,13 @@ class Answers(Part):
             .group_by(ANSWERS.c.by)
             .order_by(sa.func.count().desc())
         )
-        with self._db.reading() as connection:
-            return [dict(row._mapping) for row in connection.execute(query)]
+        return self._dicts(query)
 
     def labels(self, project: str) -> builtins.list[str]:
         """Classes that answers and second ones name, by name: also those that no run knows yet."""
         query = sa.select(ANSWERS.c.label).where(ANSWERS.c.project_id == project, _HOLDING_OR_SECOND)
         with self._db.reading() as connection:
-            return sorted(connection.execute(query.distinct()).scalars())
+            return sorted(connection.scalars(query.distinct()))
 
     def agreement(self, project: str) -> dict[str, Any]:
         """How far people agree where two of them answered the same document.
@@ -165,13 +164,11 @@ _PROJECT = (
 )
 _ONE_BY_ONE = ANSWERS.c.kind.not_in(["accept", OF_GROUP])  # not decided for many documents at once
 _HOLDING = sa.select(ANSWERS.c.number, ANSWERS.c.drawn, ANSWERS.c.kind).where(
-    ANSWERS.c.document_id == sa.bindparam("document"), ANSWERS.c.current == sa.true()
+    ANSWERS.c.document_id == sa.bindparam("document"), ANSWERS.c.current
 )
-_HOLDING_OR_SECOND = sa.or_(
-    ANSWERS.c.current == sa.true(), sa.and_(ANSWERS.c.kind == SECOND, ANSWERS.c.undone_at.is_(None))
-)
+_HOLDING_OR_SECOND = sa.or_(ANSWERS.c.current, sa.and_(ANSWERS.c.kind == SECOND, ANSWERS.c.undone_at.is_(None)))
 _REPLACED = ANSWERS.update().where(ANSWERS.c.number == sa.bindparam("replaced")).values(current=False)
-_INSERT = ANSWERS.insert().returning(ANSWERS.c.number)
+_INSERT = ANSWERS.insert().returning(ANSWERS)
 _READ = (
     PREDICTIONS.update()
     .where(PREDICTIONS.c.document_id == sa.bindparam("document"))
@@ -235,7 +232,7 @@ def add_answer(
         "id": id, "project_id": project, "document_id": document, "run_id": run, "label": label, "drawn": drawn,
         "kind": kind, "batch": id, "by": by, "at": now, "current": holds, "token": token,
     }  # fmt: skip
-    number = connection.execute(_INSERT, row).scalar_one()
+    given = to_record(Answer, connection.execute(_INSERT, row).one())
     if holds:
         connection.execute(_READ, about)
         first = before is None or before.kind == OF_GROUP
@@ -245,10 +242,7 @@ def add_answer(
         note_second(connection, document, id)
     event = "answer given" if holds else "second answer given"
     note_event(connection, event, by=by, project=project, subject=document, label=label, answer=id)
-    return Answer(
-        number=number, id=id, project=project, document=document, run=run, label=label, drawn=drawn, kind=kind,
-        batch=id, by=by, at=now, current=holds, undone_at=None, undone_by=None,
-    )  # fmt: skip
+    return given
 
 
 def add_batch(
@@ -298,8 +292,8 @@ def lock_documents(connection: Connection, documents: Sequence[str]) -> None:
 def _unanswered(connection: Connection, documents: Sequence[str]) -> set[str]:
     free = set(documents)
     for names in in_blocks(documents, _BLOCK):
-        query = sa.select(ANSWERS.c.document_id).where(ANSWERS.c.document_id.in_(names), ANSWERS.c.current == sa.true())
-        free -= set(connection.execute(query).scalars())
+        query = sa.select(ANSWERS.c.document_id).where(ANSWERS.c.document_id.in_(names), ANSWERS.c.current)
+        free -= set(connection.scalars(query))
     return free
 
 
@@ -307,7 +301,7 @@ def undo_batch(connection: Connection, batch: str, *, by: str, project: str) -> 
     """Take back the answers of a batch; the answers before them hold again."""
     a, p, now = ANSWERS.c, PREDICTIONS.c, utc_now()
     touched = sa.select(a.document_id).where(a.batch == batch)
-    lock_documents(connection, connection.execute(touched).scalars().all())
+    lock_documents(connection, connection.scalars(touched).all())
     count = connection.execute(
         ANSWERS.update()
         .where(a.batch == batch, a.undone_at.is_(None))
@@ -318,12 +312,12 @@ def undo_batch(connection: Connection, batch: str, *, by: str, project: str) -> 
     connection.execute(CHECKED.update().where(CHECKED.c.answer_id.in_(of_batch)).values(answer_id=None, leased_to=None))
     # The latest answer before it holds again; one of a second reader only where there is no other.
     latest = sa.select(sa.func.max(a.number)).where(a.document_id.in_(touched), a.undone_at.is_(None))
-    held = sa.select(a.document_id).where(a.document_id.in_(touched), a.current == sa.true())
+    held = sa.select(a.document_id).where(a.document_id.in_(touched), a.current)
     for kinds in (a.kind != SECOND, a.document_id.not_in(held)):
         again = latest.where(kinds).group_by(a.document_id)
         connection.execute(ANSWERS.update().where(a.number.in_(again)).values(current=True))
     undo_seconds(connection, batch, by, now + LEASE)
-    read = sa.and_(a.current == sa.true(), a.kind != OF_GROUP)
+    read = sa.and_(a.current, a.kind != OF_GROUP)
     holding = sa.select(a.document_id).where(a.document_id.in_(touched), read)
     free: list[Any] = [p.document_id.in_(touched), p.document_id.not_in(holding)]
     if count == 1:  # back into the hands of whoever took it back

@@ -12,7 +12,6 @@ import shutil
 import stat
 import tarfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -47,6 +46,7 @@ _PLACES = re.compile(
 )
 _BLOCK = 2_000
 _ALEMBIC = "alembic_version"
+_KNOWN = sa.select(FILES.c.sha256)
 
 
 # Backup
@@ -66,17 +66,15 @@ def write_backup(context: Context, path: str | Path, *, force: bool = False) -> 
         "tables": {},
         "files": {},
     }
-    with replacing(path, force=force) as out, _for_owner_alone(out), tarfile.open(fileobj=out, mode="w|") as archive:
+    with replacing(path, force=force) as out, tarfile.open(fileobj=out, mode="w|") as archive:
+        _keep_for_owner(out)
         with _snapshot(context.db) as connection:
-            known = _known_files(connection)
+            known = set(connection.scalars(_KNOWN))
             for table in METADATA.sorted_tables:
-                data = io.BytesIO()
-                count = 0
-                for line in _dump(connection, table):
-                    data.write(line)
-                    count += 1
-                manifest["tables"][table.name] = {"rows": count, "sha256": hashlib.sha256(data.getvalue()).hexdigest()}
-                _add(archive, f"tables/{table.name}.jsonl", data.getvalue())
+                lines = list(_dump(connection, table))
+                data = b"".join(lines)
+                manifest["tables"][table.name] = {"rows": len(lines), "sha256": hashlib.sha256(data).hexdigest()}
+                _add(archive, f"tables/{table.name}.jsonl", data)
         for place in _stored_files(context.folder, known):
             content = (context.folder / place).read_bytes()
             manifest["files"][place] = hashlib.sha256(content).hexdigest()
@@ -112,12 +110,10 @@ def _to_json(value: Any) -> Any:
     return value
 
 
-@contextmanager
-def _for_owner_alone(out: Any) -> Iterator[None]:
+def _keep_for_owner(out: Any) -> None:
     """A backup holds every text and every password's hash: readable by its owner alone, like the workspace itself."""
     if hasattr(os, "fchmod") and stat.S_ISREG(os.fstat(out.fileno()).st_mode):
         os.fchmod(out.fileno(), 0o600)
-    yield
 
 
 def _stored_files(folder: Path, known: set[str]) -> list[str]:
@@ -130,11 +126,7 @@ def _stored_files(folder: Path, known: set[str]) -> list[str]:
 def known_files(context: Context) -> set[str]:
     """Hashes of the files that collections refer to."""
     with context.db.reading() as connection:
-        return _known_files(connection)
-
-
-def _known_files(connection: Connection) -> set[str]:
-    return set(connection.execute(sa.select(FILES.c.sha256)).scalars())
+        return set(connection.scalars(_KNOWN))
 
 
 def _add(archive: tarfile.TarFile, name: str, data: bytes) -> None:
@@ -293,7 +285,7 @@ def find_problems(context: Context, *, thorough: bool = False) -> list[str]:
         problems += _file_problems(connection, context, thorough)
         problems += _count_problems(connection, context)
         problems += _answer_problems(connection)
-        running = connection.execute(sa.select(sa.func.count()).where(JOBS.c.state == "running")).scalar()
+        running = connection.scalar(sa.select(sa.func.count()).where(JOBS.c.state == "running"))
     if running and not is_locked(context.folder / "worker.lock"):
         problems.append(f"{plural(running, 'job')} running and no worker; they continue when isthmus serve starts.")
     return problems
@@ -353,11 +345,11 @@ def _count_problems(connection: Connection, context: Context) -> list[str]:
 def _answer_problems(connection: Connection) -> list[str]:
     """An answer that holds takes its document out of every queue, and nothing else does; one of a group need not."""
     a, p = ANSWERS.c, PREDICTIONS.c
-    joined = PREDICTIONS.outerjoin(ANSWERS, sa.and_(a.document_id == p.document_id, a.current == sa.true()))
+    joined = PREDICTIONS.outerjoin(ANSWERS, sa.and_(a.document_id == p.document_id, a.current))
     wrong = sa.or_(sa.and_(p.state == "done", a.number.is_(None)), sa.and_(p.state != "done", a.kind != OF_GROUP))
     done = sa.select(RUNS.c.id).where(RUNS.c.state == "done")
-    count = connection.execute(sa.select(sa.func.count()).select_from(joined).where(wrong, p.run_id.in_(done))).scalar()
+    count = connection.scalar(sa.select(sa.func.count()).select_from(joined).where(wrong, p.run_id.in_(done)))
     problems = [f"{plural(count, 'document')} in a queue and answered, or neither."] if count else []
-    both = sa.select(sa.func.count()).where(a.current == sa.true(), a.undone_at.is_not(None))
-    count = connection.execute(both).scalar()
+    both = sa.select(sa.func.count()).where(a.current, a.undone_at.is_not(None))
+    count = connection.scalar(both)
     return problems + ([f"{plural(count, 'answer')} taken back and holding at once."] if count else [])

@@ -39,9 +39,8 @@ class Checks(LabelledPart):
         seed of the draw is a new one each time if omitted, and kept.
         """
         least = None if threshold is None else check_threshold(threshold)
-        with self._db.reading() as connection:
-            if find_row(connection, RUNS, run, "run").state != DONE:
-                raise UsageError("The run is not done; wait for it.")
+        if self._row(RUNS, run).state != DONE:
+            raise UsageError("The run is not done; wait for it.")
         positions = _eligible(self._labels.of(run), least)
         if not len(positions):
             raise DataError("No label reaches this confidence; choose a lower threshold.", code="no-rows")
@@ -50,7 +49,7 @@ class Checks(LabelledPart):
         seed = int(np.random.default_rng().integers(2**31)) if seed is None else seed
         drawn = positions[draw_sample(len(positions), n, seed)]
         with self._db.writing() as connection:
-            found = find_row(connection, RUNS, run, "run")
+            found = find_row(connection, RUNS, run)
             check = add_row(connection, CHECKS, run_id=run, size=n, seed=seed, threshold=least, created_by=by)
             connection.execute(CHECKED.insert(), _checked_rows(connection, run, check, drawn.tolist()))
             note_event(
@@ -75,7 +74,7 @@ class Checks(LabelledPart):
         free = sa.or_(c.leased_to.is_(None), c.leased_to == user, c.leased_until < now)
         query = CHECKED.select().where(c.check_id == check, c.answer_id.is_(None), free).order_by(c.place).limit(1)
         with self._db.writing(durable=False) as connection:
-            find_row(connection, CHECKS, check, "check")
+            find_row(connection, CHECKS, check)
             row = connection.execute(query.with_for_update(skip_locked=True)).first()
             if row is None:
                 return None
@@ -84,7 +83,7 @@ class Checks(LabelledPart):
                 .where(c.check_id == check, c.place == row.place)
                 .values(leased_to=user, leased_until=now + LEASE)
             )
-            return to_record(Document, find_row(connection, DOCUMENTS, row.document_id, "document"))
+            return to_record(Document, find_row(connection, DOCUMENTS, row.document_id))
 
     def answer(self, check: str, document: str, label: str, *, by: str, token: str | None = None) -> None:
         """Say what a document of the sample is; it counts as an answer drawn at random. ``token``: as for an answer."""
@@ -92,7 +91,7 @@ class Checks(LabelledPart):
         token = check_token(token)
         c = CHECKED.c
         with self._db.writing() as connection:
-            found = find_row(connection, CHECKS, check, "check")
+            found = find_row(connection, CHECKS, check)
             place = connection.execute(
                 sa.select(c.place).where(c.check_id == check, c.document_id == document)
             ).scalar()
@@ -121,8 +120,8 @@ class Checks(LabelledPart):
             .where(c.check_id == check, ANSWERS.c.undone_at.is_(None))
         )
         with self._db.reading() as connection:
-            found = find_row(connection, CHECKS, check, "check")
-            budget = find_row(connection, RUNS, found.run_id, "run").parameters.get("error_budget", ERROR_BUDGET)
+            found = find_row(connection, CHECKS, check)
+            budget = find_row(connection, RUNS, found.run_id).parameters.get("error_budget", ERROR_BUDGET)
             rows = connection.execute(query).all()
         if not rows:
             return None
@@ -161,7 +160,7 @@ class Checks(LabelledPart):
             )
         batch, accepted = new_id(), 0
         with self._db.writing() as connection:
-            project = find_row(connection, RUNS, found.run, "run").project_id
+            project = find_row(connection, RUNS, found.run).project_id
             note_event(
                 connection, "labels accepted", by=by, project=project, subject=batch, run=found.run, check=check,
                 threshold=found.threshold, accuracy=None if estimate is None else estimate["accuracy"],
@@ -204,7 +203,7 @@ def _checked_rows(connection: Connection, run: str, check: str, positions: list[
     """
     p = PREDICTIONS.c
     read = ANSWERS.c.kind.in_(["answer", "check"])
-    known = sa.and_(ANSWERS.c.document_id == p.document_id, ANSWERS.c.current == sa.true(), read)
+    known = sa.and_(ANSWERS.c.document_id == p.document_id, ANSWERS.c.current, read)
     query = sa.select(p.position, p.document_id, ANSWERS.c.id.label("answer_id")).outerjoin(ANSWERS, known)
     found: dict[int, Any] = {}
     for block in in_blocks(positions, _NAMED):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -79,8 +80,7 @@ class Collections(Part):
         """
         choose_one(kind, KINDS, "kind of the collection")
         name = check_filename(filename)
-        with self._db.reading() as connection:
-            find_row(connection, PROJECTS, project, "project")
+        self._row(PROJECTS, project)
         with self._files.receive(stream, limit=limit) as arrived:
             preview = self._look(arrived.sha256, read_ending(name), name, kind, file=arrived.path)
             arrived.keep()
@@ -129,8 +129,7 @@ class Collections(Part):
         like ``text``, ``label`` and ``id``; ``findings`` are oddities with ``check``, ``count``, ``examples`` and
         ``message``; ``problem`` is a sentence, or '' where the file can be read.
         """
-        with self._db.reading() as connection:
-            row = find_row(connection, COLLECTIONS, id, "collection")
+        row = self._row(COLLECTIONS, id)
         if sheet is None:
             return row.preview
         return self._look(row.sha256, row.ending, row.name, row.kind, sheet=sheet)
@@ -153,7 +152,7 @@ class Collections(Part):
         decides it by hand.
         """
         with self._db.reading() as connection:
-            row = find_row(connection, COLLECTIONS, id, "collection")
+            row = find_row(connection, COLLECTIONS, id)
             size = connection.execute(sa.select(FILES.c.size).where(FILES.c.sha256 == row.sha256)).scalar_one()
             if _is_used(connection, id):
                 raise UsageError(
@@ -191,8 +190,7 @@ class Collections(Part):
 
     def read_documents(self, id: str) -> int:
         """Read the file as it is mapped and store its documents; what an earlier, unfinished read left is replaced."""
-        with self._db.reading() as connection:
-            row = find_row(connection, COLLECTIONS, id, "collection")
+        row = self._row(COLLECTIONS, id)
         progress("reading the file", 0, 1)
         docs = self._read(row, row.mapping)
         with self._db.writing() as connection:
@@ -203,10 +201,7 @@ class Collections(Part):
         progress("indexing words", 0, 1)
         index = TermIndex(texts if row.kind == "target" else [])
         self._db.insert_many(TERMS, index.rows(id))
-        classes: dict[str, int] = {}
-        for label in docs.labels:
-            if label is not None:
-                classes[label] = classes.get(label, 0) + 1
+        classes = Counter(label for label in docs.labels if label is not None)
         facts = {"findings": docs.checks(), "notes": docs.notes, "encoding": docs.encoding, "classes": classes}
         facts["terms"] = index.settings
         with self._db.writing() as connection:
@@ -217,15 +212,13 @@ class Collections(Part):
     def remove(self, id: str, *, by: str) -> None:
         """Take a collection out of sight. Its documents and what was said about them stay."""
         with self._db.writing() as connection:
-            row = find_row(connection, COLLECTIONS, id, "collection", lock=True)
+            row = find_row(connection, COLLECTIONS, id, lock=True)
             set_row(connection, COLLECTIONS, id, removed_at=utc_now())
             note_event(connection, "collection removed", by=by, project=row.project_id, subject=id, name=row.name)
 
     def table(self, id: str) -> dict[str, builtins.list]:
         """Every column of the file as it was read, for exports."""
-        with self._db.reading() as connection:
-            row = find_row(connection, COLLECTIONS, id, "collection")
-        return self._rows(row).table()
+        return self._rows(self._row(COLLECTIONS, id)).table()
 
     # Reading: the file is parsed when it comes, and never again
 
@@ -289,7 +282,7 @@ def check_filename(given: str) -> str:
 def _is_used(connection: Any, id: str) -> bool:
     """Whether a run or an answer rests on the documents."""
     runs = sa.select(RUNS.c.record).join(COLLECTIONS, COLLECTIONS.c.project_id == RUNS.c.project_id)
-    for record in connection.execute(runs.where(COLLECTIONS.c.id == id)).scalars():
+    for record in connection.scalars(runs.where(COLLECTIONS.c.id == id)):
         if id in {part["id"] for part in record.get("collections", [])}:
             return True
     answered = sa.select(ANSWERS.c.id).join(DOCUMENTS, DOCUMENTS.c.id == ANSWERS.c.document_id)
@@ -417,7 +410,7 @@ class Hands(Part):
             hand = check_name(entry["by"], "hand")
             said.setdefault(hand, {})[int(entry["row"])] = check_label(str(entry["label"]))
         with self._db.writing() as connection:
-            found = find_row(connection, RUNS, run, "run")
+            found = find_row(connection, RUNS, run)
             for hand, answers in said.items():
                 id = add_row(
                     connection, HANDS, project_id=found.project_id, target_id=found.target_id, name=hand,
@@ -442,7 +435,7 @@ class Hands(Part):
     def remove(self, id: str, *, by: str) -> None:
         """Take a file of answers back; later runs do without it."""
         with self._db.writing() as connection:
-            row = find_row(connection, HANDS, id, "hand", lock=True)
+            row = find_row(connection, HANDS, id, lock=True)
             set_row(connection, HANDS, id, removed_at=utc_now(), removed_by=by)
             note_event(connection, "hand removed", by=by, project=row.project_id, subject=id, name=row.name)
 

@@ -21,6 +21,7 @@ _NAME = 200
 _LABEL = 200
 MOST = 500  # rows a page may ask for
 _EVENT = EVENTS.insert()
+_SINGULAR = {"people": "person", "class_names": "name"}  # of other tables, without the s
 
 
 @dataclass(frozen=True)
@@ -61,10 +62,14 @@ class Part:
     def __init__(self, context: Context):
         self._db = context.db
 
+    def _row(self, table: sa.Table, id: Any) -> Any:
+        """The row with this id."""
+        with self._db.reading() as connection:
+            return find_row(connection, table, id)
+
     def _get(self, kind: type[Record], id: str) -> Record:
         """The record with this id."""
-        with self._db.reading() as connection:
-            return to_record(kind, find_row(connection, TABLES[kind], id, kind.__name__.lower()))
+        return to_record(kind, self._row(TABLES[kind], id))
 
     def _first(self, kind: type[Record], query: sa.Select, values: Mapping[str, Any] | None = None) -> Record | None:
         """The first record that a query finds, or None."""
@@ -77,12 +82,17 @@ class Part:
         with self._db.reading() as connection:
             return [to_record(kind, row) for row in connection.execute(query)]
 
+    def _dicts(self, query: sa.Select) -> list[dict[str, Any]]:
+        """Every row that a query finds, as a dict."""
+        with self._db.reading() as connection:
+            return [dict(row._mapping) for row in connection.execute(query)]
 
-def find_row(connection: Connection, table: sa.Table, id: Any, what: str, *, lock: bool = False) -> Any:
+
+def find_row(connection: Connection, table: sa.Table, id: Any, *, lock: bool = False) -> Any:
     """The row with this id, or an error that says what there is none of."""
     row = connection.execute(_row_with_id(table, lock), {"wanted": storable(str(id)[:64])}).first()
     if row is None:
-        raise missing(what)
+        raise missing(_SINGULAR.get(table.name) or table.name.removesuffix("s"))
     return row
 
 

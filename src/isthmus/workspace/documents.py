@@ -83,17 +83,6 @@ def read_query(query: str, settings: Mapping[str, str]) -> list[str]:
     return list(dict.fromkeys(vectorizer.analyze(query)))
 
 
-def find_positions(connection: Connection, collection: str, terms: Sequence[str]) -> np.ndarray:
-    """Positions of the documents that hold every one of the terms."""
-    if not terms:
-        return np.zeros(0, dtype=np.int64)
-    query = sa.select(TERMS.c.positions).where(TERMS.c.collection_id == collection, TERMS.c.term.in_(terms))
-    packed = connection.execute(query).scalars().all()
-    if len(packed) < len(set(terms)):
-        return np.zeros(0, dtype=np.int64)
-    return reduce(lambda these, those: np.intersect1d(these, those, assume_unique=True), map(unpack_positions, packed))
-
-
 def pack_positions(positions: np.ndarray) -> bytes:
     """Positions as the steps between them, sorted and packed.
 
@@ -163,7 +152,11 @@ def searched_collection(connection: Connection, project: str, collection: str | 
 def search_collection(connection: Connection, where: Any, query: str) -> np.ndarray:
     """Positions of the documents of a collection that hold every word of a query, in any of its forms."""
     terms = read_query(str(query)[:_LONGEST_QUERY], (where.facts or {}).get("terms", {}))
-    return find_positions(connection, where.id, terms)
+    found = sa.select(TERMS.c.positions).where(TERMS.c.collection_id == where.id, TERMS.c.term.in_(terms))
+    packed = connection.scalars(found).all() if terms else []
+    if not packed or len(packed) < len(terms):
+        return np.zeros(0, dtype=np.int64)
+    return reduce(lambda these, those: np.intersect1d(these, those, assume_unique=True), map(unpack_positions, packed))
 
 
 def documents_at(

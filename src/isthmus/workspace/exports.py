@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from isthmus.corpus.sheets import Layout
 from isthmus.exceptions import DataError, UsageError
 from isthmus.request import ADDED
 from isthmus.workspace.collections import Collections
-from isthmus.workspace.context import Context, Part, add_row, choose_one, find_row, note_event, to_record
+from isthmus.workspace.context import Context, Part, add_row, choose_one, find_row, note_event
 from isthmus.workspace.database import new_id
 from isthmus.workspace.jobs import Jobs
 from isthmus.workspace.runs import read_table
@@ -63,7 +63,7 @@ class Exports(Part):
 
     def start(self, project: str, kind: str, *, by: str, run: str | None = None, ending: str = "") -> Job:
         """Let the worker make an export; its job's result names it (``export``)."""
-        ending = self._check(project, kind, run, ending)
+        ending, _ = self._check(project, kind, run, ending)
         payload = {"kind": kind, "run": run, "ending": ending, "by": by}
         return self._jobs.enqueue("export", payload, by=by, project=project, run=run)
 
@@ -77,7 +77,7 @@ class Exports(Part):
         each class with its description: ``--classes`` takes it. Tables end in ".csv", ".xlsx", ".jsonl" or ".parquet";
         each kind's first if omitted.
         """
-        ending = self._check(project, kind, run, ending)
+        ending, name = self._check(project, kind, run, ending)
         for name in add:
             choose_one(name, LABELLED, "column of labels")
         write: dict[str, Callable[[Path, str, Any], None]] = {
@@ -93,7 +93,6 @@ class Exports(Part):
         path.parent.mkdir(exist_ok=True)
         write[kind](path, project, run)
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        name = self._name(project, kind, run) + ending
         with self._db.writing() as connection:
             add_row(
                 connection, EXPORTS, id=export, project_id=project, run_id=run, kind=kind, ending=ending, name=name,
@@ -115,8 +114,7 @@ class Exports(Part):
         """The saved result of a labelling that is done, for labelling other texts."""
         from isthmus.workspace.running import load_result  # loads the methods
 
-        with self._db.reading() as connection:
-            found = find_row(connection, RUNS, run, "run")
+        found = self._row(RUNS, run)
         if found.state != DONE or found.kind != "label":
             raise UsageError("Only a labelling that is done can label texts.")
         return load_result(self._context, run)
@@ -132,22 +130,17 @@ class Exports(Part):
     def _path(self, id: str, ending: str) -> Path:
         return self._context.folder / "exports" / f"{id}{ending}"
 
-    def _check(self, project: str, kind: str, run: str | None, ending: str) -> str:
+    def _check(self, project: str, kind: str, run: str | None, ending: str) -> tuple[str, str]:
+        """The ending and the name of an export; an error where there can be none."""
         choose_one(kind, tuple(KINDS), "kind of export")
         ending = choose_one(ending or KINDS[kind][0], KINDS[kind], f"ending of an export of {kind}")
-        with self._db.reading() as connection:
-            find_row(connection, PROJECTS, project, "project")
-            if kind in _OF_A_RUN:
-                found = find_row(connection, RUNS, run, "run")
-                if found.project_id != project or found.state != DONE or found.kind != "label":
-                    raise UsageError("Only a labelling of this project that is done can be exported.")
-        return ending
-
-    def _name(self, project: str, kind: str, run: str | None) -> str:
-        with self._db.reading() as connection:
-            name = find_row(connection, PROJECTS, project, "project").name
-            number = "" if run is None else f"-run-{find_row(connection, RUNS, run, 'run').number}"
-        return f"{_slug(name)}{number}-{kind}"
+        name, number = self._row(PROJECTS, project).name, ""
+        if run is not None or kind in _OF_A_RUN:
+            found = self._row(RUNS, run)
+            number = f"-run-{found.number}"
+            if kind in _OF_A_RUN and (found.project_id != project or found.state != DONE or found.kind != "label"):
+                raise UsageError("Only a labelling of this project that is done can be exported.")
+        return ending, f"{_slug(name)}{number}-{kind}{ending}"
 
     # Writers
 
@@ -158,14 +151,14 @@ class Exports(Part):
                 p.label, p.confidence, p.needs_review, p.novel_group, p.reason, a.label.label("said"), a.kind, a.at,
                 PEOPLE.c.name.label("person"),
             )
-            .outerjoin(ANSWERS, sa.and_(a.document_id == p.document_id, a.current == sa.true()))
+            .outerjoin(ANSWERS, sa.and_(a.document_id == p.document_id, a.current))
             .outerjoin(PEOPLE, PEOPLE.c.id == a.by)
             .where(p.run_id == run)
             .order_by(p.position)
         )  # fmt: skip
         columns: dict[str, builtins.list] = {name: [] for name in LABELLED}
         with self._db.reading() as connection:
-            found = find_row(connection, RUNS, run, "run")
+            found = find_row(connection, RUNS, run)
             target, renamed = found.target_id, found.record.get("class_names", {})
             for row in connection.execute(query):
                 decided = row.said is not None
@@ -206,10 +199,10 @@ class Exports(Part):
 
     def _write_codebook(self, path: Path, project: str, run: str) -> None:
         a = ANSWERS.c
-        answered = sa.select(a.label, sa.func.count().label("n")).where(a.project_id == project, a.current == sa.true())
+        answered = sa.select(a.label, sa.func.count().label("n")).where(a.project_id == project, a.current)
         with self._db.reading() as connection:
             rows = read_table(connection, run, "codebook") or []
-            renamed = find_row(connection, RUNS, run, "run").record.get("class_names", {})
+            renamed = find_row(connection, RUNS, run).record.get("class_names", {})
             named = {row["class"] for row in rows}
             for said in connection.execute(answered.group_by(a.label).order_by(a.label)):
                 if renamed.get(said.label, said.label) not in named:  # a class that only people have used so far
@@ -217,19 +210,12 @@ class Exports(Part):
         _write_columns(path, rows, ("class", "description", "documents"))
 
     def _write_audit(self, path: Path, project: str, run: Any) -> None:
-        rows = list(self._audit_rows(project))
-        if path.suffix == ".jsonl":
-            write_records(path, rows)
-        else:
-            _write_columns(path, rows, ("number", "at", "by", "event", "subject", "detail"))
-
-    def _audit_rows(self, project: str) -> Iterator[dict[str, Any]]:
         e = EVENTS.c
         query = sa.select(e.number, e.at, PEOPLE.c.name, e.by, e.kind, e.subject, e.detail)
         query = query.outerjoin(PEOPLE, PEOPLE.c.id == e.by).where(e.project_id == project).order_by(e.number)
         with self._db.reading() as connection:
-            for row in connection.execute(query):
-                yield {
+            rows = [
+                {
                     "number": row.number,
                     "at": row.at.isoformat(),
                     "by": row.name or "",
@@ -238,13 +224,17 @@ class Exports(Part):
                     "subject": row.subject,
                     "detail": row.detail,
                 }
+                for row in connection.execute(query)
+            ]
+        if path.suffix == ".jsonl":
+            write_records(path, rows)
+        else:
+            _write_columns(path, rows, ("number", "at", "by", "event", "subject", "detail"))
 
     def _write_report(self, path: Path, project: str, run: str) -> None:
         from isthmus.workspace.running import write_report  # loads the methods
 
-        with self._db.reading() as connection:
-            found = to_record(Run, find_row(connection, RUNS, run, "run"))
-        write_report(self._context, found, path)
+        write_report(self._context, self._get(Run, run), path)
 
     def _write_model(self, path: Path, project: str, run: str) -> None:
         path.write_bytes(self._context.find_model(run).read_bytes())

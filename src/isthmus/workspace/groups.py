@@ -55,12 +55,12 @@ class Groups(LabelledPart):
         Groups that somebody gave one name are one group here, and ``parts`` says which.
         """
         with self._db.reading() as connection:
-            target = find_row(connection, RUNS, run, "run").target_id
+            target = find_row(connection, RUNS, run).target_id
             found = self._groups(connection, run)
             if not found:
                 return []
             counts, given = self._answered(connection, run), self._given(connection, run)
-            classes = (find_row(connection, RUNS, run, "run").summary or {}).get("classes", [])
+            classes = (find_row(connection, RUNS, run).summary or {}).get("classes", [])
             merged: dict[str, dict[str, Any]] = {}
             for row in found:
                 empty = {"words": [], "parts": [], "given": [], "documents": 0, "answered": 0}
@@ -85,7 +85,7 @@ class Groups(LabelledPart):
         """One name for several groups: they are one from now on."""
         name = check_label(name)
         with self._db.writing() as connection:
-            project = find_row(connection, RUNS, run, "run").project_id
+            project = find_row(connection, RUNS, run).project_id
             parts = [part for group in groups for part in self._parts(connection, run, group)]
             if not parts:
                 raise UsageError("No group is named; choose at least one.")
@@ -106,7 +106,7 @@ class Groups(LabelledPart):
         with self._db.writing() as connection:
             parts = self._parts(connection, run, group)
             query = sa.select(p.document_id).where(p.run_id == run, p.novel_group.in_(parts), p.state != ANSWERED)
-            documents = connection.execute(query.order_by(p.position)).scalars().all()
+            documents = connection.scalars(query.order_by(p.position)).all()
             return _decide(connection, run, documents, label, by=by, group=group)
 
     def label_documents(self, run: str, positions: Sequence[int], label: str, *, by: str, group: str) -> int:
@@ -127,7 +127,7 @@ class Groups(LabelledPart):
         if old == new:
             raise UsageError(f"The class is called {new!r} already.")
         with self._db.writing() as connection:
-            find_row(connection, PROJECTS, project, "project", lock=True)
+            find_row(connection, PROJECTS, project, lock=True)
             if old not in _known_classes(connection, project):
                 raise DataError("The project has no class of that name; choose one of its classes.", code="not-found")
             add_row(connection, CLASS_NAMES, project_id=project, kind=CLASS, old=old, new=new, by=by)
@@ -139,18 +139,17 @@ class Groups(LabelledPart):
         query = sa.select(c.id, c.old, c.new, c.by, c.at).where(
             c.project_id == project, c.kind == CLASS, c.undone_at.is_(None)
         )
-        with self._db.reading() as connection:
-            return [dict(row._mapping) for row in connection.execute(query.order_by(c.number))]
+        return self._dicts(query.order_by(c.number))
 
     def undo_name(self, id: str, *, by: str) -> None:
         """Take back the renaming of a class."""
         with self._db.writing() as connection:
-            row = find_row(connection, CLASS_NAMES, id, "name")
+            row = find_row(connection, CLASS_NAMES, id)
             set_row(connection, CLASS_NAMES, id, undone_at=utc_now(), undone_by=by)
             note_event(connection, "name taken back", by=by, project=row.project_id, was=row.new, name=row.old)
 
     def _groups(self, connection: Connection, run: str) -> builtins.list[dict[str, Any]]:
-        find_row(connection, RUNS, run, "run")
+        find_row(connection, RUNS, run)
         c = CLASS_NAMES.c
         named = sa.select(c.old, c.new).where(c.run_id == run, c.kind == GROUP, c.undone_at.is_(None))
         names = {row.old: row.new for row in connection.execute(named.order_by(c.number))}
@@ -173,7 +172,7 @@ class Groups(LabelledPart):
 
     def _given(self, connection: Connection, run: str) -> dict[str, builtins.list[str]]:
         a, p = ANSWERS.c, PREDICTIONS.c
-        holds = sa.and_(a.document_id == p.document_id, a.current == sa.true(), a.kind == OF_GROUP)
+        holds = sa.and_(a.document_id == p.document_id, a.current, a.kind == OF_GROUP)
         query = sa.select(p.novel_group, a.label).join(ANSWERS, holds).where(p.run_id == run).distinct()
         given: dict[str, builtins.list[str]] = {}
         for group, label in connection.execute(query.order_by(a.label)):
@@ -183,7 +182,7 @@ class Groups(LabelledPart):
 
 def _decide(connection: Connection, run: str, documents: Sequence[str], label: str, *, by: str, group: str) -> int:
     """One decision about many documents, with its event; how many they are."""
-    project = find_row(connection, RUNS, run, "run").project_id
+    project = find_row(connection, RUNS, run).project_id
     rows = [(document, label) for document in documents]
     count = add_batch(connection, rows, project=project, run=run, by=by, kind=OF_GROUP, drawn=PICKED)
     note_event(
@@ -195,7 +194,7 @@ def _decide(connection: Connection, run: str, documents: Sequence[str], label: s
 
 def _known_classes(connection: Connection, project: str) -> set[str]:
     query = sa.select(RUNS.c.summary).where(RUNS.c.project_id == project, RUNS.c.state == DONE)
-    rows = connection.execute(query).scalars()
+    rows = connection.scalars(query)
     return {name for summary in rows if summary for name in summary.get("classes", [])}
 
 
@@ -238,7 +237,7 @@ class Words(LabelledPart):
             .limit(1)
         )
         with self._db.reading() as connection:
-            found = connection.execute(query).scalar() or []
+            found = connection.scalar(query) or []
             given = word_snapshot(connection, project)
         return [row for row in found if row["word"].casefold() not in given]
 
@@ -257,7 +256,7 @@ class Words(LabelledPart):
             latest = sa.select(RUNS.c.id).where(
                 RUNS.c.project_id == project, RUNS.c.state == DONE, RUNS.c.target_id == where.id, RUNS.c.kind == "label"
             )
-            run = connection.execute(latest.order_by(RUNS.c.number.desc()).limit(1)).scalar()
+            run = connection.scalar(latest.order_by(RUNS.c.number.desc()).limit(1))
         labels: dict[str, int] = {}
         if run is not None and len(positions):
             found = self._labels.of(run)
@@ -269,17 +268,17 @@ class Words(LabelledPart):
         """Give a word to a class; the next run learns from it. What it was given to before stays in the history."""
         word, label = check_word(word), check_label(label)
         with self._db.writing() as connection:
-            find_row(connection, PROJECTS, project, "project", lock=True)
+            find_row(connection, PROJECTS, project, lock=True)
             self._end(connection, project, word, by)
             id = add_row(connection, WORDS, project_id=project, word=word, label=label, by=by)
             note_event(connection, "word assigned", by=by, project=project, subject=id, word=word, label=label)
-            return to_record(Word, find_row(connection, WORDS, id, "word"))
+            return to_record(Word, find_row(connection, WORDS, id))
 
     def remove(self, project: str, word: str, *, by: str) -> None:
         """Take a word back."""
         word = check_word(word)
         with self._db.writing() as connection:
-            find_row(connection, PROJECTS, project, "project", lock=True)
+            find_row(connection, PROJECTS, project, lock=True)
             if not self._end(connection, project, word, by):
                 raise DataError(f"The word {word!r} has no class; there is nothing to take back.", code="not-found")
             note_event(connection, "word removed", by=by, project=project, word=word)

@@ -12,9 +12,8 @@ from isthmus.workspace.context import Part, add_row, find_row, note_event, plain
 from isthmus.workspace.database import utc_now
 from isthmus.workspace.schema import CANCELLED, COLLECTIONS, DONE, FAILED, INTERRUPTED, JOBS, QUEUED, RUNNING, RUNS, Job
 
-_ATTEMPTS = (
-    2  # a job that is interrupted goes on by itself once; one that brings the worker down must not do so forever
-)
+# A job that is interrupted goes on by itself once; one that brings the worker down must not do so forever.
+_ATTEMPTS = 2
 
 
 class Jobs(Part):
@@ -41,12 +40,12 @@ class Jobs(Part):
             if connection.execute(oldest).first() is None:
                 return None
         with self._db.writing() as connection:
-            id, now = connection.execute(oldest.with_for_update(skip_locked=True)).scalar(), utc_now()
+            id, now = connection.scalar(oldest.with_for_update(skip_locked=True)), utc_now()
             if id is None:
                 return None
             attempts = JOBS.c.attempts + 1
             set_row(connection, JOBS, id, state=RUNNING, started_at=now, heard_at=now, attempts=attempts, error=None)
-            job = find_row(connection, JOBS, id, "job")
+            job = find_row(connection, JOBS, id)
             _tell_owner(connection, job, RUNNING)
         return self.get(id)
 
@@ -54,7 +53,7 @@ class Jobs(Part):
         """Store how far a job is; whether somebody asked to cancel it."""
         with self._db.writing(durable=False) as connection:
             set_row(connection, JOBS, id, progress=plain_detail(progress), heard_at=utc_now())
-            return bool(connection.execute(sa.select(JOBS.c.cancel).where(JOBS.c.id == id)).scalar())
+            return bool(connection.scalar(sa.select(JOBS.c.cancel).where(JOBS.c.id == id)))
 
     def finish(self, id: str, result: dict[str, Any] | None = None) -> Job:
         """The job is done."""
@@ -70,7 +69,7 @@ class Jobs(Part):
 
     def _end(self, id: str, state: str, **values: Any) -> Job:
         with self._db.writing() as connection:
-            job = find_row(connection, JOBS, id, "job", lock=True)
+            job = find_row(connection, JOBS, id, lock=True)
             set_row(connection, JOBS, id, state=state, finished_at=utc_now(), **values)
             _tell_owner(connection, job, state, values.get("error"))
             note_event(connection, f"job {state}", by=job.created_by, project=job.project_id, subject=id, job=job.kind)
@@ -82,7 +81,7 @@ class Jobs(Part):
         ``counted``: the attempt counts as one, because it failed.
         """
         with self._db.writing() as connection:
-            job = find_row(connection, JOBS, id, "job", lock=True)
+            job = find_row(connection, JOBS, id, lock=True)
             attempts = job.attempts if counted else job.attempts - 1
             set_row(connection, JOBS, id, state=QUEUED, attempts=attempts)
             _tell_owner(connection, job, QUEUED)
@@ -117,7 +116,7 @@ class Jobs(Part):
     def cancel(self, id: str, *, by: str) -> Job:
         """Ask for a job to end: one that waits ends at once, one that runs at its next step."""
         with self._db.writing() as connection:
-            job = find_row(connection, JOBS, id, "job", lock=True)
+            job = find_row(connection, JOBS, id, lock=True)
             if job.state == QUEUED:
                 values = {"state": CANCELLED, "cancel": True, "finished_at": utc_now(), "error": "Cancelled."}
                 _tell_owner(connection, job, CANCELLED, "Cancelled.")
@@ -132,7 +131,7 @@ class Jobs(Part):
     def resume(self, id: str, *, by: str) -> Job:
         """Let a job that was interrupted, cancelled or failed run again, with the same record."""
         with self._db.writing() as connection:
-            job = find_row(connection, JOBS, id, "job", lock=True)
+            job = find_row(connection, JOBS, id, lock=True)
             if job.state not in (INTERRUPTED, CANCELLED, FAILED):
                 raise UsageError(f"The job is {job.state}; only a stopped job can be resumed.")
             fresh = {"attempts": 0, "error": None, "error_code": None, "finished_at": None}

@@ -93,11 +93,11 @@ class People(Part):
         """
         with self._db.writing() as connection:
             _lock_owners(connection)
-            person = find_row(connection, PEOPLE, id, "person", lock=True)
+            person = find_row(connection, PEOPLE, id, lock=True)
             _require_other_workspace_owner(connection, person)
             left = [project for project in _owned_by(connection, id) if not _other_owners(connection, project, person)]
             if left and hand_over_to is None:
-                names = connection.execute(sa.select(PROJECTS.c.name).where(PROJECTS.c.id.in_(left))).scalars().all()
+                names = connection.scalars(sa.select(PROJECTS.c.name).where(PROJECTS.c.id.in_(left))).all()
                 shown = ", ".join(map(repr, sorted(names)[:5]))
                 raise UsageError(f"{person.name!r} is the last owner of {shown}; choose who takes over.")
             if left:
@@ -132,7 +132,7 @@ class People(Part):
         """End one session of a person, and leave the others; it would have ended at ``until`` anyway."""
         ended, now = ENDED_SESSIONS.c, utc_now()
         with self._db.writing() as connection:
-            find_row(connection, PEOPLE, id, "person", lock=True)
+            find_row(connection, PEOPLE, id, lock=True)
             connection.execute(ENDED_SESSIONS.delete().where(ended.until < now))
             if connection.execute(ENDED_SESSIONS.select().where(ended.key_hash == _hash(session))).first() is None:
                 add_row(connection, ENDED_SESSIONS, key_hash=_hash(session), person_id=id, until=until)
@@ -141,7 +141,7 @@ class People(Part):
     def _change(self, id: str, by: str | None, kind: str, **values) -> Person:
         with self._db.writing() as connection:
             _lock_owners(connection)
-            person = find_row(connection, PEOPLE, id, "person", lock=True)
+            person = find_row(connection, PEOPLE, id, lock=True)
             if values.get("role", OWNER) != OWNER:
                 _require_other_workspace_owner(connection, person)
             set_row(connection, PEOPLE, person.id, **values)
@@ -162,7 +162,7 @@ class People(Part):
         token = secrets.token_urlsafe(32)
         with self._db.writing() as connection:
             if project is not None:
-                find_row(connection, PROJECTS, project, "project")
+                find_row(connection, PROJECTS, project)
             until = utc_now() + timedelta(days=_INVITATION_DAYS)
             key = _hash(token)
             invitation = add_row(
@@ -279,7 +279,7 @@ class Projects(Part):
         """A new project; whoever makes it owns it."""
         name = check_name(name, "project")
         with self._db.writing() as connection:
-            find_row(connection, PEOPLE, by, "person")
+            find_row(connection, PEOPLE, by)
             project = add_row(connection, PROJECTS, name=name, created_by=by)
             add_row(connection, MEMBERS, project_id=project, person_id=by, role=OWNER)
             note_event(connection, "project created", by=by, project=project, subject=project, name=name)
@@ -319,7 +319,7 @@ class Projects(Part):
 
     def _change(self, id: str, by: str | None, kind: str, **values: Any) -> Project:
         with self._db.writing() as connection:
-            project = find_row(connection, PROJECTS, id, "project", lock=True)
+            project = find_row(connection, PROJECTS, id, lock=True)
             set_row(connection, PROJECTS, project.id, **values)
             detail = {"was": project.name, "name": values["name"]} if "name" in values else {}
             detail |= {"share": values["second_reading"]} if "second_reading" in values else {}
@@ -341,7 +341,7 @@ class Projects(Part):
                 leaving = None if local is None else local.id
                 projects = [row.id for row in connection.execute(_WITHOUT_OWNER)]
             else:
-                leaving = find_row(connection, PEOPLE, giver, "person").id
+                leaving = find_row(connection, PEOPLE, giver).id
                 projects = _owned_by(connection, leaving)
             _move_projects(connection, projects, leaving, taker, by=by)
             found = connection.execute(PROJECTS.select().where(PROJECTS.c.id.in_(projects)).order_by(PROJECTS.c.name))
@@ -378,8 +378,8 @@ class Projects(Part):
         choose_one(role, ROLES, "role")
         place = (MEMBERS.c.project_id == project, MEMBERS.c.person_id == person)
         with self._db.writing() as connection:
-            find_row(connection, PROJECTS, project, "project", lock=True)
-            found = find_row(connection, PEOPLE, person, "person")
+            find_row(connection, PROJECTS, project, lock=True)
+            found = find_row(connection, PEOPLE, person)
             if role != OWNER:
                 _require_other_owner(connection, project, found)
             if connection.execute(MEMBERS.update().where(*place).values(role=role)).rowcount == 0:
@@ -389,8 +389,8 @@ class Projects(Part):
     def remove_member(self, project: str, person: str, *, by: str) -> None:
         """Shut a person out of a project; what they decided stays."""
         with self._db.writing() as connection:
-            find_row(connection, PROJECTS, project, "project", lock=True)
-            _require_other_owner(connection, project, find_row(connection, PEOPLE, person, "person"))
+            find_row(connection, PROJECTS, project, lock=True)
+            _require_other_owner(connection, project, find_row(connection, PEOPLE, person))
             found = MEMBERS.delete().where(MEMBERS.c.project_id == project, MEMBERS.c.person_id == person)
             if connection.execute(found).rowcount:
                 note_event(connection, "member removed", by=by, project=project, subject=person)
@@ -414,7 +414,7 @@ def _require_other_owner(connection: Connection, project: str, person: Any) -> N
 
 
 def _check_taker(connection: Connection, taker: str, giver: str | None) -> None:
-    if find_row(connection, PEOPLE, taker, "person").disabled:
+    if find_row(connection, PEOPLE, taker).disabled:
         raise UsageError("The account that should get the projects is closed; reopen it first.")
     if giver == taker:
         raise UsageError("The projects would stay with the same person; name somebody else.")
@@ -422,7 +422,7 @@ def _check_taker(connection: Connection, taker: str, giver: str | None) -> None:
 
 def _owned_by(connection: Connection, person: str) -> list[str]:
     query = sa.select(MEMBERS.c.project_id).where(MEMBERS.c.person_id == person, MEMBERS.c.role == OWNER)
-    return list(connection.execute(query).scalars())
+    return list(connection.scalars(query))
 
 
 def _move_projects(

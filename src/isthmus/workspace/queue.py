@@ -50,7 +50,7 @@ class Queue(Part):
             held.append(p.document_id == document)
         with self._db.writing(durable=False) as connection:
             changed = PREDICTIONS.update().where(*held)
-            project = find_row(connection, RUNS, run, "run").project_id
+            project = find_row(connection, RUNS, run).project_id
             again = give_up_seconds(connection, project, user, document, later)
             free = changed.values(state=OPEN, leased_to=None, leased_until=None, **values)
             return again + connection.execute(free).rowcount
@@ -60,11 +60,9 @@ class Queue(Part):
         p = PREDICTIONS.c
         # What is open is the rest: counting it would mean to walk through most of the index.
         taken = sa.select(p.state, sa.func.count()).where(p.run_id == run, p.state.in_([LEASED, ANSWERED]))
-        waiting = sa.select(sa.func.count()).where(
-            p.run_id == run, p.needs_review == sa.true(), p.state.in_([OPEN, LEASED])
-        )
+        waiting = sa.select(sa.func.count()).where(p.run_id == run, p.needs_review, p.state.in_([OPEN, LEASED]))
         with self._db.reading() as connection:
-            summary = find_row(connection, RUNS, run, "run").summary or {}
+            summary = find_row(connection, RUNS, run).summary or {}
             counts = {row[0]: row[1] for row in connection.execute(taken.group_by(p.state))}
             to_review = connection.execute(waiting).scalar_one()
         leased, answered = counts.get(LEASED, 0), counts.get(ANSWERED, 0)
@@ -89,10 +87,10 @@ def take_next(connection: Connection, run: str, user: str, n: int = 1) -> list[P
         return find_seconds(connection, run, found.project_id, user, n, now, mine=mine)
 
     again = seconds(n, mine=True)
-    held = list(connection.execute(_MINE, {**about, "n": n - len(again)}).scalars())
+    held = list(connection.scalars(_MINE, {**about, "n": n - len(again)}))
     again += seconds(n - len(again) - len(held), mine=False)
     if len(again) + len(held) < n:
-        held += connection.execute(_FIRST, {**about, "n": n - len(again) - len(held)}).scalars()
+        held += connection.scalars(_FIRST, {**about, "n": n - len(again) - len(held)})
     rows = []
     if again:
         lease_seconds(connection, again, user, now + LEASE)

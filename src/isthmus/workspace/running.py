@@ -213,7 +213,7 @@ def _store_predictions(
     rows = _prediction_rows(run.id, result, texts, listed, *review_order(result))
     context.db.insert_many(PREDICTIONS, rows)
     answered = sa.select(ANSWERS.c.document_id).where(
-        ANSWERS.c.project_id == run.project, ANSWERS.c.current == sa.true(), ANSWERS.c.kind != OF_GROUP
+        ANSWERS.c.project_id == run.project, ANSWERS.c.current, ANSWERS.c.kind != OF_GROUP
     )
     with context.db.writing() as connection:
         connection.execute(

@@ -82,7 +82,7 @@ class Runs(LabelledPart):
         choose_one(kind, (LABEL, DIAGNOSE), "kind of the run")
         settings = check_run_parameters(parameters or {})
         with self._db.writing() as connection:
-            find_row(connection, PROJECTS, project, "project", lock=True)
+            find_row(connection, PROJECTS, project, lock=True)
             chosen = _choose_collections(connection, project, settings)
             run = _add_run(connection, project, kind, name, settings, chosen, by=by)
         return self.get(run)
@@ -93,15 +93,15 @@ class Runs(LabelledPart):
         Methods are fitted again where one of the words that they used was taken back or means another class now.
         """
         with self._db.writing() as connection:
-            parent = find_row(connection, RUNS, run, "run")
+            parent = find_row(connection, RUNS, run)
             if parent.kind != LABEL or parent.state != DONE:
                 raise UsageError("Only a labelling that is done can be taught; wait for it.")
-            find_row(connection, PROJECTS, parent.project_id, "project", lock=True)
+            find_row(connection, PROJECTS, parent.project_id, lock=True)
             ids = [part["id"] for part in parent.record["collections"]]
             rows = {row.id: row for row in connection.execute(COLLECTIONS.select().where(COLLECTIONS.c.id.in_(ids)))}
             chosen = [rows[id] for id in ids]
             settings = {**parent.parameters, "use_answers": True, "use_words": True}
-            base = find_row(connection, RUNS, parent.base_id or parent.id, "run")
+            base = find_row(connection, RUNS, parent.base_id or parent.id)
             words = word_snapshot(connection, parent.project_id)
             used = base.record["words"] if takes_words(base.parameters["method"]) else {}
             stays = all(words.get(word) == name for word, name in used.items())
@@ -114,8 +114,8 @@ class Runs(LabelledPart):
     def repeat(self, run: str, *, by: str) -> Run:
         """The same run again from its record: same files, parameters, seed, answers and words."""
         with self._db.writing() as connection:
-            old = find_row(connection, RUNS, run, "run")
-            find_row(connection, PROJECTS, old.project_id, "project", lock=True)
+            old = find_row(connection, RUNS, run)
+            find_row(connection, PROJECTS, old.project_id, lock=True)
             values = {name: getattr(old, name) for name in ("project_id", "kind", "target_id", "base_id", "parameters")}
             record = {**old.record, "repeats": old.id}
             said = {name: read_table(connection, old.id, name) or [] for name in SAID}
@@ -143,14 +143,14 @@ class Runs(LabelledPart):
         """The job that makes a run."""
         query = JOBS.select().where(JOBS.c.run_id == run, JOBS.c.kind == "run").order_by(JOBS.c.created_at.desc())
         with self._db.reading() as connection:
-            find_row(connection, RUNS, run, "run")
+            find_row(connection, RUNS, run)
             return to_record(Job, connection.execute(query.limit(1)).one())
 
     def rename(self, id: str, name: str, *, by: str) -> Run:
         """Another name for people."""
         name = check_name(name, "run")
         with self._db.writing() as connection:
-            run = find_row(connection, RUNS, id, "run", lock=True)
+            run = find_row(connection, RUNS, id, lock=True)
             set_row(connection, RUNS, id, name=name)
             note_event(connection, "run renamed", by=by, project=run.project_id, subject=id, was=run.name, name=name)
         return self.get(id)
@@ -195,7 +195,7 @@ class Runs(LabelledPart):
         after, limit = check_page(after, limit)
         choose_one(order, ORDERS, "order")
         with self._db.reading() as connection:
-            found = find_row(connection, RUNS, run, "run")
+            found = find_row(connection, RUNS, run)
             if found.state != DONE or found.kind != LABEL:
                 return []
             if order == "position" and (label, review, group, search) == (None,) * 4:
@@ -240,14 +240,14 @@ class Runs(LabelledPart):
         waiting = sa.select(p.position).where(p.run_id == run, p.state != ANSWERED).order_by(p.rank).limit(read)
         answered = sa.select(p.position).where(p.run_id == run, p.state == ANSWERED)
         with self._db.reading() as connection:
-            found = find_row(connection, RUNS, run, "run")
+            found = find_row(connection, RUNS, run)
             if (found.summary or {}).get("expected") is None:
                 return None
-            ahead = list(connection.execute(waiting).scalars())
+            ahead = list(connection.scalars(waiting))
             learned = {
                 place for place, _, drawn, _ in read_table(connection, run, "answers") or [] if drawn != OF_GROUP
             }
-            given = [place for place in connection.execute(answered).scalars() if place not in learned]
+            given = [place for place in connection.scalars(answered) if place not in learned]
             shown = documents_at(connection, found.target_id, np.array(sorted(ahead)), limit=read)
         labels, texts = self._labels.of(run), {row.position: row.text for row in shown}
         budget = found.parameters.get("error_budget", ERROR_BUDGET)
@@ -284,7 +284,7 @@ def prediction_query(run: Any) -> sa.Select:
             p.leased_until, ANSWERS.c.label.label("answer"),
         )
         .join(DOCUMENTS, DOCUMENTS.c.id == p.document_id)
-        .outerjoin(ANSWERS, sa.and_(ANSWERS.c.document_id == p.document_id, ANSWERS.c.current == sa.true()))
+        .outerjoin(ANSWERS, sa.and_(ANSWERS.c.document_id == p.document_id, ANSWERS.c.current))
         .where(p.run_id == run)
     )  # fmt: skip
 
@@ -370,7 +370,7 @@ def _add_run(
         connection, said, name, by=by, project_id=project, kind=kind, target_id=target.id, base_id=base,
         parent_id=parent, parameters=plain_detail(settings), record=plain_detail(record),
     )  # fmt: skip
-    number = find_row(connection, RUNS, run, "run").number
+    number = find_row(connection, RUNS, run).number
     note_event(
         connection, "run started", by=by, project=project, subject=run, run=number, what=kind, answers=record["answers"]
     )
@@ -380,7 +380,7 @@ def _add_run(
 def _insert_run(connection: Connection, said: dict[str, list], name: str = "", *, by: str, **values: Any) -> str:
     """A run and its job. The project's row is locked, so two runs never get one number."""
     project = values["project_id"]
-    latest = connection.execute(sa.select(sa.func.max(RUNS.c.number)).where(RUNS.c.project_id == project)).scalar()
+    latest = connection.scalar(sa.select(sa.func.max(RUNS.c.number)).where(RUNS.c.project_id == project))
     number = (latest or 0) + 1
     name = check_name(name or f"Run {number}", "run")
     run = add_row(connection, RUNS, number=number, name=name, state=QUEUED, created_by=by, **values)
@@ -396,13 +396,13 @@ def answer_snapshot(connection: Connection, target: str) -> list[list]:
     Documents that got a class with their group are drawn as "group": nobody has read them. What was accepted in bulk is
     a decision, but nothing to learn from: it would teach the machine its own mistakes.
     """
-    return _snapshot(connection, target, ANSWERS.c.current == sa.true(), ANSWERS.c.kind != "accept")
+    return _snapshot(connection, target, ANSWERS.c.current, ANSWERS.c.kind != "accept")
 
 
 def replaced_snapshot(connection: Connection, target: str) -> list[list]:
     """Classes that documents got with their group before somebody read them: they say how right such classes are."""
     a = ANSWERS.c
-    return _snapshot(connection, target, a.current == sa.false(), a.undone_at.is_(None), a.kind == OF_GROUP)
+    return _snapshot(connection, target, ~a.current, a.undone_at.is_(None), a.kind == OF_GROUP)
 
 
 def _snapshot(connection: Connection, target: str, *wanted: Any) -> list[list]:
@@ -436,7 +436,7 @@ def class_name_snapshot(connection: Connection, project: str) -> dict[str, str]:
 def read_table(connection: Connection, run: str, name: str) -> Any:
     """A table that a run left, or None."""
     query = sa.select(RUN_TABLES.c.content).where(RUN_TABLES.c.run_id == run, RUN_TABLES.c.name == name)
-    return connection.execute(query).scalar()
+    return connection.scalar(query)
 
 
 # -- Two runs side by side: which labels flipped, and towards whom
@@ -515,7 +515,7 @@ class Comparisons(LabelledPart):
     def _check(self, earlier: str, later: str) -> tuple[str, list[dict[str, str]]]:
         """What both runs label, and how each of them calls classes that were renamed."""
         with self._db.reading() as connection:
-            rows = [find_row(connection, RUNS, run, "run") for run in (earlier, later)]
+            rows = [find_row(connection, RUNS, run) for run in (earlier, later)]
         if rows[0].target_id != rows[1].target_id or any(row.state != DONE or row.kind != "label" for row in rows):
             raise UsageError("Only two labellings of the same documents that are done can be compared.")
         return rows[0].target_id, [row.record.get("class_names", {}) for row in rows]

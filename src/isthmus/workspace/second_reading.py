@@ -46,7 +46,7 @@ def find_seconds(
 ) -> list[str]:
     """Documents of a run for a second reader: those in their hands, or the first that nobody has."""
     about: dict[str, Any] = {"run": run, "project": project, "user": user, "now": now, "n": n}
-    return list(connection.execute(_MINE if mine else _FREE, about).scalars())
+    return list(connection.scalars(_MINE if mine else _FREE, about))
 
 
 def lease_seconds(connection: Connection, documents: list[str], user: str, until: datetime) -> None:
@@ -76,7 +76,7 @@ def undo_seconds(connection: Connection, batch: str, by: str, until: datetime) -
         .where(_s.answer_id.in_(of_batch))
         .values(answer_id=None, leased_to=by, leased_until=until)
     )
-    holding = sa.select(a.document_id).where(a.document_id.in_(touched), a.current == sa.true())
+    holding = sa.select(a.document_id).where(a.document_id.in_(touched), a.current)
     connection.execute(
         SECOND_READINGS.delete().where(
             _s.document_id.in_(touched), _s.document_id.not_in(holding), _s.answer_id.is_(None)

@@ -37,7 +37,7 @@ def navigation(access: Access) -> list[tuple[str, list[dict[str, Any]]]]:
 def _link(project: str, part: str, title: str, here: str) -> dict[str, Any]:
     address = at("projects", project, *([part] if part else []))
     inside = here == address or (part != "" and here.startswith(address + "/"))
-    return {"address": address, "title": title, "here": inside, "n": None}
+    return {"address": address, "title": title, "here": inside}
 
 
 def latest_run(access: Access) -> Any | None:

@@ -208,7 +208,6 @@ def documents(
         label=label,
         show=show,
         order=order,
-        total=None,
         classes=classes_of(access, found),
         next_address=next_address(kept),
         after=rows[-1].position if len(rows) == PAGE else None,

@@ -6,8 +6,6 @@ from alembic import op
 
 revision = "0001"
 down_revision = None
-branch_labels = None
-depends_on = None
 
 _WORDS = {
     "sqlite": {
@@ -34,8 +32,3 @@ def upgrade() -> None:
     for statement in statements.format_map(words).split(";\n"):
         if statement.strip():
             op.execute(statement)
-
-
-def downgrade() -> None:
-    """There is no way back: decisions would be lost."""
-    raise NotImplementedError("a workspace is not taken back to an earlier form; restore a backup")

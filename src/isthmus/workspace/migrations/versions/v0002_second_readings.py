@@ -5,8 +5,6 @@ from alembic import op
 
 revision = "0002"
 down_revision = "0001"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:
@@ -38,8 +36,3 @@ def upgrade() -> None:
     )
     op.create_index("ix_second_readings_project_id", "second_readings", ["project_id", "answer_id", "since"])
     op.create_index("ix_second_readings_answer_id", "second_readings", ["answer_id"])
-
-
-def downgrade() -> None:
-    """There is no way back: decisions would be lost."""
-    raise NotImplementedError("a workspace is not taken back to an earlier form; restore a backup")

@@ -5,16 +5,9 @@ from alembic import op
 
 revision = "0003"
 down_revision = "0002"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:
     """Add a column and its index."""
     op.add_column("answers", sa.Column("token", sa.String(length=64), nullable=True))
     op.create_index("uq_answers_token", "answers", ["document_id", "by", "token"], unique=True)
-
-
-def downgrade() -> None:
-    """There is no way back: decisions would be lost."""
-    raise NotImplementedError("a workspace is not taken back to an earlier form; restore a backup")

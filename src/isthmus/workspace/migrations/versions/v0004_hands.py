@@ -5,8 +5,6 @@ from alembic import op
 
 revision = "0004"
 down_revision = "0003"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:
@@ -31,8 +29,3 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_hands")),
     )
     op.create_index("ix_hands_project_id", "hands", ["project_id", "created_at"])
-
-
-def downgrade() -> None:
-    """There is no way back: decisions would be lost."""
-    raise NotImplementedError("a workspace is not taken back to an earlier form; restore a backup")

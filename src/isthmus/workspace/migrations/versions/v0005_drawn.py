@@ -5,8 +5,6 @@ from alembic import op
 
 revision = "0005"
 down_revision = "0004"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:
@@ -14,8 +12,3 @@ def upgrade() -> None:
     op.add_column("predictions", sa.Column("drawn", sa.String(length=10), server_default="asked", nullable=False))
     at_random = sa.text("UPDATE predictions SET drawn = 'random' WHERE reason LIKE :said")
     op.execute(at_random.bindparams(said="%drawn at random, to measure labels by names alone%"))
-
-
-def downgrade() -> None:
-    """There is no way back: decisions would be lost."""
-    raise NotImplementedError("a workspace is not taken back to an earlier form; restore a backup")
