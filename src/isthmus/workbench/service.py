@@ -223,10 +223,7 @@ def saved_result(bench: Bench, run: str) -> Any:
     """The saved result of a run; the latest few stay in memory."""
     with bench.loading:
         result = bench.models.pop(run, None) or bench.workspace.exports.load(run)
-        bench.models[run] = result
-        while len(bench.models) > _MODELS:
-            bench.models.pop(next(iter(bench.models)))
-    return result
+        return _keep(bench.models, run, result, _MODELS)
 
 
 def split_class(access: Access, run: str, within: str, clusters: int | None) -> Any:

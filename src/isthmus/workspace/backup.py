@@ -22,7 +22,7 @@ from sqlalchemy.engine import Connection
 from isthmus._utils import plural, versions
 from isthmus.corpus import check_output, replacing
 from isthmus.exceptions import DataError, IsthmusError, UsageError
-from isthmus.workspace.context import Context
+from isthmus.workspace.context import Context, count_by
 from isthmus.workspace.database import Database, in_blocks, utc_now
 from isthmus.workspace.files import FileStore, is_locked
 from isthmus.workspace.schema import (
@@ -324,15 +324,13 @@ def _file_problems(connection: Connection, context: Context, thorough: bool) -> 
 
 def _count_problems(connection: Connection, context: Context) -> list[str]:
     problems = []
-    counted = sa.select(DOCUMENTS.c.collection_id, sa.func.count().label("n")).group_by(DOCUMENTS.c.collection_id)
-    documents = {row.collection_id: row.n for row in connection.execute(counted)}
+    documents = count_by(connection, DOCUMENTS.c.collection_id)
     for row in connection.execute(COLLECTIONS.select().where(COLLECTIONS.c.state == "ready")):
         if documents.get(row.id, 0) != row.documents:
             problems.append(
                 f"{row.name!r} should have {row.documents:,} documents and has {documents.get(row.id, 0):,}."
             )
-    counted = sa.select(PREDICTIONS.c.run_id, sa.func.count().label("n")).group_by(PREDICTIONS.c.run_id)
-    predictions = {row.run_id: row.n for row in connection.execute(counted)}
+    predictions = count_by(connection, PREDICTIONS.c.run_id)
     for row in connection.execute(RUNS.select().where(RUNS.c.state == "done", RUNS.c.kind == "label")):
         wanted = documents.get(row.target_id, 0)
         if predictions.get(row.id, 0) != wanted:

@@ -112,6 +112,12 @@ def add_row(connection: Connection, table: sa.Table, **values: Any) -> str:
     return values.get("id", "")
 
 
+def count_by(connection: Connection, column: Any, *where: Any) -> dict[Any, int]:
+    """How many rows have each value of a column."""
+    query = sa.select(column, sa.func.count()).where(*where).group_by(column)
+    return dict(connection.execute(query).tuples().all())
+
+
 def set_row(connection: Connection, table: sa.Table, id: str, **values: Any) -> None:
     """Change the row with this id."""
     connection.execute(table.update().where(table.c.id == id).values(**values))

@@ -18,6 +18,7 @@ from isthmus.workspace.context import (
     check_label,
     check_name,
     check_page,
+    count_by,
     find_row,
     note_event,
     set_row,
@@ -55,26 +56,28 @@ class Groups(LabelledPart):
         Groups that somebody gave one name are one group here, and ``parts`` says which.
         """
         with self._db.reading() as connection:
-            target = find_row(connection, RUNS, run).target_id
+            labelling = find_row(connection, RUNS, run)
             found = self._groups(connection, run)
             if not found:
                 return []
-            counts, given = self._answered(connection, run), self._given(connection, run)
-            classes = (find_row(connection, RUNS, run).summary or {}).get("classes", [])
+            p = PREDICTIONS.c
+            counts = count_by(connection, p.novel_group, p.run_id == run, p.novel_group != "", p.state == ANSWERED)
+            given, classes = self._given(connection, run), (labelling.summary or {}).get("classes", [])
             merged: dict[str, dict[str, Any]] = {}
-            for row in found:
+            for part in found:
                 empty = {"words": [], "parts": [], "given": [], "documents": 0, "answered": 0}
-                into = merged.setdefault(row["name"], {**row, **empty})
-                into["parts"].append(row["group"])
-                into["words"] += str(row["words"]).split(", ")
-                into["documents"] += row["documents"]
-                into["answered"] += counts.get(row["group"], 0)
-                into["given"] += [name for name in given.get(row["group"], []) if name not in into["given"]]
+                into = merged.setdefault(part["name"], {**part, **empty})
+                into["parts"].append(part["group"])
+                into["words"] += str(part["words"]).split(", ")
+                into["documents"] += part["documents"]
+                into["answered"] += counts.get(part["group"], 0)
+                into["given"] += [name for name in given.get(part["group"], []) if name not in into["given"]]
             groups = self._labels.of(run).groups
             for into in merged.values():
                 positions = np.flatnonzero(np.isin(groups, into["parts"]))
                 into["proposed"] = propose_names(", ".join(into["words"]), classes)
-                into["examples"] = [row.text for row in documents_at(connection, target, positions, limit=_SHOWN)]
+                shown = documents_at(connection, labelling.target_id, positions, limit=_SHOWN)
+                into["examples"] = [row.text for row in shown]
         return sorted(merged.values(), key=lambda row: -row["documents"])
 
     def rename(self, run: str, group: str, name: str, *, by: str) -> None:
@@ -162,13 +165,6 @@ class Groups(LabelledPart):
         if not parts:
             raise DataError("The run has no such group; look at its list of groups.", code="not-found")
         return parts
-
-    def _answered(self, connection: Connection, run: str) -> dict[str, int]:
-        p = PREDICTIONS.c
-        query = sa.select(p.novel_group, sa.func.count()).where(
-            p.run_id == run, p.novel_group != "", p.state == ANSWERED
-        )
-        return {row[0]: row[1] for row in connection.execute(query.group_by(p.novel_group))}
 
     def _given(self, connection: Connection, run: str) -> dict[str, builtins.list[str]]:
         a, p = ANSWERS.c, PREDICTIONS.c

@@ -43,10 +43,9 @@ class Jobs(Part):
             id, now = connection.scalar(oldest.with_for_update(skip_locked=True)), utc_now()
             if id is None:
                 return None
-            attempts = JOBS.c.attempts + 1
-            set_row(connection, JOBS, id, state=RUNNING, started_at=now, heard_at=now, attempts=attempts, error=None)
             job = find_row(connection, JOBS, id)
-            _tell_owner(connection, job, RUNNING)
+            values = {"started_at": now, "heard_at": now, "attempts": job.attempts + 1, "error": None}
+            _set_state(connection, job, RUNNING, **values)
         return self.get(id)
 
     def progress(self, id: str, progress: dict[str, Any]) -> bool:
@@ -70,8 +69,7 @@ class Jobs(Part):
     def _end(self, id: str, state: str, **values: Any) -> Job:
         with self._db.writing() as connection:
             job = find_row(connection, JOBS, id, lock=True)
-            set_row(connection, JOBS, id, state=state, finished_at=utc_now(), **values)
-            _tell_owner(connection, job, state, values.get("error"))
+            _set_state(connection, job, state, finished_at=utc_now(), **values)
             note_event(connection, f"job {state}", by=job.created_by, project=job.project_id, subject=id, job=job.kind)
         return self.get(id)
 
@@ -82,9 +80,7 @@ class Jobs(Part):
         """
         with self._db.writing() as connection:
             job = find_row(connection, JOBS, id, lock=True)
-            attempts = job.attempts if counted else job.attempts - 1
-            set_row(connection, JOBS, id, state=QUEUED, attempts=attempts)
-            _tell_owner(connection, job, QUEUED)
+            _set_state(connection, job, QUEUED, attempts=job.attempts if counted else job.attempts - 1)
         return self.get(id)
 
     def recover(self) -> list[Job]:
@@ -103,8 +99,7 @@ class Jobs(Part):
                     state = CANCELLED if job.cancel else INTERRUPTED
                     error = "Interrupted: the worker ended while it ran."
                     ended = utc_now()
-                set_row(connection, JOBS, job.id, state=state, error=error, finished_at=ended)
-                _tell_owner(connection, job, state, error)
+                _set_state(connection, job, state, error=error, finished_at=ended)
                 note_event(
                     connection, "job interrupted", by=None, project=job.project_id, subject=job.id,
                     job=job.kind, attempt=job.attempts, goes_on=again,
@@ -118,13 +113,11 @@ class Jobs(Part):
         with self._db.writing() as connection:
             job = find_row(connection, JOBS, id, lock=True)
             if job.state == QUEUED:
-                values = {"state": CANCELLED, "cancel": True, "finished_at": utc_now(), "error": "Cancelled."}
-                _tell_owner(connection, job, CANCELLED, "Cancelled.")
+                _set_state(connection, job, CANCELLED, cancel=True, finished_at=utc_now(), error="Cancelled.")
             elif job.state == RUNNING:
-                values = {"cancel": True}
+                set_row(connection, JOBS, id, cancel=True)
             else:
                 raise UsageError("The job has ended already; there is nothing to cancel.")
-            set_row(connection, JOBS, id, **values)
             note_event(connection, "job cancelled", by=by, project=job.project_id, subject=id, job=job.kind)
         return self.get(id)
 
@@ -135,8 +128,7 @@ class Jobs(Part):
             if job.state not in (INTERRUPTED, CANCELLED, FAILED):
                 raise UsageError(f"The job is {job.state}; only a stopped job can be resumed.")
             fresh = {"attempts": 0, "error": None, "error_code": None, "finished_at": None}
-            set_row(connection, JOBS, id, state=QUEUED, cancel=False, **fresh)
-            _tell_owner(connection, job, QUEUED)
+            _set_state(connection, job, QUEUED, cancel=False, **fresh)
             note_event(connection, "job resumed", by=by, project=job.project_id, subject=id, job=job.kind)
         return self.get(id)
 
@@ -157,13 +149,12 @@ def add_job(
     )  # fmt: skip
 
 
-def _tell_owner(connection: Connection, job: Any, state: str, error: str | None = None) -> None:
-    """The run, or the collection, that a job is for shows the job's state."""
+def _set_state(connection: Connection, job: Any, state: str, **values: Any) -> None:
+    """Change a job; the run, or the collection, that it is for shows its state."""
+    set_row(connection, JOBS, job.id, state=state, **values)
     if job.run_id is not None and job.kind == "run":
         times = {RUNNING: {"started_at": utc_now()}, QUEUED: {}}.get(state, {"finished_at": utc_now()})
-        values = {"state": state, "error": error, **times}
-        set_row(connection, RUNS, job.run_id, **values)
+        set_row(connection, RUNS, job.run_id, state=state, error=values.get("error"), **times)
     if job.kind == "import":
         shown = {RUNNING: "reading", QUEUED: "reading", DONE: "ready"}.get(state, "new")
-        id = job.payload["collection"]
-        set_row(connection, COLLECTIONS, id, state=shown)
+        set_row(connection, COLLECTIONS, job.payload["collection"], state=shown)

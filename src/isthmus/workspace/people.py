@@ -103,8 +103,7 @@ class People(Part):
             if left:
                 _check_taker(connection, str(hand_over_to), id)
                 _move_projects(connection, left, None, str(hand_over_to), by=by)
-            closed = PEOPLE.update().where(PEOPLE.c.id == person.id).values(disabled=True, session_key=new_id())
-            connection.execute(closed)
+            set_row(connection, PEOPLE, person.id, disabled=True, session_key=new_id())
             note_event(connection, "person disabled", by=by, subject=person.id, disabled=True)
         return self.get(id)
 

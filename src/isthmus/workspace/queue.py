@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from isthmus.workspace.context import Part, check_count, find_row, missing, to_record
+from isthmus.workspace.context import Part, check_count, count_by, find_row, missing, to_record
 from isthmus.workspace.database import storable, utc_now
 from isthmus.workspace.runs import prediction_query
 from isthmus.workspace.schema import ANSWERED, DONE, LEASED, OPEN, PREDICTIONS, PROJECTS, RUNS, Moment, Prediction
@@ -59,11 +59,10 @@ class Queue(Part):
         """Documents by where they stand: ``open``, ``leased``, ``done``; ``to_review``: need it and are not done."""
         p = PREDICTIONS.c
         # What is open is the rest: counting it would mean to walk through most of the index.
-        taken = sa.select(p.state, sa.func.count()).where(p.run_id == run, p.state.in_([LEASED, ANSWERED]))
         waiting = sa.select(sa.func.count()).where(p.run_id == run, p.needs_review, p.state.in_([OPEN, LEASED]))
         with self._db.reading() as connection:
             summary = find_row(connection, RUNS, run).summary or {}
-            counts = {row[0]: row[1] for row in connection.execute(taken.group_by(p.state))}
+            counts = count_by(connection, p.state, p.run_id == run, p.state.in_([LEASED, ANSWERED]))
             to_review = connection.execute(waiting).scalar_one()
         leased, answered = counts.get(LEASED, 0), counts.get(ANSWERED, 0)
         left = summary.get("documents", 0) - leased - answered

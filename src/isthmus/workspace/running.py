@@ -287,10 +287,8 @@ def _ask_words(result: LabelResult) -> list[dict[str, Any]]:
 def _store_tables(context: Context, run: Run, tables: dict[str, Any]) -> None:
     rows = [{"run_id": run.id, "name": name, "content": plain_detail(value)} for name, value in tables.items()]
     with context.db.writing() as connection:
-        for row in rows:
-            connection.execute(
-                RUN_TABLES.delete().where(RUN_TABLES.c.run_id == run.id, RUN_TABLES.c.name == row["name"])
-            )
+        old = RUN_TABLES.delete().where(RUN_TABLES.c.run_id == run.id, RUN_TABLES.c.name.in_(tables))
+        connection.execute(old)
         connection.execute(RUN_TABLES.insert(), rows)
 
 

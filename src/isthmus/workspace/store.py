@@ -92,9 +92,8 @@ class Workspace:
     def perform(self, job: Job) -> dict[str, Any] | None:
         """Do what a job asks for; the worker calls it."""
         if job.kind == "run":
-            from isthmus.workspace.running import (
-                do_run,  # loads the methods, which a server that only shows never needs
-            )
+            # Loads the methods, which a server that only shows never needs.
+            from isthmus.workspace.running import do_run
 
             summary = do_run(self._context, self.runs.get(str(job.run)))
             if "documents" in summary:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Form, Query
+from fastapi import APIRouter, Form
 
-from isthmus.workbench import service
+from isthmus.workbench import api, service
 from isthmus.workbench.context import Access, Field, Reviewer, Viewer, go_to
 from isthmus.workbench.pages.frame import chosen_run, classes_of, latest_run, part, project_page
 from isthmus.workbench.service import find_run
 
 router = APIRouter(prefix="/projects/{project}", include_in_schema=False)
 _SHOWN, _SUGGESTED = 30, 12  # words
-Clusters = Annotated[int | None, Query(ge=2, le=20)]
 
 
 @router.get("/groups")
-def groups(access: Viewer, run: str = "", within: str = "", clusters: Clusters = None):
+def groups(access: Viewer, run: str = "", within: str = "", clusters: api.Clusters = None):
     """The page of groups, and of the subtopics of one of them or of a class."""
     found = chosen_run(access, run)
     subtopics = None
