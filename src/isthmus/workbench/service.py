@@ -152,7 +152,7 @@ def make_password_link(bench: Bench, person: Person, other: str) -> tuple[Person
     found = bench.workspace.people.get(other)
     if found.disabled or found.password_hash is None:
         raise HTTPException(422, "This account cannot sign in, so a new password would have no effect.")
-    bench.workspace.people.note("password link made", by=person.id, subject=found.id)
+    bench.workspace.audit.note("password link made", by=person.id, subject=found.id)
     return found, bench.links.make(found)
 
 

@@ -297,7 +297,7 @@ def _unanswered(connection: Connection, documents: Sequence[str]) -> set[str]:
     return free
 
 
-def undo_batch(connection: Connection, batch: str, *, by: str, project: str) -> int:
+def undo_batch(connection: Connection, batch: str, *, by: str, project: str) -> None:
     """Take back the answers of a batch; the answers before them hold again."""
     a, p, now = ANSWERS.c, PREDICTIONS.c, utc_now()
     touched = sa.select(a.document_id).where(a.batch == batch)
@@ -327,7 +327,6 @@ def undo_batch(connection: Connection, batch: str, *, by: str, project: str) -> 
         values = {"state": OPEN, "leased_to": None, "leased_until": None}
     connection.execute(PREDICTIONS.update().where(*free).values(**values))
     note_event(connection, "answers taken back", by=by, project=project, subject=batch, answers=count)
-    return count
 
 
 def summarize_agreement(said: dict[str, dict[str, str]]) -> dict[str, Any]:

@@ -148,11 +148,6 @@ class People(Part):
             note_event(connection, kind, by=by, subject=person.id, **shown)
         return self.get(id)
 
-    def note(self, kind: str, *, by: str | None, subject: str = "", **detail) -> None:
-        """Write an event about people into the audit log: a sign-in, a refusal."""
-        with self._db.writing() as connection:
-            note_event(connection, kind, by=by, subject=subject, **detail)
-
     # Invitations
 
     def invite(self, role: str, *, by: str, project: str | None = None) -> str:

@@ -22,7 +22,7 @@ from isthmus.feedback.tables import read_answers
 from isthmus.report import write_label_report
 from isthmus.report.listing import runner_up
 from isthmus.report.summary import label_summary
-from isthmus.workspace.context import Context, plain_detail, set_row
+from isthmus.workspace.context import Context, find_row, plain_detail, set_row
 from isthmus.workspace.database import PROGRESS_ROWS, storable
 from isthmus.workspace.runs import DIAGNOSE, SAID, read_table, takes_words
 from isthmus.workspace.schema import ANSWERED, ANSWERS, DOCUMENTS, OF_GROUP, OPEN, PREDICTIONS, RUN_TABLES, RUNS, Run
@@ -135,7 +135,7 @@ def _make_result(context: Context, run: Run, texts: dict[str, TextCollection]) -
     else:
         result = load_result(context, run.base, base=True)
         with context.db.reading() as connection:
-            base = connection.execute(RUNS.select().where(RUNS.c.id == run.base)).one()
+            base = find_row(connection, RUNS, run.base)
         known = method_words(base.record["words"], base.parameters["method"], texts["source"].labels)
     result.ids = list(texts["target"].ids)  # so that tables with the ids of the file fit the exported model
     words = {word: name for word, name in words.items() if known.get(word) != name}

@@ -48,17 +48,10 @@ def desk_facts(access: Access, check: Any, run: Any, just: str = "") -> dict[str
 @router.get("")
 def checks(access: Viewer, run: str = "", check: str = ""):
     """The page of samples."""
-    chosen: Any
-    found: Any
-    if check:
-        chosen, found = find_check(access, check)
-    else:
-        found = chosen_run(access, run)
-        known = whole_samples(access, found) if found else []
-        chosen = known[0] if known else None
-    facts: dict[str, Any] = {"run": found, "check": None, "checks": []}
-    if found is not None:
-        facts["checks"] = whole_samples(access, found)
+    chosen, found = find_check(access, check) if check else (None, chosen_run(access, run))
+    samples = whole_samples(access, found) if found else []
+    chosen = chosen or next(iter(samples), None)
+    facts: dict[str, Any] = {"run": found, "check": None, "checks": samples}
     if chosen is not None:
         facts |= desk_facts(access, chosen, found)
     return project_page(access, "check.html.j2", sizes=SIZES, suggested=_SUGGESTED, margin=_MARGIN, **facts)

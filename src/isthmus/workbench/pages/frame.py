@@ -60,6 +60,11 @@ def answer_count(access: Access) -> int:
     return sum(row["answers"] for row in access.workspace.answers.counts(access.project.id))
 
 
+def people_names(access: Access) -> dict[str, str]:
+    """Names of everybody in the workspace, by id."""
+    return {row.id: row.name for row in access.workspace.people.list()}
+
+
 def descriptions(access: Access, run: Any) -> dict[str, str]:
     """What was said about the classes of a run, by class."""
     rows = access.workspace.runs.tables(run.id, ["codebook"]).get("codebook") or []

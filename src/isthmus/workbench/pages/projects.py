@@ -11,7 +11,7 @@ from fastapi.responses import RedirectResponse
 from isthmus.workbench import api, service
 from isthmus.workbench.context import Access, BenchNow, Field, Owner, Person, Viewer, at, go, go_to, in_bytes, page
 from isthmus.workbench.pages.check import measured
-from isthmus.workbench.pages.frame import answer_count, latest_run, project_page
+from isthmus.workbench.pages.frame import answer_count, latest_run, people_names, project_page
 from isthmus.workbench.service import add_sample, may_create, require_creator, shown_tally
 
 router = APIRouter(include_in_schema=False)
@@ -84,7 +84,7 @@ def disputed(access: Access, agreement: dict[str, Any] | None) -> list[dict[str,
     """The latest documents on which people differ, with their texts and the names of the people."""
     rows = (agreement or {}).get("disputed", [])[:_DISPUTED]
     texts = {row.id: row.text for row in access.workspace.documents.many([row["document"] for row in rows])}
-    names = {row.id: row.name for row in access.workspace.people.list()} if rows else {}
+    names = people_names(access) if rows else {}
     return [
         {
             "document": row["document"],
@@ -98,7 +98,7 @@ def disputed(access: Access, agreement: dict[str, Any] | None) -> list[dict[str,
 def named_hands(access: Access, agreement: dict[str, Any] | None) -> list[dict[str, Any]]:
     """How often each person is right where two answered, by name."""
     hands = (agreement or {}).get("hands", [])
-    names = {row.id: row.name for row in access.workspace.people.list()} if hands else {}
+    names = people_names(access) if hands else {}
     return [hand | {"by": names.get(hand["by"], "?")} for hand in hands]
 
 
@@ -171,7 +171,7 @@ def remove_member(access: Owner, other: str):
 def history(access: Viewer, after: int | None = None):
     """The audit log, latest first."""
     rows = access.workspace.audit.events(access.project.id, after=after, limit=_EVENTS, latest=True)
-    names = {row.id: row.name for row in access.workspace.people.list()}
+    names = people_names(access)
     return project_page(
         access,
         "history.html.j2",

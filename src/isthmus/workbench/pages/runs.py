@@ -16,7 +16,15 @@ from isthmus.report.diagnosis import diagnosis_facts
 from isthmus.request import LabelRequest
 from isthmus.workbench import api
 from isthmus.workbench.context import Access, Field, Owner, Reviewer, Viewer, go_to, is_htmx
-from isthmus.workbench.pages.frame import answer_count, chosen_run, classes_of, latest_run, part, project_page
+from isthmus.workbench.pages.frame import (
+    answer_count,
+    chosen_run,
+    classes_of,
+    latest_run,
+    part,
+    people_names,
+    project_page,
+)
 from isthmus.workbench.service import EXPORTS, find_run, make_export
 
 router = APIRouter(prefix="/projects/{project}", include_in_schema=False)
@@ -320,7 +328,7 @@ def exports(access: Viewer, run: str = ""):
         runs=done_runs(access),
         kinds=EXPORTS,
         exports=access.workspace.exports.list(access.project.id)[:20],
-        names={row.id: row.name for row in access.workspace.people.list()},
+        names=people_names(access),
     )
 
 
