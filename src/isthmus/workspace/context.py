@@ -115,7 +115,7 @@ def add_row(connection: Connection, table: sa.Table, **values: Any) -> str:
 def count_by(connection: Connection, column: Any, *where: Any) -> dict[Any, int]:
     """How many rows have each value of a column."""
     query = sa.select(column, sa.func.count()).where(*where).group_by(column)
-    return dict(connection.execute(query).tuples().all())
+    return dict(connection.execute(query).all())
 
 
 def set_row(connection: Connection, table: sa.Table, id: str, **values: Any) -> None:
