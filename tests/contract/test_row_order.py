@@ -16,7 +16,7 @@ from isthmus._utils import one_blas_thread
 from isthmus.corpus import load_sample
 from isthmus.recipes import RECIPES
 
-N = 80
+N = 40
 
 
 @pytest.fixture(scope="module")
