@@ -9,6 +9,8 @@ non-zeros.
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,10 +67,10 @@ class TermStatistics:
         return sum(a.nbytes for a in (self.starts, self.klass, self.occurrences, self.documents, self.class_documents))
 
     def __add__(self, other: TermStatistics) -> TermStatistics:
-        return self._merge(other, 1)
+        return self._merge(other, operator.add)
 
     def __sub__(self, other: TermStatistics) -> TermStatistics:
-        return self._merge(other, -1)
+        return self._merge(other, operator.sub)
 
     def widened(self, n_terms: int, n_classes: int) -> TermStatistics:
         """The same statistics over a vocabulary or class list that has grown at its end."""
@@ -100,11 +102,12 @@ class TermStatistics:
         running = np.concatenate([[0.0], np.cumsum(values, dtype=np.float64)])
         return running[self.starts[1:]] - running[self.starts[:-1]]
 
-    def _merge(self, other: TermStatistics, sign: int) -> TermStatistics:
+    def _merge(self, other: TermStatistics, combine: Callable[[Any, Any], Any]) -> TermStatistics:
         n_terms, n_classes = max(self.n_terms, other.n_terms), max(self.n_classes, other.n_classes)
         a, b = self.widened(n_terms, n_classes), other.widened(n_terms, n_classes)
         first, second = ((one.starts, one.klass, one.occurrences, one.documents) for one in (a, b))
-        return TermStatistics(*merge_pairs(first, second, sign), a.class_documents + sign * b.class_documents)
+        pairs = merge_pairs(first, second, n_classes, combine)
+        return TermStatistics(*pairs, combine(a.class_documents, b.class_documents))
 
 
 @dataclass(frozen=True)
@@ -127,7 +130,7 @@ def count_terms(X: Any, codes: np.ndarray, n_classes: int) -> TermStatistics:
     X = as_counts(X)
     codes = np.ascontiguousarray(codes, dtype=np.int32)
     class_documents = np.bincount(codes[codes >= 0], minlength=n_classes).astype(np.float64)
-    return TermStatistics(*count_pairs(X, codes), class_documents)
+    return TermStatistics(*count_pairs(X, codes, n_classes), class_documents)
 
 
 def as_counts(X: Any) -> sp.csr_matrix:

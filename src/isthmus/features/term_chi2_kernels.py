@@ -82,38 +82,6 @@ def reduce_entries(term, klass, count, n_terms):
 
 
 @compiled
-def merge_pairs(starts_a, class_a, occ_a, doc_a, starts_b, class_b, occ_b, doc_b, sign):
-    """Sum (or difference, ``sign`` = -1) of two tables over the same terms; pairs that come to nothing are dropped."""
-    n_terms = len(starts_a) - 1
-    bound = len(class_a) + len(class_b)
-    starts = np.zeros(n_terms + 1, dtype=np.int64)
-    klass = np.empty(bound, dtype=np.int32)
-    occurrences = np.empty(bound, dtype=np.float64)
-    documents = np.empty(bound, dtype=np.int32)
-    p = 0
-    for term in range(n_terms):
-        i, i_end = starts_a[term], starts_a[term + 1]
-        j, j_end = starts_b[term], starts_b[term + 1]
-        while i < i_end or j < j_end:
-            if j >= j_end or (i < i_end and class_a[i] < class_b[j]):
-                klass[p], occurrences[p], documents[p] = class_a[i], occ_a[i], doc_a[i]
-                i += 1
-            elif i >= i_end or class_b[j] < class_a[i]:
-                klass[p], occurrences[p], documents[p] = class_b[j], sign * occ_b[j], sign * doc_b[j]
-                j += 1
-            else:
-                klass[p] = class_a[i]
-                occurrences[p] = occ_a[i] + sign * occ_b[j]
-                documents[p] = doc_a[i] + sign * doc_b[j]
-                i += 1
-                j += 1
-            if documents[p] != 0:
-                p += 1
-        starts[term + 1] = p
-    return starts, klass[:p].copy(), occurrences[:p].copy(), documents[:p].copy()
-
-
-@compiled
 def summarise_terms(starts, klass, joint, class_totals, everything, largest_first):
     """χ² of every term against every class, reduced to what the projection needs.
 

@@ -7,6 +7,9 @@ numbers are the same.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -17,7 +20,7 @@ Stratum = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, float]
 _BUCKET_BITS = 11  # terms per bucket of the counting pass: its tables must fit into a second-level cache
 
 
-def count_pairs(X: sp.csr_matrix, codes: np.ndarray) -> Pairs:
+def count_pairs(X: sp.csr_matrix, codes: np.ndarray, n_classes: int) -> Pairs:
     """Starts, class, occurrences and documents of every (term, class) pair of counts above zero; none of class -1."""
     if X.nnz > SMALL:
         from isthmus.features.term_chi2_kernels import bucket_sizes, fill_buckets, reduce_entries
@@ -27,34 +30,27 @@ def count_pairs(X: sp.csr_matrix, codes: np.ndarray) -> Pairs:
         buckets = bucket_sizes(X.indptr, X.indices, X.data, codes, _BUCKET_BITS, (X.shape[1] >> _BUCKET_BITS) + 1)
         term, klass, count = fill_buckets(X.indptr, X.indices, X.data, codes, order, _BUCKET_BITS, buckets)
         return reduce_entries(term, klass, count, X.shape[1])
-    klass = codes[entry_rows(X.indptr)]
-    kept = np.flatnonzero((klass >= 0) & (X.data > 0))
-    return _sum_pairs(X.indices[kept], klass[kept], X.data[kept], np.ones(len(kept)), X.shape[1])
+    rows = np.flatnonzero(codes >= 0)
+    members = sp.csr_matrix((np.ones(len(rows)), (codes[rows], rows)), shape=(n_classes, len(codes)))
+    values = np.where(X.data > 0, 1.0 + 1j * X.data, 0.0)
+    return _as_pairs((members @ sp.csr_matrix((values, X.indices, X.indptr), X.shape)).T.tocsr())
 
 
-def merge_pairs(a: Pairs, b: Pairs, sign: int) -> Pairs:
-    """Sum (or difference, ``sign`` = -1) of two tables over the same terms; pairs that come to nothing are dropped."""
-    if len(a[1]) + len(b[1]) > SMALL:
-        from isthmus.features.term_chi2_kernels import merge_pairs as compiled
-
-        return compiled(*a, *b, sign)
-    terms = np.concatenate([entry_rows(a[0]), entry_rows(b[0])])
-    second = b[1], sign * b[2], sign * b[3]
-    klass, occurrences, documents = (np.concatenate(both) for both in zip(a[1:], second, strict=True))
-    starts, klass, occurrences, documents = _sum_pairs(terms, klass, occurrences, documents, len(a[0]) - 1)
-    kept = documents != 0
-    return np.concatenate([[0], np.cumsum(kept)])[starts], klass[kept], occurrences[kept], documents[kept]
+def merge_pairs(a: Pairs, b: Pairs, n_classes: int, combine: Callable[[Any, Any], Any]) -> Pairs:
+    """Sum or difference of two tables over the same terms; pairs that come to nothing are dropped."""
+    shape = len(a[0]) - 1, n_classes
+    tables = (
+        sp.csr_matrix((documents + 1j * occurrences, klass, starts), shape)
+        for starts, klass, occurrences, documents in (a, b)
+    )
+    return _as_pairs(combine(*tables))
 
 
-def _sum_pairs(
-    terms: np.ndarray, klass: np.ndarray, occurrences: np.ndarray, documents: np.ndarray, n_terms: int
-) -> Pairs:
-    """Entries added up by term and class, in this order."""
-    n_classes = int(klass.max(initial=0)) + 1
-    found, place = np.unique(terms * np.int64(n_classes) + klass, return_inverse=True)
-    starts = np.searchsorted(found, np.arange(n_terms + 1, dtype=np.int64) * n_classes)
-    sums = (sums_at(place, part, len(found)) for part in (occurrences, documents))
-    return starts, (found % n_classes).astype(np.int32), next(sums), next(sums).astype(np.int32)
+def _as_pairs(table: sp.csr_matrix) -> Pairs:
+    """From terms × classes; documents are the real part and occurrences the imaginary one, so that one sum has both."""
+    kept = table.data.real != 0
+    starts = np.concatenate([[0], np.cumsum(kept)])[table.indptr]
+    return starts, table.indices[kept], table.data.imag[kept], table.data.real[kept].astype(np.int32)
 
 
 def summarise_terms(
