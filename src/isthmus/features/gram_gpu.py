@@ -4,9 +4,8 @@ Every function takes the array module ``xp``: CuPy on a device, numpy where ther
 CUDA (:func:`add_products`; :func:`add_lists` and :func:`fill_rows` in ``gram.cu``); each has a twin in plain numpy,
 which numpy runs.
 
-Positions are sorted by the n-gram that starts there, one length after the other: a number that holds the n-gram one
-symbol shorter, the next symbol and the position is sorted whole, which a device does at memory speed. N-grams in many
-documents become columns of an int8 matrix (tensor cores multiply it with itself), the others lists of documents.
+N-grams in many documents become columns of an int8 matrix (tensor cores multiply it with itself), the others lists of
+documents.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ import numpy as np
 
 from isthmus._progress import progress
 from isthmus.exceptions import DataError, MissingExtraError, UsageError
-from isthmus.features.gram import rank_symbols
+from isthmus.features.gram import ngram_lists, sorted_numbers
 
 DEVICES = ("auto", "cpu", "cuda")
 AUTO_FROM = 4_000  # documents from which a device pays, its start included (docs/measured/strings.md)
@@ -105,13 +104,6 @@ def spans(first: int, last: int, size: int) -> list[tuple[int, int]]:
 def to_host(array: Any) -> np.ndarray:
     """A numpy array, wherever it was."""
     return array if isinstance(array, np.ndarray) else array.get()
-
-
-def _changes(xp: Any, *columns: Any) -> Any:
-    """Where a row of the columns differs from the one before it; the first does."""
-    new = xp.ones(len(columns[0]), bool)
-    new[1:] = (columns[0][1:] != columns[0][:-1]) | (columns[-1][1:] != columns[-1][:-1])
-    return new
 
 
 # -- Steps with CUDA code of their own, and their twins
@@ -200,93 +192,6 @@ def fill_rows(xp: Any, values: Any, rows: Any, a: int, b: int, how: Any, dtype: 
     return out
 
 
-# -- From characters to lists of documents
-
-
-def _sorted_numbers(xp: Any, keys: Any, key_bits: int, numbers: Any, number_bits: int) -> tuple[Any, Any]:
-    """Keys in order, and the numbers that came with them; equal keys keep the order of their (rising) numbers."""
-    if key_bits + number_bits <= 63:
-        both = (keys << number_bits) | numbers
-        both.sort()
-        return both >> number_bits, both & ((1 << number_bits) - 1)
-    order = keys.argsort(kind="stable")
-    return keys[order], numbers[order]
-
-
-def _sorted_positions(xp: Any, codes: np.ndarray, offsets: np.ndarray, lo: int, hi: int) -> Any:
-    """For each length: the number of the n-gram at each position, in order, and the document of the position."""
-    ranks, bits = rank_symbols(codes)
-    ranks = xp.asarray(ranks.astype(np.int64))
-    ends = xp.asarray(np.asarray(offsets[1:], np.int64))
-    every = xp.arange(len(codes), dtype=np.int64)
-    document = xp.searchsorted(ends, every, side="right").astype(np.int32)
-    left = ends[document] - every
-    place_bits = max(len(codes), 1).bit_length()
-    ids = xp.zeros(len(codes), np.int64)
-    used = 0
-    for length in range(1, hi + 1):
-        if used + bits + place_bits > 63 and used > place_bits:
-            # The n-grams so far by number instead of by their symbols: there are no more than positions.
-            names, ids = xp.unique(ids, return_inverse=True)
-            used = max(len(names), 1).bit_length()
-        ids = ids << bits
-        ids[: max(len(ids) - length + 1, 0)] |= ranks[length - 1 :]
-        used += bits
-        if length < lo:
-            continue
-        at = every[left >= length]
-        keys, at = _sorted_numbers(xp, ids[at], used, at, place_bits)
-        number = xp.cumsum(_changes(xp, keys), dtype=np.int64) - 1
-        yield number, document[at]
-        ids = xp.zeros(len(codes), np.int64)
-        ids[at] = number
-        used = max(len(at), 1).bit_length()
-
-
-def _pairs(xp: Any, number: Any, docs: Any) -> tuple[Any, Any, Any]:
-    """Each n-gram and document once, and how often."""
-    at = xp.flatnonzero(_changes(xp, number, docs))
-    counts = xp.diff(at, append=xp.asarray([len(number)], dtype=at.dtype))
-    return number[at], docs[at], counts.astype(np.int32)
-
-
-def _shared(xp: Any, number: Any, docs: Any, counts: Any, split: int) -> tuple[Any, Any, Any, Any]:
-    """Without the n-grams that connect no two documents; and how many documents each of the others has."""
-    new = _changes(xp, number)
-    starts = xp.flatnonzero(new)
-    ends = xp.concatenate([starts, xp.asarray([len(number)], dtype=starts.dtype)])[1:]
-    kept = ends - starts >= 2
-    if split:
-        kept &= (docs[starts] < split) & (docs[ends - 1] >= split)
-    inside = kept[xp.cumsum(new) - 1]
-    return number[inside], docs[inside], counts[inside], (ends - starts)[kept]
-
-
-def _lists(xp: Any, codes: np.ndarray, offsets: np.ndarray, lo: int, hi: int, kind: str, split: int) -> tuple:
-    """Documents and counts list after list, the sizes of the lists, and the raw diagonal of the kernel."""
-    n = len(offsets) - 1
-    diag = xp.zeros(n, np.int64)
-    found: list[tuple] = [(xp.zeros(0, np.int32), xp.zeros(0, np.int32), xp.zeros(0, np.int64))]
-    for number, docs in _sorted_positions(xp, codes, offsets, lo, hi):
-        if not len(number):
-            continue
-        number, docs, counts = _pairs(xp, number, docs)
-        own = {"presence": xp.ones(1, np.int64), "intersection": counts, "spectrum": counts.astype(np.int64) ** 2}
-        weights = xp.broadcast_to(own[kind], docs.shape).astype(np.float64)  # exact: far below 2⁵³
-        diag += xp.bincount(docs, weights=weights, minlength=n).astype(np.int64)
-        number, docs, counts, sizes = _shared(xp, number, docs, counts, split)
-        found.append((docs, counts, sizes))
-        times = 1
-        while kind == "intersection" and len(docs):
-            # min(a, b) = Σ_t [a ≥ t][b ≥ t]: a list of its own for each occurrence number.
-            times += 1
-            often = counts >= times
-            number, docs, counts, sizes = _shared(xp, number[often], docs[often], counts[often], split)
-            found.append((docs, counts, sizes))
-    docs, counts, sizes = (xp.concatenate([part[k] for part in found]) for k in range(3))
-    return docs, counts, sizes.astype(np.int64), diag
-
-
 # -- The index: columns of a matrix for frequent n-grams, lists for the others
 
 
@@ -313,7 +218,7 @@ class GramIndex:
     @classmethod
     def build(cls, xp: Any, codes, offsets, lo: int, hi: int, kind: str, split: int) -> GramIndex:
         n = len(offsets) - 1
-        docs, counts, sizes, diag = _lists(xp, codes, offsets, lo, hi, kind, split)
+        docs, counts, sizes, diag = ngram_lists(xp, codes, offsets, lo, hi, kind, split)
         diag = to_host(diag)
         if n and int(diag.max()) >= 2**31:
             raise DataError(
@@ -365,7 +270,7 @@ def _entries(xp: Any, docs: Any, sizes: Any, n: int) -> tuple[Any, Any, Any]:
     ends = xp.cumsum(sizes)
     at = xp.arange(len(docs), dtype=np.int64)
     bits = max(len(docs), 1).bit_length()
-    _, places = _sorted_numbers(xp, docs.astype(np.int64), max(n, 1).bit_length(), at, bits)
+    _, places = sorted_numbers(xp, docs.astype(np.int64), max(n, 1).bit_length(), at, bits)
     begins = xp.concatenate([xp.zeros(1, np.int64), ends.astype(np.int64)])
     begins = begins[xp.searchsorted(ends, places, side="right")]
     entry_ptr = xp.zeros(n + 1, np.int64)

@@ -190,41 +190,33 @@ def radix_sort(key_a, pos_a, key_b, pos_b, bits):
 
 
 @compiled
-def shared_prefix(key, pos, doc_of, width, bits, lcp, fit, docs):
-    """Symbols each key shares with the one before it, symbols left in its document (both ≤ width), its document."""
-    unused = 64 - bits * width
-    lcp[0] = 0
-    for t in range(len(key)):
-        if t > 0:
-            x = key[t] ^ key[t - 1]
-            lcp[t] = width if x == 0 else (np.int64(leading_zeros(x)) - unused) // bits
-        fit[t] = width - np.int64(trailing_zeros(key[t])) // bits
-        docs[t] = doc_of[pos[t]]
+def shared_prefix(key, keys, pos, doc_of, offsets, width, bits, hi, lcp, fit, docs):
+    """Symbols each n-gram shares with the one before it, symbols left in its document (both ≤ hi), its document.
 
-
-@compiled
-def shared_prefix_long(keys, pos, doc_of, offsets, width, bits, hi, lcp, fit, docs):
-    """The same where one n-gram takes several keys."""
+    ``key`` has the first word of each; further ones are compared only where n-grams take several.
+    """
     unused = 64 - bits * width
     lcp[0] = 0
     for t in range(len(pos)):
         p = np.int64(pos[t])
-        p_end = offsets[doc_of[p] + 1]
+        end = offsets[doc_of[p] + 1]
         docs[t] = doc_of[p]
-        fit[t] = min(p_end - p, hi)
+        fit[t] = min(end - p, hi)
         if t == 0:
             continue
         q = np.int64(pos[t - 1])
-        q_end = offsets[doc_of[q] + 1]
+        before_end = offsets[docs[t - 1] + 1]
+        x = key[t] ^ key[t - 1]
         shared = 0
-        while shared < hi:
-            a = keys[p + shared] if p + shared < p_end else np.uint64(0)
-            b = keys[q + shared] if q + shared < q_end else np.uint64(0)
-            x = a ^ b
-            if x != 0:
-                shared += (np.int64(leading_zeros(x)) - unused) // bits
-                break
+        while x == 0:
             shared += width
+            if shared >= hi:
+                break
+            a = keys[p + shared] if p + shared < end else np.uint64(0)
+            b = keys[q + shared] if q + shared < before_end else np.uint64(0)
+            x = a ^ b
+        if x != 0:
+            shared += (np.int64(leading_zeros(x)) - unused) // bits
         lcp[t] = min(shared, hi)
 
 

@@ -197,24 +197,23 @@ def torch_product(texts: list[str], lengths: tuple[int, int]) -> tuple[float, An
     """Seconds of a plain X·Xᵀ in PyTorch (half precision in, single out, columns in dense chunks), X given."""
     import torch
 
-    from isthmus.features.gram import occurrence_matrix
+    from isthmus.features.gram import ngram_lists
     from isthmus.features.gram_gpu import spans
     from isthmus.features.strings import StringKernel
 
     texts = [StringKernel().prepare(text) for text in texts]
     codes = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), dtype="<u4")
     offsets = np.concatenate([[0], np.cumsum([len(text) for text in texts])])
-    X = occurrence_matrix(codes, offsets, *lengths, "presence").tocsc()
-    X = X[:, np.diff(X.indptr) > 1]
-    n = X.shape[0]
-    rows = torch.from_numpy(X.indices.astype(np.int64)).cuda()
-    pointer = torch.from_numpy(X.indptr.astype(np.int64)).cuda()
-    column = torch.repeat_interleave(torch.arange(X.shape[1], device="cuda"), torch.diff(pointer))
+    documents, _, sizes, _ = ngram_lists(np, codes, offsets, *lengths, "presence", 0)
+    n, n_columns = len(texts), len(sizes)
+    rows = torch.from_numpy(documents.astype(np.int64)).cuda()
+    pointer = torch.from_numpy(np.concatenate([[0], np.cumsum(sizes)])).cuda()
+    column = torch.repeat_interleave(torch.arange(n_columns, device="cuda"), torch.diff(pointer))
     K = torch.zeros((n, n), dtype=torch.float32, device="cuda")
     torch.cuda.synchronize()
     start = time.perf_counter()
-    for first in range(0, X.shape[1], CHUNK):
-        last = min(first + CHUNK, X.shape[1])
+    for first in range(0, n_columns, CHUNK):
+        last = min(first + CHUNK, n_columns)
         inside = slice(int(pointer[first]), int(pointer[last]))
         dense = torch.zeros((n, CHUNK), dtype=torch.float16, device="cuda")
         dense[rows[inside], column[inside] - first] = 1
