@@ -96,7 +96,10 @@ def read_tokens(texts: Sequence[str], read: Callable[[str], list[str]], how: Has
     """
 
     def make() -> Tokens:
-        first, places = shared(("first tokens", how), lambda: _with_places(texts, _read_tokens(texts, read)))
+        places, first = shared(
+            ("first tokens", how),
+            lambda: ({text: row for row, text in enumerate(texts)}, _read_tokens(texts, read)),
+        )
         rows = [places.get(text, -1) for text in texts]
         return _read_tokens(texts, read) if -1 in rows else _take_tokens(first, np.array(rows, dtype=np.int64))
 
@@ -106,10 +109,6 @@ def read_tokens(texts: Sequence[str], read: Callable[[str], list[str]], how: Has
 def numbering() -> defaultdict[str, int]:
     """Numbers words as they are first asked for, without a line of Python per word."""
     return defaultdict(count().__next__)
-
-
-def _with_places(texts: Sequence[str], tokens: Tokens) -> tuple[Tokens, dict[str, int]]:
-    return tokens, {text: row for row, text in enumerate(texts)}
 
 
 def _take_tokens(tokens: Tokens, rows: np.ndarray) -> Tokens:

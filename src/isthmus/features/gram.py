@@ -61,9 +61,9 @@ def ngram_gram(
     elif small or hi > 255 or longest < lo or (kind == "spectrum" and n > 2**31):
         index = _ScipyIndex.build(codes, offsets, lo, hi, kind, split)
     elif kind == "spectrum":
-        index = _CountIndex.build(codes, offsets, lo, hi, split)
+        index = _count_index(codes, offsets, lo, hi, split)
     else:
-        index = _FastIndex.build(codes, offsets, lo, hi, kind, split)
+        index = _list_index(codes, offsets, lo, hi, kind, split)
     scale = inverse_roots(index.diag) if normalize else None
     _fill(index, out, split, scale, n_jobs, report)
     if not split:
@@ -241,7 +241,7 @@ class _ScipyIndex:
 
     diag: np.ndarray
     left: sp.csr_matrix
-    right: sp.csc_matrix
+    right: sp.csr_matrix
     dtype: Any = np.int64
 
     @classmethod
@@ -250,99 +250,76 @@ class _ScipyIndex:
         values = counts.astype(np.int64) if kind == "spectrum" else np.ones(len(docs), np.int64)
         starts = np.concatenate([[0], np.cumsum(sizes)])
         X = sp.csc_matrix((values, docs, starts), shape=(len(diag), len(sizes))).tocsr()
-        return cls(diag, X, (X[:split] if split else X).T.tocsc())
+        return cls(diag, X, (X[:split] if split else X).T.tocsr())
 
     def add_rows(self, a: int, b: int, out: np.ndarray) -> None:
         out[:] = (self.left[a:b] @ self.right).toarray()[:, : out.shape[1]]
 
 
-@dataclass
-class _Sorted:
-    """Positions in the order of the n-grams that start there, with what the scans need to know about each."""
+def _sort_positions(codes: np.ndarray, offsets: np.ndarray, lo: int, hi: int) -> tuple[np.ndarray, ...]:
+    """Positions in the order of the n-grams that start there: documents, positions, and what the scans need of each."""
+    from isthmus.features import gram_kernels as kernels
 
-    docs: np.ndarray
-    pos: np.ndarray
-    lcp: np.ndarray
-    fit: np.ndarray
-
-    @classmethod
-    def build(cls, codes, offsets, lo, hi, doc_type):
-        from isthmus.features import gram_kernels as kernels
-
-        ranks, bits = rank_symbols(codes)
-        offsets = np.asarray(offsets, np.int64)
-        width = min(64 // bits, hi)
-        keys = np.empty(len(codes), np.uint64)
-        doc_of = np.empty(len(codes), doc_type)
-        kernels.pack_keys(ranks, offsets, width, bits, keys, doc_of)
-        del ranks
-        room = np.empty(len(codes), np.uint32)
-        pos = room[: kernels.long_enough(offsets, lo, room)]
-        words = -(-hi // width)
-        key, spare_key, spare_pos = np.empty(len(pos), np.uint64), np.empty(len(pos), np.uint64), np.empty_like(pos)
-        for word in range(words - 1, -1, -1):  # last word first: every sort is stable
-            kernels.gather_words(keys, pos, doc_of, offsets, word * width, key)
-            if kernels.radix_sort(key, pos, spare_key, spare_pos, bits * width):
-                key, spare_key, pos, spare_pos = spare_key, key, spare_pos, pos
-        del spare_key, spare_pos
-        lcp, fit, docs = np.empty(len(pos), np.uint8), np.empty(len(pos), np.uint8), np.empty(len(pos), doc_type)
-        kernels.shared_prefix(key, keys, pos, doc_of, offsets, width, bits, hi, lcp, fit, docs)
-        return cls(docs, pos, lcp, fit)
-
-
-def _doc_type(n: int):
-    return np.uint16 if n <= 65_536 else np.uint32
+    ranks, bits = rank_symbols(codes)
+    offsets = np.asarray(offsets, np.int64)
+    doc_type = np.uint16 if len(offsets) <= 65_537 else np.uint32
+    width = min(64 // bits, hi)
+    keys = np.empty(len(codes), np.uint64)
+    doc_of = np.empty(len(codes), doc_type)
+    kernels.pack_keys(ranks, offsets, width, bits, keys, doc_of)
+    del ranks
+    room = np.empty(len(codes), np.uint32)
+    pos = room[: kernels.long_enough(offsets, lo, room)]
+    words = -(-hi // width)
+    key, spare_key, spare_pos = np.empty(len(pos), np.uint64), np.empty(len(pos), np.uint64), np.empty_like(pos)
+    for word in range(words - 1, -1, -1):  # last word first: every sort is stable
+        kernels.gather_words(keys, pos, doc_of, offsets, word * width, key)
+        if kernels.radix_sort(key, pos, spare_key, spare_pos, bits * width):
+            key, spare_key, pos, spare_pos = spare_key, key, spare_pos, pos
+    del spare_key, spare_pos
+    lcp, fit, docs = np.empty(len(pos), np.uint8), np.empty(len(pos), np.uint8), np.empty(len(pos), doc_type)
+    kernels.shared_prefix(key, keys, pos, doc_of, offsets, width, bits, hi, lcp, fit, docs)
+    return docs, pos, lcp, fit
 
 
 @dataclass
-class _FastIndex:
-    """Lists of documents by n-gram, laid out for the row kernels."""
+class _CompiledIndex:
+    """Lists of documents by n-gram, as one of the compiled loops over rows reads them."""
 
     diag: np.ndarray
     split: int
-    lists: np.ndarray
-    pair_ptr: np.ndarray
-    pairs: np.ndarray
-    entry_ptr: np.ndarray
-    entries: np.ndarray
-    bits: np.ndarray
-    dtype: Any = np.int32
-
-    @classmethod
-    def build(cls, codes, offsets, lo, hi, kind, split):
-        from isthmus.features import gram_kernels as kernels
-
-        n = len(offsets) - 1
-        order = _Sorted.build(codes, offsets, lo, hi, _doc_type(n))
-        room = len(order.docs) * (hi - lo + 1)  # an upper bound; pages that stay unused are never touched
-        lists = np.empty(room, order.docs.dtype)
-        starts, weights = np.empty(room // 2 + 2, np.int64), np.empty(room // 2 + 1, np.int32)
-        firsts, diag = np.empty(room // 2 + 1, np.uint32), np.zeros(n, np.int64)
-        before = np.empty(len(order.docs), np.int32)
-        n_lists = kernels.scan_runs(
-            order.docs, order.pos, order.lcp, order.fit, n, lo, hi, split, kind == "intersection",
-            before, lists, starts, weights, firsts, diag,
-        )  # fmt: skip
-        del order, before
-        dense_from = min(max(int(DENSE_SHARE * n), 64), LONGEST_COUNTED)
-        bits = _bit_matrix(kernels, n, lists, starts, weights, n_lists, dense_from)
-        lists, starts, weights, n_lists = _merge(
-            kernels, lists, starts, weights, firsts[:n_lists], dense_from, len(codes)
-        )
-        pair_ptr, entry_ptr = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
-        kernels.count_entries(lists, starts, n_lists, split, pair_ptr, entry_ptr)
-        pairs, entries = np.empty(pair_ptr[-1], np.uint64), np.empty(entry_ptr[-1], np.uint64)
-        kernels.fill_entries(
-            lists, starts, weights, n_lists, split, pair_ptr[:-1].copy(), entry_ptr[:-1].copy(), pairs, entries
-        )
-        return cls(diag, split, lists, pair_ptr, pairs, entry_ptr, entries, bits)
+    dtype: Any
+    kernel: Callable[..., None]
+    tables: tuple[np.ndarray, ...]
 
     def add_rows(self, a: int, b: int, out: np.ndarray) -> None:
-        from isthmus.features import gram_kernels as kernels
+        self.kernel(a, b, self.split, *self.tables, out)
 
-        kernels.add_rows(
-            a, b, self.split, self.lists, self.pair_ptr, self.pairs, self.entry_ptr, self.entries, self.bits, out
-        )
+
+def _list_index(codes, offsets, lo, hi, kind, split) -> _CompiledIndex:
+    """For presence and intersection: frequent n-grams as columns of bits, lists of documents for the others."""
+    from isthmus.features import gram_kernels as kernels
+
+    n = len(offsets) - 1
+    order = _sort_positions(codes, offsets, lo, hi)
+    room = len(order[0]) * (hi - lo + 1)  # an upper bound; pages that stay unused are never touched
+    lists = np.empty(room, order[0].dtype)
+    starts, weights = np.empty(room // 2 + 2, np.int64), np.empty(room // 2 + 1, np.int32)
+    firsts, diag = np.empty(room // 2 + 1, np.uint32), np.zeros(n, np.int64)
+    counting = kind == "intersection"
+    n_lists = kernels.scan_runs(*order, n, lo, hi, split, counting, lists, starts, weights, firsts, diag)
+    del order
+    dense_from = min(max(int(DENSE_SHARE * n), 64), LONGEST_COUNTED)
+    bits = _bit_matrix(kernels, n, lists, starts, weights, n_lists, dense_from)
+    lists, starts, weights, n_lists = _merge(kernels, lists, starts, weights, firsts[:n_lists], dense_from, len(codes))
+    pair_ptr, entry_ptr = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
+    kernels.count_entries(lists, starts, n_lists, split, pair_ptr, entry_ptr)
+    pairs, entries = np.empty(pair_ptr[-1], np.uint64), np.empty(entry_ptr[-1], np.uint64)
+    kernels.fill_entries(
+        lists, starts, weights, n_lists, split, pair_ptr[:-1].copy(), entry_ptr[:-1].copy(), pairs, entries
+    )
+    tables = lists, pair_ptr, pairs, entry_ptr, entries, bits
+    return _CompiledIndex(diag, split, np.int32, kernels.add_rows, tables)
 
 
 def _bit_matrix(kernels, n, lists, starts, weights, n_lists, dense_from):
@@ -369,47 +346,24 @@ def _merge(kernels, lists, starts, weights, firsts, dense_from, n_codes):
     return merged[: new_starts[kept]], new_starts, new_weights, kept
 
 
-@dataclass
-class _CountIndex:
-    """Lists with counts, for the spectrum kernel."""
+def _count_index(codes, offsets, lo, hi, split) -> _CompiledIndex:
+    """For the spectrum kernel: lists with counts."""
+    from isthmus.features import gram_kernels as kernels
 
-    diag: np.ndarray
-    split: int
-    lists: np.ndarray
-    counts: np.ndarray
-    starts: np.ndarray
-    entry_ptr: np.ndarray
-    places: np.ndarray
-    owners: np.ndarray
-    dtype: Any = np.int64
-
-    @classmethod
-    def build(cls, codes, offsets, lo, hi, split):
-        from isthmus.features import gram_kernels as kernels
-
-        n = len(offsets) - 1
-        order = _Sorted.build(codes, offsets, lo, hi, _doc_type(n))
-        room = len(order.docs) * (hi - lo + 1)
-        lists, counts = np.empty(room, order.docs.dtype), np.empty(room, np.int32)
-        starts, diag = np.empty(room // 2 + 2, np.int64), np.zeros(n, np.int64)
-        before = np.empty(len(order.docs), np.int32)
-        n_lists = kernels.scan_counts(
-            order.docs, order.pos, order.lcp, order.fit, n, lo, hi, before, lists, counts, starts, diag
-        )
-        used = starts[n_lists]
-        lists, counts = lists[:used], counts[:used]
-        entry_ptr = np.zeros(n + 1, np.int64)
-        np.cumsum(np.bincount(lists, minlength=n), out=entry_ptr[1:])
-        places, owners = np.empty(used, np.int64), np.empty(used, np.int64)
-        kernels.place_entries(lists, starts, n_lists, entry_ptr[:-1].copy(), places, owners)
-        return cls(diag, split, lists, counts, starts, entry_ptr, places, owners)
-
-    def add_rows(self, a: int, b: int, out: np.ndarray) -> None:
-        from isthmus.features import gram_kernels as kernels
-
-        kernels.add_count_rows(
-            a, b, self.split, self.lists, self.counts, self.starts, self.entry_ptr, self.places, self.owners, out
-        )
+    n = len(offsets) - 1
+    order = _sort_positions(codes, offsets, lo, hi)
+    room = len(order[0]) * (hi - lo + 1)
+    lists, counts = np.empty(room, order[0].dtype), np.empty(room, np.int32)
+    starts, diag = np.empty(room // 2 + 2, np.int64), np.zeros(n, np.int64)
+    n_lists = kernels.scan_counts(*order, n, lo, hi, lists, counts, starts, diag)
+    used = starts[n_lists]
+    lists, counts = lists[:used], counts[:used]
+    entry_ptr = np.zeros(n + 1, np.int64)
+    np.cumsum(np.bincount(lists, minlength=n), out=entry_ptr[1:])
+    places, owners = np.empty(used, np.int64), np.empty(used, np.int64)
+    kernels.place_entries(lists, starts, n_lists, entry_ptr[:-1].copy(), places, owners)
+    tables = lists, counts, starts, entry_ptr, places, owners
+    return _CompiledIndex(diag, split, np.int64, kernels.add_count_rows, tables)
 
 
 # -- Which n-grams of one sequence stand in which others, and how often: exact, and without a compiler to wait for

@@ -289,7 +289,7 @@ def _collect_repeats(docs, start, end, split, lists, starts, weights, firsts, n_
 
 
 @compiled
-def scan_runs(docs, pos, lcp, fit, n, lo, hi, split, counting, before, lists, starts, weights, firsts, diag):
+def scan_runs(docs, pos, lcp, fit, n, lo, hi, split, counting, lists, starts, weights, firsts, diag):
     """One list of documents per n-gram (per n-gram and occurrence number when ``counting``); returns how many.
 
     ``before[t]`` is the last place before t with the same document: the document is new in every run that starts
@@ -298,6 +298,7 @@ def scan_runs(docs, pos, lcp, fit, n, lo, hi, split, counting, before, lists, st
     once with weight 2, and so on over the lengths.
     """
     levels, total = hi - lo + 1, len(docs)
+    before = np.empty(total, np.int32)
     latest = np.full(n, -1, np.int32)
     count = np.zeros(n if counting else 1, np.int32)
     size = np.zeros(levels, np.int32)
@@ -494,9 +495,10 @@ def _add_common_bits(first, last, split, bits, out):
 
 
 @compiled
-def scan_counts(docs, pos, lcp, fit, n, lo, hi, before, lists, counts, starts, diag):
+def scan_counts(docs, pos, lcp, fit, n, lo, hi, lists, counts, starts, diag):
     """Lists as in :func:`scan_runs`, each document with its number of occurrences; nothing is merged."""
     levels, total = hi - lo + 1, len(docs)
+    before = np.empty(total, np.int32)
     latest = np.full(n, -1, np.int32)
     count = np.zeros(n, np.int32)
     size = np.zeros(levels, np.int32)

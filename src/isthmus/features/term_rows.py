@@ -81,7 +81,7 @@ class TermRows:
             return shared(("term counts", *self._counted(texts)), lambda: self._count_words(texts))
         blocks = []
         for block in row_blocks(len(texts), BLOCK):
-            keys, documents = self.ngram_keys(texts[block])
+            keys, documents = piece_keys(texts[block], self.analyzer, self.lengths, lowercase=self.lowercase)
             column = np.searchsorted(self.keys, keys)
             column[column == len(self.keys)] = 0
             known = self.keys[column] == keys
@@ -104,10 +104,6 @@ class TermRows:
         known = found[1][:, np.flatnonzero(columns >= 0)]
         places = columns[columns >= 0][known.indices]  # names and vocabulary are in the same order
         return sp.csr_matrix((known.data, places, known.indptr), shape=(len(texts), len(index)))
-
-    def ngram_keys(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Keys of the n-grams of texts, and the text of each."""
-        return piece_keys(texts, self.analyzer, self.lengths, lowercase=self.lowercase)
 
 
 def count_as_integers(

@@ -220,6 +220,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
             words = stop_words("en") if words == "english" else frozenset() if spared else None
         else:
             words = frozenset(words or ())
+        plain = not self.sentiment and bool(self.stem) and tuple(self.ngram_range) == (1, 1)
         self._words = WordAnalyzer(
             self.languages_,
             lowercase=self.lowercase,
@@ -227,7 +228,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
             stop_words=words,
             keep_negations=self.sentiment,
             ngram_range=tuple(self.ngram_range),
-            subwords=self._single_words() if self.subwords == "auto" else bool(self.subwords),
+            subwords=plain if self.subwords == "auto" else bool(self.subwords),
             segment=self.analyzer == "words",
             negation=int(self.negation),
         )
@@ -236,9 +237,6 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         self._most_documents = 1.0
         if self.stop_words == "auto" and unlisted and not self.sentiment and len(texts) >= _ENOUGH:
             self._most_documents = EVERYWHERE
-
-    def _single_words(self) -> bool:
-        return not self.sentiment and bool(self.stem) and tuple(self.ngram_range) == (1, 1)
 
     def _count_new_words(self, texts):
         """Names and counts; those who read the same texts in the same way share them."""

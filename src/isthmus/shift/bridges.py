@@ -102,12 +102,12 @@ def vocabulary_transfer(
     thin.data = (rng.random(len(X.data)) < keep[X.indices]).astype(np.float64)
     thin.eliminate_zeros()
     right = np.zeros((2, len(codes)))
-    folds = StratifiedKFold(min(_FOLDS, int(np.bincount(codes).min())), shuffle=True, random_state=0)
-    for fold, (train, test) in enumerate(folds.split(codes, codes)):
+    folds = _folds(codes)
+    for fold, (train, test) in enumerate(folds):
         weights = log_weights(X[train], codes[train], len(classes)).T
         for row, rows_in in enumerate((X, thin)):
-            right[row, test] = _credit(np.asarray(rows_in[test] @ weights), codes[test])
-        progress("measuring what carries over", fold + 1, folds.n_splits)
+            right[row, test] = _winners(np.asarray(rows_in[test] @ weights))[np.arange(len(test)), codes[test]]
+        progress("measuring what carries over", fold + 1, len(folds))
     recalls = np.array([[part[codes == c].mean() for c in range(len(classes))] for part in right])
     full, left = recalls.mean(axis=1)
     sizes = np.bincount(codes)
@@ -119,10 +119,15 @@ def vocabulary_transfer(
     return replace(found, share=float(np.clip((left - chance) / (full - chance), 0.0, 1.0)))
 
 
-def _credit(scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """1 for a right label; where classes tie (a document without words), the chance of guessing right."""
-    best = scores >= scores.max(axis=1, keepdims=True) - 1e-12
-    return best[np.arange(len(codes)), codes] / best.sum(axis=1)
+def _folds(codes: np.ndarray, random_state: int | None = 0) -> list[tuple[np.ndarray, np.ndarray]]:
+    folds = StratifiedKFold(min(_FOLDS, int(np.bincount(codes).min())), shuffle=True, random_state=random_state)
+    return list(folds.split(codes, codes))
+
+
+def _winners(scores: np.ndarray, slack: float = 1e-12) -> np.ndarray:
+    """1 for the class with a row's highest score; where classes tie (a document without words), each gets its part."""
+    best = scores >= scores.max(axis=1, keepdims=True) - slack
+    return best / best.sum(axis=1, keepdims=True)
 
 
 def pivot_table(
@@ -187,8 +192,7 @@ def votes_without_word(X: sp.csr_matrix, weights: np.ndarray) -> np.ndarray:
         entries = slice(start, start + block)
         rest = scores[row_of[entries]] - weights[:, X.indices[entries]].T
         # Rounding leaves a trace where a word was all the document had: such near-ties are ties.
-        best = rest >= rest.max(axis=1, keepdims=True) - 1e-9 * (1 + np.abs(rest).max())
-        part = best / best.sum(axis=1, keepdims=True)
+        part = _winners(rest, 1e-9 * (1 + np.abs(rest).max()))
         for c in range(n_classes):
             votes[c] += np.bincount(X.indices[entries], weights=part[:, c], minlength=n_words)
     return votes
@@ -236,12 +240,12 @@ def class_shifted_words(
         return []
     votes_source = np.zeros((n_classes, X.shape[1]))
     base_source = np.zeros(n_classes)
-    folds = StratifiedKFold(min(_FOLDS, int(np.bincount(codes).min())), shuffle=True, random_state=random_state)
-    for fold, (train, test) in enumerate(folds.split(codes, codes)):
+    folds = _folds(codes, random_state)
+    for fold, (train, test) in enumerate(folds):
         weights = log_weights(X[train], codes[train], n_classes)
         votes_source += votes_without_word(X[test], weights)
         base_source += _shares(X[test], weights) * len(test)
-        progress("looking for words that moved", fold + 1, folds.n_splits)
+        progress("looking for words that moved", fold + 1, len(folds))
     weights = log_weights(X, codes, n_classes)
     votes_target = votes_without_word(T, weights)
     base_target = _shares(T, weights) * T.shape[0]
@@ -292,9 +296,7 @@ def _discoveries(z: np.ndarray, rate: float = 0.05) -> np.ndarray:
 
 def _shares(X: sp.csr_matrix, weights: np.ndarray) -> np.ndarray:
     """Share of the documents that naive Bayes puts into each class; ties are split."""
-    scores = np.asarray(X @ weights.T)
-    best = scores >= scores.max(axis=1, keepdims=True) - 1e-12
-    return (best / best.sum(axis=1, keepdims=True)).mean(axis=0)
+    return _winners(np.asarray(X @ weights.T)).mean(axis=0)
 
 
 def _log_odds(votes: np.ndarray, base: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -315,8 +317,7 @@ def predicted_shares(source: sp.csr_matrix, codes: np.ndarray, target: sp.csr_ma
     if np.bincount(codes, minlength=n_classes).min() < 2:
         return predicted
     confusion = np.zeros((n_classes, n_classes))
-    folds = StratifiedKFold(min(_FOLDS, int(np.bincount(codes).min())), shuffle=True, random_state=0)
-    for train, test in folds.split(codes, codes):
+    for train, test in _folds(codes):
         scores = np.asarray(X[test] @ log_weights(X[train], codes[train], n_classes).T)
         np.add.at(confusion, (codes[test], scores.argmax(axis=1)), 1.0)
     confusion /= confusion.sum(axis=1, keepdims=True)

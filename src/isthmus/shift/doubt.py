@@ -7,7 +7,7 @@ class's own, so a class that is hard to tell is not doubted as a whole.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -152,7 +152,8 @@ def _fit_folds(counts: sp.csr_matrix, codes: np.ndarray, random_state: int | Non
     probabilities = np.zeros((len(codes), int(codes.max()) + 1))
     fold_of = np.zeros(len(codes), dtype=int)
     weights = []
-    for fold, (train, test) in enumerate(_folds(codes, random_state)):
+    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0 if random_state is None else random_state)
+    for fold, (train, test) in enumerate(folds.split(codes, codes)):
         linear = LogisticRegression(max_iter=_ITERATIONS).fit(rows[train], codes[train])
         probabilities[test] = linear.predict_proba(rows[test])
         fold_of[test] = fold
@@ -169,11 +170,6 @@ def _fit_folds(counts: sp.csr_matrix, codes: np.ndarray, random_state: int | Non
         }
 
     return probabilities, columns
-
-
-def _folds(codes: np.ndarray, random_state: int | None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    seed = 0 if random_state is None else random_state
-    return StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(codes, codes)
 
 
 def review_table(rows: Sequence[dict], texts: Sequence[str], ids: Sequence[str] | None = None) -> dict[str, list]:

@@ -73,6 +73,11 @@ class Fit:
     target_mean: np.ndarray
 
     @property
+    def last_group(self) -> np.ndarray:
+        """Which target documents are at the last of the centres."""
+        return self.places == len(self.centres) - 1
+
+    @property
     def height(self) -> float:
         """Mean similarity of the documents to their centres."""
         return float(self.similarity.max(axis=1).mean())
@@ -254,46 +259,44 @@ def further_groups(source, codes, target, starts, fixed=()) -> list[tuple[float,
         fit = settle(source, codes, target, [*fixed, start])
         if fit is None:
             continue
-        share = float(np.mean(fit.places == fit.centres.shape[0] - 1))
+        share = float(np.mean(fit.last_group))
         gain = fit.height - base.height
         if SMALLEST <= share <= LARGEST and gain > 0:
             found.append((gain, fit))
     kept: list[tuple[float, Fit]] = []
     for gain, fit in sorted(found, key=lambda pair: -pair[0]):
-        if all(_overlap(fit, other) < SAME for _, other in kept):
+        if all(_overlap(fit.last_group, other.last_group) < SAME for _, other in kept):
             kept.append((gain, fit))
     return kept
 
 
-def _overlap(first: Fit, second: Fit) -> float:
-    """Documents that the last centres of two fits share, of those that either has."""
-    one, other = (fit.places == fit.centres.shape[0] - 1 for fit in (first, second))
+def _overlap(one: np.ndarray, other: np.ndarray) -> float:
+    """Documents that two groups share, of those that either has."""
     return float(np.sum(one & other) / np.sum(one | other))
 
 
 def second_gain(pair: Pair, starts, fit: Fit, fixed=()) -> float:
     """What the best group after this one would explain."""
-    centre = pair.target[fit.places == fit.centres.shape[0] - 1].mean(axis=0)
+    centre = pair.target[fit.last_group].mean(axis=0)
     after = further_groups(pair.source, pair.codes, pair.target, starts, [*fixed, centre])
     return after[0][0] if after else 0.0
 
 
 def group_facts(pair: Pair, left_out: LeftOut, gain: float, fit: Fit) -> dict[str, float]:
     """Figures of the last group of a fit that speak for and against its being new; :func:`second_gain` is one more."""
-    n_classes, own_centre = len(pair.classes), fit.centres.shape[0] - 1
-    inside = fit.places == own_centre
+    n_classes, inside = len(pair.classes), fit.last_group
     source_centre = class_means(pair.source, pair.codes).mean(axis=0)
     nearest = [
         corrected_cosine(pair.target[inside], pair.source[pair.codes == code], fit.target_mean, source_centre)
         for code in range(n_classes)
     ]
     own = fit.similarity[inside]
-    own_fit, known_fit = float(own[:, own_centre].mean()), float(own[:, :n_classes].max(axis=1).mean())
+    own_fit, known_fit = float(own[:, -1].mean()), float(own[:, :n_classes].max(axis=1).mean())
     return {
         "gain": gain,
         "similarity": max(nearest),
         "nearest": int(np.argmax(nearest)),
-        "matched": float(np.mean(_matches(pair.source, pair.codes, pair.target, fit, n_classes))),
+        "matched": _matched(pair.source, pair.codes, pair.target, fit),
         "fit": own_fit,
         "known_fit": known_fit,
         "share": float(inside.mean()),
@@ -306,7 +309,7 @@ def group_facts(pair: Pair, left_out: LeftOut, gain: float, fit: Fit) -> dict[st
 
 def mixed(pair: Pair, left_out: LeftOut, fit: Fit) -> float:
     """How much purer the neighbours of the last group of a fit are than those of left-out classes."""
-    return _gap(pair.purities, fit.places == fit.centres.shape[0] - 1) - left_out.mixed
+    return _gap(pair.purities, fit.last_group) - left_out.mixed
 
 
 def compare_pair(
@@ -334,7 +337,7 @@ def compare_pair(
     assert known is not None  # only further centres can lose their documents
     linear = LinearSVC(C=0.5, random_state=0).fit(source_rows, codes).predict(target_rows)
     bayes = ComplementNB().fit(source_rows, codes).predict(target_rows)
-    matched = float(np.mean(_matches(source, codes, target, known, len(classes))))
+    matched = _matched(source, codes, target, known)
     nearest = nearest_of_classes(source_rows, codes, target_rows)
     return Pair(source, target, codes, classes, np.array([linear, bayes, known.places]), matched, nearest)
 
@@ -377,15 +380,14 @@ def _gap(values: np.ndarray, inside: np.ndarray) -> float:
     return float(values[inside].mean() - values[~inside].mean())
 
 
-def _matches(source, codes, target, fit, n_classes) -> list[float]:
-    """Likeness of each class's target documents to the class; 0 where it has next to none."""
+def _matched(source: np.ndarray, codes: np.ndarray, target: np.ndarray, fit: Fit) -> float:
+    """Mean likeness of each class's target documents to the class; 0 where it has next to none."""
     centre = class_means(source, codes).mean(axis=0)
-    return [
-        max(0.0, corrected_cosine(target[fit.places == code], source[codes == code], fit.target_mean, centre))
-        if np.sum(fit.places == code) >= 3
-        else 0.0
-        for code in range(n_classes)
-    ]
+    likeness = np.zeros(codes.max() + 1)
+    for code in np.flatnonzero(np.bincount(fit.places, minlength=len(likeness))[: len(likeness)] >= 3):
+        group = target[fit.places == code]
+        likeness[code] = max(0.0, corrected_cosine(group, source[codes == code], fit.target_mean, centre))
+    return float(likeness.mean())
 
 
 def find_novel_groups(
