@@ -44,7 +44,6 @@ IDLE = {
     "corpus/tables.py": "line",
     "features/blocks.py": "phase",
     "features/embeddings.py": "normalize y",
-    "features/gram_gpu.py": "xp",
     "features/gram_kernels.py": "context i index j matrix n_words signature typingctx x",
     "features/latent.py": "y",
     "features/projection.py": "input_features",

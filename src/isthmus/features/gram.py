@@ -141,7 +141,7 @@ def rank_symbols(codes: np.ndarray) -> tuple[np.ndarray, int]:
 # symbol shorter, the next symbol and the position is sorted whole, which a device does at memory speed.
 
 
-def sorted_numbers(xp: Any, keys: Any, key_bits: int, numbers: Any, number_bits: int) -> tuple[Any, Any]:
+def sorted_numbers(keys: Any, key_bits: int, numbers: Any, number_bits: int) -> tuple[Any, Any]:
     """Keys in order, and the numbers that came with them; equal keys keep the order of their (rising) numbers."""
     if key_bits + number_bits <= 63:
         both = (keys << number_bits) | numbers
@@ -173,7 +173,7 @@ def _sorted_positions(xp: Any, codes: np.ndarray, offsets: np.ndarray, lo: int, 
         if length < lo:
             continue
         at = every[left >= length]
-        keys, at = sorted_numbers(xp, ids[at], used, at, place_bits)
+        keys, at = sorted_numbers(ids[at], used, at, place_bits)
         number = xp.cumsum(_changes(xp, keys), dtype=np.int64) - 1
         yield number, document[at]
         ids = xp.zeros(len(codes), np.int64)

@@ -270,7 +270,7 @@ def _entries(xp: Any, docs: Any, sizes: Any, n: int) -> tuple[Any, Any, Any]:
     ends = xp.cumsum(sizes)
     at = xp.arange(len(docs), dtype=np.int64)
     bits = max(len(docs), 1).bit_length()
-    _, places = sorted_numbers(xp, docs.astype(np.int64), max(n, 1).bit_length(), at, bits)
+    _, places = sorted_numbers(docs.astype(np.int64), max(n, 1).bit_length(), at, bits)
     begins = xp.concatenate([xp.zeros(1, np.int64), ends.astype(np.int64)])
     begins = begins[xp.searchsorted(ends, places, side="right")]
     entry_ptr = xp.zeros(n + 1, np.int64)
